@@ -43,7 +43,7 @@ TEST_CASE("only the one padded text of a value decodes") {
   CHECK_FALSE(base64_decode("Zm9\0"s));
 }
 
-TEST_CASE("random bytes come back, and every text is canonical") {
+TEST_CASE("random bytes round-trip, and every text is canonical") {
   constexpr std::uint64_t seed = 4;
   CAPTURE(seed);
   test::Prng prng(seed);
@@ -55,7 +55,7 @@ TEST_CASE("random bytes come back, and every text is canonical") {
     CHECK(text.size() == (bytes.size() + 2) / 3 * 4);
     CHECK(base64_decode(text) == bytes);
     CHECK(base64url_decode(base64url_encode(bytes)) == bytes);
-    // Any change of one digit is another value or no text at all.
+    // Changing one digit results in another value or in invalid text.
     if (text.empty()) continue;
     std::string changed = text;
     changed[prng.below(text.size())] = "AQgwz09+/=-"[prng.below(11)];

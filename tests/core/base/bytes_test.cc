@@ -160,7 +160,7 @@ TEST_CASE("a reader that has failed stays failed and reads nothing") {
   CHECK_FALSE(reader.ok());
 }
 
-TEST_CASE("every truncation of a message is noticed") {
+TEST_CASE("every truncation of a message is detected") {
   std::string out;
   ByteWriter writer(out);
   writer.u8(1);
@@ -179,7 +179,7 @@ TEST_CASE("every truncation of a message is noticed") {
   }
 }
 
-TEST_CASE("random values come back in order") {
+TEST_CASE("random values read back in order") {
   constexpr std::uint64_t seed = 2;
   CAPTURE(seed);
   test::Prng prng(seed);

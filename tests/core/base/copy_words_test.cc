@@ -37,8 +37,8 @@ TEST_CASE("bytes of any number are copied from any address to any address, and n
   }
 }
 
-// A sanitizer tells if it does.
-TEST_CASE("nothing is read or written beside them") {
+// A sanitizer reports violations.
+TEST_CASE("no byte outside the range is read or written") {
   for (std::size_t size = 1; size <= size_max; ++size) {
     const std::vector<char> from = rising(size);
     std::vector<char> to(size);

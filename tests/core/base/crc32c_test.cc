@@ -9,7 +9,7 @@ using namespace entitable;
 
 namespace {
 
-// The definition, a bit at a time.
+// The definition of CRC32C, bit by bit.
 std::uint32_t slow_crc32c(std::string_view bytes) {
   std::uint32_t crc = ~0u;
   for (const char c : bytes) {
@@ -34,7 +34,7 @@ TEST_CASE("crc32c of the published vectors") {
 }
 
 TEST_CASE(
-    "crc32c agrees with its definition at every length and alignment, whole or in two pieces") {
+    "crc32c agrees with its definition at every length and alignment, whole or in two chunks") {
   constexpr std::uint64_t seed = 3;
   CAPTURE(seed);
   test::Prng prng(seed);
@@ -51,7 +51,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("crc32c notices every single flipped bit") {
+TEST_CASE("crc32c detects every single flipped bit") {
   const std::string original = "a record of the log";
   for (std::size_t bit = 0; bit < original.size() * 8; ++bit) {
     std::string damaged = original;

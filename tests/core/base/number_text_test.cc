@@ -36,7 +36,7 @@ bool parses_to(std::string_view text, double expected) {
   return value && bits_of(*value) == bits_of(expected);
 }
 
-// How many significant digits the text shows.
+// Returns how many significant digits the text has.
 std::size_t digits_of(std::string_view text) {
   std::string digits;
   for (const char c : text.substr(0, text.find_first_of("eE"))) {
@@ -47,8 +47,8 @@ std::size_t digits_of(std::string_view text) {
   return digits.size();
 }
 
-// The judges: the standard library's own conversions where it has them (the native builds), else
-// the C library's, asked once per length.
+// The references: the standard library's own conversions where it has them (the native builds),
+// otherwise the C library's, tried once per length.
 #if defined(__cpp_lib_to_chars) && __cpp_lib_to_chars >= 201611L
 std::size_t shortest_digits_of(double value) {
   char text[64];
@@ -65,7 +65,7 @@ std::size_t shortest_digits_of(double value) {
 }
 #endif
 
-// Reads back, and is no longer than need be.
+// Checks that the text reads back and is as short as possible.
 void check_round_trip(double value) {
   const std::string text = to_text(value);
   const std::size_t shortest = shortest_digits_of(value);
@@ -130,7 +130,7 @@ TEST_CASE("double text: accepted forms") {
   CHECK(parses_to("1.23456789012346E+24", 1.23456789012346e24));
 }
 
-TEST_CASE("double text: everything else is refused") {
+TEST_CASE("double text: everything else is rejected") {
   for (const char* bad :
        {"",    "-",     "+1",       ".",   "-.",        "e5",    ".e5",  "1e",   "1e+",
         "1e-", "1e+-1", "1.2.3",    "1,5", " 1",        "1 ",    "0x10", "1f",   "1d",
@@ -141,7 +141,7 @@ TEST_CASE("double text: everything else is refused") {
   CHECK_FALSE(parse_double("1\0"s));
 }
 
-TEST_CASE("double text: overflow is nothing, underflow is zero or a subnormal") {
+TEST_CASE("double text: overflow has no value, underflow is zero or a subnormal") {
   CHECK(parses_to("1.7976931348623157e308", double_max));
   CHECK(parses_to("-1.7976931348623157e308", -double_max));
   CHECK(parses_to("1.7976931348623158e308", double_max));  // still nearest to the largest
@@ -221,7 +221,7 @@ TEST_CASE("doubles print in the service's form") {
   CHECK(to_text(-infinity) == "-Infinity");
 }
 
-TEST_CASE("doubles at the edges come back, in the shortest text") {
+TEST_CASE("edge doubles round-trip, in the shortest text") {
   for (const double value :
        {0.0, 1e22, 1e23, 9.5e-3, 5e-324, 1e-323, 1.5e-323, 4.4501477170144023e-308,
         2.2250738585072014e-308, 8.41e21, 2.0e-5, 9007199254740993.0, 1.9156918820264798e-56,
@@ -243,7 +243,7 @@ TEST_CASE("doubles at the edges come back, in the shortest text") {
     check_round_trip(double_of(bits));  // subnormals
 }
 
-TEST_CASE("random bit patterns come back, in the shortest text") {
+TEST_CASE("random bit patterns round-trip, in the shortest text") {
   constexpr std::uint64_t seed = 8;
   CAPTURE(seed);
   test::Prng prng(seed);
@@ -253,7 +253,7 @@ TEST_CASE("random bit patterns come back, in the shortest text") {
     check_round_trip(double_of(prng.next() >> (12 + prng.below(52))));     // subnormals
     check_round_trip(static_cast<double>(prng.next() >> prng.below(64)));  // whole numbers
     check_round_trip(static_cast<double>(prng.below(100'000'000)) /
-                     10'000.0);  // as people write them
+                     10'000.0);  // as people write numbers
   }
 }
 

@@ -14,14 +14,14 @@ int sign(int x) {
   return (x > 0) - (x < 0);
 }
 
-// Code points where something changes: lengths of the encoding, surrogates, the top.
+// Code points at which something changes: lengths of the encoding, surrogates, the maximum.
 const std::vector<char16_t> edge_units = {0x0,    0x1,    'a',    'b',    0x7F,   0x80,   0x7FF,
                                           0x800,  0xCFFF, 0xD000, 0xD7FF, 0xD800, 0xD801, 0xDBFF,
                                           0xDC00, 0xDC01, 0xDFFF, 0xE000, 0xEFFF, 0xF000, 0xFFFF};
 
 std::u16string random_units(test::Prng& prng, std::size_t size_max) {
   std::u16string text;
-  // Few different units in one text, so that two texts often share a long prefix.
+  // Texts use few different units, so that two texts often share a long prefix.
   const std::size_t variety = 1 + prng.below(edge_units.size());
   const std::size_t first = prng.below(edge_units.size());
   for (std::uint64_t i = prng.below(size_max + 1); i > 0; --i) {
@@ -131,7 +131,7 @@ TEST_CASE("append_code_point joins a high surrogate with the low one that follow
   CHECK(text == "x\xED\xA0\xBD");
   append_code_point(text, 0xDE00);
   CHECK(text == "x\xF0\x9F\x98\x80");
-  append_code_point(text, 0xDE00);  // a low one alone stays
+  append_code_point(text, 0xDE00);  // a lone low surrogate stays
   CHECK(text == "x\xF0\x9F\x98\x80\xED\xB8\x80");
   std::string two_high;
   append_code_point(two_high, 0xD83D);
@@ -151,7 +151,7 @@ TEST_CASE("compare_utf16 where units and bytes disagree") {
   const std::string grin = "\xF0\x9F\x98\x80";     // U+1F600 = D83D DE00
   const std::string high = "\xED\xA0\xBD";         // D83D alone
   const std::string low = "\xED\xB8\x80";          // DE00 alone
-  CHECK(compare_utf16(grin, "\xEF\xBD\x9E") < 0);  // U+FF5E, the spec's example
+  CHECK(compare_utf16(grin, "\xEF\xBD\x9E") < 0);  // U+FF5E (core/rest/SERVICE.md §1.5)
   CHECK(compare_utf16("\xEE\x80\x80", grin) > 0);  // U+E000
   CHECK(compare_utf16("\xED\x9F\xBF", grin) < 0);  // U+D7FF
   CHECK(compare_utf16(low, grin) > 0);

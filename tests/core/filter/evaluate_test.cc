@@ -83,8 +83,9 @@ std::string true_ops(const char* property, const char* literal) {
 
 }  // namespace
 
-// A filter on its first line, then one entity a line, each "with" its properties; one answer each.
-TEST_CASE("golden: answers") {
+// A filter on the first line, then one entity per line, with its properties after "with"; one
+// result per entity.
+TEST_CASE("golden: results") {
   test::check_golden("filter/answers.txt", [](const std::string& input) {
     std::string answers;
     std::size_t at = input.find('\n');
@@ -183,7 +184,7 @@ TEST_CASE("NaN is ne to every number, itself included, and less than another typ
   CHECK(true_ops("3", "NaN") == "ne lt le");
 }
 
-TEST_CASE("wider numbers meet narrower literals") {
+TEST_CASE("wider numbers compare with narrower literals by value") {
   CHECK(true_ops("3L", "3") == "eq ge le");
   CHECK(true_ops("4L", "3") == "ne gt ge");
   CHECK(true_ops("-5000000000L", "-2147483648") == "ne lt le");
@@ -192,7 +193,7 @@ TEST_CASE("wider numbers meet narrower literals") {
   CHECK(true_ops("2.9", "3") == "ne lt le");
   CHECK(true_ops("3.1", "3L") == "ne gt ge");
   CHECK(true_ops("INF", "9223372036854775807L") == "ne gt ge");
-  // The literal becomes the nearest double: 2^53 + 1 is 2^53, and the largest Int64 is 2^63.
+  // The literal is rounded to the nearest double: 2^53 + 1 to 2^53, and the largest Int64 to 2^63.
   CHECK(true_ops("9007199254740992.0", "9007199254740993L") == "eq ge le");
   CHECK(true_ops("9223372036854775808.0", "9223372036854775807L") == "eq ge le");
 }
@@ -215,7 +216,7 @@ TEST_CASE("every other pair of types makes the property less, whatever the value
   CHECK_FALSE(compare("3", CompareOp::eq, "3.0"));
 }
 
-TEST_CASE("a constant on the left asks the same as the property on the left") {
+TEST_CASE("a constant on the left means the same as the property on the left") {
   const std::uint64_t seed = 8;
   CAPTURE(seed);
   test::Prng prng(seed);
@@ -261,7 +262,7 @@ TEST_CASE("random conditions agree with C++") {
   const std::uint64_t seed = 9;
   CAPTURE(seed);
   test::Prng prng(seed);
-  // Built side by side: the text, and what it is for each of the eight truths of a, b and c.
+  // Built in parallel: the text, and its value for each of the eight combinations of a, b and c.
   struct Condition {
     std::string text;
     unsigned truth;

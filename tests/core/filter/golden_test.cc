@@ -1,4 +1,4 @@
-// The harness of the golden files itself (tests/support/golden.h).
+// Tests of the golden-file harness itself (tests/support/golden.h).
 #include "tests/support/golden.h"
 
 #include <string>
@@ -42,7 +42,7 @@ const std::string by_dashes =
 
 }  // namespace
 
-TEST_CASE("a golden file's cases are parted by blank lines") {
+TEST_CASE("a golden file's cases are separated by blank lines") {
   const GoldenFile file(by_blank_lines);
   REQUIRE(file.cases().size() == 3);
   CHECK(file.cases()[0].input == "one");
@@ -55,7 +55,7 @@ TEST_CASE("a golden file's cases are parted by blank lines") {
   CHECK(file.cases()[2].expected.empty());
 }
 
-TEST_CASE("a golden file's cases are parted by dashes if there are any") {
+TEST_CASE("a golden file's cases are separated by dashes if there are any") {
   const GoldenFile file(by_dashes);
   REQUIRE(file.cases().size() == 2);
   CHECK(file.cases()[0].input == "one\n\nmore");

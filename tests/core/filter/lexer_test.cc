@@ -35,7 +35,8 @@ std::string kind_name(TokenKind kind) {
   return {};
 }
 
-// "word:a _word:eq _number:5": kind and text of each token, '_' where blanks stand before it.
+// "word:a _word:eq _number:5": kind and text of each token, with '_' before a token that follows
+// blanks.
 std::string tokens(std::string_view text) {
   std::string result;
   Lexer lexer(text);
@@ -50,7 +51,7 @@ std::string tokens(std::string_view text) {
 
 }  // namespace
 
-TEST_CASE("the lexer parts words, literals and signs") {
+TEST_CASE("the lexer separates words, literals and signs") {
   CHECK(tokens("").empty());
   CHECK(tokens("a eq 5") == "word:a _word:eq _number:5");
   CHECK(tokens("(a)or(b)") == "open:( word:a close:) word:or open:( word:b close:)");
@@ -124,7 +125,7 @@ TEST_CASE("a literal's prefix is one of OData's, directly before the quote and i
   CHECK(tokens("guid'open") == "bad:guid'open");
 }
 
-TEST_CASE("the end is said again and again") {
+TEST_CASE("after the last token, every call returns end") {
   Lexer lexer("a ");
   CHECK(lexer.next().kind == TokenKind::word);
   for (int i = 0; i < 3; ++i) {

@@ -12,7 +12,7 @@ using namespace entitable;
 
 namespace {
 
-// The literal that is the whole of `text`.
+// Parses `text`, which is a single literal.
 Result<Value> parse(std::string_view text) {
   Lexer lexer(text);
   const Token token = lexer.next();
@@ -43,7 +43,7 @@ bool is_literal_text(std::string_view text) {
 
 }  // namespace
 
-TEST_CASE("literals of every type give the value that is written") {
+TEST_CASE("literals of every type parse to their value") {
   CHECK(value_of("'o''clock'") == Value::of_string("o'clock"));
   CHECK(value_of("''") == Value::of_string(""));
   CHECK(value_of("''''") == Value::of_string("'"));
@@ -152,7 +152,7 @@ TEST_CASE("literal_text has one form for each type") {
   CHECK(literal_text(ValueView::of_binary("\x0A\xFF")) == "X'0aff'");
 }
 
-TEST_CASE("every value survives as a literal") {
+TEST_CASE("every value round-trips as a literal") {
   const std::uint64_t seed = 20'080'710;
   CAPTURE(seed);
   test::Prng prng(seed);

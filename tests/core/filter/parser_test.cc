@@ -13,7 +13,7 @@ using namespace entitable;
 
 namespace {
 
-// The tree, or "<service code>: <text>".
+// Returns the tree, or "<service code>: <text>".
 std::string tree_or_error(std::string_view text) {
   const Result<Filter> filter = parse_filter(text);
   if (filter.ok()) {
@@ -30,8 +30,8 @@ Error error_of(std::string_view text) {
   return filter.error();
 }
 
-// Whatever the text is, the answer is a sound tree or one of the errors of the contract.
-void check_answered(std::string_view text) {
+// Checks that the result is a valid tree or one of the errors of the contract.
+void check_tree_or_error(std::string_view text) {
   const Result<Filter> filter = parse_filter(text);
   if (filter.ok()) {
     CHECK(test::check_structure(*filter) == "sound");
@@ -67,7 +67,7 @@ TEST_CASE("golden: blanks") {
 TEST_CASE("golden: syntax errors") {
   check_file("syntax_errors.txt");
 }
-TEST_CASE("golden: legal and not run") {
+TEST_CASE("golden: legal but not supported") {
   check_file("not_implemented.txt");
 }
 
@@ -80,7 +80,7 @@ TEST_CASE("the service's own error positions") {
 }
 
 TEST_CASE("positions count UTF-16 units") {
-  // U+1F600 is four bytes and two units, a-umlaut two bytes and one.
+  // U+1F600 is four bytes and two units, a-umlaut is two bytes and one unit.
   CHECK(error_of("a eq '\xF0\x9F\x98\x80' b") ==
         Error(ErrorCode::invalid_input,
               "Syntax error at position 11 in 'a eq '\xF0\x9F\x98\x80' b'."));
@@ -99,7 +99,7 @@ TEST_CASE("a blank text is no filter") {
   }
 }
 
-TEST_CASE("a text that is not WTF-8 is refused") {
+TEST_CASE("a text that is not WTF-8 is rejected") {
   for (const char* text : {"a eq '\xFF'", "\xC3", "a eq '\xF0\x9F\x98'", "a eq '\xC0\x80'",
                            "a eq '\xED\xA0\xBD\xED\xB8\x80'"}) {
     CHECK(error_of(text) == Error(ErrorCode::invalid_input));
@@ -119,7 +119,7 @@ TEST_CASE("a text may be as long as the limit and not longer") {
   CHECK(parse_filter(std::string(limits::filter_bytes_max, ' ')).ok());
   CHECK(error_of(std::string(limits::filter_bytes_max + 1, ' ')) ==
         Error(ErrorCode::invalid_input));
-  // Bytes, not units: these are half as many units.
+  // The limit counts bytes, not units: these texts have half as many units.
   CHECK(error_of(start + repeated("\xC3\xA4", limits::filter_bytes_max / 2) + "'") ==
         Error(ErrorCode::invalid_input));
 }
@@ -154,7 +154,7 @@ TEST_CASE("nesting may be as deep as the limit and not deeper") {
   CHECK(error_of(calls(deepest + 1)) == Error(ErrorCode::invalid_input));
 }
 
-TEST_CASE("nesting is what is open at one place, however often") {
+TEST_CASE("nesting counts what is open at one place, not in total") {
   std::string text = "not (a)";
   for (std::size_t i = 0; i < 2 * limits::filter_depth_max; ++i) text += " and not (a)";
   CHECK(parse_filter(text).ok());
@@ -180,7 +180,7 @@ TEST_CASE("comparisons are counted, flags and constants are not") {
   CHECK(parse_filter("d")->comparisons == 0);
 }
 
-TEST_CASE("the longest texts that say one thing over and over are answered too") {
+TEST_CASE("the longest texts that repeat one token are parsed too") {
   for (const std::string& unit :
        {std::string("("), std::string(")"), std::string("not "), std::string("f("),
         std::string("- "), std::string("-1"), std::string("'"), std::string("'' "),
@@ -188,7 +188,7 @@ TEST_CASE("the longest texts that say one thing over and over are answered too")
         std::string("a and "), std::string("a eq 1 "), std::string("X'"),
         std::string("\xC3\xA4")}) {
     CAPTURE(unit);
-    check_answered(repeated(unit, limits::filter_bytes_max / unit.size()));
+    check_tree_or_error(repeated(unit, limits::filter_bytes_max / unit.size()));
   }
 }
 
@@ -200,7 +200,8 @@ namespace {
 std::string random_name(test::Prng& prng) {
   for (;;) {
     std::string name = prng.chance(4) ? "PartitionKey" : test::random_property_name(prng);
-    if (name != "true" && name != "not") return name;  // these are no properties in a filter
+    // these words cannot be properties in a filter
+    if (name != "true" && name != "not") return name;
   }
 }
 
@@ -238,7 +239,8 @@ std::string random_blanks(test::Prng& prng, bool needed) {
   return blanks;
 }
 
-// The tree as somebody might have written it: spare parentheses and blanks, constants on the left.
+// Prints the tree as a person might write it: with extra parentheses and blanks, constants on the
+// left.
 std::string format_filter(test::Prng& prng, const Filter& filter, std::uint32_t at) {
   const FilterNode& node = filter.nodes[at];
   std::string text;
@@ -278,7 +280,7 @@ std::string format_filter(test::Prng& prng, const Filter& filter, std::uint32_t 
 
 }  // namespace
 
-TEST_CASE("random trees survive being written and parsed") {
+TEST_CASE("random trees round-trip through text") {
   const std::uint64_t seed = 41;
   CAPTURE(seed);
   test::Prng prng(seed);
@@ -298,7 +300,7 @@ TEST_CASE("random trees survive being written and parsed") {
   }
 }
 
-TEST_CASE("random damage to a filter gives an error in its text or another filter") {
+TEST_CASE("a randomly damaged filter returns an error or another filter") {
   const std::uint64_t seed = 42;
   CAPTURE(seed);
   test::Prng prng(seed);
@@ -316,6 +318,6 @@ TEST_CASE("random damage to a filter gives an error in its text or another filte
       }
     }
     CAPTURE(i, text);
-    check_answered(text);
+    check_tree_or_error(text);
   }
 }

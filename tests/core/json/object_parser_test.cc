@@ -9,7 +9,7 @@
 namespace entitable::json {
 namespace {
 
-// A member that needs no other memory.
+// A member that owns its text.
 struct Owned {
   std::string name;
   Kind kind;
@@ -34,7 +34,7 @@ Owned only(std::string_view text) {
   return members.front();
 }
 
-Error refused(std::string_view text) {
+Error error_of(std::string_view text) {
   CAPTURE(std::string(text));
   const auto members = parse_object(text);
   REQUIRE_FALSE(members.ok());
@@ -62,8 +62,8 @@ TEST_CASE("numbers keep their text") {
 TEST_CASE("a number beyond a double has the service's text") {
   const Error expected(ErrorCode::invalid_input,
                        "An error occurred while processing this request.");
-  CHECK(refused(R"({"a":1e400})") == expected);
-  CHECK(refused(R"({"a":[-1e309]})") == expected);
+  CHECK(error_of(R"({"a":1e400})") == expected);
+  CHECK(error_of(R"({"a":[-1e309]})") == expected);
   CHECK(only(R"({"a":1e-400})") == Owned{"a", Kind::number, "1e-400"});
 }
 
@@ -77,18 +77,18 @@ TEST_CASE("structures are checked and dropped") {
   CHECK(read(R"({"a":{"x":[1,{"y":null}],"z":"q"},"b":[[],"s",true,1.5],"c":1})") ==
         std::vector<Owned>{
             {"a", Kind::structure, ""}, {"b", Kind::structure, ""}, {"c", Kind::number, "1"}});
-  refused(R"({"a":{"x":}})");
-  refused(R"({"a":[1,]})");
+  error_of(R"({"a":{"x":}})");
+  error_of(R"({"a":[1,]})");
 }
 
-TEST_CASE("a very deep structure is no danger") {
+TEST_CASE("a very deep structure does not overflow the stack") {
   const std::string open(200'000, '[');
   const std::string close(200'000, ']');
   CHECK(only("{\"a\":" + open + close + "}").kind == Kind::structure);
-  refused("{\"a\":" + open);
+  error_of("{\"a\":" + open);
 }
 
-TEST_CASE("what is no object is refused") {
+TEST_CASE("anything but an object is rejected") {
   for (const char* text : {"",
                            " ",
                            "null",
@@ -118,10 +118,10 @@ TEST_CASE("what is no object is refused") {
                            "{\"a\":\"\\u12\"}",
                            "/**/{}",
                            "\xEF\xBB{}"}) {
-    CHECK(refused(text) == Error(ErrorCode::invalid_input));
+    CHECK(error_of(text) == Error(ErrorCode::invalid_input));
   }
-  refused(std::string_view("{\"a\":1}\0", 8));
-  refused(std::string_view("{\"a\":1}\0x", 9));
+  error_of(std::string_view("{\"a\":1}\0", 8));
+  error_of(std::string_view("{\"a\":1}\0x", 9));
 }
 
 TEST_CASE("a byte order mark is ignored") {
@@ -132,7 +132,7 @@ TEST_CASE("text must be UTF-8") {
   CHECK(only("{\"\xC3\xBC\":\"\xF0\x9F\x98\x80\"}") ==
         Owned{"\xC3\xBC", Kind::string, "\xF0\x9F\x98\x80"});
   for (const char* bytes : {"\xFF", "\xC3", "\xC0\x80", "\xED\xA0\x80", "\xF4\x90\x80\x80"}) {
-    refused("{\"a\":\"" + std::string(bytes) + "\"}");
+    error_of("{\"a\":\"" + std::string(bytes) + "\"}");
   }
 }
 
@@ -160,10 +160,10 @@ TEST_CASE("lone surrogates and replacement characters are not mistaken for each 
 TEST_CASE("a backslash before what looks like an escape") {
   CHECK(only(R"({"a":"\\ud800"})").text == "\\ud800");
   CHECK(only(R"({"a":"\\\ud800\\"})").text == "\\\xED\xA0\x80\\");
-  refused(R"({"a":"\ud80"})");
-  refused(R"({"a":"\ud8)");
-  refused(R"({"a":"\ud800\)");
-  refused(R"(\ud800{"a":1})");
+  error_of(R"({"a":"\ud80"})");
+  error_of(R"({"a":"\ud8)");
+  error_of(R"({"a":"\ud800\)");
+  error_of(R"(\ud800{"a":1})");
 }
 
 }  // namespace

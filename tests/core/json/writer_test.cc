@@ -27,7 +27,7 @@ TEST_CASE("strings are escaped on one line") {
   CHECK(in_quotes(std::string_view("\0", 1)) == "\"\\u0000\"");
 }
 
-TEST_CASE("what is special is found wherever it stands in a text of any length") {
+TEST_CASE("special characters are found at every position of texts of any length") {
   const std::pair<std::string, std::string> pairs[] = {
       {"\"", "\\\""},   {"\\", "\\\\"},           {"\n", "\\n"}, {"\x1F", "\\u001f"},
       {"\x7F", "\x7F"}, {"\xC3\xBC", "\xC3\xBC"}, {" ", " "},    {"\xED\xA0\x80", "\\ud800"}};
@@ -75,7 +75,7 @@ TEST_CASE("commas stand between members and elements only") {
   CHECK(out == R"({"a":1,"b":["x",{},{"n":null}],"c":[],"d":"y"})");
 }
 
-TEST_CASE("what is written reads back as the same") {
+TEST_CASE("written values read back unchanged") {
   const std::uint64_t seed = 20240102;
   CAPTURE(seed);
   test::Prng prng(seed);

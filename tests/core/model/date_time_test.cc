@@ -44,7 +44,7 @@ TEST_CASE("ticks of known instants") {
   CHECK(parsed("1970-01-01T00:00:00Z") == ticks_at_unix_epoch);
   CHECK(parsed("1601-01-01T00:00:00Z") == limits::date_time_ticks_min);
   CHECK(parsed("9999-12-31T23:59:59.9999999Z") == limits::date_time_ticks_max);
-  CHECK(parsed("2020-07-24T14:34:48.4767Z") == 637311980884767000);  // the spec's example
+  CHECK(parsed("2020-07-24T14:34:48.4767Z") == 637311980884767000);
   CHECK(parsed("2000-02-29T00:00:00Z") == ticks_at_unix_epoch + 951'782'400 * second);
 }
 
@@ -140,7 +140,7 @@ TEST_CASE("dates outside the range show as invariant text in UTC") {
   CHECK(error_of("1601-01-01T00:59:00+01:00") == out_of_range("12/31/1600 23:59:00"));
   CHECK(parsed("1600-12-31T23:00:00-01:00") == limits::date_time_ticks_min);
   CHECK(parsed("9999-12-31T23:59:59.99999999999Z") == limits::date_time_ticks_max);
-  // Instants beyond the calendar of .NET show as its ends.
+  // Instants beyond the range of .NET's calendar show as its limits.
   CHECK(error_of("0001-01-01T00:00:00+01:00") == out_of_range("01/01/0001 00:00:00"));
   CHECK(error_of("9999-12-31T23:30:00-01:00") == out_of_range("12/31/9999 23:59:59"));
 }
@@ -173,7 +173,7 @@ TEST_CASE("text has a fraction without trailing zeros") {
   CHECK(date_time_text(limits::date_time_ticks_max) == "9999-12-31T23:59:59.9999999Z");
 }
 
-TEST_CASE("every day of 400 years, and the turns of all others, counted one by one") {
+TEST_CASE("every day of 400 years, and the ends of all months of other years") {
   const int lengths[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
   int year = 1601;
   int month = 1;
@@ -198,7 +198,7 @@ TEST_CASE("every day of 400 years, and the turns of all others, counted one by o
   CHECK(year == 10'000);
 }
 
-TEST_CASE("random instants come back") {
+TEST_CASE("random instants round-trip") {
   constexpr std::uint64_t seed = 24;
   CAPTURE(seed);
   test::Prng prng(seed);

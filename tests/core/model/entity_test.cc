@@ -26,7 +26,7 @@ Error error_of(const Result<void>& result) {
   return result.error();
 }
 
-// An entity of exactly `bytes` bytes by the formula, its values within their own limits.
+// Returns an entity of exactly `bytes` bytes, whose values are within their own limits.
 Entity entity_of_size(std::size_t bytes) {
   Entity entity;
   entity.key = EntityKey("p", "r");
@@ -67,7 +67,7 @@ TEST_CASE("the size of each type of value") {
   CHECK(value_size(ValueView::of_boolean(true)) == 1);
 }
 
-TEST_CASE("the size of an entity is the spec's formula") {
+TEST_CASE("the size of an entity follows the service's formula") {
   Entity entity;
   CHECK(entity_size(entity) == 4);
   entity.key = EntityKey("ab", "\xF0\x9F\x98\x80");
@@ -87,7 +87,7 @@ TEST_CASE("an entity has at most 1 MiB") {
         Error(ErrorCode::entity_too_large));
 }
 
-TEST_CASE("an entity has at most 252 properties of its own") {
+TEST_CASE("an entity has at most 252 custom properties") {
   Entity entity;
   entity.properties = numbered_properties(252);
   CHECK(check_properties(entity.properties).ok());
@@ -97,7 +97,7 @@ TEST_CASE("an entity has at most 252 properties of its own") {
   CHECK(error_of(check_entity(entity)) == Error(ErrorCode::too_many_properties));
 }
 
-TEST_CASE("no property twice, but names differ by case") {
+TEST_CASE("no property may occur twice, but names are case-sensitive") {
   const auto one = Value::of_int32(1);
   CHECK(error_of(check_properties({{"a", one}, {"b", one}, {"a", Value::of_string("x")}})) ==
         Error(ErrorCode::duplicate_properties));
@@ -107,7 +107,7 @@ TEST_CASE("no property twice, but names differ by case") {
   CHECK(error_of(check_properties(many)) == Error(ErrorCode::duplicate_properties));
 }
 
-TEST_CASE("system properties and bad names are no properties of one's own") {
+TEST_CASE("system properties and invalid names are no custom properties") {
   const auto one = Value::of_int32(1);
   for (const char* name : {"PartitionKey", "RowKey", "Timestamp", "", "a b", "1a", "odata.etag"}) {
     CAPTURE(name);
@@ -130,7 +130,7 @@ TEST_CASE("values are checked, and the error names the property") {
 }
 
 TEST_CASE(
-    "several faults: names, duplicates, count, values; and keys before properties before size") {
+    "errors have an order: names, duplicates, count, values; keys before properties before size") {
   const auto one = Value::of_int32(1);
   const auto huge = Value::of_binary(std::string(65'537, 'x'));
   CHECK(error_of(check_properties({{"a", huge}, {"a", one}, {"b c", one}})) ==
@@ -194,7 +194,7 @@ TEST_CASE("merge of random properties agrees with a map") {
       REQUIRE(found != expected.end());
       CHECK(found->second == property.value);
     }
-    CHECK(merged_of(merged, update) == merged);  // once more changes nothing
+    CHECK(merged_of(merged, update) == merged);  // merging a second time changes nothing
   }
 }
 

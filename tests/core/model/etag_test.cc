@@ -8,7 +8,7 @@ using namespace entitable;
 
 namespace {
 
-constexpr Ticks example = 637'311'980'884'767'000;  // the spec's, 2020-07-24T14:34:48.4767Z
+constexpr Ticks example = 637'311'980'884'767'000;  // 2020-07-24T14:34:48.4767Z
 const std::string example_tag = "W/\"datetime'2020-07-24T14%3A34%3A48.4767Z'\"";
 
 IfMatch parsed(std::string_view text) {
@@ -52,7 +52,7 @@ TEST_CASE("a tag matches as a whole string only") {
   }
 }
 
-TEST_CASE("what is neither '*' nor one weak tag is refused with the service's text") {
+TEST_CASE("anything but '*' or a single weak tag is rejected with the service's text") {
   const std::string list = example_tag + "," + example_tag;
   for (const std::string& bad :
        {std::string("\"strong\""), std::string("W/unquoted"), std::string("w/\"small\""),
@@ -74,7 +74,7 @@ TEST_CASE("what is neither '*' nor one weak tag is refused with the service's te
   }
 }
 
-TEST_CASE("every ETag that is given out matches its own instant and no other") {
+TEST_CASE("every ETag matches its own timestamp and no other") {
   constexpr std::uint64_t seed = 27;
   CAPTURE(seed);
   test::Prng prng(seed);

@@ -1,5 +1,5 @@
-// The generators that all random tests rest on: what they make may be stored, and they reach the
-// edges.
+// Tests of the generators of random values: what they generate can be stored, and reaches edge
+// cases.
 #include "tests/support/generators.h"
 
 #include <map>

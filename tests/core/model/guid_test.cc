@@ -15,7 +15,7 @@ TEST_CASE("a guid reads in any case and prints in lower case, bytes in text orde
   CHECK(guid_text(Guid{}) == "00000000-0000-0000-0000-000000000000");
 }
 
-TEST_CASE("other forms of a guid are refused") {
+TEST_CASE("other forms of a guid are rejected") {
   for (const char* bad :
        {"", "00112233445566778899aabbccddeeff", "{00112233-4455-6677-8899-aabbccddeeff}",
         "(00112233-4455-6677-8899-aabbccddeeff)", "00112233-4455-6677-8899-aabbccddeef",
@@ -29,7 +29,7 @@ TEST_CASE("other forms of a guid are refused") {
   }
 }
 
-TEST_CASE("random guids come back, and byte order is text order") {
+TEST_CASE("random guids round-trip, and byte order is text order") {
   constexpr std::uint64_t seed = 23;
   CAPTURE(seed);
   test::Prng prng(seed);

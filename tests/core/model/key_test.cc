@@ -49,7 +49,7 @@ TEST_CASE("every forbidden character is found, alone and inside, and its neighbo
 }
 
 TEST_CASE(
-    "an address has slashes refused as bad syntax, other forbidden characters as out of range") {
+    "in an address, slashes are a syntax error, other forbidden characters are out of range") {
   const Error bad_syntax(ErrorCode::invalid_input, "Bad Request - Error in query syntax.");
   for (char32_t c = 0; c <= 0x120; ++c) {
     std::string alone;
@@ -93,7 +93,7 @@ TEST_CASE("a key has at most 512 units, however many bytes they take") {
   CHECK_FALSE(check_key({pairs + "a", ""}).ok());
 }
 
-TEST_CASE("the PartitionKey is judged first, and length before characters") {
+TEST_CASE("the PartitionKey is checked first, and length before characters") {
   const std::string too_long(513, '/');
   CHECK(check_key({"a/", too_long}).error() == out_of_range("PartitionKey", "a/"));
   CHECK(check_key({too_long, "a/"}).error() == Error(ErrorCode::property_value_too_large));

@@ -19,7 +19,7 @@ std::string utf8(char32_t c) {
   return text;
 }
 
-// One character of each category that may stand first, or only later, or nowhere.
+// One character of each category that is allowed first, or only later, or nowhere.
 constexpr char32_t starts[] = {'_',     'a', 'Z',
                                0xC4,      // Lu
                                0xE4,      // Ll
@@ -111,10 +111,10 @@ TEST_CASE("names have 1 to 255 units") {
   for (int i = 0; i < 127; ++i) pairs += "\xF0\x90\x90\x80";
   CHECK(check_property_name(pairs + "a").ok());
   CHECK(check_property_name(pairs + "ab").error() == too_long);
-  CHECK(check_property_name(std::string(256, '-')).error() == too_long);  // length first
+  CHECK(check_property_name(std::string(256, '-')).error() == too_long);  // length is checked first
 }
 
-TEST_CASE("words of languages are names like others") {
+TEST_CASE("keywords of languages are valid names") {
   for (const char* name : {"class", "eq", "and", "not", "true", "null", "partitionKey", "ETag",
                            "etag", "_", "__", "a1"}) {
     CAPTURE(name);

@@ -16,7 +16,8 @@ struct Expected {
   bool at_commit = false;
 };
 
-// Typed from the spec (§9 and §6.3) a second time, so that a slip in one place shows.
+// Typed a second time from core/rest/SERVICE.md (§9 and §6.3), so that a typo in either place
+// fails.
 const Expected table[] = {
     {ErrorCode::invalid_input, 400, "InvalidInput", "One of the request inputs is not valid.",
      false},
@@ -132,7 +133,7 @@ const Expected table[] = {
 
 }  // namespace
 
-TEST_CASE("a service code is found, also one that no request to this store brings about") {
+TEST_CASE("every service code is found, also one that this store never returns") {
   for (const Expected& expected : table) {
     const ServiceError* found = find_service_error(expected.name);
     REQUIRE(found != nullptr);

@@ -33,7 +33,7 @@ TEST_CASE("table names have 3 to 63 units") {
   CHECK(TableName::parse("abc").ok());
   CHECK(TableName::parse(std::string(63, 'a')).ok());
   CHECK(error_of(std::string(64, 'a')) == bad_length);
-  // Counted in units: three here, so it is the character that is wrong.
+  // The length counts units: there are three here, so the error is about the character.
   CHECK(error_of("\xE2\x82\xAC\xE2\x82\xAC\xE2\x82\xAC") ==
         Error(ErrorCode::invalid_resource_name));
   CHECK(error_of("\xE2\x82\xAC") == bad_length);
@@ -59,7 +59,7 @@ TEST_CASE("'tables' is reserved in any case") {
   CHECK(TableName::parse("tables1").ok());
 }
 
-TEST_CASE("length is judged before characters") {
+TEST_CASE("length is checked before characters") {
   CHECK(error_of("-") == bad_length);
   CHECK(error_of(std::string(64, '-')) == bad_length);
 }

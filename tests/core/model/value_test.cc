@@ -53,7 +53,7 @@ Ordering reversed(Ordering ordering) {
 
 }  // namespace
 
-TEST_CASE("a value gives back what it was made of") {
+TEST_CASE("a value returns what it was built from") {
   CHECK(Value::of_string("a\0b"s).view().string() == "a\0b"s);
   CHECK(Value::of_binary("\xFF\0"s).view().binary() == "\xFF\0"s);
   CHECK(Value::of_boolean(true).view().boolean());
@@ -80,7 +80,7 @@ TEST_CASE("equality is of type and bits") {
   CHECK(Value::of_string("a") == Value::of_string("a"));
 }
 
-TEST_CASE("random values come back from parts and from text") {
+TEST_CASE("random values round-trip through parts and through text") {
   constexpr std::uint64_t seed = 28;
   CAPTURE(seed);
   test::Prng prng(seed);
@@ -93,7 +93,7 @@ TEST_CASE("random values come back from parts and from text") {
     const std::string text = value_text(view);
     CAPTURE(static_cast<int>(view.type()), text);
     const Value back = parsed(view.type(), text);
-    // The text of a NaN does not say which of the many it was.
+    // The text of a NaN does not contain the NaN's bits.
     const bool is_nan = view.type() == EdmType::float64 && std::isnan(view.float64());
     if (is_nan) {
       CHECK(std::isnan(back.view().float64()));
@@ -136,7 +136,7 @@ TEST_CASE("order of doubles") {
   }
 }
 
-TEST_CASE("the order of random values turns round with its sides and has equal values equal") {
+TEST_CASE("the order of random values is antisymmetric, and equal values compare equal") {
   constexpr std::uint64_t seed = 29;
   CAPTURE(seed);
   test::Prng prng(seed);
@@ -190,7 +190,7 @@ TEST_CASE("a DateTime is in range, and the error names the property") {
   CHECK(error_of(EdmType::date_time, "yesterday") == does_not_fit);
 }
 
-TEST_CASE("what surely fits is never refused") {
+TEST_CASE("a trivially valid value passes check_value") {
   const std::string at_most(limits::string_units_max, 'a');
   const std::string beyond(limits::binary_bytes_max + 1, 'a');
   const auto fits = [](const ValueView& value) {

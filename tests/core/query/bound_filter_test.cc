@@ -27,7 +27,7 @@ Filter comparison(std::string property, CompareOp op, Value literal) {
   return filter;
 }
 
-// Values of every type where answers change hands.
+// Values of every type at which the results of comparisons change.
 std::vector<Value> edge_values() {
   using numbers = std::numeric_limits<double>;
   std::vector<Value> values;
@@ -68,7 +68,7 @@ bool bound_matches(const Filter& filter, const RowView& row) {
   return answer;
 }
 
-// A table whose schema is full: what comes now has the generic shape.
+// A table whose schema is full: further rows have the generic shape.
 TableIndex full_table() {
   TableIndex index;
   for (std::size_t i = 0; i < shapes_max; ++i) {
@@ -83,7 +83,7 @@ RowView row_of(const TableIndex& index, const EntityKey& key) {
 
 }  // namespace
 
-TEST_CASE("a bound filter answers as the slow one for all pairs of types") {
+TEST_CASE("a bound filter agrees with the reference for all pairs of types") {
   const std::vector<Value> values = edge_values();
   for (const Value& value : values) {
     Entity entity = entity_of("p", "r", {{"before", Value::of_string("x")}, {"v", value}});
@@ -136,7 +136,7 @@ TEST_CASE("flags hold for Boolean true only") {
   }
 }
 
-TEST_CASE("what a shape settles is not tested") {
+TEST_CASE("conditions that the shape decides are not tested") {
   TableIndex index;
   index.put(entity_of("p", "r", {{"Age", Value::of_int32(30)}}));
   const RowView row = row_of(index, EntityKey("p", "r"));
@@ -187,7 +187,7 @@ TEST_CASE("implied nodes are not tested") {
   CHECK(BoundFilter(filter, implied, row.shape()).accepts_all());
 }
 
-TEST_CASE("random filters answer as the slow one on rows of all shapes") {
+TEST_CASE("random filters agree with the reference on rows of all shapes") {
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     CAPTURE(seed);
     Prng prng(seed);
@@ -206,14 +206,14 @@ TEST_CASE("random filters answer as the slow one on rows of all shapes") {
 
 namespace {
 
-// Texts of one digest, of which only two are equal, and others.
+// Texts with the same digest, of which only two are equal, and other texts.
 std::string random_text(Prng& prng) {
   std::string text(prng.below(4) * 20, 'x');
   if (text.size() > 20 && prng.chance(2)) text[10] = static_cast<char>('a' + prng.below(2));
   return text;
 }
 
-// Rows of one shape in a few partitions, of more values than columns are kept for.
+// Rows of one shape in a few partitions, with more properties than columns are cached.
 Rows rows_of_one_shape(Prng& prng, std::size_t count) {
   Rows rows;
   for (std::size_t i = 0; i < count; ++i) {
@@ -230,7 +230,7 @@ Rows rows_of_one_shape(Prng& prng, std::size_t count) {
   return rows;
 }
 
-// Believes next() where it is sure, and looks at the row where it is not.
+// Trusts next() where it is sure, and tests the row where it is not.
 std::size_t next_match(const BoundFilter& bound, const RowBatch& run, std::size_t from) {
   for (; from < run.size(); ++from) {
     const BoundFilter::Candidate next = bound.next(run, from);
@@ -242,7 +242,7 @@ std::size_t next_match(const BoundFilter& bound, const RowBatch& run, std::size_
 
 }  // namespace
 
-TEST_CASE("a run is passed over to the next row that matches") {
+TEST_CASE("next() skips to the next matching row of a batch") {
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     CAPTURE(seed);
     Prng prng(seed);
@@ -271,7 +271,7 @@ TEST_CASE("a run is passed over to the next row that matches") {
   }
 }
 
-TEST_CASE("values that lie together are tested as the rows are, for all pairs of types") {
+TEST_CASE("cached columns are tested like rows, for all pairs of types") {
   const std::vector<Value> values = edge_values();
   for (const Value& value : values) {
     TableIndex index;
@@ -290,7 +290,7 @@ TEST_CASE("values that lie together are tested as the rows are, for all pairs of
   }
 }
 
-TEST_CASE("rows of the generic shape answer by name") {
+TEST_CASE("rows of the generic shape are tested by property name") {
   TableIndex index = full_table();
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     CAPTURE(seed);
@@ -309,7 +309,7 @@ TEST_CASE("rows of the generic shape answer by name") {
   }
 }
 
-TEST_CASE("shapes are bound when they are met") {
+TEST_CASE("a shape is bound when its first row is tested") {
   TableIndex index;
   index.put(entity_of("p", "1", {{"Age", Value::of_int32(30)}}));
   index.put(entity_of("p", "2", {{"Age", Value::of_double(30)}}));
@@ -325,7 +325,7 @@ TEST_CASE("shapes are bound when they are met") {
   CHECK(filters.has_all_shapes());
 }
 
-TEST_CASE("what is bound takes bounded memory, and beyond it answers stay the same") {
+TEST_CASE("the memory of bound filters is limited, and results beyond the limit are the same") {
   const TableIndex index = full_table();
   std::string text = "f000000";
   for (std::size_t i = 0; i < 60; ++i) text += " or PartitionKey eq '" + digits(i) + "'";
@@ -348,7 +348,7 @@ TEST_CASE("the deepest and the longest filter are bound without recursion") {
   TableIndex index;
   index.put(entity);
   const RowView row = row_of(index, entity.key);
-  // Deeper than any text may nest: a right-leaning chain of 100,000.
+  // Deeper than the text of any filter can nest: a right-leaning chain of 100,000.
   Filter deep;
   for (int i = 0; i <= 100'000; ++i) {
     FilterNode leaf{FilterKind::comparison};

@@ -12,7 +12,7 @@ using namespace entitable::test;
 
 namespace {
 
-void check_refused(std::string_view token) {
+void check_rejected(std::string_view token) {
   CAPTURE(token);
   const Result<std::string> key = decode_token(token);
   REQUIRE_FALSE(key.ok());
@@ -21,7 +21,7 @@ void check_refused(std::string_view token) {
 
 }  // namespace
 
-TEST_CASE("tokens have the shape of the service") {
+TEST_CASE("tokens have the format of the service") {
   CHECK(encode_token("pk801016e8") == "1!16!cGs4MDEwMTZlOA--");
   CHECK(encode_token("") == "1!0!");
   CHECK(encode_token("a") == "1!4!YQ--");
@@ -31,15 +31,15 @@ TEST_CASE("tokens have the shape of the service") {
   CHECK(decode_token("1!0!")->empty());
 }
 
-TEST_CASE("a final hyphen is padding, never a digit") {
-  // In the URL-safe alphabet both would be YWI-.
+TEST_CASE("a final hyphen is padding, not a base64 digit") {
+  // In the URL-safe alphabet both tokens would be YWI-.
   CHECK(encode_token("ab>") == "1!4!YWI*");
   CHECK(*decode_token("1!4!YWI*") == "ab>");
   CHECK(*decode_token("1!4!YWI-") == "ab");
   CHECK(encode_token("ab\x7F") == "1!4!YWJ_");
 }
 
-TEST_CASE("every key survives its token") {
+TEST_CASE("every key round-trips through its token") {
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     CAPTURE(seed);
     Prng prng(seed);
@@ -63,13 +63,13 @@ TEST_CASE("the row token may be missing or empty") {
   CHECK(decode_continuation("1!4!YQ--", "1!4!YWI-")->next == EntityKey("a", "ab"));
 }
 
-TEST_CASE("the partition token may not be empty, nor either be anything else") {
+TEST_CASE("an empty partition token or an invalid token is an error") {
   CHECK_FALSE(decode_continuation("", "1!0!").ok());
   CHECK_FALSE(decode_continuation("1!4!YQ--", "x").ok());
   CHECK(decode_continuation("x", std::nullopt).error() == Error(ErrorCode::invalid_input));
 }
 
-TEST_CASE("what encode_token does not give is refused") {
+TEST_CASE("text that encode_token does not produce is rejected") {
   for (const char* token : {
            "",
            "1",
@@ -100,11 +100,11 @@ TEST_CASE("what encode_token does not give is refused") {
            "1!4!YQ--1!4!YQ--",
            "1!99999999999999999999!YQ--",
        }) {
-    check_refused(token);
+    check_rejected(token);
   }
-  check_refused("1!4!/w--");
-  check_refused("1!4!_w--");             // the byte FF is no text
-  check_refused("1!8!7aC97bG_");         // a surrogate pair in two halves
-  CHECK(decode_token("1!4!7aC9").ok());  // half of one alone is text
-  check_refused(std::string_view("1!0!\0", 5));
+  check_rejected("1!4!/w--");
+  check_rejected("1!4!_w--");            // the byte FF is no text
+  check_rejected("1!8!7aC97bG_");        // a surrogate pair in two halves
+  CHECK(decode_token("1!4!7aC9").ok());  // a lone surrogate is valid text
+  check_rejected(std::string_view("1!0!\0", 5));
 }

@@ -21,7 +21,7 @@ Page page_of(const TableIndex& index, const Query& query) {
   return std::get<Page>(std::move(answer));
 }
 
-// Holds one page against the slow answer from its start on; tells where the next one starts.
+// Checks one page against the reference, from its start; returns where the next page starts.
 std::optional<Continuation> check_page(const Page& page, const Rows& rows, const Query& query) {
   const EntityKey from = query.from.has_value() ? query.from->next : EntityKey();
   std::vector<Entity> expected = rows.matching(query.filter, from);
@@ -68,14 +68,14 @@ Query query_of(std::string_view filter, std::uint32_t top = limits::page_rows_ma
 
 }  // namespace
 
-TEST_CASE("a row is got by its key") {
+TEST_CASE("get_row returns a row by key") {
   const TableIndex index = numbered_rows(3).index();
   const auto answer = get_row(index, {"p", "0001"});
   REQUIRE(std::holds_alternative<RowResult>(answer));
   CHECK(std::get<RowResult>(answer).row.row() == "0001");
 }
 
-TEST_CASE("a row that is not there is not found, whatever its key") {
+TEST_CASE("a missing row is not found, whatever its key") {
   const TableIndex index = numbered_rows(3).index();
   const std::string too_long(2000, 'x');
   for (const KeyView key :
@@ -87,7 +87,7 @@ TEST_CASE("a row that is not there is not found, whatever its key") {
   }
 }
 
-TEST_CASE("a row that was got stays as it was") {
+TEST_CASE("a returned row does not change with later writes") {
   TableIndex index = numbered_rows(3).index();
   const auto answer = get_row(index, {"p", "0001"});
   index.put(entity_of("p", "0001", {{"n", Value::of_int32(-1)}}));
@@ -96,7 +96,7 @@ TEST_CASE("a row that was got stays as it was") {
   CHECK(row.find("n")->int32() == 1);
 }
 
-TEST_CASE("a page ends at top, and says where the next row that matches is") {
+TEST_CASE("a page ends at top, and its continuation is the next matching row") {
   const TableIndex index = numbered_rows(10).index();
   const Page page = page_of(index, query_of("n ge 2 and n ne 5", 3));
   CHECK(keys_text(page.rows) == "p|0002 p|0003 p|0004");
@@ -104,7 +104,7 @@ TEST_CASE("a page ends at top, and says where the next row that matches is") {
   CHECK(page.rows_read == 7);
 }
 
-TEST_CASE("a full page without more has no continuation") {
+TEST_CASE("a full page without further matches has no continuation") {
   const TableIndex index = numbered_rows(10).index();
   CHECK_FALSE(page_of(index, query_of("n lt 3", 3)).next.has_value());
   CHECK(page_of(index, query_of("n lt 4", 3)).next.has_value());
@@ -125,7 +125,7 @@ TEST_CASE("a page has at most 1000 rows") {
   CHECK_FALSE(last.next.has_value());
 }
 
-TEST_CASE("a page of huge rows ends when it is big enough") {
+TEST_CASE("a page of large rows ends at the byte limit") {
   std::vector<Property> huge;
   for (char name = 'a'; name < 'p'; ++name) {
     huge.push_back({std::string(1, name), Value::of_binary(std::string(65'000, 'x'))});
@@ -146,7 +146,7 @@ TEST_CASE("a page of huge rows ends when it is big enough") {
   CHECK_FALSE(page_of(index, rest).next.has_value());
 }
 
-TEST_CASE("a top of zero reads nothing and goes nowhere") {
+TEST_CASE("a top of zero reads nothing and has no continuation") {
   const TableIndex index = numbered_rows(10).index();
   const Page page = page_of(index, query_of("", 0));
   CHECK(page.rows.empty());
@@ -154,7 +154,7 @@ TEST_CASE("a top of zero reads nothing and goes nowhere") {
   CHECK(page.rows_read == 0);
 }
 
-TEST_CASE("an empty table and a contradiction give an empty page") {
+TEST_CASE("an empty table and a contradiction return an empty page") {
   CHECK(page_of(TableIndex(), query_of("")).rows.empty());
   const TableIndex index = numbered_rows(10).index();
   const Page page = page_of(index, query_of("PartitionKey lt 'a' and PartitionKey gt 'b'"));
@@ -177,7 +177,7 @@ TEST_CASE("only the plan's ranges are read") {
   CHECK(points.rows_read == 2);
 }
 
-TEST_CASE("a page starts at the token's key, be it there or not") {
+TEST_CASE("a page starts at the token's key, whether the row exists or not") {
   const TableIndex index = numbered_rows(10).index();
   Query query = query_of("PartitionKey eq 'p' and (RowKey lt '0003' or RowKey ge '0007')");
   struct Case {
@@ -200,7 +200,7 @@ TEST_CASE("a page starts at the token's key, be it there or not") {
   }
 }
 
-TEST_CASE("a page is a snapshot: writes neither show in it nor harm it") {
+TEST_CASE("a page is a snapshot: later writes do not change it") {
   TableIndex index = numbered_rows(500).index();
   const Page page = page_of(index, query_of("n ge 100", 50));
   for (int i = 0; i < 500; ++i) index.erase({"p", digits(static_cast<std::uint64_t>(i), 4)});
@@ -209,7 +209,7 @@ TEST_CASE("a page is a snapshot: writes neither show in it nor harm it") {
   CHECK(page.rows.back().find("n")->int32() == 149);
 }
 
-TEST_CASE("pages of random queries are those of the slow store, with writes in between") {
+TEST_CASE("pages of random queries agree with the reference, with writes in between") {
   for (std::uint64_t seed = 1; seed <= 150; ++seed) {
     CAPTURE(seed);
     Prng prng(seed);
@@ -229,7 +229,7 @@ TEST_CASE("pages of random queries are those of the slow store, with writes in b
   }
 }
 
-TEST_CASE("pages over many leaves are those of the slow store") {
+TEST_CASE("pages over many leaves agree with the reference") {
   for (std::uint64_t seed = 1; seed <= 8; ++seed) {
     CAPTURE(seed);
     Prng prng(seed);
@@ -248,7 +248,7 @@ TEST_CASE("pages over many leaves are those of the slow store") {
   }
 }
 
-TEST_CASE("a page that meets missing parts asks for them, then is the same") {
+TEST_CASE("a page that needs missing parts requests them, then has the same rows") {
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     CAPTURE(seed);
     Prng prng(seed);
@@ -272,7 +272,7 @@ TEST_CASE("a page that meets missing parts asks for them, then is the same") {
   }
 }
 
-TEST_CASE("a row in a missing part is got after loading it") {
+TEST_CASE("a row in a missing part is returned after loading the part") {
   for (std::uint64_t seed = 1; seed <= 30; ++seed) {
     CAPTURE(seed);
     Prng prng(seed);
@@ -291,7 +291,7 @@ TEST_CASE("a row in a missing part is got after loading it") {
   }
 }
 
-TEST_CASE("a page asks for no part that it cannot need") {
+TEST_CASE("a page requests no part that it cannot need") {
   const Rows rows = numbered_rows(100);
   UnloadedTable table(rows, 10);
   struct Case {
@@ -320,7 +320,7 @@ TEST_CASE("a page asks for no part that it cannot need") {
 
 namespace {
 
-// All pages of a query as the service reads it.
+// Returns all pages of a query, read by execute_as_service().
 std::vector<Page> service_pages(const TableIndex& index, Query query) {
   std::vector<Page> pages;
   do {
@@ -332,7 +332,7 @@ std::vector<Page> service_pages(const TableIndex& index, Query query) {
   return pages;
 }
 
-// "a: 10 read, 3 given; b: …"
+// "a: 10 read, 3 returned; b: …"
 std::string describe_pages(const std::vector<Page>& pages) {
   std::string text;
   for (const Page& page : pages) {
@@ -346,7 +346,7 @@ std::string describe_pages(const std::vector<Page>& pages) {
 }  // namespace
 
 TEST_CASE(
-    "as the service reads, a page is of one partition, and an `or` of keys is tested row by row") {
+    "execute_as_service returns pages of one partition, and tests an `or` of keys row by row") {
   TableIndex index;
   for (const char* partition : {"a", "b", "c"}) {
     for (std::uint64_t i = 0; i < 10; ++i) {
@@ -374,7 +374,7 @@ TEST_CASE(
   CHECK(pages("", 0) == "nowhere: 0 read, 0 given");
 }
 
-TEST_CASE("as the service reads, rows are the same, and pages as many as explain counts") {
+TEST_CASE("execute_as_service returns the same rows, in as many pages as explain counts") {
   for (std::uint64_t seed = 1; seed <= 120; ++seed) {
     CAPTURE(seed);
     Prng prng(seed);

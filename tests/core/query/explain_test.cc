@@ -28,7 +28,7 @@ Explain explain_of(const TableIndex& index, std::string_view filter, std::uint32
   return explain_of(index, query);
 }
 
-// Partitions a to c with 10, 20 and 30 rows; n counts within each.
+// Partitions a to c with 10, 20 and 30 rows; n counts the rows of each.
 TableIndex three_partitions() {
   TableIndex index;
   int rows = 0;
@@ -42,7 +42,7 @@ TableIndex three_partitions() {
   return index;
 }
 
-// The model of explain.h, counted the slow way.
+// The model of explain.h, computed naively.
 std::uint64_t slow_round_trips(const Rows& rows, const Query& query) {
   const ServicePlan service = make_service_plan(query.filter);
   if (query.top == 0 || service.kind == PlanKind::empty) return 1;
@@ -63,7 +63,7 @@ std::uint64_t slow_round_trips(const Rows& rows, const Query& query) {
 
 TEST_CASE("explain counts what a whole query reads and returns") {
   const TableIndex index = three_partitions();
-  const std::uint64_t row_bytes = index.bytes() / index.rows();  // they are all of one size
+  const std::uint64_t row_bytes = index.bytes() / index.rows();  // all rows have the same size
   struct Case {
     const char* filter;
     PlanKind kind;
@@ -117,7 +117,7 @@ TEST_CASE("a response ends after top rows and at the end of a partition") {
   CHECK(explain_of(TableIndex(), "").service_round_trips == 1);
 }
 
-TEST_CASE("explain reads all pages, a top of zero none") {
+TEST_CASE("explain reads all pages, and none with a top of zero") {
   const TableIndex index = three_partitions();
   CHECK(explain_of(index, "n ge 5", 2).rows_returned == 45);
   CHECK(explain_of(index, "n ge 5", 2).rows_read == 60);
@@ -129,7 +129,7 @@ TEST_CASE("explain reads all pages, a top of zero none") {
   CHECK(none.kind == PlanKind::table);
 }
 
-TEST_CASE("explain starts at the token, its ranges are the plan's") {
+TEST_CASE("explain starts at the token but reports the ranges of the plan") {
   Query query;
   query.from = Continuation{EntityKey("b", "015")};
   const Explain explain = explain_of(three_partitions(), query);
@@ -150,7 +150,7 @@ TEST_CASE("partitions are counted, however many leaves they have") {
   CHECK(explain.service_round_trips == 53);
 }
 
-TEST_CASE("explain of random queries counts as the slow model does") {
+TEST_CASE("explain of random queries agrees with the reference model") {
   for (std::uint64_t seed = 1; seed <= 120; ++seed) {
     CAPTURE(seed);
     Prng prng(seed);
@@ -173,7 +173,7 @@ TEST_CASE("explain of random queries counts as the slow model does") {
   }
 }
 
-TEST_CASE("explain asks for missing parts until it can count") {
+TEST_CASE("explain requests missing parts until it can count") {
   Prng prng(7);
   const Rows rows = regular_rows(prng, 300);
   UnloadedTable table(rows, 20);

@@ -67,7 +67,7 @@ TEST_CASE("the conditions of an and chain are listed left to right, however it i
   CHECK_FALSE(analysis.conditions[3].exact);
 }
 
-TEST_CASE("strings that compare so with a text") {
+TEST_CASE("intervals of strings for each operator") {
   CHECK(intervals_matching(CompareOp::eq, "m").front().single());
   CHECK(intervals_matching(CompareOp::ne, "m").size() == 2);
   CHECK(intervals_matching(CompareOp::ne, "").front().empty());

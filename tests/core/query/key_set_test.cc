@@ -76,7 +76,7 @@ KeySet random_set(Prng& prng) {
   return prng.chance(3) ? complement(set) : set;
 }
 
-// `partitions` times `rows` single keys.
+// Returns the set of `partitions` times `rows` single keys.
 KeySet grid(std::span<const std::string> partitions, std::span<const std::string> rows) {
   KeySet in_partitions;
   for (const std::string& text : partitions) {
@@ -89,7 +89,7 @@ KeySet grid(std::span<const std::string> partitions, std::span<const std::string
   return intersect(in_partitions, in_rows, Rounding::up);
 }
 
-// The first of the numbers from 10000 on; sets look into them.
+// Returns the first of the numbers from 10000 on; sets refer to these strings.
 std::span<const std::string> numbers(std::size_t count) {
   static const std::vector<std::string> texts = [] {
     std::vector<std::string> all;
@@ -102,7 +102,7 @@ std::span<const std::string> numbers(std::size_t count) {
 
 }  // namespace
 
-TEST_CASE("bounds order as the strings they lie beside") {
+TEST_CASE("bounds are ordered like the strings next to them") {
   const std::string a_nul = "a" + std::string(nul);
   const std::vector<KeyBound> ascending = {
       KeyBound::start(),      KeyBound::after(""),   KeyBound::before("a"), KeyBound::after("a"),
@@ -117,7 +117,7 @@ TEST_CASE("bounds order as the strings they lie beside") {
   }
 }
 
-TEST_CASE("a place between strings has one name") {
+TEST_CASE("equal bounds have one representation") {
   CHECK(KeyBound::before("a" + std::string(nul)) == KeyBound::after("a"));
   CHECK(KeyBound::before(nul) == KeyBound::after(""));
   CHECK(KeyBound::start().is_start());
@@ -152,7 +152,7 @@ TEST_CASE("nothing and everything") {
   CHECK(keys_with(KeyInterval::all(), {KeyBound::after("a"), KeyBound::before("a")}).empty());
 }
 
-TEST_CASE("operations on sets answer as logic does") {
+TEST_CASE("set operations agree with logic") {
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     CAPTURE(seed);
     Prng prng(seed);
@@ -183,7 +183,7 @@ TEST_CASE("operations on sets answer as logic does") {
   }
 }
 
-TEST_CASE("a set is exact up to its most pieces, and rounded above") {
+TEST_CASE("a set is exact up to the limit of intervals, and rounded beyond") {
   const std::span<const std::string> rows = numbers(64);
   const KeySet exact = grid(numbers(64), rows);
   check_canonical(exact);
@@ -222,7 +222,7 @@ TEST_CASE("a chain of every comparison that fits into a filter stays exact") {
   CHECK(down == set);
 }
 
-TEST_CASE("rounding down only drops") {
+TEST_CASE("rounding down only removes keys") {
   std::vector<KeySet> lists;
   for (const bool partitions : {true, false}) {
     KeySet set;

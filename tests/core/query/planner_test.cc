@@ -14,8 +14,8 @@ using namespace entitable::test;
 
 namespace {
 
-// The part of a filter below a node: nodes lie in the order of their parents.
-Filter part_of(const Filter& filter, std::uint32_t root) {
+// Returns the subtree below a node as a filter of its own, with nodes in the same order.
+Filter subtree(const Filter& filter, std::uint32_t root) {
   std::uint32_t first = root;
   for (bool inner = true; inner;) {
     const FilterNode& node = filter.nodes[first];
@@ -33,13 +33,13 @@ Filter part_of(const Filter& filter, std::uint32_t root) {
   return part;
 }
 
-// The conditions that are still to be tested.
-std::string left_to_test(const Filter& filter, const Plan& plan) {
+// Returns the conditions that the plan still tests.
+std::string residual_text(const Filter& filter, const Plan& plan) {
   if (!plan.residual) return {};
   std::string text = "  test";
   const auto root = static_cast<std::uint32_t>(filter.nodes.size() - 1);
   for (const std::uint32_t at : chain_operands(filter, root, FilterKind::all_of)) {
-    if (!plan.implied[at]) text += " " + to_sexpr(part_of(filter, at));
+    if (!plan.implied[at]) text += " " + to_sexpr(subtree(filter, at));
   }
   return text + "\n";
 }
@@ -47,7 +47,7 @@ std::string left_to_test(const Filter& filter, const Plan& plan) {
 std::string plan_of(const std::string& line) {
   const Filter filter = filter_of(unescaped(line));
   const Plan plan = make_plan(filter);
-  return to_text(plan) + left_to_test(filter, plan) + "service " +
+  return to_text(plan) + residual_text(filter, plan) + "service " +
          std::string(plan_kind_name(make_service_plan(filter).kind));
 }
 
@@ -86,7 +86,7 @@ TEST_CASE("plans") {
   }
 }
 
-TEST_CASE("a plan reads every row that matches, and knows what it need not test") {
+TEST_CASE("a plan reads every matching row, and marks conditions that are implied") {
   for (std::uint64_t seed = 1; seed <= 150; ++seed) {
     CAPTURE(seed);
     Prng prng(seed);
@@ -107,7 +107,7 @@ TEST_CASE("a plan reads every row that matches, and knows what it need not test"
         }
         if (!plan.residual) REQUIRE(matching);
         for (std::uint32_t node = 0; node < filter.nodes.size(); ++node) {
-          if (plan.implied[node]) REQUIRE(matches(part_of(filter, node), entity));
+          if (plan.implied[node]) REQUIRE(matches(subtree(filter, node), entity));
         }
       }
     }
@@ -132,7 +132,7 @@ TEST_CASE("the service's range holds every row that matches") {
   }
 }
 
-TEST_CASE("every key that a filter has room to name is a range of its own") {
+TEST_CASE("a range per key for as many keys as a filter can name") {
   std::string text = "PartitionKey eq 'S' and (" + key_list("RowKey", 2500) + ")";
   REQUIRE(text.size() <= limits::filter_bytes_max);
   const Plan plan = make_plan(filter_of(text));
@@ -170,7 +170,7 @@ TEST_CASE("long chains of conditions within a partition are ranges with nothing 
 }
 
 TEST_CASE(
-    "many keys nested under many conditions are planned roughly, within the fixed partition") {
+    "many keys nested under many conditions are planned approximately, in the fixed partition") {
   std::string text = "(" + key_list("PartitionKey", 64) + ") and (" + key_list("RowKey", 63) + ")";
   for (int i = 0; i < 240; ++i) {
     const std::string number = digits(static_cast<std::uint64_t>(i), 4);
@@ -187,7 +187,7 @@ TEST_CASE(
   CHECK(partition.residual);
 }
 
-TEST_CASE("a filter may nest as deep as the parser lets it") {
+TEST_CASE("a filter may nest as deep as the parser allows") {
   std::string text = "PartitionKey eq 'a'";
   for (std::size_t i = 0; i + 1 < limits::filter_depth_max / 2; ++i) text = "not (" + text + ")";
   const Plan plan = make_plan(filter_of(text));

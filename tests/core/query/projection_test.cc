@@ -21,7 +21,7 @@ std::string numbered(std::size_t count) {
 
 }  // namespace
 
-TEST_CASE("a select list is split at commas, blanks apart") {
+TEST_CASE("a select list is split at commas and trimmed") {
   CHECK(*parse_select("a") == Names{"a"});
   CHECK(*parse_select("a,b") == Names{"a", "b"});
   CHECK(*parse_select(" a ,\tb\r\n") == Names{"a", "b"});
@@ -38,7 +38,7 @@ TEST_CASE("a blank list, or a star in it, selects everything") {
   CHECK(*parse_select("a*") == Names{"a*"});
 }
 
-TEST_CASE("names are kept in order, each once, case and all") {
+TEST_CASE("names keep their order and case, without duplicates") {
   CHECK(*parse_select("b,a,b,B,a") == Names{"b", "a", "B"});
   CHECK(*parse_select(",a,,b,") == Names{"a", "b"});
   CHECK(*normalize_select({"b", " a ", "b", ""}) == Names{"b", "a"});
@@ -47,13 +47,13 @@ TEST_CASE("names are kept in order, each once, case and all") {
 TEST_CASE("as many names may be selected as an entity can have") {
   CHECK(parse_select(numbered(255))->size() == 255);
   CHECK(parse_select(numbered(255) + ",n0,n254")->size() == 255);
-  const auto refused = parse_select(numbered(256));
-  REQUIRE_FALSE(refused.ok());
-  CHECK(refused.error() == Error(ErrorCode::invalid_input));
+  const auto rejected = parse_select(numbered(256));
+  REQUIRE_FALSE(rejected.ok());
+  CHECK(rejected.error() == Error(ErrorCode::invalid_input));
   CHECK(parse_select(numbered(256) + ",*")->empty());
 }
 
-TEST_CASE("names may be longer than any property's, but not without end") {
+TEST_CASE("names may be longer than any property name, up to a limit") {
   const std::string longest(256 * 1024, 'n');
   CHECK(normalize_select({longest})->size() == 1);
   CHECK(normalize_select({longest, longest})->size() == 1);
@@ -80,7 +80,7 @@ TEST_CASE("each name is found in a shape once") {
   CHECK(selected[6].kind == SelectedKind::missing);
 }
 
-TEST_CASE("the generic shape has its properties looked up by name") {
+TEST_CASE("properties of the generic shape are looked up by name") {
   const TableIndex index;
   const Shape& generic = index.schema().shape(generic_shape_id);
   const std::vector<SelectedProperty> selected = select_properties({"a", "RowKey"}, generic);

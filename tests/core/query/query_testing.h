@@ -1,5 +1,4 @@
-// What the tests of queries share: filters from text, tables from lists, and the slow obvious
-// answer.
+// Helpers of the query tests: filters from text, tables from lists, and a naive reference query.
 #pragma once
 
 #include <algorithm>
@@ -29,13 +28,13 @@ inline Entity entity_of(std::string_view partition, std::string_view row,
   return {EntityKey(partition, row), timestamp, std::move(properties)};
 }
 
-// "000042": keys whose order is that of the numbers.
+// "000042": keys in the order of the numbers.
 inline std::string digits(std::uint64_t number, std::size_t width = 6) {
   const std::string text = std::to_string(number);
   return text.size() < width ? std::string(width - text.size(), '0') + text : text;
 }
 
-// Rows in key order, each key once. The model of a table.
+// Rows in key order, each key once: the model of a table.
 class Rows {
  public:
   void put(Entity entity) {
@@ -52,7 +51,7 @@ class Rows {
   }
   const std::vector<Entity>& all() const { return rows_; }
 
-  // The slow obvious query.
+  // The reference: a naive query.
   std::vector<Entity> matching(const Filter& filter, const EntityKey& from = {}) const {
     std::vector<Entity> found;
     for (const Entity& entity : rows_) {
@@ -98,7 +97,7 @@ inline std::string keys_text(const std::vector<RowView>& rows) {
   return text;
 }
 
-// A few rows with hostile keys and properties of all types.
+// A few rows with unusual keys and properties of all types.
 inline Rows random_rows(Prng& prng, std::size_t count_max) {
   Rows rows;
   for (std::uint64_t i = prng.below(count_max + 1); i > 0; --i) {
@@ -108,7 +107,7 @@ inline Rows random_rows(Prng& prng, std::size_t count_max) {
   return rows;
 }
 
-// Many rows of few shapes in few partitions: more than one leaf.
+// Many rows of a few shapes in a few partitions: more than one leaf.
 inline Rows regular_rows(Prng& prng, std::size_t count) {
   Rows rows;
   for (std::size_t i = 0; i < count; ++i) {

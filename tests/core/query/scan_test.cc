@@ -22,7 +22,7 @@ Rows numbered_rows(std::size_t count) {
 
 }  // namespace
 
-TEST_CASE("a scan stops when it is told to, and counts what it looked at") {
+TEST_CASE("a scan stops when on_row returns false, and counts the rows read") {
   const TableIndex index = numbered_rows(50).index();
   const Filter filter = filter_of("n ge 10");
   const Plan plan = make_plan(filter);
@@ -41,7 +41,7 @@ TEST_CASE("a scan stops when it is told to, and counts what it looked at") {
 
 namespace {
 
-// Texts of one digest, in many leaves, among them some rows of another shape.
+// Texts with the same digest, in many leaves, with some rows of another shape among them.
 Rows alike_rows(std::size_t count) {
   Rows rows;
   for (std::size_t i = 0; i < count; ++i) {
@@ -60,16 +60,16 @@ Rows alike_rows(std::size_t count) {
 
 }  // namespace
 
-TEST_CASE("rows come in order and are counted, whatever a scan finds side by side") {
+TEST_CASE("rows are visited in order and counted, with and without cached columns") {
   const Rows rows = alike_rows(600);
   const TableIndex index = rows.index();
   const std::string text = "'" + std::string(20, 'x') + "b" + std::string(179, 'x') + "'";
-  for (const std::string& asked :
+  for (const std::string& filter_text :
        {"text eq " + text, "text ne " + text, "n ge 3 and text eq " + text,
         "text ne " + text + " or n eq 1", "not (text eq " + text + ") and n lt 2",
         std::string("n ge 3")}) {
-    CAPTURE(asked);
-    const Filter filter = filter_of(asked);
+    CAPTURE(filter_text);
+    const Filter filter = filter_of(filter_text);
     const Plan plan = make_plan(filter);
     std::vector<std::size_t> expected;
     for (std::size_t i = 0; i < rows.all().size(); ++i) {
@@ -96,7 +96,7 @@ TEST_CASE("rows come in order and are counted, whatever a scan finds side by sid
   }
 }
 
-TEST_CASE("a scan that has enough asks for no part behind it") {
+TEST_CASE("a scan that has enough rows requests no further part") {
   UnloadedTable table(numbered_rows(100), 10);
   const Filter filter = filter_of("n ge 5");
   const Plan plan = make_plan(filter);
@@ -123,7 +123,7 @@ TEST_CASE("a scan that tests nothing binds no shape") {
   CHECK(scan.filters().shapes().empty());
 }
 
-TEST_CASE("a scan passes over ranges below its start") {
+TEST_CASE("a scan skips ranges before its start") {
   const TableIndex index = numbered_rows(50).index();
   const Filter filter =
       filter_of("PartitionKey eq 'p' and (RowKey eq '01' or RowKey eq '02' or RowKey ge '40')");
@@ -139,7 +139,7 @@ TEST_CASE("a scan passes over ranges below its start") {
   }
 }
 
-TEST_CASE("a scan that meets a missing part asks for it and what comes after") {
+TEST_CASE("a scan that reaches a missing part requests it and the parts after it") {
   UnloadedTable table(numbered_rows(100), 10);
   const Filter filter = filter_of("PartitionKey eq 'p' and RowKey ge '25' and RowKey lt '55'");
   const Plan plan = make_plan(filter);

@@ -5,7 +5,7 @@
 using namespace entitable;
 using namespace entitable::test;
 
-TEST_CASE("the service's classes and what it reads") {
+TEST_CASE("the kind and the range of the service's plans") {
   const EntityKey start;
   const auto table_from = [](EntityKey lower, std::optional<EntityKey> upper) {
     return KeyRange{std::move(lower), std::move(upper)};

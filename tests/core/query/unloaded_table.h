@@ -1,4 +1,4 @@
-// A table whose rows lie in parts that are not in memory until they are asked for.
+// A table whose rows are in unloaded parts until load() is called.
 #pragma once
 
 #include <map>
@@ -12,7 +12,7 @@ namespace entitable::test {
 
 class UnloadedTable {
  public:
-  // Cut at random rows.
+  // Splits the rows into parts at random.
   UnloadedTable(Prng& prng, const Rows& rows) {
     std::vector<Entity> part;
     for (const Entity& entity : rows.all()) {
@@ -21,7 +21,7 @@ class UnloadedTable {
     }
     cut(std::move(part), std::nullopt);
   }
-  // Cut into parts of so many rows.
+  // Splits the rows into parts of `part_rows` rows.
   UnloadedTable(const Rows& rows, std::size_t part_rows) {
     std::vector<Entity> part;
     for (const Entity& entity : rows.all()) {
@@ -32,7 +32,7 @@ class UnloadedTable {
   }
 
   const TableIndex& index() const { return index_; }
-  // REQUIRES of the answer: each part is there, once, and not loaded yet.
+  // Loads parts. Checks that each part exists, is named once, and is not loaded yet.
   void load(const PartsNeeded& need) {
     REQUIRE_FALSE(need.ids.empty());
     for (const PartId id : need.ids) {

@@ -59,7 +59,7 @@ TEST_CASE("all operations of a group are in one partition") {
   check_good({insert("", "1"), insert("", "2")}, true);
 }
 
-TEST_CASE("a group touches each row once") {
+TEST_CASE("a group may contain each row only once") {
   check_failure({insert("p", "1"), insert("p", "2"), operation(OperationKind::remove, "p", "1")},
                 true, Error(ErrorCode::batch_duplicate_row), 2, true);
   check_failure({insert("p", ""), insert("p", "")}, true, Error(ErrorCode::batch_duplicate_row), 1,
@@ -97,7 +97,7 @@ TEST_CASE("properties must be writable") {
   check_good({insert("p", "r", {text_property("a", limits::string_units_max)})}, false);
   const Operation too_long = insert("p", "r", {text_property("a", limits::string_units_max + 1)});
   check_failure({too_long}, false, Error(ErrorCode::property_value_too_large), 0, false);
-  // Found at commit, so one operation alone has no prefix (spec §6.3).
+  // Found at commit, so one operation alone has no prefix (core/rest/SERVICE.md §6.3).
   check_failure({too_long}, true, Error(ErrorCode::property_value_too_large), 0, false);
   check_failure({insert("p", "q"), too_long}, true, Error(ErrorCode::property_value_too_large), 1,
                 true);
@@ -114,7 +114,7 @@ TEST_CASE("252 properties may be written, 253 not") {
                 true);
 }
 
-TEST_CASE("keys are not looked at before the table is") {
+TEST_CASE("keys are not checked before the table") {
   check_good({insert("a/b", std::string(2000, 'x'))}, false);
 }
 
@@ -127,14 +127,16 @@ TEST_CASE("a group carries at most 4 MiB") {
   std::vector<Operation> more = operations;
   more[3].properties = properties_of_bytes(limits::entity_bytes_max + 1);
   check_failure(more, true, Error(ErrorCode::request_body_too_large), 0, false);
-  // A remove has a key, too.
+  // A remove has a key, which counts as well.
   operations.push_back(operation(OperationKind::remove, "p", "5"));
   check_failure(operations, true, Error(ErrorCode::request_body_too_large), 0, false);
-  CHECK_FALSE(check_group(operations, true, true).has_value());  // the door has measured it
+  // The entry point has checked the size.
+  CHECK_FALSE(check_group(operations, true, true).has_value());
 }
 
 TEST_CASE("the size of a group counts units, not bytes") {
-  // Three bytes of UTF-8 each, but one unit: the quick bound is over the limit, the size is not.
+  // Each character is three bytes of UTF-8 but one unit: the quick bound exceeds the limit, the
+  // size does not.
   std::string text;
   for (int i = 0; i < 30'000; ++i) text += "\xE2\x82\xAC";
   std::vector<Operation> operations;
@@ -148,13 +150,13 @@ TEST_CASE("the size of a group counts units, not bytes") {
   check_good(operations, true);
 }
 
-TEST_CASE("a single write of more than 4 MiB is refused as such") {
+TEST_CASE("a single write of more than 4 MiB is rejected without a prefix") {
   check_failure({insert("p", "r", properties_of_bytes(limits::group_bytes_max + 1))}, false,
                 Error(ErrorCode::request_body_too_large), 0, false);
   check_good({insert("p", "r", properties_of_bytes(limits::group_bytes_max))}, false);
 }
 
-TEST_CASE("the first offending operation is told, in the order of checks") {
+TEST_CASE("the first failing operation is reported, in the order of checks") {
   Operation bad_name = insert("p", "1", {{"not ok", Value::of_int32(1)}});
   check_failure({bad_name, insert("q", "2")}, true, Error(ErrorCode::property_name_invalid), 0,
                 true);
@@ -165,7 +167,7 @@ TEST_CASE("the first offending operation is told, in the order of checks") {
   check_failure(many, true, too_many, 99, true);
 }
 
-TEST_CASE("messages are prefixed by the rule of the service") {
+TEST_CASE("messages are prefixed as the service does") {
   struct Case {
     ErrorCode code;
     bool alone;  // prefixed as the only operation of a transaction
@@ -184,7 +186,7 @@ TEST_CASE("messages are prefixed by the rule of the service") {
   }
 }
 
-TEST_CASE("a row that comes again is found in whatever order rows come") {
+TEST_CASE("a repeated row is found in any order of rows") {
   const auto group = [](std::initializer_list<const char*> rows) {
     std::vector<Operation> operations;
     for (const char* row : rows) operations.push_back(insert("p", row));
@@ -206,7 +208,7 @@ TEST_CASE("a row that comes again is found in whatever order rows come") {
   fails_at({"1", "3", "2", "4", "3"}, 4);
 }
 
-TEST_CASE("names that rows of the table have are not looked at again, but values are") {
+TEST_CASE("names known to the table's schema are not checked again, but values are") {
   Schema schema;
   const auto code_of = [&schema](std::vector<Property> properties) -> std::optional<ErrorCode> {
     const auto failure =
@@ -224,7 +226,7 @@ TEST_CASE("names that rows of the table have are not looked at again, but values
   CHECK(code_of({{"1a", Value::of_int32(1)}}) == ErrorCode::property_name_invalid);
 }
 
-TEST_CASE("properties named like those before are looked at all the same") {
+TEST_CASE("values are checked even if the names equal those of the previous operation") {
   const Property good = {"a", Value::of_int32(1)};
   const Property too_long = {"a", Value::of_string(std::string(40'000, 'x'))};
   const auto code_of = [](const std::vector<Operation>& operations) {

@@ -17,7 +17,7 @@ TEST_CASE("the bound is never below the size") {
   }
 }
 
-TEST_CASE("entities made for the tests have the size they are made for") {
+TEST_CASE("test entities have the size requested") {
   for (const std::size_t bytes : {26u, 27u, 60'000u, 60'026u, 60'030u, 60'044u, 1'048'576u}) {
     CAPTURE(bytes);
     CHECK(entity_size({EntityKey("p", "r"), 0, properties_of_bytes(bytes)}) == bytes);

@@ -11,7 +11,7 @@ namespace {
 const std::string long_text = "longer than what a string keeps in itself";
 }
 
-TEST_CASE("a list looks at what is given as views and keeps what is given as properties") {
+TEST_CASE("a list refers to views and owns properties") {
   const std::string name = "a";
   PropertyList list;
   list.push_back(PropertyView{name, ValueView::of_string(long_text)});
@@ -26,7 +26,7 @@ TEST_CASE("a list looks at what is given as views and keeps what is given as pro
   CHECK(list[2].value == ValueView::of_int32(3));
 }
 
-TEST_CASE("copies and moved lists outlive the one they came of") {
+TEST_CASE("copies and moved lists outlive the original") {
   auto list = std::make_unique<PropertyList>(
       PropertyList{{"a", Value::of_string(long_text)}, {"b", Value::of_int32(1)}});
   PropertyList copy = *list;
@@ -41,7 +41,7 @@ TEST_CASE("copies and moved lists outlive the one they came of") {
   CHECK(copy[2] == PropertyView{"c", ValueView::of_boolean(true)});
 }
 
-TEST_CASE("a list is empty, or holds what it is made of, in order") {
+TEST_CASE("a list keeps the properties it is built from, in order") {
   CHECK(PropertyList().empty());
   const std::vector<Property> properties = {{"b", Value::of_int32(1)}, {"a", Value::of_int32(2)}};
   CHECK(owned_properties(PropertyList(properties)) == properties);

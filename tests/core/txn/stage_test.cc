@@ -21,7 +21,7 @@ namespace {
 
 constexpr TableId table = 7;
 
-// Ticks 101, 102, …; counts how many were drawn.
+// Draws ticks 101, 102, … and counts them.
 struct Clock {
   Ticks drawn = 0;
   TimestampSource source() {
@@ -106,7 +106,7 @@ const std::vector<OperationKind> creating = {
 
 }  // namespace
 
-TEST_CASE("insert stores what it carries, once") {
+TEST_CASE("insert stores the given properties, and fails the second time") {
   const TableIndex index = one_row();
   const Operation operation = insert("p", "new", {number("x", 1)});
   CHECK(stored_entity(index, operation) ==
@@ -114,7 +114,7 @@ TEST_CASE("insert stores what it carries, once") {
   check_failure(index, {insert("p", "there")}, Error(ErrorCode::entity_already_exists));
 }
 
-TEST_CASE("what must be there is not found otherwise, whatever its condition") {
+TEST_CASE("operations that need a row fail without it, whatever the condition") {
   const TableIndex index = one_row();
   for (const OperationKind kind : conditional) {
     check_failure(index, {operation(kind, "p", "absent")}, Error(ErrorCode::resource_not_found));
@@ -139,7 +139,7 @@ TEST_CASE("a condition must hold") {
   }
 }
 
-TEST_CASE("replace drops what it does not carry") {
+TEST_CASE("replace drops properties that are not given") {
   const TableIndex index = one_row();
   for (const OperationKind kind : {OperationKind::replace, OperationKind::insert_or_replace}) {
     const Entity after = stored_entity(index, operation(kind, "p", "there", {number("b", 9)}));
@@ -148,7 +148,7 @@ TEST_CASE("replace drops what it does not carry") {
   }
 }
 
-TEST_CASE("merge keeps what it does not carry; a type may change") {
+TEST_CASE("merge keeps properties that are not given; a type may change") {
   const TableIndex index = one_row();
   for (const OperationKind kind : {OperationKind::merge, OperationKind::insert_or_merge}) {
     const Entity after = stored_entity(
@@ -201,7 +201,7 @@ TEST_CASE("keys are too long where a row may be created, and not found elsewhere
   }
 }
 
-TEST_CASE("forbidden characters are judged as in a body or as in an address") {
+TEST_CASE("forbidden characters have different errors in a body and in an address") {
   const TableIndex index = one_row();
   check_failure(index, {insert("a/b", "r")},
                 Error(ErrorCode::out_of_range_input,
@@ -231,14 +231,14 @@ TEST_CASE("an entity may be stored up to 1 MiB") {
                 Error(ErrorCode::entity_too_large));
 }
 
-TEST_CASE("limits are those of the merged entity") {
+TEST_CASE("limits apply to the merged entity") {
   TableIndex index;
   index.put({EntityKey("p", "r"), written, properties_of_bytes(limits::entity_bytes_max - 25)});
   std::vector<Property> many;
   for (int i = 0; i < 252; ++i) many.push_back(number("n" + std::to_string(i), i));
   index.put({EntityKey("p", "m"), written, many});
 
-  // 8 + 2 * 6 + 4 bytes, and one more.
+  // 8 + 2 * 6 + 4 bytes, and one byte more.
   CHECK(staged(index, {operation(OperationKind::merge, "p", "r", {number("sixsix", 1)})})
             .mutations.size() == 1);
   const Property too_much{"sixsix", Value::of_binary("xx")};
@@ -255,22 +255,22 @@ TEST_CASE("limits are those of the merged entity") {
   check_failure(index, {insert("p", "x"), one_more}, Error(ErrorCode::too_many_properties), 1);
 }
 
-TEST_CASE("checks come in the order of the specification") {
+TEST_CASE("checks have the order of the service") {
   TableIndex index = one_row();
   const std::vector<Property> too_large = properties_of_bytes(limits::entity_bytes_max + 100);
-  // Existence and condition before the size.
+  // Existence and condition are checked before the size.
   check_failure(index, {insert("p", "there", too_large)}, Error(ErrorCode::entity_already_exists));
   check_failure(index, {operation(OperationKind::replace, "p", "absent", too_large)},
                 Error(ErrorCode::resource_not_found));
   check_failure(index, {with_etag(operation(OperationKind::merge, "p", "there", too_large), 1)},
                 Error(ErrorCode::update_condition_not_satisfied));
-  // The key before the size.
+  // The key is checked before the size.
   check_failure(index, {insert("p", "a/b", too_large)},
                 Error(ErrorCode::out_of_range_input,
                       "The 'RowKey' parameter of value 'a/b' is out of range."));
 }
 
-TEST_CASE("a group is staged whole, in order, with rising timestamps") {
+TEST_CASE("a group is staged completely, in order, with rising timestamps") {
   const std::vector<Operation> operations = {
       insert("p", "1"), operation(OperationKind::remove, "p", "there"),
       operation(OperationKind::insert_or_merge, "p", "2"), insert("p", "3")};
@@ -283,7 +283,7 @@ TEST_CASE("a group is staged whole, in order, with rising timestamps") {
   CHECK(std::get<PutRow>(done.mutations[3]).timestamp == 103);
 }
 
-TEST_CASE("rows are alike only as they were given, one after the other") {
+TEST_CASE("same_shape_as_previous is only kept between rows stored as given") {
   const auto with_same_shape = [](OperationKind kind, const char* row) {
     Operation made = operation(kind, "p", row);
     made.same_shape_as_previous = true;
@@ -319,7 +319,7 @@ TEST_CASE("a group fails at its first bad operation and draws no timestamp") {
       Error(ErrorCode::resource_not_found), 1);
 }
 
-TEST_CASE("the only operation of a transaction is prefixed by the rule of the service") {
+TEST_CASE("the only operation of a transaction is prefixed as the service does") {
   Clock clock;
   const TableIndex index = one_row();
   const auto prefixed = [&](const Operation& operation) {
@@ -332,7 +332,7 @@ TEST_CASE("the only operation of a transaction is prefixed by the rule of the se
   CHECK(prefixed(insert("p", "a/b")));
 }
 
-TEST_CASE("an outcome that is used again shows in nothing") {
+TEST_CASE("reusing StagedMutations leaves nothing of the earlier group") {
   TableIndex index = one_row();
   index.put({EntityKey("p", "too"), written, {number("a", 3), number("d", 4)}});
   const auto merge_of = [](std::string_view row) {
@@ -355,7 +355,7 @@ TEST_CASE("an outcome that is used again shows in nothing") {
   }
 }
 
-TEST_CASE("what is known of names is of a row that is put as it was given, or merged alone") {
+TEST_CASE("the shape hint is for a row stored as given, or merged alone") {
   const TableIndex index = one_row();
   constexpr ShapeHint known = 17;
   const auto shape_hints_of = [&](const std::vector<Operation>& group) {
@@ -388,7 +388,7 @@ TEST_CASE("staging changes nothing") {
   CHECK(index.find({"p", "there"}).row->timestamp() == written);
 }
 
-TEST_CASE("missing parts are asked for all at once") {
+TEST_CASE("all missing parts are requested at once") {
   TableIndex index;
   const auto row = [](const char* key) { return Entity{EntityKey("p", key), written, {}}; };
   index.add_unloaded({EntityKey("p", "a"), EntityKey("p", "b")}, 5, 1, 10);
@@ -409,7 +409,7 @@ TEST_CASE("missing parts are asked for all at once") {
   CHECK(std::holds_alternative<StagedMutations>(outcome));
 }
 
-// ---- Random groups against the plainest rules ----
+// ---- Random groups against a reference ----
 
 namespace {
 
@@ -484,7 +484,7 @@ void apply(TableIndex& index, const StagedMutations& done) {
 
 }  // namespace
 
-TEST_CASE("random groups are staged as the plainest rules say") {
+TEST_CASE("random groups agree with the reference") {
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     CAPTURE(seed);
     Prng prng(seed);

@@ -1,4 +1,4 @@
-// Operations in short.
+// Short forms of operations for the tests.
 #pragma once
 
 #include <algorithm>
@@ -34,10 +34,10 @@ inline Property text_property(std::string name, std::size_t units) {
   return {std::move(name), Value::of_string(std::string(units, 'x'))};
 }
 
-// Binary properties that, with the key ("p", a row of one unit), make an entity of exactly `bytes`.
-// REQUIRES: at least one property's overhead, at most what 30 properties hold.
+// Returns Binary properties that, with the key ("p", a row of one unit), make an entity of exactly
+// `bytes`. REQUIRES: at least one property's overhead, at most the size of 30 properties.
 inline std::vector<Property> properties_of_bytes(std::size_t bytes) {
-  constexpr std::size_t overhead = 8 + 2 * 3 + 4;  // of one named by three letters
+  constexpr std::size_t overhead = 8 + 2 * 3 + 4;  // of a property whose name has three letters
   constexpr std::size_t value_max = 60'000;
   std::vector<Property> properties;
   std::size_t left = bytes - (4 + 2 * 2);
