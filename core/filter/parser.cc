@@ -43,11 +43,11 @@ bool increases_depth(Precedence precedence) {
 
 // Returns the operator that the token is between two operands, if it is one.
 std::optional<Operator> infix_operator(const Token& token) {
-  struct Line {
+  struct Entry {
     std::string_view word;
-    Operator meaning;
+    Operator infix;
   };
-  static constexpr Line lines[] = {
+  static constexpr Entry entries[] = {
       {"or", {Precedence::any_of}},
       {"and", {Precedence::all_of}},
       {"eq", {Precedence::comparison, CompareOp::eq}},
@@ -63,8 +63,8 @@ std::optional<Operator> infix_operator(const Token& token) {
       {"mod", {Precedence::product}},
   };
   if (token.kind != TokenKind::word) return std::nullopt;
-  for (const Line& line : lines) {
-    if (token.text == line.word) return line.meaning;
+  for (const Entry& entry : entries) {
+    if (token.text == entry.word) return entry.infix;
   }
   return std::nullopt;
 }

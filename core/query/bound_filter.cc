@@ -142,12 +142,12 @@ bool BoundFilter::holds(const Test& test, const RowView& row) {
 // the row, so testing goes on, and the result is at most `maybe`. Not inlined into the loops of
 // next(), which would otherwise keep their rows in memory rather than in registers.
 [[gnu::noinline]] BoundFilter::MatchResult BoundFilter::match_columns(Target at,
-                                                                      const RowBatch& run,
+                                                                      const RowBatch& batch,
                                                                       std::size_t position) const {
   bool sure = true;
   while (at < reject) {
     const Test& test = tests_[at];
-    const char* const values = run.values(test.column);
+    const char* const values = batch.values(test.column);
     if (values == nullptr) return MatchResult::maybe;
     const bool holds = dispatch_on_kind(test.kind, [&]<TestKind kind>() {
       if constexpr (column_form<kind>().has_value()) {
@@ -184,22 +184,23 @@ void BoundFilter::choose_columns() {
   }
 }
 
-void BoundFilter::prepare(RowBatch& run) const {
+void BoundFilter::prepare(RowBatch& batch) const {
   for (std::uint32_t i = 0; i < columns_.size(); ++i) {
-    run.find_cached_values(i, columns_[i].slot, columns_[i].form);
+    batch.find_cached_values(i, columns_[i].slot, columns_[i].form);
   }
 }
 
 // The first test decides most rows. Its kind is a template parameter, so that a row that fails the
 // test costs only a few loads.
 template <BoundFilter::TestKind kind>
-BoundFilter::Candidate BoundFilter::next_in_rows(const RowBatch& run, std::size_t from) const {
+BoundFilter::Candidate BoundFilter::next_in_rows(const RowBatch& batch, std::size_t from) const {
   const Test first = tests_[entry_];
-  const RowBatch rows = run;  // both are copies that can stay in registers
+  const RowBatch rows = batch;  // both are copies that can stay in registers
   for (std::size_t at = from; at < rows.size(); ++at) {
     const RowView row = rows[at];
-    const Target then = holds_as<kind>(first, row) ? first.if_holds : first.if_fails;
-    if (then != reject && (then == accept || matches_from_noinline(then, row))) return {at, true};
+    const Target target = holds_as<kind>(first, row) ? first.if_holds : first.if_fails;
+    if (target != reject && (target == accept || matches_from_noinline(target, row)))
+      return {at, true};
   }
   return {rows.size(), true};
 }
@@ -207,13 +208,13 @@ BoundFilter::Candidate BoundFilter::next_in_rows(const RowBatch& run, std::size_
 // Does the same with the cached column of the first test. Most of the time of a scan is spent here,
 // so the loop does not touch the rows.
 template <BoundFilter::TestKind kind>
-BoundFilter::Candidate BoundFilter::next_in_column(const RowBatch& run, const char* values,
+BoundFilter::Candidate BoundFilter::next_in_column(const RowBatch& batch, const char* values,
                                                    std::size_t from) const {
   constexpr std::size_t width = bytes_of(*column_form<kind>());
   const Test first = tests_[entry_];
   // If a digest is equal, match_columns() repeats the test, to note that the match is not sure.
-  const Target then_if_holds = kind == TestKind::same_text ? entry_ : first.if_holds;
-  const std::size_t size = run.size();
+  const Target target_if_holds = kind == TestKind::same_text ? entry_ : first.if_holds;
+  const std::size_t size = batch.size();
   for (std::size_t at = from; at < size; ++at) {
     if (first.if_fails == reject) {
       while (!value_holds<kind>(first, values + at * width)) {
@@ -221,23 +222,24 @@ BoundFilter::Candidate BoundFilter::next_in_column(const RowBatch& run, const ch
       }
     }
     const bool holds = value_holds<kind>(first, values + at * width);
-    const Target then = holds ? then_if_holds : first.if_fails;
-    if (then == reject) continue;
-    const MatchResult match = then == accept ? MatchResult::yes : match_columns(then, run, at);
+    const Target target = holds ? target_if_holds : first.if_fails;
+    if (target == reject) continue;
+    const MatchResult match =
+        target == accept ? MatchResult::yes : match_columns(target, batch, at);
     if (match != MatchResult::no) return {at, match == MatchResult::yes};
   }
   return {size, true};
 }
 
-BoundFilter::Candidate BoundFilter::next(const RowBatch& run, std::size_t from) const {
+BoundFilter::Candidate BoundFilter::next(const RowBatch& batch, std::size_t from) const {
   if (accepts_all()) return {from, true};
-  if (rejects_all()) return {run.size(), true};
-  const char* const values = run.values(tests_[entry_].column);
+  if (rejects_all()) return {batch.size(), true};
+  const char* const values = batch.values(tests_[entry_].column);
   return dispatch_on_kind(tests_[entry_].kind, [&]<TestKind kind>() {
     if constexpr (column_form<kind>().has_value()) {
-      if (values != nullptr) return next_in_column<kind>(run, values, from);
+      if (values != nullptr) return next_in_column<kind>(batch, values, from);
     }
-    return next_in_rows<kind>(run, from);
+    return next_in_rows<kind>(batch, from);
   });
 }
 

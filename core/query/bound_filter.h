@@ -40,7 +40,7 @@ class BoundFilter {
   bool matches(const RowView& row) const { return matches_from(entry_, row); }
   // Prepares a batch for next(), once per batch: finds the cached columns of the tested properties.
   // REQUIRES: the rows of the batch are of the shape.
-  void prepare(RowBatch& run) const;
+  void prepare(RowBatch& batch) const;
   // Prefetches the cached columns that next() reads first. REQUIRES: all rows are of the shape.
   void prefetch_columns(const Leaf& leaf) const {
     for (const TestedColumn& use : columns_) leaf.prefetch_column(use.slot, use.form);
@@ -50,9 +50,9 @@ class BoundFilter {
     std::size_t at;
     bool sure;
   };
-  // Returns the next candidate in `run` at or after `from`; `at` is run.size() if there is none.
-  // REQUIRES: from < run.size(), and all rows are of the shape.
-  Candidate next(const RowBatch& run, std::size_t from) const;
+  // Returns the next candidate in `batch` at or after `from`; `at` is batch.size() if there is
+  // none. REQUIRES: from < batch.size(), and all rows are of the shape.
+  Candidate next(const RowBatch& batch, std::size_t from) const;
 
  private:
   using Target = std::uint32_t;  // a position in tests_, `reject` or `accept`
@@ -130,13 +130,13 @@ class BoundFilter {
   template <TestKind kind>
   static bool value_holds(const Test& test, const char* value);
   enum class MatchResult : std::uint8_t { no, maybe, yes };
-  MatchResult match_columns(Target at, const RowBatch& run, std::size_t position) const;
+  MatchResult match_columns(Target at, const RowBatch& batch, std::size_t position) const;
   bool matches_from_noinline(Target at, const RowView& row) const;
   void choose_columns();
   template <TestKind kind>
-  Candidate next_in_rows(const RowBatch& run, std::size_t from) const;
+  Candidate next_in_rows(const RowBatch& batch, std::size_t from) const;
   template <TestKind kind>
-  Candidate next_in_column(const RowBatch& run, const char* values, std::size_t from) const;
+  Candidate next_in_column(const RowBatch& batch, const char* values, std::size_t from) const;
 
   std::vector<Test> tests_;            // in reverse order: the last one is tested first
   std::vector<TestedColumn> columns_;  // at most cached_columns_max

@@ -158,8 +158,8 @@ class BoundFilter::Binder {
     }
   }
 
-  void bind_constant(bool answer, const Task& task) {
-    start_ = answer ? task.if_holds : task.if_fails;
+  void bind_constant(bool value, const Task& task) {
+    start_ = value ? task.if_holds : task.if_fails;
   }
 
   void add(Test test, const Task& task, bool negated = false) {

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view version_mark = "1!";
 
-// Standard base64 and what tokens write instead.
+// A character of standard base64, and the character that replaces it in tokens.
 struct Replacement {
   char base64;
   char token;
@@ -25,7 +25,7 @@ std::string to_token_alphabet(std::string text) {
   return text;
 }
 
-// Nothing if the text has characters that no token has.
+// Returns nothing if the text has characters that tokens do not use.
 std::optional<std::string> to_base64_alphabet(std::string text) {
   for (const Replacement& r : replacements) {
     if (text.find(r.base64) != std::string::npos) return std::nullopt;

@@ -90,16 +90,16 @@ std::variant<Page, PartsNeeded> execute_as_service(const TableIndex& index, cons
   const std::string partition(cursor.row().partition());
   const EntityKey behind(successor(partition), "");
   const KeyRange own = intersect(range, KeyRange{EntityKey(partition, ""), behind});
-  auto answer =
+  auto result =
       read_page(index, query, plan_of(own, query.filter), OnUnloaded::return_parts_needed);
-  Page* const page = std::get_if<Page>(&answer);
-  if (page == nullptr) return answer;
+  Page* const page = std::get_if<Page>(&result);
+  if (page == nullptr) return result;
   page->partition = partition;
-  if (page->next.has_value()) return answer;
+  if (page->next.has_value()) return result;
   cursor.seek(behind.view());
   if (cursor.part_needed() != 0) return PartsNeeded{{cursor.part_needed()}};
   if (cursor.valid()) page->next = Continuation{cursor.position()};
-  return answer;
+  return result;
 }
 
 }  // namespace entitable

@@ -49,18 +49,18 @@ PartitionCount count_partitions(const TableIndex& index, const KeyRange& range) 
   Cursor cursor(index, range);
   std::string last;
   while (cursor.valid()) {
-    const RowBatch run = cursor.batch();
-    if (count.partitions > 0 && run[run.size() - 1].partition() == last) {
+    const RowBatch batch = cursor.batch();
+    if (count.partitions > 0 && batch[batch.size() - 1].partition() == last) {
       cursor.seek({successor(last), ""});  // the partition fills the leaf: skip to its end
       continue;
     }
-    for (std::size_t i = 0; i < run.size(); ++i) {
-      const std::string_view partition = run[i].partition();
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      const std::string_view partition = batch[i].partition();
       if (count.partitions > 0 && partition == last) continue;
       ++count.partitions;
       last = partition;
     }
-    cursor.skip(run.size());
+    cursor.skip(batch.size());
   }
   count.part_needed = cursor.part_needed();
   return count;

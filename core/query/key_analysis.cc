@@ -104,11 +104,11 @@ class Combiner {
   }
 
   bool spend(std::size_t work) {
-    left_ -= std::min(left_, work);
-    return left_ > 0;
+    budget_ -= std::min(budget_, work);
+    return budget_ > 0;
   }
 
-  std::size_t left_ = key_analysis_intervals_max;
+  std::size_t budget_ = key_analysis_intervals_max;
 };
 
 // ---- Chains ----

@@ -8,10 +8,11 @@
 namespace entitable {
 namespace {
 
-// A scan that tests rows may need all that it meets, but what matters is to save round trips.
+// A scan that tests rows may need all further parts. Loading a limited number in each round trip is
+// enough.
 constexpr std::size_t parts_ahead_max = 32;
 
-// Parts to ask for, each once.
+// Parts to request, without duplicates.
 class PartList {
  public:
   explicit PartList(PartId first) : ids_{first} {}
@@ -25,7 +26,8 @@ class PartList {
   std::vector<PartId> ids_;
 };
 
-// Adds the missing parts of the leaves that start in the range, until they are enough for `rows`.
+// Adds the missing parts of the leaves that start in the range, until the leaves hold `rows` rows.
+// Reduces `rows` by the rows of the leaves.
 void add_unloaded(const TableIndex& index, const KeyRange& range, std::uint64_t& rows,
                   PartList& parts) {
   for (LeafIterator walk(index, range.lower.view()); !walk.done() && !parts.full() && rows > 0;
@@ -50,13 +52,13 @@ Scan::Scan(const TableIndex& index, const Filter& filter, const Plan& plan,
   range_ = static_cast<std::size_t>(first - plan_.ranges.begin());
 }
 
-// Has in caches what testing the rows of some leaves reads first, if they are like those before.
-// Gives how many leaves: at least one.
+// Prefetches what testing the rows of the next leaves reads first, assuming that they have the
+// shape of the rows before. Returns the number of leaves, at least 1.
 std::size_t Scan::prefetch_leaves(const Cursor& cursor) const {
   if (!plan_.residual) return std::numeric_limits<std::size_t>::max();
   if (bound_ == nullptr) return 1;
-  std::array<const Leaf*, 8> room;
-  const std::span<const Leaf*> leaves(room.data(), cursor.leaves_ahead(room));
+  std::array<const Leaf*, 8> buffer;
+  const std::span<const Leaf*> leaves(buffer.data(), cursor.leaves_ahead(buffer));
   for (const Leaf* leaf : leaves) leaf->prefetch();
   for (const Leaf* leaf : leaves) {
     if (leaf->size() != 0 && leaf->shape() == shape_->id()) bound_->prefetch_columns(*leaf);

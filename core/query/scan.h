@@ -49,9 +49,9 @@ class Scan {
   bool scan_range(const KeyRange& range, OnRow& on_row);
   std::size_t prefetch_leaves(const Cursor& cursor) const;
   template <typename OnRow>
-  bool scan_run(RowBatch run, OnRow& on_row);
+  bool scan_batch(RowBatch batch, OnRow& on_row);
   template <typename OnRow>
-  bool scan_mixed(const RowBatch& run, OnRow& on_row);
+  bool scan_mixed(const RowBatch& batch, OnRow& on_row);
   // Candidates are collected in batches, so that the memory accesses to their rows overlap.
   struct PendingRow {
     RowSlot row_slot;
@@ -118,9 +118,9 @@ bool Scan::scan_range(const KeyRange& range, OnRow& on_row) {
   Cursor cursor(index_, range);
   for (std::size_t prefetched = 0; cursor.valid(); --prefetched) {
     if (prefetched == 0) prefetched = prefetch_leaves(cursor);
-    const RowBatch run = cursor.batch();
-    if (!scan_run(run, on_row)) return false;
-    cursor.skip(run.size());
+    const RowBatch batch = cursor.batch();
+    if (!scan_batch(batch, on_row)) return false;
+    cursor.skip(batch.size());
   }
   if (!flush_pending(on_row)) return false;
   if (cursor.at_end()) return true;
@@ -130,25 +130,25 @@ bool Scan::scan_range(const KeyRange& range, OnRow& on_row) {
 }
 
 template <typename OnRow>
-bool Scan::scan_run(RowBatch run, OnRow& on_row) {
-  const Shape* const shape = run.shape();
-  if (plan_.residual && shape == nullptr) return scan_mixed(run, on_row);
+bool Scan::scan_batch(RowBatch batch, OnRow& on_row) {
+  const Shape* const shape = batch.shape();
+  if (plan_.residual && shape == nullptr) return scan_mixed(batch, on_row);
   const BoundFilter* const filter = plan_.residual ? &filter_of(*shape) : nullptr;
-  if (filter != nullptr) filter->prepare(run);
+  if (filter != nullptr) filter->prepare(batch);
   const std::uint64_t rows_before = rows_read_;
-  for (std::size_t at = 0; at < run.size(); ++at) {
+  for (std::size_t at = 0; at < batch.size(); ++at) {
     if (filter == nullptr) {
       rows_read_ = rows_before + at + 1;
-      if (!on_row(run[at])) return false;
+      if (!on_row(batch[at])) return false;
       continue;
     }
-    const BoundFilter::Candidate next = filter->next(run, at);
+    const BoundFilter::Candidate next = filter->next(batch, at);
     at = next.at;
-    if (at == run.size()) break;
-    const PendingRow row = {run.row_slot(at), next.sure ? nullptr : filter, rows_before + at + 1};
+    if (at == batch.size()) break;
+    const PendingRow row = {batch.row_slot(at), next.sure ? nullptr : filter, rows_before + at + 1};
     if (!add_pending(row, on_row)) return false;
   }
-  rows_read_ = rows_before + run.size();
+  rows_read_ = rows_before + batch.size();
   return true;
 }
 
@@ -180,10 +180,10 @@ bool Scan::flush_pending(OnRow& on_row) {
 
 // Rows of several shapes: each row is tested by the filter of its shape.
 template <typename OnRow>
-bool Scan::scan_mixed(const RowBatch& run, OnRow& on_row) {
+bool Scan::scan_mixed(const RowBatch& batch, OnRow& on_row) {
   if (!flush_pending(on_row)) return false;
-  for (std::size_t at = 0; at < run.size(); ++at) {
-    const RowView row = run[at];
+  for (std::size_t at = 0; at < batch.size(); ++at) {
+    const RowView row = batch[at];
     ++rows_read_;
     if (filter_of(row.shape()).matches(row) && !on_row(row)) return false;
   }

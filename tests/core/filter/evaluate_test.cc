@@ -87,18 +87,18 @@ std::string true_ops(const char* property, const char* literal) {
 // result per entity.
 TEST_CASE("golden: results") {
   test::check_golden("filter/answers.txt", [](const std::string& input) {
-    std::string answers;
+    std::string results;
     std::size_t at = input.find('\n');
     const Filter filter = filter_of(input.substr(0, at));
     while (at < input.size()) {
       const std::size_t end = std::min(input.find('\n', at + 1), input.size());
       const std::string line = input.substr(at + 1, end - at - 1);
       REQUIRE(line.rfind("with", 0) == 0);
-      const bool answer = matches(filter, entity_of(line.substr(4)));
-      answers.append(answers.empty() ? "" : "\n").append(answer ? "true" : "false");
+      const bool matched = matches(filter, entity_of(line.substr(4)));
+      results.append(results.empty() ? "" : "\n").append(matched ? "true" : "false");
       at = end;
     }
-    return answers;
+    return results;
   });
 }
 

@@ -61,11 +61,11 @@ std::vector<Value> edge_values() {
 bool bound_matches(const Filter& filter, const RowView& row) {
   const BoundFilter bound(filter, {}, row.shape());
   const BoundFilter by_name(filter, {});
-  const bool answer = bound.matches(row);
-  REQUIRE(by_name.matches(row) == answer);
-  if (bound.accepts_all()) REQUIRE(answer);
-  if (bound.rejects_all()) REQUIRE_FALSE(answer);
-  return answer;
+  const bool result = bound.matches(row);
+  REQUIRE(by_name.matches(row) == result);
+  if (bound.accepts_all()) REQUIRE(result);
+  if (bound.rejects_all()) REQUIRE_FALSE(result);
+  return result;
 }
 
 // A table whose schema is full: further rows have the generic shape.

@@ -16,9 +16,9 @@ using namespace entitable::test;
 namespace {
 
 Page page_of(const TableIndex& index, const Query& query) {
-  auto answer = execute(index, query);
-  REQUIRE(std::holds_alternative<Page>(answer));
-  return std::get<Page>(std::move(answer));
+  auto result = execute(index, query);
+  REQUIRE(std::holds_alternative<Page>(result));
+  return std::get<Page>(std::move(result));
 }
 
 // Checks one page against the reference, from its start; returns where the next page starts.
@@ -70,9 +70,9 @@ Query query_of(std::string_view filter, std::uint32_t top = limits::page_rows_ma
 
 TEST_CASE("get_row returns a row by key") {
   const TableIndex index = numbered_rows(3).index();
-  const auto answer = get_row(index, {"p", "0001"});
-  REQUIRE(std::holds_alternative<RowResult>(answer));
-  CHECK(std::get<RowResult>(answer).row.row() == "0001");
+  const auto result = get_row(index, {"p", "0001"});
+  REQUIRE(std::holds_alternative<RowResult>(result));
+  CHECK(std::get<RowResult>(result).row.row() == "0001");
 }
 
 TEST_CASE("a missing row is not found, whatever its key") {
@@ -81,18 +81,18 @@ TEST_CASE("a missing row is not found, whatever its key") {
   for (const KeyView key :
        {KeyView{"p", "0003"}, KeyView{"P", "0001"}, KeyView{"", ""}, KeyView{"a/b", "c#d"},
         KeyView{std::string_view("p\0", 2), "0001"}, KeyView{too_long, too_long}}) {
-    const auto answer = get_row(index, key);
-    REQUIRE(std::holds_alternative<Error>(answer));
-    CHECK(std::get<Error>(answer) == Error(ErrorCode::resource_not_found));
+    const auto result = get_row(index, key);
+    REQUIRE(std::holds_alternative<Error>(result));
+    CHECK(std::get<Error>(result) == Error(ErrorCode::resource_not_found));
   }
 }
 
 TEST_CASE("a returned row does not change with later writes") {
   TableIndex index = numbered_rows(3).index();
-  const auto answer = get_row(index, {"p", "0001"});
+  const auto result = get_row(index, {"p", "0001"});
   index.put(entity_of("p", "0001", {{"n", Value::of_int32(-1)}}));
   index.erase({"p", "0000"});
-  const RowView& row = std::get<RowResult>(answer).row;
+  const RowView& row = std::get<RowResult>(result).row;
   CHECK(row.find("n")->int32() == 1);
 }
 
@@ -261,12 +261,12 @@ TEST_CASE("a page that needs missing parts requests them, then has the same rows
       CAPTURE(to_sexpr(query.filter));
       query.top = static_cast<std::uint32_t>(prng.below(30));
       do {
-        auto answer = execute(table.index(), query);
-        while (const auto* need = std::get_if<PartsNeeded>(&answer)) {
+        auto result = execute(table.index(), query);
+        while (const auto* need = std::get_if<PartsNeeded>(&result)) {
           table.load(*need);
-          answer = execute(table.index(), query);
+          result = execute(table.index(), query);
         }
-        query.from = check_page(std::get<Page>(answer), rows, query);
+        query.from = check_page(std::get<Page>(result), rows, query);
       } while (query.from.has_value());
     }
   }
@@ -279,14 +279,14 @@ TEST_CASE("a row in a missing part is returned after loading the part") {
     const Rows rows = random_rows(prng, 30);
     UnloadedTable table(prng, rows);
     for (const Entity& entity : rows.all()) {
-      auto answer = get_row(table.index(), entity.key.view());
-      if (const auto* need = std::get_if<PartsNeeded>(&answer)) {
+      auto result = get_row(table.index(), entity.key.view());
+      if (const auto* need = std::get_if<PartsNeeded>(&result)) {
         REQUIRE(need->ids.size() == 1);
         table.load(*need);
-        answer = get_row(table.index(), entity.key.view());
+        result = get_row(table.index(), entity.key.view());
       }
-      REQUIRE(std::holds_alternative<RowResult>(answer));
-      REQUIRE(std::get<RowResult>(answer).row.timestamp() == entity.timestamp);
+      REQUIRE(std::holds_alternative<RowResult>(result));
+      REQUIRE(std::get<RowResult>(result).row.timestamp() == entity.timestamp);
     }
   }
 }
@@ -312,8 +312,8 @@ TEST_CASE("a page requests no part that it cannot need") {
            Case{"n eq 3", 1, 10},
        }) {
     CAPTURE(one.filter, one.top);
-    const auto answer = execute(table.index(), query_of(one.filter, one.top));
-    const auto* need = std::get_if<PartsNeeded>(&answer);
+    const auto result = execute(table.index(), query_of(one.filter, one.top));
+    const auto* need = std::get_if<PartsNeeded>(&result);
     REQUIRE((need == nullptr ? 0 : need->ids.size()) == one.parts);
   }
 }
@@ -324,9 +324,9 @@ namespace {
 std::vector<Page> service_pages(const TableIndex& index, Query query) {
   std::vector<Page> pages;
   do {
-    auto answer = execute_as_service(index, query);
-    REQUIRE(std::holds_alternative<Page>(answer));
-    pages.push_back(std::get<Page>(std::move(answer)));
+    auto result = execute_as_service(index, query);
+    REQUIRE(std::holds_alternative<Page>(result));
+    pages.push_back(std::get<Page>(std::move(result)));
     query.from = pages.back().next;
   } while (query.from.has_value());
   return pages;

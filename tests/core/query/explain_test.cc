@@ -16,9 +16,9 @@ using namespace entitable::test;
 namespace {
 
 Explain explain_of(const TableIndex& index, const Query& query) {
-  auto answer = explain(index, query);
-  REQUIRE(std::holds_alternative<Explain>(answer));
-  return std::get<Explain>(std::move(answer));
+  auto result = explain(index, query);
+  REQUIRE(std::holds_alternative<Explain>(result));
+  return std::get<Explain>(std::move(result));
 }
 
 Explain explain_of(const TableIndex& index, std::string_view filter, std::uint32_t top = 1000) {
@@ -179,13 +179,13 @@ TEST_CASE("explain requests missing parts until it can count") {
   UnloadedTable table(rows, 20);
   Query query;
   query.filter = filter_of("PartitionKey eq 'p1' or PartitionKey eq 'p3'");
-  auto answer = explain(table.index(), query);
-  while (const auto* need = std::get_if<PartsNeeded>(&answer)) {
+  auto result = explain(table.index(), query);
+  while (const auto* need = std::get_if<PartsNeeded>(&result)) {
     table.load(*need);
-    answer = explain(table.index(), query);
+    result = explain(table.index(), query);
   }
   const Explain whole = explain_of(rows.index(), query);
-  const Explain& explain = std::get<Explain>(answer);
+  const Explain& explain = std::get<Explain>(result);
   CHECK(explain.rows_read == whole.rows_read);
   CHECK(explain.rows_returned == rows.matching(query.filter).size());
   CHECK(explain.service_round_trips == 5);

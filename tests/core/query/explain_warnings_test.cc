@@ -26,9 +26,9 @@ std::vector<ExplainWarning> warnings_of(std::string_view filter,
                                         const TableIndex& index = people()) {
   Query query;
   query.filter = filter_of(filter);
-  auto answer = explain(index, query);
-  REQUIRE(std::holds_alternative<Explain>(answer));
-  return std::get<Explain>(answer).warnings;
+  auto result = explain(index, query);
+  REQUIRE(std::holds_alternative<Explain>(result));
+  return std::get<Explain>(result).warnings;
 }
 
 std::string codes_of(std::string_view filter, const TableIndex& index = people()) {
