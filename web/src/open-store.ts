@@ -1,4 +1,4 @@
-// Opens, deletes and lists stores. Importing it looks at no global of its environment.
+// Opens, deletes and lists stores. Importing this file does not access any global.
 
 import { AbortError } from "./errors.ts";
 import { acquireOwnership } from "./host/ownership.ts";
@@ -23,7 +23,7 @@ import { startWorker, WorkerUnavailable } from "./worker/start-worker.ts";
 import { WorkerHost } from "./worker/worker-host.ts";
 
 /**
- * Opens a store, making it if need be. Rejects with StoreError: ValidationFailed (an option),
+ * Opens a store, creating it if needed. Rejects with StoreError: ValidationFailed (an option),
  * PersistenceUnavailable, StoreLocked (open in another tab or process), FormatTooNew (stored by a
  * newer version), WasmLoadFailed, WasmVersionMismatch; or with AbortError.
  */
@@ -57,8 +57,7 @@ export async function deleteStore(name: string, options: StoreLocation = {}): Pr
 }
 
 /**
- * The stores of this origin, or of a folder. Stores in memory are known to whoever opened them
- * only.
+ * Lists the stores of this origin, or of the folder `path`. Stores in memory are not listed.
  */
 export async function listStores(options: StoreLocation = {}): Promise<StoreInfo[]> {
   const path = checkLocation(options);
@@ -72,9 +71,9 @@ export async function listStores(options: StoreLocation = {}): Promise<StoreInfo
   return names.map((name) => ({ name, persistence: "indexeddb" }));
 }
 
-// The module is found and compiled here and sent: so it is looked for as ever, and its code is
-// shared with stores in the page. Of its second half, if it has one, the worker is told where it
-// is.
+// Opens the store in a worker, or in the page if a worker can't be started. The primary module is
+// found and compiled in the page and sent to the worker, so its code is shared with stores in the
+// page. The worker gets the URL of the deferred module, if there is one.
 async function openInWorker(given: Settings, pageServices: PageServices): Promise<Host> {
   let settings = given;
   try {
@@ -89,7 +88,7 @@ async function openInWorker(given: Settings, pageServices: PageServices): Promis
     }
   } catch (error) {
     if (!(error instanceof WorkerUnavailable)) throw error;
-    const message = `${error.message} The store runs without one.`;
+    const message = `${error.message} The store runs without a worker.`;
     given.onWarning({ code: "WorkerUnavailable", message });
     return await openHost(settings, pageServices);
   }

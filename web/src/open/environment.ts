@@ -1,5 +1,5 @@
-// The environment in which a store is opened: a page, a worker or Node. Importing this file does
-// not access the environment.
+// Access to what the environment of a store offers: a page, a worker or Node. Importing this file
+// does not access any of it.
 
 import { StoreError } from "../errors.ts";
 import type { LastSeenMarker } from "../host/eviction-detector.ts";
@@ -8,16 +8,18 @@ import type { Persistence } from "../types.ts";
 import { nodeProcess } from "../util/node.ts";
 import { lastSeenMarker } from "./last-seen-marker.ts";
 
-// a reloaded page, or a restarted process, meets the lock of the one before it
+// How long opening waits for a lock: a reloaded page or restarted process may find the lock of its
+// predecessor.
 export const lockWaitMs = 3000;
 
-// What only the page knows and can do. A worker asks its page.
+// What only a page knows and can do. In a worker, these functions call the page.
 export interface PageServices {
   lifecycle: PageLifecycle;
-  // Asks the browser not to evict this origin's storage. Resolves to whether it promised; some
-  // browsers ask the user.
+  // Requests persistent storage, so that the browser does not evict this origin's data. Resolves to
+  // whether it was granted. Some browsers show a prompt.
   persist(): Promise<boolean>;
-  // How much of its storage this origin uses; undefined where the browser does not say.
+  // Resolves to this origin's storage usage and quota; undefined where the browser does not report
+  // them.
   estimate(): Promise<StorageEstimate | undefined>;
   lastSeenMarker(store: string): LastSeenMarker | undefined;
 }
@@ -26,12 +28,13 @@ export function currentPage(): PageServices {
   return { lifecycle: pageLifecycle(), persist, estimate, lastSeenMarker };
 }
 
-// The databases that the option means; undefined for stores in memory.
+// Returns the factory for an option value; undefined for stores in memory. Throws
+// PersistenceUnavailable for "indexeddb" where there is no IndexedDB.
 export function indexedDbFactory(persistence: Persistence = "auto"): IDBFactory | undefined {
   if (persistence === "memory") return undefined;
   const factory = globalThis.indexedDB as IDBFactory | undefined;
   if (factory === undefined && persistence === "indexeddb") {
-    throw persistenceUnavailableError("There is no IndexedDB here.");
+    throw persistenceUnavailableError("IndexedDB is not available here.");
   }
   return factory;
 }
@@ -60,7 +63,7 @@ async function persist(): Promise<boolean> {
   }
 }
 
-// Of the origin: a worker's is its page's.
+// Works in workers too: a worker has its page's origin.
 export async function estimate(): Promise<StorageEstimate | undefined> {
   try {
     return await storageManager()?.estimate?.();
@@ -69,13 +72,13 @@ export async function estimate(): Promise<StorageEstimate | undefined> {
   }
 }
 
-// Loaded only when needed, and left out where it is bundled for browsers ("browser" in
-// package.json). Rejects where there are no files.
+// Loads the file stores, only when needed: bundles for browsers leave them out ("browser" in
+// package.json). Rejects with PersistenceUnavailable outside Node.
 export async function loadFileStores(): Promise<typeof import("../storage/file-stores.ts")> {
   const stores = await import("../storage/file-stores.ts");
   if (nodeProcess() === undefined || stores.openFileStore === undefined) {
-    throw new StoreError("PersistenceUnavailable", "There are no files here: they take Node.", {
-      hint: 'In a browser stores are kept with persistence: "indexeddb".',
+    throw new StoreError("PersistenceUnavailable", "Stores in files need Node.", {
+      hint: 'In a browser, use persistence: "indexeddb".',
     });
   }
   return stores;
@@ -84,6 +87,6 @@ export async function loadFileStores(): Promise<typeof import("../storage/file-s
 export function persistenceUnavailableError(message: string, cause?: unknown): StoreError {
   return new StoreError("PersistenceUnavailable", message, {
     cause,
-    hint: 'Open the store with persistence: "memory", or where the browser allows IndexedDB.',
+    hint: 'Use persistence: "memory", or a browser mode that allows IndexedDB.',
   });
 }

@@ -1,11 +1,11 @@
-// The trace that a store's data leaves in a page (host/eviction.ts). When space runs out a browser
-// evicts all that an origin has in IndexedDB, in caches and of Service Workers. Chromium leaves
-// localStorage be, so the trace is there; where a browser takes that along, an eviction goes
-// unheard.
+// The marker that a store held data (host/eviction-detector.ts), in the page's localStorage. When
+// space runs out, a browser evicts an origin's IndexedDB databases, caches and Service Workers.
+// Chromium keeps localStorage, so the marker survives. Where a browser evicts localStorage too, the
+// eviction is not detected.
 //
-// Workers have no localStorage. One that a page started asks the page. One of the site's own leaves
-// no trace, but may delete a store that has one: it leaves a note of that in the Cache API, for the
-// next page that misses the data.
+// Workers have no localStorage. A worker that openStore() started uses the page's marker. Other
+// workers set no marker, but may delete a store that has a marker. They leave a note of the
+// deletion in the Cache API, so that the next page does not take the deletion for an eviction.
 
 import type { LastSeenMarker } from "../host/eviction-detector.ts";
 
@@ -30,7 +30,7 @@ export function lastSeenMarker(store: string): LastSeenMarker | undefined {
   };
 }
 
-// For deleteStore. Never rejects.
+// Clears the marker of a store that is being deleted. Never rejects.
 export async function clearLastSeen(store: string): Promise<void> {
   const marker = lastSeenMarker(store);
   if (marker !== undefined) marker.clear();
@@ -45,7 +45,7 @@ function storageKey(store: string): string {
   return `entitable/${store}/last-seen`;
 }
 
-// A browser may forbid it, and it may be full.
+// Ignores errors: the browser may forbid localStorage, and it may be full.
 function withLocalStorage<T>(use: (storage: Storage) => T): T | undefined {
   try {
     return use(globalThis.localStorage);
@@ -54,10 +54,10 @@ function withLocalStorage<T>(use: (storage: Storage) => T): T | undefined {
   }
 }
 
-// ---- Notes --------------------------------------------------------------------------------------
+// ---- Notes of deletions -------------------------------------------------------------------------
 
 function deletedNoteUrl(store: string): string {
-  // a cache's keys are URLs; nothing is ever asked for it
+  // The keys of a cache are URLs. This URL is never fetched.
   return `https://${deletedNotesCache}.invalid/${store}`;
 }
 
@@ -80,7 +80,7 @@ async function removeDeletedNote(store: string): Promise<void> {
   );
 }
 
-// They are missing on plain HTTP, and may be forbidden.
+// Ignores errors: caches are missing on plain HTTP, and the browser may forbid them.
 async function withCaches<T>(use: (caches: CacheStorage) => Promise<T>): Promise<T | undefined> {
   try {
     const { caches } = globalThis as { caches?: CacheStorage };

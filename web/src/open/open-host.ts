@@ -1,5 +1,5 @@
-// Opens a store where this runs, in a page, a worker or Node: the one place that wires module,
-// storage and host together.
+// Opens a store in the current page, worker or Node process. This file connects the wasm module,
+// the storage and the host.
 
 import { AbortError, StoreError } from "../errors.ts";
 import {
@@ -33,24 +33,24 @@ import {
 import type { Settings } from "./options.ts";
 import { closeWhenOpened, Preconnect } from "./preconnect.ts";
 
-const ownerSilenceMs = 5000; // of a tab that is frozen or hangs
+const ownerSilenceMs = 5000; // after which an owner counts as frozen or hung
 const openAttemptsMax = 5;
 
-// Rejects as openStore says.
+// Opens the store's host. Rejects like openStore().
 export async function openHost(settings: Settings, pageServices: PageServices): Promise<Host> {
   if (settings.persistence === "memory") return await openInMemory(settings);
   if (settings.persistence === "file") return await openInFiles(settings);
   const factory = globalThis.indexedDB as IDBFactory | undefined;
   if (factory === undefined) {
-    const missing = persistenceUnavailableError("There is no IndexedDB here.");
+    const missing = persistenceUnavailableError("IndexedDB is not available here.");
     if (settings.persistence === "indexeddb") throw missing;
     return await openInMemory(settings, { instead: missing });
   }
   try {
     return await openInIndexedDb(settings, factory, pageServices);
   } catch (error) {
-    // Only where the browser forbids IndexedDB altogether. If it merely fails, data may well be
-    // there, and an empty store in memory would pass for its loss.
+    // Falls back to memory only if the browser forbids IndexedDB altogether. If IndexedDB merely
+    // fails, data may exist, and an empty store in memory would look like its loss.
     if (settings.persistence === "auto" && isForbidden(error)) {
       return await openInMemory(settings, { instead: error });
     }
@@ -58,8 +58,8 @@ export async function openHost(settings: Settings, pageServices: PageServices): 
   }
 }
 
-// `whole`: a store with versions, or one whose requests are watched, needs both halves of the
-// module at once.
+// Opens a store in memory. `instead`: why it replaces a persistent store; reported as a warning.
+// `whole`: loads the complete module, which stores with versions or watched requests need.
 export async function openInMemory(
   settings: Settings,
   { instead, whole = false }: { instead?: StoreError; whole?: boolean } = {},
@@ -67,7 +67,7 @@ export async function openInMemory(
   const engine = await startEngine(settings, whole);
   const host = await LocalHost.open({
     ...settings,
-    memoryLimit: 0, // there is nowhere to read from what was let go
+    memoryLimit: 0, // no limit: unloaded parts could not be read again
     engine,
     storage: new MemoryStorage(),
     persistence: "memory",
@@ -76,7 +76,7 @@ export async function openInMemory(
     lifecycle: noPageLifecycle,
   });
   if (instead !== undefined) {
-    const message = `${instead.message} The store is in memory and ends with this page.`;
+    const message = `${instead.message} The store is in memory only and is lost with this page.`;
     settings.onWarning({ code: "PersistenceUnavailable", message });
   }
   return host;
@@ -126,11 +126,11 @@ async function openInIndexedDb(
         signal: settings.signal,
       }).then((ownership) => open(undefined, ownership));
     }
-    if (canStartEarly) preconnect.start(); // the lock has been asked for, and takes longest
+    if (canStartEarly) preconnect.start(); // after the lock request, which takes longest
     persisting = isPersisted();
     host = await opening;
   } finally {
-    preconnect.discard(); // another tab is the owner, or it failed
+    preconnect.discard(); // needed if another tab is the owner, or if opening failed
   }
   host.on("quota", (event) => quota.noteReported(event));
   void yieldToEventLoop().then(() => quota.check()); // once there can be listeners
@@ -162,8 +162,8 @@ async function openShared(
 
 type OpenLog = (logOwnership?: LogOwnership) => Promise<LocalHost>;
 
-// The engine over the log in IndexedDB. Whoever was given up and wakes may write while it is read;
-// then it is read again.
+// Opens an engine on the log in IndexedDB. A stale owner that resumes may write while the log is
+// read, which fences the claim; then the log is read again.
 async function openLog(
   settings: Settings,
   preconnect: Preconnect,
@@ -194,8 +194,8 @@ async function openLog(
       await storage?.close();
       engine?.close();
       const again = error instanceof StorageError && error.failure === "fenced";
-      const wanted = more.logOwnership?.isOwner() !== false;
-      if (!again || !wanted || attempt === openAttemptsMax) {
+      const isStillOwner = more.logOwnership?.isOwner() !== false;
+      if (!again || !isStillOwner || attempt === openAttemptsMax) {
         more.ownership.release();
         throw error;
       }
@@ -205,7 +205,7 @@ async function openLog(
 
 async function openInFiles(settings: Settings): Promise<LocalHost> {
   const { name, path = "", signal } = settings;
-  const loading = startEngine(settings); // meanwhile
+  const loading = startEngine(settings); // while the files are opened
   loading.catch(() => {});
   const { openFileStore } = await loadFileStores();
   const { storage, lock } = await openFileStore({ path, name, waitMs: lockWaitMs, signal }).catch(
@@ -254,7 +254,7 @@ function isForbidden(error: unknown): error is StoreError {
 
 function warnStorageNotPersisted(onWarning: (warning: StoreWarning) => void): void {
   const message =
-    "The browser may delete this origin's data when space runs out; " +
-    "the option requestPersistence asks it not to.";
+    "The browser may delete this origin's data when space runs out. " +
+    "Use the option requestPersistence to request persistent storage.";
   onWarning({ code: "StorageNotPersisted", message });
 }

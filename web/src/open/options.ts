@@ -1,4 +1,4 @@
-// The options of openStore, checked and complete.
+// Checks the options of openStore() and adds the defaults.
 
 import { StoreError } from "../errors.ts";
 import { accountFromOptions } from "../rest/account.ts";
@@ -9,9 +9,9 @@ const memoryLimitDefault = 512 * 1024 * 1024;
 
 export type Settings = ReturnType<typeof checkOptions>;
 
-// Throws StoreError ValidationFailed.
+// Returns the options with defaults. Throws StoreError ValidationFailed.
 export function checkOptions(options: OpenOptions) {
-  // A name by itself would open the store that is called "default".
+  // Without this check, openStore("shop") would open the store named "default".
   if (typeof options !== "object" || options === null) {
     throw invalid('openStore takes an object: openStore({ name: "shop" }).');
   }
@@ -59,8 +59,9 @@ export function checkOptions(options: OpenOptions) {
   };
 }
 
-// A listener that throws does not keep a store from opening or closing: its error is reported as an
-// unhandled rejection, like those of events (host/emitter.ts).
+// Wraps the warning listener: an error that it throws is reported as an unhandled rejection, like
+// those of event listeners (host/emitter.ts), and does not affect the store. "StorageNotPersisted"
+// is reported once per page.
 function isolateListener(
   onWarning: (warning: StoreWarning) => void,
 ): (warning: StoreWarning) => void {
@@ -77,16 +78,16 @@ function isolateListener(
   };
 }
 
-let warnedOfEviction = false; // once per page, whatever the number of stores
+let warnedOfEviction = false; // for all stores of the page
 
-// The store's name becomes the name of a folder, a database and a lock.
+// Throws ValidationFailed if the name can't be part of the name of a folder, a database and a lock.
 export function checkName(name: string): void {
   if (!/^[A-Za-z0-9._-]{1,63}$/.test(name) || name === "." || name === "..") {
     throw invalid(`A store's name is 1 to 63 of A-Z a-z 0-9 . _ -, not ${JSON.stringify(name)}.`);
   }
 }
 
-// The path, if the store is one of files.
+// Returns the path for stores in files; otherwise undefined. Throws ValidationFailed.
 export function checkLocation({ persistence = "auto", path }: StoreLocation): string | undefined {
   oneOf("persistence", persistence, ["auto", "memory", "indexeddb", "file"]);
   if (persistence !== "file") {

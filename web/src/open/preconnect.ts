@@ -1,5 +1,5 @@
-// Starts the engine and the database connection before the lock is granted. Both take as long as
-// the lock, which decides whether they are needed.
+// Starts the engine and the database connection while the store's lock is requested, to save time.
+// If the lock goes to another tab, neither is needed, and both are closed.
 
 import { StoreError } from "../errors.ts";
 import { IdbfsStorage } from "../storage/idbfs.ts";
@@ -27,12 +27,13 @@ export class Preconnect {
     this.#options = options;
   }
 
-  // Before it is known whether somebody takes them.
+  // Starts the engine and the connection before it is known whether they are needed.
   start(): void {
     this.#early = this.#begin();
   }
 
-  // What was begun, once; then others. Rejects with StoreError.
+  // Resolves to the engine and the storage: on the first call those of start(), on later calls new
+  // ones. The caller closes both. Rejects with StoreError.
   async take(onReopened: () => void): Promise<[Engine, LogStorage]> {
     const started = this.#early ?? this.#begin();
     this.#early = undefined;
@@ -40,14 +41,14 @@ export class Preconnect {
     try {
       return await Promise.all([started.starting, connected]);
     } catch (error) {
-      // The other one may still come, in its own time.
+      // Closes whichever of the two still opens.
       void closeWhenOpened(started.starting);
       void closeWhenOpened(connected);
       throw error;
     }
   }
 
-  // What nobody took.
+  // Closes what start() started, unless take() returned it.
   discard(): void {
     if (this.#early === undefined) return;
     void closeWhenOpened(this.#early.starting);
@@ -61,14 +62,14 @@ export class Preconnect {
       starting: startEngine(),
       connecting: connectEarly(factory, mountPoint(store)),
     };
-    // Whoever takes them is told.
+    // take() reports the errors.
     started.starting.catch(() => {});
     started.connecting.catch(() => {});
     return started;
   }
 
-  // A database that isn't there, IDBFS makes; one that can't be opened is tried again by it, and
-  // what it says of that is reported.
+  // Opens the storage on the early connection. If the database does not exist or could not be
+  // opened, IDBFS opens it, creating it if needed; an error of IDBFS is reported.
   async #connected(started: EarlyStart, onReopened: () => void): Promise<LogStorage> {
     const { store, factory } = this.#options;
     const connect = async (mount: string) => {
@@ -90,11 +91,12 @@ export class Preconnect {
 }
 
 interface EarlyConnection {
-  readonly database: IDBDatabase | undefined; // undefined: it was lost
+  readonly database: IDBDatabase | undefined; // undefined: the connection was lost
   close(): void;
 }
 
-// To a database that is there; in the way of nobody who wants to delete it meanwhile.
+// Connects to a database; rejects if it does not exist. The connection closes if the database is
+// about to be deleted.
 async function connectEarly(factory: IDBFactory, mount: string): Promise<EarlyConnection> {
   const database = await openExisting(factory, mount);
   const connection = {
@@ -111,6 +113,7 @@ async function connectEarly(factory: IDBFactory, mount: string): Promise<EarlyCo
   return connection;
 }
 
+// Closes something when it has opened. Never rejects.
 export async function closeWhenOpened(opening: Promise<{ close(): unknown }>): Promise<void> {
   await opening.then((opened) => opened.close()).catch(() => {});
 }

@@ -1,6 +1,6 @@
 // `entitable/worker`: the script of the worker in which openStore({ thread: "worker" }) runs a
-// store. A page that starts it sends it a port. web/build.mjs makes one file of it,
-// entitable-worker.js, with everything in it but the module, which the page sends too.
+// store. The page sends a port when it starts the worker. web/build.mjs bundles this script as
+// entitable-worker.js, without the wasm module, which the page sends too.
 
 import { connect } from "./store-server.ts";
 

@@ -15,6 +15,7 @@ export class RemotePageLifecycle implements PageLifecycle {
     return () => void this.#listeners.delete(listener);
   }
 
+  // Sets the page's visibility, and passes on a lifecycle event if there is one.
   update(hidden: boolean, event?: LifecycleEvent): void {
     this.#hidden = hidden;
     if (event === undefined) return;

@@ -3,20 +3,21 @@
 import type { Settings } from "../open/options.ts";
 
 export interface WorkerThread {
-  readonly port: MessagePort; // at its other end is connect() of serve.ts
-  readonly failure: Promise<string>; // why its script could not be loaded or run
-  end(): void; // at once; may be called again
+  readonly port: MessagePort; // connected to connect() of store-server.ts
+  readonly failure: Promise<string>; // resolves to why the script could not be loaded or run
+  end(): void; // terminates the worker immediately; may be called again
 }
 
-// The store must run where it is opened.
+// A worker can't be used, so the store must run in the page.
 export class WorkerUnavailable extends Error {}
 
-// Throws WorkerUnavailable if that shows at once; otherwise `failure` tells.
+// Starts a worker. Throws WorkerUnavailable if workers can't be used here. If the script fails
+// later, `failure` resolves.
 export function startWorker({ persistence }: Pick<Settings, "persistence">): WorkerThread {
   if (persistence === "file") {
-    throw new WorkerUnavailable("Workers are for pages, not for stores of files.");
+    throw new WorkerUnavailable("Stores in files can't run in a worker.");
   }
-  if (typeof Worker === "undefined") throw new WorkerUnavailable("There are no workers here.");
+  if (typeof Worker === "undefined") throw new WorkerUnavailable("Workers are not available here.");
   const worker = newWorker();
   const failure = new Promise<string>((resolve) => {
     worker.onerror = (event) => resolve(event.message || "its script could not be loaded");
@@ -28,12 +29,12 @@ export function startWorker({ persistence }: Pick<Settings, "persistence">): Wor
 
 function newWorker(): Worker {
   try {
-    // Literally so, for bundlers: they see it and build the worker.
+    // Bundlers recognise exactly this expression and build the worker.
     return new Worker(new URL("./entitable-worker.js", import.meta.url), {
       type: "module",
       name: "entitable",
     });
   } catch (error) {
-    throw new WorkerUnavailable(`The browser refused to start a worker: ${String(error)}`);
+    throw new WorkerUnavailable(`The browser could not start a worker: ${String(error)}`);
   }
 }

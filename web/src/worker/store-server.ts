@@ -1,5 +1,5 @@
-// The worker's side of a store that a page has in a worker (worker-host.ts): opens it as a page
-// would, and answers the page.
+// The worker's side of a store that runs in a worker: opens the store as a page would, and serves
+// the calls of the page (worker-host.ts).
 
 import type { LastSeenMarker } from "../host/eviction-detector.ts";
 import { estimate, locks, type PageServices } from "../open/environment.ts";
@@ -119,8 +119,9 @@ class StoreServer {
     }
   }
 
-  // The lock of this worker's life. The page, which waits for it, must not do so while it is
-  // frozen, nor this worker hold it.
+  // Holds a lock while this worker exists; the page waits for the lock to detect the worker's end.
+  // While the page is suspended, the worker does not hold the lock and the page does not wait for
+  // it.
   #hold(store: string, lock: string): void {
     const { locks } = this.#environment;
     if (locks === undefined) return;
@@ -156,16 +157,16 @@ class StoreServer {
   }
 
   async #close(): Promise<void> {
-    let lost: unknown;
+    let failure: unknown;
     try {
       await this.#host?.close();
     } catch (error) {
-      lost = error;
+      failure = error;
     }
-    this.#post({ type: "closed", error: lost === undefined ? undefined : errorToWire(lost) });
+    this.#post({ type: "closed", error: failure === undefined ? undefined : errorToWire(failure) });
   }
 
-  // The page has closed the store, or is gone.
+  // Called when the port closed: the page closed the store, or is gone.
   #shutDown(): void {
     this.#server?.close();
     this.#lockRequest?.end();

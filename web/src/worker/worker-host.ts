@@ -1,8 +1,9 @@
-// The page's side of a store that runs in a worker of its own (serve.ts): sends it the calls, and
-// what happens to the page.
+// The page's side of a store that runs in its own worker (store-server.ts): sends calls and the
+// page's lifecycle events to the worker.
 //
-// The worker's end shows by a lock that it holds while it lives, or by the port, where ports tell.
-// What was called and not answered then is not known, so it is said to be so.
+// The page detects the worker's end by a lock that the worker holds, or by the port's "close" event
+// where the browser supports it. Calls without a response then reject with ConnectionLost, because
+// their outcome is unknown.
 
 import { AbortError, StoreError } from "../errors.ts";
 import { Emitter } from "../host/emitter.ts";
@@ -35,22 +36,24 @@ import { bytesFrom } from "../util/chunks.ts";
 import { buildId } from "../wasm/module.ts";
 import { type WorkerThread, WorkerUnavailable } from "./start-worker.ts";
 
-// How long a page waits for its worker. Nothing that it may look at without letting go of its
-// thread tells that the worker is done.
+// How long a page that is closed or frozen waits for its worker. The page blocks its thread: if it
+// returned to the event loop, the browser would close or freeze it. Nothing that is visible from a
+// blocked thread shows that the worker is done, so the wait has a fixed length.
 //
-//   closeWaitMs   to store what was deferred: a page that is closed ends its worker
-//   freezeWaitMs      to store that, and to let go of the store: a frozen page stops its worker
-//                     wherever it is, and one that was stopped
-//                inside a transaction would hold up the next owner until it wakes
+//   closeWaitMs    time to store deferred writes: closing a page ends its worker
+//   freezeWaitMs   time to store deferred writes and to release the store: freezing a page stops
+//                  its
+//                  worker at any point, and a worker that is stopped inside a transaction would
+//                  block the next owner until it resumes
 const closeWaitMs = 20;
 const freezeWaitMs = 100;
 
-// What can be sent, but for what stays in the page.
+// The settings that can be sent to a worker.
 export type TransferableSettings = Omit<Settings, "clock" | "signal" | "onWarning" | "thread">;
 
 export interface WorkerHostOptions {
-  settings: Settings; // `wasm`: such as can be sent
-  thread: WorkerThread; // ended with the store, or if opening fails
+  settings: Settings; // `wasm` must be a value that can be sent to a worker
+  thread: WorkerThread; // terminated when the store closes or opening fails
   pageServices: PageServices;
   locks: LockManager | undefined;
 }
@@ -58,24 +61,24 @@ export interface WorkerHostOptions {
 export class WorkerHost implements Host {
   readonly #options: WorkerHostOptions;
   readonly #name: string;
-  readonly #lock: string; // of the worker's life
+  readonly #lock: string; // the name of the lock that the worker holds while it exists
   readonly #channel: Channel;
   readonly #client = new CallClient();
   readonly #events = new Emitter<StoreEvents>();
   readonly #opened: Promise<void>;
   #resolveOpened: () => void = () => {};
   #rejectOpened: (error: unknown) => void = () => {};
-  #status: StoreStatus | undefined; // as the worker said it last
+  #status: StoreStatus | undefined; // as the worker reported it last
   #state: "opening" | "open" | "closed" = "opening";
   #started = false;
-  #suspended = false; // the page
-  #resumeCount = 0;
-  #gone: LockRequest | undefined; // waits for the end of the worker
+  #suspended = false; // the page is suspended
+  #resumeCount = 0; // how often the page was resumed
+  #gone: LockRequest | undefined; // granted when the worker has ended
   #unwatch: () => void;
   #closing: Promise<void> | undefined;
   #resolveClosed: (error: Error | undefined) => void = () => {};
 
-  // Rejects as openStore, or with WorkerUnavailable.
+  // Opens the store. Rejects like openStore(), or with WorkerUnavailable.
   static async open(options: WorkerHostOptions): Promise<WorkerHost> {
     const host = new WorkerHost(options);
     await host.#opened;
@@ -180,14 +183,14 @@ export class WorkerHost implements Host {
     const closed = new Promise<Error | undefined>((resolve) => {
       this.#resolveClosed = resolve;
     });
-    // after the calls of this turn, which are sent in one too
+    // After the calls of this turn of the event loop, which are sent in a microtask too.
     queueMicrotask(() => this.#post({ type: "close" }));
-    const lost = await closed;
+    const failure = await closed;
     this.#shutDown(closedError(this.#name));
-    if (lost !== undefined) throw lost;
+    if (failure !== undefined) throw failure;
   }
 
-  // The worker goes with everything that it still does.
+  // Terminates the worker, whatever it is doing, and rejects all pending calls with `failure`.
   #shutDown(failure: Error): void {
     if (this.#state === "closed") return;
     this.#state = "closed";
@@ -198,8 +201,8 @@ export class WorkerHost implements Host {
     this.#client.rejectAll(failure);
     this.#rejectOpened(failure);
     this.#resolveClosed(failure);
-    const told = this.#status === undefined || this.#status.state === "closed";
-    if (!told) this.#events.emit("status", this.status);
+    const isReported = this.#status === undefined || this.#status.state === "closed";
+    if (!isReported) this.#events.emit("status", this.status);
     this.#events.clear();
   }
 
@@ -217,7 +220,7 @@ export class WorkerHost implements Host {
     if (signal?.aborted) onAbort();
   }
 
-  // A page that is frozen holds nothing, and waits for nothing.
+  // Forwards the event. A suspended page neither holds nor waits for locks.
   #onLifecycleEvent(event: LifecycleEvent): void {
     const suspended = event === "suspend" && !this.#suspended;
     if (suspended) {
@@ -231,7 +234,8 @@ export class WorkerHost implements Host {
     this.#post({ type: "lifecycle", event, hidden });
     if (this.#state !== "open") return;
     if (suspended && this.status.owner === "self") busyWait(freezeWaitMs);
-    // Hidden it is only after it was left.
+    // A page that is closed while visible becomes hidden only after this event. A page that is
+    // hidden already continues to run.
     else if (event === "leaving" && !hidden && this.status.pendingBytes > 0) busyWait(closeWaitMs);
   }
 
@@ -285,7 +289,7 @@ export class WorkerHost implements Host {
   #start({ entitable, build }: FromWorker & { type: "started" }): void {
     this.#started = true;
     if (entitable !== protocolVersion || build !== buildId) {
-      this.#shutDown(new WorkerUnavailable("The worker's script is of another version."));
+      this.#shutDown(new WorkerUnavailable("The worker's script has another version."));
       return;
     }
     const { clock, signal, onWarning, thread, ...settings } = this.#options.settings;
@@ -302,9 +306,9 @@ export class WorkerHost implements Host {
 
   #relay<K extends keyof StoreEvents>(name: K, event: unknown): void {
     const { error } = event as { error?: Parameters<typeof errorFromWire>[0] };
-    const whole =
+    const decoded =
       error === undefined ? event : { ...(event as object), error: errorFromWire(error) };
-    this.#events.emit(name, (name === "status" ? this.status : whole) as StoreEvents[K]);
+    this.#events.emit(name, (name === "status" ? this.status : decoded) as StoreEvents[K]);
   }
 
   async #getLastSeen(): Promise<void> {
@@ -312,14 +316,16 @@ export class WorkerHost implements Host {
     this.#post({ type: "last-seen", lastSeen });
   }
 
-  // Not if the worker may have let go of the store since: another tab may have deleted it.
+  // Sets the marker, unless the worker may have released the store since: another tab may have
+  // deleted the store.
   #setLastSeen({ at, resumeCount }: FromWorker & { type: "set-last-seen" }): void {
-    const mayBeOver =
+    const mayBeReleased =
       this.#closing !== undefined || this.#suspended || resumeCount !== this.#resumeCount;
-    if (!mayBeOver) this.#options.pageServices.lastSeenMarker(this.#name)?.set(at);
+    if (!mayBeReleased) this.#options.pageServices.lastSeenMarker(this.#name)?.set(at);
   }
 
-  // It may have said so before the page was suspended.
+  // Waits for the worker's lock, which the worker holds now. Ignores messages from before the page
+  // was last suspended.
   #watchWorkerLock(resumeCount: number): void {
     const { locks } = this.#options;
     if (locks === undefined || this.#suspended || resumeCount !== this.#resumeCount) return;
@@ -330,7 +336,7 @@ export class WorkerHost implements Host {
 
   #onWorkerDied(): void {
     if (this.#state === "opening")
-      this.#shutDown(new WorkerUnavailable("The worker ended at once."));
+      this.#shutDown(new WorkerUnavailable("The worker ended while the store was opening."));
     else this.#shutDown(workerLostError(this.#name));
   }
 
@@ -349,8 +355,12 @@ function closedError(name: string): StoreError {
 }
 
 function workerLostError(name: string): StoreError {
-  const message = `The worker of the store "${name}" ended. Whether this call had an effect is not known.`;
-  return new StoreError("ConnectionLost", message, {
-    hint: "Open the store again: what was acknowledged and stored is there.",
-  });
+  const ended = `The worker of the store "${name}" ended.`;
+  return new StoreError(
+    "ConnectionLost",
+    `${ended} It is unknown whether this call had an effect.`,
+    {
+      hint: "Open the store again. It contains all writes that were acknowledged and stored.",
+    },
+  );
 }
