@@ -480,7 +480,7 @@ describe("a worker that dies", () => {
     for (const outcome of await outcomes) {
       assert.equal(outcome.status, "rejected");
       assert.equal(outcome.reason.code, "ConnectionLost");
-      assert.match(outcome.reason.message, /not known/);
+      assert.match(outcome.reason.message, /unknown whether this call had an effect/);
     }
     assert.deepEqual(states, ["closed"]);
     assert.equal(store.status.state, "closed");

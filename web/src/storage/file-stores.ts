@@ -1,5 +1,5 @@
-// Stores as folders of files, by name: <path>/<store's name>/. Loaded only when a store of files is
-// asked for. REQUIRES: Node.
+// Opens, deletes and lists stores in folders: <path>/<store's name>/. Loaded only for stores in
+// files. REQUIRES: Node.
 
 import { StoreError } from "../errors.ts";
 import type { AbortSignalLike } from "../types.ts";
@@ -16,12 +16,13 @@ import { NodeFilesStorage } from "./node-files.ts";
 
 export interface FileStoreOptions {
   path: string;
-  name: string; // checked
-  waitMs: number; // for another process to let the store go
+  name: string; // REQUIRES: a valid store name
+  waitMs: number; // how long to wait for another process to release the store
   signal?: AbortSignalLike | undefined;
 }
 
-// Makes the store's folder if need be.
+// Opens a store's folder, creating it if needed, and locks it. The caller closes the storage, then
+// releases the lock.
 export async function openFileStore(
   options: FileStoreOptions,
 ): Promise<{ storage: NodeFilesStorage; lock: FolderLock }> {
@@ -39,14 +40,15 @@ export async function openFileStore(
   }
 }
 
-// Whether it exists or not.
+// Deletes a store, whether it exists or not. Rejects with StoreLocked if it is open.
 export async function deleteFileStore(options: FileStoreOptions): Promise<void> {
   const { fs, process } = await node();
   const folder = await folderOf(options);
   try {
     const lock = await lockFolder(folder, { ...options, process }).catch((error: unknown) => {
       if (systemErrorCode(error) !== "ENOENT") throw error;
-      return undefined; // it does not exist, but may have been deleted half-way
+      // the folder does not exist, but an interrupted deletion may have left files
+      return undefined;
     });
     await deleteFolder(folder, fs).finally(() => lock?.release());
   } catch (error) {
@@ -54,8 +56,7 @@ export async function deleteFileStore(options: FileStoreOptions): Promise<void> 
   }
 }
 
-// The names of the stores in a folder, sorted. A store into which nothing was written yet is one
-// too.
+// Returns the names of the stores in a folder, sorted, including stores without data.
 export async function listFileStores(path: string): Promise<string[]> {
   const { fs } = await node();
   const found: string[] = [];
@@ -77,16 +78,14 @@ async function folderOf({ path, name }: FileStoreOptions): Promise<string> {
   return (await nodeModule("node:path")).resolve(path, name);
 }
 
-// Where the case of letters makes no difference, or the end of a name is cut off, two stores would
-// share a folder.
+// Throws ValidationFailed if the file system stored the folder under another name. Where a file
+// system ignores case or shortens names, two stores would otherwise share a folder.
 async function requireExactName({ path, name }: FileStoreOptions, fs: NodeFs["promises"]) {
   if ((await namesIn(path, fs)).includes(name)) return;
   throw new StoreError(
     "ValidationFailed",
-    `The file system gives "${name}" another store's folder.`,
-    {
-      hint: "Give the store a name that differs in more than the case of its letters.",
-    },
+    `The file system maps the store "${name}" to another store's folder.`,
+    { hint: "Use a name that differs in more than upper and lower case." },
   );
 }
 
@@ -99,8 +98,8 @@ async function namesIn(path: string, fs: NodeFs["promises"]): Promise<string[]> 
   }
 }
 
-// What the system says about a folder that can't be used (not allowed, read-only, not a folder) as
-// an error of ours.
+// Converts a system error about a folder (not permitted, read-only, not a folder) to a StoreError.
+// Returns other errors unchanged.
 function storeErrorFrom(error: unknown, folder: string): unknown {
   if (systemErrorCode(error) === "" || error instanceof StoreError || !(error instanceof Error))
     return error;

@@ -1,10 +1,10 @@
-// Allows one process per folder. The process that has the log open keeps a file "lock" there that
-// identifies it. A lock whose process has died is taken over, so a crash never leaves a store
-// locked. On Linux the identity includes the start time of the process, because process ids are
-// reused, especially in containers.
+// Locks a folder for one process. The process that has the log open keeps a file "lock" in the
+// folder, which identifies the process. If that process has died, another process takes the lock
+// over, so a crash never leaves a store locked. On Linux the file includes the process's start
+// time, because process ids are reused, especially in containers.
 //
-// The lock works among processes that see each other. Owners on two machines, or in two containers
-// over one folder, are fenced by the log itself: a segment's number can be used only once
+// The lock works among processes that can see each other. Owners on two machines, or in two
+// containers with one folder, are fenced by the log itself: a segment number can be used only once
 // (log-storage.ts, "fenced").
 
 import { AbortError, StoreError } from "../errors.ts";
@@ -19,12 +19,12 @@ export interface FolderLock {
 
 export interface FolderLockOptions {
   process: NodeProcess;
-  waitMs: number; // the process before may still be closing
+  waitMs: number; // how long to wait for another process, which may be closing
   signal?: AbortSignalLike | undefined;
 }
 
-// Rejects with StoreLocked if another process still has the lock after `waitMs`, and with
-// AbortError if `signal` aborts. REQUIRES: the folder exists.
+// Locks a folder. Rejects with StoreLocked if another process still has the lock after `waitMs`,
+// and with AbortError if `signal` aborts. REQUIRES: the folder exists.
 export async function lockFolder(folder: string, options: FolderLockOptions): Promise<FolderLock> {
   const fs = await nodeModule("node:fs");
   const lock = `${folder}/lock`;
@@ -34,22 +34,23 @@ export async function lockFolder(folder: string, options: FolderLockOptions): Pr
     if (signal?.aborted) throw new AbortError();
     const holder = tryLock(fs, lock, me);
     if (holder === me) return { release: () => release(fs, lock, me) };
-    if (holder === undefined) continue; // it just went
+    if (holder === undefined) continue; // the lock was just released
     if (!isAlive(fs, process, holder)) removeStaleLock(fs, lock, holder);
     else if (Date.now() >= end) throw storeLockedError(folder, holder);
   }
 }
 
-// Who holds the lock now; `me` if it was free.
+// Locks if the lock is free. Returns the content of the lock file: `me` if this call locked it, and
+// undefined if the file was just deleted.
 function tryLock(fs: NodeFs, lock: string, me: string): string | undefined {
   const mine = temporary(lock);
   fs.writeFileSync(mine, me, { flag: "wx" });
   try {
     try {
-      fs.linkSync(mine, lock); // whole at once, and only if there is none
+      fs.linkSync(mine, lock); // atomic, and fails if the file exists
     } catch (error) {
       if (systemErrorCode(error) === "EEXIST") throw error;
-      fs.writeFileSync(lock, me, { flag: "wx" }); // no links here
+      fs.writeFileSync(lock, me, { flag: "wx" }); // a file system without links
     }
     return me;
   } catch (error) {
@@ -69,7 +70,8 @@ function read(fs: NodeFs, path: string): string | undefined {
   }
 }
 
-// Two may find the same dead holder: only what is still its lock may go, and another's is put back.
+// Removes the lock of a dead process. Two processes may find the same dead holder, so the file is
+// moved aside first, and put back if it is another process's lock by now.
 function removeStaleLock(fs: NodeFs, lock: string, holder: string): void {
   const aside = temporary(lock);
   try {
@@ -85,26 +87,26 @@ function release(fs: NodeFs, lock: string, me: string): void {
   try {
     if (read(fs, lock) === me) fs.unlinkSync(lock);
   } catch {
-    // It is taken over when this process has ended.
+    // Another process takes the lock over when this process has ended.
   }
 }
 
 function isAlive(fs: NodeFs, process: NodeProcess, holder: string): boolean {
-  const [, pidText, began] = /^(\d+) (\S+) /.exec(holder) ?? [];
+  const [, pidText, lockedStart] = /^(\d+) (\S+) /.exec(holder) ?? [];
   const pid = Number(pidText);
-  if (!(pid > 0)) return false; // cut off: the power went while it was written
-  const begins = processStartTime(fs, pid);
-  if (began !== "-" && begins !== undefined) return began === begins;
+  if (!(pid > 0)) return false; // truncated by a loss of power
+  const currentStart = processStartTime(fs, pid);
+  if (lockedStart !== "-" && currentStart !== undefined) return lockedStart === currentStart;
   try {
-    process.kill(pid, 0); // sends nothing
+    process.kill(pid, 0); // only checks that the process exists
     return true;
   } catch (error) {
     return systemErrorCode(error) !== "ESRCH";
   }
 }
 
-// When a process began, as text that no other process of that number has; "" if there is no such
-// process, undefined where that can't be known.
+// Returns a text that identifies when a process started, different for each process with the same
+// id; "" if there is no such process, undefined where the system does not report it.
 function processStartTime(fs: NodeFs, pid: number): string | undefined {
   let boot: string;
   try {
@@ -114,7 +116,8 @@ function processStartTime(fs: NodeFs, pid: number): string | undefined {
   }
   try {
     const stat = fs.readFileSync(`/proc/${pid}/stat`, "utf8");
-    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" "); // the name may hold anything
+    // the process name may contain ")"
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     return `${boot}/${fields[19]}`;
   } catch {
     return "";

@@ -1,16 +1,16 @@
-// The log in a folder of files, under Node.
+// The log as files in a folder, for Node.
 //
-//   wal-…, part-…, manifest       as the contract names them
-//   relaxed-<sequence>-<hash>     a second link to a segment that is not flushed yet, with what its
-//                                 bytes should be
-//   tmp-…                         being written; left over when somebody died
+//   wal-…, part-…, manifest       the log's files (log-storage.ts)
+//   relaxed-<sequence>-<hash>     a second link to a segment that is not flushed yet, with the hash
+//                                 of the segment's bytes
+//   tmp-…                         a file that is being written, or left over from a crash
 //   lock                          see folder-lock.ts
 //
-// A file appears under its name whole: it is written under another one, flushed, and linked, which
-// fails if the name is taken. "relaxed" leaves the flush out. Then a loss of power may leave a
-// segment torn; its second link gives that away, and such a segment is what relaxed writes may
-// lose, not damage. The next strict segment flushes what was left before it, so what is stored
-// stays a prefix.
+// Files appear complete: a file is written under a temporary name, flushed, and linked to its name,
+// which fails if the name is taken. "relaxed" segments are not flushed, so a loss of power may tear
+// them. The hash in the second link shows that a segment is torn. Torn segments at the end of the
+// log are lost writes, which "relaxed" permits, and not damage. The next strict segment flushes
+// earlier relaxed segments first, so the stored segments are always a prefix.
 
 import { type NodeFile, type NodeFs, nodeModule, systemErrorCode } from "../util/node.ts";
 import {
@@ -36,25 +36,25 @@ import {
   segmentName,
 } from "./log-storage.ts";
 
-const readAhead = 8; // files: a part has about 1 MB
+const readAhead = 8; // how many files are read ahead
 
 export class NodeFilesStorage implements LogStorage {
   readonly #fs: NodeFs["promises"];
   readonly #folder: string;
   readonly #hash: (bytes: Uint8Array) => string;
-  #manifest: Uint8Array | undefined; // as it was loaded, or committed
-  // the manifest that was to be committed last, and may have arrived
+  #manifest: Uint8Array | undefined; // as loaded or last committed
+  // The manifest of the last commitManifest(), which may be stored even if the call failed.
   #attempted: Uint8Array | undefined;
   #last = 0; // the newest segment that was loaded or added
-  // segments that are not flushed, and their second names
+  // The segments that are not flushed, and the names of their second links.
   readonly #relaxed = new Map<number, string>();
-  #fatalError: StorageError | undefined; // what every later call rejects with
-  #adding: Promise<unknown> = Promise.resolve(); // segments take effect in the order of the calls
-  // and what removes files waits for what reads them all
+  #fatalError: StorageError | undefined; // every later call rejects with it
+  #adding: Promise<unknown> = Promise.resolve(); // the last addition: additions run one at a time
+  // The last call that removes files or reads all of them: such calls run one at a time.
   #lastRemoval: Promise<unknown> = Promise.resolve();
   readonly #running = new Set<Promise<unknown>>();
 
-  // REQUIRES: the folder exists (makeFolder).
+  // Opens the storage. REQUIRES: the folder exists (makeFolder).
   static async open(folder: string, fs?: NodeFs["promises"]): Promise<NodeFilesStorage> {
     const { createHash } = await nodeModule("node:crypto");
     const hash = (bytes: Uint8Array) =>
@@ -73,8 +73,8 @@ export class NodeFilesStorage implements LogStorage {
       const names = await this.#mappingErrors(this.#fs.readdir(this.#folder));
       const manifest = await this.#read(manifestName);
       this.#manifest = manifest;
-      // What is there but can't be read must not pass for a new store: no bytes at all is a damaged
-      // manifest.
+      // A manifest that can't be read must not look like a new store. Empty bytes are read as a
+      // damaged manifest.
       const damaged = names.includes(manifestName) ? new Uint8Array() : undefined;
       const { parts, firstSegment } = reader.manifest(manifest ?? damaged);
       const { missing, orphans } = compareParts(parts, numbers("part-", names));
@@ -83,7 +83,7 @@ export class NodeFilesStorage implements LogStorage {
       const sequences = numbers("wal-", names).filter((sequence) => sequence >= firstSegment);
       const torn = await this.#readSegments(sequences, reader);
       this.#last = sequences.at(-1 - torn.length) ?? firstSegment - 1;
-      // what is left is a prefix at any time
+      // Newest first, so that the remaining segments are always a prefix.
       await this.#mappingErrors(this.#dropSegments(torn.reverse()));
       await this.#sweep(names, firstSegment);
       return orphans;
@@ -99,8 +99,7 @@ export class NodeFilesStorage implements LogStorage {
     });
   }
 
-  // What is read stays: nothing is removed meanwhile, and the names are listed between two
-  // segments.
+  // No files are removed during the read, and the folder is listed between two additions.
   inspect(reader: LogReader): Promise<number[]> {
     return this.#track(() =>
       this.#afterRemovals(async () => {
@@ -154,8 +153,8 @@ export class NodeFilesStorage implements LogStorage {
     });
   }
 
-  // The new manifest is in force when it has its name. What it makes obsolete is only in the way
-  // from then on, and is swept at the next load if it can't be deleted now.
+  // The rename commits the new manifest. Obsolete files that can't be deleted after that are
+  // harmless; the next load() removes segments, and reports parts as orphans.
   commitManifest(bytes: Uint8Array, obsolete: ObsoleteFiles): Promise<void> {
     return this.#track(() =>
       this.#afterRemovals(async () => {
@@ -187,7 +186,7 @@ export class NodeFilesStorage implements LogStorage {
     await deleteFolder(this.#folder, this.#fs);
   }
 
-  // Flushes what is not flushed yet: a folder that was closed can be copied, or lose power.
+  // Flushes relaxed segments, so that a closed folder is complete even after a loss of power.
   async close(): Promise<void> {
     const first = this.#fatalError === undefined;
     this.#fatalError ??= new StorageError("closed", "The storage is closed.");
@@ -195,7 +194,7 @@ export class NodeFilesStorage implements LogStorage {
     if (!first || this.#relaxed.size === 0) return;
     await this.#flushRelaxed()
       .then(() => this.#flushFolder())
-      .catch(() => {}); // they are there, as was promised for them
+      .catch(() => {}); // "relaxed" does not promise the flush
   }
 
   // ---- Reading ----------------------------------------------------------------------------------
@@ -205,7 +204,7 @@ export class NodeFilesStorage implements LogStorage {
     for await (const [id, bytes] of readInOrder(ids, read)) reader.part(id, bytes);
   }
 
-  // Resolves to the segments at the end that a loss of power tore.
+  // Passes segments to the reader. Resolves to the segments from the first torn one on.
   async #readSegments(sequences: readonly number[], reader: LogReader): Promise<number[]> {
     const flushed = (sequence: number) => !this.#relaxed.has(sequence);
     const tail = sequences.findLastIndex(flushed) + 1;
@@ -220,7 +219,7 @@ export class NodeFilesStorage implements LogStorage {
   }
 
   #isWhole(sequence: number, bytes: Uint8Array | undefined): boolean {
-    if (bytes === undefined) return true; // no loss of power does that
+    if (bytes === undefined) return true; // missing: damage, not a loss of power
     return this.#relaxed.get(sequence) === relaxedName(sequence, this.#hash(bytes));
   }
 
@@ -232,7 +231,7 @@ export class NodeFilesStorage implements LogStorage {
     }
   }
 
-  // Undefined where there is no such file, or where the disk can't give it back.
+  // Returns a file's bytes; undefined if it does not exist or the disk can't read it.
   async #read(name: string): Promise<Uint8Array | undefined> {
     try {
       return await this.#fs.readFile(this.#path(name));
@@ -242,7 +241,7 @@ export class NodeFilesStorage implements LogStorage {
     }
   }
 
-  // Removes what somebody who died left behind.
+  // Removes files that a crash left behind.
   async #sweep(names: readonly string[], firstSegment: number): Promise<void> {
     const kept = new Set(this.#relaxed.values());
     for (const name of names) {
@@ -256,7 +255,7 @@ export class NodeFilesStorage implements LogStorage {
 
   // ---- Writing ----------------------------------------------------------------------------------
 
-  // One at a time, in the order of the calls.
+  // Runs additions one at a time, in the order of the calls.
   #add(sequence: number, add: () => Promise<void>): Promise<void> {
     const adding = this.#adding.then(async () => {
       this.#last = Math.max(this.#last, sequence);
@@ -266,14 +265,15 @@ export class NodeFilesStorage implements LogStorage {
     return adding;
   }
 
-  // One at a time, in the order of the calls.
+  // Runs calls that remove files, or need all files, one at a time, in the order of the calls.
   #afterRemovals<T>(call: () => Promise<T>): Promise<T> {
     const done = this.#lastRemoval.then(call);
     this.#lastRemoval = done.catch(() => {});
     return done;
   }
 
-  // The folder's lock keeps others out (folder-lock.ts); where it can't, these find most of them.
+  // Throws "fenced" if another owner wrote here. The folder's lock normally prevents that
+  // (folder-lock.ts); where it can't, these checks find most cases.
   async #requireOwner(): Promise<void> {
     await this.#requireOurManifest();
     const names = await this.#mappingErrors(this.#fs.readdir(this.#folder));
@@ -333,7 +333,7 @@ export class NodeFilesStorage implements LogStorage {
     this.#relaxed.set(sequence, second);
   }
 
-  // Gives a file its name; false if the name is taken.
+  // Links or renames a file to its final name. Returns false if the name is taken.
   async #publish(from: string, name: string): Promise<boolean> {
     try {
       await this.#fs.link(this.#path(from), this.#path(name));
@@ -342,8 +342,7 @@ export class NodeFilesStorage implements LogStorage {
       if (systemErrorCode(error) === "EEXIST") return false;
       if (!lacksLinks(error)) throw await this.#storageErrorFrom(error);
     }
-    // A file system without links: then the lock alone keeps two owners apart, and nothing is
-    // relaxed.
+    // A file system without links: only the lock prevents two owners, and every segment is flushed.
     return this.#mappingErrors(
       (async () => {
         const names = await this.#fs.readdir(this.#folder);
@@ -361,11 +360,11 @@ export class NodeFilesStorage implements LogStorage {
     throw fencedError(name);
   }
 
-  // Flushes the segments that were added without, and then forgets that they were.
+  // Flushes all relaxed segments, then removes their second links.
   async #flushRelaxed(): Promise<void> {
     for (const sequence of this.#relaxed.keys()) {
       await this.#flush(segmentName(sequence)).catch((error: unknown) => {
-        if (this.#relaxed.has(sequence)) throw error; // else a manifest made it obsolete meanwhile
+        if (this.#relaxed.has(sequence)) throw error; // otherwise a checkpoint removed it meanwhile
       });
     }
     for (const [sequence, second] of this.#relaxed) {
@@ -374,7 +373,7 @@ export class NodeFilesStorage implements LogStorage {
     }
   }
 
-  // Puts a file, flushed, in the place of another.
+  // Writes and flushes a file, replacing the file with that name.
   async #replace(name: string, bytes: Uint8Array): Promise<void> {
     const temporary = await this.#writeTemporary(bytes, "flushed");
     await this.#mappingErrors(this.#fs.rename(this.#path(temporary), this.#path(name)));
@@ -397,7 +396,7 @@ export class NodeFilesStorage implements LogStorage {
     }
   }
 
-  // Highest first or lowest first, as the caller has them: each name goes before its second one.
+  // Deletes segments in the given order. Each segment is deleted before its second link.
   async #dropSegments(sequences: readonly number[]): Promise<void> {
     for (const sequence of sequences) {
       const second = this.#relaxed.get(sequence);
@@ -428,7 +427,8 @@ export class NodeFilesStorage implements LogStorage {
     return flushFolder(this.#folder, this.#fs);
   }
 
-  // After names were given: if this fails, they are there, but a loss of power may take them back.
+  // Flushes the folder after files were linked or renamed. Rejects with "unknown" on failure: the
+  // files exist, but may not survive a loss of power.
   async #flushNames(): Promise<void> {
     try {
       await this.#flushFolder();
@@ -456,7 +456,7 @@ export class NodeFilesStorage implements LogStorage {
     return this.#fatalError;
   }
 
-  // Rejects when closed; else remembers the call until it ends, for close() to wait for.
+  // Runs a call, and lets close() wait for it. Rejects after a fatal error.
   async #track<T>(call: () => Promise<T>): Promise<T> {
     if (this.#fatalError !== undefined) throw this.#fatalError;
     const running = call();
@@ -473,7 +473,7 @@ export class NodeFilesStorage implements LogStorage {
   }
 }
 
-// ---- Small things -------------------------------------------------------------------------------
+// ---- Helpers ------------------------------------------------------------------------------------
 
 function relaxedName(sequence: number, hash: string): string {
   return `relaxed-${sequence.toString(16).padStart(16, "0")}-${hash}`;
@@ -486,7 +486,7 @@ function numbers(prefix: "wal-" | "part-", names: readonly string[]): number[] {
     .sort((a, b) => a - b);
 }
 
-// Reads some files ahead, and gives them in the order asked for.
+// Yields the results in the order of the keys, reading up to `readAhead` files ahead.
 async function* readInOrder<T>(
   keys: readonly number[],
   read: (key: number) => Promise<T>,
