@@ -1,0 +1,32 @@
+// The errors of calls into the wasm module.
+
+import { StoreError, type StoreErrorCode, serviceError } from "../errors.ts";
+
+export function outOfMemory(): StoreError {
+  return new StoreError("OutOfMemory", "There is not enough memory for this operation.");
+}
+
+export function internalError(message: string): Error {
+  return serviceError(
+    500,
+    "InternalError",
+    message,
+    "Open the store again; what was stored is safe.",
+  );
+}
+
+const localErrorCodes: ReadonlySet<string> = new Set<StoreErrorCode>([
+  "OutOfMemory",
+  "Corrupted",
+  "FormatTooNew",
+]);
+
+// Parses "<code>\n<message>", the bytes of a failed call.
+export function errorFromText(text: string): Error {
+  const end = text.indexOf("\n");
+  const code = text.slice(0, end);
+  const message = text.slice(end + 1);
+  if (localErrorCodes.has(code)) return new StoreError(code as StoreErrorCode, message);
+  if (code === "InvalidInput") return new StoreError("ValidationFailed", message);
+  return internalError(message);
+}

@@ -1,0 +1,41 @@
+// Opens the IndexedDB connection of IDBFS.
+
+import { StoreError } from "../errors.ts";
+import type { EntitableModule } from "./entitable.mjs";
+
+// Mounts the folder in the module's FS and returns IDBFS's connection to its database. The caller
+// owns the connection. IDBFS must not cache it, because it would return the connection again after
+// the caller closed it. Rejects with StoreError PersistenceUnavailable.
+export function connectIdbfs(module: EntitableModule, mountPoint: string): Promise<IDBDatabase> {
+  const { FS, IDBFS } = module;
+  return new Promise((resolve, reject) => {
+    const fail = (cause: unknown) =>
+      reject(
+        new StoreError("PersistenceUnavailable", `IndexedDB could not be opened: ${text(cause)}`, {
+          cause,
+        }),
+      );
+    if (typeof indexedDB === "undefined") {
+      fail("this environment has no IndexedDB");
+      return;
+    }
+    try {
+      if (!FS.analyzePath(mountPoint).exists) {
+        FS.mkdirTree(mountPoint);
+        FS.mount(IDBFS, {}, mountPoint);
+      }
+      IDBFS.getDB(mountPoint, (error, database) => {
+        delete IDBFS.dbs[mountPoint];
+        // Emscripten 3.1.6 may report a failed request without an error.
+        if (database === undefined) fail(error ?? "the request failed");
+        else resolve(database);
+      });
+    } catch (error) {
+      fail(error);
+    }
+  });
+}
+
+function text(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause);
+}

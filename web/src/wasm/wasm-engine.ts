@@ -1,0 +1,562 @@
+// The engine as calls into the wasm module. bindings/exports.cc documents the functions.
+
+import { StoreError } from "../errors.ts";
+import type { RequestDescription } from "../types.ts";
+import { copyToArena } from "../util/byte-arena.ts";
+import { requestKind } from "../util/message-kinds.ts";
+import { ViewCache } from "../util/view-cache.ts";
+import type {
+  CheckpointEnd,
+  CheckpointPart,
+  Claim,
+  Damage,
+  Engine,
+  EngineStats,
+  PartInfo,
+  ResponseOutcome,
+  RestoreReport,
+  RowCounts,
+  SealedSegments,
+  SimulatedError,
+  StagedResponses,
+  WriteResult,
+} from "./engine.ts";
+import { errorFromText, internalError, outOfMemory } from "./engine-errors.ts";
+import type { AccountSettings, EntitableModule, Hmac, ResultAddress } from "./entitable.mjs";
+import { connectIdbfs } from "./idbfs-connection.ts";
+import { instantiateCompiled } from "./module.ts";
+import { isHttpRequest, ModuleInstance } from "./module-instance.ts";
+import { PartsNeeded } from "./parts-needed.ts";
+
+type ModuleCall = (module: EntitableModule, handle: number) => ResultAddress;
+
+// Status of a CallResult (bindings/handle.h), which has six words: status, address, size, value,
+// and two for the number.
+const statusDone = 0;
+const statusNothing = 1;
+const statusFailed = 2;
+const statusPartsNeeded = 4;
+
+const unlimitedBytes = 0xffff_ffff;
+const emptyBytes = new Uint8Array(0);
+
+export class WasmEngine implements Engine {
+  readonly #instance: ModuleInstance;
+  readonly #module: EntitableModule; // the instance's; one lookup less for each read
+  #handle: number; // 0: closed
+  #deferredReads: (() => void) | undefined; // called before the next call
+  readonly #views = new ViewCache(); // views of results
+
+  static async start(
+    compiling: WebAssembly.Module | Promise<WebAssembly.Module>,
+    deferredModuleUrl: string | undefined,
+  ): Promise<WasmEngine> {
+    const [instantiated, code] = await Promise.all([instantiateCompiled(compiling), compiling]);
+    const handle = instantiated.module._entitable_open() >>> 0;
+    if (handle === 0) throw outOfMemory();
+    return new WasmEngine(new ModuleInstance(instantiated, code, deferredModuleUrl), handle);
+  }
+
+  private constructor(instance: ModuleInstance, handle: number) {
+    this.#instance = instance;
+    this.#module = instance.module;
+    this.#handle = handle;
+  }
+
+  // ---- Opening ----------------------------------------------------------------------------------
+
+  recover(manifest: Uint8Array | undefined): PartInfo[] {
+    this.#writeInput(manifest ?? emptyBytes);
+    const size = manifest?.length ?? 0;
+    const hasManifest = manifest === undefined ? 0 : 1;
+    this.#call((m, h) => m._entitable_recover(h, size, hasManifest));
+    const numbers = this.#readU64s(this.#size / 8);
+    const parts: PartInfo[] = [];
+    for (let i = 0; i < numbers.length; i += 2) {
+      parts.push({ id: numbers[i] as number, bytes: numbers[i + 1] as number });
+    }
+    return parts;
+  }
+
+  replay(sequence: number, bytes: Uint8Array): void {
+    this.#writeInput(bytes);
+    this.#call((m, h) => m._entitable_replay_segment(h, sequence, bytes.length));
+  }
+
+  uncountedParts(): PartsNeeded | undefined {
+    const result = this.#callForResult((m, h) => m._entitable_uncounted_parts(h));
+    return result instanceof PartsNeeded ? result : undefined;
+  }
+
+  loadPart(id: number, bytes: Uint8Array | undefined): void {
+    this.#writeInput(bytes ?? emptyBytes);
+    const size = bytes?.length ?? 0;
+    const hasFile = bytes === undefined ? 0 : 1;
+    this.#call((m, h) => m._entitable_load_part(h, id, size, hasFile));
+  }
+
+  setMemoryLimit(bytes: number): void {
+    this.#catchingTraps((m, h) => m._entitable_limit_memory(h, bytes));
+  }
+
+  trim(): void {
+    this.#call((m, h) => m._entitable_trim_memory(h));
+  }
+
+  finishRecovery(): void {
+    this.#call((m, h) => m._entitable_finish_recovery(h));
+  }
+
+  get firstLiveSequence(): number {
+    return this.#catchingTraps((m, h) => m._entitable_first_live_sequence(h));
+  }
+
+  get readOnly(): boolean {
+    return this.#catchingTraps((m, h) => m._entitable_read_only(h)) !== 0;
+  }
+
+  // A store with damage is read-only. This test saves most calls, which would create objects.
+  damage(): Damage[] {
+    if (!this.readOnly) return [];
+    return this.#requireResult(this.#catchingTraps((m, h) => m.damage(h)));
+  }
+
+  reportDamage(damage: Damage): void {
+    const file = new TextEncoder().encode(damage.file);
+    const text = new TextEncoder().encode(damage.file + damage.message);
+    this.#writeInput(text);
+    this.#call((m, h) => m._entitable_report_damage(h, file.length, text.length));
+  }
+
+  // ---- Reading and writing ----------------------------------------------------------------------
+
+  deferReads(reads: () => void): void {
+    if (this.#deferredReads !== reads) this.flushDeferredReads();
+    this.#deferredReads = reads;
+  }
+
+  flushDeferredReads(): void {
+    const reads = this.#deferredReads;
+    this.#deferredReads = undefined;
+    reads?.();
+  }
+
+  // Does not use #call, because its closures would slow down a point read.
+  read(request: Uint8Array): Uint8Array | PartsNeeded {
+    const handle = this.#requireHandle();
+    if (!this.#instance.isComplete && request[0] === requestKind.explain)
+      return this.#instance.needed;
+    const module = this.#module;
+    try {
+      const input = module._entitable_reserve_input(handle, request.length) >>> 0;
+      if (input === 0) throw outOfMemory();
+      module.HEAPU8.set(request, input);
+      const result = module._entitable_rpc_read(handle, request.length) >>> 2;
+      const words = module.HEAPU32;
+      this.#address = words[result + 1] as number;
+      this.#size = words[result + 2] as number;
+      if (words[result] === statusDone) return this.#view();
+      if (words[result] === statusPartsNeeded) return this.#partsNeeded();
+      throw outOfMemory();
+    } catch (error) {
+      throw this.#errorFromTrap(error);
+    }
+  }
+
+  configure(account: AccountSettings, hmac: Hmac | undefined): void {
+    this.#requireResult(this.#catchingTraps((m, h) => m.configure(h, account, hmac)));
+  }
+
+  handle(request: Uint8Array, nowMs: number): Uint8Array | PartsNeeded {
+    if (!this.#instance.isComplete) return this.#instance.needed;
+    this.#writeInput(request);
+    const result = this.#callForResult((m, h) => m._entitable_rest_read(h, request.length, nowMs));
+    return result instanceof PartsNeeded ? result : this.#view();
+  }
+
+  stage(requests: readonly Uint8Array[], nowMs: number): StagedResponses | PartsNeeded {
+    if (!this.#instance.isComplete && requests.some(isHttpRequest)) return this.#instance.needed;
+    const size = this.#writeRequests(requests);
+    const changes = this.#callForResult((m, h) =>
+      m._entitable_stage(h, requests.length, size, nowMs),
+    );
+    return changes instanceof PartsNeeded
+      ? changes
+      : this.#responses(requests.length, changes !== 0);
+  }
+
+  write(requests: readonly Uint8Array[], nowMs: number): StagedResponses | PartsNeeded {
+    if (!this.#instance.isComplete && requests.some(isHttpRequest)) return this.#instance.needed;
+    const size = this.#writeRequests(requests);
+    const changes = this.#callForResult((m, h) =>
+      m._entitable_stage_and_publish(h, requests.length, size, nowMs),
+    );
+    return changes instanceof PartsNeeded
+      ? changes
+      : this.#responses(requests.length, changes !== 0);
+  }
+
+  // Does not use #call, like read().
+  writeOne(request: Uint8Array, nowMs: number): WriteResult | PartsNeeded {
+    if (!this.#instance.isComplete && isHttpRequest(request)) return this.#instance.needed;
+    if (this.#deferredReads !== undefined) this.flushDeferredReads();
+    const changes = this.#readResult(this.#callWriteOne(request, nowMs));
+    if (changes instanceof PartsNeeded) return changes;
+    const { HEAPU8: bytes, HEAPU32: words } = this.#module;
+    const word = this.#address >>> 2;
+    const response = this.#views.view(bytes, words[word] as number, words[word + 1] as number);
+    return { response, changes: changes !== 0 };
+  }
+
+  #callWriteOne(request: Uint8Array, nowMs: number): ResultAddress {
+    const handle = this.#requireHandle();
+    const module = this.#module;
+    try {
+      const size = 4 + request.length;
+      const input = module._entitable_reserve_input(handle, size) >>> 0;
+      if (input === 0) throw outOfMemory();
+      module.HEAPU32[input >>> 2] = request.length;
+      module.HEAPU8.set(request, input + 4);
+      return module._entitable_stage_and_publish(handle, 1, size, nowMs);
+    } catch (error) {
+      throw this.#errorFromTrap(error);
+    }
+  }
+
+  // Writes the lengths of the messages, then the messages. Returns the size of the input in bytes.
+  #writeRequests(requests: readonly Uint8Array[]): number {
+    let size = requests.length * 4;
+    for (const request of requests) size += request.length;
+    const input = this.#reserveInput(size);
+    const { HEAPU8: bytes, HEAPU32: words } = this.#module;
+    let word = input >>> 2;
+    let offset = input + requests.length * 4;
+    for (const request of requests) {
+      words[word++] = request.length;
+      bytes.set(request, offset);
+      offset += request.length;
+    }
+    return size;
+  }
+
+  #responses(count: number, changes: boolean): StagedResponses {
+    const { HEAPU8: bytes, HEAPU32: words } = this.#module;
+    const staged: StagedResponses = { responses: [], failed: [], changes };
+    for (let i = 0, word = this.#address >>> 2; i < count; ++i, word += 3) {
+      const from = words[word] as number;
+      staged.responses.push(copyToArena(bytes, from, from + (words[word + 1] as number)));
+      staged.failed.push(words[word + 2] !== 0);
+    }
+    return staged;
+  }
+
+  // ---- Instrumentation --------------------------------------------------------------------------
+
+  describeRequest(request: Uint8Array): RequestDescription {
+    this.#writeInput(request);
+    this.#call((m, h) => m._entitable_describe_request(h, request.length));
+    return JSON.parse(new TextDecoder().decode(this.#copy())) as RequestDescription;
+  }
+
+  makeErrorResponse(
+    request: Uint8Array,
+    error: SimulatedError,
+    nowMs: number,
+  ): Uint8Array<ArrayBuffer> {
+    const { headers, ...fields } = error;
+    const members: Record<string, unknown> = { ...fields };
+    for (const name of Object.keys(headers ?? {})) members[`header:${name}`] = headers?.[name];
+    const size = this.#writeInputs(request, new TextEncoder().encode(JSON.stringify(members)));
+    this.#call((m, h) => m._entitable_make_error_response(h, request.length, size, nowMs));
+    return this.#copy();
+  }
+
+  responseOutcome(request: Uint8Array, response: Uint8Array): ResponseOutcome {
+    const size = this.#writeInputs(request, response);
+    const status =
+      this.#call((m, h) => m._entitable_response_outcome(h, request.length, size)) ?? 0;
+    return this.#size === 0 ? { status } : { status, code: new TextDecoder().decode(this.#copy()) };
+  }
+
+  truncatePages(share: number): void {
+    this.#catchingTraps((m, h) => m._entitable_cut_pages(h, share));
+  }
+
+  emulateServiceScans(on: boolean): void {
+    this.#catchingTraps((m, h) => m._entitable_read_as_service(h, on ? 1 : 0));
+  }
+
+  get lastRead(): RowCounts {
+    const rows = this.#catchingTraps((m, h) => ({
+      read: m._entitable_rows_read(h),
+      returned: m._entitable_rows_returned(h),
+    }));
+    const isKnown = this.#call((m, h) => m._entitable_read_partition(h)) === 1;
+    return isKnown ? { ...rows, partition: new TextDecoder().decode(this.#view()) } : rows;
+  }
+
+  // ---- Storing ----------------------------------------------------------------------------------
+
+  publish(): void {
+    this.#call((m, h) => m._entitable_publish(h));
+  }
+
+  discard(): void {
+    this.#call((m, h) => m._entitable_discard(h));
+  }
+
+  seal(segmentBytes = unlimitedBytes): SealedSegments | undefined {
+    const segments: Uint8Array[] = [];
+    let sequence = 0;
+    for (let next = 0; ; next = 1) {
+      if (this.#call((m, h) => m._entitable_seal(h, segmentBytes, next)) === undefined) break;
+      if (next === 0) sequence = this.#number;
+      segments.push(this.#copy());
+    }
+    return segments.length === 0 ? undefined : { sequence, segments };
+  }
+
+  claim(): Claim {
+    this.#call((m, h) => m._entitable_claim(h));
+    return { sequence: this.#number, bytes: this.#copy() };
+  }
+
+  markStored(sequence: number): void {
+    this.#call((m, h) => m._entitable_mark_stored(h, sequence));
+  }
+
+  // ---- Checkpoint -------------------------------------------------------------------------------
+
+  checkpointBytes(): number {
+    return this.#catchingTraps((m, h) => m._entitable_checkpoint_bytes(h));
+  }
+
+  beginCheckpoint(): boolean | PartsNeeded {
+    const begun = this.#callForResult((m, h) => m._entitable_begin_checkpoint(h));
+    return begun instanceof PartsNeeded ? begun : begun !== 0;
+  }
+
+  nextCheckpointPart(): CheckpointPart | undefined {
+    if (this.#call((m, h) => m._entitable_next_checkpoint_part(h)) === undefined) return undefined;
+    return { id: this.#number, bytes: this.#copy() };
+  }
+
+  finishCheckpoint(): CheckpointEnd {
+    const obsolete = this.#call((m, h) => m._entitable_finish_checkpoint(h)) ?? 0;
+    const obsoleteParts = this.#readU64s(obsolete);
+    return { manifest: this.#copy(obsolete * 8), segmentsBelow: this.#number, obsoleteParts };
+  }
+
+  checkpointCommitted(): void {
+    this.#call((m, h) => m._entitable_mark_checkpoint_committed(h));
+  }
+
+  abandonCheckpoint(): void {
+    this.#call((m, h) => m._entitable_abandon_checkpoint(h));
+  }
+
+  // ---- Snapshot and restore ---------------------------------------------------------------------
+
+  beginSnapshot(): void {
+    this.#call((m, h) => m._entitable_begin_snapshot(h));
+  }
+
+  nextSnapshotChunk(): Uint8Array<ArrayBuffer> | PartsNeeded | undefined {
+    if (!this.#instance.isComplete) return this.#instance.needed;
+    const next = this.#callForResult((m, h) => m._entitable_next_snapshot_chunk(h));
+    return next === undefined || next instanceof PartsNeeded ? next : this.#copy();
+  }
+
+  endSnapshot(): void {
+    this.#call((m, h) => m._entitable_end_snapshot(h));
+  }
+
+  beginRestore(): void {
+    this.#call((m, h) => m._entitable_begin_restore(h));
+  }
+
+  restore(chunk: Uint8Array): void {
+    this.#writeInput(chunk);
+    this.#call((m, h) => m._entitable_restore_chunk(h, chunk.length));
+  }
+
+  finishRestore(): RestoreReport {
+    this.#call((m, h) => m._entitable_finish_restore(h));
+    const [tables = 0, entities = 0] = this.#readU64s(2);
+    return { tables, entities };
+  }
+
+  beginReplace(call: Uint8Array | undefined): boolean {
+    this.#writeInput(call ?? emptyBytes);
+    return this.#call((m, h) => m._entitable_begin_replace(h, call?.length ?? 0)) !== 0;
+  }
+
+  stageMerge(nowMs: number): boolean | PartsNeeded {
+    const staged = this.#callForResult((m, h) => m._entitable_stage_merge(h, nowMs));
+    return staged instanceof PartsNeeded ? staged : staged !== 0;
+  }
+
+  endRestore(): void {
+    this.#call((m, h) => m._entitable_end_restore(h));
+  }
+
+  // ---- Versions ---------------------------------------------------------------------------------
+
+  fork(): Engine {
+    const handle = this.#call((m, h) => m._entitable_fork(h)) ?? 0;
+    return new WasmEngine(this.#instance, handle);
+  }
+
+  retainVersion(): number {
+    this.#call((m, h) => m._entitable_retain_version(h));
+    return this.#number;
+  }
+
+  rollback(version: number): void {
+    this.#call((m, h) => m._entitable_rollback_to_version(h, version));
+  }
+
+  releaseVersion(version: number): void {
+    this.#call((m, h) => m._entitable_release_version(h, version));
+  }
+
+  // ---- Other functions --------------------------------------------------------------------------
+
+  stats(): EngineStats {
+    return this.#requireResult(this.#catchingTraps((m, h) => m.stats(h)));
+  }
+
+  verify(): string {
+    return this.#requireResult(this.#catchingTraps((m, h) => m.verify(h)));
+  }
+
+  openIdbfsDatabase(mountPoint: string): Promise<IDBDatabase> {
+    return connectIdbfs(this.#module, mountPoint);
+  }
+
+  loadDeferredModule(): Promise<void> {
+    return this.#instance.loadDeferredModule();
+  }
+
+  async createEmpty(): Promise<Engine> {
+    const { code, deferredModuleUrl, isComplete } = this.#instance;
+    const engine = await WasmEngine.start(code, deferredModuleUrl);
+    if (isComplete) await engine.loadDeferredModule();
+    return engine;
+  }
+
+  close(): void {
+    if (this.#handle === 0) return;
+    const handle = this.#handle;
+    this.#handle = 0;
+    if (!this.#instance.hasTrapped) this.#module._entitable_close(handle);
+  }
+
+  // ---- Calling ----------------------------------------------------------------------------------
+
+  // The result of the last #call: bytes in wasm memory, and a number.
+  #address = 0;
+  #size = 0;
+  #number = 0;
+
+  #requireHandle(): number {
+    if (this.#handle === 0 || this.#instance.hasTrapped) {
+      throw new StoreError("StoreClosed", "The store is closed.");
+    }
+    return this.#handle;
+  }
+
+  // Returns the address for `size` bytes of input of the next call, a multiple of 8.
+  #reserveInput(size: number): number {
+    const input = this.#catchingTraps((m, h) => m._entitable_reserve_input(h, size)) >>> 0;
+    if (input === 0) throw outOfMemory();
+    return input;
+  }
+
+  #writeInput(bytes: Uint8Array): void {
+    const input = this.#reserveInput(bytes.length);
+    this.#module.HEAPU8.set(bytes, input);
+  }
+
+  // Writes both as one input and returns its size. Copies them first, because they may be views of
+  // wasm memory, which become invalid when memory grows.
+  #writeInputs(first: Uint8Array, second: Uint8Array): number {
+    const both = new Uint8Array(first.length + second.length);
+    both.set(first);
+    both.set(second, first.length);
+    this.#writeInput(both);
+    return both.length;
+  }
+
+  // Runs a call that never needs parts. Returns the value of its result, or undefined for
+  // Status::nothing.
+  #call(call: ModuleCall): number | undefined {
+    const result = this.#callForResult(call);
+    if (result instanceof PartsNeeded) throw internalError("The WebAssembly module failed.");
+    return result;
+  }
+
+  // Runs a call that returns a CallResult. Returns its value, or undefined for Status::nothing.
+  #callForResult(call: ModuleCall): number | PartsNeeded | undefined {
+    return this.#readResult(this.#catchingTraps(call));
+  }
+
+  #readResult(address: ResultAddress): number | PartsNeeded | undefined {
+    const result = address >>> 2;
+    const words = this.#module.HEAPU32;
+    const status = words[result];
+    this.#address = words[result + 1] as number;
+    this.#size = words[result + 2] as number;
+    this.#number = (words[result + 4] as number) + (words[result + 5] as number) * 2 ** 32;
+    if (status === statusDone) return words[result + 3] as number;
+    if (status === statusNothing) return undefined;
+    if (status === statusPartsNeeded) return this.#partsNeeded();
+    throw status === statusFailed
+      ? errorFromText(new TextDecoder().decode(this.#copy()))
+      : outOfMemory();
+  }
+
+  #partsNeeded(): PartsNeeded {
+    return new PartsNeeded(this.#readU64s(this.#size / 8));
+  }
+
+  // Returns a view of the result's bytes, valid until the next call.
+  #view(): Uint8Array<ArrayBuffer> {
+    return this.#views.view(this.#module.HEAPU8, this.#address, this.#size);
+  }
+
+  // Returns a copy of the result's bytes.
+  #copy(from = 0): Uint8Array<ArrayBuffer> {
+    return this.#module.HEAPU8.slice(this.#address + from, this.#address + this.#size);
+  }
+
+  // Returns the first `count` u64 numbers of the result's bytes.
+  #readU64s(count: number): number[] {
+    const view = new DataView(this.#module.HEAPU8.buffer, this.#address);
+    return Array.from({ length: count }, (_, i) => Number(view.getBigUint64(i * 8, true)));
+  }
+
+  #catchingTraps<T>(call: (module: EntitableModule, handle: number) => T): T {
+    if (this.#deferredReads !== undefined) this.flushDeferredReads();
+    const handle = this.#requireHandle();
+    try {
+      return call(this.#module, handle);
+    } catch (error) {
+      throw this.#errorFromTrap(error);
+    }
+  }
+
+  // Closes all engines of the module instance, because wasm memory may be corrupt after a trap or a
+  // stack overflow.
+  #errorFromTrap(error: unknown): unknown {
+    if (error instanceof StoreError) return error;
+    this.#handle = 0;
+    this.#instance.hasTrapped = true;
+    return internalError(`The WebAssembly module failed: ${String(error)}`);
+  }
+
+  #requireResult<T>(value: T | undefined): T {
+    if (value === undefined) throw internalError("The WebAssembly module failed.");
+    return value;
+  }
+}
