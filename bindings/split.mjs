@@ -21,10 +21,11 @@ import { join } from "node:path";
 const readList = (name) => JSON.parse(readFileSync(join(import.meta.dirname, name), "utf8"));
 const modules = readList("modules.json");
 
-// `exports`: C exports that web/src/wasm/wasm-engine.ts calls only after the deferred module is linked.
+// `exports`: C exports that web/src/wasm/wasm-engine.ts calls only after the deferred module is
+//     linked.
 // `functions`: C++ functions, without parameters, that other exports call for some requests only.
 // `addressTaken`: namespaces and functions. Their functions in the function table may move, because
-// only deferred functions call through these pointers.
+//     only deferred functions call through these pointers.
 const deferred = readList("deferred-functions.json");
 
 const [folder, tools, names] = process.argv.slice(2);

@@ -60,7 +60,7 @@ export async function linkDeferredModule(
 ): Promise<void> {
   const name = "entitable.rest.wasm";
   try {
-    if (url === undefined) throw new Error("nothing says where it is");
+    if (url === undefined) throw new Error("its URL is unknown");
     const compiled = await cached(url, () => compileUrl(new URL(url)));
     checkBuild(compiled, name, url);
     await WebAssembly.instantiate(compiled, { primary: exports as WebAssembly.ModuleImports });
@@ -136,7 +136,7 @@ const throwingImports: WebAssembly.ModuleImports = new Proxy(
   {},
   {
     get: () => () => {
-      throw new Error("entitable.rest.wasm is not there");
+      throw new Error("entitable.rest.wasm is not loaded");
     },
   },
 );
@@ -159,9 +159,9 @@ function checkBuild(
   else compiledByUrl.delete(url);
   throw new StoreError(
     "WasmVersionMismatch",
-    `${name} is of another build than its JavaScript: it is ${found}, wanted is ${buildId}.`,
+    `${name} is of another build than its JavaScript: found ${found}, expected ${buildId}.`,
     {
-      hint: `Serve the ${name} of this very package version; clear caches that hold an older one.`,
+      hint: `Serve ${name} of the same package version, and clear caches that hold an older file.`,
     },
   );
 }
@@ -172,8 +172,8 @@ function loadFailed(what: string, cause: unknown, name = "entitable.wasm"): Stor
   return new StoreError("WasmLoadFailed", `${name} ${what}: ${reason}`, {
     cause,
     hint:
-      "Pass where it is: openStore({ wasm: url }), or its bytes, a Response or a WebAssembly.Module. " +
-      "Under a Content-Security-Policy script-src needs 'wasm-unsafe-eval'.",
+      "Pass its URL, its bytes, a Response or a WebAssembly.Module: openStore({ wasm: url }). " +
+      "Under a Content-Security-Policy, script-src needs 'wasm-unsafe-eval'.",
   });
 }
 
@@ -271,7 +271,7 @@ async function compileBytes(source: BufferSource): Promise<WebAssembly.Module> {
     ? new Uint8Array(source.buffer, source.byteOffset, source.byteLength)
     : new Uint8Array(source);
   if (bytes[0] !== 0x00 || bytes[1] !== 0x61 || bytes[2] !== 0x73 || bytes[3] !== 0x6d) {
-    throw new Error("what was found is not a WebAssembly module");
+    throw new Error("the content is not a WebAssembly module");
   }
   return WebAssembly.compile(bytes as BufferSource);
 }
