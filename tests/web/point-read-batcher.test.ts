@@ -40,7 +40,7 @@ function handle(name = table, options: TableHandleOptions = {}, batchesReads = t
       deferReads?.();
       return store.commit(block);
     },
-    handle: () => assert.fail("not of this door"),
+    handle: () => assert.fail("not through this entry point"),
     now: () => store.now,
   };
   return new TableHandle(transport, name, options);

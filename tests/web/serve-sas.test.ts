@@ -18,7 +18,7 @@ import { emulatorKey } from "./support/server-process.ts";
 const { serve }: typeof import("../../web/src/server/serve.ts") = await import(
   new URL("dist/server/serve.js", packageFolder).href
 );
-// of no use to anybody
+// A certificate and key for tests only.
 const pem = readFileSync(new URL("support/localhost.pem", import.meta.url), "utf8");
 
 describe("a shared access signature", () => {

@@ -27,7 +27,7 @@ http satisfies NodeHttp;
 https satisfies NodeHttp;
 process satisfies NodeProcess;
 
-// of no use to anybody
+// A certificate and key for tests only.
 const pem = readFileSync(new URL("support/localhost.pem", import.meta.url), "utf8");
 const bytes = (text: string) => new TextEncoder().encode(text);
 

@@ -252,7 +252,7 @@ describe("a host", () => {
     await assert.rejects(host.compact(), { code: "QuotaExceeded" });
     bench.storage.failing = undefined;
     assert.deepEqual([bench.names("part-"), bench.names("manifest")], [[], []]);
-    assert.deepEqual(bench.warnings, [], "who asked is told");
+    assert.deepEqual(bench.warnings, [], "the caller gets the error");
     await host.write(put("b"));
     await host.compact();
     assert.deepEqual([bench.names("wal-"), bench.names("manifest").length], [[], 1]);

@@ -379,7 +379,7 @@ describe("between a page and the host in its worker", () => {
       status,
       persisted: { at },
       "persist-error": {
-        error: new StoreError("QuotaExceeded", "full", { hint: "make room" }),
+        error: new StoreError("QuotaExceeded", "full", { hint: "free some space" }),
         pendingBytes: 9,
         retryInMs: 1000,
       },

@@ -297,7 +297,7 @@ async function withFaults(
     assert.notEqual(gone.get(message.body), "yes", "it was not deleted");
     if (before !== undefined) {
       const given = message.visibleAt.getTime() - visibilityTimeoutMs;
-      assert(given >= before.visibleAt.getTime(), "nobody else has it");
+      assert(given >= before.visibleAt.getTime(), "no other consumer has it");
       assert(message.dequeueCount > before.dequeueCount);
     }
     holding.set(message.body, message);

@@ -68,7 +68,7 @@ export const storageContract: ContractCase[] = [
     },
   },
   {
-    name: "what was stored is there after reopening, segments in sequence",
+    name: "stored files are loaded after reopening, segments in sequence",
     async run(fixture) {
       const first = await fixture.open();
       await first.addSegments(1, [bytes(1)], "strict");
@@ -127,7 +127,7 @@ export const storageContract: ContractCase[] = [
     },
   },
   {
-    name: "the same bytes again are the same segment",
+    name: "storing the same bytes again is the same segment",
     async run(fixture) {
       const storage = await fixture.open();
       await storage.addSegments(1, [bytes(1, 2, 3)], "strict");
@@ -137,7 +137,7 @@ export const storageContract: ContractCase[] = [
     },
   },
   {
-    name: "segments of one call lie one behind the other, and again are the same",
+    name: "segments of one call are consecutive, and storing them again changes nothing",
     several: true,
     async run(fixture) {
       const storage = await fixture.open();
@@ -161,7 +161,7 @@ export const storageContract: ContractCase[] = [
     },
   },
   {
-    name: "of segments of one call none is there if a number is taken",
+    name: "of the segments of one call none is stored if a number is in use",
     several: true,
     async run(fixture) {
       for (const taken of [1, 2, 3]) {
@@ -176,7 +176,7 @@ export const storageContract: ContractCase[] = [
     },
   },
   {
-    name: "a checkpoint covers segments of one call, and leaves what lies behind",
+    name: "a checkpoint replaces segments of one call, and keeps later ones",
     several: true,
     async run(fixture) {
       const storage = await fixture.open();
@@ -197,7 +197,7 @@ export const storageContract: ContractCase[] = [
     },
   },
   {
-    name: "of two owners one is fenced",
+    name: "one of two owners is fenced",
     async run(fixture) {
       const a = await fixture.open();
       const b = await fixture.open();
@@ -214,7 +214,7 @@ export const storageContract: ContractCase[] = [
     },
   },
   {
-    name: "a claim fences the owner before: it can add, put, commit and drop nothing any more",
+    name: "a claim fences the previous owner, which can no longer add, put, commit or drop",
     async run(fixture) {
       const before = await fixture.open();
       await loadAll(before);
@@ -247,7 +247,7 @@ export const storageContract: ContractCase[] = [
     },
   },
   {
-    name: "an owner before is fenced although a checkpoint since took the segments that would show it",
+    name: "a previous owner is fenced even if a checkpoint has removed the segments that show it",
     async run(fixture) {
       for (const checkpointed of [false, true]) {
         const before = await fixture.open();
@@ -284,7 +284,7 @@ export const storageContract: ContractCase[] = [
     },
   },
   {
-    name: "an owner goes on after its own checkpoints took all segments",
+    name: "an owner continues after its own checkpoints removed all segments",
     async run(fixture) {
       const first = await fixture.open();
       await loadAll(first);
@@ -306,7 +306,7 @@ export const storageContract: ContractCase[] = [
     },
   },
   {
-    name: "a claim on a log that went on since it was loaded is fenced",
+    name: "a claim on a log that has grown since it was loaded is fenced",
     async run(fixture) {
       const before = await fixture.open();
       await loadAll(before);
@@ -329,7 +329,7 @@ export const storageContract: ContractCase[] = [
     },
   },
   {
-    name: "of those who loaded the same log only one claims it, though both claims say the same",
+    name: "only one of two owners that loaded the same log can claim it, even with equal claims",
     async run(fixture) {
       for (const before of [0, 1]) {
         const [first, second] = [await fixture.open(), await fixture.open()];
@@ -363,7 +363,7 @@ export const storageContract: ContractCase[] = [
     },
   },
   {
-    name: "bytes are copied exactly, out of a view of something larger",
+    name: "bytes are copied exactly from a view of a larger buffer",
     async run(fixture) {
       const storage = await fixture.open();
       const heap = new Uint8Array(1000).fill(7);
@@ -378,7 +378,7 @@ export const storageContract: ContractCase[] = [
     },
   },
   {
-    name: "parts: those wanted are read, those missing are said, those not wanted are listed",
+    name: "parts: requested ones are read, missing ones are reported, others are listed",
     async run(fixture) {
       const storage = await fixture.open();
       for (const id of [1, 2, 3, 9, 10, 300]) await storage.putPart(id, bytes(id % 256));
@@ -391,7 +391,7 @@ export const storageContract: ContractCase[] = [
     },
   },
   {
-    name: "a part may be put again, by a checkpoint that starts over",
+    name: "a part may be stored again, by a checkpoint that is retried",
     async run(fixture) {
       const storage = await fixture.open();
       await storage.putPart(1, bytes(1));
@@ -401,7 +401,7 @@ export const storageContract: ContractCase[] = [
     },
   },
   {
-    name: "a manifest takes the segments and parts that it makes obsolete with it",
+    name: "committing a manifest removes the segments and parts that it makes obsolete",
     async run(fixture) {
       const storage = await fixture.open();
       for (let i = 1; i <= 5; ++i) await storage.addSegments(i, [bytes(i)], "relaxed");
@@ -423,7 +423,7 @@ export const storageContract: ContractCase[] = [
     },
   },
   {
-    name: "many segments, small and large, come back whole and in order",
+    name: "many segments, small and large, are loaded complete and in order",
     async run(fixture) {
       const storage = await fixture.open();
       const size = (i: number) => (i % 50 === 0 ? 300_000 : i);
@@ -439,7 +439,7 @@ export const storageContract: ContractCase[] = [
     },
   },
   {
-    name: "what the reader throws rejects the load, and the storage goes on",
+    name: "an error of the reader rejects the load, and the storage remains usable",
     async run(fixture) {
       const storage = await fixture.open();
       await storage.addSegments(1, [bytes(1)], "strict");
@@ -457,7 +457,7 @@ export const storageContract: ContractCase[] = [
     },
   },
   {
-    name: "after close every call rejects; closing again is fine",
+    name: "after close every call rejects; closing again is allowed",
     async run(fixture) {
       const storage = await fixture.open();
       const last = storage.addSegments(1, [bytes(1)], "strict");
@@ -488,7 +488,7 @@ export const storageContract: ContractCase[] = [
     },
   },
   {
-    name: "loading reads no parts, and tells of those that are missing and those that nobody names",
+    name: "loading reads no parts, and reports missing parts and those that no manifest names",
     async run(fixture) {
       const storage = await fixture.open();
       for (const id of [1, 2, 3, 7]) await storage.putPart(id, bytes(id));
@@ -509,7 +509,7 @@ export const storageContract: ContractCase[] = [
     },
   },
   {
-    name: "parts are read when they are asked for, as many as there are",
+    name: "parts are read on request, however many there are",
     async run(fixture) {
       const storage = await fixture.open();
       await loadAll(storage);
@@ -538,7 +538,7 @@ export const storageContract: ContractCase[] = [
     },
   },
   {
-    name: "a part that another owner made obsolete is not missing: who asks for it is fenced",
+    name: "a part that another owner made obsolete is not missing: its reader is fenced",
     async run(fixture) {
       const before = await fixture.open();
       await loadAll(before);
@@ -560,7 +560,7 @@ export const storageContract: ContractCase[] = [
     },
   },
   {
-    name: "what the taker of a part throws ends the reading, and the storage goes on",
+    name: "an error of a part's callback ends the reading, and the storage remains usable",
     async run(fixture) {
       const storage = await fixture.open();
       await storage.putPart(1, bytes(1));
@@ -576,7 +576,7 @@ export const storageContract: ContractCase[] = [
     },
   },
   {
-    name: "inspecting reads all that there is and disturbs nothing that goes on",
+    name: "inspecting reads all files and does not disturb concurrent calls",
     async run(fixture) {
       const storage = await fixture.open();
       await storage.addSegments(1, [bytes(1)], "strict");

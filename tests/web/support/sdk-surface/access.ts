@@ -71,7 +71,7 @@ export const access: Check[] = [
     },
   },
   {
-    name: "a table's SAS lets do what it permits, on that table, while it lasts",
+    name: "a table's SAS permits its operations, on that table, until it expires",
     async run(context) {
       const table = (await grid(context)).tableName;
       const { key, signer } = context.environment;
@@ -128,7 +128,7 @@ export const access: Check[] = [
     },
   },
   {
-    name: "a table's SAS by a stored policy ends with the policy",
+    name: "a table's SAS with a stored policy ends with the policy",
     async run(context) {
       const table = (await grid(context)).tableName;
       const { environment } = context;
@@ -152,7 +152,7 @@ export const access: Check[] = [
     },
   },
   {
-    name: "an account's SAS lets do what it permits with what it names",
+    name: "an account's SAS permits its operations on its resource types",
     async run(context) {
       const table = await grid(context);
       const { key, locked, signer } = context.environment;
@@ -180,7 +180,7 @@ export const access: Check[] = [
     },
   },
   {
-    name: "what is not signed is refused",
+    name: "unsigned requests are rejected",
     async run(context) {
       const { endpoint, options } = context.environment.locked;
       const table = (await grid(context)).tableName;
@@ -189,7 +189,7 @@ export const access: Check[] = [
     },
   },
   {
-    name: "a connection string with a SAS lets both clients in",
+    name: "both clients accept a connection string with a SAS",
     async run(context) {
       const { key, locked, signer } = context.environment;
       const table = (await grid(context)).tableName;
@@ -202,7 +202,7 @@ export const access: Check[] = [
     },
   },
   {
-    name: "a key lets in, by itself or in a connection string; a wrong one doesn't",
+    name: "a key authorizes, alone or in a connection string; a wrong key does not",
     async run(context) {
       const { key, locked } = context.environment;
       const credential = new AzureNamedKeyCredential(key.name, key.key);
@@ -217,7 +217,7 @@ export const access: Check[] = [
     },
   },
   {
-    name: "a token is sent, and let in where nothing is asked for",
+    name: "a token is sent, and accepted if no authorization is required",
     async run(context) {
       const { endpoint, options } = context.environment.account;
       const token = { token: "t", expiresOnTimestamp: Date.now() + year };

@@ -51,7 +51,7 @@ const oddKeys = [
 
 export const entities: Check[] = [
   {
-    name: "an entity goes through its whole life",
+    name: "an entity is created, read, updated and deleted",
     async run(context) {
       const table = await context.newTable();
       const created = await table.createEntity({ ...key, a: 1, b: "x" });
@@ -85,7 +85,7 @@ export const entities: Check[] = [
     },
   },
   {
-    name: "every type of value is kept",
+    name: "every type of value is read as it was written",
     async run(context) {
       const table = await context.newTable();
       await table.createEntity({ ...key, ...values });
@@ -101,7 +101,7 @@ export const entities: Check[] = [
     },
   },
   {
-    name: "a whole double stays one, and so do those that are no numbers",
+    name: "whole, infinite and NaN doubles stay doubles",
     async run(context) {
       const table = await context.newTable();
       const double = (value: string) => ({ type: "Double", value });
@@ -115,7 +115,7 @@ export const entities: Check[] = [
     },
   },
   {
-    name: "odd keys are kept by every verb",
+    name: "unusual keys work in every operation",
     async run(context) {
       const table = await context.newTable();
       for (const odd of oddKeys) {
@@ -136,7 +136,7 @@ export const entities: Check[] = [
     },
   },
   {
-    name: "one entity is read in part",
+    name: "selected properties of one entity are read",
     async run(context) {
       const table = await context.newTable();
       await table.createEntity({ ...key, a: 1, b: 2 });
@@ -152,7 +152,7 @@ export const entities: Check[] = [
     },
   },
   {
-    name: "a condition on the ETag is met, or refused",
+    name: "a condition on the ETag holds, or the write is rejected",
     async run(context) {
       const table = await context.newTable();
       const stale = { etag: (await table.createEntity({ ...key, a: 0 })).etag as string };
@@ -175,7 +175,7 @@ export const entities: Check[] = [
     },
   },
   {
-    name: "what the service refuses is refused, with its code",
+    name: "invalid requests are rejected with the service's codes",
     async run(context) {
       const table = await context.newTable();
       await table.createEntity(key);

@@ -40,21 +40,22 @@ export interface ExpectedFailure {
  */
 export const expectedFailures: readonly ExpectedFailure[] = [
   {
-    check: "a key lets in, by itself or in a connection string; a wrong one doesn't",
+    check: "a key authorizes, alone or in a connection string; a wrong key does not",
     kinds: ["page", "worker"],
-    reason: "the client's build for browsers takes no keys: sign a SAS with entitable/data-tables",
+    reason:
+      "the client's build for browsers accepts no keys: sign a SAS with entitable/data-tables",
     error: /Shared Access Key authentication is not supported in the browser/,
   },
   {
-    check: "a token is sent, and let in where nothing is asked for",
+    check: "a token is sent, and accepted if no authorization is required",
     kinds: ["http"],
     reason: "the client sends tokens over HTTPS only",
     error: /not permitted for non-TLS protected/,
   },
   {
-    check: "a token is sent, and let in where nothing is asked for",
+    check: "a token is sent, and accepted if no authorization is required",
     kinds: ["node", "https"],
-    reason: "these accounts ask for signatures, and tokens are for the service itself",
+    reason: "these accounts require signatures, and only the service itself accepts tokens",
     error: /AuthenticationFailed/,
   },
 ];

@@ -26,7 +26,7 @@ async function fill(table: TableClient, partitions: string[], rows: number): Pro
 
 export const queries: Check[] = [
   {
-    name: "entities are filtered by every type, and selected",
+    name: "entities are filtered by every type, and properties are selected",
     async run(context) {
       const table = await context.newTable();
       const date = new Date("2024-01-02T03:04:05.678Z");
@@ -76,7 +76,7 @@ export const queries: Check[] = [
     },
   },
   {
-    name: "more than 1000 entities of several partitions come in pages, all of them and in order",
+    name: "more than 1000 entities of several partitions are listed in pages, complete and in order",
     async run(context) {
       const table = await context.newTable();
       const keys = await fill(table, ["", "a", "b'\u20ac"], 400);
@@ -96,7 +96,7 @@ export const queries: Check[] = [
     },
   },
   {
-    name: "pages are as long as asked, and resumed by their token",
+    name: "pages have the requested size, and tokens continue from them",
     async run(context) {
       const table = await context.newTable();
       const keys = await fill(table, ["", "a", "b"], 7);

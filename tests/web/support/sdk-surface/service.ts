@@ -22,7 +22,7 @@ const properties: ServiceProperties = {
 
 export const service: Check[] = [
   {
-    name: "the service's properties are set, each for itself, and read back",
+    name: "the service's properties are set one by one, and read back",
     async run(context) {
       const client = context.service();
       const look = async () => {
@@ -55,7 +55,7 @@ export const service: Check[] = [
     },
   },
   {
-    name: "a request is known by the id that its client gave it",
+    name: "a request has the id that its client set",
     async run(context) {
       const table = await context.newTable();
       const requestOptions = { customHeaders: { "x-ms-client-request-id": "mine-1" } };
@@ -73,7 +73,7 @@ export const service: Check[] = [
     },
   },
   {
-    name: "a request that is aborted has done nothing",
+    name: "an aborted request has no effect",
     async run(context) {
       const table = await context.newTable();
       const abortSignal = AbortSignal.abort();

@@ -10,7 +10,7 @@ const namesOf = (tables: TableItem[]) => tables.map(({ name }) => name);
 
 export const tables: Check[] = [
   {
-    name: "tables are created and deleted by both clients, which swallow that it was so already",
+    name: "both clients create and delete tables, and ignore that this was done already",
     async run(context) {
       const service = context.service();
       const table = context.table(context.name());
@@ -41,7 +41,7 @@ export const tables: Check[] = [
     },
   },
   {
-    name: "tables are listed, filtered, page by page, and on from a token",
+    name: "tables are listed, filtered, paged, and continued from a token",
     async run(context) {
       const service = context.service();
       const root = context.name();
@@ -67,7 +67,7 @@ export const tables: Check[] = [
     },
   },
   {
-    name: "tables with names that are none are refused",
+    name: "illegal table names are rejected",
     async run(context) {
       const service = context.service();
       await assertRejected(service.createTable("ab"), 400, "OutOfRangeInput");

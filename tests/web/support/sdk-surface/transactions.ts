@@ -16,7 +16,7 @@ async function failed(promise: Promise<unknown>, status: number, code: string, t
 
 export const transactions: Check[] = [
   {
-    name: "a transaction does all kinds of operations, and says the ETag of each",
+    name: "a transaction has all kinds of operations, and returns the ETag of each",
     async run(context) {
       const table = await context.newTable();
       for (const row of ["1", "2", "3"]) await table.createEntity(entity(row, { a: 1, b: 1 }));
@@ -53,7 +53,7 @@ export const transactions: Check[] = [
     },
   },
   {
-    name: "a transaction is put together by the client's helper",
+    name: "a transaction is built with the client's helper",
     async run(context) {
       const table = await context.newTable();
       const { etag } = await table.createEntity(entity("1", { a: 1, b: 1 }));
@@ -81,7 +81,7 @@ export const transactions: Check[] = [
     },
   },
   {
-    name: "a transaction fails whole, with the index of the operation that failed",
+    name: "a transaction fails as a whole, with the index of the failed operation",
     async run(context) {
       const table = await context.newTable();
       await table.createEntity(entity("1"));
@@ -102,7 +102,7 @@ export const transactions: Check[] = [
     },
   },
   {
-    name: "a transaction has at most 100 operations, on one partition, and one for an entity",
+    name: "a transaction has at most 100 operations, in one partition, one for each entity",
     async run(context) {
       const table = await context.newTable();
       const actions = (count: number): TransactionAction[] =>
