@@ -20,7 +20,7 @@ TEST_CASE("a head is the bytes after the prefix, most significant first") {
   CHECK(head_of(std::string_view("abcdef"), 9) == 0u);
 }
 
-TEST_CASE("a head ends where bytes and units may disagree") {
+TEST_CASE("a head ends where byte order and unit order may differ") {
   CHECK(head_of(std::string_view("a\xC3\xA4x"), 0) == 0x61C3A478u);
   CHECK(head_of(std::string_view("a\xEC\x80\x80"), 0) == 0x61EC8080u);
   CHECK(head_of(std::string_view("a\xED\x80\x80"), 0) == 0x61ED0000u);
@@ -28,7 +28,7 @@ TEST_CASE("a head ends where bytes and units may disagree") {
   CHECK(head_of(std::string_view("a\xF0\x9F\x98\x80"), 0) == 0x61ED0000u);
 }
 
-TEST_CASE("heads never fall where keys rise") {
+TEST_CASE("heads never decrease where keys increase") {
   const std::uint64_t seed = 7;
   CAPTURE(seed);
   Prng random(seed);
@@ -58,7 +58,7 @@ TEST_CASE("a shared prefix is whole characters") {
   CHECK(shared_prefix(std::string_view("abcdef"), std::string_view("abcdef"), 4) == 4);
   CHECK(shared_prefix(std::string_view("a\xC3\xA4"), std::string_view("a\xC3\xA4"), 2) == 1);
 
-  // A lone high surrogate at the end may be the first half of a pair in some other key.
+  // A lone high surrogate at the end may be the first unit of a pair in another key.
   CHECK(shared("a\xED\xA0\x80x", "a\xED\xA0\x80y") == 1);
   CHECK(shared("a\xED\xA0\x80", "a\xED\xA0\x80y") == 1);
   CHECK(shared("a\xED\xA0\x80\xED\xAF\xBF", "a\xED\xA0\x80\xED\xAF\xBF") == 1);
@@ -106,7 +106,7 @@ TEST_CASE("search agrees with a plain search of the keys") {
   }
 }
 
-TEST_CASE("a position's run is found") {
+TEST_CASE("the run of a position is found") {
   const KeyRun runs[] = {{0, 0, 0, 0, 1}, {0, 0, 0, 0, 4}, {0, 0, 0, 0, 5}};
   CHECK(run_containing(runs, 1, 7) == 0);
   CHECK(run_containing(runs, 3, 1) == 0);
@@ -116,7 +116,7 @@ TEST_CASE("a position's run is found") {
   CHECK(run_containing(runs, 3, 9) == 2);
 }
 
-TEST_CASE("equal heads are told apart by the keys") {
+TEST_CASE("equal heads are distinguished by the keys") {
   std::vector<std::string> keys;
   for (int i = 0; i < 100; ++i)
     keys.push_back("\xF0\x9F\x98\x80" + test::digits(static_cast<std::uint64_t>(i)));
@@ -132,7 +132,7 @@ TEST_CASE("equal heads are told apart by the keys") {
   }
 }
 
-TEST_CASE("search of nothing finds nothing") {
+TEST_CASE("searching nothing finds nothing") {
   const SearchResult position = search(
       3, 3, 0, std::string_view("x"), [](std::uint32_t) { return 0u; },
       [](std::uint32_t) { return std::string_view(); });

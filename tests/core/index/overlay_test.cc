@@ -60,7 +60,7 @@ TEST_CASE("an overlay keeps the last change of each row") {
   CHECK(overlay.memory() > 3 * sizeof(Overlay::Changes::value_type));
 }
 
-TEST_CASE("what is put into an unloaded leaf, or erased there, waits until it is loaded") {
+TEST_CASE("puts and erases in an unloaded leaf wait until the leaf is loaded") {
   TableIndex index = ten_unloaded();
   CHECK(index.parts_with_inexact_counts().empty());
   const std::uint64_t memory = index.memory_bytes();
@@ -69,7 +69,7 @@ TEST_CASE("what is put into an unloaded leaf, or erased there, waits until it is
   index.put(sized("b", "155", 60, 9));
   index.put(sized("b", "25", 60, 9));
   CHECK(index.erase({"b", "12"}));
-  CHECK(index.erase({"b", "99"}));  // nobody knows
+  CHECK(index.erase({"b", "99"}));  // an unknown key
   CHECK(index.find({"b", "15"}).part_needed == 3);
   CHECK(index.verify() == "");
   CHECK(index.rows() == 10);  // those of the part
@@ -91,13 +91,13 @@ TEST_CASE("what is put into an unloaded leaf, or erased there, waits until it is
   CHECK(index.dirty_bytes() == index.bytes());
 }
 
-TEST_CASE("an unloaded leaf is not changed in place by what must be known to be there") {
+TEST_CASE("an unloaded leaf is not changed in place if the row must be known to exist") {
   TableIndex index = ten_unloaded();
   CHECK_FALSE(index.put_in_place({"b", "15"}, 9, {}));
   CHECK(index.parts_with_overlay().empty());
 }
 
-TEST_CASE("all rows of a part may go, and a part without rows may get some") {
+TEST_CASE("all rows of a part may be erased, and a part without rows may get some") {
   TableIndex index = ten_unloaded();
   SECTION("go") {
     for (const Entity& row : ten_rows()) index.erase(row.key.view());
@@ -115,7 +115,7 @@ TEST_CASE("all rows of a part may go, and a part without rows may get some") {
   CHECK(index.find({"b", "1"}).part_needed == 0);
 }
 
-TEST_CASE("what an overlay adds may fill many leaves, or one beyond its size") {
+TEST_CASE("an overlay's additions may fill many leaves, or a leaf beyond its size") {
   TableIndex index = ten_unloaded();
   index.put(sized("b", "105", 100'000, 9));
   for (std::uint64_t i = 0; i < 5'000; ++i) index.put(sized("b", "2" + digits(i), 100, 9));
@@ -127,7 +127,7 @@ TEST_CASE("what an overlay adds may fill many leaves, or one beyond its size") {
   for (const LeafInfo& leaf : leaves) CHECK(leaf.has_overlay == (leaf.part == 3));
 }
 
-TEST_CASE("a loaded part may be dropped with its overlay, and be loaded again") {
+TEST_CASE("a loaded part may be unloaded with its overlay, and be loaded again") {
   TableIndex index = ten_unloaded();
   index.put(sized("b", "15", 60, 9));
   index.put(sized("b", "25", 60, 9));
@@ -148,7 +148,7 @@ TEST_CASE("a loaded part may be dropped with its overlay, and be loaded again") 
   CHECK(index.verify() == "");
 }
 
-TEST_CASE("a row that changes after loading keeps its part from being dropped") {
+TEST_CASE("a row that changes after loading keeps its part from being unloaded") {
   TableIndex index = ten_unloaded();
   index.put(sized("b", "15", 60, 9));
   index.load_part(3, ten_rows());
@@ -157,7 +157,7 @@ TEST_CASE("a row that changes after loading keeps its part from being dropped") 
   CHECK(timestamp_of(index, "15") == 11);
 }
 
-TEST_CASE("a new part has the changes in it") {
+TEST_CASE("a new part contains the overlay's changes") {
   TableIndex index = ten_unloaded();
   index.put(sized("b", "15", 60, 9));
   index.load_part(3, ten_rows());
@@ -166,7 +166,7 @@ TEST_CASE("a new part has the changes in it") {
   for (const LeafInfo& leaf : leaves_of(index)) CHECK_FALSE(leaf.has_overlay);
 }
 
-TEST_CASE("an overlay is of its version") {
+TEST_CASE("an overlay belongs to its version") {
   const TableIndex none = ten_unloaded();
   TableIndex one = none;
   one.put(sized("b", "15", 60, 9));
@@ -195,7 +195,7 @@ TEST_CASE("a loader puts the same leaves into versions with the same overlay") {
   CHECK(other.verify() == "");
 }
 
-TEST_CASE("a load that is given up leaves the overlay as it was") {
+TEST_CASE("an abandoned load leaves the overlay unchanged") {
   TableIndex index = ten_unloaded();
   index.put(sized("b", "05", 60, 9));
   {
@@ -320,7 +320,7 @@ class OverlayRun {
 
 }  // namespace
 
-TEST_CASE("random changes of absent, loaded and dropped parts agree with a map") {
+TEST_CASE("random changes of unloaded, loaded and dropped parts agree with a map") {
   const std::uint64_t first = number_from_env("ENTITABLE_SEED", 20261122);
   // Each looks at everything, for each of forty seeds.
   const std::uint64_t steps =

@@ -23,7 +23,7 @@ std::vector<Entity> rows_of(std::string_view partition, std::uint64_t count,
 
 }  // namespace
 
-TEST_CASE("a loaded part takes the place of its unloaded leaf and is remembered") {
+TEST_CASE("a loaded part replaces its unloaded leaf and is remembered") {
   TableIndex index;
   index.add_unloaded({EntityKey("b", ""), EntityKey("c", "")}, 31, 1'000, 130'000);
   index.add_unloaded({EntityKey("c", ""), EntityKey("d", "")}, 32, 10, 1'300);
@@ -97,7 +97,7 @@ TEST_CASE("a part may be empty, hold one huge row, or many partitions") {
   CHECK(leaves[3].part == 3);
 }
 
-TEST_CASE("a loader that is dropped before finish leaves the index as it was") {
+TEST_CASE("a loader that is destroyed before finish leaves the index unchanged") {
   TableIndex index;
   index.add_unloaded({EntityKey("b", ""), std::nullopt}, 31, 100, 13'000);
   {
@@ -110,7 +110,7 @@ TEST_CASE("a loader that is dropped before finish leaves the index as it was") {
   CHECK(index.verify() == "");
 }
 
-TEST_CASE("many parts make a whole table") {
+TEST_CASE("many parts form a whole table") {
   TableIndex table;
   for (std::uint64_t i = 0; i < 30'000; ++i)
     table.put(sized("p" + digits(i / 3'000), digits(i), 60));

@@ -102,7 +102,7 @@ TEST_CASE("columns are found by exact name, in shapes of any size") {
   }
 }
 
-TEST_CASE("intern tells where the columns were") {
+TEST_CASE("intern returns where the columns were") {
   Schema schema;
   schema.intern({int32_property("a"), int32_property("b"), int32_property("c")});
   const std::vector<PropertyView> views = {
@@ -117,7 +117,7 @@ TEST_CASE("intern tells where the columns were") {
   }
 }
 
-TEST_CASE("a schema tells the properties of the rows that it saw lately, as they were written") {
+TEST_CASE("a schema knows the properties of recent rows, in the order in which they were written") {
   Schema schema;
   const std::vector<Property> row = {int32_property("a"), {"b", Value::of_string("x")}};
   CHECK(schema.find_hint(property_views(row)) == 0);
@@ -131,7 +131,7 @@ TEST_CASE("a schema tells the properties of the rows that it saw lately, as they
   CHECK(schema.find_hint({}) == 0);
 }
 
-TEST_CASE("what a schema has seen is interned without another look, as long as it remembers") {
+TEST_CASE("a recently seen property list is interned without another lookup") {
   Ref<Schema> schema = make_ref<Schema>();
   // Two whose names are as long, so that the one makes it forget the other.
   const std::vector<Property> one = {int32_property("bb"), int32_property("a")};
@@ -162,7 +162,7 @@ TEST_CASE("what a schema has seen is interned without another look, as long as i
   check(*later, in_base);
 }
 
-TEST_CASE("what is kept beside a list of names and types is forgotten with it") {
+TEST_CASE("a definition cached with a shape hint is dropped with the hint") {
   Ref<Schema> schema = make_ref<Schema>();
   const std::vector<Property> one = {int32_property("bb"), int32_property("a")};
   const std::vector<Property> other = {int32_property("c"), int32_property("dd")};
@@ -181,7 +181,7 @@ TEST_CASE("what is kept beside a list of names and types is forgotten with it") 
   CHECK(schema->encoded_definition(schema->find_hint(property_views(other)))->empty());
 }
 
-TEST_CASE("names that stand side by side are told apart like any others") {
+TEST_CASE("adjacent names are distinguished like any others") {
   Schema schema;
   const std::string text = "abcabdabcde";
   const auto named = [&](std::vector<std::pair<std::size_t, std::size_t>> places) {
@@ -203,7 +203,7 @@ TEST_CASE("names that stand side by side are told apart like any others") {
   CHECK(schema.find_hint(named({{1, 2}, {0, 1}})) == 0);  // in another order
 }
 
-TEST_CASE("hints never mix up sets that look alike") {
+TEST_CASE("hints never confuse similar sets") {
   // Same number of properties and same length of names, so the same hint is tried.
   Schema schema;
   std::set<const Shape*> shapes;
@@ -245,7 +245,7 @@ TEST_CASE("24 counters merged in arbitrary order are one shape per subset") {
   CHECK(schema.shape_count() == subsets.size() + 1);
 }
 
-TEST_CASE("after shapes_max shapes comes the generic one, and known shapes stay") {
+TEST_CASE("after shapes_max shapes the generic shape is used, and known shapes stay") {
   Schema schema;
   const Shape* last = nullptr;
   for (std::size_t i = 0; i < shapes_max; ++i) {
@@ -264,7 +264,7 @@ TEST_CASE("after shapes_max shapes comes the generic one, and known shapes stay"
   CHECK(schema.shape_count() == shapes_max + 1);
 }
 
-TEST_CASE("the sum of columns is bounded, and names that make no shape are not kept") {
+TEST_CASE("the sum of columns is bounded, and names without a shape are not kept") {
   Schema schema;
   std::vector<Property> properties;
   for (int i = 0; i < 252; ++i) properties.push_back(int32_property("wide" + std::to_string(i)));
@@ -283,7 +283,7 @@ TEST_CASE("the sum of columns is bounded, and names that make no shape are not k
   CHECK(schema.memory_bytes() <= memory + 64 * 1024);  // scratch may grow, the dictionary does not
 }
 
-TEST_CASE("the generic shape's order is that of names by bytes") {
+TEST_CASE("the generic shape orders names by bytes") {
   Schema schema;
   for (std::size_t i = 0; i < shapes_max; ++i)
     schema.intern({int32_property("p" + std::to_string(i))});
@@ -297,7 +297,7 @@ TEST_CASE("the generic shape's order is that of names by bytes") {
   CHECK(interned.order[2] == 0);
 }
 
-TEST_CASE("a schema begins with all that another has, under the same ids, and shares it") {
+TEST_CASE("a schema begins with all shapes of another, under the same ids, and shares them") {
   const auto base = make_ref<Schema>();
   const Shape& ab = base->intern({int32_property("b"), int32_property("a")});
   Schema one(base);
@@ -319,7 +319,7 @@ TEST_CASE("a schema begins with all that another has, under the same ids, and sh
   CHECK(one.memory_bytes() > base->memory_bytes());
 }
 
-TEST_CASE("whether a set of properties is known, with room for more and without") {
+TEST_CASE("whether a set of properties is known, below the limit and at the limit") {
   const auto base = make_ref<Schema>();
   base->intern({int32_property("a"), int32_property("b")});
   Schema schema(base);
@@ -340,7 +340,7 @@ TEST_CASE("whether a set of properties is known, with room for more and without"
   CHECK(interns_without_growth(schema, {"never seen"}));  // a generic row adds nothing
 }
 
-TEST_CASE("schemas on top of schemas find what any of them has, and go away one by one") {
+TEST_CASE("schemas derived from schemas find all their shapes, and are freed one by one") {
   Ref<Schema> schema = make_ref<Schema>();
   constexpr std::uint32_t layers = 2'000;
   for (std::uint32_t i = 0; i < layers; ++i) {

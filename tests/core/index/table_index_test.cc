@@ -95,7 +95,7 @@ TEST_CASE("a row is put in place where that takes no copy and no split") {
       REQUIRE(row < 2'200);
       CHECK(put(sized("p", digits(1'000) + "a" + digits(row), 100)));
     }
-    CHECK(row > 2'003);  // that a leaf was filled in order left room for some
+    CHECK(row > 2'003);  // filling a leaf in order left space for some
     CHECK(index.rows() == row);
     CHECK(index.find({"p", digits(1'000) + "a" + digits(2'000)}).row);
   }

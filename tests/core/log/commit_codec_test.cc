@@ -60,7 +60,7 @@ TEST_CASE("a commit has the layout of FORMAT.md") {
             test::bytes_from_hex("03 02 00 01 74"));
 }
 
-TEST_CASE("what is not about rows has its layout too") {
+TEST_CASE("mutations other than rows have their layout too") {
   Commit commit;
   commit.number = 300;
   commit.last_timestamp = last;
@@ -78,7 +78,7 @@ TEST_CASE("what is not about rows has its layout too") {
   CHECK(*read == commit);
 }
 
-TEST_CASE("random commits come back, and the same commit gives the same bytes") {
+TEST_CASE("random commits are read back, and equal commits have equal bytes") {
   constexpr std::uint64_t seed = 33;
   CAPTURE(seed);
   test::Prng prng(seed);
@@ -93,7 +93,7 @@ TEST_CASE("random commits come back, and the same commit gives the same bytes") 
   }
 }
 
-TEST_CASE("a commit without mutations may be") {
+TEST_CASE("a commit may have no mutations") {
   Commit commit;
   commit.number = 1;
   const Result<Commit> read = decode(encode_commit(commit));
@@ -101,7 +101,7 @@ TEST_CASE("a commit without mutations may be") {
   CHECK(*read == commit);
 }
 
-TEST_CASE("the largest entity and the longest keys come back") {
+TEST_CASE("the largest entity and the longest keys are read back") {
   Commit commit;
   commit.number = std::numeric_limits<std::uint64_t>::max();
   commit.last_timestamp = limits::date_time_ticks_max;
@@ -122,7 +122,7 @@ TEST_CASE("the largest entity and the longest keys come back") {
   CHECK(*read == commit);
 }
 
-TEST_CASE("a row owned elsewhere is written as one that the commit owns") {
+TEST_CASE("a row owned elsewhere is written like a row that the commit owns") {
   const Entity entity = entity_of("r", last);
   const std::vector<PropertyView> properties = property_views(entity.properties);
   Commit commit;
@@ -134,7 +134,7 @@ TEST_CASE("a row owned elsewhere is written as one that the commit owns") {
   CHECK(encode_commit(commit) == owning);
 }
 
-TEST_CASE("a definition that somebody keeps, and records before, show in nothing") {
+TEST_CASE("a cached definition and earlier records do not change the bytes") {
   const auto single = [](std::uint64_t number, const std::string& text) {
     Commit commit;
     commit.number = number;
@@ -165,7 +165,7 @@ TEST_CASE("a definition that somebody keeps, and records before, show in nothing
   }
 }
 
-TEST_CASE("rows that are alike are written like any others, and told when they are read") {
+TEST_CASE("rows of equal shape are written like any others, and recognised when they are read") {
   const std::vector<Property> a = {{"a", Value::of_int32(1)}};
   const std::vector<Property> b = {{"b", Value::of_int32(1)}};
   Commit commit;
@@ -211,7 +211,7 @@ TEST_CASE("shapes that the segment has are not written again") {
   CHECK(error_of(std::string_view(second).substr(4)) == "a row has an undefined shape");
 }
 
-TEST_CASE("a commit that is cut short or goes on is bad") {
+TEST_CASE("a truncated or overlong commit is invalid") {
   const std::string good = head(2) + put + put_beside;
   REQUIRE(error_of(good).empty());
   for (std::size_t size = 0; size < good.size(); ++size) {
@@ -273,7 +273,7 @@ TEST_CASE("mutations are checked") {
   CHECK(error("08 05 00") == "mutation 2: it is truncated");
 }
 
-TEST_CASE("beside needs something to be beside of") {
+TEST_CASE("a row written relative to the previous row needs a previous row") {
   CHECK(error_of(head(1) + put_beside) == "mutation 1: no entity mutation precedes it");
   CHECK(error_of(head(2) + test::bytes_from_hex("06 01 04 01 72")) ==
         "mutation 2: no entity mutation precedes it");

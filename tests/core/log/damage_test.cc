@@ -36,15 +36,15 @@ const auto as_manifest = [](std::string_view file) { return decode_manifest(file
 
 }  // namespace
 
-TEST_CASE("every damage to a segment is noticed") {
+TEST_CASE("every damage to a segment is detected") {
   check_damage(test::bytes_of(test::sample_segment()), as_segment);
 }
 
-TEST_CASE("every damage to a segment of an epoch is noticed") {
+TEST_CASE("every damage to an epoch segment is detected") {
   check_damage(test::bytes_of(Segment{test::sample_sequence, 2, {}}), as_segment);
 }
 
-TEST_CASE("every damage to a segment of equal commits is noticed") {
+TEST_CASE("every damage to a segment of equal commits is detected") {
   Segment segment{test::sample_sequence, 1, {}};
   for (std::uint64_t number = 1; number <= 4; ++number) {
     segment.commits.push_back({number, 0, std::nullopt, {}});
@@ -52,17 +52,17 @@ TEST_CASE("every damage to a segment of equal commits is noticed") {
   check_damage(test::bytes_of(segment), as_segment);
 }
 
-TEST_CASE("every damage to a part is noticed") {
+TEST_CASE("every damage to a part is detected") {
   check_damage(test::bytes_of(test::sample_part()), as_part);
   check_damage(test::part_of(1, 1, {}), as_part);
 }
 
-TEST_CASE("every damage to a manifest is noticed") {
+TEST_CASE("every damage to a manifest is detected") {
   check_damage(encode_manifest(test::sample_manifest()), as_manifest);
   check_damage(encode_manifest(Manifest()), as_manifest);
 }
 
-TEST_CASE("every damage to a file with an unknown record is noticed") {
+TEST_CASE("every damage to a file with an unknown record is detected") {
   const std::string file = test::segment_with_unknown_record();
   check_damage(file, [](std::string_view bytes) {
     return decode_segment(bytes, test::sample_sequence + 2);
@@ -101,7 +101,7 @@ const auto equal = [](const auto& a, const auto& b) { return a == b; };
 }  // namespace
 
 // A canary: it is the checksums that the tests of damage rest on. Without them they would fail.
-TEST_CASE("damage that checksums don't show would be read, in every kind of file") {
+TEST_CASE("damage with matching checksums would be read, in every kind of file") {
   using test::bytes_of;
   CHECK(misread_under_right_checksums(FileKind::segment, bytes_of(test::sample_segment()),
                                       as_segment, equal) > 100);
@@ -117,7 +117,7 @@ TEST_CASE("damage that checksums don't show would be read, in every kind of file
                                       as_snapshot, equal) > 100);
 }
 
-TEST_CASE("damage that hits a large part anywhere is noticed") {
+TEST_CASE("damage anywhere in a large part is detected") {
   constexpr std::uint64_t seed = 38;
   CAPTURE(seed);
   test::Prng prng(seed);
@@ -146,7 +146,7 @@ TEST_CASE("damage that hits a large part anywhere is noticed") {
   }
 }
 
-TEST_CASE("payloads damaged under right checksums never crash, and good ones are good") {
+TEST_CASE("damaged payloads with matching checksums never crash, and intact ones are valid") {
   constexpr std::uint64_t seed = 39;
   CAPTURE(seed);
   test::Prng prng(seed);

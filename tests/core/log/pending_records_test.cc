@@ -29,7 +29,7 @@ std::size_t size_of(std::uint64_t number) {
 
 }  // namespace
 
-TEST_CASE("records are there in the order in which they came") {
+TEST_CASE("records are kept in order") {
   PendingRecords records;
   CHECK(records.empty());
   for (std::uint64_t number = 7; number < 1007; ++number) add(records, number, size_of(number));
@@ -44,7 +44,7 @@ TEST_CASE("records are there in the order in which they came") {
   CHECK(records.count_through(5000) == 1000);
 }
 
-TEST_CASE("records go at both ends, and others come") {
+TEST_CASE("records are removed at both ends, and others are added") {
   PendingRecords records;
   std::uint64_t first = 1;
   std::uint64_t next = 1;
@@ -65,7 +65,7 @@ TEST_CASE("records go at both ends, and others come") {
   }
 }
 
-TEST_CASE("what is not there does not go") {
+TEST_CASE("missing records cannot be removed") {
   PendingRecords records;
   records.drop_through(9);
   records.drop_after(0);
@@ -79,7 +79,7 @@ TEST_CASE("what is not there does not go") {
   CHECK(holds(records, 0, 20));
 }
 
-TEST_CASE("room that was asked for in vain changes nothing") {
+TEST_CASE("a reservation that is not used changes nothing") {
   PendingRecords records;
   add(records, 1, 10);
   static_cast<void>(records.reserve(1'000'000));
@@ -90,7 +90,7 @@ TEST_CASE("room that was asked for in vain changes nothing") {
   CHECK(holds(records, 1, 3000));
 }
 
-TEST_CASE("one that is taken and written serves again without more memory") {
+TEST_CASE("a record's memory is reused after it is written") {
   PendingRecords records;
   add(records, 1, 10);
   const char* const at = records[0].data();

@@ -39,7 +39,7 @@ constexpr std::uint8_t unknown_type = 99;
 
 }  // namespace
 
-TEST_CASE("records come back in order") {
+TEST_CASE("records are read back in order") {
   const std::string file =
       file_of(FileKind::segment, {{RecordType::commit, "one"}, {RecordType::commit, ""}});
   const Read read = read_all(file);
@@ -47,7 +47,7 @@ TEST_CASE("records come back in order") {
   CHECK(read.payloads == std::vector<std::string>{"one", ""});
 }
 
-TEST_CASE("records know where they are") {
+TEST_CASE("records know their offsets") {
   const std::string file =
       file_of(FileKind::segment, {{RecordType::commit, "one"}, {RecordType::part_rows, "two"}});
   auto reader = RecordReader::open(file, FileKind::segment);
@@ -63,7 +63,7 @@ TEST_CASE("records know where they are") {
   CHECK(reader->checksum() == part_checksum(file));
 }
 
-TEST_CASE("a file that is not of the kind is corrupted") {
+TEST_CASE("a file of another kind is corrupted") {
   const std::string file = file_of(FileKind::part, {});
   CHECK(error_of(file) == Error(ErrorCode::corrupted, "header: this is not a segment file"));
   CHECK(error_of("manifest manifest", FileKind::manifest) ==
@@ -73,13 +73,13 @@ TEST_CASE("a file that is not of the kind is corrupted") {
         "header: this is not a part file");
 }
 
-TEST_CASE("a file without a whole header is corrupted") {
+TEST_CASE("a file without a complete header is corrupted") {
   CHECK(error_of("") == Error(ErrorCode::corrupted, "header: the file is truncated"));
   CHECK(error_of(file_of(FileKind::segment, {}).substr(0, 15)).message ==
         "header: the file is truncated");
 }
 
-TEST_CASE("a newer major version is refused, a newer minor one is not") {
+TEST_CASE("a newer major version is rejected, a newer minor version is not") {
   const std::vector<RawRecord> records = {{RecordType::commit, "x"}};
   CHECK(error_of(file_of(FileKind::segment, records, 2, 0)) ==
         Error(ErrorCode::format_too_new,
@@ -95,7 +95,7 @@ TEST_CASE("a damaged version number is damage and not a newer version") {
   CHECK(error_of(file) == Error(ErrorCode::corrupted, "header: the checksum is wrong"));
 }
 
-TEST_CASE("unknown records are passed over only if they say so") {
+TEST_CASE("unknown records are skipped only if they are marked as skippable") {
   const auto file = [](std::uint8_t flags) {
     return file_of(
         FileKind::segment,
@@ -111,7 +111,7 @@ TEST_CASE("unknown records are passed over only if they say so") {
               "record 2 (type 99) at byte 27: this program does not know such records"));
 }
 
-TEST_CASE("unknown flags of a known record are of a newer format") {
+TEST_CASE("unknown flags of a known record mean a newer format") {
   CHECK(error_of(file_of(FileKind::segment,
                          {{static_cast<std::uint8_t>(RecordType::commit), "a", 2}})) ==
         Error(ErrorCode::format_too_new,
@@ -121,7 +121,7 @@ TEST_CASE("unknown flags of a known record are of a newer format") {
              .error.has_value());
 }
 
-TEST_CASE("damage is told with its place") {
+TEST_CASE("damage is reported with its offset") {
   const std::string file = file_of(FileKind::segment, {{RecordType::commit, "abc"}});
   const auto damaged = [&](std::size_t at, char byte) {
     std::string bytes = file;
@@ -140,7 +140,7 @@ TEST_CASE("damage is told with its place") {
   CHECK(error_of(file + file).message == "record 2 (end) at byte 29: the file continues after it");
 }
 
-TEST_CASE("whole records that are lost or moved are noticed") {
+TEST_CASE("complete records that are lost or moved are detected") {
   const std::vector<RawRecord> records = {
       {RecordType::commit, "a"}, {RecordType::commit, "b"}, {RecordType::commit, "a"}};
   const std::string file = file_of(FileKind::segment, records);
@@ -154,7 +154,7 @@ TEST_CASE("whole records that are lost or moved are noticed") {
               "record 4 (end) at byte 49: the records are not those that were written"));
 }
 
-TEST_CASE("an end of the wrong length is no end") {
+TEST_CASE("an end record of the wrong length is invalid") {
   std::string file = file_of(FileKind::segment, {});
   file.resize(record_layout::header_bytes);
   const std::string end = test::bytes_from_hex("7f 00 04000000 00000000");

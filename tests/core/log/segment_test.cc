@@ -46,7 +46,7 @@ std::string segment_file(const std::vector<RawRecord>& records) {
 
 }  // namespace
 
-TEST_CASE("a segment comes back") {
+TEST_CASE("a segment is read back") {
   const std::vector<Commit> commits = {small_commit(41), small_commit(42)};
   const std::string file = segment_of(7, 2, commits);
   const Result<Segment> segment = decode_segment(file, 7);
@@ -61,7 +61,7 @@ TEST_CASE("a segment of an epoch has no commits") {
   CHECK(*segment == Segment{std::uint64_t{1} << 40, 9, {}});
 }
 
-TEST_CASE("random segments come back, and the same input gives the same bytes") {
+TEST_CASE("random segments are read back, and equal input gives equal bytes") {
   constexpr std::uint64_t seed = 34;
   CAPTURE(seed);
   test::Prng prng(seed);
@@ -90,7 +90,7 @@ TEST_CASE("a shape is written once in a segment") {
                          record_layout::checksum_bytes);
 }
 
-TEST_CASE("a segment is the same whether its load is known before or not") {
+TEST_CASE("a segment is the same whether or not its size is known in advance") {
   for (const std::size_t commits : {1, 2}) {
     SegmentWriter writer(7, 2, {commits, 100});
     std::vector<Commit> added;
@@ -102,7 +102,7 @@ TEST_CASE("a segment is the same whether its load is known before or not") {
   }
 }
 
-TEST_CASE("pending commits keep for any segment") {
+TEST_CASE("pending commits can go into any segment") {
   const std::string first = encode_commit(small_commit(5));
   const std::string second = encode_commit(small_commit(6));
   for (const std::uint64_t sequence : {7, 8}) {
@@ -142,7 +142,7 @@ TEST_CASE("the header of a segment is checked") {
         "record 1 (commit) at byte 16: a segment does not start with this record");
 }
 
-TEST_CASE("commits rise by one from the first that the header names") {
+TEST_CASE("commit numbers are consecutive, from the first that the header names") {
   const std::string good = segment_file({header(3), commit_record(3), commit_record(4)});
   REQUIRE(decode_segment(good, 7).ok());
   CHECK(error_of(segment_file({header(3)})).message == "the segment has none of its commits");
@@ -161,7 +161,7 @@ TEST_CASE("commits rise by one from the first that the header names") {
         "record 2 (segment header) at byte 36: it is in the wrong place");
 }
 
-TEST_CASE("a bad commit is told with its record and mutation") {
+TEST_CASE("an invalid commit is reported with its record and mutation") {
   std::string payload = encode_commit(small_commit(3));
   payload.back() = 1;
   payload.push_back(0);
@@ -169,7 +169,7 @@ TEST_CASE("a bad commit is told with its record and mutation") {
         "record 2 (commit) at byte 36: bytes follow its last mutation");
 }
 
-TEST_CASE("what newer versions may add is passed over or refused") {
+TEST_CASE("additions of newer versions are skipped or rejected") {
   const RawRecord skippable{200, "whatever", record_flag_skippable};
   const RawRecord needed{200, "whatever"};
   const std::string file =

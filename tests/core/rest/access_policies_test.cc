@@ -43,7 +43,7 @@ ErrorCode error_of(std::string_view body) {
 
 }  // namespace
 
-TEST_CASE("the document of the specification reads and prints") {
+TEST_CASE("the document of the specification is parsed and printed") {
   const std::string document =
       std::string(declaration) +
       "<SignedIdentifiers><SignedIdentifier><Id>policy1</Id><AccessPolicy>"
@@ -56,7 +56,7 @@ TEST_CASE("the document of the specification reads and prints") {
   CHECK(policies_of("\xEF\xBB\xBF" + document) == policies);
 }
 
-TEST_CASE("an empty body and an empty element are no policies") {
+TEST_CASE("an empty body and an empty element mean no policies") {
   CHECK(policies_of("").empty());
   CHECK(policies_of("<SignedIdentifiers/>").empty());
   CHECK(policies_of("<SignedIdentifiers> </SignedIdentifiers>").empty());
@@ -73,7 +73,7 @@ TEST_CASE("start, expiry and permission may be absent") {
   CHECK_FALSE(policies_of(with_terms("<Permission>r</Permission>"))[0].expiry.has_value());
 }
 
-TEST_CASE("the order of policies and of children is kept or free") {
+TEST_CASE("policies keep their order, and child elements may have any order") {
   const auto policies = policies_of(signed_identifiers(
       "<SignedIdentifier><AccessPolicy><Permission>d</Permission><Start>2024-01-01</Start>"
       "</AccessPolicy><Id>z</Id></SignedIdentifier>" +
@@ -135,7 +135,7 @@ TEST_CASE("there are at most five policies") {
   CHECK(error_of(signed_identifiers(five + with_id("f"))) == ErrorCode::invalid_xml_document);
 }
 
-TEST_CASE("an id is there once, at most 64 units long, and taken as it is") {
+TEST_CASE("an id is unique, has at most 64 units, and is taken literally") {
   CHECK(policies_of(signed_identifiers(with_id(" &lt;a&gt; ")))[0].id == " <a> ");
   CHECK(policies_of(signed_identifiers(with_id(std::string(64, 'a'))))[0].id.size() == 64);
   CHECK(error_of(signed_identifiers(with_id(std::string(65, 'a')))) ==
@@ -149,7 +149,7 @@ TEST_CASE("an id is there once, at most 64 units long, and taken as it is") {
   CHECK(policies_of(signed_identifiers(with_id("a") + with_id("A"))).size() == 2);
 }
 
-TEST_CASE("what is not this document is refused") {
+TEST_CASE("other documents are rejected") {
   for (const std::string& wrong :
        {std::string("x"), std::string(" "), std::string("<SignedIdentifiers>"),
         std::string("<signedidentifiers/>"), std::string("<StorageServiceProperties/>"),

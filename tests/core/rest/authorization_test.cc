@@ -102,7 +102,7 @@ TEST_CASE("a trusted request may do everything") {
   CHECK(outcome(asked) == "ok");
 }
 
-TEST_CASE("nothing is looked at if the account doesn't authorize") {
+TEST_CASE("nothing is checked if the account does not authorize") {
   SignedRequest asked{base + "/people?sig=nonsense"};
   asked.headers = {{"Authorization", "nonsense"}};
   asked.account.authorize = false;
@@ -128,7 +128,7 @@ TEST_CASE("Shared Key and Shared Key Lite may do everything") {
   }
 }
 
-TEST_CASE("what is signed must be what was sent") {
+TEST_CASE("the signed values must be those of the request") {
   for (const bool lite : {false, true}) {
     CHECK(outcome(signed_request(base + "/people", "/animals", lite)) == "AuthenticationFailed");
     CHECK(outcome(signed_request(base + "/people?comp=acl", "/people", lite)) ==
@@ -168,7 +168,7 @@ TEST_CASE("the secondary address is signed as it is or as the primary") {
         "AuthenticationFailed");
 }
 
-TEST_CASE("any key of the account signs, others don't") {
+TEST_CASE("any key of the account signs, other keys do not") {
   SignedRequest asked = signed_request(base + "/people", "/people", true);
   asked.account.keys = {secret};
   CHECK(outcome(asked) == "ok");
@@ -188,7 +188,7 @@ TEST_CASE("another account is unknown") {
         "AuthenticationFailed");
 }
 
-TEST_CASE("the date is x-ms-date, else Date, and is one") {
+TEST_CASE("the date is x-ms-date, else Date, and must be valid") {
   SignedRequest asked = signed_request(base + "/people", "/people", true);
   asked.headers.emplace_back("Date", "nonsense");
   CHECK(outcome(asked) == "ok");
@@ -209,7 +209,7 @@ TEST_CASE("the date is x-ms-date, else Date, and is one") {
   CHECK(outcome(no_date) == "AuthenticationFailed");
 }
 
-TEST_CASE("a date may be 15 minutes off if that matters") {
+TEST_CASE("a date may be 15 minutes off if dates are checked") {
   constexpr Ticks second = 10'000'000;
   for (const Ticks sign : {-1, 1}) {
     SignedRequest asked = signed_request(base + "/people", "/people", true);
@@ -222,7 +222,7 @@ TEST_CASE("a date may be 15 minutes off if that matters") {
   }
 }
 
-TEST_CASE("a malformed Authorization header is told apart from a wrong one") {
+TEST_CASE("a malformed Authorization header is distinguished from a wrong one") {
   for (const char* malformed :
        {"", "SharedKey", "SharedKey ", "SharedKey acct", "SharedKey acct:", "SharedKey :sig",
         "SharedKey:acct sig", "Basic YTpi", "Basic a:b", "acct:sig", "SharedKeyLight acct:sig",
@@ -240,7 +240,7 @@ TEST_CASE("a malformed Authorization header is told apart from a wrong one") {
   CHECK(outcome(twice) == "InvalidAuthenticationInfo");
 }
 
-TEST_CASE("an Authorization header counts before a signature in the URL") {
+TEST_CASE("an Authorization header takes precedence over a signature in the URL") {
   const auto sas = query_of(with_signature(sas_of_table("people", "r")));
   SignedRequest both = signed_request(base + "/people?" + sas, "/people", true);
   CHECK(outcome(both, required_access_of(Action::drop_table)) == "ok");
@@ -248,13 +248,13 @@ TEST_CASE("an Authorization header counts before a signature in the URL") {
   CHECK(outcome(both) == "AuthenticationFailed");
 }
 
-TEST_CASE("ambiguous signatures are refused") {
+TEST_CASE("ambiguous signatures are rejected") {
   const auto sas = query_of(with_signature(sas_of_table("people", "r")));
   CHECK(outcome(SignedRequest{base + "/people?" + sas}) == "ok");
   CHECK(outcome(SignedRequest{base + "/people?" + sas + "&sp=r"}) == "AuthenticationFailed");
 }
 
-TEST_CASE("a plus in the URL is the plus or the blank that was signed") {
+TEST_CASE("a plus in the URL is the signed plus or blank") {
   const auto plus_for_blank = [](std::string query) {
     for (std::size_t at; (at = query.find("%20")) != std::string::npos;) query.replace(at, 3, "+");
     return query;
@@ -279,7 +279,7 @@ TEST_CASE("a plus in the URL is the plus or the blank that was signed") {
         "AuthenticationFailed");
 }
 
-TEST_CASE("a signature that wants https gets in over it and from a page") {
+TEST_CASE("a signature that requires https is accepted over https and from a page") {
   SasFields fields = sas_of_table("people", "r");
   fields.spr = "https";
   const std::string query = "/people?" + query_of(with_signature(fields));
@@ -291,7 +291,7 @@ TEST_CASE("a signature that wants https gets in over it and from a page") {
   CHECK(outcome(asked) == "ok");
 }
 
-TEST_CASE("a signature that wants an address looks at the client's") {
+TEST_CASE("a signature that requires an address checks the client's") {
   SasFields fields = sas_of_table("people", "r");
   fields.sip = "10.0.0.1-10.0.0.3";
   SignedRequest asked{base + "/people?" + query_of(with_signature(fields))};
@@ -303,7 +303,7 @@ TEST_CASE("a signature that wants an address looks at the client's") {
 
 // ---- Permissions (SERVICE.md §7.4) -------------------------------------------------------------
 
-TEST_CASE("what the permissions of a table SAS allow") {
+TEST_CASE("the permissions of a table SAS") {
   const struct {
     Action action;
     const char* needed;
@@ -342,7 +342,7 @@ TEST_CASE("a table SAS is for the entities of its table only") {
   }
 }
 
-TEST_CASE("what the permissions of an account SAS allow") {
+TEST_CASE("the permissions of an account SAS") {
   const struct {
     Action action;
     char type;
@@ -381,14 +381,14 @@ TEST_CASE("what the permissions of an account SAS allow") {
         "AuthorizationFailure");
 }
 
-TEST_CASE("no signature opens the access policies") {
+TEST_CASE("no signature grants access to access policies") {
   CHECK(outcome(sas_of_table("people", "raud"), required_access_of(Action::table_acl)) ==
         "AuthorizationFailure");
   CHECK(outcome(sas_of_account("rwdlauc", "sco", "b"), required_access_of(Action::table_acl)) ==
         "AuthorizationFailure");
 }
 
-TEST_CASE("what is checked first is told first") {
+TEST_CASE("the first failed check is reported") {
   CHECK(outcome(sas_of_account("r", "s", "b"), required_access_of(Action::insert)) ==
         "AuthorizationServiceMismatch");
   CHECK(outcome(sas_of_account("r", "s", "t"), required_access_of(Action::insert)) ==
@@ -405,7 +405,7 @@ TEST_CASE("what is checked first is told first") {
 
 // ---- Key ranges and batches ---------------------------------------------------------------------
 
-TEST_CASE("point reads and writes outside of the key range are refused") {
+TEST_CASE("point reads and writes outside the key range are rejected") {
   SasFields fields = sas_of_table("people", "raud");
   fields.spk = "b";
   fields.srk = "2";
@@ -423,7 +423,7 @@ TEST_CASE("point reads and writes outside of the key range are refused") {
   }
 }
 
-TEST_CASE("queries are cut to the key range, those of others are not") {
+TEST_CASE("queries are cut to the key range, and unrestricted queries are not") {
   SasFields fields = sas_of_table("people", "r");
   fields.spk = "b";
   fields.epk = "c";
@@ -440,7 +440,7 @@ TEST_CASE("queries are cut to the key range, those of others are not") {
   CHECK(whole->restrict_filter({}).empty());
 }
 
-TEST_CASE("a cut query gives the rows of the range, whatever it asks for") {
+TEST_CASE("a cut query returns the rows of the range, whatever it requests") {
   Store store = new_store();
   publish(store, {create("people")});
   for (const char* partition : {"a", "b", "c"}) {
@@ -477,7 +477,7 @@ TEST_CASE("a cut query gives the rows of the range, whatever it asks for") {
   CHECK(rows("", Continuation{{"c", ""}}).empty());
 }
 
-TEST_CASE("each operation of a batch is checked") {
+TEST_CASE("each operation of a batch is authorized") {
   SasFields fields = sas_of_table("people", "au");
   fields.epk = "b";
   const auto access = SignedRequest{base + "/$batch?" + query_of(with_signature(fields))}.authorize(
@@ -495,7 +495,7 @@ TEST_CASE("each operation of a batch is checked") {
 
 // ---- Stored policies ----------------------------------------------------------------------------
 
-TEST_CASE("a stored policy of the table counts, and revoking it does at once") {
+TEST_CASE("a stored policy of the table applies, and revoking it takes effect at once") {
   Store store = new_store();
   const Ticks end = *parse_date_time("2030-01-01", {});
   const auto set = [&](std::vector<AccessPolicy> policies) {
@@ -522,7 +522,7 @@ TEST_CASE("a stored policy of the table counts, and revoking it does at once") {
   CHECK(outcome(asked) == "AuthenticationFailed");
 }
 
-TEST_CASE("a stored policy of a table that is not there counts for nothing") {
+TEST_CASE("a stored policy of a missing table has no effect") {
   SasFields fields = sas_of_table("nobody", "");
   fields.si = "pol";
   CHECK(outcome(fields, {Action::read_entities, "nobody", {}}) == "AuthenticationFailed");

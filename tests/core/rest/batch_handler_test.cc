@@ -149,7 +149,7 @@ Response failed_with(const PendingWrite& write, Error error, std::size_t index) 
 
 }  // namespace
 
-TEST_CASE("A change set becomes one write of all its operations in order") {
+TEST_CASE("A change set becomes one write with all its operations in order") {
   const PendingWrite write =
       pending(change_set(operation("POST http://h/People/p/1 HTTP/1.1", "one") +
                          operation("DELETE http://other/people/p/2 HTTP/1.1") +
@@ -165,7 +165,7 @@ TEST_CASE("A change set becomes one write of all its operations in order") {
   CHECK(group.operations[2].key == EntityKey("p", "3"));
 }
 
-TEST_CASE("A change set that is done is answered part by part, as the service writes it") {
+TEST_CASE("The response to a change set has one part per operation, as the service writes it") {
   const PendingWrite write = pending(change_set(
       operation("POST http://h/t/p/1 HTTP/1.1\nContent-ID: 7", "one") +
       operation("PUT http://h/t/p/2 HTTP/1.1") + operation("DELETE http://h/t/p/3 HTTP/1.1")));
@@ -187,7 +187,7 @@ TEST_CASE("A change set that is done is answered part by part, as the service wr
              guid + "--\n"));
 }
 
-TEST_CASE("A Content-ID that is no visible text is not given back") {
+TEST_CASE("A Content-ID that is not visible text is not returned") {
   for (const char* content_id : {"\x88", "a b"}) {
     CAPTURE(content_id);
     const PendingWrite write = pending(change_set(
@@ -204,7 +204,7 @@ TEST_CASE("A failure of the store is one part, with the index of its operation")
                "PUT TableNotFound 0:The table specified does not exist.");
 }
 
-TEST_CASE("One operation alone has no prefix if it fails at commit") {
+TEST_CASE("A single operation has no index prefix if it fails at commit") {
   const PendingWrite write = pending(change_set(puts(1)));
   check_failed(failed_with(write, Error(ErrorCode::update_condition_not_satisfied), 0), "412",
                "PUT UpdateConditionNotSatisfied The update condition specified in the request was "
@@ -213,7 +213,7 @@ TEST_CASE("One operation alone has no prefix if it fails at commit") {
                "PUT TableNotFound 0:The table specified does not exist.");
 }
 
-TEST_CASE("What is not the fault of one operation is answered to the whole") {
+TEST_CASE("Errors that no single operation causes are the response to the whole batch") {
   const PendingWrite write = pending(change_set(puts(2)));
   for (const ErrorCode code :
        {ErrorCode::request_body_too_large, ErrorCode::out_of_memory, ErrorCode::internal_error,
@@ -224,7 +224,7 @@ TEST_CASE("What is not the fault of one operation is answered to the whole") {
   }
 }
 
-TEST_CASE("An operation that cannot be read is refused with its index") {
+TEST_CASE("An operation that cannot be parsed is rejected with its index") {
   check_failed(refused(change_set(puts(1) + operation("PUT http://h/ HTTP/1.1") + puts(1))), "400",
                "PUT InvalidUri 1:The requested URI does not represent any resource on the server.");
   check_failed(refused(change_set(puts(1) + operation("PUT http://h/forbidden/p/9 HTTP/1.1"))),
@@ -235,20 +235,20 @@ TEST_CASE("An operation that cannot be read is refused with its index") {
                "PUT InvalidUri 0:The requested URI does not represent any resource on the server.");
 }
 
-TEST_CASE("A broken rule of groups comes before what cannot be read after it") {
+TEST_CASE("A violated rule of transactions is reported before a later syntax error") {
   check_failed(
       refused(change_set(puts(1) + puts(1) + operation("PUT http://h/ HTTP/1.1"))), "400",
       "PUT InvalidDuplicateRow 1:The batch request contains multiple changes with same row "
       "key. An entity can appear only once in a batch request.");
 }
 
-TEST_CASE("All operations are on one table, spelled any way") {
+TEST_CASE("All operations are on one table, in any spelling of its name") {
   check_failed(refused(change_set(puts(2) + operation("PUT http://h/other/p/9 HTTP/1.1"))), "400",
                "PUT CommandsInBatchActOnDifferentPartitions 2:All commands in a batch must operate "
                "on same entity group.");
 }
 
-TEST_CASE("The rules of groups are the store's: it gets all operations") {
+TEST_CASE("The store checks the rules of transactions: it gets all operations") {
   const WriteEntities group = entities(pending(change_set(
       operation("PUT http://h/t/p/1 HTTP/1.1") + operation("PUT http://h/t/q/2 HTTP/1.1"))));
   const auto failure = check_group(group.operations, group.transaction, group.size_checked);
@@ -257,7 +257,7 @@ TEST_CASE("The rules of groups are the store's: it gets all operations") {
   CHECK(failure->index == 1);
 }
 
-TEST_CASE("100 operations are taken, of more the store says that they are too many") {
+TEST_CASE("100 operations are accepted, and the store rejects more") {
   CHECK(entities(pending(change_set(puts(100)))).operations.size() == 100);
   const PendingWrite write = pending(change_set(puts(150)));
   const WriteEntities& group = entities(write);
@@ -269,7 +269,7 @@ TEST_CASE("100 operations are taken, of more the store says that they are too ma
       "change set.");
 }
 
-TEST_CASE("What is wrong with the batch itself is answered to the whole, not as a part") {
+TEST_CASE("Errors in the batch itself are the response to the whole, not a part") {
   for (const std::string& body : {std::string(), std::string("nonsense"), change_set(""),
                                   change_set(operation("GET http://h/t HTTP/1.1"))}) {
     const Response response = refused(body);
@@ -281,7 +281,7 @@ TEST_CASE("What is wrong with the batch itself is answered to the whole, not as 
   CHECK(too_big.body.substr(0, 24) == "POST RequestBodyTooLarge");
 }
 
-TEST_CASE("A query is answered by one part, outside of a change set") {
+TEST_CASE("A query has a response of one part, outside a change set") {
   const auto query = [](std::string_view line) {
     return "--b\nContent-Type: application/http\n\n" + std::string(line) + "\n\n--b--";
   };

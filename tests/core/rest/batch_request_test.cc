@@ -36,7 +36,7 @@ void check_malformed(const std::string& body, std::string_view content_type = ou
 
 }  // namespace
 
-TEST_CASE("A change set is read as its requests") {
+TEST_CASE("A change set is parsed into its requests") {
   const std::string body = change_set + part + remove + part +
                            "\n\nPUT http://other/t(x) HTTP/1.1\nContent-ID: 2\n\n\n{\"a\":1}\n" +
                            close;
@@ -51,7 +51,7 @@ TEST_CASE("A change set is read as its requests") {
   CHECK(batch->operations[1].client_ip == "10.0.0.1");
 }
 
-TEST_CASE("A query stands alone, outside of a change set") {
+TEST_CASE("A query stands alone, outside a change set") {
   const std::string body =
       "--b\nContent-Type: application/http; msgtype=request\n\nGET /t() HTTP/1.1\n\n--b--";
   const Result<Batch> batch = read(body);
@@ -61,7 +61,7 @@ TEST_CASE("A query stands alone, outside of a change set") {
   CHECK(batch->operations[0].url == "/t()");
 }
 
-TEST_CASE("What is neither is malformed") {
+TEST_CASE("A part that is neither is malformed") {
   const std::string good = change_set + part + remove + close;
   const std::string query = "--b\nContent-Type: application/http\n\nGET /t HTTP/1.1\n\n";
   CHECK(read(good).ok());
@@ -86,7 +86,7 @@ TEST_CASE("What is neither is malformed") {
   check_malformed("--b\nContent-Type: application/http\n\n" + remove + "--b--");  // a bare write
 }
 
-TEST_CASE("Parts that say they are something else are malformed") {
+TEST_CASE("Parts with other media types are malformed") {
   check_malformed(change_set + "--c\n\n" + remove + close);
   check_malformed(change_set + "--c\nContent-Type: application/json\n\n" + remove + close);
   check_malformed(change_set + "--c\nContent-Type: application/httpx\n\n" + remove + close);
@@ -105,7 +105,7 @@ TEST_CASE("A change set in a change set is malformed, whatever its boundary") {
   }
 }
 
-TEST_CASE("The boundary of the batch is none for its change set") {
+TEST_CASE("The batch's boundary is not a boundary of its change set") {
   check_malformed(
       "--b\nContent-Type: multipart/mixed; boundary=b\n\n--b\nContent-Type: "
       "application/http\n\n" +
@@ -119,7 +119,7 @@ TEST_CASE("A boundary in a body is ignored unless it is a line of its own") {
   CHECK(batch->operations[0].body == body);
 }
 
-TEST_CASE("A change set that is cut off anywhere is malformed") {
+TEST_CASE("A change set that is truncated anywhere is malformed") {
   const std::string whole = change_set + part + remove + part + remove + close;
   REQUIRE(read(whole.substr(0, whole.size() - 1)).ok());  // only the last line end is missing
   for (std::size_t size = 0; size + 1 < whole.size(); ++size) {
@@ -127,7 +127,7 @@ TEST_CASE("A change set that is cut off anywhere is malformed") {
   }
 }
 
-TEST_CASE("Lengths that a part claims mean nothing") {
+TEST_CASE("Lengths that a part claims are ignored") {
   for (const char* length : {"0", "5", "99999999999", "-1", "x"}) {
     const Result<Batch> batch =
         read(change_set + part + "PUT /t HTTP/1.1\nContent-Length: " + length +
@@ -138,7 +138,7 @@ TEST_CASE("Lengths that a part claims mean nothing") {
   }
 }
 
-TEST_CASE("Of a change set that is too long one request more is read") {
+TEST_CASE("At most one request too many is read from a change set") {
   const auto with = [](std::size_t operations) {
     std::string body = change_set;
     for (std::size_t i = 0; i < operations; ++i) body += part + remove;
@@ -149,7 +149,7 @@ TEST_CASE("Of a change set that is too long one request more is read") {
   CHECK(read(with(limits::group_operations_max + 900))->operations.size() == 101);
 }
 
-TEST_CASE("A batch of more than 4 MiB is not looked at") {
+TEST_CASE("A batch of more than 4 MiB is not parsed") {
   std::string body = change_set + part + remove + close;
   body.resize(limits::request_bytes_max, ' ');
   CHECK(read(body).ok());

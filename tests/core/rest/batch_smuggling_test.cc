@@ -94,7 +94,7 @@ class Server : public test::RestServer {
 
 // ---- Framing ------------------------------------------------------------------------------------
 
-TEST_CASE("what a part says of its length or encoding moves no boundary") {
+TEST_CASE("a part's claimed length or encoding moves no boundary") {
   for (const char* headers :
        {"\nContent-Length: 0", "\nContent-Length: 7", "\nContent-Length: 4194304",
         "\nContent-Length: 3\nContent-Length: 33", "\nContent-Length: -1", "\nContent-Length: x",
@@ -108,7 +108,7 @@ TEST_CASE("what a part says of its length or encoding moves no boundary") {
   }
 }
 
-TEST_CASE("only what stands between the delimiters is done") {
+TEST_CASE("only the requests between the delimiters are executed") {
   const std::string other =
       part("DELETE " + address + "/people(PartitionKey='p',RowKey='r') HTTP/1.1\nIf-Match: *", "");
   const std::string good = batch(insert());
@@ -126,7 +126,7 @@ TEST_CASE("only what stands between the delimiters is done") {
 }
 
 // With one boundary that begins as the other one does, either way round.
-TEST_CASE("a boundary is the whole of its line") {
+TEST_CASE("a boundary is a whole line") {
   for (const auto& [outer, inner] : std::vector<std::pair<std::string, std::string>>{
            {"b", "bb"}, {"bb", "b"}, {"b", "b-"}, {"b", "-b"}, {"b", "--b"}}) {
     CAPTURE(outer, inner);
@@ -138,7 +138,7 @@ TEST_CASE("a boundary is the whole of its line") {
   }
 }
 
-TEST_CASE("a batch that can be read in two ways is refused") {
+TEST_CASE("an ambiguous batch is rejected") {
   const std::string line = "POST " + address + "/people HTTP/1.1";
   const std::string type = "--b\nContent-Type: multipart/mixed; boundary=";
   Server server;
@@ -173,7 +173,7 @@ TEST_CASE("a batch that can be read in two ways is refused") {
   CHECK(server.contents() == before);
 }
 
-TEST_CASE("a delimiter in a body ends it, so that the body is refused") {
+TEST_CASE("a delimiter in a body ends it, so that the body is rejected") {
   Server server;
   const std::string before = server.contents();
   const std::string cut = R"({"PartitionKey":"p","RowKey":"3","text":")";
@@ -186,7 +186,7 @@ TEST_CASE("a delimiter in a body ends it, so that the body is refused") {
   CHECK(server.contents() == before);
 }
 
-TEST_CASE("a part has headers of any number and length up to that of the batch") {
+TEST_CASE("a part has headers of any number and length, up to the size of the batch") {
   std::string many;
   for (int i = 0; i < 10'000; ++i) many += "\nx-" + std::to_string(i) + ": y";
   for (const std::string& headers : {many, "\nx: " + std::string(1'000'000, 'y')}) {
@@ -200,7 +200,7 @@ TEST_CASE("a part has headers of any number and length up to that of the batch")
   CHECK(server.contents() == before);
 }
 
-TEST_CASE("operations beyond the hundredth undo those before it") {
+TEST_CASE("more than 100 operations reject the whole batch") {
   Server server;
   const std::string before = server.contents();
   std::string parts;
@@ -215,7 +215,7 @@ TEST_CASE("operations beyond the hundredth undo those before it") {
 
 // ---- Operations ---------------------------------------------------------------------------------
 
-TEST_CASE("an operation is on this account, whatever the host is called") {
+TEST_CASE("an operation is on this account, whatever its host") {
   for (const char* base : {"http://elsewhere.example/acct", "https://acct.table.core.windows.net",
                            "/acct", "//acct", "http://127.0.0.1:1/acct/"}) {
     CAPTURE(base);
@@ -236,7 +236,7 @@ TEST_CASE("an operation is on this account, whatever the host is called") {
   CHECK(server.contents() == before);
 }
 
-TEST_CASE("the secondary address of an operation is read only, as that of a batch") {
+TEST_CASE("the secondary address of an operation is read-only, like that of a batch") {
   Server server;
   const std::string before = server.contents();
   for (const char* base : {"/acct-secondary", "https://acct-secondary.table.core.windows.net"}) {
@@ -293,7 +293,7 @@ TEST_CASE("the method of an operation may be tunnelled once, and only to a write
 
 // ---- Permission ---------------------------------------------------------------------------------
 
-TEST_CASE("an operation has the permission of its batch, whatever else it shows") {
+TEST_CASE("an operation has the permission of its batch, whatever its own credentials") {
   Server server;
   const std::string before = server.contents();
   const std::string everything =
@@ -319,7 +319,7 @@ TEST_CASE("an operation has the permission of its batch, whatever else it shows"
   CHECK(server.batched_by(one_row, batch(first)) == "201");
 }
 
-TEST_CASE("a condition that is given twice does not make an upsert of an update") {
+TEST_CASE("a duplicate condition does not turn an update into an upsert") {
   Server server;
   const std::string before = server.contents();
   const SasFields updater = test::sas_of_table("people", "u");

@@ -55,7 +55,7 @@ std::string added(const std::vector<CorsRule>& rules, std::string_view method,
 
 }  // namespace
 
-TEST_CASE("a preflight is answered by the first rule that fits") {
+TEST_CASE("a preflight response comes from the first matching rule") {
   CHECK(answer({one_origin}, preflight("https://a.example", "PUT", "X-MS-META-a, accept")) ==
         "Access-Control-Allow-Origin: https://a.example | Access-Control-Allow-Credentials: true | "
         "Access-Control-Allow-Methods: PUT | "
@@ -95,7 +95,7 @@ TEST_CASE("every requested header must be allowed") {
   CHECK(answer({none}, preflight("https://a.example", "GET")) != "no rule");
 }
 
-TEST_CASE("methods are compared exactly, and without rules nothing fits") {
+TEST_CASE("methods are compared exactly, and without rules nothing matches") {
   CHECK(answer({one_origin}, preflight("https://a.example", "DELETE")) == "no rule");
   CHECK(answer({one_origin}, preflight("https://a.example", "get")) == "no rule");
   CHECK(answer({}, preflight("https://a.example", "GET")) == "no rule");
@@ -111,7 +111,7 @@ TEST_CASE("origin and method are mandatory") {
   CHECK(answer({every_origin}, preflight("https://a.example", " ")) == "bad header");
 }
 
-TEST_CASE("an actual request gets headers if a rule fits its origin and method") {
+TEST_CASE("an actual request gets headers if a rule matches its origin and method") {
   CHECK(added({one_origin}, "GET", "https://a.example") ==
         "Vary: Origin | Access-Control-Allow-Origin: https://a.example | "
         "Access-Control-Allow-Credentials: true | "
@@ -119,14 +119,14 @@ TEST_CASE("an actual request gets headers if a rule fits its origin and method")
   CHECK(added({every_origin}, "MERGE", "https://b.example") == "Access-Control-Allow-Origin: *");
 }
 
-TEST_CASE("an actual request that no rule fits is answered all the same") {
+TEST_CASE("an actual request without a matching rule is still executed") {
   CHECK(added({one_origin}, "DELETE", "https://a.example") == "Vary: Origin");
   CHECK(added({one_origin}, "GET", "https://b.example") == "Vary: Origin");
   CHECK(added({}, "GET", "https://a.example").empty());
   CHECK(added({one_origin, every_origin}, "GET", "").empty());
 }
 
-TEST_CASE("a star exposes the headers that are there and not simple") {
+TEST_CASE("a star exposes the present headers that are not simple") {
   const std::vector<Header> there = {{"Content-Type", "application/json"}, {"ETag", "W/\"1\""},
                                      {"Cache-Control", "no-cache"},        {"x-ms-request-id", "1"},
                                      {"x-ms-version", "2019-02-02"},       {"Vary", "Accept"}};

@@ -16,11 +16,11 @@ const std::string json =
     "Content-Type: application/json;odata=nometadata;streaming=true;"
     "charset=utf-8";
 
-TEST_CASE("what was asked for is JSON of a level") {
+TEST_CASE("a response with data is JSON with a metadata level") {
   CHECK(response_text(data_response(MetadataLevel::none, "{}")) == "200 OK|" + json + "|{}");
 }
 
-TEST_CASE("what was made is told unless the client prefers otherwise, and where it is always") {
+TEST_CASE("created data is returned unless the client prefers otherwise, and its location always") {
   const auto made = [](ReturnPreference preference, const char* etag) {
     return response_text(
         created_response({MetadataLevel::none, preference, "http://h/x", etag, "{}"}));

@@ -56,7 +56,7 @@ std::string change_set(const std::string& changes) {
 
 }  // namespace
 
-TEST_CASE("Every line of the table of operations is told") {
+TEST_CASE("Every line of the table of operations is described") {
   const HeaderView any{"If-Match", "*"};
   CHECK(asked("GET", "Tables") == of(RequestOperation::list_tables));
   CHECK(asked("GET", "Tables('people')") == of_table(RequestOperation::get_table));
@@ -82,7 +82,7 @@ TEST_CASE("Every line of the table of operations is told") {
   CHECK(asked("POST", "$batch") == of(RequestOperation::batch));
 }
 
-TEST_CASE("An insert is told by its body") {
+TEST_CASE("An insert is described by its body") {
   RequestDescription insert = of_table(RequestOperation::insert);
   CHECK(asked("POST", "people", {}, "{") == insert);
   CHECK(asked("POST", "people", {}, R"({"PartitionKey":1,"RowKey":null})") == insert);
@@ -94,7 +94,7 @@ TEST_CASE("An insert is told by its body") {
   CHECK(asked("POST", "Tables", {}, R"({"TableName":1})") == of(RequestOperation::create_table));
 }
 
-TEST_CASE("Queries are told with what they ask for, as far as it can be read") {
+TEST_CASE("Queries are described with their options, as far as they can be parsed") {
   const RequestDescription query =
       asked("GET", "people?$filter=Age+gt%203&$select=Age,%20Name,Age&$top=1001");
   CHECK(query.operation == RequestOperation::query);
@@ -108,7 +108,7 @@ TEST_CASE("Queries are told with what they ask for, as far as it can be read") {
   CHECK_FALSE(get.filter.has_value());
 }
 
-TEST_CASE("What can't be made out is unknown, with what is known") {
+TEST_CASE("What cannot be parsed is unknown, with the known properties") {
   CHECK(asked("GET", "a/b/c") == RequestDescription{});
   CHECK(asked("GET", "people(PartitionKey='p')") == RequestDescription{});
   CHECK(asked("FETCH", "people") == of_table(RequestOperation::unknown));
@@ -118,7 +118,7 @@ TEST_CASE("What can't be made out is unknown, with what is known") {
   CHECK(asked("POST", entity, {{"X-HTTP-Method", "GET"}}) == of_entity(RequestOperation::unknown));
 }
 
-TEST_CASE("A batch is told operation by operation") {
+TEST_CASE("A batch is described operation by operation") {
   const RequestDescription told =
       batch(change_set(change("PATCH /acct/" + entity + " HTTP/1.1\r\nIf-Match: *\r\n\r\n{}") +
                        change("POST " + base + "people HTTP/1.1\r\n\r\n{\"PartitionKey\":\"q\"}") +
@@ -141,7 +141,7 @@ TEST_CASE("A batch is told operation by operation") {
   CHECK(batch("no batch") == of(RequestOperation::batch));
 }
 
-TEST_CASE("A response says what became of its request") {
+TEST_CASE("A response contains the outcome of its request") {
   test::RestServer server;
   const auto outcome = [&](std::string_view method, const std::string& path,
                            const std::vector<HeaderView>& headers, std::string_view body) {

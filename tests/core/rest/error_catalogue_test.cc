@@ -411,7 +411,7 @@ ObservedError observed_error(const Response& response) {
   return observed_error;
 }
 
-TEST_CASE("every error of the service, from the request that it answers") {
+TEST_CASE("every error of the service, with a request that causes it") {
   Server server;
   const std::string before = server.contents();
   for (const ErrorCase& line : all_lines()) {
@@ -429,7 +429,7 @@ TEST_CASE("every error of the service, from the request that it answers") {
   CHECK(server.contents() == before);
 }
 
-TEST_CASE("what a store says of itself is told as well") {
+TEST_CASE("errors of the store itself are returned as well") {
   Server server;
   const std::string body = R"({"TableName":"others"})";
   Request request{"POST", "http://127.0.0.1:10002/acct/Tables", {}, body, {}};
@@ -461,7 +461,7 @@ std::set<std::string> listed(const std::string& heading) {
   return codes;
 }
 
-TEST_CASE("every code has a line, and only codes that have none are said to be never given") {
+TEST_CASE("every code has a line, and only codes without one are documented as never returned") {
   std::set<ErrorCode> given;
   for (const ErrorCase& line : all_lines()) given.insert(line.code);
   for (const StoreErrorCase& line : of_store) given.insert(line.code);

@@ -24,7 +24,7 @@ const std::string id = "0123456789abcdef";
 
 }  // namespace
 
-TEST_CASE("A request block gives back every part of the request") {
+TEST_CASE("A request message is decoded to every part of the request") {
   const Request in = sample();
   const std::string message = http_request_message(in, id);
   CHECK(is_http_request_message(message));
@@ -43,7 +43,7 @@ TEST_CASE("A request block gives back every part of the request") {
   CHECK_FALSE(read->request.trusted);
 }
 
-TEST_CASE("A request block says whether it is trusted") {
+TEST_CASE("A request message contains whether it is trusted") {
   Request in = sample();
   in.trusted = true;
   const std::string message = http_request_message(in, id);
@@ -52,7 +52,7 @@ TEST_CASE("A request block says whether it is trusted") {
   CHECK(read->request.trusted);
 }
 
-TEST_CASE("A request of nothing is a request") {
+TEST_CASE("An empty request is a request") {
   const std::string message = http_request_message(Request{}, id);
   const auto read = decode_http_request(message);
   REQUIRE(read.has_value());
@@ -60,7 +60,7 @@ TEST_CASE("A request of nothing is a request") {
   CHECK(read->request.headers.empty());
 }
 
-TEST_CASE("A request block that is cut off or too long is malformed") {
+TEST_CASE("A request message that is truncated or too long is malformed") {
   const std::string message = http_request_message(sample(), id);
   for (std::size_t size = 0; size < message.size(); ++size) {
     CAPTURE(size);
@@ -96,7 +96,7 @@ TEST_CASE("Lengths that do not fit are malformed, whatever they are") {
   }
 }
 
-TEST_CASE("A response block has the layout that is written in the header") {
+TEST_CASE("A response message has the layout that the header documents") {
   const Response response{409, "Conflict", {{"a", "bc"}, {"def", ""}}, "{}"};
   const std::string message = encode_http_response(response);
   ByteReader in(message);
@@ -113,7 +113,7 @@ TEST_CASE("A response block has the layout that is written in the header") {
   CHECK(in.raw(in.remaining()) == "Conflictabcdef{}");
 }
 
-TEST_CASE("A response is read back from its block") {
+TEST_CASE("A response is decoded from its message") {
   const std::string message =
       encode_http_response({409, "Conflict", {{"a", "bc"}, {"def", ""}}, "{}"});
   const ResponseView view = decode_http_response(message);
@@ -125,7 +125,7 @@ TEST_CASE("A response is read back from its block") {
   CHECK(view.body == "{}");
 }
 
-TEST_CASE("Random damage never makes it read past the end") {
+TEST_CASE("Random damage never makes the decoder read past the end") {
   constexpr std::uint64_t seed = 20'240'717;
   CAPTURE(seed);
   test::Prng prng(seed);

@@ -70,7 +70,7 @@ class Locked : public test::RestServer {
   inline static const std::string base = "https://acct.table.core.windows.net";
 };
 
-TEST_CASE("a trusted request is to the store that has it, whichever account it names") {
+TEST_CASE("a trusted request is to its own store, whichever account it names") {
   Locked locked;
   Request request{"GET", "http://[::1]/inner/people?comp=acl", {}, {}, {}};
   CHECK(locked.RestServer::send(request).status == 403);
@@ -78,7 +78,7 @@ TEST_CASE("a trusted request is to the store that has it, whichever account it n
   CHECK(locked.RestServer::send(request).status == 200);
 }
 
-TEST_CASE("without credentials nothing is told, in the format that was asked for") {
+TEST_CASE("without credentials nothing is disclosed, in the requested format") {
   Locked locked;
   const Request request{"GET", "http://h/acct/people", {{"Accept", "application/json"}}, {}, {}};
   const Response json = static_cast<test::RestServer&>(locked).send(request);
@@ -127,7 +127,7 @@ TEST_CASE("a signature for some keys") {
   CHECK(asked("GET", "/people?comp=acl") == "AuthorizationFailure");
 }
 
-TEST_CASE("If-Match tells an update from an upsert") {
+TEST_CASE("If-Match distinguishes an update from an upsert") {
   Locked locked;
   const std::string path = "/people(PartitionKey='a',RowKey='1')";
   const SasFields update = test::sas_of_table("people", "u");
@@ -167,7 +167,7 @@ TEST_CASE("every operation of a batch needs its permission") {
   CHECK(batch(fields, insert).find("201 Created") != std::string::npos);
 }
 
-TEST_CASE("a stored policy that is taken back ends what it allowed") {
+TEST_CASE("revoking a stored policy ends its permissions") {
   Locked locked;
   const std::string policies =
       "<SignedIdentifiers><SignedIdentifier><Id>one</Id><AccessPolicy><Expiry>2030-01-01</Expiry>"
@@ -180,14 +180,14 @@ TEST_CASE("a stored policy that is taken back ends what it allowed") {
   CHECK(Locked::outcome(locked.signed_send(fields, "GET", "/people")) == "AuthenticationFailed");
 }
 
-TEST_CASE("the version of a signature is that of the answer") {
+TEST_CASE("the response has the signature's version") {
   Locked locked;
   const SasFields fields = test::sas_of_table("people", "r");
   const Response response = locked.signed_send(fields, "GET", "/people");
   CHECK(test::header_value(response, "x-ms-version") == fields.sv);
 }
 
-TEST_CASE("the version of a request is that of the answer, however early it is refused") {
+TEST_CASE("the response has the request's version, however early the request is rejected") {
   test::RestServer server;
   for (const char* target : {"/Tables", "/a/b/c", "/Tables?$orderby=x"}) {
     CAPTURE(target);
@@ -206,7 +206,7 @@ TEST_CASE("unknown versions are rejected if the account is strict") {
   CHECK(server.send("GET", "/Tables", {{"x-ms-version", "2031-01-01"}}).status == 400);
 }
 
-TEST_CASE("a write that waits needs nothing of its request") {
+TEST_CASE("a waiting write does not depend on the memory of its request") {
   test::RestServer server;
   PendingWrite write;
   {

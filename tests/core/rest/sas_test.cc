@@ -74,7 +74,7 @@ SasFields by_policy() {
 
 // ---- Reading ------------------------------------------------------------------------------------
 
-TEST_CASE("the fields of a signature are read from the query") {
+TEST_CASE("the fields of a signature are parsed from the query") {
   SasFields fields = with_signature(table_sas());
   fields.spk = "o'x \xC3\xBC&=%+";
   const auto read = parse_sas_fields(query_of(fields) + "&$top=1&timeout=5&nothing&x=%zz");
@@ -85,7 +85,7 @@ TEST_CASE("the fields of a signature are read from the query") {
   CHECK((*read)->sig == fields.sig);
 }
 
-TEST_CASE("a plus is itself, and a space in the signature is one too") {
+TEST_CASE("a plus is itself, and a space in the signature is a plus too") {
   const auto read = parse_sas_fields("se=2030-01-01T00:00+01:00&sig=a+b%20c%2Bd&spk=a+b%20c");
   REQUIRE((read.ok() && read->has_value()));
   CHECK((*read)->se == "2030-01-01T00:00+01:00");
@@ -93,14 +93,14 @@ TEST_CASE("a plus is itself, and a space in the signature is one too") {
   CHECK((*read)->spk == "a+b c");
 }
 
-TEST_CASE("a plus is a blank if that is asked for, but not in the signature") {
+TEST_CASE("a plus is a blank on request, but not in the signature") {
   const auto read = parse_sas_fields("si=a+b%20c%2Bd&sig=a+b%20c%2Bd", true);
   REQUIRE((read.ok() && read->has_value()));
   CHECK((*read)->si == "a b c+d");
   CHECK((*read)->sig == "a+b+c+d");
 }
 
-TEST_CASE("names may be escaped, and are told apart by case") {
+TEST_CASE("names may be escaped, and are case-sensitive") {
   const auto read = parse_sas_fields("%73ig=x&SP=r&sp=a");
   REQUIRE((read.ok() && read->has_value()));
   CHECK((*read)->sig == "x");
@@ -116,7 +116,7 @@ TEST_CASE("without sig there is no signature") {
   }
 }
 
-TEST_CASE("ambiguous and unreadable fields are refused") {
+TEST_CASE("ambiguous and unreadable fields are rejected") {
   for (const char* query : {"sig=x&sp=r&sp=raud", "sig=x&sig=y", "sig=x&spk=%zz", "sig=x&spk=%4",
                             "sig=x&spk=%", "sig=x&spk=%FF", "sig=x&spk=a%0Ab", "sig=x&spk=%00",
                             "sig=x&spk=%7F", "sig=x%0A", "sig=x&tn=%ED%A0%80%ED%B0%80"}) {
@@ -129,7 +129,7 @@ TEST_CASE("ambiguous and unreadable fields are refused") {
 
 // ---- Verification -------------------------------------------------------------------------------
 
-TEST_CASE("a table SAS grants what it says") {
+TEST_CASE("a table SAS grants its permissions") {
   SasFields fields = table_sas();
   fields.spk = "a";
   fields.srk = "1";
@@ -146,7 +146,7 @@ TEST_CASE("a table SAS grants what it says") {
   CHECK(grant->keys.last_row == "9");
 }
 
-TEST_CASE("an account SAS grants what it says") {
+TEST_CASE("an account SAS grants its permissions") {
   SasFields fields = sas_of_account("rw", "sc", "bt");
   fields.spk = "ignored";
   const auto grant = verify(with_signature(fields), in_page());
@@ -158,7 +158,7 @@ TEST_CASE("an account SAS grants what it says") {
   CHECK(grant->keys.is_all());
 }
 
-TEST_CASE("any key of the account makes a SAS, others don't") {
+TEST_CASE("any key of the account makes a SAS, other keys do not") {
   CHECK(outcome(with_signature(table_sas(), secret), in_page()) == "ok");
   CHECK(outcome(with_signature(table_sas(), "another key"), in_page()) == "ok");
   CHECK(outcome(with_signature(table_sas(), "a third key"), in_page()) == "authentication");
@@ -167,7 +167,7 @@ TEST_CASE("any key of the account makes a SAS, others don't") {
   CHECK(outcome(cut, in_page()) == "authentication");
 }
 
-TEST_CASE("every field is under the signature") {
+TEST_CASE("the signature covers every field") {
   SasFields table = table_sas();
   table.st = "2024-01-01";
   table.sip = "1.2.3.4";
@@ -201,13 +201,13 @@ TEST_CASE("every field is under the signature") {
   }
 }
 
-TEST_CASE("the table's name is signed without regard to case") {
+TEST_CASE("the table's name is signed case-insensitively") {
   SasFields fields = with_signature(table_sas());
   fields.tn = "PEOPLE";
   CHECK(outcome(fields, in_page()) == "ok");
 }
 
-TEST_CASE("mandatory fields are missed") {
+TEST_CASE("missing mandatory fields are reported") {
   for (const auto field : {&SasFields::sv, &SasFields::se}) {
     SasFields fields = table_sas();
     (fields.*field).clear();
@@ -225,7 +225,7 @@ TEST_CASE("mandatory fields are missed") {
   CHECK(outcome(without_permission) == "ok");
 }
 
-TEST_CASE("malformed fields are refused although they are signed") {
+TEST_CASE("malformed fields are rejected even if they are signed") {
   const auto with = [](std::string SasFields::*field, const char* value) {
     SasFields fields = table_sas();
     fields.*field = value;
@@ -260,7 +260,7 @@ TEST_CASE("malformed fields are refused although they are signed") {
   CHECK(outcome(both) == "authentication");
 }
 
-TEST_CASE("a signature holds from its start until before its expiry") {
+TEST_CASE("a signature is valid from its start until before its expiry") {
   SasFields fields = table_sas();
   fields.st = "2024-01-01T00:00:00Z";
   fields.se = "2024-01-02T00:00:00.0000001Z";
@@ -277,7 +277,7 @@ TEST_CASE("a signature holds from its start until before its expiry") {
   }
 }
 
-TEST_CASE("https may be asked for, except of a page") {
+TEST_CASE("https may be required, except of a page") {
   const auto with = [](const char* protocol, bool secure) {
     SasFields fields = table_sas();
     fields.spr = protocol;
@@ -290,7 +290,7 @@ TEST_CASE("https may be asked for, except of a page") {
   CHECK(with("", false) == "ok");
 }
 
-TEST_CASE("an address or a range of them may be asked for") {
+TEST_CASE("an address or a range of addresses may be required") {
   const auto with = [](const char* range, const char* client) {
     SasFields fields = table_sas();
     fields.sip = range;
@@ -320,7 +320,7 @@ TEST_CASE("an address or a range of them may be asked for") {
         "This request is not authorized to perform this operation using this source IP 10.0.0.2.");
 }
 
-TEST_CASE("a SAS is told what is checked first: time, protocol, address") {
+TEST_CASE("the first failed check of a SAS is reported: time, protocol, address") {
   SasFields fields = table_sas();
   fields.spr = "https";
   fields.sip = "10.0.0.1";
@@ -335,7 +335,7 @@ TEST_CASE("a SAS is told what is checked first: time, protocol, address") {
 
 // ---- Stored policies ----------------------------------------------------------------------------
 
-TEST_CASE("a stored policy gives what the signature leaves out") {
+TEST_CASE("a stored policy supplies the fields that the signature leaves out") {
   const auto policy = one_policy({"pol", at("2024-01-01"), at("2030-01-01"), "ra"});
   const auto grant = verify(with_signature(by_policy()), in_page(), policy);
   REQUIRE(grant.ok());
@@ -344,7 +344,7 @@ TEST_CASE("a stored policy gives what the signature leaves out") {
   CHECK(outcome(with_signature(by_policy()), in_page("2031-01-01"), policy) == "authentication");
 }
 
-TEST_CASE("a stored policy may leave to the signature what it does not say") {
+TEST_CASE("a stored policy may leave fields to the signature") {
   SasFields fields = by_policy();
   fields.se = "2030-01-01";
   fields.sp = "r";
@@ -355,7 +355,7 @@ TEST_CASE("a stored policy may leave to the signature what it does not say") {
         "authentication");  // no expiry at all
 }
 
-TEST_CASE("what the policy says may not be said again") {
+TEST_CASE("the signature may not repeat the policy's fields") {
   const AccessPolicy policy = {"pol", at("2024-01-01"), at("2030-01-01"), "r"};
   SasFields start = by_policy();
   start.st = "2024-01-01";
@@ -448,7 +448,7 @@ TEST_CASE("a query is cut to the key range") {
   }
 }
 
-TEST_CASE("a cut reads as the bounds") {
+TEST_CASE("the key range is added to the filter as bounds") {
   const auto filter = parse_filter("v eq 1");
   CHECK(to_sexpr(SasKeyRange{"a", "1", "b", ""}.restrict_filter(*filter)) ==
         "(and (and (eq v 1) (or (gt PartitionKey 'a') (and (eq PartitionKey 'a') (ge RowKey "

@@ -84,7 +84,7 @@ TEST_CASE("access policies are XML") {
   CHECK(std::get<Response>(handled).reason == "OK");
 }
 
-TEST_CASE("access policies are refused in the service's words, and then nothing changes") {
+TEST_CASE("access policies are rejected with the service's errors, and then nothing changes") {
   Store store = with_people();
   CHECK(acl(store, "GET", "", "nobody") == "404 TableNotFound");
   CHECK(acl(store, "HEAD", "", "nobody") == "404 TableNotFound");
@@ -142,7 +142,7 @@ TEST_CASE("changes of one group build on each other") {
   CHECK(now.cors.size() == 1);
 }
 
-TEST_CASE("bad properties are refused, and then nothing changes") {
+TEST_CASE("bad properties are rejected, and then nothing changes") {
   Store store = new_store();
   CHECK(properties(store, "PUT") == "400 InvalidXmlDocument");
   CHECK(properties(store, "PUT", "<a/>") == "400 InvalidXmlDocument");
@@ -156,7 +156,7 @@ TEST_CASE("bad properties are refused, and then nothing changes") {
   CHECK(store.service_properties().empty());
 }
 
-TEST_CASE("a store that refuses a write is heard") {
+TEST_CASE("an error of the store on a write is returned") {
   Store store = with_people();
   const HandleResult handled = handle_acl(store, request_of("PUT"), "people", make_error_response);
   const Response response = std::get<PendingWrite>(handled).make_response(
@@ -175,7 +175,7 @@ TEST_CASE("statistics are those of the secondary") {
   CHECK(stats("PUT", true) == "405 MethodNotAllowed");
 }
 
-TEST_CASE("preflight requests obey the properties, or the permissive rules if there are none") {
+TEST_CASE("preflight requests follow the properties, or the permissive rules if there are none") {
   Store store = new_store();
   Account account;
   Request request = request_of("OPTIONS");
