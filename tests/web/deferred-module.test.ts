@@ -384,7 +384,7 @@ describe("the complete module", () => {
     }
   });
 
-  test("exports no more than the primary module, which exports what the deferred one imports", async () => {
+  test("exports no more than the primary module, which satisfies the imports", async () => {
     const names = (all: { name: string }[]) => all.map(({ name }) => name);
     const whole = names(WebAssembly.Module.exports(await compileModule(undefined, "complete")));
     const half = names(WebAssembly.Module.exports(await compileModule(undefined, "primary")));

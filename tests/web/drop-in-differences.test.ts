@@ -67,7 +67,7 @@ describe("the differences", () => {
     assert.deepEqual([typed.official.nan, typed.ours.nan], ["NaN", Number.NaN]);
   });
 
-  test("6: a plain integer outside Int32 is a Double, and with `portable` it is rejected", async () => {
+  test("6: an integer outside Int32 is a Double; `portable` rejects it", async () => {
     const wide = { ...key("wide"), n: 2147483648 };
     await both.ours.table().createEntity(wide);
     const { n } = await both.ours.table().getEntity<{ n: unknown }>("p", "wide", {

@@ -131,7 +131,7 @@ describe("opening", () => {
     assert.deepEqual(rows(await files.open()), ["1", "2"]);
   });
 
-  test("a damaged segment is reported, and the store opens read-only with the intact commits", async () => {
+  test("with a damaged segment the store opens read-only with intact commits", async () => {
     const files = new Files();
     const first = await files.open();
     files.commit(first, create, insert("1"));
@@ -310,7 +310,7 @@ describe("memory", () => {
     assert.equal(engine.verify(), "");
   });
 
-  test("running out of memory rejects the write that did not fit and leaves the store usable", async () => {
+  test("running out of memory rejects one write and leaves the store usable", async () => {
     const engine = await createEngine({ wasm: await wasmWithMaxPages(400) });
     engine.recover(undefined);
     engine.finishRecovery();
@@ -388,7 +388,7 @@ describe("failures", () => {
     assert.throws(() => engine.stats(), closed);
   });
 
-  test("a violated precondition makes the handle reject writes, and no exception escapes", async () => {
+  test("a violated precondition makes the handle reject writes", async () => {
     const files = new Files();
     const engine = await files.open();
     files.commit(engine, create, insert("1"));
@@ -429,7 +429,7 @@ describe("failures", () => {
     assert.throws(() => second.fork(), { code: "StoreClosed" });
   });
 
-  test("unknown versions, and versions of stores that cannot have them, are internal errors", async () => {
+  test("unknown versions and unavailable ones are internal errors", async () => {
     const files = new Files();
     const engine = await files.open();
     files.commit(engine, create, insert("1"));

@@ -66,7 +66,7 @@ describe("a host", () => {
     assert.deepEqual(Object.fromEntries(bench.engine.rows), { a: "a", b: "b", c: "c" });
   });
 
-  test("that had no space for its claim claims the log before a checkpoint, which fences others", async () => {
+  test("that had no space for its claim claims the log before a checkpoint", async () => {
     const bench = new Bench();
     const before = new MemoryStorage(bench.files);
     const storage = new ControlledStorage(before);
@@ -111,7 +111,7 @@ describe("a host", () => {
       await host.close();
     }
 
-    test("removes and replaces nothing: the previous owner's manifest may still name it", async () => {
+    test("removes nothing: the previous owner's manifest may still name it", async () => {
       const { bench, first, compacting, commit, host, storage } = await behindCheckpoint();
       await sleep(5);
       await host.close(); // the log is long enough for a checkpoint
@@ -162,7 +162,7 @@ describe("a host", () => {
     assert.equal(host.status.state, "closed");
   });
 
-  test("closing rejects only if acknowledged writes are lost, and releases everything in any case", async () => {
+  test("closing rejects if acknowledged writes are lost, and releases everything", async () => {
     const bench = new Bench();
     const host = await bench.open({ durability: "deferred", deferredDelayMs: 1000 });
     await host.write(put("a", 1));
@@ -274,7 +274,7 @@ describe("damage", () => {
     assert.deepEqual(bench.names("part-"), ["part-0000000000000007"]);
   });
 
-  test("nothing is removed from a damaged log, not even files that look like leftovers", async () => {
+  test("nothing is removed from a damaged log, not even leftover files", async () => {
     const bench = await damaged((files) => {
       files.set("manifest", new Uint8Array());
       files.set("part-0000000000000001", encode([["x", 1]]));
@@ -539,7 +539,7 @@ describe("checkpoints", () => {
     assert.ok(bench.storage.calls.filter(({ name }) => name === "commitManifest").length >= 2);
   });
 
-  test("keep their parts, even if a leftover part with the same number could not be removed", async () => {
+  test("keep their parts, even if a leftover part had the same number", async () => {
     const bench = new Bench();
     const before = await bench.open();
     await before.write(put("a", 0));
@@ -576,7 +576,7 @@ describe("checkpoints", () => {
   });
 
   for (const at of ["putPart", "commitManifest"] as const) {
-    test(`that fail at ${at} leave the old manifest in force, clean up and are retried`, async () => {
+    test(`that fail at ${at} keep the old manifest, clean up and are retried`, async () => {
       const bench = new Bench();
       const host = await bench.open();
       bench.storage.auto = false;
@@ -640,7 +640,7 @@ describe("checkpoints", () => {
     return { bench, host, part };
   }
 
-  test("that are running end when the store is abandoned; the next opening removes their files", async () => {
+  test("that are running end when the store is abandoned, and are swept later", async () => {
     const { bench, host, part } = await atPart();
     const closing = host.closeForTakeover();
     await part.succeed();
@@ -745,7 +745,7 @@ describe("ownership", () => {
     assert(![...(held ?? []), ...(pending ?? [])].some(({ name }) => name === "entitable/o4"));
   });
 
-  test("if the browser forbids Web Locks it also forbids storage, and the error says so", async () => {
+  test("if the browser forbids Web Locks it also forbids storage", async () => {
     const request = () => Promise.reject(new DOMException("denied", "SecurityError"));
     const forbidding = { request, query: locks.query } as unknown as LockManager;
     await assert.rejects(acquireOwnership("o6", { locks: forbidding, waitMs: 20 }), {

@@ -71,7 +71,7 @@ test("a bundler drops unused exports", async () => {
   assert(bytes < 1500, `${bytes} bytes`);
 });
 
-test("a page loads one file when a bundler splits by importers alone, and none for Node only", async () => {
+test("a page loads one file when a bundler splits by importers alone", async () => {
   const bundle = await build({
     stdin: {
       contents: `export { openStore } from "./dist/index.js";`,

@@ -27,7 +27,7 @@ async function deleteManifest(fixture: IdbfsFixture): Promise<void> {
   database.close();
 }
 
-test("a store without its manifest is damaged, however many claims there are: claims are not a log", async () => {
+test("a store with claims but without its manifest is damaged", async () => {
   for (const owners of [1, 2, 3, 12]) {
     const fixture = new IdbfsFixture();
     for (let i = 0; i < owners; ++i) {

@@ -114,7 +114,7 @@ describe("a binary of another build", () => {
   test("is rejected before it runs", async () => {
     await assert.rejects(instantiate(stale), fails("WasmVersionMismatch", new RegExp(buildId)));
   });
-  test("is fetched again by the next attempt, when the server may have the right build", async () => {
+  test("is fetched again by the next attempt, which may get the right build", async () => {
     await assert.rejects(instantiate(`${origin}/stale`), fails("WasmVersionMismatch"));
     isStale = false;
     await instantiate(`${origin}/stale`);

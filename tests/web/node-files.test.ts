@@ -151,7 +151,7 @@ describe("files", () => {
     assert.deepEqual([...(await readFile(`${folder}/part-000000000000001b`))], [2, 2]);
   });
 
-  test("strict: flushed under a temporary name, then renamed, then the name is flushed", async () => {
+  test("strict: flushed under a temporary name, renamed, and the name flushed", async () => {
     const folder = await newFolder();
     const { calls, system } = watched();
     const storage = await NodeFilesStorage.open(folder, system);
@@ -163,7 +163,7 @@ describe("files", () => {
     assert.deepEqual(calls, ["readFile manifest", ...write, ...name]);
   });
 
-  test("relaxed: not flushed until a strict segment is stored, and then before its name", async () => {
+  test("relaxed: flushed only before the next strict segment's name", async () => {
     const folder = await newFolder();
     const { calls, system } = watched();
     const storage = await NodeFilesStorage.open(folder, system);
@@ -191,7 +191,7 @@ describe("files", () => {
     assert.deepEqual(await readdir(folder), ["wal-0000000000000001"]);
   });
 
-  test("a manifest is written after the names of its parts, and replaced files are removed last", async () => {
+  test("a manifest is written after its parts, and old files are removed last", async () => {
     const folder = await newFolder();
     const { calls, system } = watched();
     const storage = await NodeFilesStorage.open(folder, system);
@@ -301,7 +301,7 @@ describe("what a crash leaves in the folder", () => {
     await again.close();
   });
 
-  test("is swept after a checkpoint whose process died before it removed obsolete files", async () => {
+  test("is swept after a checkpoint died before it removed obsolete files", async () => {
     const folder = await newFolder();
     const { system } = watched((call) => {
       if (/^unlink (wal|part)/.test(call)) throw failure("EIO");
@@ -368,7 +368,7 @@ describe("a disk that fails", () => {
     }
   }
 
-  test("strict segments cannot be stored after a relaxed segment that cannot be flushed", async () => {
+  test("strict segments are not stored after one that cannot be flushed", async () => {
     const folder = await newFolder();
     let failing = true;
     const { system } = watched((call) => {
@@ -383,7 +383,7 @@ describe("a disk that fails", () => {
     await storage.close();
   });
 
-  test("names that cannot be flushed: the outcome is unknown until the same call is repeated", async () => {
+  test("names that cannot be flushed: unknown until the call is repeated", async () => {
     const folder = await newFolder();
     let failing = true;
     const { system } = watched((call) => {

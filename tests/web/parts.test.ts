@@ -350,7 +350,7 @@ describe("a part that is damaged", () => {
 });
 
 describe("a store larger than its memory", () => {
-  test("gives checkpoints priority while memory is full, since no part can be unloaded before they end", async (t) => {
+  test("lets checkpoints finish first while memory is full", async (t) => {
     t.mock.timers.enable({ apis: ["setTimeout"] });
     const bench = await Bench.filled();
     const limit = 3_000_000;

@@ -48,7 +48,7 @@ test("unused results are discarded", async () => {
   assert.throws(() => engine.firstLiveSequence, { code: "StoreClosed" });
 });
 
-test("a waiting connection allows the database to be deleted; then a new one is opened", async () => {
+test("a waiting connection lets the database be deleted, and is reopened", async () => {
   const { store, preconnect } = await begin();
   await new Promise((connected) => setTimeout(connected, 20));
   await deleteDatabase(indexedDB, mountPoint(store), 1000);
@@ -68,7 +68,7 @@ test("looking for a database that does not exist does not create it", async () =
   assert(!(await listDatabases(indexedDB)).includes(store));
 });
 
-test("an engine that cannot be started rejects the call that uses it, and is reported nowhere else", async () => {
+test("an engine that cannot be started rejects only the call that uses it", async () => {
   const { store } = new IdbfsFixture();
   const startEngine = () => Promise.reject(new Error("no code"));
   const preconnect = new Preconnect({ store, factory: indexedDB, startEngine });

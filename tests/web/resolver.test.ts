@@ -90,7 +90,7 @@ test("keys, timestamp and ETag are kept, for the next write", async () => {
   );
 });
 
-test("a property may decide the type; a row of unknown type is returned unchanged, or rejected", async () => {
+test("a property may decide the type; unknown types are kept or rejected", async () => {
   await using store = await guide();
   const resolver: Resolver<Employee | Department> = { discriminator: "Kind", schemas };
   const staff = store.table("staff", { resolver });

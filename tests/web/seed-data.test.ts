@@ -186,7 +186,7 @@ describe("entitable serve --seed-data", () => {
     return said;
   }
 
-  test("repeats its responses with --seed, byte for byte, like a store in the process", async () => {
+  test("repeats its responses with --seed, byte for byte", async () => {
     const words = ["--seed-data", fixtures, "--auth", "off", "--clock", "2026-03-01T12:00:00Z"];
     const said: string[][] = [];
     for (const seed of ["42", "42", "43"]) {

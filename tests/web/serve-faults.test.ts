@@ -32,7 +32,7 @@ function file(rules: unknown): string {
 const busy = { on: "get", respond: { code: "ServerBusy", retryAfter: 0 } };
 
 describe("fault rules from a file", () => {
-  test("have the format of entitable/testing, with regular expressions between slashes", async () => {
+  test("have the format of entitable/testing, with /regular expressions/", async () => {
     const rules = [
       { ...busy, table: "/^log/i", rowKey: "/a\\/b|c/", partitionKey: "/", times: 2 },
       {

@@ -111,7 +111,7 @@ function collectGarbage(): void {
 // ---- With one -----------------------------------------------------------------------------------
 
 describe("a request", () => {
-  test("reaches the store as it was sent: method, path, query, headers and their octets", async (t) => {
+  test("reaches the store unchanged: method, path, query, headers", async (t) => {
     const server = await serving(t, echo);
     const target = "/acct/t(PartitionKey='o''x',RowKey='%c3%bc%201')?a='b'&%24top=1";
     const head = ["Host: 127.0.0.1:10002", "X-Ms-Thing: gr\xfcn", "Connection: close"];

@@ -158,7 +158,7 @@ describe("idbfs", () => {
     await storage.close();
   });
 
-  test("a connection lost during a write: the segment is stored once, whether or not it had arrived", async () => {
+  test("a connection lost during a write: the segment is stored once", async () => {
     for (const arrived of [false, true]) {
       const place = new SharedFixture();
       const storage = await place.open();
@@ -174,7 +174,7 @@ describe("idbfs", () => {
     }
   });
 
-  test("a connection lost during a claim: the claim succeeds, or is fenced by what arrived and was added to it", async () => {
+  test("a connection lost during a claim: it is made, or is fenced", async () => {
     for (const arrived of [false, true]) {
       const place = new SharedFixture();
       const storage = await place.open();
@@ -217,7 +217,7 @@ describe("idbfs", () => {
     await storage.close();
   });
 
-  test("a connection that cannot be reopened: the outcome is unknown until the same call is repeated", async () => {
+  test("a connection that cannot be reopened: unknown until repeated", async () => {
     const calls: ((storage: IdbfsStorage) => Promise<void>)[] = [
       (storage) => storage.addSegments(1, [bytes], "strict"),
       (storage) => storage.commitManifest(bytes, { segmentsBelow: 0, obsoleteParts: [] }),
@@ -266,7 +266,7 @@ describe("idbfs", () => {
     await other.close();
   });
 
-  test("a connection lost while another owner takes over and checkpoints: the outcome is unknown", async () => {
+  test("a connection lost during a takeover and checkpoint: unknown", async () => {
     const calls: ((storage: IdbfsStorage) => Promise<void>)[] = [
       (storage) => storage.addSegments(2, [bytes], "strict"),
       (storage) => storage.commitManifest(bytes, { segmentsBelow: 0, obsoleteParts: [] }),
@@ -357,7 +357,7 @@ describe("idbfs", () => {
     assert.deepEqual(left[8], ["00", "05", "07", "09", "0b", "0d", "0f", "11", "13", "14"]);
   });
 
-  test("a segment checks the log before it if none was stored for a second, or on this connection", async (t) => {
+  test("a segment checks the log first after a second, or on a new connection", async (t) => {
     const place = new SharedFixture();
     const storage = await place.open();
     await loadAll(storage);
@@ -382,7 +382,7 @@ describe("idbfs", () => {
     await storage.close();
   });
 
-  test("a full disk is reported as quota, nothing is stored, and a later write may succeed", async () => {
+  test("a full disk is reported as quota, and a later write may succeed", async () => {
     const place = new SharedFixture();
     const storage = await place.open();
     const database = place.databases[0] as IDBDatabase;
@@ -401,7 +401,7 @@ describe("idbfs", () => {
     await storage.close();
   });
 
-  test("a full disk is reported as quota, even if it ends a transaction before its reads return", async () => {
+  test("a full disk is reported as quota, even if it ends a transaction early", async () => {
     const calls: ((storage: IdbfsStorage) => Promise<void>)[] = [
       (storage) => storage.claim(1, bytes),
       (storage) => storage.putPart(1, bytes),

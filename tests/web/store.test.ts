@@ -195,7 +195,7 @@ describe("a store in IndexedDB", () => {
     await again.close();
   });
 
-  test("whose database is deleted while it is open continues reading and rejects writes", async () => {
+  test("whose database is deleted keeps reading and rejects writes", async () => {
     const name = newName();
     const store = await openStore({ name });
     const table = store.table("people");
@@ -224,7 +224,7 @@ describe("a store in IndexedDB", () => {
     await reader.close();
   });
 
-  test("with a damaged segment opens read-only with the intact data, and reports the damage", async () => {
+  test("with a damaged segment opens read-only and reports the damage", async () => {
     const name = newName();
     const store = await openStore({ name });
     const table = store.table("people");
@@ -422,7 +422,7 @@ describe("without IndexedDB", () => {
     }
   }
 
-  test('"auto" opens a store in memory, with a warning; "indexeddb" is PersistenceUnavailable', () =>
+  test('"auto" opens in memory, with a warning; "indexeddb" rejects', () =>
     without(async () => {
       const warnings: StoreWarning[] = [];
       const store = await openStore({ onWarning: (warning) => warnings.push(warning) });

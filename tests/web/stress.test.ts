@@ -37,7 +37,7 @@ for (const [where, begin] of [
   ["in IndexedDB", inIndexedDb],
 ] as const) {
   for (const faults of [false, true]) {
-    test(`tabs that die, freeze and sleep at random on a disk that ${faults ? "fails" : "is slow"}, ${where}: no write is lost, torn, repeated or reordered`, async (t) => {
+    test(`tabs failing at random, disk ${faults ? "fails" : "is slow"}, ${where}: writes stay correct`, async (t) => {
       t.diagnostic(`ENTITABLE_SEED=${seed}`);
       const random = seededRandom(seed);
       const all = new Map<string, number>();
@@ -58,7 +58,7 @@ for (const [where, begin] of [
   }
 }
 
-test("canary: without fencing the same stress runs lose writes, and the check notices", async (t) => {
+test("canary: without fencing the same runs lose writes, which is noticed", async (t) => {
   t.diagnostic(`ENTITABLE_SEED=${seed}`);
   const random = seededRandom(seed);
   for (let round = 1; round <= 30; ++round) {

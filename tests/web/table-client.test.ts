@@ -281,7 +281,7 @@ describe("values", () => {
     );
   });
 
-  test("with disableTypeConversion are { type, value } with text; keys, ETag and timestamp are not", async () => {
+  test("with disableTypeConversion are { type, value }, except system properties", async () => {
     const table = await newTable();
     await table.createEntity({ ...key, ...written });
     for (const entity of [
@@ -396,7 +396,7 @@ describe("listing", () => {
     );
   });
 
-  test("selects: names are mapped, the ETag is always returned, missing properties are null", async () => {
+  test("selects: names are mapped, and missing properties are null", async () => {
     const table = await newTable();
     await table.createEntity({ ...key, a: 1, b: 2 });
     const select = ["rowKey", "b", "none", "etag"];

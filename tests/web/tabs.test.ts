@@ -59,7 +59,7 @@ describe("two tabs", () => {
     await first.close();
   });
 
-  test("transfer ownership without rewriting the store; the last tab to close shortens the log", async () => {
+  test("transfer ownership without rewriting; the last one shortens the log", async () => {
     const origin = new Origin();
     const [a, b] = tabsIn(origin, 2) as [Tab, Tab];
     const first = await open(a);
@@ -102,7 +102,7 @@ describe("two tabs", () => {
     await first.close();
   });
 
-  test("the second continues when the first closes, dies, freezes, or sleeps and wakes", async () => {
+  test("the second continues when the first closes, dies, freezes or sleeps", async () => {
     for (const end of ["close", "kill", "freeze", "suspend"] as const) {
       const [a, b] = tabsIn(new Origin(), 2) as [Tab, Tab];
       const first = await open(a);
@@ -153,7 +153,7 @@ describe("two tabs", () => {
 
 describe("a deferred write", () => {
   for (const writer of ["first", "second"] as const) {
-    test(`of the ${writer} tab that its owner could not store is repeated by the next owner`, async () => {
+    test(`of the ${writer} tab that was not stored is repeated by the next owner`, async () => {
       const [a, b] = tabsIn(new Origin(), 2) as [Tab, Tab];
       const stores = { first: await open(a), second: await open(b) };
       await stores.first.table("people").createTable();
@@ -201,7 +201,7 @@ test("a write is done once if its owner stored it and died before it responded",
   await second.close();
 });
 
-test("a tab that wakes after the next owner's checkpoint removed its log causes no harm", async () => {
+test("a tab that wakes after its log was removed causes no harm", async () => {
   for (const work of ["write", "compact"] as const) {
     const [a, b] = tabsIn(new Origin(), 2) as [Tab, Tab];
     const first = await open(a);
@@ -259,7 +259,7 @@ describe("consecutive writes of a tab that loses ownership of the store", () => 
 });
 
 for (const durability of ["strict", "deferred"] as const) {
-  test(`writes of a new owner come after all its writes as a follower: ${durability}`, async () => {
+  test(`writes of a new owner follow its earlier ones: ${durability}`, async () => {
     const [a, b] = tabsIn(new Origin(), 2) as [Tab, Tab];
     const first = await open(a);
     const second = await open(b);
@@ -336,7 +336,7 @@ test("a lock that was stolen before its holder got it is lost, not forbidden", a
   assert.deepEqual(heard, ["lost"]);
 });
 
-test("a write that was sent twice and rejected the second time may have been done the first time", async () => {
+test("a write that was rejected on its second sending may have been done", async () => {
   const origin = new Origin();
   const [a, b, c] = tabsIn(origin, 3) as [Tab, Tab, Tab];
   const disk = new ControlledStorage(new MemoryStorage(origin.files));
@@ -366,7 +366,7 @@ test("a write that was sent twice and rejected the second time may have been don
   await first.close();
 });
 
-test("two tabs that both believe they own the store do not send followers back and forth endlessly", async () => {
+test("two tabs that both believe they are the owner do not loop endlessly", async () => {
   const origin = new Origin();
   origin.lockLossDelayMs = () => 200;
   const [a, b, c, ...rest] = tabsIn(origin, 8) as [Tab, Tab, Tab, ...Tab[]];
@@ -386,7 +386,7 @@ test("two tabs that both believe they own the store do not send followers back a
   for (const store of [...stores, first]) await store.close();
 });
 
-test("an owner steps down for a tab that claimed the log later, even if it holds the lock", async () => {
+test("an owner steps down for a later claim, even if it holds the lock", async () => {
   const origin = new Origin();
   origin.lockLossDelayMs = () => 500;
   const [a, b, c, d] = tabsIn(origin, 4) as [Tab, Tab, Tab, Tab];
@@ -406,7 +406,7 @@ test("an owner steps down for a tab that claimed the log later, even if it holds
   for (const store of [second, third, fourth]) await store.close();
 });
 
-test("an owner that is still opening the store steps down for a tab that claimed the log later", async () => {
+test("an owner that is still opening the store steps down for a later claim", async () => {
   const origin = new Origin();
   origin.lockLossDelayMs = () => 2000;
   const [a, b, c] = tabsIn(origin, 3) as [Tab, Tab, Tab];
@@ -440,7 +440,7 @@ test("an owner that is still opening the store steps down for a tab that claimed
 describe("a tab that is about to be suspended", () => {
   const ownerTimeoutMs = 600_000; // the lock is not stolen
 
-  test("releases the store even while a write is being stored, since the tab may never wake", async () => {
+  test("releases the store even while a write is being stored", async () => {
     const [a, b] = tabsIn(new Origin(), 2) as [Tab, Tab];
     const first = await open(a, { ownerTimeoutMs });
     const second = await open(b, { ownerTimeoutMs });
@@ -548,7 +548,7 @@ class User {
   }
 }
 
-test("tabs that are killed, frozen, suspended and closed at random lose nothing and do nothing twice", async (t) => {
+test("tabs killed, frozen, suspended and closed at random lose no write", async (t) => {
   const seed = Number(process.env["ENTITABLE_SEED"] ?? Date.now() % 1_000_000_007);
   t.diagnostic(`ENTITABLE_SEED=${seed}`);
   const random = seededRandom(seed);

@@ -81,7 +81,7 @@ describe("verify", () => {
   });
 
   for (const kind of ["manifest", "part", "wal"]) {
-    test(`finds damage to a ${kind} of an open store, which continues to work, and after reopening`, async () => {
+    test(`finds damage to a ${kind} while open and after reopening`, async () => {
       const path = newPath();
       const store = await inFiles(path);
       await fill(store, 10);
@@ -244,7 +244,7 @@ class Bench {
 const put = (key: string) => encode({ put: key, value: 1 });
 
 describe("a host", () => {
-  test("a failed compaction rejects with the storage's error, changes nothing, and can be repeated", async () => {
+  test("a failed compaction rejects, changes nothing, and can be repeated", async () => {
     const bench = new Bench();
     const host = await bench.open();
     await host.write(put("a"));
@@ -273,7 +273,7 @@ describe("a host", () => {
     await host.close();
   });
 
-  test("a compaction waits for the current checkpoint, and covers what was written after it began", async () => {
+  test("a compaction waits for the current checkpoint, and covers later writes", async () => {
     const bench = new Bench();
     const host = await bench.open();
     await host.write(put("a"));

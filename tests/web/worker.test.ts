@@ -515,7 +515,7 @@ describe("a worker that dies", () => {
 });
 
 describe("the page's lifecycle", () => {
-  test("is forwarded to the worker, which stores pending writes and knows whether the page is visible", async () => {
+  test("is forwarded to the worker, which stores pending writes", async () => {
     const page = new Page();
     page.hidden = true;
     const store = await page.open({
@@ -537,7 +537,7 @@ describe("the page's lifecycle", () => {
     await store.close();
   });
 
-  test("makes a suspended page wait for its worker if writes are pending or the worker owns the store", async (t) => {
+  test("makes a suspended page wait for its worker if work is pending", async (t) => {
     const page = new Page();
     const there = new EchoHost();
     const host = await page.host({}, serveStore, () => Promise.resolve(there));
@@ -564,7 +564,7 @@ describe("the page's lifecycle", () => {
     assert.equal(looksAt("suspend"), 0, "it has released the store already");
   });
 
-  test("while suspended no lock is held or requested; when resumed, the store continues", async () => {
+  test("while suspended no lock is held; when resumed, the store continues", async () => {
     const page = new Page();
     const name = "sleeps";
     const store = await page.open({ persistence: "indexeddb", name });

@@ -86,7 +86,7 @@ for (const [name, clientOf] of Object.entries(clients)) {
       }
     });
 
-    test("an entity occurs once in a batch; a later action on it comes in a later batch", async () => {
+    test("an entity occurs once in a batch; later actions on it come later", async () => {
       await using store = await open();
       const actions = [1, 2, 3].map((n) => upsert("p", "r", { n }));
       await bulk(clientOf(store), [...actions, upsert("p", "s")]);
@@ -111,7 +111,7 @@ for (const [name, clientOf] of Object.entries(clients)) {
       }
     });
 
-    test("after a failure no batch is begun, and the result has the outcome of each action", async () => {
+    test("after a failure no batch begins, and the result has all outcomes", async () => {
       await using store = await open();
       await store.table("lamps").createEntity({ partitionKey: "p0", rowKey: "000150" });
       const actions = [...rows(400)].map(([, entity]): TransactionAction => ["create", entity]);
@@ -136,7 +136,7 @@ for (const [name, clientOf] of Object.entries(clients)) {
       assert.equal((await store.stats()).rows, 101);
     });
 
-    test("with onError 'continue' the rest is carried out, and each failure is located", async () => {
+    test("with onError 'continue' all batches run, and failures are located", async () => {
       await using store = await open();
       const table = store.table("lamps");
       for (const row of ["000003", "000007", "000199"]) {
@@ -162,7 +162,7 @@ for (const [name, clientOf] of Object.entries(clients)) {
       assert.equal(result.failed[0]?.uncertain, false);
     });
 
-    test("a table that is missing or being deleted ends the run at once, whatever the options", async () => {
+    test("a table that is missing or being deleted ends the run at once", async () => {
       for (const code of ["TableNotFound", "TableBeingDeleted"]) {
         await using store = await open();
         store.faults.add({ on: "batch", respond: { code } });
@@ -212,7 +212,7 @@ for (const [name, clientOf] of Object.entries(clients)) {
       assert.equal(store.requests.all().length, 1);
     });
 
-    test("after an abort the run waits for batches under way, and reports its progress", async () => {
+    test("after an abort the run waits for running batches", async () => {
       await using store = await open();
       const abort = new AbortController();
       let given = 0;

@@ -154,7 +154,7 @@ for (const [name, clientOf] of Object.entries(clients)) {
       assert.equal((await listed(people, { queryOptions: { select: ["Name"] } })).length, 1);
     });
 
-    test("rejects filters on a property that a function encrypts for the keys in the filter", async () => {
+    test("rejects filters on properties that a function encrypts", async () => {
       await using store = await open();
       const properties: EntityCipherOptions["properties"] = (partitionKey, rowKey, name) =>
         name === "Ssn" ? partitionKey !== "public" : name === "Note" && rowKey === "it's";

@@ -53,7 +53,7 @@ describe("the cost of a run", () => {
     assert.deepEqual(two, { ...nothing, ...points, plans: ["point"] });
   });
 
-  test("a write costs one request, a transaction costs one, and a rejected write writes nothing", async () => {
+  test("a write and a transaction cost one request; a rejected one writes nothing", async () => {
     const cost = await costOfRun(async (store) => {
       await store.table("Rows").upsertEntity({ partitionKey: "d", rowKey: "0" });
       await store.table("Rows").submitTransaction(rows("d", 100).map((row) => ["upsert", row]));

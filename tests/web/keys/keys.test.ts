@@ -122,7 +122,7 @@ describe("escapeKey", () => {
     assert.equal(escapeKey("~~ .é [} "), "~}~ .}é [}} !");
   });
 
-  test("rejects long keys, unpaired surrogates, other types, and keys that it never returns", () => {
+  test("rejects long keys, unpaired surrogates, other types and unknown keys", () => {
     assert.equal(escapeKey("x".repeat(512)).length, 512);
     assert.equal(escapeKey("/".repeat(256)).length, 512);
     assert.throws(() => escapeKey("x".repeat(513)), {

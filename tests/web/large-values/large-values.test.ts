@@ -53,7 +53,7 @@ async function rowKeys(store: MockStore): Promise<string[]> {
 
 for (const [name, clientOf] of Object.entries(clients)) {
   describe(`over ${name}`, () => {
-    test("a value of any size is read as it was written, from as few rows as possible", async () => {
+    test("a value of any size is read as written, from few rows", async () => {
       await using store = await open();
       const values = new LargeValues(clientOf(store));
       const sizes: [length: number, rows: string[]][] = [
@@ -278,7 +278,7 @@ describe("large values", () => {
     assert.deepEqual(await rowKeys(store), ["photo"]);
   });
 
-  test("rows that another program changed are reported, and the next write repairs them", async () => {
+  test("rows that another program changed are reported and then repaired", async () => {
     await using store = await open();
     const table = store.table("files");
     const values = new LargeValues(table);

@@ -38,7 +38,7 @@ async function rowKeys(store: MockStore): Promise<string[]> {
 
 for (const [name, clientOf] of Object.entries(clients)) {
   describe(`over ${name}`, () => {
-    test("messages come in order, and are hidden until they are deleted or their visibility timeout ends", async () => {
+    test("messages come in order, and are hidden for the visibility timeout", async () => {
       await using store = await open();
       const { clock } = store;
       const queue = new TableQueue<{ n: number }>(clientOf(store), {
@@ -152,7 +152,7 @@ for (const [name, clientOf] of Object.entries(clients)) {
       assert.deepEqual((await queue.get())?.body, { todo: ["a", "b"] });
     });
 
-    test("a message dequeued too often moves to the poison queue, and can be moved back", async () => {
+    test("a message dequeued too often moves to the poison queue and back", async () => {
       await using store = await open();
       const { clock } = store;
       const queue = new TableQueue(clientOf(store), {
@@ -230,7 +230,7 @@ for (const [name, clientOf] of Object.entries(clients)) {
       );
     });
 
-    test(`consumers that fail lose no message, and none holds a message of another (seed ${seed})`, async () => {
+    test(`failing consumers lose no message, and share none (seed ${seed})`, async () => {
       await withFaults(clientOf, seededRandom(seed), name === "the official client");
     });
   });

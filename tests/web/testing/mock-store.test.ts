@@ -223,7 +223,7 @@ describe("a savepoint", () => {
     last.release(); // nothing is left to release
   });
 
-  test("does not wait for writes: queued ones come later, and those under way make it reject", async () => {
+  test("does not wait for writes, and rejects during a write", async () => {
     await using store = await mockStore({ fixtures: people });
     const moment = store.savepoint();
     await insert(store, "dan");

@@ -59,7 +59,7 @@ describe("no difference is reported", () => {
     ["by the official client", byClient, 13],
     ["by fetch", byFetch, 7],
   ] as const) {
-    test(`${what}, between stores of other seeds and other times, one of them behind a server`, async () => {
+    test(`${what}, between stores of other seeds and times, one behind a server`, async () => {
       await using mock = await open();
       await using other = await open({ seed: 8, clock: "2031-01-01T00:00:00Z" });
       await using server = await serve(other, { port: 0 });

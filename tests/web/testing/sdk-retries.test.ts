@@ -109,7 +109,7 @@ describe("a rule applies", () => {
     });
   });
 
-  test("with a probability: most calls succeed, and the same seed gives the same result", async (t) => {
+  test("with a probability, equally for equal seeds", async (t) => {
     const all: unknown[] = [];
     for (const seed of [3, 3, 4]) {
       const respond = { code: "ServerBusy", retryAfter: 1 };
@@ -242,7 +242,7 @@ describe("an option", () => {
   });
 
   for (const throttle of [{ partitionOpsPerSecond: 2 }, { accountOpsPerSecond: 2 }]) {
-    test(`throttle: the client retries when it is allowed to (${Object.keys(throttle)})`, async (t) => {
+    test(`throttle: the client retries in time (${Object.keys(throttle)})`, async (t) => {
       await tried(t, { throttle }, async ({ client, took }) => {
         for (let i = 0; i < 6; ++i) await get(client);
         const { statuses, seconds } = took();

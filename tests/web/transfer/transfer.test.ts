@@ -305,7 +305,7 @@ async function imported(
 }
 
 describe("import", () => {
-  test("inserts, merges or replaces; existing entities are rejected when only inserting", async () => {
+  test("inserts, merges or replaces; inserting rejects existing entities", async () => {
     const table = await newTable([row("2", { m: "old" })]);
     const source = [1, 2, 3].map((n) => line(String(n), n)).join("");
     const { rejections, ...report } = await imported(source, { table });
@@ -327,7 +327,7 @@ describe("import", () => {
     assert.equal((await store.tableClient(table).getEntity("p", "2"))["m"], undefined);
   });
 
-  test("rejects rows with their line numbers, wherever the error arises, and writes the others", async () => {
+  test("rejects rows with their line numbers, and writes the others", async () => {
     const file = [
       "PartitionKey,RowKey,n,n@type",
       "p,1,1,Int32",
@@ -438,7 +438,7 @@ describe("import", () => {
     await assert.rejects(imported("", { table: "no table" }), { code: "InvalidResourceName" });
   });
 
-  test("stops at an abort, at an error of the source, and when the store closes, between groups", async () => {
+  test("stops between groups: at an abort, a source's error, or closing", async () => {
     const abort = new AbortController();
     const progress: ImportProgress[] = [];
     let cancelled: unknown;
