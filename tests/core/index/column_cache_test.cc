@@ -30,7 +30,7 @@ Texts packed_texts(const std::vector<std::string>& texts) {
 
 }  // namespace
 
-TEST_CASE("equal texts have equal digests, and others seldom") {
+TEST_CASE("equal texts have equal digests, and different texts rarely do") {
   std::vector<std::string> texts = {"",        "x",        std::string(1, '\0'),
                                     "1234567", "12345678", "2345678"};
   for (int i = 0; i < 2000; ++i) texts.push_back("city " + std::to_string(i));
@@ -44,7 +44,7 @@ TEST_CASE("equal texts have equal digests, and others seldom") {
   CHECK(std::adjacent_find(digests.begin(), digests.end()) == digests.end());
 }
 
-TEST_CASE("a column is there from the second time on that it is asked for") {
+TEST_CASE("a column is cached from its second request on") {
   const Texts texts = packed_texts({"one", "two", "one"});
   ColumnCache columns;
   const auto ask = [&](std::uint32_t slot, ColumnForm form) {

@@ -58,7 +58,7 @@ TEST_CASE("a cursor over nothing is at its end") {
   CHECK(Cursor(index, KeyRange{EntityKey(), EntityKey("a", "")}).at_end());
 }
 
-TEST_CASE("a cursor gives the rows of its range in order") {
+TEST_CASE("a cursor returns the rows of its range in order") {
   const TableIndex index = three_partitions();
   REQUIRE(index.verify() == "");
   CHECK(keys_in(index).size() == 600);
@@ -76,7 +76,7 @@ TEST_CASE("a cursor gives the rows of its range in order") {
   CHECK(keys_by_runs(index, {}) == keys_in(index));
 }
 
-TEST_CASE("runs may be left part of the way") {
+TEST_CASE("runs may be left early") {
   const TableIndex index = three_partitions();
   std::vector<std::string> keys;
   for (Cursor cursor(index, {}); cursor.valid();) {
@@ -90,7 +90,7 @@ TEST_CASE("runs may be left part of the way") {
   CHECK(keys == keys_in(index));
 }
 
-TEST_CASE("a run has the partitions of a leaf, however many they are") {
+TEST_CASE("a run has the partitions of a leaf, however many there are") {
   TableIndex index;
   std::vector<std::string> expected;
   for (std::uint64_t i = 0; i < 500; ++i) {
@@ -112,7 +112,7 @@ TEST_CASE("a run has the partitions of a leaf, however many they are") {
   CHECK(keys == expected);
 }
 
-TEST_CASE("a run says the shape of its rows, where they have one") {
+TEST_CASE("a run returns the shape of its rows, if they share one") {
   TableIndex index;
   const auto put = [&index](std::uint64_t i, std::string name) {
     index.put(entity("p", digits(i), 1, {{std::move(name), Value::of_int32(1)}}));
@@ -133,7 +133,7 @@ TEST_CASE("a run says the shape of its rows, where they have one") {
   CHECK(index.verify() == "");
 }
 
-TEST_CASE("values are found side by side when they are asked for again") {
+TEST_CASE("the values of a column are contiguous when they are requested again") {
   TableIndex index;
   const auto put = [&index](std::uint64_t i, std::int64_t value) {
     index.put(entity("p", digits(i), 1, {{"a", Value::of_int64(value)}}));
@@ -224,7 +224,7 @@ TEST_CASE("bounds may hold U+0000") {
         expected_keys("b", 0, 200));
 }
 
-TEST_CASE("a cursor holds the version that it walks") {
+TEST_CASE("a cursor keeps its version alive") {
   TableIndex index = three_partitions();
   Cursor cursor(index, KeyRange::partition("b"));
   Cursor copy = cursor;
@@ -325,7 +325,7 @@ TEST_CASE("random ranges and seeks agree with a sorted list") {
   }
 }
 
-TEST_CASE("a cursor names the leaves that come, as far as the range goes") {
+TEST_CASE("a cursor names the next leaves, up to the end of the range") {
   TableIndex index;
   for (std::uint64_t i = 0; i < 20; ++i) {
     index.put(entity("p", digits(i), 1, {{"a", Value::of_string(std::string(5000, 'x'))}}));

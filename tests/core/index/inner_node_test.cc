@@ -62,7 +62,7 @@ TEST_CASE("an inner node of one child sends every key there") {
   CHECK(inner->find({"z", "z"}) == 0);
 }
 
-TEST_CASE("a child gives way to several") {
+TEST_CASE("a child is replaced by several") {
   Ref<InnerNode> inner = InnerNode::build(children(3));
   const Totals before = inner->child(1)->totals();
   inner->replace(1, before,
@@ -80,7 +80,7 @@ TEST_CASE("a child gives way to several") {
   CHECK(inner->find({"b", ""}) == 1);
 }
 
-TEST_CASE("neighbours are joined") {
+TEST_CASE("neighbours are merged") {
   Ref<InnerNode> inner = InnerNode::build(children(5));
   inner->join(1, leaf_of(100));
   CHECK(inner->verify() == "");
@@ -105,7 +105,7 @@ TEST_CASE("children are listed with their bounds") {
   CHECK(all[3].node == inner->child(3));
 }
 
-TEST_CASE("a copy is apart") {
+TEST_CASE("a copy is independent") {
   const Ref<InnerNode> inner = InnerNode::build(children(6));
   const Ref<InnerNode> copy(new InnerNode(*inner));
   copy->join(2, leaf_of(50));
@@ -115,7 +115,7 @@ TEST_CASE("a copy is apart") {
   CHECK(copy->size() == 5);
 }
 
-TEST_CASE("random bounds come and go") {
+TEST_CASE("random bounds are added and removed") {
   const std::uint64_t seed = 5;
   CAPTURE(seed);
   Prng random(seed);

@@ -69,7 +69,7 @@ TEST_CASE("a bound is the shortest text between two neighbours") {
   CHECK(bound({"", "zzz"}, {"pqrs", "aaa"}) == "p|");
 }
 
-TEST_CASE("a bound is cut after whole characters") {
+TEST_CASE("a bound ends after whole characters") {
   CHECK(bound({"p", "a\xC3\xA4"}, {"p", "a\xC3\xB6zz"}) == "p|a\xC3\xB6");
   CHECK(bound({"p", "\xF0\x9F\x98\x80"}, {"p", "\xF0\x9F\x98\x81zz"}) == "p|\xF0\x9F\x98\x81");
   // A pair, and its high half alone before U+E000: the half alone would be below the pair.
@@ -96,7 +96,7 @@ TEST_CASE("bounds lie between any two keys") {
   }
 }
 
-TEST_CASE("rows appended or put in front leave the full leaf as it is") {
+TEST_CASE("rows appended or prepended leave the full leaf unchanged") {
   SplitFixture t;
   for (std::uint64_t i = 10; i < 40; ++i) t.put("p", digits(i), 200);
   t.leaf->set_part(4, 1);
@@ -111,7 +111,7 @@ TEST_CASE("rows appended or put in front leave the full leaf as it is") {
   CHECK(parts[1].node == as_node(t.leaf));
 }
 
-TEST_CASE("a row in the middle splits in halves") {
+TEST_CASE("a row in the middle splits the leaf in halves") {
   SplitFixture t;
   for (std::uint64_t i = 0; i < 30; ++i) t.put("p", digits((i * 7) % 30 * 10), 200);
   CHECK(sizes(t.split("p", digits(155), 200)) == "15 16 ");
@@ -134,7 +134,7 @@ TEST_CASE("rows that rise or fall in the middle leave full leaves behind") {
   CHECK(sizes(falling.split("p", digits(30, 3), 200)) == "1 31 ");
 }
 
-TEST_CASE("a huge row between small ones stands alone") {
+TEST_CASE("a huge row between small rows gets its own leaf") {
   SplitFixture t;
   for (std::uint64_t i = 0; i < 30; ++i) t.put("p", digits(i * 10), 200);
   CHECK(sizes(t.split("p", digits(105), 1'000'000)) == "11 1 19 ");

@@ -61,7 +61,7 @@ struct LeafFixture {
 
 }  // namespace
 
-TEST_CASE("an empty leaf is present, has nothing and finds nothing") {
+TEST_CASE("an empty leaf is loaded, has no rows and finds nothing") {
   const LeafFixture t;
   CHECK_FALSE(t.leaf->is_unloaded());
   CHECK(t.leaf->size() == 0);
@@ -70,7 +70,7 @@ TEST_CASE("an empty leaf is present, has nothing and finds nothing") {
   t.check();
 }
 
-TEST_CASE("an unloaded leaf knows its part, rows and bytes") {
+TEST_CASE("an unloaded leaf has its part, rows and bytes") {
   const Ref<Leaf> leaf = Leaf::make_unloaded(7, 100, 20'000);
   CHECK(leaf->is_unloaded());
   CHECK(leaf->part() == 7);
@@ -100,7 +100,7 @@ TEST_CASE("rows are kept in order, partition by partition, each partition key on
   CHECK(t.text("bb", "2") == "(none)");
 }
 
-TEST_CASE("places tell where a key would go") {
+TEST_CASE("a search returns where a key would be inserted") {
   LeafFixture t;
   t.put("b", "2");
   t.put("b", "4");
@@ -122,7 +122,7 @@ TEST_CASE("places tell where a key would go") {
   CHECK(position("e", "").slot == 3);
 }
 
-TEST_CASE("a look near a slot finds what a search finds, or nothing") {
+TEST_CASE("a lookup near a slot finds what a search finds, or nothing") {
   LeafFixture t;
   CHECK_FALSE(t.leaf->find_at_hint({"b", "1"}, 0, 0));
   for (const char* row : {"2", "4", "6", "8"}) t.put("b", row);
@@ -161,7 +161,7 @@ TEST_CASE("a replaced row keeps its place, larger, smaller or of the same size")
   CHECK(t.leaf->size() == 5);
 }
 
-TEST_CASE("memory goes back when rows shrink or go") {
+TEST_CASE("memory is freed when rows shrink or are erased") {
   LeafFixture t;
   t.put("p", "huge", std::string(1'000'000, 'h'));
   CHECK(t.leaf->totals().memory > 1'000'000);
@@ -191,7 +191,7 @@ TEST_CASE("garbage is collected rather than the buffer grown") {
   CHECK(t.leaf->totals().memory < 2 * leaf_bytes_max);
 }
 
-TEST_CASE("a clone is equal, tight, and apart") {
+TEST_CASE("a clone is equal, tight and independent") {
   LeafFixture t;
   for (int i = 0; i < 10; ++i) t.put(i < 5 ? "p" : "q", digits(static_cast<std::uint64_t>(i)));
   t.put("p", digits(3), "longer text than before, which leaves garbage");
@@ -230,7 +230,7 @@ TEST_CASE("any change clears the part") {
   }
 }
 
-TEST_CASE("build packs tightly and says so beforehand") {
+TEST_CASE("build packs tightly and predicts the size") {
   LeafFixture t;
   for (int i = 0; i < 12; ++i)
     t.put(digits(static_cast<std::uint64_t>(i / 3)), digits(static_cast<std::uint64_t>(i)));
@@ -246,7 +246,7 @@ TEST_CASE("build packs tightly and says so beforehand") {
   CHECK(Leaf::build({})->size() == 0);
 }
 
-TEST_CASE("a leaf notices rows that come in order") {
+TEST_CASE("a leaf detects rows that arrive in order") {
   LeafFixture t;
   t.put("p", "a");
   t.put("p", "z");

@@ -32,7 +32,7 @@ TEST_CASE("an empty index") {
   CHECK_FALSE(leaves[0].unloaded);
 }
 
-TEST_CASE("many keys are found as each alone") {
+TEST_CASE("many keys are found like each key alone") {
   Prng prng(7);
   TableIndex index;
   index.add_unloaded({EntityKey("x", ""), std::nullopt}, 5, 10, 1000);
@@ -63,7 +63,7 @@ TEST_CASE("many keys are found as each alone") {
   }
 }
 
-TEST_CASE("a row is put in place where that takes no copy and no split") {
+TEST_CASE("a row is put in place if that requires no copy and no split") {
   TableIndex index;
   const auto put = [&index](const Entity& row) {
     return index.put_in_place(row.key.view(), row.timestamp, property_views(row.properties));
@@ -116,7 +116,7 @@ TEST_CASE("a row is put in place where that takes no copy and no split") {
   CHECK(index.verify() == "");
 }
 
-TEST_CASE("what is put is found, until it is erased") {
+TEST_CASE("a row is found until it is erased") {
   TableIndex index;
   const Entity first =
       entity("p", "r", 5, {{"a", Value::of_int32(1)}, {"b", Value::of_string("x")}});
@@ -151,7 +151,7 @@ TEST_CASE("keys may be empty") {
   CHECK(keys_in(index) == std::vector<std::string>{"|", "|a", "a|"});
 }
 
-TEST_CASE("a row may be put from views into the very index") {
+TEST_CASE("a row may be put from views into the same index") {
   TableIndex index;
   for (std::uint64_t i = 0; i < 500; ++i) {
     index.put(entity("p", digits(i), 1, {{"text", Value::of_string(digits(i, 100))}}));
@@ -175,7 +175,7 @@ TEST_CASE("a row may be put from views into the very index") {
   }
 }
 
-TEST_CASE("a copy is a version of its own") {
+TEST_CASE("a copy is an independent version") {
   TableIndex index;
   for (std::uint64_t i = 0; i < 1'000; ++i) index.put(sized("p", digits(i), 100));
   const TableIndex before = index;
@@ -193,7 +193,7 @@ TEST_CASE("a copy is a version of its own") {
   CHECK(&before.schema() == &index.schema());
 }
 
-TEST_CASE("branches of a version have schemas of their own as soon as they need them") {
+TEST_CASE("branches of a version get their own schemas when they need them") {
   TableIndex index;
   const auto put = [](TableIndex& into, std::string row, const std::vector<std::string>& names) {
     Entity entity{EntityKey("p", row), 1, {}};
@@ -238,7 +238,7 @@ TEST_CASE("a change clones the path to one leaf, and erasing nothing clones noth
   CHECK(leaves.size() > 100);
 }
 
-TEST_CASE("rows that come in order fill their leaves, from either end and in the middle") {
+TEST_CASE("rows that arrive in order fill their leaves, from either end and in the middle") {
   const auto fill_of = [](const TableIndex& index) {
     REQUIRE(index.verify() == "");
     return static_cast<double>(index.bytes()) /
@@ -267,7 +267,7 @@ TEST_CASE("rows that come in order fill their leaves, from either end and in the
   CHECK(fill_of(many) > 0.7);
 }
 
-TEST_CASE("memory stays near what the rows take") {
+TEST_CASE("memory stays close to the size of the rows") {
   TableIndex index;
   const std::uint64_t schema_bytes = index.schema().memory_bytes();
   Prng random(2);
@@ -476,7 +476,7 @@ TEST_CASE("unloaded leaves come in ascending order, each with a part and a range
   }));
 }
 
-TEST_CASE("a part is loaded where it is absent, in order, and within its range") {
+TEST_CASE("a part is loaded into its unloaded leaf, in order, and within its range") {
   const auto load = [](PartId part, const std::vector<Entity>& rows) {
     return is_checked([&] {
       TableIndex index = partly_unloaded();
@@ -499,7 +499,7 @@ TEST_CASE("a part is loaded where it is absent, in order, and within its range")
 
 // ---- Parts -------------------------------------------------------------------
 
-TEST_CASE("unloaded leaves answer part_needed, and everything between them is known to be empty") {
+TEST_CASE("unloaded leaves return part_needed, and ranges between them are known to be empty") {
   TableIndex index;
   index.add_unloaded({EntityKey("b", ""), EntityKey("d", "5")}, 21, 100, 20'000);
   index.add_unloaded({EntityKey("d", "5"), EntityKey("f", "")}, 22, 50, 9'000);
@@ -541,7 +541,7 @@ TEST_CASE("unloaded leaves answer part_needed, and everything between them is kn
   CHECK(index.find({"d", "5"}).part_needed == 22);
 }
 
-TEST_CASE("one part may be all there is") {
+TEST_CASE("one part may be the whole table") {
   TableIndex index;
   index.add_unloaded({}, 9, 3, 30);
   CHECK(leaves_of(index).size() == 1);
@@ -585,7 +585,7 @@ void check_leaves(const TableIndex& index, const std::vector<UnloadedPart>& part
 }  // namespace
 
 // Up to 64 in a node; of more at once 56 in each, from which on there are several levels.
-TEST_CASE("any number of unloaded leaves comes at once, or in two goes") {
+TEST_CASE("any number of unloaded leaves is added in one call, or in two") {
   for (const std::size_t count : {1u, 2u, 55u, 56u, 57u, 63u, 64u, 65u, 112u, 113u, 4'000u}) {
     CAPTURE(count);
     const std::vector<UnloadedPart> parts = contiguous_parts(count);
@@ -608,7 +608,7 @@ TEST_CASE("any number of unloaded leaves comes at once, or in two goes") {
   CHECK(leaves_of(none).size() == 1);
 }
 
-TEST_CASE("unloaded leaves that come at once come in ascending order") {
+TEST_CASE("unloaded leaves of one call are in ascending order") {
   const auto add = [](KeyRange first, KeyRange second) {
     return is_checked([&] {
       TableIndex index;
@@ -654,7 +654,7 @@ TEST_CASE("counting over unloaded leaves") {
   CHECK(count(EntityKey("f", ""), std::nullopt).exact);
 }
 
-TEST_CASE("set_part marks the leaves of the pinned version that are still there") {
+TEST_CASE("set_part marks the leaves of the pinned version that still exist") {
   TableIndex index;
   for (std::uint64_t i = 0; i < 2'000; ++i) index.put(sized("p", digits(i), 100));
   const TableIndex pinned = index;
@@ -683,7 +683,7 @@ TEST_CASE("set_part marks the leaves of the pinned version that are still there"
   CHECK(leaves_of(index)[9].part == 77);
 }
 
-TEST_CASE("a removed leaf is missed by its part") {
+TEST_CASE("a removed leaf is missing from its part") {
   TableIndex index;
   for (std::uint64_t i = 0; i < 2'000; ++i) index.put(sized("p", digits(i), 100));
   const std::vector<LeafInfo> leaves = leaves_of(index);
@@ -704,7 +704,7 @@ TEST_CASE("a removed leaf is missed by its part") {
   CHECK(of_part == leaves.size() - 1);
 }
 
-TEST_CASE("appending leaves the part of the full leaf before it alone") {
+TEST_CASE("appending does not change the part of the full leaf before") {
   TableIndex index;
   for (std::uint64_t i = 0; i < 1'000; ++i) index.put(sized("p", digits(i), 100));
   std::uint64_t next = 1'000;

@@ -28,7 +28,7 @@ TEST_CASE("an edit of a lone leaf has no bounds") {
   CHECK_FALSE(edit.upper());
 }
 
-TEST_CASE("any number of leaves may take the place of one") {
+TEST_CASE("any number of leaves may replace one") {
   for (const std::uint32_t count : {1u, 2u, 64u, 65u, 500u, 5'000u}) {
     CAPTURE(count);
     Ref<Node> root = as_node(make_ref<Leaf>());
@@ -59,7 +59,7 @@ TEST_CASE("any number of leaves may take the place of one") {
   }
 }
 
-TEST_CASE("an edit clones what is shared and nothing else") {
+TEST_CASE("an edit clones shared nodes and nothing else") {
   Ref<Node> root = as_node(make_ref<Leaf>());
   {
     TreeEdit edit(root);
@@ -85,7 +85,7 @@ TEST_CASE("an edit clones what is shared and nothing else") {
   CHECK(root.get() == before);
 }
 
-TEST_CASE("an edit goes where the trail leads that another one left") {
+TEST_CASE("an edit follows the path of an earlier edit") {
   Ref<Node> root = as_node(make_ref<Leaf>());
   {
     TreeEdit edit(root);

@@ -27,27 +27,27 @@ constexpr std::size_t base = 6;  // after the key
 
 }  // namespace
 
-TEST_CASE("verify notices a key out of order") {
+TEST_CASE("verify detects a key out of order") {
   const TableIndex index = small_index();
   row_bytes(index, 77)[0] = '9';
   CHECK(index.verify() != "");
 }
 
-TEST_CASE("verify notices an unknown shape") {
+TEST_CASE("verify detects an unknown shape") {
   const TableIndex index = small_index();
   const std::uint16_t shape = 999;
   std::memcpy(row_bytes(index, 100) + base + row_layout::shape_at, &shape, 2);
   CHECK(index.verify() == "row: unknown shape");
 }
 
-TEST_CASE("verify notices texts out of place") {
+TEST_CASE("verify detects misplaced texts") {
   const TableIndex index = small_index();
   const std::uint32_t start = 5'000;
   std::memcpy(row_bytes(index, 100) + base + row_layout::columns_at, &start, 4);
   CHECK(index.verify() == "row: text out of place");
 }
 
-TEST_CASE("verify notices an overlay that is not its leaf's") {
+TEST_CASE("verify detects an overlay of another leaf") {
   TableIndex index;
   index.add_unloaded({EntityKey("b", ""), EntityKey("c", "")}, 3, 10, 1'000);
   const LeafIterator walk(index, {"b", ""});
@@ -64,7 +64,7 @@ TEST_CASE("verify notices an overlay that is not its leaf's") {
   CHECK(fault_of({{"b", "1"}, {"c", ""}}) == "overlay: a change above its leaf");
 }
 
-TEST_CASE("verify notices a wrong size") {
+TEST_CASE("verify detects a wrong size") {
   const TableIndex index = small_index();
   const std::uint32_t end = 10;
   std::memcpy(row_bytes(index, 100) + base + row_layout::end_at, &end, 4);

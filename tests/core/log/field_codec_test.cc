@@ -47,7 +47,7 @@ std::string date_bytes(Ticks ticks) {
 
 }  // namespace
 
-TEST_CASE("text is what WTF-8 allows, however long the ASCII before it") {
+TEST_CASE("text is valid WTF-8, however long its ASCII prefix") {
   for (std::size_t length = 0; length < 40; ++length) {
     const std::string ascii(length, 'x');
     CAPTURE(length);
@@ -67,7 +67,7 @@ TEST_CASE("text is what WTF-8 allows, however long the ASCII before it") {
   }
 }
 
-TEST_CASE("a stored key is text and allowed") {
+TEST_CASE("a stored key is valid text without forbidden characters") {
   CHECK(check_stored_key({"p", "r"}) == nullptr);
   CHECK(check_stored_key({"", ""}) == nullptr);
   CHECK(check_stored_key({"p", "\xFF"}) == std::string("a key is not valid text"));
@@ -89,7 +89,7 @@ TEST_CASE("ticks near their base are short") {
   CHECK(ticks_bytes(base - 64, base).size() == 2);
 }
 
-TEST_CASE("ticks come back whatever their base") {
+TEST_CASE("ticks are read back whatever their base") {
   const Ticks edges[] = {
       0, 1, 2, date_time_ticks_min, date_time_ticks_max - 1, date_time_ticks_max};
   for (const Ticks base : edges) {
@@ -100,7 +100,7 @@ TEST_CASE("ticks come back whatever their base") {
   }
 }
 
-TEST_CASE("ticks out of range are refused") {
+TEST_CASE("ticks out of range are rejected") {
   const std::string out_of_range = "a timestamp is out of range";
   CHECK(std::get<std::string>(read_back("", 5)) == "it is truncated");
   // 1 + zigzag(back): back = 5 gives 0, back = 6 gives -1; 0 has a form of its own.
@@ -112,7 +112,7 @@ TEST_CASE("ticks out of range are refused") {
   CHECK(std::get<std::string>(read_back(varint(~std::uint64_t{0}), 5)) == out_of_range);
 }
 
-TEST_CASE("policies come back with the fields they have") {
+TEST_CASE("policies are read back with the fields they have") {
   std::vector<AccessPolicy> policies(4);
   policies[0] = {"all", date_time_ticks_min, date_time_ticks_max, "raud"};
   policies[1] = {"", std::nullopt, ticks_at_unix_epoch, std::nullopt};
@@ -131,7 +131,7 @@ TEST_CASE("policies come back with the fields they have") {
   }
 }
 
-TEST_CASE("bad policies are refused") {
+TEST_CASE("invalid policies are rejected") {
   const std::string head = test::bytes_from_hex("01 02") + "id";
   CHECK(read_policies_error(head + '\x00').empty());
   CHECK(read_policies_error(head + '\x08') == "an access policy has unknown fields");
@@ -150,7 +150,7 @@ TEST_CASE("bad policies are refused") {
   CHECK(read_policies_error(varint(~std::uint64_t{0})) == "it is truncated");
 }
 
-TEST_CASE("calls come back") {
+TEST_CASE("calls are read back") {
   constexpr std::uint64_t seed = 31;
   CAPTURE(seed);
   test::Prng prng(seed);
@@ -171,7 +171,7 @@ TEST_CASE("calls come back") {
   }
 }
 
-TEST_CASE("an answer is not newer than the last timestamp") {
+TEST_CASE("a call's result is not newer than the last timestamp") {
   const std::string head = std::string(16, 'c') + '\x07' + '\x01';
   const auto error_of = [&](std::uint64_t code) {
     const std::string bytes = head + varint(code);

@@ -19,7 +19,7 @@ TEST_CASE("the order of names is the order of numbers") {
   CHECK(segment_name(0xFF) < segment_name(0x100));
 }
 
-TEST_CASE("names give their numbers back") {
+TEST_CASE("names are parsed to their numbers") {
   for (const std::uint64_t number :
        {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{0xFEDCBA9876543210},
         std::numeric_limits<std::uint64_t>::max()}) {
@@ -28,7 +28,7 @@ TEST_CASE("names give their numbers back") {
   }
 }
 
-TEST_CASE("no other text is taken for the name of a file") {
+TEST_CASE("other names are rejected") {
   for (const char* name :
        {"", "wal-", "manifest", "wal-000000000000001", "wal-00000000000000001",
         "wal-000000000000000G", "wal-000000000000000A", "Wal-0000000000000001",

@@ -122,7 +122,7 @@ TEST_CASE("the samples hold every mutation and every type") {
   CHECK(types == std::vector<bool>(types.size(), true));
 }
 
-TEST_CASE("the example of FORMAT.md is what is written") {
+TEST_CASE("the example of FORMAT.md equals the written file") {
   Commit commit;
   commit.number = 1;
   commit.last_timestamp = sample_time;

@@ -73,13 +73,13 @@ TEST_CASE("a manifest has the layout of FORMAT.md") {
                   bytes_from_hex("01 07") + std::string(15, '\0') + bytes_from_hex("03 01 01")}}));
 }
 
-TEST_CASE("a manifest of nothing comes back") {
+TEST_CASE("an empty manifest is read back") {
   const Result<Manifest> manifest = decode_manifest(encode_manifest(Manifest()));
   REQUIRE(manifest.ok());
   CHECK(*manifest == Manifest());
 }
 
-TEST_CASE("random manifests come back, and the same one gives the same bytes") {
+TEST_CASE("random manifests are read back, and equal ones have equal bytes") {
   constexpr std::uint64_t seed = 37;
   CAPTURE(seed);
   test::Prng prng(seed);
@@ -93,7 +93,7 @@ TEST_CASE("random manifests come back, and the same one gives the same bytes") {
   }
 }
 
-TEST_CASE("ids reach their ends") {
+TEST_CASE("ids may have their largest values") {
   Manifest manifest;
   manifest.epoch = manifest.first_live_sequence = manifest.last_commit = ~std::uint64_t{0};
   manifest.last_timestamp = limits::date_time_ticks_max;
@@ -105,7 +105,7 @@ TEST_CASE("ids reach their ends") {
   CHECK(*read == manifest);
 }
 
-TEST_CASE("the state is checked") {
+TEST_CASE("the state is validated") {
   const auto reason = [](std::string_view hex) {
     return reason_of({RecordType::manifest_state, bytes_from_hex(hex)}, options, service, calls);
   };
@@ -124,7 +124,7 @@ TEST_CASE("the state is checked") {
   CHECK(reason("01 01 00 0000000000000000 01 01 00") == "it has the wrong length");
 }
 
-TEST_CASE("options are text in order of their keys") {
+TEST_CASE("options are text, ordered by their keys") {
   const auto reason = [](std::string_view hex) {
     return reason_of(state, {RecordType::manifest_options, bytes_from_hex(hex)}, service, calls);
   };
@@ -154,7 +154,7 @@ TEST_CASE("service properties and calls have their length") {
   CHECK(reason('\1' + call + "\1\1") == "it has the wrong length");
 }
 
-TEST_CASE("tables are checked") {
+TEST_CASE("tables are validated") {
   const auto reason = [](const std::vector<RawRecord>& tables) {
     return reason_of(manifest_file(tables));
   };
@@ -174,7 +174,7 @@ TEST_CASE("tables are checked") {
   CHECK(reason({table("01 03 6162")}) == "it is truncated");
 }
 
-TEST_CASE("parts are checked") {
+TEST_CASE("parts are validated") {
   const std::string head = "01 03 616263 00";
   const auto reason = [&](const std::string& hex) {
     return reason_of(manifest_file({table(head + hex)}));
@@ -214,7 +214,7 @@ TEST_CASE("the records of a manifest have one order") {
   CHECK(reason_of(manifest_file({{RecordType::commit, "x"}})) == "it is in the wrong place");
 }
 
-TEST_CASE("what newer versions may add to a manifest is passed over or refused") {
+TEST_CASE("additions of newer versions to a manifest are skipped or rejected") {
   const RawRecord skippable{200, "whatever", record_flag_skippable};
   std::vector<RawRecord> records = {skippable, state, skippable, options,
                                     service,   calls, skippable};

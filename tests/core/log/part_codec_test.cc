@@ -58,7 +58,7 @@ TEST_CASE("a part has the layout of FORMAT.md") {
                                          "02 01 63 01 01  03 02 7070 01 61 02 01")));
 }
 
-TEST_CASE("a part comes back with what it says of itself") {
+TEST_CASE("a part is read back with its header") {
   const std::vector<Entity> rows = {row_of("p", "b", 1), row_of("p", "c", 9), row_of("pp", "a", 2)};
   PartWriter writer(12, 3, KeyView{"p", "b"}, KeyView{"q", ""});
   for (const Entity& row : rows) test::write_row(writer, row);
@@ -74,7 +74,7 @@ TEST_CASE("a part comes back with what it says of itself") {
   CHECK(part->rows == rows);
 }
 
-TEST_CASE("a part without rows, and one without an end, may be") {
+TEST_CASE("a part may have no rows, and no upper bound") {
   const Result<Part> part = decode_part(test::part_of(1, table_id_max, {}));
   REQUIRE(part.ok());
   CHECK(part->rows.empty());
@@ -83,7 +83,7 @@ TEST_CASE("a part without rows, and one without an end, may be") {
   CHECK(!part->upper.has_value());
 }
 
-TEST_CASE("random parts come back, and the same rows give the same bytes") {
+TEST_CASE("random parts are read back, and equal rows give equal bytes") {
   constexpr std::uint64_t seed = 35;
   CAPTURE(seed);
   test::Prng prng(seed);
@@ -123,7 +123,7 @@ TEST_CASE("a part is read row by row without entities") {
   CHECK(!*more);
 }
 
-TEST_CASE("a part knows its size while it is written") {
+TEST_CASE("a part's size is known while it is written") {
   PartWriter writer(1, 1);
   const std::size_t before = writer.size();
   test::write_row(writer, row_of("p", "b", 1));
@@ -133,7 +133,7 @@ TEST_CASE("a part knows its size while it is written") {
   CHECK(std::move(writer).finish().size() == after + ends);
 }
 
-TEST_CASE("many shapes do not get mixed up") {
+TEST_CASE("many shapes are not confused") {
   std::vector<Entity> rows;
   for (int i = 0; i < 600; ++i) {
     Entity row{EntityKey("p", std::to_string(1000 + i)), 5 + i, {}};
@@ -147,13 +147,13 @@ TEST_CASE("many shapes do not get mixed up") {
   CHECK(part->rows == rows);
 }
 
-TEST_CASE("the checksum of a part stands for what is in it") {
+TEST_CASE("a part's checksum depends on its content") {
   CHECK(part_checksum(test::part_of(1, 1, {})) != part_checksum(test::part_of(2, 1, {})));
   CHECK(part_checksum(test::part_of(1, 1, {row_of("p", "r", 1)})) !=
         part_checksum(test::part_of(1, 1, {row_of("p", "r", 2)})));
 }
 
-TEST_CASE("the header of a part is checked") {
+TEST_CASE("the header of a part is validated") {
   CHECK(header_error("00 03 00 00 00") == "the part id is 0");
   CHECK(header_error("0c 00 00 00 00") == "a table id is out of range");
   CHECK(header_error("0c 03 00 00 02") == "the range has an invalid end flag");
@@ -167,7 +167,7 @@ TEST_CASE("the header of a part is checked") {
   CHECK(header_error("0c 03 01 62 00 01 01 61 00") == "the range is empty");
 }
 
-TEST_CASE("rows are checked") {
+TEST_CASE("rows are validated") {
   REQUIRE(decode_part(part_file(bytes_from_hex("01000000 01 01 03 01 61 01 70 01 62 02 01"))).ok());
   CHECK(rows_error("00") == "it is truncated");
   CHECK(rows_error("00000000 00") == "bytes follow its last row");
@@ -226,7 +226,7 @@ TEST_CASE("the records of a part are a header and rows") {
         "record 3 (part rows) at byte 50: it is in the wrong place");
 }
 
-TEST_CASE("what newer versions may add to a part is passed over or refused") {
+TEST_CASE("additions of newer versions to a part are skipped or rejected") {
   const RawRecord head{RecordType::part_header, header};
   const RawRecord rows{RecordType::part_rows, bytes_from_hex("00000000")};
   const RawRecord skippable{200, "whatever", record_flag_skippable};

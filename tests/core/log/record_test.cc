@@ -14,7 +14,7 @@ TEST_CASE("a checksum is a CRC-32C, rotated and moved") {
   CHECK(masked_crc32c("6789", crc32c("12345")) == masked_crc32c("123456789"));
 }
 
-TEST_CASE("the checksum of a whole file depends on what is in it") {
+TEST_CASE("the checksum of a whole file depends on its content") {
   // With plain checksums these two would be equal: each record would bring the CRC to the same
   // value whatever it holds.
   const std::string a = test::file_of(FileKind::part, {{RecordType::commit, "a"}});
@@ -51,7 +51,7 @@ TEST_CASE("a file is its header, its records and its end") {
   CHECK(bytes == expected);
 }
 
-TEST_CASE("a file without records has an end") {
+TEST_CASE("a file without records has an end record") {
   const std::string bytes = RecordWriter(FileKind::manifest).finish();
   CHECK(bytes.size() == record_layout::header_bytes + record_layout::end_bytes);
 }

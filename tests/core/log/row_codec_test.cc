@@ -49,7 +49,7 @@ std::string u64_bytes(std::int64_t value) {
 
 }  // namespace
 
-TEST_CASE("each type has its form") {
+TEST_CASE("each type has its encoding") {
   const auto bytes = [](Value value) { return values_of({{"a", std::move(value)}}); };
   CHECK(bytes(Value::of_string("xy")) == test::bytes_from_hex("02 7879"));
   CHECK(bytes(Value::of_binary(std::string("\0\xFF", 2))) == test::bytes_from_hex("02 00ff"));
@@ -64,7 +64,7 @@ TEST_CASE("each type has its form") {
         test::bytes_from_hex("c801") + std::string(200, 'x'));
 }
 
-TEST_CASE("values are appended to what is there") {
+TEST_CASE("values are appended to existing text") {
   std::string out = "before";
   append_values(property_views({{"a", Value::of_boolean(true)}}), out);
   CHECK(out == "before\x01");
@@ -72,7 +72,7 @@ TEST_CASE("values are appended to what is there") {
   CHECK(out == "before\x01");
 }
 
-TEST_CASE("random rows come back, and no shorter text gives one") {
+TEST_CASE("random rows are read back, and no truncated text is a row") {
   constexpr std::uint64_t seed = 32;
   CAPTURE(seed);
   test::Prng prng(seed);
@@ -88,7 +88,7 @@ TEST_CASE("random rows come back, and no shorter text gives one") {
   }
 }
 
-TEST_CASE("a row that is cut short says so") {
+TEST_CASE("a truncated row is an error") {
   for (int type = 1; type <= edm_type_last; ++type) {
     CAPTURE(type);
     RowReader reader({{"a", Value(ValueView::from_parts(static_cast<EdmType>(type), 0, {}))}});

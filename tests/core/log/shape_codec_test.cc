@@ -68,7 +68,7 @@ TEST_CASE("shapes are numbered in the order of their first use") {
   CHECK(number({}).number == 6);
 }
 
-TEST_CASE("the shape of the row before is known although its names are gone") {
+TEST_CASE("the previous row's shape is known even if its names are gone") {
   RowShapes shapes;
   auto first = std::make_unique<std::vector<Property>>();
   first->push_back({"a name that is not stored inside the string object", some_int});
@@ -87,7 +87,7 @@ TEST_CASE("definitions are numbered too") {
   CHECK(!again.is_new);
 }
 
-TEST_CASE("a definition comes back, with what its rows have at least") {
+TEST_CASE("a definition is read back, with the minimum size of its rows") {
   Entity entity;
   for (int type = 1; type <= edm_type_last; ++type) {
     entity.properties.push_back({"p\xC3\xA4" + std::to_string(type),
@@ -111,7 +111,7 @@ TEST_CASE("a definition comes back, with what its rows have at least") {
   }
 }
 
-TEST_CASE("types and names of a definition are checked") {
+TEST_CASE("types and names of a definition are validated") {
   CHECK(read_error(definition_with(1, "a")).empty());
   CHECK(read_error(definition_with(edm_type_last, "a")).empty());
   CHECK(read_error(definition_with(0, "a")) == "a property has an unknown type");
@@ -128,7 +128,7 @@ TEST_CASE("types and names of a definition are checked") {
   CHECK(read_error(definition_with(1, longest + "n")) == not_allowed);
 }
 
-TEST_CASE("a shape has each property once and not too many") {
+TEST_CASE("a shape has each property once, and a limited number") {
   std::string twins;
   ByteWriter writer(twins);
   writer.varint(3);

@@ -36,7 +36,7 @@ SnapshotContent large_snapshot() {
 
 }  // namespace
 
-TEST_CASE("a snapshot reads back as it was written, in chunks of any size") {
+TEST_CASE("a snapshot is read back as it was written, in chunks of any size") {
   const SnapshotContent content = sample_snapshot();
   const std::string file = bytes_of(content);
   for (std::size_t chunk = 1; chunk <= file.size(); chunk += chunk < 64 ? 1 : 61) {
@@ -71,7 +71,7 @@ TEST_CASE("rows are cut into parts of bounded size") {
   }
 }
 
-TEST_CASE("the order in which properties were written makes no difference") {
+TEST_CASE("the order in which properties were written does not matter") {
   SnapshotContent content = sample_snapshot();
   const std::string file = bytes_of(content);
   for (auto& table : content.tables) {
@@ -80,7 +80,7 @@ TEST_CASE("the order in which properties were written makes no difference") {
   CHECK((bytes_of(content) == file));
 }
 
-TEST_CASE("every damage to a snapshot is noticed") {
+TEST_CASE("every damage to a snapshot is detected") {
   const std::string file = bytes_of(sample_snapshot());
   for_each_damage(file, [&](const std::string& what, const std::string& damaged) {
     const auto read = read_snapshot(damaged);
@@ -91,7 +91,7 @@ TEST_CASE("every damage to a snapshot is noticed") {
   });
 }
 
-TEST_CASE("a snapshot cut at any byte is no snapshot, in whatever chunks it comes") {
+TEST_CASE("a snapshot truncated at any byte is invalid, in whatever chunks it arrives") {
   const std::string file = bytes_of(sample_snapshot());
   for (std::size_t size = 0; size < file.size(); ++size) {
     const auto read = read_snapshot(std::string_view(file).substr(0, size), 100);
@@ -101,7 +101,7 @@ TEST_CASE("a snapshot cut at any byte is no snapshot, in whatever chunks it come
   }
 }
 
-TEST_CASE("a newer snapshot is too new, and one with skippable records is read") {
+TEST_CASE("a newer snapshot is rejected, and one with skippable records is read") {
   const auto records = records_of(bytes_of(sample_snapshot()));
   const auto newer = read_snapshot(file_of(FileKind::snapshot, records, format_major + 1, 0));
   REQUIRE(!newer.ok());
@@ -118,7 +118,7 @@ TEST_CASE("a newer snapshot is too new, and one with skippable records is read")
   CHECK(unknown.error().code == ErrorCode::format_too_new);
 }
 
-TEST_CASE("records that make no snapshot are refused with what is wrong") {
+TEST_CASE("invalid records are rejected, with the reason") {
   // header, Cities, part, empty, People, part
   const auto good = records_of(bytes_of(sample_snapshot()));
   REQUIRE(good.size() == 6);
@@ -157,7 +157,7 @@ TEST_CASE("records that make no snapshot are refused with what is wrong") {
   CHECK(says(message_of_bad({}), "has not all of its tables and rows"));
 }
 
-TEST_CASE("parts that are out of order are refused") {
+TEST_CASE("parts that are out of order are rejected") {
   const auto part_of_rows = [](PartId id, std::string_view row) {
     PartWriter writer(id, 1, KeyView{"p", row});
     writer.begin_row("p", row, 1);

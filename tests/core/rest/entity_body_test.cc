@@ -59,7 +59,7 @@ TEST_CASE("a type is found wherever it stands") {
         std::vector<Property>{{"a1", Value::of_string("x")}, {"a", Value::of_int64(1)}});
 }
 
-TEST_CASE("names twice") {
+TEST_CASE("duplicate names") {
   for (const char* body : {R"({"a":1,"a":1})", R"({"a":null,"a":1})", R"({"a":1,"\u0061":2})",
                            R"({"odata.x":1,"odata.x":1})", R"({"RowKey":"a","RowKey":"a"})",
                            R"({"a":1,"a@odata.type":"Edm.Int32","a@odata.type":"Edm.Int32"})"}) {
@@ -68,7 +68,7 @@ TEST_CASE("names twice") {
   CHECK(updated(R"({"a":1,"A":2})").size() == 2);
 }
 
-TEST_CASE("a type that is none is refused, also of null") {
+TEST_CASE("an unknown type is rejected, also for null") {
   for (const char* body :
        {R"({"a":1,"a@odata.type":"Edm.int32"})", R"({"a":1,"a@odata.type":null})",
         R"({"a":null,"a@odata.type":"Edm.Nothing"})"}) {

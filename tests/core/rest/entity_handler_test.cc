@@ -94,7 +94,7 @@ TEST_CASE("the order of errors") {
         "ResourceNotFound");
 }
 
-TEST_CASE("every page of a query begins where the one before ended") {
+TEST_CASE("every page of a query begins where the previous page ended") {
   People people;
   std::string expected;
   for (int i = 0; i < 7; ++i) {

@@ -35,7 +35,7 @@ TEST_CASE("errors in JSON") {
         R"(\nTime:2020-07-24T14:34:48.4767000Z"}}})");
 }
 
-TEST_CASE("errors in JSON with all that a request may ask") {
+TEST_CASE("errors in JSON with every option of a request") {
   ErrorFormat form = error_format_of();
   form.level = MetadataLevel::none;
   form.preference = ReturnPreference::no_content;

@@ -48,7 +48,7 @@ TEST_CASE("spaces, case, order and other parameters don't matter") {
   CHECK(level("application/json;odata.metadata=none") == MetadataLevel::minimal);  // of OData v4
 }
 
-TEST_CASE("the first usable entry of a list") {
+TEST_CASE("the first supported entry of a list is used") {
   CHECK(level("text/html, application/json;odata=fullmetadata, application/json") ==
         MetadataLevel::full);
   CHECK(level(",application/atom+xml,,*/*;q=0.1") == MetadataLevel::minimal);
@@ -69,14 +69,14 @@ TEST_CASE("formats that are not served") {
   CHECK(error_code_of(",") == ErrorCode::media_type_not_supported);
 }
 
-TEST_CASE("$format counts before Accept") {
+TEST_CASE("$format takes precedence over Accept") {
   CHECK(level("text/html", "application/json;odata=fullmetadata") == MetadataLevel::full);
   CHECK(level("application/json;odata=nometadata", " ") == MetadataLevel::none);
   CHECK(error_code_of("application/json", "application/atom+xml") ==
         ErrorCode::atom_format_not_supported);
 }
 
-TEST_CASE("who asks for JSON") {
+TEST_CASE("which requests get JSON") {
   CHECK(accepts_json(with({{"Accept", "text/html, Application/json;odata=verbose"}}), {}));
   CHECK(accepts_json(with({}), "application/json"));
   CHECK_FALSE(accepts_json(with({{"Accept", "application/json"}}), "x/y"));
@@ -84,7 +84,7 @@ TEST_CASE("who asks for JSON") {
   CHECK_FALSE(accepts_json(with({}), {}));
 }
 
-TEST_CASE("content types of answers") {
+TEST_CASE("content types of responses") {
   CHECK(content_type_of(MetadataLevel::none) ==
         "application/json;odata=nometadata;streaming=true;charset=utf-8");
   CHECK(content_type_of(MetadataLevel::minimal) ==
@@ -119,7 +119,7 @@ TEST_CASE("content types of requests") {
         Error(ErrorCode::media_type_not_supported));
 }
 
-TEST_CASE("verbs in place of POST") {
+TEST_CASE("methods tunnelled through POST") {
   CHECK(*method_of(with({}, "GET")) == "GET");
   for (const char* method : {"PUT", "MERGE", "PATCH", "DELETE"}) {
     CHECK(*method_of(with({{"X-HTTP-METHOD", method}}, "POST")) == method);
@@ -177,7 +177,7 @@ TEST_CASE("versions") {
         Error(ErrorCode::invalid_header_value));
 }
 
-TEST_CASE("ids of clients") {
+TEST_CASE("client request ids") {
   const std::string longest(1024, 'x');
   const std::string too_long(1025, 'x');
   CHECK(client_request_id(with({{"X-MS-Client-Request-Id", " a~! "}})) == "a~!");

@@ -16,7 +16,7 @@ Ticks ticks_of(const char* text) {
 
 }  // namespace
 
-TEST_CASE("dates of HTTP read and print") {
+TEST_CASE("HTTP dates are parsed and printed") {
   const struct {
     const char* iso;
     const char* http;
@@ -41,13 +41,13 @@ TEST_CASE("every month has its name") {
   }
 }
 
-TEST_CASE("what is left of a second is cut off") {
+TEST_CASE("fractions of a second are dropped") {
   CHECK(http_date_text(ticks_of("2024-01-02T03:04:05.9999999Z")) ==
         "Tue, 02 Jan 2024 03:04:05 GMT");
   CHECK(http_date_text(limits::date_time_ticks_max) == "Fri, 31 Dec 9999 23:59:59 GMT");
 }
 
-TEST_CASE("other dates are none") {
+TEST_CASE("other formats are rejected") {
   for (const char* text : {"", "Tue, 02 Jan 2024 03:04:05", "Tue, 02 Jan 2024 03:04:05 UTC",
                            "Mon, 02 Jan 2024 03:04:05 GMT", "Tue, 2 Jan 2024 03:04:05 GMT",
                            "Tue, 32 Jan 2024 03:04:05 GMT", "Tue, 02 jan 2024 03:04:05 GMT",

@@ -53,7 +53,7 @@ TEST_CASE("A boundary is taken from the media type, quoted or not") {
   CHECK(multipart_boundary("multipart/mixed; boundary=\"a b:c\"") == "a b:c");
 }
 
-TEST_CASE("What is no boundary is none") {
+TEST_CASE("invalid boundaries are rejected") {
   for (const char* type :
        {"", "multipart/mixed", "multipart/mixed; boundary",
         "multipart/mixed; boundary=", "multipart/mixed; boundary=\"\"",
@@ -72,7 +72,7 @@ TEST_CASE("A boundary has at most 70 characters") {
   CHECK_FALSE(multipart_boundary("multipart/mixed; boundary=b" + longest).has_value());
 }
 
-TEST_CASE("Parts are what stands between delimiters, with CRLF and with LF") {
+TEST_CASE("Parts are the text between delimiters, with CRLF and with LF") {
   const std::string body =
       "--b\nContent-Type: a/b\nx-1:  two words \n\nfirst\nsecond line\n--b\n\n\n\nthird\n--b--\n";
   for (const std::string& text : {body, crlf(body)}) {
@@ -97,12 +97,12 @@ TEST_CASE(
   CHECK(bodies("\r\n--b\r\n\r\n1\r\n--b--", "b") == Texts{"1"});
 }
 
-TEST_CASE("A boundary that another one starts with is another one") {
+TEST_CASE("A boundary that begins with another boundary is a different one") {
   CHECK(bodies("--b\n\n--bb\n--b1--\n--b--x\n--b--", "b") == Texts{"--bb\n--b1--\n--b--x"});
   CHECK(bodies("--b\n\nx--b\n --b\n-b\n--b--", "b") == Texts{"x--b\n --b\n-b"});
 }
 
-TEST_CASE("A delimiter may be padded, by carriage returns too") {
+TEST_CASE("A delimiter may be padded, even by carriage returns") {
   for (const char* padding : {" ", "\t", "\r", "\r\r", "\r "}) {
     CAPTURE(padding);
     const std::string end = std::string(padding) + "\r\n";
@@ -111,7 +111,7 @@ TEST_CASE("A delimiter may be padded, by carriage returns too") {
   }
 }
 
-TEST_CASE("A body that is cut off anywhere is malformed") {
+TEST_CASE("A body that is truncated anywhere is malformed") {
   const std::string body = "--b\nh: v\n\n1\n--b\n\n2\n--b--";
   CHECK(bodies(body, "b") == Texts{"1", "2"});
   for (std::size_t size = 0; size < body.size(); ++size) {
@@ -126,7 +126,7 @@ TEST_CASE("A body that closes at once has no parts") {
   CHECK(bodies("--b--\n--b\n\n1\n--b--\n", "b").empty());  // what follows is epilogue
 }
 
-TEST_CASE("Headers that two readers may read differently are malformed") {
+TEST_CASE("Ambiguous headers are malformed") {
   for (const char* header :
        {"name : value", " name: value", "name: a\n\tfolded", "name", ": value", "na me: value",
         "name: a\rb", "name: a\x01", "name\x7F: a", "n\xC3\xA9: a", "a(b): c"}) {
@@ -137,7 +137,7 @@ TEST_CASE("Headers that two readers may read differently are malformed") {
   CHECK(malformed(std::string("--b\na: x\0y\n\n1\n--b--", 19)));
 }
 
-TEST_CASE("Reading stops after one part too many") {
+TEST_CASE("Parsing stops after one part too many") {
   std::string body;
   for (int i = 0; i < 5; ++i) body += "--b\n\n1\n";
   CHECK(bodies(body + "--b--", "b", 5).size() == 5);
@@ -173,7 +173,7 @@ TEST_CASE("The request of a part may end after its first line or its headers") {
   }
 }
 
-TEST_CASE("A first line that is no request line is malformed") {
+TEST_CASE("An invalid request line is malformed") {
   for (const char* text :
        {"", "\n\n", "GET", "GET /t", "GET /t FTP/1.1", "GET  HTTP/1.1", "/t HTTP/1.1",
         "GET /a b HTTP/1.1", "G(T /t HTTP/1.1", " GET /t HTTP/1.1", "GET /t\x01 HTTP/1.1",
@@ -198,7 +198,7 @@ TEST_CASE("Responses are written as the service writes them") {
                     "--inner--\n--outer--\n"));
 }
 
-TEST_CASE("What is written is read back") {
+TEST_CASE("A written response is parsed back") {
   std::string out;
   append_http_part(out, "b", Response{200, "OK", {{"a", "b"}}, "body"});
   append_closing_delimiter(out, "b");

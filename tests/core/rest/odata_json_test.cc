@@ -13,7 +13,7 @@ TEST_CASE("conversation: levels of metadata") {
 }
 
 // A table has so many shapes that the rows of some share none.
-TEST_CASE("rows without a shape of their own are written like others") {
+TEST_CASE("rows without their own shape are written like others") {
   test::RestServer server;
   server.send("POST", "/Tables", {}, R"({"TableName":"many"})");
   const auto put = [&](const std::string& row, const std::string& body) {
@@ -38,7 +38,7 @@ TEST_CASE("rows without a shape of their own are written like others") {
   CHECK(all.body.find(R"("m":2,"n":"x"})") != std::string::npos);
 }
 
-TEST_CASE("names that are selected may be any text") {
+TEST_CASE("selected names may be any text") {
   ODataContext odata;
   odata.level = MetadataLevel::minimal;
   odata.base = "http://h/acct";

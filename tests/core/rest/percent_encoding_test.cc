@@ -22,19 +22,19 @@ TEST_CASE("escapes are decoded in any case") {
   CHECK(percent_decode("\xC3\xBC") == "\xC3\xBC");
 }
 
-TEST_CASE("a plus is itself, or a blank") {
+TEST_CASE("a plus is a plus, or a blank on request") {
   CHECK(percent_decode("a+b%2B") == "a+b+");
   CHECK(percent_decode("a+b%2B", true) == "a b+");
 }
 
-TEST_CASE("malformed escapes are refused") {
+TEST_CASE("malformed escapes are rejected") {
   for (const char* text : {"%", "%2", "a%", "%2g", "%g2", "%%20", "% 2", "%-1"}) {
     CAPTURE(text);
     CHECK_FALSE(percent_decode(text).has_value());
   }
 }
 
-TEST_CASE("what is decoded is WTF-8") {
+TEST_CASE("decoded text is WTF-8") {
   for (const char* text : {"%FF", "%C3", "%C0%80", "\xFF", "%F4%90%80%80", "%ED%A0%BD%ED%B8%80"}) {
     CAPTURE(text);
     CHECK_FALSE(percent_decode(text).has_value());
@@ -42,7 +42,7 @@ TEST_CASE("what is decoded is WTF-8") {
   CHECK(percent_decode("%ED%A0%BD") == "\xED\xA0\xBD");  // a lone surrogate
 }
 
-TEST_CASE("what the service leaves alone stays, all else is escaped in capitals") {
+TEST_CASE("the service's unescaped characters stay, others are escaped in capitals") {
   CHECK(encoded("azAZ09-_.!~*'()") == "azAZ09-_.!~*'()");
   CHECK(encoded(" \"#$%&+,/:;<=>?@[\\]^`{|}") ==
         "%20%22%23%24%25%26%2B%2C%2F%3A%3B%3C%3D%3E%3F%40%5B%5C%5D%5E%60%7B%7C%7D");

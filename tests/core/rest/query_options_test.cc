@@ -44,7 +44,7 @@ TEST_CASE("parameters are decoded") {
   CHECK(read("$filter=a=b").filter == "a=b");
 }
 
-TEST_CASE("names are case-sensitive and others ignored") {
+TEST_CASE("names are case-sensitive and unknown names are ignored") {
   const QueryOptions options = read("filter=1&TIMEOUT=x&top=5&nextpartitionkey=a&%zz=1&=x");
   CHECK_FALSE(options.filter.has_value());
   CHECK_FALSE(options.top.has_value());
@@ -52,14 +52,14 @@ TEST_CASE("names are case-sensitive and others ignored") {
   CHECK(check_supported(options).ok());
 }
 
-TEST_CASE("options that the service does not have") {
+TEST_CASE("unsupported options") {
   for (const char* query : {"$orderby=a", "$skip=1", "$inlinecount=allpages", "$expand=a",
                             "%24skiptoken=x", "$Filter=a", "$"}) {
     CHECK(check_supported(read(query)).error().code == ErrorCode::not_implemented);
   }
 }
 
-TEST_CASE("parameters twice, or malformed") {
+TEST_CASE("duplicate or malformed parameters") {
   for (const char* name : {"$filter", "$select", "$top", "$format", "NextPartitionKey",
                            "NextRowKey", "NextTableName", "comp", "restype", "timeout", "sv"}) {
     const std::string once = std::string(name) + "=1";
@@ -95,7 +95,7 @@ TEST_CASE("$top") {
   }
 }
 
-TEST_CASE("$filter, and how long it may be") {
+TEST_CASE("$filter and its maximum length") {
   Account account;
   CHECK(filter_of(read(""), account)->empty());
   CHECK(filter_of(read("$filter=+"), account)->empty());
@@ -120,7 +120,7 @@ TEST_CASE("$select") {
   CHECK(*select_of(read("$select=b,+a%20,b")) == std::vector<std::string>{"b", "a"});
 }
 
-TEST_CASE("where a query goes on") {
+TEST_CASE("continuation of a query") {
   CHECK_FALSE(continuation_of(read(""))->has_value());
   CHECK_FALSE(continuation_of(read("NextPartitionKey="))->has_value());
   CHECK_FALSE(continuation_of(read("NextRowKey=nonsense"))->has_value());

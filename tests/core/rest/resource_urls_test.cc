@@ -18,7 +18,7 @@ TEST_CASE("addresses as recorded from the service") {
   CHECK(table_url("http://h/acct", "people") == "http://h/acct/Tables('people')");
 }
 
-TEST_CASE("an address leads back to its key") {
+TEST_CASE("a URL is parsed back into its key") {
   for (const char* text : {"", "a", "o'x", "''", "a,b", "(c)", "%41", "a+b", " ",
                            "\xF0\x9F\x98\x80", "\xED\xA0\x80", "&=;@"}) {
     CAPTURE(text);

@@ -45,7 +45,7 @@ std::string path_of(const RouteEntry& line) {
   return "/$batch";
 }
 
-TEST_CASE("every line is found by its own address") {
+TEST_CASE("every route is found by its URL") {
   for (const RouteEntry& line : all_routes()) {
     CAPTURE(std::string(line.method), path_of(line));
     const auto found = route(line.method, path_of(line));
@@ -56,7 +56,7 @@ TEST_CASE("every line is found by its own address") {
   }
 }
 
-TEST_CASE("addresses without an operation") {
+TEST_CASE("URLs without an operation") {
   CHECK(error_code_of("BREW", "/name") == ErrorCode::invalid_http_verb);
   CHECK(error_code_of("get", "/name") == ErrorCode::invalid_http_verb);
   CHECK(error_code_of("OPTIONS", "/name") == ErrorCode::invalid_http_verb);  // answered before
@@ -77,7 +77,7 @@ TEST_CASE("addresses without an operation") {
 }
 
 // The first table of COMPATIBILITY.md has a line for each route, and no other.
-TEST_CASE("what is said of compatibility is complete") {
+TEST_CASE("the documentation of compatibility is complete") {
   std::ifstream in(ENTITABLE_TESTDATA "/../../core/rest/COMPATIBILITY.md");
   std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
   text.resize(std::min(text.find("\n## "), text.size()));

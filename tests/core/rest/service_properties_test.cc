@@ -91,13 +91,13 @@ std::string error_of(std::string_view body) {
 
 }  // namespace
 
-TEST_CASE("a new account has everything off") {
+TEST_CASE("a new account has everything switched off") {
   CHECK(service_properties_document({}) == std::string(declaration) + of_new_account);
   CHECK(stored_service_properties("") == ServiceProperties{});
   CHECK(stored_service_properties(of_new_account) == ServiceProperties{});
 }
 
-TEST_CASE("properties read back as they were written, in the service's order") {
+TEST_CASE("properties are read back as they were written, in the service's order") {
   const std::string sections =
       "<Cors>" + std::string(rule_of_specification) + "</Cors>" +
       element("MinuteMetrics",
@@ -128,7 +128,7 @@ TEST_CASE("properties read back as they were written, in the service's order") {
             rule_of_specification + "</Cors></StorageServiceProperties>");
 }
 
-TEST_CASE("a section that is absent keeps what it was, an empty Cors clears the rules") {
+TEST_CASE("a section that is absent is unchanged, an empty Cors clears the rules") {
   ServiceProperties all = with_changes({}, change_of(cors(rule())));
   all = with_changes(all, change_of(logging(retention(on + "<Days>7</Days>"))));
   CHECK(all.logging == Logging{"1.0", true, false, true, {7}});
@@ -145,7 +145,7 @@ TEST_CASE("a section that is absent keeps what it was, an empty Cors clears the 
   CHECK(cleared.hour_metrics == all.hour_metrics);
 }
 
-TEST_CASE("an empty body or one that is not this document is refused") {
+TEST_CASE("an empty body or another document is rejected") {
   for (const std::string& wrong :
        {std::string(), std::string("x"), std::string("<StorageServiceProperties>"),
         std::string("<SignedIdentifiers/>"), std::string("<storageserviceproperties/>"),
@@ -181,7 +181,7 @@ TEST_CASE("every child of logging and metrics is required") {
   CHECK(error_of(properties("<MinuteMetrics/>")) == "missing");
 }
 
-TEST_CASE("true and false are read in any case of letters") {
+TEST_CASE("true and false are case-insensitive") {
   const auto metrics = [](const std::string& enabled) {
     return hour_metrics("<Version>1.0</Version>" + element("Enabled", enabled) +
                         "<IncludeAPIs>False</IncludeAPIs>" + retention("<Enabled>FALSE</Enabled>"));
@@ -192,7 +192,7 @@ TEST_CASE("true and false are read in any case of letters") {
   CHECK(error_of(metrics("Yes")) == "value");
 }
 
-TEST_CASE("IncludeAPIs goes with metrics that are on, Days with a retention that is on") {
+TEST_CASE("IncludeAPIs requires enabled metrics, Days requires enabled retention") {
   const auto metrics = [](const std::string& inner) {
     return error_of(hour_metrics("<Version>1.0</Version>" + inner + retention(off)));
   };
@@ -211,7 +211,7 @@ TEST_CASE("IncludeAPIs goes with metrics that are on, Days with a retention that
   }
 }
 
-TEST_CASE("bad values of logging and metrics are refused") {
+TEST_CASE("invalid values of logging and metrics are rejected") {
   for (const char* wrong : {"", "yes", "TRUTH", "2"}) {
     CAPTURE(wrong);
     CHECK(error_of(logging(retention(element("Enabled", wrong)))) == "value");
@@ -242,7 +242,7 @@ TEST_CASE("all five children of a CORS rule are required") {
   }
 }
 
-TEST_CASE("the values of a CORS rule are checked") {
+TEST_CASE("the values of a CORS rule are validated") {
   const auto with = [](const std::string& field, const std::string& value) {
     return error_of(cors(rule(field, value)));
   };
@@ -282,7 +282,7 @@ TEST_CASE("the lists of a CORS rule have limits") {
   }
 }
 
-TEST_CASE("replication is live and not behind") {
+TEST_CASE("replication is live and up to date") {
   const auto now = parse_date_time("2020-07-24T14:34:48.4767Z", {});
   CHECK(service_stats_document(*now) ==
         std::string(declaration) +

@@ -74,7 +74,7 @@ TEST_CASE("Shared Key Lite signs the date and the resource") {
   check_signature(shared_key_lite_text(parts), "7C4HmUnDmjBXW6JyQPX1n7g+E0zbnzufsgPg0Du/Moc=");
 }
 
-TEST_CASE("Shared Key signs verb and content headers too") {
+TEST_CASE("Shared Key also signs the verb and content headers") {
   SharedKeyParts parts = of_path("/devstoreaccount1/mytable()");
   CHECK(shared_key_text(parts) ==
         "GET\n\n\nTue, 02 Jan 2024 03:04:05 GMT\n/devstoreaccount1/devstoreaccount1/mytable()");
@@ -113,7 +113,7 @@ TEST_CASE("a table SAS signs twelve lines") {
   check_signature(table_sas_text(by_policy, name), "axYq4ImqDamyfi65Fs65/r9XSVgqfDrgjxTtJMr2hPA=");
 }
 
-TEST_CASE("older table SAS sign less") {
+TEST_CASE("older table SAS sign fewer fields") {
   SasFields fields = table_sas();
   fields.sip = "10.0.0.1";
   fields.spr = "https";
@@ -157,7 +157,7 @@ TEST_CASE("a signature is the HMAC as base64") {
   CHECK(sign(echo, "k", "t") == base64_encode("k|t"));
 }
 
-TEST_CASE("signatures are compared whole") {
+TEST_CASE("signatures are compared completely") {
   CHECK(equal_in_constant_time("", ""));
   CHECK(equal_in_constant_time("abc", "abc"));
   CHECK_FALSE(equal_in_constant_time("abc", "abd"));

@@ -21,7 +21,7 @@ TEST_CASE("the body of Create Table may be 4 MiB") {
   CHECK(server.send("POST", "/Tables", {}, body).status == 201);
 }
 
-TEST_CASE("pages of tables meet") {
+TEST_CASE("pages of tables are contiguous") {
   test::RestServer server;
   for (const char* name : {"delta", "Alpha", "charlie", "Bravo"}) {
     const std::string body = "{\"TableName\":\"" + std::string(name) + "\"}";

@@ -58,7 +58,7 @@ TEST_CASE("host style has it in the host") {
   CHECK(read("http://other.example/acct/people").account == "acct");
 }
 
-TEST_CASE("the secondary address") {
+TEST_CASE("secondary addresses") {
   const Uri host = read("https://acct-secondary.table.core.windows.net/people");
   CHECK(host.account == "acct");
   CHECK(host.secondary);
@@ -114,7 +114,7 @@ TEST_CASE("malformed keys") {
   CHECK(refused("http://h/acct/Tables(PartitionKey='p',RowKey='r')") == bad_syntax);
 }
 
-TEST_CASE("addresses of nothing") {
+TEST_CASE("invalid addresses") {
   for (const char* url :
        {"", "/acct/people", "ftp://h/acct/people", "http://", "http:///acct/people", "http://h",
         "http://h/?x=1", "http://h/acct/people/more", "http://h/acct/()", "http://h/acct/people%zz",

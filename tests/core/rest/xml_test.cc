@@ -45,7 +45,7 @@ TEST_CASE("elements hold text or elements") {
   CHECK(parsed("<\xC3\xA9>\xF0\x9F\x98\x80</\xC3\xA9>") == "\xC3\xA9=\xF0\x9F\x98\x80");
 }
 
-TEST_CASE("what is around the root and between its parts is left out") {
+TEST_CASE("text around the root and between elements is dropped") {
   CHECK(parsed("\xEF\xBB\xBF<a/>") == "a");
   CHECK(parsed("<?xml version=\"1.0\" encoding=\"utf-8\"?><a/>") == "a");
   CHECK(parsed("\xEF\xBB\xBF<?xml version='1.0' encoding='UTF-8' standalone='yes' ?>\n<a/>\n") ==
@@ -54,7 +54,7 @@ TEST_CASE("what is around the root and between its parts is left out") {
   CHECK(parsed("<a b='1' c = \"2 > 1 &amp; '\"><d e='&#65;'/></a>") == "a[d]");
 }
 
-TEST_CASE("entities are the five and characters by number") {
+TEST_CASE("entities are the five predefined ones and numeric characters") {
   CHECK(parsed("<a>&lt;&gt;&amp;&quot;&apos;</a>") == "a=<>&\"'");
   CHECK(parsed("<a>&#65;&#x41;&#x4a;&#x4A;&#128512;</a>") == "a=AAJJ\xF0\x9F\x98\x80");
   CHECK(parsed("<a>&amp;lt;</a>") == "a=&lt;");
@@ -74,7 +74,7 @@ TEST_CASE("line ends become LF") {
   CHECK(parsed("<a>\r</a>") == "a=\n");
 }
 
-TEST_CASE("what is no such document is refused") {
+TEST_CASE("invalid documents are rejected") {
   for (const char* wrong : {"",
                             " ",
                             "x",
@@ -153,13 +153,13 @@ TEST_CASE("children are found by name") {
   CHECK(root->find("B") == nullptr);
 }
 
-TEST_CASE("blanks are those of XML") {
+TEST_CASE("only XML's blanks are blanks") {
   CHECK(trimmed_xml(" \t\r\n a b \n") == "a b");
   CHECK(trimmed_xml(" \n ").empty());
   CHECK(trimmed_xml("\xC2\xA0") == "\xC2\xA0");
 }
 
-TEST_CASE("what is written reads back") {
+TEST_CASE("a written document is parsed back") {
   const std::string text = "a<b>&\"'\r\n\t]]> \xF0\x9F\x98\x80";
   XmlWriter xml;
   xml.open("r");
