@@ -103,7 +103,7 @@ describe("fixtures from files", () => {
     [{ "t.json": "{}" }, /^t\.json:1: Expected "value"/],
     [{ "t.json": `[{${keys}},\n7]` }, /^t\.json:2: Invalid JSON: expected "\{" before/],
     [{ "t.ndjson": `{${keys}}\n\n{` }, /^t\.ndjson:3: /],
-    [{ "t.ndjson": "[]" }, /^t\.ndjson:1: No JSON/],
+    [{ "t.ndjson": "[]" }, /^t\.ndjson:1: Invalid JSON: expected "\{" before/],
     [{ "t.ndjson": '{"partitionKey":"p"}' }, /^t\.ndjson:1: RowKey is missing or not a string/],
     [{ "t.ndjson": '{"PartitionKey":1,"rowKey":"r"}' }, /^t\.ndjson:1: PartitionKey is missing/],
     [{ "t.ndjson": `{${keys},"a@odata.type":"Edm.Int","a":1}` }, /a has an unknown type/],

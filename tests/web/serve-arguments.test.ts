@@ -78,7 +78,7 @@ describe("the command line", () => {
   }
 
   const bad: [line: string, message: RegExp][] = [
-    ["", /Which command/],
+    ["", /No command given/],
     ["start", /no command start/],
     ["serve twice", /no command serve twice/],
     ["serve --prot 1", /no option --prot/],
@@ -90,8 +90,8 @@ describe("the command line", () => {
     ["serve --port 65536", /0 to 65535/],
     ["serve --auth loose", /development or strict or off, not loose/],
     ["serve --durability x", /strict or relaxed or deferred, not x/],
-    ["serve --cert c", /go together/],
-    ["serve --key k", /go together/],
+    ["serve --cert c", /must be given together/],
+    ["serve --key k", /must be given together/],
     ["serve --in-memory --location d", /--in-memory and --location exclude/],
     ["serve --seed-data s --location d", /--seed-data and --location exclude/],
     ["serve --seed 1 --location d", /--seed and --location exclude/],
@@ -108,8 +108,8 @@ describe("the command line", () => {
     ["serve --latency=-1", /--latency must be/],
     ["serve --throttle much", /--throttle must be azure, or two numbers such as 2000,20000/],
     ["serve --throttle 0,5", /--throttle must be/],
-    ["serve --throttle azure --seed 7", /--throttle needs a clock that goes: --clock system/],
-    ["serve --throttle azure --clock 2026-03-01", /--throttle needs a clock that goes/],
+    ["serve --throttle azure --seed 7", /--throttle needs a running clock: add --clock system/],
+    ["serve --throttle azure --clock 2026-03-01", /--throttle needs a running clock/],
     ["serve --empty-pages 2", /--empty-pages must be a probability from 0 to 1, not 2/],
     ["serve --empty-pages x", /--empty-pages must be/],
     ["serve --scans Azure", /--scans must be azure, not Azure/],

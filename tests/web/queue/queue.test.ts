@@ -421,7 +421,7 @@ describe("a queue", () => {
     );
     await assert.rejects(queue.put("x".repeat(32_767)), {
       name: "RangeError",
-      message: /^A message has at most 32768 characters as JSON, and this one 32769: /,
+      message: /^A message has at most 32768 characters as JSON, and this one has 32769\. /,
     });
     await assert.rejects(queue.put(undefined), { name: "TypeError" });
   });

@@ -86,17 +86,23 @@ export class Connection {
   #warnAboutKeyInPage({ onWarning }: ClientOptions): void {
     if (this.#address.local || !("document" in globalThis)) return;
     const message =
-      `The key of account "${this.#address.account}" is in a page, where every visitor can read it. ` +
-      "It is not needed to talk to a store.";
+      `The key of account "${this.#address.account}" is in a page, where every visitor can read ` +
+      "it. A store does not need the key.";
     onWarning?.({ code: "AccountKeyInPage", message });
   }
 }
 
 // The error for the options and property that concern the HTTP pipeline.
 export function transportNotSupported(what: string): StoreError {
-  return new StoreError("NotSupported", `There is no ${what} here: no request is sent.`, {
-    hint: "Who needs it keeps the client of @azure/data-tables, with its option httpClient: store.httpClient.",
-  });
+  return new StoreError(
+    "NotSupported",
+    `${what} is not supported, because no HTTP request is sent.`,
+    {
+      hint:
+        "Use the client of @azure/data-tables with its option httpClient: store.httpClient. " +
+        "It runs over a store and has an HTTP pipeline.",
+    },
+  );
 }
 
 function rejectTransportOptions(options: object): void {

@@ -78,5 +78,5 @@ function quoteLiteral(text: string): string {
 }
 
 function noLiteralError(value: unknown): TypeError {
-  return new TypeError(`odata: no property is ever ${value}, so there is no literal for it.`);
+  return new TypeError(`odata: a property cannot be ${value}, so there is no literal for it.`);
 }

@@ -65,9 +65,11 @@ export function findLazyStore(
 ): LazyStore {
   const known = (account === undefined ? undefined : registered.get(account)) ?? defaultStore;
   if (known !== undefined) return known;
-  if (account === undefined) throw noStoreError(`No account can be read from ${url}.`);
+  if (account === undefined) throw noStoreError(`The URL ${url} does not contain an account name.`);
   if (hasToken)
-    throw noStoreError("A token is for the service itself, and no store stands for it.");
+    throw noStoreError(
+      "A token credential needs the service itself, and no store is registered in its place.",
+    );
   let source = opened.get(account);
   if (source === undefined) {
     source = new LazyStore(() => openStore({ name: account }));
@@ -79,8 +81,9 @@ export function findLazyStore(
 function noStoreError(message: string): StoreError {
   return new StoreError("NotSupported", message, {
     hint:
-      "Name a store: options.store, registerAccount or setDefaultStore. The service itself is for @azure/data-tables, which " +
-      "runs over a store too, by its option httpClient: store.httpClient.",
+      "Specify a store with options.store, registerAccount or setDefaultStore. To call the " +
+      "service itself, use @azure/data-tables; with its option httpClient: store.httpClient, " +
+      "that client also runs over a store.",
   });
 }
 

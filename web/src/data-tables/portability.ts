@@ -9,9 +9,9 @@ export function assertPortable(entity: object): void {
     if (!Number.isInteger(value) || (value | 0) === value) continue;
     throw new StoreError(
       "NotPortable",
-      `Property "${name}" is the plain number ${value}, which is no Int32.`,
+      `Property "${name}" is the plain number ${value}, which is not an Int32.`,
       {
-        hint: `Say what it is: edm.double(${value}), or the bigint ${BigInt(value)}n.`,
+        hint: `Give its type: edm.double(${value}), or the bigint ${BigInt(value)}n.`,
       },
     );
   }

@@ -294,10 +294,11 @@ function messageOf<T>(row: Row): QueueMessage<T> {
 
 function serializeBody(body: unknown): string {
   const text = JSON.stringify(body);
-  if (text === undefined) throw new TypeError("A message is what JSON can say.");
+  if (text === undefined) throw new TypeError("A message must be a JSON value.");
   if (text.length <= bodyUnitsMax) return text;
   throw new RangeError(
-    `A message has at most ${bodyUnitsMax} characters as JSON, and this one ${text.length}: put what is large elsewhere, and its key into the message.`,
+    `A message has at most ${bodyUnitsMax} characters as JSON, and this one has ${text.length}. ` +
+      "Store large data elsewhere, and put its key into the message.",
   );
 }
 

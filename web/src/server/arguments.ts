@@ -6,28 +6,36 @@ import { UsageError } from "./usage-error.ts";
 
 export const usage = `entitable serve [options]
 
-The Azure Table service over HTTP, on this machine.
+Serves the Azure Table service's REST protocol on this machine.
 
-  --port 10002            0: any that is free
-  --host 127.0.0.1
-  --location .entitable   the folder of the data, a folder in it for each account
-  --in-memory             keeps nothing
-  --seed-data FOLDER      begins with the entities of <table>.json, .ndjson and .csv, in each account
-  --seed N                the same requests get the same bytes: ids come from N, 0 to 2^32 - 1, and the clock stands still
-  --clock TIME            what the clock shows, 2026-01-01T00:00:00Z with --seed; or system, which goes on
-  --faults FILE           requests fail as its rules say: a JSON array of those that entitable/testing takes
-  --latency MS            each takes so long: 20, or 20-80, or lognormal:20-200 (median and 99th percentile), or cloud
-  --throttle azure        503 beyond the service's targets for partition and account; or targets of your own: 2000,20000
-  --empty-pages P         a page ends early, or is empty, with this probability, 0 to 1
-  --scans azure           queries read as the service does: a page ends where its partition does, be it empty
-                          Each of these eight keeps nothing; the last five go with the system's clock unless told otherwise
-  --auth development      signatures are checked; strict: dates, versions and limits too; off: everybody may do everything
+  --port 10002            the port; 0 chooses a free one
+  --host 127.0.0.1        the address to listen on
+  --location .entitable   the data folder; it has a subfolder for each account
+  --in-memory             store nothing on disk
+  --seed-data FOLDER      start each account with the entities of <table>.json, .ndjson and .csv
+  --seed N                repeatable responses: ids are generated from N (0 to 2^32 - 1), and the
+                          clock is fixed at 2026-01-01T00:00:00Z
+  --clock TIME            fix the clock at TIME; "system" uses the system's clock
+  --faults FILE           inject the faults in FILE, a JSON array of the rules of entitable/testing
+  --latency MS            delay responses: 20, or 20-80, or lognormal:20-200 (median and 99th
+                          percentile), or cloud
+  --throttle azure        answer 503 beyond the service's targets for partitions and accounts; or
+                          your own targets in operations per second: 2000,20000
+  --empty-pages P         end a page early, or leave it empty, with probability P, 0 to 1
+  --scans azure           read like the service: a page ends at the end of its partition and may be
+                          empty
+                          The options from --seed-data to --scans imply --in-memory. Those from
+                          --faults to --scans use the system's clock, unless --seed or --clock is
+                          given.
+  --auth development      check signatures; strict: also dates, versions and limits; off: no
+                          authorization
   --durability strict     when a write is acknowledged: strict, relaxed or deferred
-  --cert FILE --key FILE  HTTPS, with a certificate and its key (PEM)
-  --debug [FILE]          a line for each request, on standard output or at the end of a file
-  --help, --version
+  --cert FILE --key FILE  HTTPS, with a certificate and its private key (PEM)
+  --debug [FILE]          log each request to standard output, or append it to FILE
+  --help                  show this text
+  --version               show the version
 
-Accounts: devstoreaccount1 with the emulator's well-known key, or those of the environment:
+Accounts: devstoreaccount1 with the emulator's well-known key, or those in the environment variable
   AZURITE_ACCOUNTS="name:key;name:key:secondkey"
 `;
 
@@ -90,7 +98,7 @@ export function parseArguments(words: readonly string[]): Command {
   if (given.has("help") || names[0] === "help") return "help";
   if (names.length !== 1 || names[0] !== "serve") {
     throw new UsageError(
-      names.length === 0 ? "Which command?" : `There is no command ${names.join(" ")}.`,
+      names.length === 0 ? "No command given." : `There is no command ${names.join(" ")}.`,
     );
   }
   return serveCommand(given);
@@ -107,7 +115,7 @@ function serveCommand(given: ReadonlyMap<string, string | true>): ServeCommand {
     throw new UsageError(`--${inMemory} and --location exclude each other.`);
   }
   if (given.has("cert") !== given.has("key")) {
-    throw new UsageError("--cert and --key go together.");
+    throw new UsageError("--cert and --key must be given together.");
   }
   return {
     port: Number(port),
@@ -148,10 +156,11 @@ export function parseAccounts(text: string | undefined): Map<string, string[]> {
     const [name = "", ...keys] = entry.split(":");
     // The message shows neither name nor key, because either may contain a key.
     const wrong = (what: string) => new UsageError(`AZURITE_ACCOUNTS: account ${i + 1} ${what}.`);
-    if (!/^[a-z0-9]{3,24}$/.test(name)) throw wrong("has no name of 3 to 24 of a-z 0-9");
-    if (keys.length < 1 || keys.length > 2) throw wrong("has not one key or two");
+    if (!/^[a-z0-9]{3,24}$/.test(name))
+      throw wrong("must have a name of 3 to 24 characters a-z, 0-9");
+    if (keys.length < 1 || keys.length > 2) throw wrong("must have one or two keys");
     if (!keys.every(isBase64)) throw wrong("has a key that is not base64");
-    if (accounts.has(name)) throw wrong("is there already");
+    if (accounts.has(name)) throw wrong("is listed twice");
     accounts.set(name, keys);
   }
   if (accounts.size === 0) throw new UsageError("AZURITE_ACCOUNTS has no account.");

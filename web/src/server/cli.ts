@@ -127,7 +127,7 @@ function onSignal(): void {
   stopping = closeAll().then(
     () => process.exit(0),
     (error: unknown) => {
-      printError(`what was acknowledged may not be stored: ${messageOf(error)}`);
+      printError(`acknowledged writes may not be stored: ${messageOf(error)}`);
       process.exit(1);
     },
   );
@@ -181,7 +181,7 @@ function log(to: string | true, fs: NodeFs): (served: ServedRequest) => void {
     try {
       fs.appendFileSync(to, `${lineOf(served)}\n`);
     } catch (error) {
-      if (!complained) printError(`${to} can't be written any more: ${messageOf(error)}`);
+      if (!complained) printError(`cannot write to ${to}: ${messageOf(error)}`);
       complained = true;
     }
   };

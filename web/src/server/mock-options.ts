@@ -33,7 +33,7 @@ export function parseMockOptions(text: Text): MockServerOptions {
     throw new UsageError(`--seed must be a number from 0 to 4294967295, not ${seed}.`);
   }
   if (throttle !== undefined && clock !== Date) {
-    throw new UsageError("--throttle needs a clock that goes: --clock system.");
+    throw new UsageError("--throttle needs a running clock: add --clock system.");
   }
   if (emptyPages !== undefined && !(isNumber(emptyPages) && Number(emptyPages) <= 1)) {
     throw new UsageError(`--empty-pages must be a probability from 0 to 1, not ${emptyPages}.`);

@@ -49,9 +49,9 @@ export async function serve(
   options: ServeOptions = {},
 ): Promise<TableServer> {
   const { port = 10002, host = "127.0.0.1", cert, key, onRequest } = options;
-  if (nodeProcess() === undefined) throw new StoreError("NotSupported", "serve() takes Node.");
+  if (nodeProcess() === undefined) throw new StoreError("NotSupported", "serve() requires Node.");
   if ((cert === undefined) !== (key === undefined)) {
-    throw new StoreError("ValidationFailed", "cert and key go together.");
+    throw new StoreError("ValidationFailed", "cert and key must be given together.");
   }
   const entryPoints = entryPointsOf(stores);
   const scheme = cert === undefined ? "http" : "https";

@@ -60,7 +60,7 @@ export async function linkDeferredModule(
 ): Promise<void> {
   const name = "entitable.rest.wasm";
   try {
-    if (url === undefined) throw new Error("its URL is unknown");
+    if (url === undefined) throw new Error("its URL is not known");
     const compiled = await cached(url, () => compileUrl(new URL(url)));
     checkBuild(compiled, name, url);
     await WebAssembly.instantiate(compiled, { primary: exports as WebAssembly.ModuleImports });
@@ -161,7 +161,7 @@ function checkBuild(
     "WasmVersionMismatch",
     `${name} is of another build than its JavaScript: found ${found}, expected ${buildId}.`,
     {
-      hint: `Serve ${name} of the same package version, and clear caches that hold an older file.`,
+      hint: `Serve the ${name} of the same package version; clear caches that hold an older one.`,
     },
   );
 }
@@ -172,8 +172,9 @@ function loadFailed(what: string, cause: unknown, name = "entitable.wasm"): Stor
   return new StoreError("WasmLoadFailed", `${name} ${what}: ${reason}`, {
     cause,
     hint:
-      "Pass its URL, its bytes, a Response or a WebAssembly.Module: openStore({ wasm: url }). " +
-      "Under a Content-Security-Policy, script-src needs 'wasm-unsafe-eval'.",
+      "Pass its location: openStore({ wasm: url }), or its bytes, a Response or a " +
+      "WebAssembly.Module. " +
+      "A Content-Security-Policy needs script-src with 'wasm-unsafe-eval'.",
   });
 }
 
@@ -271,7 +272,7 @@ async function compileBytes(source: BufferSource): Promise<WebAssembly.Module> {
     ? new Uint8Array(source.buffer, source.byteOffset, source.byteLength)
     : new Uint8Array(source);
   if (bytes[0] !== 0x00 || bytes[1] !== 0x61 || bytes[2] !== 0x73 || bytes[3] !== 0x6d) {
-    throw new Error("the content is not a WebAssembly module");
+    throw new Error("what was found is not a WebAssembly module");
   }
   return WebAssembly.compile(bytes as BufferSource);
 }
