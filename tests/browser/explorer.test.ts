@@ -822,7 +822,7 @@ describe("<table-explorer> in a plain page", () => {
 
   test("opens a store by its name, which is there again after a reload", async () => {
     const page = await openPage("named");
-    await shows(explorer(page), "There is nothing in this store yet.");
+    await shows(explorer(page), "This store has no tables yet.");
     assert.deepEqual(await accessibilityProblems(page), []);
     await screenshot(page, "empty");
     await button(explorer(page), "New table…").click();
@@ -833,7 +833,7 @@ describe("<table-explorer> in a plain page", () => {
     await explorer(page).locator("nav [aria-current]", { hasText: "kept" }).waitFor();
     // Another store, and the one before is let go.
     await explorer(page).evaluate((element) => element.setAttribute("store", "other"));
-    await shows(explorer(page), "There is nothing in this store yet.");
+    await shows(explorer(page), "This store has no tables yet.");
     await explorer(page).evaluate((element) => element.setAttribute("store", "not a name"));
     await shows(explorer(page).locator(".rest > .error"), "ValidationFailed");
     await page.close();

@@ -160,7 +160,10 @@ describe("<table-playground>", () => {
     assert.match(text, /partitionKeyrowKeynpr5true$/);
     await page.getByRole("textbox").fill('import x from "elsewhere";');
     const refused = await run(page);
-    assert.match(refused.text, /There is no "elsewhere" to import here\. There is: entitable,/);
+    assert.match(
+      refused.text,
+      /The module "elsewhere" is not available here\. Available modules: entitable,/,
+    );
     await page.close();
   });
 
@@ -376,7 +379,7 @@ describe("<table-playground>", () => {
   });
 
   test("says that of stores which openStore opened nothing is counted", async () => {
-    const note = "What is asked of stores that openStore opened is not counted.";
+    const note = "Requests to stores that openStore opened are not counted.";
     const page = await openPage(`<table-playground setup="people">
       import { openStore } from "entitable";
       const own = await openStore({ persistence: "memory" });

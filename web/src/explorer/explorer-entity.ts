@@ -283,7 +283,7 @@ class PropertyRow {
 
   /** Shows what is wrong with the property. Returns whether it is valid. */
   validate(twice: boolean): boolean {
-    const problem = twice ? "There are two of this name." : nameProblem(this.name);
+    const problem = twice ? "Another property has this name." : nameProblem(this.name);
     // A stored property keeps its name, even one that a new property could not get.
     const name = showProblem(
       this.#name,

@@ -37,7 +37,7 @@ export function exportTable(
   const what = selectBox(
     queried
       ? [
-          ["query", "What the query finds"],
+          ["query", "The query's results"],
           ["all", "The whole table"],
         ]
       : [["all", "The whole table"]],
@@ -139,7 +139,7 @@ export function importTable(
     try {
       result.replaceChildren(...reportOf(await store.import(source, options)));
     } catch (error) {
-      result.append(h("p", {}, "It was not read to its end."));
+      result.append(h("p", {}, "The file was not read to the end."));
       written &&= await hasTable(store, table).catch(() => true);
       throw error;
     } finally {
@@ -151,7 +151,7 @@ export function importTable(
     "Import",
     [
       field("File", file),
-      field("Into the table", into, "It is made if there is none."),
+      field("Into the table", into, "The table is created if it does not exist."),
       field("Format", format),
       field("Entities that exist", mode),
       result,
@@ -195,7 +195,9 @@ function reportOf({ rows, written, rejected, rejections, complete }: ImportRepor
     `${count(rejected)} rejected`,
   ];
   const summary = `${counts.join(", ")}.`;
-  const broken = complete ? undefined : h("p", {}, "The file breaks off: see its last line here.");
+  const broken = complete
+    ? undefined
+    : h("p", {}, "The file is incomplete or damaged: see the last line below.");
   const shown = [...rejections.slice(0, shownRejections), ...rejections.slice(-1)];
   const lines = [...new Set(shown)].map(({ line, message, code }) =>
     h(

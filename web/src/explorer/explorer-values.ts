@@ -30,7 +30,7 @@ const expected: Readonly<Record<EdmTypes, string>> = {
   Int64: "A whole number from \u22129223372036854775808 to 9223372036854775807.",
   Double: "A number such as 1.5 or 2e10, NaN, Infinity or -Infinity.",
   Boolean: "true or false.",
-  DateTime: "A date, with a time if need be: 2026-03-29T12:30:00Z.",
+  DateTime: "A date, with an optional time: 2026-03-29T12:30:00Z.",
   Guid: "32 hexadecimal digits as 8-4-4-4-12.",
   Binary: "Bytes as base64.",
 };
@@ -44,10 +44,10 @@ export function valueProblem({ type, value }: TypedValue): string | undefined {
 export function nameProblem(name: string): string | undefined {
   if (name === "") return "A property needs a name.";
   if (/^(?:PartitionKey|RowKey|Timestamp|partitionKey|rowKey|timestamp|etag)$/.test(name)) {
-    return `${name} is not a property's name to choose.`;
+    return `${name} is a reserved property name.`;
   }
   const letters = /^[\p{L}\p{Nl}_][\p{L}\p{Nl}\p{Nd}\p{Mn}\p{Mc}\p{Pc}\p{Cf}]*$/u;
-  if (!letters.test(name)) return "Letters, digits and _ only, and no digit first.";
+  if (!letters.test(name)) return "Letters, digits and _ only; the first must not be a digit.";
   return name.length <= 255 ? undefined : "At most 255 characters.";
 }
 

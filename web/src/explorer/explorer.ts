@@ -81,7 +81,7 @@ export class TableExplorer extends StoreElement {
     this.#empty = h(
       "div",
       { class: "empty", hidden: true },
-      h("p", {}, "There is nothing in this store yet."),
+      h("p", {}, "This store has no tables yet."),
       button("Import a file…", () => this.#import()),
     );
   }
@@ -272,7 +272,7 @@ export class TableExplorer extends StoreElement {
       this.#table = name.value;
       await this.#load();
     };
-    const note = "3 to 63 letters and digits, a letter first.";
+    const note = "3 to 63 letters and digits, beginning with a letter.";
     const dialog = new Dialog(
       this.view,
       "A new table",
@@ -294,7 +294,7 @@ export class TableExplorer extends StoreElement {
       const dialog = new Dialog(
         this.view,
         `Delete ${table}?`,
-        [h("p", {}, "The table and all its entities are gone then, for good.")],
+        [h("p", {}, "The table and all its entities will be deleted permanently.")],
         [{ text: "Delete the table", kind: "danger", act: remove }],
       );
     });

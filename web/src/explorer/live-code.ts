@@ -52,7 +52,7 @@ async function withoutImports(
   let body = code;
   for (const found of (await findImports(code)).reverse()) {
     const { from, start, end, nameStart, nameEnd, isStatement } = found;
-    if (from === undefined) throw new SyntaxError("What import(…) is given must be a string.");
+    if (from === undefined) throw new SyntaxError("The argument of import(…) must be a string.");
     const address = await blobUrlOf(from, modules);
     if (isStatement) {
       imports.unshift(`${code.slice(start, nameStart)}${address}${code.slice(nameEnd, end)}`);
@@ -74,7 +74,9 @@ async function blobUrlOf(name: string, modules: Modules): Promise<string> {
   const load = Object.hasOwn(modules, name) ? modules[name] : undefined;
   if (load === undefined) {
     const known = Object.keys(modules).join(", ");
-    throw new SyntaxError(`There is no "${name}" to import here. There is: ${known}.`);
+    throw new SyntaxError(
+      `The module "${name}" is not available here. Available modules: ${known}.`,
+    );
   }
   const exported = await load();
   let address = blobUrls.get(exported);

@@ -137,6 +137,6 @@ export function renderCost({ cost, hasUncountedRequests, ms }: Costs): HTMLEleme
   );
   const list = h("dl", { class: "cost", part: "cost" }, ...items);
   if (!hasUncountedRequests) return [list];
-  const note = "What is asked of stores that openStore opened is not counted.";
+  const note = "Requests to stores that openStore opened are not counted.";
   return [list, h("p", { class: "muted uncounted" }, note)];
 }
