@@ -28,14 +28,25 @@ button {
   padding: 0.35rem 0.85rem; min-height: 2rem; cursor: pointer;
 }
 button:hover { border-color: var(--_accent); }
-button:disabled, button[aria-disabled="true"] { cursor: default; color: var(--_muted); border-color: var(--_line); }
-button.primary { background: var(--_accent); border-color: var(--_accent); color: var(--_on-accent); }
-button.primary:disabled, button.primary[aria-disabled="true"] { background: var(--_sunken); border-color: var(--_line); color: var(--_muted); }
-.error { background: var(--_bad-soft); color: var(--_bad); border-radius: var(--_radius); padding: 0.6rem 0.8rem; overflow-wrap: anywhere; }
+button:disabled, button[aria-disabled="true"] {
+  cursor: default; color: var(--_muted); border-color: var(--_line);
+}
+button.primary {
+  background: var(--_accent); border-color: var(--_accent); color: var(--_on-accent);
+}
+button.primary:disabled, button.primary[aria-disabled="true"] {
+  background: var(--_sunken); border-color: var(--_line); color: var(--_muted);
+}
+.error {
+  background: var(--_bad-soft); color: var(--_bad); border-radius: var(--_radius);
+  padding: 0.6rem 0.8rem; overflow-wrap: anywhere;
+}
 .error strong { display: block; }
 table { border-collapse: collapse; font-size: 0.875rem; font-variant-numeric: tabular-nums; }
 th { text-align: left; font-weight: 600; color: var(--_muted); white-space: nowrap; }
-th, td { padding: 0.25rem 0.75rem 0.25rem 0; border-bottom: 1px solid var(--_line); vertical-align: top; }
+th, td {
+  padding: 0.25rem 0.75rem 0.25rem 0; border-bottom: 1px solid var(--_line); vertical-align: top;
+}
 td.number, th.number { text-align: right; }
 td.key { font-family: var(--_mono); font-size: 0.8125rem; }
 /* Scroll shadows: an edge with more content behind it has a shadow. The local backgrounds scroll

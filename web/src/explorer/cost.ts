@@ -25,15 +25,15 @@ const dearestFirst: readonly PlanKind[] = ["table", "partition", "range", "point
 
 /** Returns the cost of requests. `before`: a fork from before the run, used to plan its queries. */
 export async function costOf(before: MockStore, requests: readonly LoggedRequest[]): Promise<Cost> {
-  const asked = requests.filter(({ operation }) => operation !== "explain");
-  const kinds = await kindsOf(before, asked);
+  const counted = requests.filter(({ operation }) => operation !== "explain");
+  const kinds = await kindsOf(before, counted);
   return {
-    requests: asked.length,
-    rowsRead: sum(asked, ({ rowsRead }) => rowsRead),
-    rowsReturned: sum(asked, ({ rowsReturned }) => rowsReturned),
-    rowsWritten: sum(asked, (request) => rowsChanged(request, writers)),
-    rowsDeleted: sum(asked, (request) => rowsChanged(request, deleters)),
-    failed: sum(asked, ({ code }) => (code === undefined ? 0 : 1)),
+    requests: counted.length,
+    rowsRead: sum(counted, ({ rowsRead }) => rowsRead),
+    rowsReturned: sum(counted, ({ rowsReturned }) => rowsReturned),
+    rowsWritten: sum(counted, (request) => rowsChanged(request, writers)),
+    rowsDeleted: sum(counted, (request) => rowsChanged(request, deleters)),
+    failed: sum(counted, ({ code }) => (code === undefined ? 0 : 1)),
     plans: dearestFirst.filter((kind) => kinds.has(kind)),
   };
 }
@@ -49,11 +49,11 @@ function rowsChanged(request: LoggedRequest, by: readonly string[]): number {
 }
 
 async function kindsOf(before: MockStore, requests: readonly LoggedRequest[]) {
-  const answered = requests.filter(({ code }) => code === undefined);
-  const queries = answered.filter(({ operation }) => operation === "query");
+  const succeeded = requests.filter(({ code }) => code === undefined);
+  const queries = succeeded.filter(({ operation }) => operation === "query");
   const filters = new Set(queries.map(({ filter }) => filter));
   const kinds = new Set<PlanKind>();
-  if (answered.some(({ operation }) => operation === "get")) kinds.add("point");
+  if (succeeded.some(({ operation }) => operation === "get")) kinds.add("point");
   if (filters.size === 0) return kinds;
   // The plan's kind depends on the filter only. The queried tables may be deleted or exist only in
   // a fork, so the queries are planned on a table created for that purpose.

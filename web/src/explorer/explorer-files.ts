@@ -25,15 +25,15 @@ const types: Readonly<Record<FileFormat, string>> = {
 
 // ---- Export ----------------------------------------------------------------------------------
 
-/** Opens a dialog that exports a table, or the results of the query `asked`, as a download. */
+/** Opens a dialog that exports a table, or the results of the query `input`, as a download. */
 export function exportTable(
   view: ShadowRoot,
   store: Store,
   table: string,
-  asked: QueryInput,
+  input: QueryInput,
 ): void {
   const format = selectBox(formats, "csv");
-  const queried = asked.filter !== "" || asked.select.length > 0;
+  const queried = input.filter !== "" || input.select.length > 0;
   const what = selectBox(
     queried
       ? [
@@ -47,7 +47,7 @@ export function exportTable(
   const abort = new AbortController();
   const save = async () => {
     const chosen = format.value as FileFormat;
-    const { filter, select } = asked;
+    const { filter, select } = input;
     const query =
       what.value === "all"
         ? {}

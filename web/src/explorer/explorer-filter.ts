@@ -85,12 +85,12 @@ export class FilterBox {
     const { from, to } = errorRange(filter, position);
     const offset = this.#input.value.indexOf(filter);
     if (this.#isFocused()) this.#input.setSelectionRange(offset + from, offset + to);
-    const said = `At ${position}: ${filter.slice(from, to) || "the end"}`;
+    const description = `At ${position}: ${filter.slice(from, to) || "the end"}`;
     this.#where.replaceChildren(
       h("span", { "aria-hidden": "true" }, filter.slice(0, from)),
       h("mark", { "aria-hidden": "true" }, filter.slice(from, to) || " "),
       h("span", { "aria-hidden": "true" }, filter.slice(to)),
-      h("span", { class: "unseen" }, said),
+      h("span", { class: "unseen" }, description),
     );
   }
 

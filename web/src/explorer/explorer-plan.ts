@@ -65,9 +65,9 @@ export function meterOf({ rowsRead, rowsReturned }: Explain, total: number): HTM
     element.style.inlineSize = `${rows === 0 ? 0 : Math.max(0.4, (100 * rows) / all)}%`;
     return element;
   };
-  const said = `${count(rowsRead)} of ${count(all)} rows read, ${count(rowsReturned)} returned`;
+  const label = `${count(rowsRead)} of ${count(all)} rows read, ${count(rowsReturned)} returned`;
   const bars = [bar("read", rowsRead), bar("returned", rowsReturned)];
-  const meter = h("div", { class: "meter", role: "img", "aria-label": said }, ...bars);
+  const meter = h("div", { class: "meter", role: "img", "aria-label": label }, ...bars);
   return h(
     "div",
     { class: "measure" },

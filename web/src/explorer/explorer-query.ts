@@ -49,7 +49,7 @@ export class QueryView {
   #store: Store | undefined;
   #table = "";
   #pages: Pages | undefined; // undefined while no next page can be requested
-  #asked: QueryInput = { filter: "", select: [] };
+  #input: QueryInput = { filter: "", select: [] };
   #total: number | undefined; // entities in the table
   #runNumber = 0; // counts runs; responses to an older run are ignored
 
@@ -75,8 +75,8 @@ export class QueryView {
     this.element = h("div", {}, form, this.#error, this.#plan, this.#warnings, found);
   }
 
-  get asked(): QueryInput {
-    return this.#asked;
+  get input(): QueryInput {
+    return this.#input;
   }
 
   /** The number of entities in the table; undefined: not known. */
@@ -123,7 +123,7 @@ export class QueryView {
     const turn = ++this.#runNumber;
     const filter = this.#filter.value;
     const select = this.#select.value.split(/[\s,]+/).filter((name) => name !== "");
-    this.#asked = { filter, select };
+    this.#input = { filter, select };
     this.#begin();
     try {
       const queryOptions = {
@@ -214,15 +214,15 @@ export class QueryView {
     this.#plan.replaceChildren(...figuresOf(plan, ms), rangesOf(plan));
     if (this.#total !== undefined) this.#plan.append(meterOf(plan, this.#total));
     this.#plan.hidden = false;
-    const said = plan.warnings.map(({ message, help }) => h("li", {}, `${message} ${help}`));
-    this.#warnings.replaceChildren(...said);
-    this.#warnings.hidden = said.length === 0;
+    const items = plan.warnings.map(({ message, help }) => h("li", {}, `${message} ${help}`));
+    this.#warnings.replaceChildren(...items);
+    this.#warnings.hidden = items.length === 0;
   }
 
   #fail(error: unknown): void {
     const { title, text } = describeError(error);
     const message = error instanceof Error ? error.message : String(error);
-    this.#filter.showError(this.#asked.filter === "" ? undefined : message);
+    this.#filter.showError(this.#input.filter === "" ? undefined : message);
     this.#error.replaceChildren(h("strong", {}, title), text);
     this.#error.hidden = false;
     this.#plan.hidden = true;

@@ -67,7 +67,7 @@ export class TableExplorer extends StoreElement {
         "Export…",
         () =>
           void this.#withTable((store, table) =>
-            exportTable(this.view, store, table, this.#query.asked),
+            exportTable(this.view, store, table, this.#query.input),
           ),
       ),
       button("Delete table…", () => this.#deleteTable(), "danger"),

@@ -69,17 +69,17 @@ export class JsonReader implements RowReader {
     this.#at = 0;
     while (!this.broken && this.#step(false));
     if (this.#text.length - this.#at > rowUnitsMax) this.#fail(tooLong);
-    return this.#taken();
+    return this.#takeRows();
   }
 
   end(): Row[] {
     while (!this.broken && this.#step(true));
     if (!this.broken && this.#state !== "behind")
       this.#fail("The array of entities is not complete.");
-    return this.#taken();
+    return this.#takeRows();
   }
 
-  #taken(): Row[] {
+  #takeRows(): Row[] {
     const rows = this.#rows;
     this.#rows = [];
     return rows;
