@@ -28,6 +28,7 @@ import {
   packagePrintsNothing,
   textIsTidy,
 } from "./rules/text.ts";
+import { linesAreShort, noRetiredWords } from "./rules/words.ts";
 
 const repository = readRepository(`${import.meta.dirname}/../..`);
 
@@ -290,6 +291,32 @@ rule(
   everyFuzzTargetHasSeeds,
   [{ "tests/fuzz/a_fuzz.cc": "" }, { "tests/fuzz/corpus/b/seed": "" }],
   { "tests/fuzz/a_fuzz.cc": "", "tests/fuzz/corpus/a/seed": "" },
+);
+
+rule(
+  "no retired words",
+  noRetiredWords,
+  [
+    { "core/base/low.h": "// Nobody calls this.\n" },
+    { "web/src/a.ts": "// The second half of the module.\n" },
+    { "tests/run": "# Besides, it counts.\n" },
+  ],
+  { "core/base/low.h": "// No caller uses this.\n", "tests/testdata/a.txt": "nobody\n" },
+);
+
+rule(
+  "comments and prose end at 100 columns",
+  linesAreShort,
+  [
+    { "core/base/low.h": `// ${"word ".repeat(20)}\n` },
+    { "web/src/a.ts": `const a = 1; // ${"word ".repeat(20)}\n` },
+    { "a.md": `${"word ".repeat(21)}\n` },
+  ],
+  {
+    "core/base/low.h": `// ${"word ".repeat(19)}\n`,
+    "a.md": `---\nsummary: ${"word ".repeat(21)}\n---\n| ${"word ".repeat(21)}|\n`,
+    "web/src/a.ts": `const a = "${"word ".repeat(21)}";\n`,
+  },
 );
 
 const threeLines = "int f() {\n  return 1;\n}\n";

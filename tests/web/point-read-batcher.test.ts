@@ -105,10 +105,10 @@ describe("calls in one turn", () => {
   });
 
   test("are batched for each table", async () => {
-    const [people, nobody] = [handle(), handle("nowhere")];
+    const [people, nowhere] = [handle(), handle("nowhere")];
     const settled = await Promise.allSettled([
       ...rows(0, 3).map((r) => people.getEntity("p", r)),
-      ...rows(0, 3).map((r) => nobody.getEntity("p", r)),
+      ...rows(0, 3).map((r) => nowhere.getEntity("p", r)),
     ]);
     const codes = settled.map((one) => (one.status === "rejected" ? one.reason.code : "there"));
     const missing = "TableNotFound";

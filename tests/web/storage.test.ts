@@ -448,7 +448,7 @@ describe("idbfs", () => {
 
   test("databases of other programs are not listed", async () => {
     const place = new SharedFixture();
-    (await idbfsDatabase("/somebody/else")).close();
+    (await idbfsDatabase("/another/database")).close();
     await (await place.open()).close();
     const names = await listDatabases(indexedDB);
     assert(names.includes(place.store));

@@ -209,7 +209,7 @@ describe("a store in a worker", () => {
     await assert.rejects(people.createEntity(row("1")), exists);
     await assert.rejects(people.getEntity("p", "9"), { name: "RestError", statusCode: 404 });
     const url = "http://127.0.0.1:10002/people/people(PartitionKey='p',RowKey='1')";
-    assert.equal((await store.fetch(url.replace("/people/", "/nobody/"))).status, 403);
+    assert.equal((await store.fetch(url.replace("/people/", "/otheraccount/"))).status, 403);
     assert.equal((await store.stats()).rows, 3);
     await store.flush();
     await store.close();

@@ -1,5 +1,5 @@
 // The public types. The first half has the names and shapes of @azure/data-tables 13 (mutually
-// assignable, as tests/web/types.test-d.ts checks). The second half is what this package adds.
+// assignable, as tests/web/types.test-d.ts checks). The other types are what this package adds.
 
 // ---- Entities and values ---------------------------------------------------------------------
 

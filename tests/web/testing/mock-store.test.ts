@@ -180,7 +180,7 @@ describe("a savepoint", () => {
     const run = async () => {
       store.clock.advance(100);
       const { etag } = (await insert(store, "dan")) as { etag: string };
-      const answer = await store.fetch("http://127.0.0.1:10002/default/nobody()");
+      const answer = await store.fetch("http://127.0.0.1:10002/default/missing()");
       return { etag, id: answer.headers.get("x-ms-request-id"), text: await answer.text() };
     };
     const first = await run();

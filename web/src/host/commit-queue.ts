@@ -465,7 +465,7 @@ export class CommitQueue {
   // The group was not stored, or the outcome is unknown. Its successful writes are rejected. If the
   // outcome is known, the failed writes are staged again, because they may have failed due to
   // writes of the group that are now discarded. Deferred writes are staged again too, since they
-  // need not wait for storage.
+  // do not have to wait for storage.
   #onGroupNotStored(
     group: QueuedWrite[],
     staged: StagedResponses,
