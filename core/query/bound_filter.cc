@@ -169,7 +169,7 @@ bool BoundFilter::holds(const Test& test, const RowView& row) {
   return matches_from(at, row);
 }
 
-// Assigns columns to the tests that are met first.
+// Assigns cached columns to tests, in the order in which rows reach the tests.
 void BoundFilter::choose_columns() {
   for (auto test = tests_.rbegin(); test != tests_.rend(); ++test) {
     const auto form = dispatch_on_kind(

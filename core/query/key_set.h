@@ -1,10 +1,10 @@
 // Sets of keys for the planner: closed under union, intersection and complement. Internal to
 // core/query.
 //
-// A set is a list of segments. A segment is an interval of partition keys together with the row
-// keys that the set contains in each of these partitions, as a list of intervals. Bounds lie
-// between strings: just before a string, just after it, or at the end of all. So eq, ne, gt, ge, lt
-// and le on both keys are exact, and so are the three operations.
+// A set is a list of segments (PartitionInterval). A segment is an interval of partition keys with
+// the row keys that the set contains in each of these partitions, as a list of intervals. Bounds
+// lie between strings: just before a string, just after it, or at the end of all. So eq, ne, gt,
+// ge, lt and le on both keys are exact, and so are the three operations.
 //
 // Invariants (canonical form, so that equal sets compare equal): segments and intervals ascend, are
 // disjoint and not empty. Segments that touch differ in their rows; intervals never touch.
