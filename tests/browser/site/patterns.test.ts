@@ -316,7 +316,8 @@ test("large entities over several rows", async () => {
   const limit = await runBlock(page, 5);
   assert.deepEqual(limit.values, [
     "written",
-    "A value has at most 2883584 bytes, and this one 2883585: put it beside the table, and its address into a row.",
+    "A value has at most 2883584 bytes, and this one has 2883585. " +
+      "Store it outside the table, and put its address into a row.",
   ]);
   await page.close();
 });

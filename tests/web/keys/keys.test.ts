@@ -219,7 +219,7 @@ describe("paddedNumber", () => {
     for (const n of [-1, -1n, 0.5, Number.NaN, 2 ** 53, "7" as unknown as number]) {
       assert.throws(() => paddedNumber(n, 20), {
         name: "RangeError",
-        message: /^Only whole numbers from 0 on sort as padded text, not /,
+        message: /^Only non-negative whole numbers sort as padded text, not /,
       });
     }
     assert.equal(parsePaddedNumber("0009007199254740991"), Number.MAX_SAFE_INTEGER);

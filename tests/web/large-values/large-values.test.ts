@@ -87,7 +87,8 @@ for (const [name, clientOf] of Object.entries(clients)) {
       await assert.rejects(values.write(...key, new Uint8Array(most + 1)), {
         name: "RangeError",
         message:
-          "A value has at most 2883584 bytes, and this one 2883585: put it beside the table, and its address into a row.",
+          "A value has at most 2883584 bytes, and this one has 2883585. " +
+          "Store it outside the table, and put its address into a row.",
       });
       assert.equal(store.requests.all().length, 0);
     });

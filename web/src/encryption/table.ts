@@ -135,8 +135,9 @@ function requireReplace(mode: UpdateMode | undefined): void {
   if (mode === "Replace") return;
   throw new StoreError(
     "NotSupported",
-    "An entity with encrypted properties is replaced, not merged: what the merge left would have lost its key.",
-    { hint: 'Read it, change it, and write all of it with the mode "Replace".' },
+    "An entity with encrypted properties cannot be merged: " +
+      "properties that the merge leaves unchanged would lose their key.",
+    { hint: 'Read the entity, change it, and write the whole entity with the mode "Replace".' },
   );
 }
 

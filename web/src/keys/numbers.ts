@@ -14,7 +14,8 @@ export function paddedNumber(n: number | bigint, width: number): string {
     typeof n === "number" ? !Number.isSafeInteger(n) || n < 0 : !(typeof n === "bigint" && n >= 0n)
   ) {
     throw new RangeError(
-      `Only whole numbers from 0 on sort as padded text, not ${String(n)}; beyond 2⁵³ they are given as a bigint.`,
+      `Only non-negative whole numbers sort as padded text, not ${String(n)}; ` +
+        "pass numbers beyond 2⁵³ as a bigint.",
     );
   }
   const text = String(n).padStart(width, "0");

@@ -179,9 +179,15 @@ function deleteActions(partitionKey: string, rows: readonly FoundRow[]): Transac
 }
 
 function tooLargeMessage(bytes: number): string {
-  return `A value has at most ${valueBytesMax} bytes, and this one ${bytes}: put it beside the table, and its address into a row.`;
+  return (
+    `A value has at most ${valueBytesMax} bytes, and this one has ${bytes}. ` +
+    "Store it outside the table, and put its address into a row."
+  );
 }
 
 function inconsistentRowsMessage({ partitionKey, rowKey }: Key): string {
-  return `The rows of the value "${rowKey}" in the partition "${partitionKey}" are not all of the same write.`;
+  return (
+    `The rows of the value "${rowKey}" in the partition "${partitionKey}" ` +
+    "are not all of the same write."
+  );
 }
