@@ -9,7 +9,7 @@
 
 import type { LastSeenMarker } from "../host/eviction-detector.ts";
 
-const deletedNotesCache = "entitable-deleted"; // the name of a cache
+const deletedNotesCache = "entitable-deleted"; // a cache with an entry for each deleted store
 
 export function lastSeenMarker(store: string): LastSeenMarker | undefined {
   if (!isPage()) return undefined;

@@ -133,7 +133,7 @@ async function openInIndexedDb(
     preconnect.discard(); // needed if another tab is the owner, or if opening failed
   }
   host.on("quota", (event) => quota.noteReported(event));
-  void yieldToEventLoop().then(() => quota.check()); // once there can be listeners
+  void yieldToEventLoop().then(() => quota.check()); // after the caller could add listeners
   if (request === "on-open") requestPersistentStorage();
   else if (!(await persisting)) warnStorageNotPersisted(settings.onWarning);
   warnDamaged(host, settings);
@@ -142,7 +142,10 @@ async function openInIndexedDb(
 
 async function openShared(
   settings: Settings,
-  { open, ...way }: Pick<SharedHostOptions, "locks" | "channels" | "lifecycle"> & { open: OpenLog },
+  {
+    open,
+    ...environment
+  }: Pick<SharedHostOptions, "locks" | "channels" | "lifecycle"> & { open: OpenLog },
 ): Promise<SharedHost> {
   const { name, tabs, account, durability, clock, signal, readOnly } = settings;
   return await SharedHost.open({
@@ -152,7 +155,7 @@ async function openShared(
     durability,
     clock,
     writeError: readOnly ? readOnlyError(name) : undefined,
-    ...way,
+    ...environment,
     waitMs: lockWaitMs,
     ownerTimeoutMs: ownerSilenceMs,
     signal,
@@ -167,7 +170,7 @@ type OpenLog = (logOwnership?: LogOwnership) => Promise<LocalHost>;
 async function openLog(
   settings: Settings,
   preconnect: Preconnect,
-  more: Pick<
+  hostOptions: Pick<
     LocalHostOptions,
     | "readOnly"
     | "persisted"
@@ -188,15 +191,15 @@ async function openLog(
       [engine, storage] = await preconnect.take(() => host?.emitReopened());
       if (signal?.aborted) throw new AbortError();
       const persistence = "indexeddb";
-      host = await LocalHost.open({ ...settings, ...more, engine, storage, persistence });
+      host = await LocalHost.open({ ...settings, ...hostOptions, engine, storage, persistence });
       return host;
     } catch (error) {
       await storage?.close();
       engine?.close();
       const again = error instanceof StorageError && error.failure === "fenced";
-      const isStillOwner = more.logOwnership?.isOwner() !== false;
+      const isStillOwner = hostOptions.logOwnership?.isOwner() !== false;
       if (!again || !isStillOwner || attempt === openAttemptsMax) {
-        more.ownership.release();
+        hostOptions.ownership.release();
         throw error;
       }
     }
@@ -224,9 +227,9 @@ async function openInFiles(settings: Settings): Promise<LocalHost> {
     lock.release();
     throw error;
   }
-  const kept = { storage, persistence: "file", ownership: lock, persisted: true } as const;
+  const files = { storage, persistence: "file", ownership: lock, persisted: true } as const;
   const lifecycle = noPageLifecycle;
-  const host = await LocalHost.open({ ...settings, ...kept, lifecycle, engine });
+  const host = await LocalHost.open({ ...settings, ...files, lifecycle, engine });
   warnDamaged(host, settings);
   return host;
 }

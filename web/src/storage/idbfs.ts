@@ -101,7 +101,7 @@ export class IdbfsStorage implements LogStorage {
   static async open(options: IdbfsOptions): Promise<IdbfsStorage> {
     const storage = new IdbfsStorage(options);
     const connecting = options.connect(storage.#mount);
-    storage.#newLog = forceNewLevelDbLog(options.factory); // meanwhile
+    storage.#newLog = forceNewLevelDbLog(options.factory); // while the connection opens
     storage.#use(await connecting);
     return storage;
   }

@@ -140,7 +140,7 @@ export interface LogStorage {
   dropParts(ids: readonly number[]): Promise<void>;
   // Deletes the whole log, if there is one, and closes.
   drop(): Promise<void>;
-  // Waits for calls under way; later calls reject with "closed". May be called again.
+  // Closes after pending calls have ended; later calls reject with "closed". May be called again.
   close(): Promise<void>;
 }
 

@@ -159,7 +159,8 @@ export class NodeFilesStorage implements LogStorage {
     return this.#track(() =>
       this.#afterRemovals(async () => {
         await this.#requireOwner();
-        await this.#mappingErrors(this.#flushFolder()); // the names of the parts
+        // so that the names of the parts are durable
+        await this.#mappingErrors(this.#flushFolder());
         this.#attempted = bytes.slice();
         await this.#replace(manifestName, bytes);
         this.#manifest = this.#attempted;

@@ -41,7 +41,7 @@ export class CallServer {
   readonly #policy: ServerPolicy;
   readonly #session: number;
   readonly #unlisten: (() => void)[];
-  readonly #writing = new Map<number, AbortController>();
+  readonly #writeAborts = new Map<number, AbortController>();
   #responses: CallResponse[] = [];
   #closed = false;
 
@@ -64,14 +64,14 @@ export class CallServer {
   receive(message: ToOwner): void {
     if (!("session" in message) || message.session !== this.#session) return;
     if (message.type === "calls") for (const call of message.calls) this.#handleCall(call);
-    else this.#writing.get(message.number)?.abort();
+    else this.#writeAborts.get(message.number)?.abort();
   }
 
   // Stops responding, and cancels writes that were not staged yet: a write that took effect later
   // could overtake the calls that the client sends again.
   close(): void {
     this.#closed = true;
-    for (const abort of this.#writing.values()) abort.abort();
+    for (const abort of this.#writeAborts.values()) abort.abort();
     for (const unlisten of this.#unlisten) unlisten();
   }
 
@@ -108,8 +108,8 @@ export class CallServer {
         const abort = new AbortController();
         const response = this.#host.write(request as Uint8Array, durability, abort.signal);
         if (!(response instanceof Promise)) return response;
-        this.#writing.set(number, abort);
-        return response.finally(() => this.#writing.delete(number));
+        this.#writeAborts.set(number, abort);
+        return response.finally(() => this.#writeAborts.delete(number));
       }
       case "flush":
         return this.#host.flush();

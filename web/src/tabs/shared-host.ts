@@ -247,7 +247,7 @@ export class SharedHost implements Host {
     return this.#events.on(event, listener);
   }
 
-  // The browser has promised not to evict this origin's storage.
+  // Called when the browser has granted persistent storage to this origin.
   setPersisted(): void {
     this.#local?.setPersisted();
   }

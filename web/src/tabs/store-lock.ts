@@ -1,4 +1,4 @@
-// The locks of a store, as Web Locks. The browser releases a lock when its holder ends in any way.
+// The Web Locks of a store. The browser releases a lock when its holder ends, even by a crash.
 //
 //   entitable/<store>                  held by the owner; tabs that may become the owner queue for
 //                                      it
