@@ -34,8 +34,7 @@
 //                        is slow, the storage may keep the last claims instead, and check only when
 //                        it may have been suspended.
 //   a part or manifest   if there are segments beyond the last known one, or the manifest is not
-//                        the
-//                        one that this owner knows
+//                        the one that this owner knows
 //   a claim              if the manifest is not the one that was loaded, or its number is taken,
 //                        even by equal bytes: all tabs that loaded the same log make equal claims
 //

@@ -1,7 +1,6 @@
 // The Web Locks of a store. The browser releases a lock when its holder ends, even by a crash.
 //
-//   entitable/<store>                  held by the owner; tabs that may become the owner queue for
-//                                      it
+//   entitable/<store>                  held by the owner; other tabs queue for it
 //   entitable/<store>/steal            held while a tab steals the owner's lock: one tab at a time
 //   entitable/<store>/client/<client>  held by the client while it exists; when another holder is
 //                                      granted it, the client is gone

@@ -42,9 +42,8 @@ import { type WorkerThread, WorkerUnavailable } from "./start-worker.ts";
 //
 //   closeWaitMs    time to store deferred writes: closing a page ends its worker
 //   freezeWaitMs   time to store deferred writes and to release the store: freezing a page stops
-//                  its
-//                  worker at any point, and a worker that is stopped inside a transaction would
-//                  block the next owner until it resumes
+//                  its worker at any point, and a worker that is stopped inside a transaction
+//                  would block the next owner until it resumes
 const closeWaitMs = 20;
 const freezeWaitMs = 100;
 
