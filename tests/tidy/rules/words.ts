@@ -63,7 +63,7 @@ function isComment(line: string): boolean {
 
 function isProseOfDocument(text: string): (line: string, index: number) => boolean {
   const lines = text.split("\n");
-  const frontMatterEnd = lines[0] === "---" ? lines.indexOf("---", 1) : 0;
+  const frontMatterEnd = lines[0] === "---" ? lines.indexOf("---", 1) : -1;
   let isCode = false;
   const codeLines = lines.map((line) => {
     if (/^\s*```/.test(line)) isCode = !isCode;
