@@ -229,7 +229,7 @@ class Leaf : public Node {
   std::uint32_t texts_ = 0;    // bytes of the partition keys
   std::uint32_t heap_ = 0;     // bytes of the heap, garbage included
   std::uint32_t garbage_ = 0;  // bytes of the heap that nothing points to
-  // A number of bytes, in whole characters, that all partition keys share.
+  // The length in bytes of a prefix that all partition keys share. It ends between characters.
   std::uint16_t partition_prefix_ = 0;
   bool unloaded_ = false;
   bool has_exact_totals_ = true;

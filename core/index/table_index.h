@@ -125,8 +125,8 @@ class TableIndex {
   // gives them (no U+0000 in them).
   void add_unloaded(std::span<const UnloadedPart> parts);
   void add_unloaded(const KeyRange& range, PartId part, std::uint64_t rows, std::uint64_t bytes);
-  // Replaces an unloaded leaf by the rows of its part, which are given in key order, with the
-  // overlay applied. REQUIRES: `part` is unloaded in this version.
+  // Replaces an unloaded leaf by `rows`, the rows of its part in key order, and then applies the
+  // overlay to them. REQUIRES: `part` is unloaded in this version.
   void load_part(PartId part, const std::vector<Entity>& rows);
   // Returns a key in the range of this part's unloaded leaf, or nothing if the part is not
   // unloaded. `range`: the part's range in the manifest.

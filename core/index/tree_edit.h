@@ -17,8 +17,8 @@ class TreeEdit {
  public:
   explicit TreeEdit(Ref<Node>& root) : root_(root) {}
 
-  // Descend to the leaf of a key, to the leaf at the end of a path, or to the last leaf. One call
-  // per edit. REQUIRES: the nodes of the path exist in this tree.
+  // These three functions descend to a leaf: of a key, at the end of a path, or the last leaf. Call
+  // exactly one of them, once per edit. REQUIRES: the nodes of the path exist in this tree.
   void descend(const KeyView& key);
   void descend(const TreePath& path);
   void descend_to_last();

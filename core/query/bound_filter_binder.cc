@@ -141,7 +141,8 @@ class BoundFilter::Binder {
     }
   }
 
-  // `and` ends when its first operand fails, `or` when the first operand holds.
+  // Returns whether to evaluate the right operand first. `and` stops at an operand that fails, `or`
+  // at an operand that holds, so the operand that is more likely to do so goes first.
   bool right_first(const FilterNode& node) const {
     const double left = selectivities_[node.left];
     const double right = selectivities_[node.right];

@@ -72,7 +72,7 @@ class MessageReader {
     const std::uint64_t low = word();
     return low | (static_cast<std::uint64_t>(word()) << 32);
   }
-  // The words of one property: two words and a payload of two words.
+  // The four words of one property: two that describe it, and a payload of two words.
   struct PropertyRecord {
     std::uint32_t name_index = 0;
     std::uint32_t type_and_form = 0;

@@ -1,5 +1,6 @@
-// The shapes of a page in its response message (LAYOUT.md). A wire shape lists the columns that
-// rows of one index shape have under a selection. Internal to core/rpc.
+// The wire shapes of a page in its response message (LAYOUT.md). A wire shape is the list of
+// columns that a response has for all rows of one shape of the index, after $select. Internal to
+// core/rpc.
 #pragma once
 
 #include <cstdint>

@@ -56,7 +56,7 @@ export const missedTargetReasons: Readonly<Record<string, string>> = {
   transfer:
     "three quarters of it are the primary module, which holds little that a page of tables does not need: opening, writing, reading and checkpoints. By " +
     "the names of its functions half of its code is the store, a fifth what the standard library's templates make for it, a tenth RPC, another the libraries of C, " +
-    "C++ and Emscripten. A quarter of the rest, which is JavaScript, is Emscripten's glue with IDBFS. Requests, plans, snapshots and `verify` are in the deferred module, " +
+    "C++ and Emscripten. The rest is JavaScript; a quarter of it is Emscripten's glue code with IDBFS. Requests, plans, snapshots and `verify` are in the deferred module, " +
     "which is loaded on first use.",
   open:
     "{open-floor} ms are the browser's own for the same calls, as the row below says, in which the module is not even started. The browser compiles each function of the " +

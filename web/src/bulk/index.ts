@@ -1,5 +1,5 @@
-// entitable/bulk: any number of writes, sent as transactions by partition, for every client with
-// the official methods.
+// entitable/bulk: sends any number of writes, grouped into transactions of one partition each.
+// Works with every client that has the methods of the official SDK's TableClient.
 
 export type {
   BulkActions,

@@ -330,8 +330,8 @@ function decodeShape(count: number, namesFrom: number, units: number): Shape {
   return { columns, namesText, names, types, template };
 }
 
-// Returns a value of the column's representation, so that the engine infers the right field type
-// from the first row.
+// Returns a placeholder of the JSON type that the values of a column have. The JavaScript engine
+// then gives the field the right internal type from the first row.
 function placeholderJson(type: number): string {
   switch (type) {
     case column.null:

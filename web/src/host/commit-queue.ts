@@ -63,8 +63,8 @@ export interface UnstoredWrite {
   readonly callNumber: number | undefined; // as given to write()
 }
 
-// An entry of the queue: a write, a task, or (without a message) a flush, which resolves when
-// everything before it is stored.
+// An entry of the queue: a write, a task or a flush. A flush has no message; it resolves when
+// everything queued before it is stored.
 interface QueuedWrite {
   readonly pooled: PooledRequest | undefined; // the request message
   readonly durability: Durability;

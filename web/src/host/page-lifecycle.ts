@@ -1,5 +1,5 @@
-// Page lifecycle events that matter to a store. In a worker or in Node there is no page, and so no
-// events, unless remote ones are passed on.
+// Page lifecycle events that matter to a store. A worker and Node have no page and therefore no
+// events of their own; a worker receives the events that its page forwards.
 //
 //   leaving   the page is hidden or may be closing: pending writes are stored at once
 //   suspend   the page is frozen or enters the back/forward cache: it must release its lock

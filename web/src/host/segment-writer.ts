@@ -82,7 +82,8 @@ export class SegmentWriter {
     onEnded(outcome);
   }
 
-  // Starts storing within the current turn: when a page closes, there is no later one.
+  // Starts storing in the current turn of the event loop, because a closing page gets no further
+  // turn.
   async #tryStore(attempt: Attempt): Promise<StoreOutcome> {
     const { contents, durability } = attempt;
     try {

@@ -35,7 +35,8 @@ export function parseCompositeKey(key: string): string[] {
   return parts;
 }
 
-// Characters that sort up to the separator are escaped with a preceding "; so is " itself.
+// Puts the escape character (") before every character that sorts before or equal to the separator,
+// and before every escape character.
 function escapeSeparator(text: string): string {
   return text.replace(/[ !"]/g, '"$&');
 }

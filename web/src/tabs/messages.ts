@@ -121,7 +121,8 @@ export type FromWorker =
   | { type: "persist" } // navigator.storage.persist(), which only pages have
   | { type: "get-last-seen" | "clear-last-seen" } // the marker is in the page's localStorage
   | { type: "set-last-seen"; at: Date; resumeCount: number }
-  // The worker holds its lock. `resumeCount`: how often the page was resumed, as the worker knows.
+  // The worker holds its lock. `resumeCount`: the number of resumes of the page that the worker had
+  // received when it sent this message.
   | { type: "lock-held"; resumeCount: number }
   | { type: "closed"; error: WireError | undefined };
 

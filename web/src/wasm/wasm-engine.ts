@@ -30,8 +30,8 @@ import { PartsNeeded } from "./parts-needed.ts";
 
 type ModuleCall = (module: EntitableModule, handle: number) => ResultAddress;
 
-// Status of a CallResult (bindings/handle.h), which has six words: status, address, size, value,
-// and two for the number.
+// The status of a CallResult (bindings/handle.h). A CallResult has six words: status, address,
+// size, value, and the two halves of a 64-bit number.
 const statusDone = 0;
 const statusNothing = 1;
 const statusFailed = 2;
