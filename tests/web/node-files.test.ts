@@ -122,7 +122,7 @@ describe("files keep the storage contract", () => {
 describe("a file system without links keeps the storage contract", () => {
   for (const { name, run } of contract) {
     // Without links and without a lock, two owners are not kept apart.
-    if (name === "of two owners one is fenced") continue;
+    if (name === "one of two owners is fenced") continue;
     test(name, async () => {
       const folder = await newFolder();
       const { system } = watched((call) => {

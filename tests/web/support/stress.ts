@@ -119,7 +119,8 @@ class User implements UserHistory {
     };
     if (write.kind === "increment" && statusCode === 412) return "conflict";
     if (write.kind === "delete" && statusCode === 404) return "conflict";
-    if (code === "ConnectionLost" && hint?.startsWith("It is there whole")) return "unknown";
+    if (code === "ConnectionLost" && hint?.startsWith("The write was applied completely or not"))
+      return "unknown";
     if (code === "ConnectionLost" || code === "QuotaExceeded") return "rejected";
     this.violations.push(
       `${write.kind} of ${write.keys[0]}: ${error.name} ${code}: ${error.message}`,
