@@ -52,7 +52,7 @@ for (const [entry, target] of entries) {
 test("types lead to their declarations", async () => {
   const page = await guide.open("api/entitable");
   const declaration = page.locator("#openStore");
-  assert.match((await declaration.textContent()) ?? "", /Opens a store, making it if need be\./);
+  assert.match((await declaration.textContent()) ?? "", /Opens a store, creating it if needed\./);
   assert.match(
     (await declaration.locator("pre").textContent()) ?? "",
     /^function openStore\(options\?: OpenOptions\): Promise<Store>;$/,
