@@ -97,18 +97,22 @@ export type StoreErrorCode =
 export interface StoreErrorOptions {
   cause?: unknown;
   hint?: string;
+  uncertain?: boolean;
 }
 
 export class StoreError extends Error {
   readonly code: StoreErrorCode;
   /** One sentence on how to fix it. */
   declare hint?: string;
+  /** Present if it is unknown whether the write was applied. Reading the data shows it. */
+  declare uncertain?: true;
 
   constructor(code: StoreErrorCode, message: string, options: StoreErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = "StoreError";
     this.code = code;
     if (options.hint !== undefined) this.hint = options.hint;
+    if (options.uncertain) this.uncertain = true;
   }
 }
 

@@ -112,15 +112,14 @@ class User implements UserHistory {
   // A conflict on a key that is used only once means that it was inserted twice. An outdated ETag
   // means that another user's write came first.
   #outcomeOf(write: Write, error: Error): Write["outcome"] {
-    const { statusCode, code, hint } = error as {
+    const { statusCode, code, uncertain } = error as {
       statusCode?: number;
       code?: string;
-      hint?: string;
+      uncertain?: true;
     };
     if (write.kind === "increment" && statusCode === 412) return "conflict";
     if (write.kind === "delete" && statusCode === 404) return "conflict";
-    if (code === "ConnectionLost" && hint?.startsWith("The write was applied completely or not"))
-      return "unknown";
+    if (uncertain) return "unknown";
     if (code === "ConnectionLost" || code === "QuotaExceeded") return "rejected";
     this.violations.push(
       `${write.kind} of ${write.keys[0]}: ${error.name} ${code}: ${error.message}`,

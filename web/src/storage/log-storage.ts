@@ -78,7 +78,8 @@ export class StorageError extends StoreError {
 
   constructor(failure: StorageFailure, message: string, cause?: unknown) {
     const hint = hints[failure];
-    super(codes[failure], message, { cause, ...(hint === undefined ? {} : { hint }) });
+    const uncertain = failure === "unknown";
+    super(codes[failure], message, { cause, uncertain, ...(hint === undefined ? {} : { hint }) });
     this.failure = failure;
   }
 

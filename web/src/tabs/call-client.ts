@@ -237,7 +237,7 @@ function errorAfterResend({ kind, sendCount }: PendingCall, error: Error): Error
   const outcome = "The store's owner changed, and it is unknown whether this call was stored";
   const message = `${outcome}: ${error.message}`;
   const hint = "The call was applied completely or not at all. Read the data to find out.";
-  return new StoreError("ConnectionLost", message, { cause: error, hint });
+  return new StoreError("ConnectionLost", message, { cause: error, hint, uncertain: true });
 }
 
 // ---- Calls: the format of core/dispatch/dispatcher.h --------------------------------------------

@@ -135,19 +135,21 @@ export interface WireError {
   code?: string | undefined;
   statusCode?: number | undefined;
   hint?: string | undefined;
+  uncertain?: true | undefined;
 }
 
 export function errorToWire(error: unknown): WireError {
   if (!(error instanceof Error)) return { name: "Error", message: String(error) };
   const { name, message } = error;
-  const { code, statusCode, hint } = error as { code?: string; statusCode?: number; hint?: string };
-  return { name, message, code, statusCode, hint };
+  const { code, statusCode, hint, uncertain } = error as Partial<WireError>;
+  return { name, message, code, statusCode, hint, uncertain };
 }
 
-export function errorFromWire({ name, message, code, statusCode, hint }: WireError): Error {
+export function errorFromWire(wire: WireError): Error {
+  const { name, message, code, statusCode, hint, uncertain = false } = wire;
   const options = hint === undefined ? {} : { hint };
   if (name === "AbortError") return new AbortError(message);
-  if (name === "StoreError") return new StoreError(code as StoreErrorCode, message, options);
+  if (name === "StoreError") return new StoreError(code as StoreErrorCode, message, { ...options, uncertain });
   if (name === "RestError") {
     if (statusCode !== undefined && code !== undefined)
       return serviceError(statusCode, code, message, hint);

@@ -360,6 +360,7 @@ function workerLostError(name: string): StoreError {
     `${ended} It is unknown whether this call had an effect.`,
     {
       hint: "Open the store again. It contains all writes that were acknowledged and stored.",
+      uncertain: true,
     },
   );
 }
