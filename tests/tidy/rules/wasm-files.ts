@@ -1,0 +1,31 @@
+// The names of the wasm files. bindings/modules.json lists them for the build. The package's
+// sources repeat them, because bundlers copy a file only if its URL is a literal.
+
+import { matching, type Repository } from "../repository.ts";
+
+const listFile = "bindings/modules.json";
+const url = /\bnew URL\("\.\/([\w.]+\.wasm)", import\.meta\.url\)/g;
+const quotedName = /"(?:\.\/)?([\w.]+\.wasm)"/g;
+
+/** The URLs in web/src/wasm are those of the list, and no source names another wasm file. */
+export function wasmFilesAgree(repository: Repository): string[] {
+  const listed = new Set(
+    Object.values(JSON.parse(repository.text.get(listFile) ?? "{}") as Record<string, string>),
+  );
+  const unlisted = [...matching(repository, /^web\/src\/.*\.ts$/)].flatMap(([path, text]) =>
+    namesIn(text, quotedName)
+      .filter((name) => !listed.has(name))
+      .map((name) => `${path}: ${name} is not listed in ${listFile}`),
+  );
+  const located = new Set(
+    [...matching(repository, /^web\/src\/wasm\/.*\.ts$/)].flatMap(([, text]) => namesIn(text, url)),
+  );
+  const unlocated = [...listed]
+    .filter((name) => !located.has(name))
+    .map((name) => `${listFile}: no URL in web/src/wasm names ${name}`);
+  return [...unlisted, ...unlocated];
+}
+
+function namesIn(text: string, pattern: RegExp): string[] {
+  return Array.from(text.matchAll(pattern), ([, name = ""]) => name);
+}
