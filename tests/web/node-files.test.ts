@@ -9,7 +9,7 @@ import { mkdtemp, readdir, readFile, rm, truncate, writeFile } from "node:fs/pro
 import { tmpdir } from "node:os";
 import * as path from "node:path";
 import { after, before, describe, test } from "node:test";
-import { promisify } from "node:util";
+import * as util from "node:util";
 import {
   deleteFileStore,
   listFileStores,
@@ -19,7 +19,13 @@ import { lockFolder } from "../../web/src/storage/folder-lock.ts";
 import { deleteFolder, makeFolder } from "../../web/src/storage/log-folder.ts";
 import type { LogStorage } from "../../web/src/storage/log-storage.ts";
 import { NodeFilesStorage } from "../../web/src/storage/node-files.ts";
-import type { NodeCrypto, NodeFs, NodePath, NodeProcess } from "../../web/src/util/node.ts";
+import type {
+  NodeCrypto,
+  NodeFs,
+  NodePath,
+  NodeProcess,
+  NodeUtil,
+} from "../../web/src/util/node.ts";
 import { loadAll, storageContract } from "./support/storage-contract.ts";
 
 // The compiler checks the package's declarations against Node's own types.
@@ -27,6 +33,7 @@ const promises: NodeFs["promises"] = (fs satisfies NodeFs).promises;
 path satisfies NodePath;
 crypto satisfies NodeCrypto;
 process satisfies NodeProcess;
+util satisfies NodeUtil;
 
 let root: string;
 let folders = 0;
@@ -459,7 +466,7 @@ describe("the lock of a folder", () => {
   });
 
   test("of a dead process is taken over, by one of many", async () => {
-    const { stdout } = await promisify(execFile)(process.execPath, ["-p", "process.pid"]);
+    const { stdout } = await util.promisify(execFile)(process.execPath, ["-p", "process.pid"]);
     const dead = Number(stdout);
     const own = { "a number of another process": `${dead} - x\n`, "cut off": "", nonsense: "\0\0" };
     for (const [what, holder] of Object.entries(own)) {

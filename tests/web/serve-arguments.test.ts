@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import * as util from "node:util";
 import { accountOptions, parseAccounts, parseArguments } from "../../web/src/server/arguments.ts";
 import { UsageError } from "../../web/src/server/usage-error.ts";
 import { emulatorKey } from "./support/server-process.ts";
@@ -20,7 +21,11 @@ const defaults = {
   faults: undefined,
 };
 const noFolder = { ...defaults, location: undefined };
-const parse = (line: string) => parseArguments(line.split(" ").filter((word) => word !== ""));
+const parse = (line: string) =>
+  parseArguments(
+    line.split(" ").filter((word) => word !== ""),
+    util,
+  );
 
 describe("the command line", () => {
   const good: [line: string, expected: unknown][] = [
@@ -38,6 +43,8 @@ describe("the command line", () => {
     ["serve --debug", { ...defaults, debug: true }],
     ["serve --debug --in-memory", { ...defaults, debug: true, location: undefined }],
     ["serve --debug log", { ...defaults, debug: "log" }],
+    ["--debug --port 1 serve", { ...defaults, debug: true, port: 1 }],
+    ["serve --port 1 --port 2", { ...defaults, port: 2 }],
     ["serve --seed-data d", { ...noFolder, seedData: "d" }],
     ["serve --in-memory --seed-data d", { ...noFolder, seedData: "d" }],
     ["serve --seed 0", { ...noFolder, mock: { seed: 0 } }],
@@ -83,6 +90,10 @@ describe("the command line", () => {
     ["serve twice", /no command serve twice/],
     ["serve --prot 1", /no option --prot/],
     ["serve -p 1", /no option -p/],
+    ["serve -port 1", /no option -port\./],
+    ["serve --", /no option --\./],
+    ["serve --no-in-memory", /no option --no-in-memory/],
+    ["serve --constructor 1", /no option --constructor/],
     ["serve --in-memory=1", /no option --in-memory=1/],
     ["serve --port", /--port needs a value/],
     ["serve --port --in-memory", /--port needs a value/],

@@ -1,6 +1,7 @@
 // Parses the command line and the environment into values. Opens nothing.
 
 import type { AccountOptions, Durability } from "../types.ts";
+import type { NodeOption, NodeOptionType, NodeUtil } from "../util/node.ts";
 import { type MockServerOptions, mockOptionNames, parseMockOptions } from "./mock-options.ts";
 import { UsageError } from "./usage-error.ts";
 
@@ -57,42 +58,45 @@ export interface ServeCommand {
 
 export type Command = ServeCommand | "help" | "version";
 
-const flags = ["in-memory", "help", "version"];
-const values = [
-  "port",
-  "host",
-  "location",
-  "auth",
-  "durability",
-  "cert",
-  "key",
-  "seed-data",
-  ...mockOptionNames,
-];
-const valueMayBeMissing = ["debug"];
+const flag = { type: "boolean" } as const;
+const value = { type: "string" } as const;
+const options: Record<string, NodeOptionType> = {
+  "in-memory": flag,
+  help: flag,
+  version: flag,
+  port: value,
+  host: value,
+  location: value,
+  auth: value,
+  durability: value,
+  cert: value,
+  key: value,
+  debug: value, // may be missing, see parseArguments
+  "seed-data": value,
+  ...Object.fromEntries(mockOptionNames.map((name) => [name, value])),
+};
 
-// Throws UsageError with the reason.
-export function parseArguments(words: readonly string[]): Command {
-  const given = new Map<string, string | true>();
+// Throws UsageError with the reason. `strict: false` turns off Node's own errors, because their
+// texts differ between versions of Node.
+export function parseArguments(words: readonly string[], { parseArgs }: NodeUtil): Command {
+  // parseArgs has no options with an optional value, so an empty value takes its place.
+  const args = words.map((word, i) =>
+    word === "--debug" && (words[i + 1] ?? "-").startsWith("-") ? "--debug=" : word,
+  );
+  const { tokens } = parseArgs({
+    args,
+    options,
+    strict: false,
+    allowPositionals: true,
+    tokens: true,
+  });
+  const given = new Map<string, string>();
   const names: string[] = [];
-  for (let i = 0; i < words.length; ++i) {
-    const word = words[i] as string;
-    if (!word.startsWith("-")) {
-      names.push(word);
-      continue;
-    }
-    const [, name = "", inline] = /^--([a-z-]+)(?:=(.*))?$/s.exec(word) ?? [];
-    const next = inline ?? words[i + 1];
-    const hasValue = next !== undefined && (inline !== undefined || !next.startsWith("-"));
-    if (flags.includes(name) && inline === undefined) given.set(name, true);
-    else if (valueMayBeMissing.includes(name) && !hasValue) given.set(name, true);
-    else if (![...values, ...valueMayBeMissing].includes(name)) {
-      throw new UsageError(`There is no option ${word}.`);
-    } else if (!hasValue) throw new UsageError(`--${name} needs a value.`);
-    else {
-      given.set(name, next);
-      if (inline === undefined) ++i;
-    }
+  for (const token of tokens) {
+    const word = args[token.index] as string;
+    if (token.kind === "option-terminator") throw new UsageError(`There is no option ${word}.`);
+    if (token.kind === "positional") names.push(word);
+    else given.set(token.name, checkedValue(token, word));
   }
   if (given.has("version")) return "version";
   if (given.has("help") || names[0] === "help") return "help";
@@ -104,8 +108,23 @@ export function parseArguments(words: readonly string[]): Command {
   return serveCommand(given);
 }
 
-function serveCommand(given: ReadonlyMap<string, string | true>): ServeCommand {
-  const text = (name: string) => given.get(name) as string | undefined;
+// Returns an option's value, "" for a flag. Throws UsageError if there is no such option, or no
+// value.
+function checkedValue({ name, value, inlineValue }: NodeOption, word: string): string {
+  const type = Object.hasOwn(options, name) ? options[name]?.type : undefined;
+  if (type === undefined || (type === "boolean" && value !== undefined)) {
+    throw new UsageError(`There is no option ${word}.`);
+  }
+  if (type === "boolean") return "";
+  // parseArgs also takes a following option as the value.
+  if (value === undefined || (!inlineValue && value.startsWith("-"))) {
+    throw new UsageError(`--${name} needs a value.`);
+  }
+  return value;
+}
+
+function serveCommand(given: ReadonlyMap<string, string>): ServeCommand {
+  const text = (name: string) => given.get(name);
   const port = text("port") ?? "10002";
   if (!/^\d{1,5}$/.test(port) || Number(port) > 65535) {
     throw new UsageError(`--port must be a number from 0 to 65535, not ${port}.`);
@@ -132,7 +151,7 @@ function serveCommand(given: ReadonlyMap<string, string | true>): ServeCommand {
     ]),
     cert: text("cert"),
     key: text("key"),
-    debug: given.get("debug"),
+    debug: text("debug") === "" ? true : text("debug"),
   };
 }
 

@@ -38,7 +38,7 @@ let stopping: Promise<void> | undefined;
 
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, onSignal);
 try {
-  await run(parseArguments(process.argv.slice(2)));
+  await run(parseArguments(process.argv.slice(2), await nodeModule("node:util")));
 } catch (error) {
   await fail(error);
 }

@@ -42,6 +42,34 @@ export interface NodeCrypto {
   };
 }
 
+export interface NodeUtil {
+  parseArgs(config: {
+    args: string[];
+    options: Record<string, NodeOptionType>;
+    strict: false;
+    allowPositionals: true;
+    tokens: true;
+  }): { tokens: NodeArgument[] };
+}
+
+export interface NodeOptionType {
+  type: "string" | "boolean";
+}
+
+// `index` is that of the argument in `args`.
+export type NodeArgument =
+  | NodeOption
+  | { kind: "positional"; index: number }
+  | { kind: "option-terminator"; index: number };
+
+export interface NodeOption {
+  kind: "option";
+  index: number;
+  name: string;
+  value?: string | undefined;
+  inlineValue?: boolean | undefined; // whether the value follows a "="
+}
+
 export interface NodeProcess {
   readonly pid: number;
   readonly platform: string;
@@ -116,6 +144,7 @@ interface Modules {
   "node:crypto": NodeCrypto;
   "node:http": NodeHttp;
   "node:https": NodeHttp;
+  "node:util": NodeUtil;
 }
 
 // Returns a Node module. getBuiltinModule() is preferred: importing node:http also runs the getters
