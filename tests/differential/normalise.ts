@@ -4,10 +4,10 @@
 import type { Backend, Key, NormalisedResponse, RawResponse, Step } from "./request.ts";
 import {
   type BatchPart,
-  childOf,
   parseBatch,
   parseJson,
-  parseXml,
+  rootOf,
+  trimmedChildText,
   xmlTree,
 } from "./response-bodies.ts";
 import { signedFields } from "./sas.ts";
@@ -156,13 +156,13 @@ function bodyOf(
   if (text === "" || type.startsWith("multipart/")) return { code: "", body: undefined };
   if (type.startsWith("application/json")) return jsonBody(step, parseJson(text), state);
   if (type.startsWith("application/xml")) {
-    const root = parseXml(text);
-    const code = childOf(root, "code") ?? childOf(root, "Code");
-    const message = childOf(root, "message") ?? childOf(root, "Message");
+    const root = rootOf(text);
+    const code = trimmedChildText(root, /^[cC]ode$/);
+    const message = trimmedChildText(root, /^[mM]essage$/);
     if (code === undefined) return { code: "", body: { [root.name]: xmlTree(root) } };
     return {
-      code: code.text,
-      body: { root: root.name, message: message?.text.replace(messageSuffix, "<ids>") },
+      code,
+      body: { root: root.name, message: message?.replace(messageSuffix, "<ids>") },
     };
   }
   return { code: "", body: text };

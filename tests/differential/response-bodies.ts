@@ -1,6 +1,9 @@
 // The formats of bodies, read into what can be compared: numbers keep their kind, XML becomes a
 // tree, batches their parts.
 
+import assert from "node:assert/strict";
+import { parseXml, type XmlElement } from "../../web/src/data-tables/xml.ts";
+
 // A number as it was written: what has no point or exponent is an integer.
 const numeral = (text: string) =>
   /[.eE]/.test(text)
@@ -20,37 +23,21 @@ function parseNumerals(text: string): unknown {
   );
 }
 
-export interface Element {
-  name: string;
-  children: Element[];
-  text: string;
+// The root of a document.
+export function rootOf(xml: string): XmlElement {
+  const { children } = parseXml(xml.replace(/^\ufeff/, ""));
+  assert.equal(children.length, 1, `no XML: ${xml}`);
+  return children[0] as XmlElement;
 }
 
-// Enough for what the two write; attributes are dropped.
-export function parseXml(text: string): Element {
-  const root: Element = { name: "", children: [], text: "" };
-  const open = [root];
-  for (const [, tag, content] of text.replace(/^\ufeff/, "").matchAll(/<([^>]*)>|([^<]+)/g)) {
-    const top = open.at(-1) as Element;
-    if (tag === undefined) top.text += content?.trim() ?? "";
-    else if (tag.startsWith("/")) open.pop();
-    else if (!/^[?!]/.test(tag)) {
-      const element = { name: tag.split(/[\s/]/, 1)[0] ?? "", children: [], text: "" };
-      top.children.push(element);
-      if (!tag.endsWith("/")) open.push(element);
-    }
-  }
-  if (open.length !== 1 || root.children.length !== 1) throw new Error(`no XML: ${text}`);
-  return root.children[0] as Element;
-}
-
-export function childOf(element: Element, name: string): Element | undefined {
-  return element.children.find((child) => child.name.replace(/^.*:/, "") === name);
+// The text of the first child with one of the names, whatever its prefix.
+export function trimmedChildText({ children }: XmlElement, names: RegExp): string | undefined {
+  return children.find(({ name }) => names.test(name.replace(/^.*:/, "")))?.text.trim();
 }
 
 // The same without order of siblings' names: {name: [texts or subtrees]}.
-export function xmlTree({ children, text }: Element): unknown {
-  if (children.length === 0) return text;
+export function xmlTree({ children, text }: XmlElement): unknown {
+  if (children.length === 0) return text.trim();
   const out: Record<string, unknown[]> = {};
   for (const child of children) {
     const list = out[child.name] ?? [];

@@ -7,7 +7,7 @@ import type { HttpResponse } from "../rest/http-message.ts";
 import type { StoreHandle } from "../store.ts";
 import type { AbortSignalLike, Store } from "../types.ts";
 import type { ServiceProperties, SignedIdentifier, TableServiceStats } from "./types.ts";
-import { elementText } from "./xml.ts";
+import { childOf, childText, parseXml } from "./xml.ts";
 import {
   parseAccessPolicies,
   parseServiceProperties,
@@ -81,8 +81,9 @@ async function sendInternalRequest(
 // wire format (wire.ts).
 function restErrorFromXml(response: HttpResponse): RestError {
   const bodyAsText = bodyOf(response);
-  const text = elementText(bodyAsText, "m:message") ?? "";
-  const code = elementText(bodyAsText, "m:code") ?? "";
+  const error = childOf(parseXml(bodyAsText), "m:error");
+  const text = childText(error, "m:message") ?? "";
+  const code = childText(error, "m:code") ?? "";
   return new RestError(text.replace(/\nRequestId:.*/s, ""), {
     code,
     statusCode: response.status,

@@ -12,12 +12,13 @@ import type {
   TableServiceStats,
 } from "./types.ts";
 import {
+  childOf,
+  childrenOf,
+  childText,
   element,
-  elementContents,
-  elementText,
-  firstElementContent,
-  removeElements,
+  parseXml,
   textElement,
+  type XmlElement,
 } from "./xml.ts";
 
 // ---- Access policies -------------------------------------------------------------------------
@@ -39,15 +40,17 @@ export function serializeAccessPolicies(identifiers: readonly SignedIdentifier[]
 }
 
 export function parseAccessPolicies(xml: string): SignedIdentifier[] {
-  return elementContents(xml, "SignedIdentifier").map((identifier) => {
+  const root = childOf(parseXml(xml), "SignedIdentifiers");
+  return childrenOf(root, "SignedIdentifier").map((identifier) => {
     const accessPolicy: AccessPolicy = {};
-    const start = elementText(identifier, "Start");
-    const expiry = elementText(identifier, "Expiry");
-    const permission = elementText(identifier, "Permission");
+    const policy = childOf(identifier, "AccessPolicy");
+    const start = childText(policy, "Start");
+    const expiry = childText(policy, "Expiry");
+    const permission = childText(policy, "Permission");
     if (start !== undefined) accessPolicy.start = new Date(start);
     if (expiry !== undefined) accessPolicy.expiry = new Date(expiry);
     if (permission !== undefined) accessPolicy.permission = permission;
-    return { id: elementText(identifier, "Id") ?? "", accessPolicy };
+    return { id: childText(identifier, "Id") ?? "", accessPolicy };
   });
 }
 
@@ -118,17 +121,18 @@ function serializeCorsRule(rule: CorsRule): string {
 }
 
 export function parseServiceProperties(xml: string): ServiceProperties {
+  const root = childOf(parseXml(xml), "StorageServiceProperties");
   return {
-    logging: parseLogging(firstElementContent(xml, "Logging") ?? ""),
-    hourMetrics: parseMetrics(firstElementContent(xml, "HourMetrics") ?? ""),
-    minuteMetrics: parseMetrics(firstElementContent(xml, "MinuteMetrics") ?? ""),
-    cors: elementContents(xml, "CorsRule").map(parseCorsRule),
+    logging: parseLogging(childOf(root, "Logging")),
+    hourMetrics: parseMetrics(childOf(root, "HourMetrics")),
+    minuteMetrics: parseMetrics(childOf(root, "MinuteMetrics")),
+    cors: childrenOf(childOf(root, "Cors"), "CorsRule").map(parseCorsRule),
   };
 }
 
-function parseLogging(section: string): Logging {
+function parseLogging(section: XmlElement | undefined): Logging {
   return {
-    version: elementText(section, "Version") ?? "",
+    version: childText(section, "Version") ?? "",
     delete: isTrue(section, "Delete"),
     read: isTrue(section, "Read"),
     write: isTrue(section, "Write"),
@@ -136,46 +140,46 @@ function parseLogging(section: string): Logging {
   };
 }
 
-function parseMetrics(section: string): Metrics {
-  const own = removeElements(section, "RetentionPolicy"); // it also contains an Enabled element
-  const version = elementText(own, "Version");
+function parseMetrics(section: XmlElement | undefined): Metrics {
+  const version = childText(section, "Version");
   return {
     ...(version === undefined ? {} : { version }),
-    enabled: isTrue(own, "Enabled"),
-    ...(firstElementContent(own, "IncludeAPIs") === undefined
+    enabled: isTrue(section, "Enabled"),
+    ...(childOf(section, "IncludeAPIs") === undefined
       ? {}
-      : { includeAPIs: isTrue(own, "IncludeAPIs") }),
+      : { includeAPIs: isTrue(section, "IncludeAPIs") }),
     retentionPolicy: parseRetention(section),
   };
 }
 
-function parseRetention(section: string): RetentionPolicy {
-  const policy = firstElementContent(section, "RetentionPolicy") ?? "";
-  const days = elementText(policy, "Days");
+function parseRetention(section: XmlElement | undefined): RetentionPolicy {
+  const policy = childOf(section, "RetentionPolicy");
+  const days = childText(policy, "Days");
   return {
     enabled: isTrue(policy, "Enabled"),
     ...(days === undefined ? {} : { days: Number(days) }),
   };
 }
 
-function parseCorsRule(rule: string): CorsRule {
+function parseCorsRule(rule: XmlElement): CorsRule {
   return {
-    allowedOrigins: elementText(rule, "AllowedOrigins") ?? "",
-    allowedMethods: elementText(rule, "AllowedMethods") ?? "",
-    allowedHeaders: elementText(rule, "AllowedHeaders") ?? "",
-    exposedHeaders: elementText(rule, "ExposedHeaders") ?? "",
-    maxAgeInSeconds: Number(elementText(rule, "MaxAgeInSeconds")),
+    allowedOrigins: childText(rule, "AllowedOrigins") ?? "",
+    allowedMethods: childText(rule, "AllowedMethods") ?? "",
+    allowedHeaders: childText(rule, "AllowedHeaders") ?? "",
+    exposedHeaders: childText(rule, "ExposedHeaders") ?? "",
+    maxAgeInSeconds: Number(childText(rule, "MaxAgeInSeconds")),
   };
 }
 
-function isTrue(section: string, name: string): boolean {
-  return elementText(section, name) === "true";
+function isTrue(section: XmlElement | undefined, name: string): boolean {
+  return childText(section, name) === "true";
 }
 
 // ---- Statistics ------------------------------------------------------------------------------
 
 export function parseStatistics(xml: string): TableServiceStats {
-  const status = elementText(xml, "Status") ?? "";
-  const lastSyncTime = new Date(elementText(xml, "LastSyncTime") ?? "");
+  const replication = childOf(childOf(parseXml(xml), "StorageServiceStats"), "GeoReplication");
+  const status = childText(replication, "Status") ?? "";
+  const lastSyncTime = new Date(childText(replication, "LastSyncTime") ?? "");
   return { geoReplication: { status, lastSyncTime } };
 }

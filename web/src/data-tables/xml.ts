@@ -1,6 +1,48 @@
-// Minimal XML reading and writing for the service's documents. It only reads documents of our own
-// core (core/rest/xml), whose elements have known names and are never nested in elements of the
-// same name. It is not a general parser.
+// Reading and writing of the service's XML documents. The reader accepts what the service and the
+// core (core/rest/xml) write; it is not a general parser. A library that reads more would be larger
+// than this file and its callers together.
+
+export interface XmlElement {
+  readonly name: string; // as written, with its prefix
+  text: string; // what is directly in it
+  readonly children: XmlElement[];
+}
+
+const tagOrText = /<([^>]*)>|([^<]+)/g;
+
+/**
+ * Returns the document, a nameless element whose only child is the root. A document that is not XML
+ * has no child. Attributes are ignored. Throws if an element is not closed.
+ */
+export function parseXml(xml: string): XmlElement {
+  const document: XmlElement = { name: "", text: "", children: [] };
+  const open = [document];
+  for (const [, tag, text = ""] of xml.matchAll(tagOrText)) {
+    const parent = open.at(-1) as XmlElement;
+    if (tag === undefined) parent.text += unescapeXml(text);
+    else if (tag.startsWith("/")) open.length -= 1;
+    else if (!/^[?!]/.test(tag)) {
+      const element = { name: tag.split(/[\s/]/, 1)[0] as string, text: "", children: [] };
+      parent.children.push(element);
+      if (!tag.endsWith("/")) open.push(element);
+    }
+    if (open.length === 0) break;
+  }
+  if (open.length !== 1) throw new Error(`not XML: ${xml}`);
+  return document;
+}
+
+export function childOf(element: XmlElement | undefined, name: string): XmlElement | undefined {
+  return element?.children.find((child) => child.name === name);
+}
+
+export function childrenOf(element: XmlElement | undefined, name: string): XmlElement[] {
+  return element?.children.filter((child) => child.name === name) ?? [];
+}
+
+export function childText(element: XmlElement | undefined, name: string): string | undefined {
+  return childOf(element, name)?.text;
+}
 
 /** Returns an element. Text is escaped; child elements are inserted unchanged. */
 export function element(name: string, ...children: readonly string[]): string {
@@ -9,25 +51,6 @@ export function element(name: string, ...children: readonly string[]): string {
 
 export function textElement(name: string, text: string | number | boolean | undefined): string {
   return text === undefined ? "" : element(name, escapeXml(String(text)));
-}
-
-// Returns the content of each element with this name.
-export function elementContents(xml: string, name: string): string[] {
-  const pattern = new RegExp(`<${name}(?:\\s[^>]*)?(?:/>|>(.*?)</${name}>)`, "gs");
-  return Array.from(xml.matchAll(pattern), ([, inside = ""]) => inside);
-}
-
-export function firstElementContent(xml: string, name: string): string | undefined {
-  return elementContents(xml, name)[0];
-}
-
-export function elementText(xml: string, name: string): string | undefined {
-  const text = firstElementContent(xml, name);
-  return text === undefined ? undefined : unescapeXml(text);
-}
-
-export function removeElements(xml: string, name: string): string {
-  return xml.replace(new RegExp(`<${name}>.*?</${name}>`, "gs"), "");
 }
 
 const entities: Readonly<Record<string, string>> = {
