@@ -5,18 +5,9 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import * as official from "@azure/data-tables";
 import { dataTables as ours } from "./support/data-tables.ts";
+import { refusalOf } from "./support/refusal.ts";
 
 type Tag = typeof official.odata;
-
-function refusalOf(call: () => unknown): { name: string; message: string } {
-  try {
-    call();
-  } catch (error) {
-    const { name, message } = error as Error;
-    return { name, message };
-  }
-  throw new Error("the official package refuses nothing");
-}
 
 describe("odata has the official output", () => {
   const date = new Date("2024-01-02T03:04:05.678Z");

@@ -6,6 +6,7 @@ import { describe, mock, test } from "node:test";
 import * as official from "@azure/data-tables";
 import { dataTables as ours } from "./support/data-tables.ts";
 import { seededRandom } from "./support/random.ts";
+import { refusalOf } from "./support/refusal.ts";
 
 const key =
   "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
@@ -13,16 +14,6 @@ const credential = new ours.AzureNamedKeyCredential("devstoreaccount1", key);
 const startsOn = new Date("2024-01-01T00:00:00.789Z");
 const expiresOn = new Date("2030-01-01T00:00:00Z");
 const signatureIn = (query: string) => new URLSearchParams(query).get("sig");
-
-function refusalOf(call: () => unknown): { name: string; message: string } {
-  try {
-    call();
-  } catch (error) {
-    const { name, message } = error as Error;
-    return { name, message };
-  }
-  throw new Error("the official function refuses nothing");
-}
 
 describe("generateTableSas", () => {
   test("produces the service's test vectors", () => {
