@@ -405,6 +405,31 @@ describe("import", () => {
     );
   });
 
+  test("sends rows that onRow enlarges in groups that the service accepts", async (t) => {
+    const table = await newTable();
+    const sent: number[] = [];
+    const client = store.tableClient(table);
+    const { submitTransaction } = Object.getPrototypeOf(client) as typeof client;
+    t.mock.method(
+      Object.getPrototypeOf(client),
+      "submitTransaction",
+      function (this: typeof client, ...[actions, options]: Parameters<typeof submitTransaction>) {
+        sent.push(actions.length);
+        return submitTransaction.call(this, actions, options);
+      },
+    );
+    const large = Object.fromEntries(
+      Array.from({ length: 15 }, (_, n) => [`s${n}`, "x".repeat(32_000)]),
+    );
+    const source = Array.from({ length: 20 }, (_, n) => line(String(n))).join("");
+    const { written } = await imported(source, {
+      table,
+      onRow: ({ entity }) => ({ ...entity, ...large }),
+    });
+    assert.equal(written, 20);
+    assert.deepEqual(sent, [4, 4, 4, 4, 4]);
+  });
+
   test("onRow may observe, change, skip and reject rows", async () => {
     const source = [1, 2, 3, 4, 5].map((n) => line(String(n), n)).join("");
     const onRow = async ({ line, entity }: ImportedRow) => {

@@ -11,28 +11,27 @@ const batchBytesMax = 4 * 1024 * 1024 - 4096; // leaves space for the request's 
 const bufferedActionsMax = 16_384;
 const bufferedBytesMax = 32 * 1024 * 1024;
 
-export interface IndexedAction {
-  readonly index: number; // the action's index in the input
+interface Entry {
   readonly action: TransactionAction;
 }
 
-interface Batch {
-  readonly entries: IndexedAction[];
+interface Batch<E> {
+  readonly entries: E[];
   readonly rowKeys: Set<string>;
   bytes: number;
 }
 
-export interface Partition {
+export interface Partition<E> {
   readonly key: string;
-  readonly closed: Batch[];
-  open: Batch | undefined;
+  readonly closed: Batch<E>[];
+  open: Batch<E> | undefined;
   isInFlight: boolean;
 }
 
-export class BatchQueue {
-  readonly #partitions = new Map<string, Partition>();
-  readonly #open = new Set<Partition>(); // partitions with an open batch, oldest first
-  readonly #ready = new Set<Partition>(); // partitions with a closed batch and none in flight
+export class BatchQueue<E extends Entry> {
+  readonly #partitions = new Map<string, Partition<E>>();
+  readonly #open = new Set<Partition<E>>(); // partitions with an open batch, oldest first
+  readonly #ready = new Set<Partition<E>>(); // partitions with a closed batch and none in flight
   #actions = 0;
   #bytes = 0;
 
@@ -41,7 +40,7 @@ export class BatchQueue {
     return this.#actions >= bufferedActionsMax || this.#bytes >= bufferedBytesMax;
   }
 
-  add(entry: IndexedAction): void {
+  add(entry: E): void {
     const { partitionKey, rowKey } = entry.action[1];
     const partition = this.#partition(partitionKey);
     const bytes = estimateActionBytes(entry.action);
@@ -62,12 +61,10 @@ export class BatchQueue {
   }
 
   /**
-   * Returns a partition whose next batch may be sent; with `early`, also one whose batch is not
-   * full.
+   * Returns a partition whose next batch may be sent; with `includePartial`, also one whose batch
+   * is not full.
    */
-  takeNext(
-    includePartial: boolean,
-  ): { partition: Partition; entries: IndexedAction[] } | undefined {
+  takeNext(includePartial: boolean): { partition: Partition<E>; entries: E[] } | undefined {
     for (const partition of includePartial ? this.#open : []) {
       if (this.#ready.size > 0) break;
       this.#close(partition);
@@ -75,7 +72,7 @@ export class BatchQueue {
     for (const partition of this.#ready) {
       this.#ready.delete(partition);
       partition.isInFlight = true;
-      const { entries, bytes } = partition.closed.shift() as Batch;
+      const { entries, bytes } = partition.closed.shift() as Batch<E>;
       this.#actions -= entries.length;
       this.#bytes -= bytes;
       return { partition, entries };
@@ -84,21 +81,21 @@ export class BatchQueue {
   }
 
   /** Marks the partition's batch as finished. */
-  finish(partition: Partition): void {
+  finish(partition: Partition<E>): void {
     partition.isInFlight = false;
     if (partition.closed.length > 0) this.#ready.add(partition);
     else if (partition.open === undefined) this.#partitions.delete(partition.key);
   }
 
   /** Returns the actions that were never sent. */
-  *notAttempted(): Iterable<IndexedAction> {
+  *notAttempted(): Iterable<E> {
     for (const { closed, open } of this.#partitions.values()) {
       for (const { entries } of closed) yield* entries;
       if (open !== undefined) yield* open.entries;
     }
   }
 
-  #partition(key: string): Partition {
+  #partition(key: string): Partition<E> {
     let partition = this.#partitions.get(key);
     if (partition === undefined) {
       partition = { key, closed: [], open: undefined, isInFlight: false };
@@ -107,8 +104,8 @@ export class BatchQueue {
     return partition;
   }
 
-  #close(partition: Partition): void {
-    partition.closed.push(partition.open as Batch);
+  #close(partition: Partition<E>): void {
+    partition.closed.push(partition.open as Batch<E>);
     partition.open = undefined;
     this.#open.delete(partition);
     if (!partition.isInFlight) this.#ready.add(partition);

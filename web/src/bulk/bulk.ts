@@ -8,7 +8,7 @@ import type {
   BulkResult,
   TransactionAction,
 } from "../types.ts";
-import { BatchQueue, type IndexedAction, type Partition } from "./batch-queue.ts";
+import { BatchQueue, type Partition } from "./batch-queue.ts";
 import type { FailureOutcome } from "./failure-outcome.ts";
 import { type BatchCallbacks, sendBatch } from "./send-batch.ts";
 
@@ -69,6 +69,11 @@ export async function bulk(
   }
 }
 
+interface IndexedAction {
+  readonly index: number; // the action's index in the input
+  readonly action: TransactionAction;
+}
+
 type StopReason = "aborted" | "failed";
 type InputStep = IteratorResult<TransactionAction>;
 
@@ -76,7 +81,7 @@ class BulkRun {
   readonly #client: BulkClient;
   readonly #options: BulkOptions;
   readonly #concurrency: number;
-  readonly #batches = new BatchQueue();
+  readonly #batches = new BatchQueue<IndexedAction>();
   readonly #inFlight = new Set<Promise<void>>();
   readonly #failed: BulkFailure[] = [];
   readonly #notAttempted: IndexedAction[] = [];
@@ -153,7 +158,7 @@ class BulkRun {
   }
 
   // Never rejects.
-  async #send(partition: Partition, batch: IndexedAction[]): Promise<void> {
+  async #send(partition: Partition<IndexedAction>, batch: IndexedAction[]): Promise<void> {
     this.#notAttempted.push(...(await sendBatch(batch, this.#callbacks)));
     this.#batches.finish(partition);
   }

@@ -2,6 +2,7 @@
 // as concurrent entity group transactions; then the next rows are read. A rejected row is reported,
 // and the others of its group are sent again, as in a bulk write.
 
+import { BatchQueue } from "../bulk/batch-queue.ts";
 import { type BatchCallbacks, sendBatch } from "../bulk/send-batch.ts";
 import { isValidText } from "../edm/text.ts";
 import type {
@@ -22,8 +23,6 @@ import type { Row } from "./row-reader.ts";
 
 const bufferedRowsMax = 2000;
 const bufferedUnitsMax = 4 * 1024 * 1024;
-const groupRowsMax = 100;
-const groupUnitsMax = 1024 * 1024; // an entity takes at most that; a group must stay below 4 MiB
 const rejectionsMax = 1000;
 
 /** Implements Store.import, with the same errors. */
@@ -42,7 +41,6 @@ export async function importFile(
 
 interface BufferedRow {
   readonly line: number;
-  readonly units: number;
   readonly action: TransactionAction;
 }
 
@@ -103,7 +101,7 @@ class Import {
     const key = `${partitionKey.length} ${partitionKey}${rowKey}`;
     if (this.#bufferedKeys.has(key)) await this.#writeBuffered();
     this.#bufferedKeys.add(key);
-    this.#buffered.push({ line, units, action: actionOf(entity, this.#options.mode) });
+    this.#buffered.push({ line, action: actionOf(entity, this.#options.mode) });
     this.#bufferedUnits += units;
     if (this.#buffered.length >= bufferedRowsMax || this.#bufferedUnits >= bufferedUnitsMax)
       await this.#writeBuffered();
@@ -139,7 +137,7 @@ class Import {
     this.#buffered = [];
     this.#bufferedUnits = 0;
     this.#bufferedKeys = new Set();
-    const groups = groupsOf(buffered).map((group) => sendBatch(group, this.#callbacks));
+    const groups = Array.from(groupsOf(buffered), (group) => sendBatch(group, this.#callbacks));
     const settled = await Promise.allSettled(groups);
     const { rows, written, skipped, rejected } = this.#report;
     this.#options.onProgress?.({ rows, written, skipped, rejected });
@@ -185,25 +183,14 @@ class Import {
   }
 }
 
-function groupsOf(rows: readonly BufferedRow[]): BufferedRow[][] {
-  const groups: BufferedRow[][] = [];
-  const open = new Map<string, { rows: BufferedRow[]; units: number }>(); // by partition
-  for (const row of rows) {
-    const { partitionKey } = row.action[1];
-    let group = open.get(partitionKey);
-    const fits =
-      group !== undefined &&
-      group.rows.length < groupRowsMax &&
-      group.units + row.units <= groupUnitsMax;
-    if (group === undefined || !fits) {
-      group = { rows: [], units: 0 };
-      open.set(partitionKey, group);
-      groups.push(group.rows);
-    }
-    group.rows.push(row);
-    group.units += row.units;
+// REQUIRES: no two rows have the same key, so that the groups may be written in any order.
+function* groupsOf(rows: readonly BufferedRow[]): Iterable<BufferedRow[]> {
+  const batches = new BatchQueue<BufferedRow>();
+  for (const row of rows) batches.add(row);
+  for (let next = batches.takeNext(true); next; next = batches.takeNext(true)) {
+    yield next.entries;
+    batches.finish(next.partition);
   }
-  return groups;
 }
 
 function actionOf(entity: TableEntity, mode: ImportOptions["mode"] = "insert"): TransactionAction {
