@@ -53,7 +53,6 @@ class Scanner {
   explicit Scanner(std::string_view text) : text_(text) {}
 
   bool at_end() const { return at_ == text_.size(); }
-  char peek() const { return at_end() ? '\0' : text_[at_]; }
   bool looking_at(std::string_view piece) const { return text_.substr(at_, piece.size()) == piece; }
   bool try_consume(std::string_view piece) {
     if (!looking_at(piece)) return false;

@@ -42,7 +42,6 @@ class UnloadedTable {
       parts_.erase(at);
     }
   }
-  std::size_t parts_left() const { return parts_.size(); }
 
  private:
   void cut(std::vector<Entity> part, std::optional<EntityKey> upper) {
