@@ -8,10 +8,13 @@
 #include "core/model/limits.h"
 #include "core/model/service_error.h"
 #include "core/txn/entity_group.h"
+#include "tests/core/rest/line_ends.h"
 #include "tests/support/catch.h"
 
 namespace entitable::rest {
 namespace {
+
+using test::crlf;
 
 constexpr Ticks then = 637'311'980'884'767'123;
 const std::string id = "0123456789abcdef";
@@ -73,15 +76,6 @@ HandleResult read(const Request& request) {
 }
 
 // ---- Batches ------------------------------------------------------------------------------------
-
-std::string crlf(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '\n') out += '\r';
-    out += c;
-  }
-  return out;
-}
 
 std::string operation(std::string_view request, std::string_view body = "") {
   return "--c\nContent-Type: application/http\n\n" + std::string(request) + "\n\n" +

@@ -3,20 +3,13 @@
 #include <string>
 #include <vector>
 
+#include "tests/core/rest/line_ends.h"
 #include "tests/support/catch.h"
 
 namespace entitable::rest {
 namespace {
 
-// A body with line ends of either kind: written with LF here.
-std::string crlf(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '\n') out += '\r';
-    out += c;
-  }
-  return out;
-}
+using test::crlf;
 
 std::vector<std::string> bodies(std::string_view body, std::string_view boundary,
                                 std::size_t parts_max = 100) {
