@@ -70,20 +70,20 @@ await site.close();
 const columns: [string, (row: Row) => string][] = [
   ["entities", ({ size }) => n(size, 0)],
   ["load, relaxed, in transactions of 100: µs each", ({ load }) => n(load)],
-  ["a strict write at the beginning, ms", ({ first }) => n(first, 2)],
-  ["and at the end, ms", ({ last }) => n(last, 2)],
+  ["a strict write at the start, ms", ({ first }) => n(first, 2)],
+  ["a strict write at the end, ms", ({ last }) => n(last, 2)],
   ["ratio", ({ first, last }) => n(last / first, 2)],
   ["a raw IndexedDB put of 300 bytes, strict, ms", ({ raw }) => n(raw, 2)],
   ["tasks above 50 ms while loading, ms", ({ loading }) => list(loading)],
   ["open and first read, ms", ({ open }) => n(open, 0)],
   ["packed rows, MB", ({ rowMegabytes }) => n(rowMegabytes)],
-  ["index that holds them, MB", ({ indexMegabytes }) => n(indexMegabytes)],
+  ["index of these rows, MB", ({ indexMegabytes }) => n(indexMegabytes)],
   ["the page's process after opening, MB", ({ memory }) => n(memory, 0)],
   ["snapshot(), ms", ({ take }) => n(take, 0)],
-  ["its file, MB", ({ fileMegabytes }) => n(fileMegabytes)],
-  ["tasks above 50 ms meanwhile, ms", ({ tasksTaking }) => list(tasksTaking)],
-  ["restore() in the place of all, ms", ({ restore }) => n(restore, 0)],
-  ["tasks above 50 ms meanwhile, ms", ({ tasksRestoring }) => list(tasksRestoring)],
+  ["size of the snapshot, MB", ({ fileMegabytes }) => n(fileMegabytes)],
+  ["tasks above 50 ms during snapshot(), ms", ({ tasksTaking }) => list(tasksTaking)],
+  ["restore(), replacing everything, ms", ({ restore }) => n(restore, 0)],
+  ["tasks above 50 ms during restore(), ms", ({ tasksRestoring }) => list(tasksRestoring)],
 ];
 console.log(`| | ${rows.map(() => "").join(" | ")} |\n|---|${rows.map(() => "---:|").join("")}`);
 for (const [name, of] of columns) console.log(`| ${name} | ${rows.map(of).join(" | ")} |`);

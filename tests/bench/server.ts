@@ -233,19 +233,19 @@ function compared(
 function startAndMemory(): string {
   const rows = (["start", "memory"] as const).map((what) => {
     const [theirs, ours] = [of("azurite", (f) => f[what]), of("server", (f) => f[what])];
-    const name = what === "start" ? "from its start to a table, s" : "memory at the end, MB";
+    const name = what === "start" ? "from start to the first table, s" : "memory at the end, MB";
     return [name, shown(theirs), shown(ours), ratio(theirs, ours)];
   });
   return markdownTable(["", "Azurite", "server", "ratio"], rows);
 }
 
 const tables = [
-  "Through the server, by the clock:\n",
-  compared("seconds", "server", "server", "client and HTTP, nothing behind", "node"),
-  "Processor time of the process that answers, which other work on the machine does not lengthen:\n",
-  compared("busy", "server", "server", "HTTP, nothing behind", "node"),
+  "Through the server, elapsed time:\n",
+  compared("seconds", "server", "server", "client and HTTP alone", "node"),
+  "Processor time of the server process, which other work on the machine does not lengthen:\n",
+  compared("busy", "server", "server", "HTTP alone", "node"),
   startAndMemory(),
-  "Without HTTP, by the clock:\n",
+  "Without HTTP, elapsed time:\n",
   compared("seconds", "httpClient", "inThisProcess", "client alone", "canned"),
 ].join("\n");
 console.log(tables);

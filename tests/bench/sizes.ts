@@ -70,7 +70,7 @@ const everything = (name: string) => `import * as all from "${name}"; console.lo
 const dropIn = await bundled(everything("entitable/data-tables"));
 
 const rows: [string, readonly Uint8Array[]][] = [
-  ["**a page that opens a store and uses a table, all in all**", [wasm, ...page]],
+  ["**a page that opens a store and uses a table, total**", [wasm, ...page]],
   ["of it entitable.core.wasm", [wasm]],
   ["of it JavaScript", page],
   ["with `entitable/data-tables` instead", [wasm, ...dropIn]],

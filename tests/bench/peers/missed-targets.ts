@@ -1,65 +1,63 @@
-// Why a target is missed, by row: printed below the tables of runs that missed it. Figures in
-// braces are those of the same run, by row; the others were measured, and are to be measured again
-// when what they are about has changed.
+// Why a target is missed, by row: printed below the tables of runs that missed it. A row id in
+// braces stands for the figure of that row in the same run. The other figures were measured
+// separately; measure them again when the code that they describe has changed.
 
-const waits = (row: string) =>
-  `half of them take {${row}-before} ms until the browser has everything, {${row}-browser} in the browser, and {${row}-behind} until the caller goes on.`;
-
-const ofPut = (row: string) =>
-  `Of a put of as many bytes in the form of IDBFS these are {${row}-before}, {${row}-browser} and {${row}-behind}.`;
+// The medians of `row` and of the raw put `put`, split as by commit-timing.ts.
+const phases = (what: string, row: string, put: string) =>
+  `The median ${what} takes {${row}-before} ms until the browser has all the data, {${row}-browser} ms in the browser, and {${row}-behind} ms until the caller continues. ` +
+  `A raw put of the same bytes in IDBFS format takes {${put}-before}, {${put}-browser} and {${put}-behind} ms.`;
 
 const insert = (level: string) =>
-  `${waits(`insert-${level}`)} ${ofPut(`put-file-${level}`)} What is more than a ` +
-  "put's on the page's thread runs once in a millisecond and finds no cache warm: encoding, the core, sealing a segment.";
+  `${phases("insert", `insert-${level}`, `put-file-${level}`)} The insert takes longer on the page's thread, because it also encodes the entity, calls the core and seals a segment. ` +
+  "This code runs only once per millisecond, so the CPU caches are cold each time.";
 
 const waitingLoad = (level: string) =>
-  `${waits(`load-${level}`)} ${ofPut(`put-group-file-${level}`)} Awaited one by one, neither the page's thread nor the browser can begin before the other has ended: so it is what the raw ` +
-  `puts below take, {put-group-file-${level}} µs in the form in which IDBFS keeps files, and what the page's thread takes for it, {load-deferred} for deferred writes.`;
+  `${phases("transaction", `load-${level}`, `put-group-file-${level}`)} Each transaction is awaited before the next one starts, so the page's thread and the browser never work at the same time. ` +
+  `The figure is therefore about the sum of two others: the raw puts in IDBFS format, {put-group-file-${level}} µs, and the work of the page's thread, {load-deferred} µs as for deferred writes.`;
 
-const parts = "The table of components further down says what each part of the package takes.";
+const components = `The table under "CPU profile by component" shows what each part of the package takes.`;
 
 const warmingUp =
-  "The browser compiles what it runs often anew and better, in the background, which is done after some ten thousand such calls.";
+  "The browser compiles hot functions again, with more optimisations, in the background; this ends after about ten thousand calls.";
 
-// Of single writes that are stored later.
+// For single writes that are stored later.
 const stored = (row: string) =>
-  `half of the batches take no more than {${row}-median} µs, as the row below says. The mean has a part in what comes once in thousands of calls: a megabyte of log that is sealed and ` +
-  `handed over, which is "storing" in the table of components further down (by the clock around it, in Node, sealing is 0.19 µs for each, four tenths of them the checksum, and copying out 0.1, nearly all of it the first touch of the memory), the collector, and what the browser's own threads take of the machine's cores, which store and compile meanwhile.`;
+  `The median batch takes {${row}-median} µs, as the next row of the table shows. The mean also includes work that occurs once in thousands of calls: garbage collection, and sealing a megabyte of log and ` +
+  `handing it to IndexedDB ("storing" in the table under "CPU profile by component"). In Node, sealing takes 0.19 µs per write, of which the checksum is four tenths. Copying the bytes out takes 0.1 µs, nearly all of it for the first access to the new memory. ` +
+  "The browser's own threads store and compile at the same time, and use the same CPU cores.";
 
 export const missedTargetReasons: Readonly<Record<string, string>> = {
-  "load-deferred": `a third of it is the module, which is the whole core; storing what was written before and reading entities out of JavaScript are another. ${parts} ${warmingUp}`,
+  "load-deferred": `The WebAssembly module, which is the whole core, takes a third of the time. Storing earlier writes and encoding JavaScript entities take another third. ${components} ${warmingUp}`,
   "load-relaxed": waitingLoad("relaxed"),
   "load-strict": waitingLoad("strict"),
   "load-ten-strict":
-    "ten transactions share one of IndexedDB. They are answered together, and so the next ten are made together: the disk waits for the page's thread, and " +
-    `that for the disk. So it is what one raw put of all ten takes, {put-ten-groups-file-strict} µs in the form of IDBFS, and what the page's thread takes for it. ${parts}`,
+    "Ten transactions share one IndexedDB transaction. They are acknowledged together, so the next ten also start together: the disk waits for the page's thread, and then the page's thread for the disk. " +
+    `The figure is therefore about one raw put of all ten in IDBFS format, {put-ten-groups-file-strict} µs, plus the work of the page's thread. ${components}`,
   "insert-deferred":
-    `${stored("insert")} Of that handing over alone is {hand-over} µs, which is the browser's own copying and compressing. ${warmingUp} In the first thousand calls of a page it is {insert-first}. What the core does for an insert, function by function, is counted under Instructions: finding its place, checking and ` +
-    "packing each property, its log record with a checksum; none of that is done twice.",
+    `${stored("insert")} The hand-over alone takes {hand-over} µs, in which the browser copies and compresses the data. ${warmingUp} The first thousand calls of a page take {insert-first} µs each. ` +
+    `"Instructions of the core" counts what the core does for an insert: it finds the place, checks and packs each property, and writes a log record with a checksum. No step is done twice.`,
   "insert-puts-relaxed": insert("relaxed"),
   "insert-puts-strict": insert("strict"),
   "in-flight":
-    `what the page's thread does, then one transaction of IndexedDB that holds all thousand: a raw put of as many bytes takes {put-in-flight-file-strict} µs for each in the form of IDBFS. ` +
-    `Neither can begin before the other has ended. ${parts}`,
+    "The figure is the work of the page's thread plus one IndexedDB transaction that stores all thousand inserts. A raw put of the same bytes in IDBFS format takes {put-in-flight-file-strict} µs per insert. " +
+    `Neither can start before the other has ended. ${components}`,
   get:
-    "the same entity again and again takes 2.4 µs, so 1.1 is waiting for memory: of a row that is in no cache its leaf, the leaf's directory and " +
-    "the row, each found by what stands in the one before. Of the rest more than half is making the object of the row's bytes, a fifth the core.",
+    "Reading the same entity repeatedly takes 2.4 µs, so 1.1 µs is waiting for memory. If a row is in no CPU cache, the CPU waits for the leaf, for the leaf's directory and for the row, one after the other. " +
+    "More than half of the remaining time creates the object from the row's bytes, and a fifth is the core.",
   partition:
-    "the same partition again and again takes 17 µs, so 7 is waiting for memory, 6 of it for the ten rows, though they are asked for together. A " +
-    "scan that finds nothing takes 8: parsing and planning the filter, testing a thousand rows, the iterator. Making ten objects takes 9.",
-  merge: `${stored("merge")} Rows at random, in no cache: a fifth is waiting for memory, for the row's leaf, its directory and the row, each found by what stands in the one before.`,
-  "merge-if": `as in the row above, with the ETag to encode and compare: half of the batches take no more than {merge-if-median} µs.`,
+    "Scanning the same partition repeatedly takes 17 µs, so 7 µs is waiting for memory. The ten returned rows cause 6 µs of this, although they are prefetched together. " +
+    "A scan without matches takes 8 µs: it parses and plans the filter, tests a thousand rows, and runs the iterator. Creating ten objects takes 9 µs.",
+  merge: `${stored("merge")} The rows are chosen at random, so they are in no CPU cache. A fifth of the time is waiting for memory: for the leaf, for the leaf's directory and for the row, one after the other.`,
+  "merge-if":
+    "The reasons are those of the plain merge. In addition, the ETag has to be encoded and compared. The median batch takes {merge-if-median} µs.",
   "memory-load":
-    "a page that makes the same entities and only puts as many bytes has what the row below says. Packed rows with the tree above them are 17.6 MB " +
-    "(stats()), the package's code, compiled, is some 4. So a page with all rows in memory cannot have much less than 30; the rest is log " +
-    "records under way, and what stands free between blocks of the module's memory.",
+    "The next row of the table shows the memory of a page that creates the same entities and only puts the same bytes. Packed rows and the tree above them take 17.6 MB (`stats()`), and the package's compiled code takes about 4 MB. " +
+    "A page that holds all rows in memory therefore can't use much less than 30 MB. The rest is log records that are not stored yet, and free space between allocations in the module's memory.",
   transfer:
-    "three quarters of it are the primary module, which holds little that a page of tables does not need: opening, writing, reading and checkpoints. By " +
-    "the names of its functions half of its code is the store, a fifth what the standard library's templates make for it, a tenth RPC, another the libraries of C, " +
-    "C++ and Emscripten. The rest is JavaScript; a quarter of it is Emscripten's glue code with IDBFS. Requests, plans, snapshots and `verify` are in the deferred module, " +
-    "which is loaded on first use.",
+    "The primary module is three quarters of the transfer. It contains little except what a page of tables needs: opening, writing, reading and checkpoints. " +
+    "By the names of its functions, half of its code is the store, a fifth is instances of standard library templates, a tenth is RPC, and another tenth is the C, C++ and Emscripten libraries. " +
+    "The rest of the transfer is JavaScript, of which a quarter is Emscripten's glue code with IDBFS. REST requests, plans, snapshots and `verify` are in the deferred module, which is loaded on first use.",
   open:
-    "{open-floor} ms are the browser's own for the same calls, as the row below says, in which the module is not even started. The browser compiles each function of the " +
-    "module when it is first called: by a trace some 560, in 13 ms, most of them while the manifest is applied and while the part with the row is loaded, which takes 7 in " +
-    "code that is not optimised yet (the fifth part takes 3.6).",
+    "The browser needs {open-floor} ms for the same calls without running the module, as the next row of the table shows. It compiles each function of the module on the first call. A trace shows about 560 functions in 13 ms, " +
+    "most of them while the manifest is applied and while the part with the row is loaded. Loading this part takes 7 ms in code that is not optimised yet. The fifth part takes 3.6 ms.",
 };

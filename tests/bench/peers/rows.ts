@@ -30,27 +30,27 @@ const memoryTarget = (entities: number) =>
 // Rows of one measurement.
 function insertAndFloorRows(level: "relaxed" | "strict"): Row[] {
   const title = `insert, awaited, ${level}`;
-  const raw = `one raw put of as many bytes, ${level}`;
+  const raw = `one raw put of the same bytes, ${level}`;
   return [
     { id: `insert-${level}`, title, unit: "µs", level },
     { id: `put-${level}`, title: raw, unit: "µs", level, isReference: true },
     {
       id: `insert-puts-${level}`,
-      title: `${title}, as a multiple of such a put`,
+      title: `${title}, relative to that put`,
       unit: "×",
       target: always(1.25),
       level,
     },
     {
       id: `put-file-${level}`,
-      title: `one raw put of as many bytes in the form of IDBFS, ${level}`,
+      title: `one raw put of the same bytes in IDBFS format, ${level}`,
       unit: "µs",
       level,
       isReference: true,
     },
     {
       id: `insert-put-files-${level}`,
-      title: `${title}, as a multiple of a put in that form`,
+      title: `${title}, relative to a put in IDBFS format`,
       unit: "×",
       level,
       isReference: true,
@@ -63,7 +63,7 @@ function putFloors(row: string, title: string, level: "relaxed" | "strict"): Row
     { id: `${row}-${level}`, title: `${title}, ${level}`, unit: "µs", level, isReference: true },
     {
       id: `${row}-file-${level}`,
-      title: `${title}, in the form of IDBFS, ${level}`,
+      title: `${title}, in IDBFS format, ${level}`,
       unit: "µs",
       level,
       isReference: true,
@@ -74,14 +74,14 @@ function putFloors(row: string, title: string, level: "relaxed" | "strict"): Row
 // Of a row before it, whose figure is the mean.
 const batchMedianRow = (id: string): Row => ({
   id,
-  title: "the same, in half of the batches at most",
+  title: "the same, median batch",
   unit: "µs",
   level: "deferred",
   isReference: true,
 });
 
-const load = "load in transactions of 100, each entity";
-const puts = "as many raw puts of as many bytes, each";
+const load = "load in transactions of 100, per entity";
+const puts = "raw puts of the same bytes, per entity";
 
 export const rows: readonly Row[] = [
   {
@@ -108,8 +108,8 @@ export const rows: readonly Row[] = [
     target: always(5),
     level: "strict",
   },
-  ...putFloors("put-ten-groups", `${puts}, of 10 in one`, "strict"),
-  { id: "growth", title: "the last tenth of the load, as a multiple of the first", unit: "×" },
+  ...putFloors("put-ten-groups", `${puts}, 10 transactions per put`, "strict"),
+  { id: "growth", title: "last tenth of the load, relative to the first", unit: "×" },
   {
     id: "insert-deferred",
     title: "insert, awaited, deferred",
@@ -120,14 +120,14 @@ export const rows: readonly Row[] = [
   batchMedianRow("insert-median"),
   {
     id: "insert-first",
-    title: "the same, of the first thousand of a page",
+    title: "the same, first thousand calls of a page",
     unit: "µs",
     level: "deferred",
     isReference: true,
   },
   {
     id: "hand-over",
-    title: "handing as many bytes to IndexedDB, in the form of IDBFS: what the page's thread takes",
+    title: "handing the same bytes to IndexedDB in IDBFS format, time on the page's thread",
     unit: "µs",
     level: "deferred",
     isReference: true,
@@ -136,24 +136,34 @@ export const rows: readonly Row[] = [
   ...insertAndFloorRows("strict"),
   {
     id: "in-flight",
-    title: "1,000 inserts in flight, strict, each",
+    title: "1,000 inserts in flight, strict, per insert",
     unit: "µs",
     target: always(8),
     level: "strict",
   },
-  ...putFloors("put-in-flight", `${puts}, of 1,000 in one`, "strict"),
+  ...putFloors("put-in-flight", `${puts}, 1,000 inserts per put`, "strict"),
   { id: "get", title: "point read, one await each", unit: "µs", target: always(3) },
-  { id: "get-from-page", title: "point read, asked of the worker by the page", unit: "µs" },
-  { id: "get-many", title: "point reads, 100 in one call, each", unit: "µs", target: always(1.5) },
+  { id: "get-from-page", title: "point read, sent by the page to the worker", unit: "µs" },
+  {
+    id: "get-many",
+    title: "point reads, 100 in one call, per read",
+    unit: "µs",
+    target: always(1.5),
+  },
   { id: "range", title: "range of 100", unit: "µs", target: always(110) },
   {
     id: "partition",
-    title: "partition scan, 1,000 rows in, ~10 out",
+    title: "partition scan, 1,000 rows read, ~10 returned",
     unit: "µs",
     target: always(25),
   },
-  { id: "scan-some", title: "table scan, 1 % out", unit: "ms", target: perHundredThousand(1.6) },
-  { id: "scan-none", title: "table scan, nothing out", unit: "ms", target: scanTarget },
+  {
+    id: "scan-some",
+    title: "table scan, 1 % returned",
+    unit: "ms",
+    target: perHundredThousand(1.6),
+  },
+  { id: "scan-none", title: "table scan, nothing returned", unit: "ms", target: scanTarget },
   {
     id: "merge",
     title: "merge one property by key, plain",
@@ -170,18 +180,23 @@ export const rows: readonly Row[] = [
     level: "deferred",
   },
   batchMedianRow("merge-if-median"),
-  { id: "all", title: "all entities as JavaScript objects, each", unit: "µs", target: always(1.2) },
+  {
+    id: "all",
+    title: "all entities as JavaScript objects, per entity",
+    unit: "µs",
+    target: always(1.2),
+  },
   { id: "open", title: "cold open: import, open, first read", unit: "ms", target: always(80) },
   {
     id: "open-floor",
-    title: "import of the same bundle, compiling, a lock, a database, as many entries read and put",
+    title: "the browser's share: import, compile, lock, open a database, read and put entries",
     unit: "ms",
     isReference: true,
   },
   { id: "memory-load", title: "memory after load", unit: "MB", target: memoryTarget },
   {
     id: "memory-floor",
-    title: "memory of a page that makes the same entities and only puts as many bytes",
+    title: "memory of a page that creates the same entities and only puts the same bytes",
     unit: "MB",
     isReference: true,
   },

@@ -29,15 +29,15 @@ export function report(machine: string, all: readonly Results[]): string {
   for (const results of all) {
     const { rounds } = results;
     const of = rounds === 1 ? "one round" : `medians of ${rounds} rounds`;
-    const spread = rounds === 1 ? "" : ", with the least and the most";
+    const spread = rounds === 1 ? "" : ", with minimum and maximum";
     parts.push(
       `### ${count(results.entities)} entities, ${of}`,
       summary(results),
       missedTargets(results),
     );
-    parts.push(`Everybody${spread}:`, allResults(results), stoppedRuns(results));
+    parts.push(`All databases${spread}:`, allResults(results), stoppedRuns(results));
   }
-  if (all.length > 1) parts.push("### What grows", growth(all));
+  if (all.length > 1) parts.push("### Growth with the number of entities", growth(all));
   return parts
     .map((part) => part.trim())
     .filter((part) => part !== "")
@@ -126,7 +126,7 @@ const named = (best: ReturnType<Results["best"]>, row: Row) =>
 const ratio = (ours: number | undefined, other: number | undefined) =>
   ours === undefined || !other ? "–" : `${figure(ours / other)} ×`;
 
-// ---- Everybody ----------------------------------------------------------------------------------
+// ---- All databases ------------------------------------------------------------------------------
 
 function allResults(results: Results): string {
   const { entries } = results;
@@ -152,7 +152,7 @@ function cell(results: Results, id: DatabaseId, row: Row): string {
 const spread = ({ median, min, max }: Measured) =>
   min === max || median === 0 ? "" : ` <sub>${figure(min)}–${figure(max)}</sub>`;
 
-// Who did not come to the end, or not in each round, and why.
+// Which databases stopped early or missed rounds, and why.
 function stoppedRuns(results: Results): string {
   const lines: string[] = [];
   for (const { id, title } of results.entries) {
@@ -165,7 +165,7 @@ function stoppedRuns(results: Results): string {
     const { rounds, seconds } = results.participation(id);
     if (results.stopped(id) !== undefined || rounds === results.rounds) continue;
     lines.push(
-      `- ${title} participation part in ${rounds} of ${results.rounds}: ${figure(seconds)} s each`,
+      `- ${title} took part in ${rounds} of ${results.rounds} rounds of ${figure(seconds)} s`,
     );
   }
   return lines.join("\n");
@@ -220,7 +220,7 @@ export function componentTable(machine: string, all: readonly Results[]): string
     });
     parts.push(
       `### ${count(results.entities)} entities`,
-      markdownTable(["", "in all", ...componentNames], body),
+      markdownTable(["", "total", ...componentNames], body),
     );
   }
   return parts.map((part) => part.trim()).join("\n\n");
