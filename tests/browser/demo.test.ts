@@ -225,9 +225,9 @@ test("an ETag conflict is shown and nothing is overwritten", async () => {
   await page.getByRole("dialog").locator(".error").filter({ hasText: "412" }).waitFor();
   await screenshot("6-conflict");
   // What is stored now, with its ETag, saves.
-  await page.getByRole("button", { name: "Load what is stored now" }).click();
+  await page.getByRole("button", { name: "Load the stored version" }).click();
   await page
-    .getByRole("button", { name: "Load what is stored now" })
+    .getByRole("button", { name: "Load the stored version" })
     .waitFor({ state: "detached" });
   assert.equal(await value("name").inputValue(), name);
   assert.equal(Number(await value("population").inputValue()), population + 1);

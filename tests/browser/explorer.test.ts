@@ -255,8 +255,8 @@ describe("<table-explorer> in a plain page", () => {
       Plan: "Table scan",
       "Rows read": "250",
       "Rows returned": "250",
-      "On the service": "Table scan",
-      "Requests there": "3", // one for each partition
+      "Plan on the service": "Table scan",
+      "Requests on the service": "3", // one for each partition
       "Key ranges": "('', '') … the end",
       Measure: "",
     });
@@ -380,7 +380,7 @@ describe("<table-explorer> in a plain page", () => {
       "priceDouble",
       "soldInt64",
       "sinceDateTime",
-      "not (none of it",
+      "not (negation",
     ]);
     await page.keyboard.type("pa");
     assert.deepEqual(await options(), ["PartitionKeyString"]);
@@ -482,7 +482,7 @@ describe("<table-explorer> in a plain page", () => {
       "99",
     );
     await screenshot(page, "conflict");
-    await button(dialog(page), "Load what is stored now").click();
+    await button(dialog(page), "Load the stored version").click();
     await page.waitForFunction(() =>
       [
         ...(document

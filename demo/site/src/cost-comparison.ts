@@ -45,7 +45,7 @@ export class CostComparison {
     if (naive === undefined || pattern === undefined) return;
     const differing = figures.filter(([, of]) => of(naive) !== of(pattern));
     if (differing.length === 0 && naive.requests > 0)
-      this.#bars.append(h("p", {}, "Both have the same numbers of requests and rows."));
+      this.#bars.append(h("p", {}, "Both blocks take the same number of requests and rows."));
     // A rejected request does no work, so a smaller number is no advantage if more was rejected.
     const isFair = naive.failed === pattern.failed;
     for (const [name, of] of differing) {

@@ -61,7 +61,7 @@ test("both panes are run by one button, and compared", async () => {
 
   const servers = await guide.open("servers");
   await servers.getByRole("button", { name: "Run both" }).click();
-  await servers.getByText("Both have the same numbers of requests and rows.").waitFor();
+  await servers.getByText("Both blocks take the same number of requests and rows.").waitFor();
   await servers.close();
 });
 

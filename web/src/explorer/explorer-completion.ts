@@ -157,7 +157,7 @@ function optionsFor(
     case "operand":
       return [
         ...seen.names.map((name) => option(`${name} `, seen.typesOf(name).join(", "))),
-        option("not (", "none of it"),
+        option("not (", "negation"),
       ];
     case "operator":
       return operators.map(([text, detail]) => option(`${text} `, detail));

@@ -92,7 +92,7 @@ class EntityDialog {
     if (this.#keys === undefined) {
       return [{ text: "Insert", kind: "primary", act: () => this.#insert() }];
     }
-    const reload: DialogAction = { text: "Load what is stored now", act: () => this.#reload() };
+    const reload: DialogAction = { text: "Load the stored version", act: () => this.#reload() };
     return [
       {
         text: "Delete",

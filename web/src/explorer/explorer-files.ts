@@ -94,7 +94,7 @@ function download(file: Blob, name: string): void {
 // ---- Import ----------------------------------------------------------------------------------
 
 const modes: readonly (readonly [ImportMode, string])[] = [
-  ["insert", "are left as they are"],
+  ["insert", "are left unchanged"],
   ["upsert", "are merged with the row"],
   ["replace", "are replaced by the row"],
 ];
@@ -153,7 +153,7 @@ export function importTable(
       field("File", file),
       field("Into the table", into, "The table is created if it does not exist."),
       field("Format", format),
-      field("Entities that exist", mode),
+      field("Existing entities", mode),
       result,
     ],
     [{ text: "Import", kind: "primary", act: run }],

@@ -20,8 +20,8 @@ export function figuresOf(plan: Explain, ms: number): HTMLElement[] {
     ["Rows read", count(plan.rowsRead)],
     ["Rows returned", count(plan.rowsReturned)],
     ["First page", milliseconds(ms)],
-    ["On the service", kinds[plan.serviceKind] ?? plan.serviceKind],
-    ["Requests there", count(plan.serviceRoundTrips)],
+    ["Plan on the service", kinds[plan.serviceKind] ?? plan.serviceKind],
+    ["Requests on the service", count(plan.serviceRoundTrips)],
   ];
   return figures.map(([name, value]) =>
     h(

@@ -12,7 +12,7 @@ export interface TableListOptions {
 export class TableList {
   readonly element: HTMLElement;
   readonly #list = h("ul", {});
-  readonly #none = h("p", { class: "muted", hidden: true }, "No table yet.");
+  readonly #none = h("p", { class: "muted", hidden: true }, "No tables yet.");
   readonly #choose: (table: string) => void;
   #chosen: string | undefined;
 
