@@ -358,9 +358,9 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_discard(Handle* handle) {
   });
 }
 
-// Seals the oldest unstored commits, or with `next` those that the previous call left. Bytes: a
-// segment, at most `bytes_max` long unless it has only one commit. Number: its sequence. Nothing:
-// all commits are sealed.
+// Seals the oldest unstored commits; if `next` is set, the commits after the last sealed segment
+// instead. Bytes: a segment, at most `bytes_max` long unless it has only one commit. Number: its
+// sequence. Nothing: all commits are sealed.
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_seal(Handle* handle, std::uint32_t bytes_max,
                                                       std::uint32_t next) {
   return guarded(handle, [&](Handle& h) {

@@ -64,8 +64,8 @@ struct Handle {
                                 std::uint64_t number = 0);
   const CallResult* return_bytes(std::string out, std::uint32_t value = 0,
                                  std::uint64_t number = 0);
-  // Releases a large buffer of the last call. The rows that are added while a segment of megabytes
-  // is stored can then use that memory.
+  // Frees `bytes` if it is large. Sealing returns segments of several megabytes in it; new rows can
+  // then use that memory.
   void release_bytes() {
     if (bytes.capacity() > retained_bytes_max) std::string().swap(bytes);
   }

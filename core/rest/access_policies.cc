@@ -14,7 +14,7 @@ namespace {
 
 constexpr ErrorCode not_this_document = ErrorCode::invalid_xml_document;
 
-// No child but of these names, and none twice.
+// Returns whether all children have one of these names, each name at most once.
 bool has_only(const XmlElement& element, std::initializer_list<std::string_view> names) {
   return std::all_of(element.children.begin(), element.children.end(),
                      [&](const XmlElement& child) {
@@ -23,7 +23,7 @@ bool has_only(const XmlElement& element, std::initializer_list<std::string_view>
                      });
 }
 
-// The text of a child; nothing if it is absent or blank.
+// Returns the text of the child of that name, or nothing if it is absent or blank.
 std::optional<std::string_view> text_of(const XmlElement& element, std::string_view name) {
   const XmlElement* child = element.find(name);
   if (child == nullptr || trimmed_xml(child->text).empty()) return std::nullopt;
@@ -84,7 +84,7 @@ Result<AccessPolicy> read_policy(const XmlElement& element) {
   return policy;
 }
 
-// "2024-01-02T03:04:05.0000000Z": seven digits, always.
+// Returns for example "2024-01-02T03:04:05.0000000Z", always with seven digits.
 std::string policy_date_text(Ticks ticks) {
   std::string text = date_time_text(ticks);
   text.pop_back();  // Z
@@ -141,7 +141,7 @@ std::string access_policies_document(const std::vector<AccessPolicy>& policies) 
 std::optional<Ticks> parse_policy_date(std::string_view text) {
   constexpr std::size_t date_alone = 10;
   if (text.size() > date_alone) {
-    // parse_date_time takes more: no time zone, and any number of digits.
+    // parse_date_time also accepts a missing time zone and any number of digits.
     const std::size_t zone = text.find_first_of("Z+-", date_alone);
     const std::size_t point = text.find('.');
     if (text[date_alone] != 'T' || zone == std::string_view::npos) return std::nullopt;

@@ -1,4 +1,5 @@
-// The account that a store serves, and how strictly. The code that embeds the core sets it once.
+// The storage account that the REST entry point serves, and how strictly it checks requests. The
+// host sets it when it opens the store.
 #pragma once
 
 #include <functional>
@@ -8,7 +9,7 @@
 
 namespace entitable::rest {
 
-// HMAC-SHA256: returns 32 bytes. The embedding code supplies the function from a library.
+// HMAC-SHA256: returns 32 bytes. The host supplies the function from a library.
 using Hmac = std::function<std::string(std::string_view key, std::string_view message)>;
 
 struct Account {
@@ -18,7 +19,8 @@ struct Account {
 
   // If false, every operation is permitted and credentials are ignored.
   bool authorize = false;
-  // Rejects unknown versions, as the service does. Off by default, for the sake of future clients.
+  // Rejects an x-ms-version that the service does not know. Off by default, so that clients of
+  // later versions can connect.
   bool strict_versions = false;
   // Rejects a Shared Key request whose date is more than 15 minutes off.
   bool strict_dates = false;

@@ -13,14 +13,15 @@
 namespace entitable::rest {
 namespace {
 
-// ---- What an action takes -----------------------------------------------------------------------
+// ---- Permissions of each action -----------------------------------------------------------------
 
+// The permissions that a SAS needs for an action, as letters. All of them are needed.
 struct Rule {
   Action action;
-  std::string_view table_sas;     // permissions, all of them; empty: not allowed
-  std::string_view account_sas;   // the same
-  char resource_type;             // of an account SAS: service, container (table), object (entity)
-  std::string_view instead = {};  // of an account SAS: a permission that will do as well
+  std::string_view table_sas;     // in a table SAS; empty: it allows none but a batch
+  std::string_view account_sas;   // in an account SAS; empty: no permission is needed
+  char resource_type;             // in an account SAS: service, container (table), object (entity)
+  std::string_view instead = {};  // in an account SAS: a permission that suffices too
 };
 
 constexpr Rule rules[] = {
@@ -87,11 +88,11 @@ struct Credentials {
   std::string_view signature;
 };
 
-// "SharedKey account:signature".
+// Parses an Authorization header "SharedKey account:signature".
 Result<Credentials> parse_credentials(std::string_view text) {
   const std::size_t space = text.find(' ');
   const std::string_view scheme = text.substr(0, space);
-  if (equal_ignoring_case(scheme, "Bearer")) return failed();  // well formed; not served here
+  if (equal_ignoring_case(scheme, "Bearer")) return failed();  // well formed, but not supported
   const bool lite = equal_ignoring_case(scheme, "SharedKeyLite");
   const std::size_t colon = text.find(':');
   if ((!lite && !equal_ignoring_case(scheme, "SharedKey")) || colon == std::string_view::npos ||
@@ -109,7 +110,8 @@ bool is_date_good(const Account& account, std::string_view date, Ticks now) {
   return !account.strict_dates || (*ticks - now <= minutes_15 && now - *ticks <= minutes_15);
 }
 
-// The value of `comp` as the route has it, decoded: who asks for an operation has signed its name.
+// Returns the value of `comp`, decoded as for routing. Otherwise a differently encoded `comp` could
+// select an operation that was not signed.
 std::optional<std::string> comp_of(std::string_view query) {
   while (!query.empty()) {
     const std::string_view pair = query.substr(0, query.find('&'));
@@ -121,7 +123,7 @@ std::optional<std::string> comp_of(std::string_view query) {
   return std::nullopt;
 }
 
-// "/account/…" for "/account-secondary/…"; nothing for any other path.
+// Returns "/account/…" for "/account-secondary/…", or nothing for any other path.
 std::optional<std::string> primary_path(std::string_view path, const std::string& account) {
   const std::string secondary = "/" + account + "-secondary";
   if (path.substr(0, secondary.size()) != secondary) return std::nullopt;
@@ -159,7 +161,7 @@ Result<void> check_shared_key(const Account& account, const Request& request, co
   parts.raw_path = uri.raw_path;
   parts.comp = comp_of(uri.raw_query);
   if (is_signed_by_key(account, *credentials, parts)) return {};
-  // Some clients sign the address of the primary.
+  // Some clients send a request to the secondary location but sign the primary's URL.
   const auto primary = primary_path(uri.raw_path, account.name);
   if (!primary.has_value()) return failed();
   parts.raw_path = *primary;
@@ -167,7 +169,7 @@ Result<void> check_shared_key(const Account& account, const Request& request, co
   return failed();
 }
 
-// ---- Both ---------------------------------------------------------------------------------------
+// ---- Shared Key or SAS --------------------------------------------------------------------------
 
 std::optional<AccessPolicy> find_policy(const Store& store, std::string_view table,
                                         std::string_view id) {
@@ -197,8 +199,8 @@ Result<Access> authenticate(const Account& account, const Store& store, const Re
         [&](std::string_view table, std::string_view id) { return find_policy(store, table, id); },
         {now, uri.https || request.client_ip.empty(), request.client_ip});
   };
-  // Clients that encode queries the way forms are write a blank as '+', others mean a plus. The
-  // signature fits only what was meant.
+  // Some clients encode a space in the query as '+', others leave a plus sign unencoded. The
+  // signature is only valid for the client's meaning, so try both.
   auto granted = grant(false);
   if (!granted.ok() && granted.error().code == ErrorCode::authentication_failed &&
       uri.raw_query.find('+') != std::string_view::npos) {

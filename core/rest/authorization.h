@@ -1,11 +1,11 @@
 // Authorization: verifies the credentials of a request (Shared Key, Shared Key Lite, or a shared
-// access signature of a table or an account) and returns the access that they grant.
+// access signature (SAS) of a table or an account) and returns the access that they grant.
 //
 //   Result<Access> access = authorize(account, store, request, uri, now, required_access);
 //   if (!access.ok()) return make_error_response(access.error());
 //   query.filter = access->restrict_filter(std::move(query.filter));
 //
-// A batch is authorized as `batch`, and each of its operations by Access::check.
+// A batch is authorized for Action::batch; then Access::check authorizes each of its operations.
 #pragma once
 
 #include <cstdint>
@@ -25,12 +25,12 @@
 namespace entitable::rest {
 
 enum class Action : std::uint8_t {
-  read_entities,  // one or a query
+  read_entities,  // get one entity, or query
   insert,
   upsert,  // insert or replace, insert or merge
   update,  // replace, merge
   remove,
-  batch,  // nothing by itself
+  batch,  // the $batch request itself; its operations are checked one by one
   read_tables,
   create_table,
   drop_table,
@@ -41,32 +41,34 @@ enum class Action : std::uint8_t {
 
 struct RequiredAccess {
   Action action;
-  std::string_view table = {};      // of entities: as the URL spells it
-  std::optional<KeyView> key = {};  // of one entity
+  std::string_view table = {};      // as the URL spells it; empty if the URL names no table
+  std::optional<KeyView> key = {};  // if the action is on one entity
 };
 
 // The access that a caller has.
 class Access {
  public:
-  Access() = default;  // everything
+  Access() = default;  // may do everything
   explicit Access(SasGrant grant) : grant_(std::move(grant)) {}
 
-  // In this order: AuthenticationFailed (a signature for another table), AuthorizationFailure (an
-  // operation that no such signature allows), AuthorizationServiceMismatch,
-  // AuthorizationResourceTypeMismatch, AuthorizationPermissionMismatch, AuthorizationFailure (the
-  // key is outside of the range).
+  // Returns an error if the caller may not do this. For a table SAS, in this order:
+  // AuthorizationFailure (no table SAS can allow the action), AuthenticationFailed (the SAS is for
+  // another table), AuthorizationPermissionMismatch, AuthorizationFailure (the key is outside of
+  // the range). For an account SAS, in this order: AuthorizationFailure (no account SAS can allow
+  // the action), AuthorizationServiceMismatch, AuthorizationResourceTypeMismatch,
+  // AuthorizationPermissionMismatch.
   Result<void> check(const RequiredAccess& required_access) const;
 
   // Returns `filter` restricted to the keys that the caller may read.
   Filter restrict_filter(Filter filter) const;
 
  private:
-  std::optional<SasGrant> grant_;  // nothing: everything
+  std::optional<SasGrant> grant_;  // nothing: may do everything
 };
 
 // Returns the access that the request's credentials grant. Grants everything if the account does
-// not authorize or the request is trusted. An Authorization header takes precedence over a
-// signature in the URL.
+// not authorize or the request is trusted. An Authorization header takes precedence over a SAS in
+// the URL.
 //
 // InvalidAuthenticationInfo: a malformed Authorization header. AuthenticationFailed: no or wrong
 // credentials, another account, an invalid date, or (strict_dates) one more than 15 minutes off.

@@ -1,5 +1,6 @@
-// A routed and authorized request, as the handlers receive it. It and everything that it refers to
-// live until the handler returns. The functions that build a write's response later own copies.
+// A routed and authorized request, as the handlers receive it. The request and everything that it
+// refers to live until the handler returns. A write's response is made later, so make_response owns
+// copies.
 #pragma once
 
 #include "core/rest/account.h"

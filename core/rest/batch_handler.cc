@@ -20,7 +20,7 @@ namespace {
 
 // ---- Responses ----------------------------------------------------------------------------------
 
-// The order in which the service writes the headers of a part; clients look for some of them.
+// The order in which the service writes the headers of a part.
 constexpr std::string_view header_order[] = {
     "Content-ID",         "X-Content-Type-Options", "Cache-Control",
     "Preference-Applied", "DataServiceVersion",     "Content-Type",
@@ -31,7 +31,7 @@ std::vector<Header> in_order(std::vector<Header> headers) {
   ordered.reserve(headers.size());
   const auto take = [&](Header& header) {
     ordered.emplace_back();
-    std::swap(ordered.back(), header);  // which is without a name now
+    std::swap(ordered.back(), header);  // an empty name marks `header` as taken
   };
   for (const std::string_view name : header_order) {
     for (Header& header : headers) {
@@ -44,8 +44,8 @@ std::vector<Header> in_order(std::vector<Header> headers) {
   return ordered;
 }
 
-// A response as it stands in a part. Versions as recorded: 1.0 after what answers with nothing but
-// an ETag.
+// Returns a response with the headers of a part. Like the service, sets DataServiceVersion to 1.0
+// if the response has neither a body nor a Location header, otherwise to 3.0.
 Response as_part(Response response, const std::string& content_id) {
   const bool brief =
       response.body.empty() && std::none_of(response.headers.begin(), response.headers.end(),
@@ -58,7 +58,7 @@ Response as_part(Response response, const std::string& content_id) {
   return response;
 }
 
-// Two boundaries of one id: no two requests have the same.
+// Returns a boundary. It is unique, because request ids are random.
 std::string boundary_of(std::string_view kind, std::string_view id) {
   Guid guid{};
   std::copy_n(id.begin(), std::min(id.size(), guid.size()), guid.begin());
@@ -91,7 +91,7 @@ Response change_set_response(const std::vector<Response>& parts, const Boundarie
 
 // ---- Failures -----------------------------------------------------------------------------------
 
-// Not the fault of one operation.
+// Returns whether the error is not the fault of one operation.
 bool applies_to_whole_batch(ErrorCode code) {
   switch (code) {
     case ErrorCode::request_body_too_large:
@@ -106,6 +106,7 @@ bool applies_to_whole_batch(ErrorCode code) {
   }
 }
 
+// Returns the error with the operation's index before its message, if the failure asks for it.
 Error prefixed(const GroupFailure& failure) {
   Error error(failure.error.code, std::string(error_message(failure.error)));
   if (failure.prefixed) error.message.insert(0, std::to_string(failure.index) + ":");
@@ -117,13 +118,13 @@ Error prefixed(const GroupFailure& failure) {
 struct OperationResponder {
   std::function<Response(Ticks)> make_response;
   MakeErrorResponse make_error_response;
-  std::string content_id;  // given back
+  std::string content_id;  // repeated in the response; empty: none
 };
 
-// What is left of a change set once it has been parsed: enough to answer it.
+// Makes the response to a change set after it was staged. Owns its data.
 struct ChangeSetResponder {
   std::vector<OperationResponder> operations;
-  MakeErrorResponse make_error_response;  // the whole
+  MakeErrorResponse make_error_response;  // for errors of the whole batch
   Boundaries boundaries;
 
   Response failed(const GroupFailure& failure) const {
@@ -145,15 +146,14 @@ struct ChangeSetResponder {
   }
 };
 
-// The Content-ID among the headers of the operation itself, to be given back; empty if there is
-// none.
+// Returns the Content-ID header of the operation, or "" if there is none that may be repeated.
 std::string content_id_of(const Request& operation) {
   const auto id = header_of(operation.headers, "Content-ID");
   return id.has_value() && is_echoable_id(*id) ? std::string(*id) : std::string();
 }
 
-// The failure of a group in which operation `index` cannot be read. One before it that breaks a
-// rule of groups comes first.
+// Returns the failure of a group whose operation `index` is invalid. If an operation before it
+// breaks a rule of groups (core/txn/entity_group.h), that failure takes precedence.
 GroupFailure invalid_operation_failure(Error error, std::size_t index, std::size_t operations,
                                        const std::vector<Operation>& before) {
   const std::optional<GroupFailure> rule =

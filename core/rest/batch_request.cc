@@ -18,7 +18,8 @@ bool reads(const Request& request) {
   return request.method == "GET" || request.method == "HEAD";
 }
 
-// Nothing if it is said twice as well: two readers might believe either.
+// Returns nothing if there is no Content-Type, or more than one, because another parser might use
+// the other one.
 std::optional<std::string_view> content_type(const std::vector<HeaderView>& headers) {
   std::optional<std::string_view> type;
   for (const HeaderView& header : headers) {

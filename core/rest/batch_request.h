@@ -1,5 +1,5 @@
-// The body of a $batch request as the requests in it: one change set of writes, or one query. What
-// each of them means is not looked at.
+// Splits the body of a $batch request into its requests: one change set of writes, or one query.
+// Does not route or check the requests.
 #pragma once
 
 #include <deque>
@@ -13,20 +13,21 @@
 namespace entitable::rest {
 
 struct Batch {
-  bool change_set = false;          // false: exactly one request, which reads
-  std::vector<Request> operations;  // views into the body of the batch; their client is the batch's
+  bool change_set = false;          // false: exactly one operation, which reads
+  std::vector<Request> operations;  // views into the body of the batch, with its client_ip
 };
 
-// A change set has at least one request. Of one that is too long, one more than is allowed
-// (limits::group_operations_max) are read and the rest is not looked at.
+// Returns the batch. A change set has at least one operation. Parsing stops after
+// limits::group_operations_max + 1 operations; entity_group (core/txn) then reports that there are
+// too many.
 //
-// InvalidInput: no boundary, malformed parts or requests, no part or several, an empty change set,
-// a change set in a change set, a query in a change set, a write outside of one.
-// RequestBodyTooLarge: more than 4 MiB, and then nothing is looked at.
+// RequestBodyTooLarge: more than 4 MiB; checked first. InvalidInput: no boundary, malformed parts
+// or requests, not exactly one part, an empty change set, a change set or a query inside a change
+// set, or a write outside of a change set.
 Result<Batch> parse_batch(const Request& request);
 
-// The address of an operation: one that names a path only stands under the batch's own origin.
-// `owned_urls` owns what had to be made.
+// Returns the absolute URL of an operation. If `url` is only a path, adds the origin of
+// `batch_url`. The result views an argument or a new element of `owned_urls`.
 std::string_view absolute_url(std::string_view url, std::string_view batch_url,
                               std::deque<std::string>& owned_urls);
 

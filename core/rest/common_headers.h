@@ -11,22 +11,26 @@
 
 namespace entitable::rest {
 
-// Owns its data, since the request may no longer exist when the response is made.
+// The values of these headers for one request. Owns its data, because the request may no longer
+// exist when the response is made.
 struct CommonHeaders {
-  // With the version that the request's headers ask for, if it can be served.
+  // `version` becomes the version that the request's headers ask for, or the newest if invalid.
   CommonHeaders(const Account& account, const Request& request, const RequestContext& context);
 
-  // `others` stand instead of those of the same name; the response looks at their names.
+  // Returns `response` with the headers. A header in `others` replaces headers of the same name.
+  // The result views the names in `others`.
   Response add(Response response, const std::vector<HeaderView>& others = {}) const;
 
   std::string request_id;
   std::string client_request_id;
   std::string version;
   Ticks now = 0;
-  bool is_data = true;  // JSON, batches and writes of entities: not to be cached, nor guessed at
+  // False for XML and preflight responses. Data responses get Cache-Control: no-cache and
+  // X-Content-Type-Options: nosniff.
+  bool is_data = true;
   std::string method;
-  std::string origin;
-  std::vector<CorsRule> cors;
+  std::string origin;          // empty: no CORS headers
+  std::vector<CorsRule> cors;  // the rules to apply if there is an origin
 };
 
 }  // namespace entitable::rest

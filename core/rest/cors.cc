@@ -9,7 +9,7 @@
 namespace entitable::rest {
 namespace {
 
-// What a page may read of any answer (Fetch, CORS-safelisted response-header name).
+// Headers that a page may always read (Fetch standard, "CORS-safelisted response-header name").
 constexpr std::string_view simple_headers[] = {
     "cache-control", "content-language", "content-length", "content-type",
     "expires",       "last-modified",    "pragma"};
@@ -24,7 +24,7 @@ bool allows_method(const CorsRule& rule, std::string_view method) {
   return std::find(rule.methods.begin(), rule.methods.end(), method) != rule.methods.end();
 }
 
-// Whether `header` is one of those that `entry` stands for.
+// Returns whether `entry`, which may end in '*', matches the name `header`.
 bool stands_for(std::string_view entry, std::string_view header) {
   if (!entry.ends_with('*')) return equal_ignoring_case(entry, header);
   entry.remove_suffix(1);
@@ -52,7 +52,7 @@ bool allows_headers(const CorsRule& rule, std::string_view requested) {
   return true;
 }
 
-// "*" only if that is what the rule says of every origin.
+// Returns whether the rule allows every origin.
 bool is_for_all(const CorsRule& rule) {
   return std::find(rule.origins.begin(), rule.origins.end(), "*") != rule.origins.end();
 }
@@ -72,8 +72,8 @@ bool is_simple(std::string_view header) {
                      [&](std::string_view simple) { return equal_ignoring_case(simple, header); });
 }
 
-// The names in the list, and in place of one with '*' the headers of the response that it stands
-// for.
+// Returns the value of Access-Control-Expose-Headers: the rule's exposed headers, with each
+// wildcard replaced by the response's headers that it matches.
 std::string exposed(const CorsRule& rule, const Response& response) {
   std::vector<std::string> names;
   const auto add = [&](std::string_view name) {
@@ -143,7 +143,7 @@ void add_cors_headers(const std::vector<CorsRule>& rules, const Request& request
   const auto rule = std::find_if(rules.begin(), rules.end(), [&](const CorsRule& candidate) {
     return allows_origin(candidate, *origin) && allows_method(candidate, request.method);
   });
-  // A cache must not give the answer to one origin to another, allowed or not.
+  // A cache must not reuse the response for another origin, whether or not a rule allows this one.
   if (rule == rules.end() || !is_for_all(*rule)) response.headers.push_back({"Vary", "Origin"});
   if (rule == rules.end()) return;
   add_origin(*rule, *origin, response);

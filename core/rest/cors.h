@@ -1,7 +1,8 @@
-// Cross-origin resource sharing: preflight requests, and the headers on answers to actual ones.
+// Cross-origin resource sharing: responses to preflight requests, and the CORS headers of other
+// responses.
 //
-// The first rule that fits wins. An origin is compared exactly; a header without regard to case,
-// where an entry "x-ms-meta*" stands for all that begin so.
+// The first matching rule applies. Origins are compared exactly, header names case-insensitively.
+// The entry "x-ms-meta*" matches all header names with that prefix.
 #pragma once
 
 #include <vector>
@@ -12,15 +13,16 @@
 
 namespace entitable::rest {
 
-// For development: what to obey when there are no rules.
+// Returns one rule that allows everything, for Account::permissive_cors.
 std::vector<CorsRule> permissive_cors_rules();
 
-// The 200 to an OPTIONS request. InvalidHeaderValue: Origin or Access-Control-Request-Method is
-// missing. CorsPreflightFailure: no rule fits.
+// Returns the 200 response to an OPTIONS request. InvalidHeaderValue: Origin or
+// Access-Control-Request-Method is missing. CorsPreflightFailure: no rule matches.
 Result<Response> preflight_response(const std::vector<CorsRule>& rules, const Request& request);
 
-// Adds what the answer to a request with an Origin needs so that its page may read it; nothing
-// otherwise. To be called last: "*" exposes the headers that are there.
+// Adds the headers that let a page of another origin read the response. Adds nothing if the request
+// has no Origin or there are no rules. REQUIRES: `response` has all its other headers, because a
+// rule with "*" exposes the headers that are there.
 void add_cors_headers(const std::vector<CorsRule>& rules, const Request& request,
                       Response& response);
 

@@ -8,19 +8,20 @@
 
 namespace entitable::rest {
 
-// 200 with JSON of this level.
+// Returns a 200 response with a JSON body and the Content-Type of that metadata level.
 Response data_response(MetadataLevel level, std::string body);
 
-// An entity or a table that was made.
+// An entity or a table that was created.
 struct CreatedResource {
   MetadataLevel level = MetadataLevel::minimal;
   ReturnPreference preference = ReturnPreference::unspecified;
   std::string url;
-  std::string etag;  // empty: it has none
-  std::string body;  // not looked at if the client prefers none
+  std::string etag;  // empty: the resource has no ETag
+  std::string body;  // ignored if `preference` is no_content
 };
 
-// 201 with what was made, or 204 if the client prefers that; and where it is, either way.
+// Returns a 201 response with the body, or a 204 response without it if `preference` is no_content.
+// Both have a Location header.
 Response created_response(CreatedResource made);
 
 }  // namespace entitable::rest

@@ -128,7 +128,7 @@ void describe_batch(const Account& account, const Request& request, RequestDescr
 
 constexpr std::uint16_t first_error = 400;
 
-// What our own error_response wrote as JSON.
+// Returns the error code in the JSON that error_response() wrote.
 std::string code_in(std::string_view body) {
   constexpr std::string_view before = R"({"odata.error":{"code":")";
   const std::size_t at = body.find(before);
@@ -137,8 +137,9 @@ std::string code_in(std::string_view body) {
   return std::string(body.substr(0, body.find('"')));
 }
 
-// The status of the first response in a batch's; a change set that failed has no other. No text of
-// a part can look like its first line, since none holds a line end.
+// Returns the status of the first part in a batch response. A failed change set has only one part.
+// The first match is the part's status line, because the text before it is only delimiters and
+// headers that entitable wrote.
 std::uint16_t status_of_first_part(std::string_view body) {
   constexpr std::string_view before = "\r\nHTTP/1.1 ";
   constexpr std::size_t digits = 3;

@@ -1,4 +1,4 @@
-// Describes HTTP requests and responses for observers, without a store.
+// Describes HTTP requests and responses for request logs, without access to a store.
 #pragma once
 
 #include <string_view>
@@ -9,9 +9,9 @@
 
 namespace entitable::rest {
 
-// Replaces the content of `out`. An operation with a malformed address or verb, or one that its
-// resource does not have, is unknown. A malformed batch has no operations, and an insert with a
-// malformed body has no keys. Permissions are not checked.
+// Sets `out` to the description of the request. If the URL or method is malformed, or the resource
+// does not support the operation, out.operation is `unknown`. A malformed batch has no operations,
+// and an insert with a malformed body has no keys. Does not check permissions.
 void describe_request(const Account& account, const Request& request, RequestDescription& out);
 
 // Returns the outcome of an encoded response. REQUIRES: `response` is a message of http_codec.h.

@@ -28,7 +28,8 @@ Error bad_value() {
 
 // ---- Members and their types --------------------------------------------------------------------
 
-// The first eight bytes of a name as a number in whose order the names are.
+// Returns the first eight bytes of a name as a big-endian number. Comparing numbers is faster than
+// comparing names and gives the same order.
 std::uint64_t head_of(std::string_view name) {
   std::uint64_t head = 0;
   for (std::size_t i = 0; i < sizeof head; ++i) {
@@ -37,13 +38,13 @@ std::uint64_t head_of(std::string_view name) {
   return head;
 }
 
-// Whether `name` is "<property>@odata.type".
+// Returns whether `name` is "<property>@odata.type".
 bool is_type_of(std::string_view name, std::string_view property) {
   return name.size() == property.size() + type_suffix.size() && name.ends_with(type_suffix) &&
          starts_with(name, property);
 }
 
-// The members of an object, to be found by name. Names are unique.
+// The members of a JSON object, with a lookup by name. Names are unique.
 class Members {
  public:
   static Result<Members> read(std::string_view body) {
@@ -62,8 +63,8 @@ class Members {
     return at != by_name_.end() && at->name == name ? at->member : nullptr;
   }
 
-  // What "<name>@odata.type" says of a member; nullptr if it is not there. Nearly always it stands
-  // beside what it speaks of.
+  // Returns the member "<name>@odata.type", or nullptr if there is none. Annotations are nearly
+  // always next to their property, so both neighbours are checked first.
   const Member* type_of(const Member& member) const {
     if (!has_types_) return nullptr;
     const Member* const next = &member + 1;
@@ -93,6 +94,7 @@ class Members {
     std::sort(by_name_.begin(), by_name_.end(), is_before);
   }
 
+  // Returns whether the annotation `type` is next to its property.
   bool is_beside_its_own(const Member& type) const {
     const Member* const next = &type + 1;
     return (&type != all().data() && is_type_of(type.name, (&type)[-1].name)) ||
@@ -108,17 +110,17 @@ class Members {
   json::Object object_;
   std::vector<Named> by_name_;
   bool has_types_ = false;
-  bool all_beside_ = true;  // each type that is said beside the member that it speaks of
+  bool all_beside_ = true;  // each annotation is next to its property
 };
 
-// Neither a property nor a key: metadata, or what the server sets itself.
+// Returns whether a member is neither a property nor a key: metadata, or Timestamp.
 bool is_ignored(std::string_view name) {
   return starts_with(name, metadata_prefix) || name.ends_with(type_suffix) || name == "Timestamp";
 }
 
 // ---- Values -------------------------------------------------------------------------------------
 
-// Whether a JSON value of this kind can be said to be of the type.
+// Returns whether a JSON value of this kind can have a type annotation of this type.
 bool fits(Kind kind, EdmType type) {
   switch (kind) {
     case Kind::string:

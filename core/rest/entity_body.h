@@ -1,8 +1,9 @@
-// The JSON that writers send: entities, and tables to be created.
+// Parses the JSON bodies of writes: entities, and tables to be created.
 //
-// A name may carry its type, before or after the value: "age":"39", "age@odata.type":"Edm.Int64".
-// Without one, a string is a String, true and false are Boolean, a number is Int32 if it is a whole
-// one in its range and Double otherwise (3.0 and 3e0 too). null is absence.
+// A type annotation may stand before or after its property: "age":"39",
+// "age@odata.type":"Edm.Int64". Without an annotation, a string is a String, and true and false are
+// Boolean. A number is an Int32 if it is written as an integer and fits, otherwise a Double (also
+// 3.0 and 3e0). A property that is null counts as absent.
 #pragma once
 
 #include <optional>
@@ -16,28 +17,31 @@
 namespace entitable::rest {
 
 struct EntityBody {
-  EntityKey key;  // of an insert
+  EntityKey key;  // only set for an insert
   std::vector<Property> properties;
 };
 
-// Members that begin with "odata.", Timestamp, and types of what is not there are ignored. So are
-// PartitionKey and RowKey in an update, whose address names the entity; an insert needs them.
+// Parse the body of an insert, and of any other write. An insert needs PartitionKey and RowKey in
+// the body. An update ignores them there, because its URL has the key. Members whose name begins
+// with "odata.", Timestamp, and annotations of absent properties are ignored.
 //
-// InvalidInput: not a JSON object, an unknown type, an array or an object as a value.
-// DuplicatePropertiesSpecified: a name twice. PropertiesNeedValue: a key is missing or null.
-// PrimaryKeyPropertyIsInvalidType: a key that is no String. Errors of parse_value. What a property
-// may be called, and how many there may be, is the store's to say.
+// InvalidInput: not a JSON object, an unknown type, or a value that is an array or object.
+// DuplicatePropertiesSpecified: a repeated name. PropertiesNeedValue: a key is missing or null.
+// PrimaryKeyPropertyIsInvalidType: a key is not a String. Also returns the errors of parse_value.
+// The store checks names and number of properties.
 Result<EntityBody> parse_inserted_entity(std::string_view body);
 Result<EntityBody> parse_updated_entity(std::string_view body);
 
-// The keys of an insert as far as they are there, whatever else is wrong with it.
+// The keys in the body of an insert, for descriptions of requests. A key that is missing or invalid
+// is absent; other errors of the body are ignored.
 struct BodyKeys {
   std::optional<std::string> partition, row;
 };
 BodyKeys parse_inserted_keys(std::string_view body);
 
-// The TableName of a table to be created. InvalidInput: not a JSON object, not a string.
-// PropertiesNeedValue: missing or null. DuplicatePropertiesSpecified.
+// Returns the TableName in the body of Create Table. InvalidInput: not a JSON object, or the name
+// is not a string. PropertiesNeedValue: the name is missing or null. DuplicatePropertiesSpecified:
+// a repeated name.
 Result<std::string> parse_create_table_body(std::string_view body);
 
 }  // namespace entitable::rest

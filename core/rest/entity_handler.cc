@@ -49,9 +49,10 @@ Result<Query> read_query(const AuthorizedRequest& authorized) {
   return query;
 }
 
-// ---- Answers to writes --------------------------------------------------------------------------
+// ---- Responses to writes ------------------------------------------------------------------------
 
-// What an insert is answered. Owns what it needs; `entity` has properties only if they are told.
+// The data of the response to an insert, copied from the request. `entity` has properties only if
+// the response contains them.
 struct Inserted {
   MetadataLevel level;
   ReturnPreference preference;

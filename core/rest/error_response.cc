@@ -43,7 +43,7 @@ constexpr Reason reasons[] = {
     {507, "Insufficient Storage"},
 };
 
-// "2020-07-24T14:34:48.4767000Z": unlike in data, with all seven digits.
+// Returns for example "2020-07-24T14:34:48.4767000Z". Unlike in entities, zeros are not dropped.
 std::string time_text(Ticks ticks) {
   constexpr std::size_t seconds_end = 19;
   constexpr std::size_t fraction_digits = 7;
@@ -92,7 +92,7 @@ std::string xml_body(std::string_view code, std::string_view text) {
   return body.append("</m:message></m:error>");
 }
 
-// What may stand in the first line of a response.
+// Returns the text with '?' for each byte that a status line may not contain.
 std::string one_line(std::string_view text) {
   std::string line(text);
   std::replace_if(

@@ -1,4 +1,5 @@
-// Errors as HTTP: status, code and text come from core/model/service_error, the frame from here.
+// Errors as HTTP responses. core/model/service_error supplies status, code and message; this file
+// adds headers and the JSON or XML around them.
 #pragma once
 
 #include <cstdint>
@@ -12,25 +13,27 @@
 
 namespace entitable::rest {
 
-// The form of error responses to one request. Owns its data.
+// How error responses to one request are written. Owns its data.
 struct ErrorFormat {
-  bool xml = false;                              // else JSON
-  MetadataLevel level = MetadataLevel::minimal;  // of the Content-Type, for JSON
-  ReturnPreference preference =
-      ReturnPreference::unspecified;  // said again, where the operation has preferences
-  bool in_batch = false;              // parts of a batch don't repeat the code as a header
+  bool xml = false;                              // true: XML; false: JSON
+  MetadataLevel level = MetadataLevel::minimal;  // in the Content-Type of JSON
+  // The Prefer header of an insert or Create Table, repeated as Preference-Applied.
+  ReturnPreference preference = ReturnPreference::unspecified;
+  bool in_batch = false;  // parts of a batch response have no x-ms-error-code header
   std::string request_id;
   Ticks now = 0;
 };
 
-// The text of a request id: 16 bytes as a GUID. Fewer are filled with zeros.
+// Returns the first 16 bytes as the text of a GUID. Zeros replace missing bytes.
 std::string request_id_text(std::string_view bytes);
 
-// "Bad Request" for 400 and so on.
+// Returns for example "Bad Request" for 400, or "" for a status that entitable does not know.
 std::string_view reason_phrase(std::uint16_t status);
 
+// Returns the response whose body is
 // {"odata.error":{"code":…,"message":{"lang":"en-US","value":"text\nRequestId:…\nTime:…"}}}, or the
-// same as an <m:error> document, whose text is the reason phrase too.
+// same as an <m:error> document. With XML, the message is also the reason phrase of the status
+// line, as in the service.
 Response error_response(const Error& error, const ErrorFormat& error_format);
 Response error_response(const ServiceError& error, const ErrorFormat& error_format);
 

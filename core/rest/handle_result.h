@@ -1,4 +1,4 @@
-// What comes of a request that has been read: an answer, or a write for the store.
+// The result of handling a request: a response, or a write that the caller must stage.
 #pragma once
 
 #include <functional>
@@ -14,27 +14,27 @@
 
 namespace entitable::rest {
 
-// A write that has been parsed and may be staged. Owns what it needs: the Request may go.
+// A write that has been parsed and can be staged. Owns its data, so it may outlive the Request.
 struct PendingWrite {
   WriteRequest request;
-  std::function<Response(const WriteResult&)> make_response;
+  std::function<Response(const WriteResult&)> make_response;  // from the result of staging
 };
 
-// PartsNeeded: load them and ask again.
+// PartsNeeded: the caller must load these parts and repeat the call.
 using HandleResult = std::variant<Response, PendingWrite, PartsNeeded>;
 
-// An error as the response to one request: in its format, with what it preferred. Owns what it
-// needs.
+// Returns an error as the response to a particular request, in the ErrorFormat of that request.
+// Owns its data.
 using MakeErrorResponse = std::function<Response(const Error&)>;
 
 // One entity write, parsed and authorized.
 struct EntityWrite {
   std::string table;  // as the URL spells it
   Operation operation;
-  // What it is answered with its new timestamp (0: deleted): status and the headers of its own.
-  // Owns what it needs.
+  // Returns the response, without the common headers. `timestamp`: the entity's new timestamp, 0 if
+  // it was deleted. Owns its data.
   std::function<Response(Ticks timestamp)> make_response;
-  MakeErrorResponse make_error_response = nullptr;  // of an operation of a batch
+  MakeErrorResponse make_error_response = nullptr;  // only set for operations of a batch
 };
 
 }  // namespace entitable::rest

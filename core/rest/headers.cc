@@ -16,7 +16,8 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-// Takes what stands before the first `separator`, without blanks around it.
+// Removes the text up to the first `separator` from `rest`. Returns that text without the separator
+// and without blanks around it.
 std::string_view split_off(std::string_view& rest, char separator) {
   const std::size_t end = std::min(rest.find(separator), rest.size());
   const std::string_view first = trimmed(rest.substr(0, end));
@@ -56,7 +57,8 @@ Result<MetadataLevel> level_of_media_type(std::string_view entry) {
   return Error(ErrorCode::media_type_not_supported);
 }
 
-// The first entry that we have; else the error that says most.
+// Returns the level of the first supported entry. If there is none, returns the first error that is
+// more specific than media_type_not_supported.
 Result<MetadataLevel> level_of_list(std::string_view list) {
   Error refusal(ErrorCode::media_type_not_supported);
   while (!list.empty()) {
@@ -69,8 +71,8 @@ Result<MetadataLevel> level_of_list(std::string_view list) {
   return refusal;
 }
 
-// Headers of one name count as one, with commas between them: the text of the only one, or what is
-// put together in `memory`.
+// Returns the values of all headers of that name, joined by commas. The result is a view of the
+// only header's value, or of `memory`, where several values are joined.
 std::string_view joined(const Request& request, std::string_view name, std::string& memory) {
   std::string_view list;
   for (const HeaderView& header : request.headers) {
@@ -96,7 +98,7 @@ bool names_json(std::string_view list) {
 
 // ---- Versions -----------------------------------------------------------------------------------
 
-// Those that have JSON, up to what this is written after.
+// All versions of the service that support JSON, up to the version that entitable implements.
 constexpr std::string_view known_versions[] = {
     "2013-08-15", "2014-02-14", "2015-02-21", "2015-04-05", "2015-07-08", "2015-12-11",
     "2016-05-31", "2017-04-17", "2017-07-29", "2017-11-09", "2018-03-28", "2018-11-09",
@@ -125,7 +127,7 @@ bool is_served(std::string_view version, const Account& account) {
 
 }  // namespace
 
-// ---- What is answered ---------------------------------------------------------------------------
+// ---- The form of the response -------------------------------------------------------------------
 
 std::string_view content_type_of(MetadataLevel level) {
   switch (level) {
@@ -175,7 +177,7 @@ std::string_view return_preference_text(ReturnPreference preference) {
   return "return-no-content";
 }
 
-// ---- What is sent -------------------------------------------------------------------------------
+// ---- The request --------------------------------------------------------------------------------
 
 Result<void> check_content_type(const Request& request) {
   std::string_view value = header(request, "Content-Type").value_or(std::string_view());
@@ -189,7 +191,7 @@ Result<std::string_view> method_of(const Request& request) {
   const std::size_t count = count_headers(request, "X-HTTP-Method");
   if (count == 0) return request.method;
   const std::string_view method = header(request, "X-HTTP-Method").value_or(std::string_view());
-  // A comma is what joining headers of one name on their way leaves of there being several.
+  // A comma means several headers too: a proxy or fetch() may have joined them.
   if (count > 1 || method.find(',') != method.npos)
     return Error(ErrorCode::x_method_incorrect_count);
   if (method != "PUT" && method != "MERGE" && method != "PATCH" && method != "DELETE") {
@@ -203,7 +205,7 @@ Result<IfMatch> if_match_of(const Request& request) {
   if (count_headers(request, "If-None-Match") > 0) return Error(ErrorCode::invalid_input);
   std::string memory;
   const std::string_view condition = joined(request, "If-Match", memory);
-  // The error would repeat it.
+  // The error would repeat the text, and messages must be WTF-8.
   if (!is_wtf8(condition)) return Error(ErrorCode::invalid_input);
   return IfMatch::parse(condition);
 }
@@ -217,7 +219,7 @@ Result<std::string> version_of(const Request& request, const std::optional<std::
     if (!is_served(*version, account)) return Error(ErrorCode::invalid_header_value);
     return std::string(*version);
   }
-  // What is wrong with a signature is said by those who check it.
+  // An invalid `sv` is ignored here; authorization (sas.h) reports it.
   return sv.has_value() && is_served(*sv, account) ? *sv : std::string(newest_version);
 }
 

@@ -1,4 +1,4 @@
-// What the headers of a request ask for.
+// Parses the headers of a request.
 #pragma once
 
 #include <cstdint>
@@ -14,41 +14,46 @@
 
 namespace entitable::rest {
 
-// ---- What is answered ---------------------------------------------------------------------------
+// ---- The form of the response -------------------------------------------------------------------
 
-// How much of what JSON cannot say itself is said: nothing; addresses of the data, ETags, and types
-// that cannot be guessed; everything.
+// OData metadata in a JSON response. none: no metadata. minimal: odata.metadata, ETags, and the
+// types that JSON does not imply. full: also odata.type, odata.id and odata.editLink.
 enum class MetadataLevel : std::uint8_t { none, minimal, full };
 
-// "application/json;odata=minimalmetadata;streaming=true;charset=utf-8"
+// Returns for example "application/json;odata=minimalmetadata;streaming=true;charset=utf-8".
 std::string_view content_type_of(MetadataLevel level);
 
-// The first entry of Accept that we have; `$format` counts before it. Nothing asked: minimal.
-// AtomFormatNotSupported, JsonVerboseFormatNotSupported: that is all that would do.
-// MediaTypeNotSupported: anything else.
+// Returns the level of the first media type in Accept that is supported. `format` ($format) takes
+// precedence over Accept. Without either, the level is minimal.
+//
+// If no media type is supported, returns AtomFormatNotSupported or JsonVerboseFormatNotSupported if
+// Atom or verbose JSON is among them (whichever is first), otherwise MediaTypeNotSupported.
 Result<MetadataLevel> negotiate_metadata(const Request& request,
                                          const std::optional<std::string>& format);
 
-// Whether Accept or `$format` names JSON, whatever else.
+// Returns whether `format` ($format), or Accept if `format` is absent, contains application/json.
 bool accepts_json(const Request& request, const std::optional<std::string>& format);
 
-// Whether what was inserted is answered: Prefer: return-content, return-no-content.
+// The Prefer header of an insert: whether the response contains the new resource (return-content)
+// or not (return-no-content).
 enum class ReturnPreference : std::uint8_t { unspecified, content, no_content };
 ReturnPreference return_preference_of(const Request& request);
-std::string_view return_preference_text(ReturnPreference preference);  // empty if unsaid
+// Returns the value of the header, or "" for `unspecified`.
+std::string_view return_preference_text(ReturnPreference preference);
 
-// ---- What is sent -------------------------------------------------------------------------------
+// ---- The request --------------------------------------------------------------------------------
 
-// The body of a write is JSON, or nothing is said of it. AtomFormatNotSupported,
-// MediaTypeNotSupported.
+// Checks that the Content-Type of a write is JSON or absent. AtomFormatNotSupported: it is Atom.
+// MediaTypeNotSupported: it is anything else.
 Result<void> check_content_type(const Request& request);
 
-// The verb, or the one in X-HTTP-Method. In this order: XMethodIncorrectCount (there twice),
-// XMethodIncorrectValue (not PUT, MERGE, PATCH or DELETE), XMethodNotUsingPost.
+// Returns the request's method, or the method in X-HTTP-Method if that header is there. Errors, in
+// this order: XMethodIncorrectCount (the header occurs twice), XMethodIncorrectValue (not PUT,
+// MERGE, PATCH or DELETE), XMethodNotUsingPost (the request is not a POST).
 Result<std::string_view> method_of(const Request& request);
 
-// If-Match of a write that names an entity. InvalidInput: If-None-Match, or not one weak tag or
-// "*".
+// Returns the If-Match condition of a write to an entity. InvalidInput: the request has an
+// If-None-Match, or If-Match is neither "*" nor exactly one weak ETag.
 Result<IfMatch> if_match_of(const Request& request);
 
 // ---- Versions and identities --------------------------------------------------------------------
@@ -56,15 +61,18 @@ Result<IfMatch> if_match_of(const Request& request);
 inline constexpr std::string_view newest_version = "2020-12-06";
 inline constexpr std::string_view oldest_version = "2013-08-15";  // the first with JSON
 
-// x-ms-version, else `sv` of a shared access signature, else the newest. InvalidHeaderValue: not of
-// the form yyyy-mm-dd, before the oldest, or (strict_versions) none that the service knows.
+// Returns the service version that the request asks for: x-ms-version; without that header, a valid
+// `sv` of a shared access signature; otherwise the newest. InvalidHeaderValue: x-ms-version is not
+// of the form yyyy-mm-dd, is before the oldest, or (Account::strict_versions) is not a version of
+// the service.
 Result<std::string> version_of(const Request& request, const std::optional<std::string>& sv,
                                const Account& account);
 
-// An id that a client chose is given back if it is 1 to 1024 visible ASCII characters.
+// Returns whether the response may repeat an id that the client chose: 1 to 1024 visible ASCII
+// characters.
 bool is_echoable_id(std::string_view id);
 
-// x-ms-client-request-id; nothing if there is none that is given back.
+// Returns x-ms-client-request-id, or nothing if it is absent or not echoable.
 std::optional<std::string_view> client_request_id(const Request& request);
 
 }  // namespace entitable::rest

@@ -1,5 +1,5 @@
-// HTTP requests and responses as plain data. Nothing here is parsed yet, and nothing is copied:
-// a Request looks at bytes owned by the caller.
+// HTTP requests and responses as plain data. A Request views bytes that the caller owns; its URL,
+// header values and body are not parsed yet.
 #pragma once
 
 #include <cstdint>
@@ -19,19 +19,20 @@ struct HeaderView {
 };
 
 struct Request {
-  std::string_view method;  // as sent: an overriding X-HTTP-Method is among the headers
-  // Absolute, raw, still percent-encoded: "http://127.0.0.1:10002/devstoreaccount1/Tables?$top=1".
+  // As sent. If an X-HTTP-Method header overrides the method, it is still among `headers`.
+  std::string_view method;
+  // Absolute and still percent-encoded: "http://127.0.0.1:10002/devstoreaccount1/Tables?$top=1".
   std::string_view url;
   std::vector<HeaderView> headers;
   std::string_view body;
-  std::string_view client_ip;  // empty: there is no network between client and store
-  // Comes from the code that opened the store, not from a client: it may do everything, whichever
-  // account it names.
+  std::string_view client_ip;  // empty: the request did not come over a network
+  // True if the request comes from the code that opened the store. Then it is authorized for
+  // everything, whatever account its URL names.
   bool trusted = false;
 };
 
 struct Header {
-  std::string_view name;  // a literal
+  std::string_view name;  // views a string literal
   std::string value;
   friend bool operator==(const Header&, const Header&) = default;
 };
@@ -41,23 +42,26 @@ struct Response {
   std::string reason;  // one line
   std::vector<Header> headers;
   std::string body;
-  RowCounts rows = {};  // what a read of entities took; not sent
+  RowCounts rows = {};  // rows that a read of entities examined and returned; not sent
 };
 
-// What the core may not find out for itself.
+// Values that the host supplies, because the core reads no clock and makes no random choice.
 struct RequestContext {
   Ticks now = 0;
-  std::string_view id;  // 16 random bytes of this request: its id, and its multipart boundaries
+  // 16 random bytes. The request's id and the boundaries of a batch response are made from them.
+  std::string_view id;
 };
 
-// The value of a header, names without regard to case; blanks around it are left out. The first
-// one if there are several.
+// Returns the value of the first header of that name, without blanks around it. Case of the name
+// does not matter.
 std::optional<std::string_view> header(const Request& request, std::string_view name);
+// Returns how many headers have that name.
 std::size_t count_headers(const Request& request, std::string_view name);
 
-bool equal_letters_ignoring_case(std::string_view a,
-                                 std::string_view b);  // REQUIRES: of equal size
-inline bool equal_ignoring_case(std::string_view a, std::string_view b) {  // ASCII
+// The slow part of equal_ignoring_case. REQUIRES: a.size() == b.size().
+bool equal_letters_ignoring_case(std::string_view a, std::string_view b);
+// Returns whether both are equal if the case of ASCII letters is ignored.
+inline bool equal_ignoring_case(std::string_view a, std::string_view b) {
   return a.size() == b.size() && equal_letters_ignoring_case(a, b);
 }
 

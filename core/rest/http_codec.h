@@ -1,7 +1,9 @@
-// A request and a response as one block of bytes each: what crosses the wasm boundary.
+// The binary encoding of one HTTP request or response as a message. JavaScript and the core
+// exchange these messages.
 //
-// Everything is little-endian; lengths are in bytes and count what follows the last of them, in
-// the order in which they stand. `text` is as on the wire: names, values and URLs are octets.
+// A message is a head of fixed size, then the lengths of the headers, then the texts and the body.
+// All numbers are little-endian; lengths are in bytes (`headers`: a count). Texts are octets as in
+// HTTP, in no particular character encoding.
 //
 //   request  = 64:u8 version:u8 flags:u16
 //              method:u32 url:u32 client_ip:u32 body:u32 headers:u32  id:16 bytes
@@ -12,9 +14,9 @@
 //              (name:u32 value:u32) * headers
 //              reason (name value)* text, body
 //
-// `version` is 1. `flags` is 1 if the request is trusted (http.h), else 0. The first byte tells
-// these messages from RPC messages (core/rpc/LAYOUT.md), so that both kinds can wait
-// in one queue. Blocks are never stored. web/src/rest/http-message.ts is the other side.
+// `version` is 1. `flags` is 1 if the request is trusted (http.h), else 0. The first byte
+// distinguishes these messages from RPC messages (core/rpc/LAYOUT.md), so that both kinds can wait
+// in one queue. Messages are never stored. web/src/rest/http-message.ts is the other side.
 #pragma once
 
 #include <optional>
@@ -33,24 +35,25 @@ inline constexpr std::size_t request_id_bytes = 16;
 
 struct HttpRequestMessage {
   Request request;
-  std::string_view id;  // random: RequestContext::id
+  std::string_view id;  // RequestContext::id
 };
 
-bool is_http_request_message(std::string_view message);  // by its first byte
+// Returns whether the first byte is that of an HTTP request message. Checks nothing else.
+bool is_http_request_message(std::string_view message);
 
-// Nothing if the block is malformed, which only our own code can bring about: lengths that do not
-// fit, another version, bytes left over. The views are into `block`.
+// Returns views into `message`. Returns nothing if the message is malformed: lengths that do not
+// fit, another version, or bytes left over. Only a bug in the package can send such a message.
 std::optional<HttpRequestMessage> decode_http_request(std::string_view message);
 
 std::string encode_http_response(const Response& response);
 
-// Status, headers and body of a block that encode_http_response made, the views into it. REQUIRES:
-// such a block.
+// A decoded response, as views into its message.
 struct ResponseView {
   std::uint16_t status = 0;
   std::vector<HeaderView> headers;
   std::string_view body;
 };
+// REQUIRES: encode_http_response made `message`.
 ResponseView decode_http_response(std::string_view message);
 
 }  // namespace entitable::rest

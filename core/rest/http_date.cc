@@ -15,7 +15,7 @@ std::string_view weekday_of(Ticks ticks) {
   return weekdays.substr(static_cast<std::size_t>(ticks / ticks_per_day % 7) * 3, 3);
 }
 
-// "01" for "Jan"; nothing for what is no month.
+// Returns "01" for "Jan", or nothing if `name` is not a month.
 std::optional<std::string> number_of_month(std::string_view name) {
   const std::size_t at = months.find(name);
   if (at == std::string_view::npos || at % 3 != 0) return std::nullopt;
@@ -32,7 +32,7 @@ std::string_view name_of_month(std::string_view number) {
 
 std::string http_date_text(Ticks ticks) {
   DateTimeBuffer buffer;
-  // yyyy-mm-ddThh:mm:ss, then what we cut off
+  // yyyy-mm-ddThh:mm:ss, then fraction and time zone, which are not used
   const std::string_view iso = write_date_time(ticks, buffer);
   std::string text;
   text.reserve(form.size());
@@ -49,7 +49,7 @@ std::optional<Ticks> parse_http_date(std::string_view text) {
                           std::string(text.substr(5, 2)) + "T" + std::string(text.substr(17, 8)) +
                           "Z";
   const Result<Ticks> ticks = parse_date_time(iso, {});
-  // Writing it again tells whether everything between was as it has to be.
+  // The weekday and the separators were not read. Formatting the result again checks them.
   if (!ticks.ok() || http_date_text(*ticks) != text) return std::nullopt;
   return *ticks;
 }

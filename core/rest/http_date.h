@@ -1,4 +1,4 @@
-// Dates as HTTP has them (RFC 1123): "Tue, 02 Jan 2024 03:04:05 GMT".
+// Dates in HTTP headers (RFC 1123): "Tue, 02 Jan 2024 03:04:05 GMT".
 #pragma once
 
 #include <optional>
@@ -9,10 +9,12 @@
 
 namespace entitable::rest {
 
-// Whole seconds; what is left of one is cut off. REQUIRES: ticks in the range of a DateTime.
+// Returns the date, truncated to whole seconds. REQUIRES: `ticks` is in the range of a DateTime
+// (core/model/date_time.h).
 std::string http_date_text(Ticks ticks);
 
-// Exactly that form, and a weekday that the date has; nothing otherwise.
+// Returns the ticks of a date in exactly the form above. Returns nothing for any other text, or if
+// the weekday is not that of the date.
 std::optional<Ticks> parse_http_date(std::string_view text);
 
 }  // namespace entitable::rest

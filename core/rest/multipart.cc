@@ -34,7 +34,7 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-// Takes the next line off `rest`, without its end.
+// Removes the next line from `rest` and returns it without its line end.
 std::string_view take_line(std::string_view& rest) {
   const std::size_t end = rest.find('\n');
   std::string_view line = rest.substr(0, end);
@@ -50,7 +50,7 @@ void skip_blank_lines(std::string_view& rest) {
   }
 }
 
-// Header lines up to a blank line or the end of `rest`.
+// Removes the header lines up to a blank line, or all lines, from `rest` and returns them.
 Result<std::vector<HeaderView>> take_headers(std::string_view& rest) {
   std::vector<HeaderView> headers;
   while (!rest.empty()) {
@@ -79,17 +79,18 @@ LineKind kind_of(std::string_view line, std::string_view boundary) {
   line.remove_prefix(2 + boundary.size());
   const bool close = line.substr(0, 2) == "--";
   if (close) line.remove_prefix(2);
-  // A carriage return too many is padding, or who reads a body later might see a delimiter in it.
+  // An additional CR counts as padding. Otherwise a parser that ignores it would see a delimiter in
+  // a body where this one sees text.
   if (line.find_first_not_of(" \t\r") != std::string_view::npos) return LineKind::text;
   return close ? LineKind::close : LineKind::delimiter;
 }
 
 struct Delimiter {
-  LineKind kind;            // text: there is none
-  std::string_view before;  // without the line end that belongs to the delimiter
+  LineKind kind;            // text: there is no further delimiter
+  std::string_view before;  // the text before, without the line end that belongs to the delimiter
 };
 
-// Takes everything up to and with the next delimiter off `rest`.
+// Removes all text up to and including the next delimiter from `rest`.
 Delimiter take_delimiter(std::string_view& rest, std::string_view boundary) {
   const char* begin = rest.data();
   while (!rest.empty()) {
@@ -104,8 +105,8 @@ Delimiter take_delimiter(std::string_view& rest, std::string_view boundary) {
   return Delimiter{LineKind::text, {}};
 }
 
-// The value of a parameter of a media type: "; name=value" or "; name="value"". Nothing if it is
-// there twice: two readers might take either.
+// Returns the value of a media type's parameter, written as ; name=value or ; name="value". Returns
+// nothing if the parameter occurs twice, because another parser might use the other value.
 std::optional<std::string_view> parameter(std::string_view media_type, std::string_view wanted) {
   std::optional<std::string_view> result;
   std::size_t at = media_type.find(';');

@@ -1,15 +1,15 @@
-// multipart/mixed with application/http parts, as batches use it: read with every tolerance that
-// clients need, written as the service writes it.
+// The format of batches: multipart/mixed with parts of type application/http. The parser is as
+// tolerant as clients need. The writer produces what the service produces.
 //
-// What a part holds is decided by boundaries alone, in one way, so that no two readers of a batch
-// can disagree about it:
+// Only delimiter lines separate parts, so that two parsers of a batch cannot disagree about its
+// operations:
 //
-//   - a delimiter is a whole line: "--", the boundary, perhaps "--", perhaps blanks; a boundary
-//     that another one starts with is another one
-//   - lines end in CRLF or LF; text before the first delimiter and after the last is ignored
-//   - a body without its closing delimiter is malformed: it was cut off
-//   - a header is "token: value" on one line (not folded, no blank before the colon, no control
-//     characters); Content-Length and Transfer-Encoding mean nothing
+//   - A delimiter is a whole line: "--", the boundary, optionally "--", optionally blanks. A line
+//     with further characters after the boundary is not a delimiter.
+//   - Lines end in CRLF or LF. Text before the first and after the closing delimiter is ignored.
+//   - A body without its closing delimiter is malformed, because it may be truncated.
+//   - A header is "token: value" on one line: not folded, without a blank before the colon, without
+//     control characters. Content-Length and Transfer-Encoding are ignored.
 #pragma once
 
 #include <cstddef>
@@ -28,28 +28,30 @@ struct BodyPart {
   std::string_view body;
 };
 
-// The boundary of a "multipart/mixed; boundary=b", quoted or not; nothing if it is none, or if it
-// is no boundary of RFC 2046 (1-70 of certain characters).
+// Returns the boundary of a Content-Type "multipart/mixed; boundary=b", where b may be in quotes.
+// Returns nothing for another type, or if the boundary is missing, repeated or invalid (RFC 2046: 1
+// to 70 of certain characters).
 std::optional<std::string_view> multipart_boundary(std::string_view content_type);
 
-// The parts in their order, the views into `body`. InvalidInput if it is malformed. Stops once it
-// has found more than `parts_max`.
+// Returns the parts in order, as views into `body`. Stops after `parts_max` + 1 parts, so that the
+// caller can detect too many. InvalidInput: the body is malformed.
 Result<std::vector<BodyPart>> parse_multipart(std::string_view body, std::string_view boundary,
                                               std::size_t parts_max);
 
-// The first header of that name, of a part as of a request.
+// Returns the value of the first header of that name. Case of the name does not matter.
 std::optional<std::string_view> header_of(const std::vector<HeaderView>& headers,
                                           std::string_view name);
 
-// The request in the body of an application/http part: method and URL of its first line, headers,
-// body. InvalidInput if it is malformed. Blank lines before the first line and before the body are
-// skipped.
+// Parses the request in the body of an application/http part. Skips blank lines before the request
+// line and before the request's body. InvalidInput: the request is malformed.
 Result<Request> parse_http_part(std::string_view body);
 
 // Appends an application/http part to a multipart body: delimiter, headers, the response.
 void append_http_part(std::string& out, std::string_view boundary, const Response& response);
-// Begins and ends the multipart/mixed part that a change set's responses stand in.
+// Begins a part that is itself multipart/mixed with the boundary `nested`. It holds a change set's
+// responses; append_closing_delimiter(out, nested) ends it.
 void append_nested_part(std::string& out, std::string_view boundary, std::string_view nested);
+// Appends the delimiter after the last part.
 void append_closing_delimiter(std::string& out, std::string_view boundary);
 
 }  // namespace entitable::rest

@@ -16,7 +16,7 @@ using json::Writer;
 
 // ---- Values -------------------------------------------------------------------------------------
 
-// The type of a value that JSON alone would not tell.
+// Returns whether the JSON value does not imply the Edm type.
 bool needs_type_annotation(const ValueView& value) {
   switch (value.type()) {
     case EdmType::string:
@@ -43,7 +43,7 @@ void write_value(Writer& out, const ValueView& value) {
     default:
       break;
   }
-  // Texts of all other types have nothing to escape.
+  // The text of any other type contains nothing that JSON must escape.
   std::string& text = out.raw();
   text.push_back('"');
   append_value_text(text, value);
@@ -54,7 +54,7 @@ void write_value(Writer& out, const ValueView& value) {
 
 constexpr std::string_view type_suffix = "@odata.type";
 
-// How a property of one type begins: "age@odata.type":"Edm.Int64","age":
+// The encoded name of a property, with its type annotation: "age@odata.type":"Edm.Int64","age":
 struct PropertyStart {
   PropertyStart(std::string_view name, EdmType type) {
     Writer out(typed);
@@ -63,13 +63,14 @@ struct PropertyStart {
     untyped_at = typed.size() + 1;
     out.name(name);
   }
+  // Returns the name without the annotation: "age":
   std::string_view untyped() const { return std::string_view(typed).substr(untyped_at); }
 
   std::string typed;
   std::size_t untyped_at;
 };
 
-// The starts of a shape's columns, worked out once for all rows alike.
+// The encoded names of each shape's columns, built once per shape (core/index/shape.h).
 class ShapeStarts {
  public:
   const std::vector<PropertyStart>& of(const Shape& shape) {
@@ -85,13 +86,14 @@ class ShapeStarts {
 
  private:
   std::unordered_map<const Shape*, std::vector<PropertyStart>> by_shape_;  // elements never move
-  const Shape* shape_ = nullptr;  // the last one asked for, and its starts
-  const std::vector<PropertyStart>* starts_ = nullptr;
+  const Shape* shape_ = nullptr;                        // the shape of the last call
+  const std::vector<PropertyStart>* starts_ = nullptr;  // of `shape_`
 };
 
 // ---- Entities -----------------------------------------------------------------------------------
 
-// The text of odata.metadata: "https://…/$metadata#people/@Element&$select=a,%20b".
+// Returns the value of odata.metadata: "https://…/$metadata#people/@Element&$select=a,%20b". `set`
+// is a table's name or "Tables"; `element`: the response is one resource, not a list.
 std::string metadata_text(const ODataContext& odata, std::string_view set, bool element) {
   std::string text(odata.base);
   text.append("/$metadata#").append(set);
@@ -113,7 +115,7 @@ class EntityWriter {
  public:
   EntityWriter(Writer& out, const ODataContext& odata) : out_(out), how_(odata) {}
 
-  // What is said of an entity before its properties.
+  // Writes the metadata that stands before an entity's properties.
   void head(const KeyView& key, Ticks timestamp) {
     if (how_.level == MetadataLevel::none) return;
     if (how_.level == MetadataLevel::full) {
@@ -145,7 +147,7 @@ class EntityWriter {
     out_.name(name);
     out_.string(value);
   }
-  // Its type is known to everybody, so only those who want to know everything are told.
+  // Timestamp always has the same type, so only full metadata annotates it.
   void timestamp(Ticks timestamp) {
     if (how_.level == MetadataLevel::full) type("Timestamp", EdmType::date_time);
     out_.raw_name(R"("Timestamp":)");
@@ -177,7 +179,7 @@ class EntityWriter {
 
   Writer& out_;
   const ODataContext& how_;
-  std::string address_;  // both only hold memory
+  std::string address_;  // scratch buffers, members so that their memory is reused
   std::string text_;
 };
 
@@ -203,11 +205,12 @@ void write_selected(EntityWriter& entity, const RowView& row, const std::string&
   entity.null(name);
 }
 
-// The rows of one answer. What a selection means, and how properties begin, is worked out once for
-// rows alike.
+// Writes the rows of one response. Resolves the selection and encodes the property names once per
+// shape.
 class RowsWriter {
  public:
-  // `rows`: how many there will be. How the properties of one begin is not worth keeping.
+  // `rows`: how many rows will be written. For a single row, caching the encoded property names
+  // does not pay.
   RowsWriter(Writer& out, const ODataContext& odata, const std::vector<std::string>& selected,
              std::size_t rows)
       : entity_(out, odata), selected_(selected), alone_(rows == 1) {}
@@ -244,13 +247,13 @@ class RowsWriter {
   const std::vector<std::string>& selected_;
   const bool alone_;
   ShapeStarts starts_;
-  const Shape* shape_ = nullptr;  // that a selection was worked out for
-  std::vector<SelectedProperty> properties_;
+  const Shape* shape_ = nullptr;              // the shape for which `properties_` is valid
+  std::vector<SelectedProperty> properties_;  // the selection, resolved for that shape
 };
 
-// About as much as they take: memory is not asked for again and again.
+// Returns an estimate of the size of the rows as JSON, so that the body is allocated once.
 std::size_t expected_bytes(std::span<const RowView> rows) {
-  constexpr std::size_t names_bytes = 512;  // of a dozen properties, and numbers as text
+  constexpr std::size_t names_bytes = 512;  // names of a dozen properties, and numbers as text
   std::size_t bytes = names_bytes;
   for (const RowView& row : rows) bytes += names_bytes + row.packed_bytes();
   return bytes;

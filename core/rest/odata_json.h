@@ -1,6 +1,6 @@
-// What is answered: entities and tables as OData v3 JSON, at three levels of metadata, always on
-// one line. Types are said where they cannot be guessed; numbers show what they are: 3 is an
-// Int32, 3.0 a Double.
+// Entities and tables as OData v3 JSON, on one line, at three levels of metadata (headers.h). A
+// type annotation is written only where JSON does not imply the type. An Int32 is written as 3, a
+// Double as 3.0.
 #pragma once
 
 #include <optional>
@@ -15,17 +15,19 @@
 
 namespace entitable::rest {
 
-// What is the same for all that one request is answered. Views: lives as long as the request.
+// What all entities or tables of one response have in common. Views text of the request.
 struct ODataContext {
   MetadataLevel level = MetadataLevel::minimal;
-  std::string_view base;                   // Uri::base
-  std::string_view account;                // its name
-  std::string_view table;                  // of entities
-  std::optional<std::string_view> select;  // $select as it was asked, which odata.metadata repeats
+  std::string_view base;     // Uri::base
+  std::string_view account;  // the account's name
+  std::string_view table;    // the entities' table; empty in a response with tables
+  // $select as the client wrote it, which odata.metadata repeats.
+  std::optional<std::string_view> select;
 };
 
+// In all functions, `selected` holds the names in $select; empty selects everything.
+
 std::string table_json(const ODataContext& odata, std::string_view name);
-// `selected`: the names of $select; empty: everything.
 std::string tables_json(const ODataContext& odata, const std::vector<std::string>& names,
                         const std::vector<std::string>& selected);
 

@@ -23,7 +23,7 @@ constexpr bool is_letter_or_digit(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-// By byte: those that need no encoding.
+// For each byte: whether it is written without encoding.
 constexpr auto stays = [] {
   std::array<bool, 256> table{};
   for (std::size_t byte = 0; byte < 0x80; ++byte) {

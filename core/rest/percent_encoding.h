@@ -7,11 +7,12 @@
 
 namespace entitable::rest {
 
-// Nothing if an escape is malformed or what it gives is not WTF-8.
+// Decodes every %XX escape, and '+' to a space if `plus_is_space`. Returns nothing if an escape is
+// malformed or the result is not WTF-8 (core/base/utf8.h).
 std::optional<std::string> percent_decode(std::string_view text, bool plus_is_space = false);
 
-// As the service writes the keys in its addresses: letters, digits and - _ . ! ~ * ' ( ) stay, and
-// what is in `also`.
+// Encodes as the service encodes keys in URLs: ASCII letters, digits, - _ . ! ~ * ' ( ) and the
+// characters in `also` are not encoded.
 void append_percent_encoded(std::string& out, std::string_view text, std::string_view also = {});
 
 }  // namespace entitable::rest

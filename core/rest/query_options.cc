@@ -41,7 +41,7 @@ Error bad_value() {
 Result<void> read_parameter(std::string_view pair, QueryOptions& options) {
   const std::size_t equals = std::min(pair.find('='), pair.size());
   const std::optional<std::string> name = percent_decode(pair.substr(0, equals));
-  if (!name.has_value()) return {};  // none that we know
+  if (!name.has_value()) return {};  // malformed, so not the name of a known parameter
   const auto* known = std::find_if(std::begin(parameters), std::end(parameters),
                                    [&](const Parameter& p) { return p.name == *name; });
   if (known == std::end(parameters)) {

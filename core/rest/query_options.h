@@ -1,5 +1,4 @@
-// What stands after the '?' of an address, as far as it means something to the service. Names are
-// case-sensitive.
+// The parameters of a URL's query string that the service knows. Names are case-sensitive.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +14,7 @@
 
 namespace entitable::rest {
 
-// The parameters as text, decoded. In $filter, $select and $format a '+' is a blank.
+// The percent-decoded values. In $filter, $select and $format a '+' is a space.
 struct QueryOptions {
   std::optional<std::string> filter;  // $filter
   std::optional<std::string> select;  // $select
@@ -25,24 +24,27 @@ struct QueryOptions {
   std::optional<std::string> comp, restype;
   std::optional<std::string> timeout;
   std::optional<std::string> sv;  // the version of a shared access signature
-  bool unsupported = false;       // another name that begins with '$'
+  bool unsupported = false;       // there is another name that begins with '$'
 };
 
-// Other parameters are ignored. InvalidQueryParameterValue: one of the above twice, malformed
-// escapes, a `timeout` that is no number. OutOfRangeQueryParameterValue: a `timeout` below 1 (above
-// 30 it counts as 30, and nothing here takes as long).
+// Ignores other parameters. InvalidQueryParameterValue: one of the parameters above occurs twice,
+// its value has malformed escapes, or `timeout` is not a number. OutOfRangeQueryParameterValue:
+// `timeout` is below 1. Otherwise `timeout` has no effect.
 Result<QueryOptions> parse_query_options(std::string_view raw_query);
 
-// NotImplemented if one is not supported ($orderby and the like): reads only, others ignore it.
+// NotImplemented: an unsupported option such as $orderby. Only reads call this; writes ignore such
+// options.
 Result<void> check_supported(const QueryOptions& options);
 
-// 0..1000; InvalidInput for any other text. Absent: 1000.
+// Returns $top, which is 0 to 1000; 1000 if it is absent. InvalidInput: any other text.
 Result<std::uint32_t> top_of(const QueryOptions& options);
-// Errors of parse_filter; InvalidInput for more comparisons than the account allows.
+// Returns the parsed $filter; an empty filter if it is absent. Returns the errors of parse_filter,
+// and InvalidInput for more comparisons than the account allows.
 Result<Filter> filter_of(const QueryOptions& options, const Account& account);
+// Returns the parsed $select (parse_select in core/query/projection.h); empty if it is absent.
 Result<std::vector<std::string>> select_of(const QueryOptions& options);
-// Where a query of entities goes on. InvalidInput for a token that is none; an empty one is absent,
-// and NextRowKey alone means nothing.
+// Returns where a query of entities continues, or nothing if NextPartitionKey is absent or empty.
+// InvalidInput: a malformed token.
 Result<std::optional<Continuation>> continuation_of(const QueryOptions& options);
 
 }  // namespace entitable::rest

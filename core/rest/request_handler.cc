@@ -54,13 +54,13 @@ class RequestHandler {
     return handled;
   }
 
-  // The answer if it failed in that way, whatever it is.
+  // Implements make_error_response().
   Response fail(const ServiceError& error, const std::vector<HeaderView>& headers) {
     if (request_.method == "OPTIONS") {
       begin_preflight();
     } else {
       RoutedRequest routed;
-      // What is wrong with it doesn't matter any more.
+      // Only sets the error format. An error of the request itself does not matter here.
       static_cast<void>(parse(routed).ok());
     }
     prepare_cors();
@@ -68,7 +68,7 @@ class RequestHandler {
   }
 
  private:
-  // What it asks for and how it is to be answered.
+  // Routes the request; determines the error format and the version.
   Result<void> parse(RoutedRequest& routed) {
     const Result<void> target = route_request(request_, account_.name, error_format_, routed);
     common_.is_data = !error_format_.xml;
@@ -135,7 +135,7 @@ class RequestHandler {
   }
 
   HandleResult serve_data(const RoutedRequest& routed, const Access& access) const {
-    // A batch is answered as one whatever it accepts.
+    // The Accept header of a batch is ignored: the response is always multipart/mixed.
     if (routed.route_entry.route == Route::batch) return serve_batch(access);
     const Result<MetadataLevel> level = negotiate_metadata(request_, routed.options.format);
     if (!level.ok()) return make_error_response(level.error());
@@ -166,14 +166,14 @@ class RequestHandler {
     callbacks.parse = [&](const Request& operation) { return parse_operation(operation, access); };
     callbacks.read = [&](const Request& query) { return read_in_batch(query, access); };
     callbacks.error_response_maker = [&](const Request& failed_request) {
-      // The batch itself is answered as any request is.
+      // An error of the batch itself has the format of a normal request.
       return error_response_maker(&failed_request == &request_ ? error_format_
                                                                : error_format_of(failed_request));
     };
     return handle_batch(request_, context_, callbacks);
   }
 
-  // Before anything is known of the operation.
+  // Returns the format for an operation that has not been routed yet.
   ErrorFormat error_format_in_batch() const {
     ErrorFormat error_format = error_format_;
     error_format.in_batch = true;
@@ -184,12 +184,13 @@ class RequestHandler {
   ErrorFormat error_format_of(const Request& operation) const {
     ErrorFormat error_format = error_format_in_batch();
     RoutedRequest routed;
-    // What is wrong with it is said by those who serve it.
+    // Only sets the error format. The caller already has the operation's error.
     static_cast<void>(route_request(operation, account_.name, error_format, routed).ok());
     return error_format;
   }
 
-  // What both kinds of operation need: the same account, permission, and an address to write at.
+  // Routes an operation of a batch, and checks what reads and writes have in common: account,
+  // permission, location and Accept header.
   Result<void> read_operation(const Request& operation, const Access& access,
                               ErrorFormat& error_format, RoutedRequest& routed) const {
     if (const auto read = route_request(operation, account_.name, error_format, routed);
@@ -234,7 +235,7 @@ class RequestHandler {
     return error_response(Error(ErrorCode::invalid_input), error_format);
   }
 
-  // ---- Tools ------------------------------------------------------------------------------------
+  // ---- Helpers ----------------------------------------------------------------------------------
 
   AuthorizedRequest make_authorized_request(const Request& request, const RoutedRequest& routed,
                                             const Access& access,
@@ -260,7 +261,7 @@ class RequestHandler {
     };
   }
 
-  // Rules are only looked at for pages that ask.
+  // Loads the CORS rules only if the request has an Origin. Preflight responses have their own.
   void prepare_cors() {
     const auto origin = header(request_, "Origin");
     if (is_preflight_ || origin.value_or("").empty()) return;

@@ -1,10 +1,10 @@
-// The REST entry point: the Table service's HTTP protocol over a store. One request is handled by
+// The REST entry point: the Table service's HTTP protocol over a store.
 //
-//   handle    parse, route, authorize; a read is answered at once from the published version
-//   (stage)   a write goes to the store among other writes: Store::stage of its WriteRequest
-//   respond   what the store answered, as HTTP
+// handle() parses, routes and authorizes a request. It executes a read on the published version and
+// returns the response. For a write it returns a PendingWrite: the caller stages its WriteRequest
+// (core/dispatch) and passes the result to its make_response.
 //
-// Every answer is an HTTP response, refusals too. Nothing that a client sends makes it fail.
+// Errors are HTTP responses too: no request makes these functions throw, except for lack of memory.
 #pragma once
 
 #include <vector>
@@ -20,9 +20,10 @@ namespace entitable::rest {
 HandleResult handle(const Account& account, const Store& store, const Request& request,
                     const RequestContext& context);
 
-// What the service would answer to this very request if it failed in that way: in the format that
-// the request asks for, a batch as a whole. Nothing is done, and credentials are not checked.
-// `headers` stand instead of those of the same name; the response looks at their names.
+// Returns the response that the service would send if this request failed with `error`, in the
+// format that the request asks for. Tests use this to simulate errors. A batch fails as a whole.
+// Does not execute the request or check credentials. Each of `headers` replaces the response's
+// headers of the same name; the response views their names.
 Response make_error_response(const Account& account, const Store& store, const Request& request,
                              const RequestContext& context, const ServiceError& error,
                              const std::vector<HeaderView>& headers);

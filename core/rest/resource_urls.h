@@ -1,5 +1,5 @@
-// Addresses that answers carry. Keys have their quotes doubled and are then percent-encoded, except
-// for the quotes.
+// URLs of resources in responses. In a key, each quote is doubled, and all characters except quotes
+// are percent-encoded (percent_encoding.h).
 #pragma once
 
 #include <string>
@@ -9,11 +9,12 @@
 
 namespace entitable::rest {
 
-// people(PartitionKey='Sales',RowKey='o''x')
+// Appends for example people(PartitionKey='Sales',RowKey='o''x').
 void append_entity_path(std::string& out, std::string_view table, const KeyView& key);
-// Tables('people')
+// Appends for example Tables('people').
 void append_table_path(std::string& out, std::string_view table);
 
+// Return the same after `base` (Uri::base) and a slash.
 std::string entity_url(std::string_view base, std::string_view table, const KeyView& key);
 std::string table_url(std::string_view base, std::string_view table);
 

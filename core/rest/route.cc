@@ -29,11 +29,12 @@ constexpr RouteEntry route_table[] = {
     {"PATCH", Resource::entity, "", Route::merge_entity, Action::update, writes},
     {"MERGE", Resource::entity, "", Route::merge_entity, Action::update, writes},
     {"DELETE", Resource::entity, "", Route::delete_entity, Action::remove, writes},
-    // Whether it writes is found out when its body is read.
+    // A batch may write; RequestHandler::writes finds out from its body.
     {"POST", Resource::batch, "", Route::batch, Action::batch, reads},
 };
 
-// Of the service `restype=service` is asked as well.
+// Returns whether `restype` is allowed: it must be "service" if the resource is the service and
+// `comp` is there, and absent for any other resource.
 bool is_restype_good(const Uri& uri, const QueryOptions& options) {
   const bool asked = options.restype.has_value();
   if (uri.resource != Resource::service) return !asked;

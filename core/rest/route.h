@@ -1,5 +1,5 @@
-// Which operation a request means: verb, kind of resource and `comp`. The table of them is all that
-// the service has (COMPATIBILITY.md).
+// Routing: method, kind of resource and `comp` select an operation. The table of routes holds all
+// operations of the service (COMPATIBILITY.md).
 #pragma once
 
 #include <cstdint>
@@ -33,20 +33,23 @@ enum class Route : std::uint8_t {
 struct RouteEntry {
   std::string_view method;
   Resource resource;
-  std::string_view comp;  // of "?comp=…", for the service with "restype=service"
+  // The query parameter `comp`; empty: absent. Resource::service also needs `restype=service`.
+  std::string_view comp;
   Route route;
-  Action action;  // what it takes; put and merge: with a condition
-  bool writes;    // refused at a secondary address
+  // The action to authorize. Put and merge without If-Match need Action::upsert instead
+  // (RoutedRequest::required_access).
+  Action action;
+  bool writes;  // rejected at the secondary location
 };
 
 std::span<const RouteEntry> all_routes();
 
-// Documents are XML, errors too.
+// Returns whether request and response bodies of the route, errors included, are XML.
 bool is_xml(Route route);
 
-// InvalidHttpVerb: a verb that no resource has. InvalidQueryParameterValue: a `comp` or `restype`
-// that this resource doesn't have. InvalidUri: the service without them. MethodNotAllowed: another
-// verb.
+// InvalidHttpVerb: no route has the method. InvalidQueryParameterValue: the resource does not
+// support `comp` or `restype`. MethodNotAllowed: the resource does not support the method.
+// InvalidUri: the URL names the service without `comp`.
 Result<RouteEntry> find_route(std::string_view method, const Uri& uri, const QueryOptions& options);
 
 }  // namespace entitable::rest

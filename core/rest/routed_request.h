@@ -17,9 +17,10 @@ namespace entitable::rest {
 struct RoutedRequest {
   Uri uri;
   QueryOptions options;
-  std::string_view method;  // that counts
+  std::string_view method;  // the request's method, or the method in X-HTTP-Method
   RouteEntry route_entry;
 
+  // Returns the access that `request`, the routed request, needs.
   RequiredAccess required_access(const Request& request) const;
 };
 

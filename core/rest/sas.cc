@@ -27,7 +27,7 @@ constexpr Field sas_fields[] = {
     {"ses", &SasFields::ses},
 };
 
-// Text that cannot be mistaken for two lines of what is signed.
+// A line end in a field would let one string to sign stand for two different sets of fields.
 bool is_one_line(std::string_view text) {
   return std::none_of(text.begin(), text.end(),
                       [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; });
@@ -59,7 +59,7 @@ struct AddressRange {
   std::uint32_t first, last;
 };
 
-// "a" or "a-b".
+// Parses one address "a" or a range "a-b".
 std::optional<AddressRange> parse_addresses(std::string_view text) {
   const std::size_t dash = text.find('-');
   const auto first = parse_ipv4(text.substr(0, dash));
@@ -69,7 +69,7 @@ std::optional<AddressRange> parse_addresses(std::string_view text) {
 }
 
 bool is_among(std::string_view client, const AddressRange& range) {
-  // How a server that listens to both protocols names a client of IPv4.
+  // A server that listens on IPv4 and IPv6 prefixes the addresses of IPv4 clients with this.
   constexpr std::string_view mapped = "::ffff:";
   if (client.substr(0, mapped.size()) == mapped) client.remove_prefix(mapped.size());
   const auto address = parse_ipv4(client);
@@ -104,7 +104,8 @@ bool is_signed(const SasFields& fields, const Account& account) {
   });
 }
 
-// What the fields say of time and permission, or the stored policy that they name.
+// Returns times and permissions, each from the stored policy that the fields name or from the
+// fields themselves.
 Result<AccessPolicy> terms_of(const SasFields& fields, const FindPolicy& find_policy) {
   AccessPolicy terms;
   if (!fields.si.empty()) {
@@ -114,7 +115,7 @@ Result<AccessPolicy> terms_of(const SasFields& fields, const FindPolicy& find_po
   }
   const auto date = [](const std::string& text, std::optional<Ticks>& term) {
     if (text.empty()) return true;
-    if (term.has_value()) return false;  // may not be given twice
+    if (term.has_value()) return false;  // the stored policy gives it too
     term = parse_policy_date(text);
     return term.has_value();
   };
@@ -137,13 +138,14 @@ Error source_ip_mismatch(std::string_view client) {
                    std::string(client) + ".");
 }
 
-// ---- Cutting queries ----------------------------------------------------------------------------
+// ---- Restricting filters ------------------------------------------------------------------------
 
 std::uint32_t last_node(const Filter& filter) {
   return static_cast<std::uint32_t>(filter.nodes.size() - 1);
 }
 
-// Each of these leaves the tree that it adds as the last node.
+// add_comparison, join and add_bound each append a subtree, whose root is then the filter's last
+// node (the layout of core/filter/ast.h).
 void add_comparison(Filter& filter, std::string_view property, CompareOp op,
                     const std::string& text) {
   FilterNode node{FilterKind::comparison};
@@ -161,7 +163,8 @@ void join(Filter& filter, FilterKind kind, std::uint32_t left) {
   filter.nodes.push_back(std::move(node));
 }
 
-// PartitionKey gt 'p' or (PartitionKey eq 'p' and RowKey ge 'r'), and the like of the upper end.
+// Adds one end of the range. For the lower end `beyond` is gt and `up_to` is ge: PartitionKey gt
+// 'p' or (PartitionKey eq 'p' and RowKey ge 'r'). For the upper end they are lt and le.
 void add_bound(Filter& filter, const std::string& partition, const std::string& row,
                CompareOp beyond, CompareOp up_to) {
   if (row.empty()) return add_comparison(filter, "PartitionKey", up_to, partition);

@@ -1,4 +1,4 @@
-// Shared access signatures: reading them, finding out whether they hold, and what they allow.
+// Shared access signatures (SAS): parses and verifies them, and returns what they allow.
 #pragma once
 
 #include <functional>
@@ -15,48 +15,51 @@
 
 namespace entitable::rest {
 
-// The keys that a signature allows, both ends included. A row key only bounds the partition of its
-// own end; those between are allowed whole. Empty: no bound.
+// The keys that a SAS allows, both ends included. first_row only applies in first_partition, and
+// last_row only in last_partition; all rows of partitions in between are allowed. An empty string
+// means no bound.
 struct SasKeyRange {
   std::string first_partition, first_row;
   std::string last_partition, last_row;
 
   bool is_all() const { return first_partition.empty() && last_partition.empty(); }
   bool contains(const KeyView& key) const;
-  // The filter, for these keys only.
+  // Returns `filter`, restricted to these keys.
   Filter restrict_filter(Filter filter) const;
 };
 
+// What a verified SAS allows.
 struct SasGrant {
-  bool whole_account = false;  // an account SAS; else that of one table
-  std::string table;           // as it is spelled there
-  std::string permissions;
-  std::string services;        // of an account SAS
-  std::string resource_types;  // the same
-  SasKeyRange keys;
+  bool whole_account = false;  // true: an account SAS; false: a table SAS
+  std::string table;           // of a table SAS: the table, as spelled in the SAS
+  std::string permissions;     // one letter each
+  std::string services;        // of an account SAS: one letter each
+  std::string resource_types;  // of an account SAS: one letter each
+  SasKeyRange keys;            // of a table SAS
 };
 
-// Who asks, and when.
+// The circumstances of a request that a SAS may restrict.
 struct SasCaller {
   Ticks now = 0;
-  bool secure = false;         // HTTPS, or there is no network
-  std::string_view client_ip;  // empty: there is no network
+  bool secure = false;         // the request came over HTTPS, or not over a network
+  std::string_view client_ip;  // empty: the request did not come over a network
 };
 
-// The stored access policy of a table.
+// Returns a table's stored access policy with that id, or nothing if there is none.
 using FindPolicy =
     std::function<std::optional<AccessPolicy>(std::string_view table, std::string_view id)>;
 
-// The fields in a raw query, percent-decoded. A '+' is itself, or a blank as in forms; a space in
-// `sig` is always a '+'.
-// Nothing if there is no `sig`. AuthenticationFailed: a field twice, or one that is no UTF-8 or
-// holds control characters.
+// Returns the percent-decoded fields of a SAS in a query string, or nothing if there is no `sig`.
+// `plus_is_space`: decodes '+' to a space, as in forms. `sig` never contains spaces, so they become
+// '+' again. AuthenticationFailed: a field occurs twice, has malformed escapes, is not WTF-8 or
+// contains control characters.
 Result<std::optional<SasFields>> parse_sas_fields(std::string_view raw_query,
                                                   bool plus_is_space = false);
 
-// In this order: AuthenticationFailed (a field that is missing or malformed, the signature, the
-// time, an unknown policy, a field given by both the policy and the signature),
-// AuthorizationProtocolMismatch, AuthorizationSourceIPMismatch.
+// Verifies a SAS and returns what it allows. Errors, in this order: AuthenticationFailed (a missing
+// or malformed field, a wrong signature, outside of the valid time, an unknown policy, or a value
+// that both the policy and the SAS give), AuthorizationProtocolMismatch,
+// AuthorizationSourceIPMismatch.
 Result<SasGrant> verify_sas(const SasFields& fields, const Account& account,
                             const FindPolicy& find_policy, const SasCaller& caller);
 

@@ -19,8 +19,8 @@ constexpr std::string_view cors_methods[] = {"DELETE", "GET",     "HEAD", "MERGE
 
 // ---- Reading ------------------------------------------------------------------------------------
 
-// The children of one element: takes what a section needs and remembers the first thing that is
-// wrong, so that a section reads as a list of its fields.
+// Reads the children of one element and remembers the first error. So the functions below can read
+// all fields of a section and check for an error once.
 class Section {
  public:
   Section(const XmlElement& element, std::initializer_list<std::string_view> known)
@@ -43,7 +43,7 @@ class Section {
     return child;
   }
 
-  // The text of a child that must be there and hold nothing else.
+  // Returns the text of a child that must exist and have no children of its own.
   std::string_view text(std::string_view name) {
     const XmlElement* child = required(name);
     if (child == nullptr) return {};
@@ -74,7 +74,7 @@ class Section {
     return std::string(value);
   }
 
-  // For an element that may only stand there if another one says so.
+  // Fails if a child of that name exists although it is not allowed.
   void unless(bool allowed, std::string_view name) {
     if (!allowed && element_.find(name) != nullptr) fail(ErrorCode::unsupported_xml_node);
   }
@@ -128,7 +128,7 @@ Metrics read_metrics(const XmlElement& element, Section& parent) {
   return metrics;
 }
 
-// "a, b" as its entries. Nothing between two commas is an entry too, and a bad one.
+// Returns the entries of a list such as "a, b". Fails if an entry is empty or too long.
 std::vector<std::string> read_list(Section& section, std::string_view name) {
   std::vector<std::string> entries;
   std::string_view rest = section.text(name);
@@ -292,7 +292,7 @@ std::string service_properties_document(const ServiceProperties& properties) {
 ServiceProperties stored_service_properties(std::string_view document) {
   if (document.empty()) return {};
   Result<ServicePropertiesChange> stored = parse_service_properties(document);
-  // Nothing but such documents is stored, and what is stored is under a checksum.
+  // Cannot happen: the store holds only such documents, and a checksum covers them.
   if (!stored.ok()) return {};
   return with_changes({}, std::move(*stored));
 }

@@ -1,6 +1,6 @@
-// The service's properties: what Get and Set Service Properties exchange, and the store keeps as
-// text. Logging and metrics are kept and given back, and do nothing; the CORS rules are obeyed
-// (cors.h). And the document of Get Service Stats.
+// The XML documents of Get and Set Service Properties and of Get Service Stats. The store keeps the
+// properties as such a document. CORS rules take effect (cors.h). Logging and metrics settings are
+// stored and returned, but have no effect.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@
 namespace entitable::rest {
 
 inline constexpr std::size_t cors_rules_max = 5;
-inline constexpr std::size_t cors_entry_units_max = 256;     // one origin or header
+inline constexpr std::size_t cors_entry_units_max = 256;     // UTF-16 units of an origin or header
 inline constexpr std::size_t cors_origins_max = 64;          // per rule
 inline constexpr std::size_t cors_literal_headers_max = 64;  // per list
-inline constexpr std::size_t cors_prefixed_headers_max = 2;  // per list: x-ms-meta*
+inline constexpr std::size_t cors_prefixed_headers_max = 2;  // per list: entries like x-ms-meta*
 inline constexpr std::uint32_t retention_days_max = 365;
 
 struct Retention {
-  std::optional<std::uint32_t> days;  // 1..365; nothing: everything is kept
+  std::optional<std::uint32_t> days;  // 1..365; nothing: no retention policy
   friend bool operator==(const Retention&, const Retention&) = default;
 };
 
@@ -37,7 +37,7 @@ struct Logging {
 
 struct Metrics {
   std::string version = "1.0";
-  std::optional<bool> include_apis;  // nothing: the metrics are off
+  std::optional<bool> include_apis;  // nothing: these metrics are disabled
   Retention retention;
   friend bool operator==(const Metrics&, const Metrics&) = default;
 };
@@ -46,7 +46,7 @@ struct CorsRule {
   std::vector<std::string> methods;          // at least one
   std::vector<std::string> origins;          // at least one; "*": every origin
   std::vector<std::string> allowed_headers;  // "*": every header; "x-ms-meta*": by prefix
-  std::vector<std::string> exposed_headers;  // the same
+  std::vector<std::string> exposed_headers;  // with the same wildcards
   std::uint32_t max_age_seconds = 0;
   friend bool operator==(const CorsRule&, const CorsRule&) = default;
 };
@@ -59,7 +59,7 @@ struct ServiceProperties {
   friend bool operator==(const ServiceProperties&, const ServiceProperties&) = default;
 };
 
-// What a Set changes: a section that is absent stays as it is.
+// What Set Service Properties changes. An absent section stays as it is.
 struct ServicePropertiesChange {
   std::optional<Logging> logging;
   std::optional<Metrics> hour_metrics;
@@ -67,23 +67,27 @@ struct ServicePropertiesChange {
   std::optional<std::vector<CorsRule>> cors;  // empty: clears the rules
 };
 
-// Children may come in any order, true and false in any case of letters: Python clients write True.
+// Parses the body of Set Service Properties. Children may be in any order. Booleans may be in any
+// case, because Python clients write True.
 //
-// InvalidXmlDocument: not this document, an element twice, more than 5 rules. InvalidXmlNodeValue:
-// a value that is none, or over a limit above. MissingRequiredXmlNode. UnsupportedXmlNode: an
-// element that is not known, or not where it stands (IncludeAPIs of metrics that are off, Days of a
-// retention that is off).
+// InvalidXmlDocument: another document, a repeated element, or more than 5 CORS rules.
+// InvalidXmlNodeValue: an invalid value, or one over a limit above. MissingRequiredXmlNode: a
+// required element is missing. UnsupportedXmlNode: an element that is unknown, or not allowed there
+// (IncludeAPIs in disabled metrics, Days in a disabled retention policy).
 Result<ServicePropertiesChange> parse_service_properties(std::string_view body);
 
+// Returns `properties` with the sections of `change` replaced.
 ServiceProperties with_changes(ServiceProperties properties, ServicePropertiesChange change);
 
-// The document, sections and children in the service's order. Reads back as the same.
+// Returns the document of Get Service Properties, in the service's order of elements.
+// parse_service_properties() parses it to the same properties.
 std::string service_properties_document(const ServiceProperties& properties);
 
-// What the store keeps; no text is the properties of a new account.
+// Parses the document that the store keeps. "" stands for the properties of a new account.
 ServiceProperties stored_service_properties(std::string_view document);
 
-// Replication is never behind: there is one copy.
+// Returns the document of Get Service Stats. There is only one copy of the data, so the last
+// synchronization of the secondary location is always `now`.
 std::string service_stats_document(Ticks now);
 
 }  // namespace entitable::rest

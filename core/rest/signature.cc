@@ -8,7 +8,7 @@
 namespace entitable::rest {
 namespace {
 
-// When the layouts changed.
+// The versions that added fields to the string to sign of a SAS.
 constexpr std::string_view with_service_name = "2015-02-21";
 constexpr std::string_view with_ip_and_protocol = "2015-04-05";
 constexpr std::string_view with_encryption_scope = "2020-12-06";

@@ -50,7 +50,7 @@ Result<TablesQuery> read_query(const AuthorizedRequest& authorized) {
   return query;
 }
 
-// What a Create Table is answered. Owns what it needs.
+// The data of the response to Create Table, copied from the request.
 struct Created {
   MetadataLevel level;
   ReturnPreference preference;
@@ -86,7 +86,7 @@ HandleResult query_tables(const AuthorizedRequest& authorized) {
 }
 
 HandleResult get_table(const AuthorizedRequest& authorized) {
-  // The page that begins with this name begins with this table, if there is one.
+  // If the table exists, it is the first table of a page that starts at its name.
   const Result<TablePage> page = authorized.store.tables({}, 1, authorized.uri.table);
   if (!page.ok()) return authorized.make_error_response(page.error());
   const bool found = !page->names.empty() &&

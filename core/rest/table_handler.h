@@ -1,4 +1,4 @@
-// The operations on tables as such: query, get one, create, delete.
+// The operations on tables: query, get one, create, delete.
 #pragma once
 
 #include "core/rest/authorized_request.h"

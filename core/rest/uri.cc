@@ -50,13 +50,13 @@ std::optional<Parts> split(std::string_view url) {
   const std::size_t path_end = std::min(url.find('?', host_end), url.size());
   parts.origin = url.substr(0, host_end);
   parts.host = url.substr(host_at, host_end - host_at);
-  if (!is_visible_ascii(parts.origin)) return std::nullopt;  // it is repeated in answers
+  if (!is_visible_ascii(parts.origin)) return std::nullopt;  // responses repeat the origin
   parts.path = url.substr(host_end, path_end - host_end);
   if (path_end < url.size()) parts.query = url.substr(path_end + 1);
   return parts;
 }
 
-// Several slashes count as one: clients join addresses with one too many.
+// Several slashes count as one, because some clients join base and path with one too many.
 std::vector<std::string_view> segments_of(std::string_view path) {
   std::vector<std::string_view> segments;
   for (std::size_t at = 0; at < path.size();) {
@@ -67,14 +67,14 @@ std::vector<std::string_view> segments_of(std::string_view path) {
   return segments;
 }
 
-// Takes the suffix off.
+// Returns whether the account's name ends in "-secondary", and removes that suffix.
 bool is_secondary(std::string_view& account) {
   if (!account.ends_with(secondary_suffix)) return false;
   account.remove_suffix(secondary_suffix.size());
   return true;
 }
 
-// The label of the host that names the account; nothing if the path does.
+// Returns the host's first label if it names the account, nothing if the path names the account.
 std::optional<std::string_view> account_label(std::string_view host, std::string_view served) {
   const std::size_t dot = host.find('.');
   if (dot == std::string_view::npos) return std::nullopt;
@@ -88,7 +88,7 @@ std::optional<std::string_view> account_label(std::string_view host, std::string
 
 // ---- One segment --------------------------------------------------------------------------------
 
-// Reads what stands in the parentheses of a segment that has been decoded.
+// Parses the text in a segment's parentheses, which is percent-decoded already.
 class Predicate {
  public:
   explicit Predicate(std::string_view text) : text_(text) {}
@@ -103,7 +103,7 @@ class Predicate {
     at_ += token.size();
     return true;
   }
-  // 'o''x' is o'x.
+  // Takes a string in quotes, where '' is one quote: 'o''x' returns o'x.
   std::optional<std::string> take_string() {
     if (!try_consume("'")) return std::nullopt;
     std::string out;
@@ -184,9 +184,9 @@ Result<void> read_resource(std::string_view segment, Uri& uri) {
 
 Result<void> read_segments(const std::vector<std::string_view>& segments, std::size_t first,
                            Uri& uri) {
-  if (segments.size() <= first) return {};  // the service
+  if (segments.size() <= first) return {};  // the resource is the service
   if (segments.size() > first + 1) {
-    // A raw slash in a key is a malformed key.
+    // A slash that is not percent-encoded inside a key makes the key malformed.
     const bool in_key = segments[first].find('(') != std::string_view::npos ||
                         segments[first].find("%28") != std::string_view::npos;
     return in_key ? bad_syntax() : no_resource();
@@ -216,7 +216,7 @@ Result<Uri> parse_uri(std::string_view url, std::string_view served_account) {
     uri.base.append("/").append(*account);
   }
   uri.secondary = is_secondary(*account);
-  // Hosts have no case.
+  // Host names are case-insensitive; the account's configured spelling is used.
   const bool served = !in_path && equal_ignoring_case(*account, served_account);
   uri.account = served ? served_account : *account;
   if (const auto read = read_segments(segments, in_path ? 1 : 0, uri); !read.ok()) {

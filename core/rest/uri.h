@@ -1,11 +1,11 @@
-// The address of a request: whose account, and which resource of it.
+// The account and the resource that a request's URL names. The account is in the host or the path:
 //
 //   host style   http://acct.table.core.windows.net/people(PartitionKey='p',RowKey='r')
 //   path style   http://127.0.0.1:10002/acct/people(PartitionKey='p',RowKey='r')
 //
-// It is host style if the first label of the host is the account that is served, or is followed by
-// ".table."; any other host has the account in the path. "acct-secondary" is the same account, to
-// be read only.
+// A URL is host style if the first label of its host is the account that is served, or if ".table."
+// follows that label. Otherwise it is path style. "acct-secondary" names the secondary location of
+// the account "acct", which is read-only.
 #pragma once
 
 #include <cstdint>
@@ -28,20 +28,20 @@ enum class Resource : std::uint8_t {
 
 struct Uri {
   Resource resource = Resource::service;
-  std::string account;  // as it is named there, without "-secondary"
+  std::string account;  // without "-secondary"
   bool secondary = false;
   bool https = false;
-  std::string base;  // what addresses of resources begin with, without the '/' before their path
-  std::string_view raw_path;   // as sent; both are views into the URL
-  std::string_view raw_query;  // without '?', and without a fragment
-  std::string table;           // of table, entities and entity: as spelled there
-  EntityKey key;               // of entity
+  std::string base;  // the prefix of resource URLs: scheme, host and, in path style, the account
+  std::string_view raw_path;   // a view into the URL, not decoded
+  std::string_view raw_query;  // a view into the URL, without '?' and without a fragment
+  std::string table;           // if the resource is a table, entities or an entity; as spelled
+  EntityKey key;               // if the resource is an entity
 };
 
-// InvalidUri: no absolute http(s) URL, malformed escapes, a path that names no resource.
-// InvalidInput "Bad Request - Error in query syntax.": what stands in parentheses is not what this
-// resource has there; also one key alone. Blanks around names, `=` and `,` don't matter, nor does
-// the order of the keys.
+// InvalidUri: `url` is not an absolute http(s) URL, has malformed escapes, or its path names no
+// resource. InvalidInput "Bad Request - Error in query syntax.": the parentheses do not hold what
+// this resource expects, for example one of the two keys alone. Blanks around names, `=` and `,`
+// and the order of the keys do not matter.
 Result<Uri> parse_uri(std::string_view url, std::string_view served_account);
 
 }  // namespace entitable::rest

@@ -30,8 +30,8 @@ bool is_xml_text(std::string_view text) {
   return true;
 }
 
-// Every letter beyond ASCII counts as one of a name: what is in the documents is ASCII, and another
-// name is refused as unknown anyway.
+// Accepts every character beyond ASCII in a name. That is more than XML allows, but harmless: all
+// known names are ASCII, so the caller rejects any other name.
 bool starts_name(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == ':' ||
          (static_cast<unsigned char>(c) & 0x80) != 0;
@@ -46,8 +46,7 @@ bool equal_ignoring_ascii_case(std::string_view a, std::string_view b) {
                                             [&](char x, char y) { return lower(x) == lower(y); });
 }
 
-// The bytes of a document, a piece at a time. Every function that returns bool says whether the
-// document is still well formed; after a false nothing more is read.
+// Reads a document from front to back.
 class Scanner {
  public:
   explicit Scanner(std::string_view text) : text_(text) {}
@@ -64,7 +63,7 @@ class Scanner {
     while (!at_end() && is_blank(text_[at_])) ++at_;
     return at_ != start;
   }
-  // What stands before `end`, and moves past that; nothing if `end` does not come.
+  // Returns the text before the next `end` and moves past `end`. Returns nothing if there is none.
   std::optional<std::string_view> until(std::string_view end) {
     const std::size_t found = text_.find(end, at_);
     if (found == std::string_view::npos) return std::nullopt;
@@ -72,13 +71,14 @@ class Scanner {
     at_ = found + end.size();
     return piece;
   }
-  // What stands before the next of these characters, or before the end.
+  // Returns the text before the next of these characters, or all text that is left.
   std::string_view before_any(std::string_view ends) {
     const std::size_t found = std::min(text_.find_first_of(ends, at_), text_.size());
     const std::string_view piece = text_.substr(at_, found - at_);
     at_ = found;
     return piece;
   }
+  // Returns the name that starts here, or "" if none does.
   std::string_view name() {
     const std::size_t start = at_;
     if (!at_end() && starts_name(text_[at_])) {
@@ -92,7 +92,7 @@ class Scanner {
   std::size_t at_ = 0;
 };
 
-// "lt", "#38" or "#x26" as its character.
+// Returns the character of an entity or character reference such as "lt", "#38" or "#x26".
 std::optional<char32_t> entity(std::string_view name) {
   if (name == "lt") return U'<';
   if (name == "gt") return U'>';
@@ -117,7 +117,7 @@ std::optional<char32_t> entity(std::string_view name) {
   return value;
 }
 
-// Line ends become LF (XML 1.0, 2.11).
+// Appends text with CR and CR LF replaced by LF (XML 1.0, section 2.11).
 void append_lines(std::string& out, std::string_view raw) {
   for (std::size_t i = 0; i < raw.size(); ++i) {
     if (raw[i] != '\r') {
@@ -128,6 +128,8 @@ void append_lines(std::string& out, std::string_view raw) {
   }
 }
 
+// Parses a document. Functions that return bool return false if the document is malformed; the
+// caller then stops.
 class Parser {
  public:
   explicit Parser(std::string_view document) : scan_(document) {}
@@ -143,7 +145,7 @@ class Parser {
   }
 
  private:
-  // <?xml version="1.0" encoding="utf-8" standalone="yes"?>
+  // Skips <?xml version="1.0" encoding="utf-8" standalone="yes"?>, if it is there.
   bool declaration() {
     if (!scan_.looking_at("<?xml ") && !scan_.looking_at("<?xml\t")) return true;
     scan_.try_consume("<?xml");
@@ -163,8 +165,8 @@ class Parser {
     }
   }
 
-  // Blanks, comments and processing instructions around the root. A DTD is left standing, and is
-  // no start tag.
+  // Skips blanks, comments and processing instructions before or after the root. Does not skip a
+  // DTD, which then fails as a malformed start tag.
   bool outside() {
     while (true) {
       scan_.skip_blanks();
@@ -189,7 +191,7 @@ class Parser {
            scan_.until("?>").has_value();
   }
 
-  // One piece of what is in the innermost open element.
+  // Parses one tag, comment, instruction, reference or text inside the innermost open element.
   bool content() {
     if (scan_.at_end()) return false;
     if (scan_.try_consume("</")) return end_tag();
@@ -214,7 +216,7 @@ class Parser {
     return character.has_value();
   }
 
-  // After its '<'.
+  // Parses a start tag whose '<' has been read.
   bool start_tag() {
     const std::string_view name = scan_.name();
     if (name.empty() || open_.size() == xml_depth_max || ++elements_ > xml_elements_max) {
@@ -257,7 +259,7 @@ class Parser {
     return true;
   }
 
-  // After its "</".
+  // Parses an end tag whose "</" has been read.
   bool end_tag() {
     if (scan_.name() != open_.back().name) return false;
     scan_.skip_blanks();
@@ -276,7 +278,7 @@ class Parser {
   }
 
   Scanner scan_;
-  std::vector<XmlElement> open_;  // from the root inwards
+  std::vector<XmlElement> open_;  // the open elements, the root first
   std::size_t elements_ = 0;
   std::optional<XmlElement> root_;
 };
@@ -317,7 +319,7 @@ void append_xml_text(std::string& out, std::string_view text) {
     } else if (c == U'&') {
       out += "&amp;";
     } else if (c == U'\r') {
-      out += "&#xD;";  // a bare one would be read as LF
+      out += "&#xD;";  // a reader would turn an unescaped CR into LF
     } else if (!is_xml_character(c)) {
       out += "\xEF\xBF\xBD";
     } else {

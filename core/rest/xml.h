@@ -1,13 +1,15 @@
-// XML as the Table service's few small documents need it: elements that hold text or elements.
+// A strict reader and a writer for the small XML documents of the Table service. Their elements
+// hold either text or other elements.
 //
-// Written here because none of the libraries at hand fits: the only one that is packaged for
-// Debian, free of a run-time library and buildable for wasm is rapidxml, unmaintained since 2009;
-// it checks neither names nor end tags nor UTF-8. What is needed is two pages.
+// We wrote our own because no library fits. The only one that Debian packages, that needs no
+// run-time library and that compiles to wasm is rapidxml. It is unmaintained since 2009 and checks
+// neither names nor end tags nor UTF-8.
 //
-// Read strictly: one root, matching tags, UTF-8, legal characters only. A byte order mark, an XML
-// declaration, comments, processing instructions, CDATA and attributes are understood and left out
-// (no document of the service means anything by them). There is no DTD, so the only entities are
-// &lt; &gt; &amp; &quot; &apos; and characters by number; nothing can expand.
+// The reader requires one root, matching tags, UTF-8 and legal characters. CDATA counts as text. A
+// byte order mark, the XML declaration, comments, processing instructions and attributes are
+// checked but dropped, because they mean nothing in the service's documents. A DTD is an error. So
+// the only entities are &lt; &gt; &amp; &quot; &apos; and character references, and no entity can
+// expand.
 #pragma once
 
 #include <cstddef>
@@ -19,36 +21,37 @@
 
 namespace entitable::rest {
 
-// Far more than any document has that the service would take.
+// Far more than any valid document of the service needs.
 inline constexpr std::size_t xml_depth_max = 16;
 inline constexpr std::size_t xml_elements_max = 1000;
 
 struct XmlElement {
-  std::string name;  // as written, with its prefix
-  std::string text;  // what stands directly in it; empty if it has children
+  std::string name;  // as written, with its namespace prefix
+  std::string text;  // the text directly in the element; empty if it has children
   std::vector<XmlElement> children;
 
-  // The first child of that name, or nullptr.
+  // Returns the first child of that name, or nullptr.
   const XmlElement* find(std::string_view child) const;
   friend bool operator==(const XmlElement&, const XmlElement&) = default;
 };
 
-// The root. InvalidXmlDocument: not XML as above, deeper or larger than the limits, or text other
-// than blanks between elements.
+// Returns the root element. InvalidXmlDocument: the document breaks a rule above, exceeds a limit,
+// or has text other than blanks between elements.
 Result<XmlElement> parse_xml(std::string_view document);
 
-// Without the blanks of XML (space, tab, CR, LF) around it.
+// Returns `text` without XML's blanks (space, tab, CR, LF) around it.
 std::string_view trimmed_xml(std::string_view text);
 
-// Writes a document, elements in the order of the calls. Characters that XML cannot hold become
-// U+FFFD. REQUIRES: every open() is closed, and texts are WTF-8.
+// Writes a document, with its elements in the order of the calls. Characters that are illegal in
+// XML become U+FFFD. REQUIRES: every open() has its close(), and texts are WTF-8
+// (core/base/utf8.h).
 class XmlWriter {
  public:
   XmlWriter() : text_(R"(<?xml version="1.0" encoding="utf-8"?>)") {}
   void open(std::string_view name);
   void close();
   void element(std::string_view name, std::string_view text);
-  void empty(std::string_view name);  // <Name />
+  void empty(std::string_view name);  // writes <Name />
   std::string finish();
 
  private:
@@ -56,7 +59,7 @@ class XmlWriter {
   std::vector<std::string> open_;
 };
 
-// Text between tags, escaped.
+// Appends text that stands between tags, escaped. REQUIRES: `text` is WTF-8.
 void append_xml_text(std::string& out, std::string_view text);
 
 }  // namespace entitable::rest

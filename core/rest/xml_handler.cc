@@ -17,7 +17,7 @@ Response xml_response(std::string document, bool with_body = true) {
   return response;
 }
 
-// A write that is answered by a status alone.
+// Returns a write whose successful response has only a status.
 PendingWrite pending(WriteRequest write, std::uint16_t status, const char* reason,
                      const MakeErrorResponse& make_error_response) {
   return {std::move(write), [status, reason, make_error_response](const WriteResult& answer) {

@@ -1,7 +1,8 @@
-// The operations whose documents are XML: access policies of a table, properties and statistics of
-// the service; and preflight requests.
+// The operations with XML bodies: access policies of a table, and properties and statistics of the
+// service. Also preflight requests, whose errors are XML too.
 //
-// Requests have been routed and authorized. Headers common to all answers are added later.
+// Requests are routed and authorized before (preflight requests need neither). The caller adds the
+// common headers (common_headers.h).
 #pragma once
 
 #include <functional>
@@ -17,27 +18,28 @@
 
 namespace entitable::rest {
 
-// GET or HEAD, and PUT, of "?comp=acl". TableNotFound; errors of parse_access_policies;
-// MethodNotAllowed.
+// Handles GET, HEAD and PUT of "?comp=acl". TableNotFound: there is no such table.
+// MethodNotAllowed: another method. Also responds with the errors of parse_access_policies.
 HandleResult handle_acl(const Store& store, const Request& request, std::string_view table,
                         const MakeErrorResponse& make_error_response);
 
-// GET and PUT of "?restype=service&comp=properties". Errors of parse_service_properties;
-// MethodNotAllowed.
+// Handles GET and PUT of "?restype=service&comp=properties". MethodNotAllowed: another method. Also
+// responds with the errors of parse_service_properties.
 HandleResult handle_properties(const Store& store, const Request& request,
                                const MakeErrorResponse& make_error_response);
 
-// GET of "?restype=service&comp=stats". InvalidQueryParameterValue at the primary address;
-// MethodNotAllowed.
+// Handles GET of "?restype=service&comp=stats". MethodNotAllowed: another method.
+// InvalidQueryParameterValue: the URL does not name the secondary location, as the service
+// requires.
 HandleResult handle_stats(const Request& request, bool secondary, Ticks now,
                           const MakeErrorResponse& make_error_response);
 
-// OPTIONS of anything.
+// Handles OPTIONS of any URL.
 HandleResult handle_preflight(const Account& account, const Store& store, const Request& request,
                               const MakeErrorResponse& make_error_response);
 
-// What the store's properties say, or the permissive rules if there are none and the account has
-// them.
+// Returns the CORS rules in the service properties. If there are none and Account::permissive_cors
+// is set, returns permissive_cors_rules().
 std::vector<CorsRule> cors_rules(const Account& account, const Store& store);
 
 }  // namespace entitable::rest
