@@ -19,7 +19,7 @@ std::string signed_identifiers(const std::string& inner) {
   return "<SignedIdentifiers>" + inner + "</SignedIdentifiers>";
 }
 
-// One policy whose terms are as given.
+// The document with one policy, whose AccessPolicy element contains `terms`.
 std::string with_terms(const std::string& terms) {
   return signed_identifiers("<SignedIdentifier><Id>p</Id><AccessPolicy>" + terms +
                             "</AccessPolicy></SignedIdentifier>");

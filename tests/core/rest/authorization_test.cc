@@ -14,7 +14,7 @@ namespace {
 const std::string base = "https://acct.table.core.windows.net";
 const std::string local = "http://127.0.0.1:10002/acct";
 
-// One request, built up and then put to the question.
+// A request, and the circumstances under which authorize() checks it.
 struct SignedRequest {
   std::string url;
   std::string method = "GET";
@@ -55,7 +55,7 @@ std::string outcome(const SasFields& fields, const RequiredAccess& required_acce
                  required_access);
 }
 
-// A request signed as clients do; `path` is what they sign.
+// A Shared Key request to `url`, with a signature for `path` and `comp`.
 SignedRequest signed_request(const std::string& url, const std::string& path, bool lite,
                              std::optional<std::string> comp = {}) {
   SignedRequest asked{url};
@@ -135,7 +135,7 @@ TEST_CASE("the signed values must be those of the request") {
           "AuthenticationFailed");
     CHECK(outcome(signed_request(base + "/people", "/people", lite, "acl")) ==
           "AuthenticationFailed");
-    // However it is written, it makes another operation of the request.
+    // An escaped `comp` selects the same operation, so it must be signed too.
     CHECK(outcome(signed_request(base + "/people?c%6Fmp=acl", "/people", lite)) ==
           "AuthenticationFailed");
     CHECK(outcome(signed_request(base + "/people?c%6Fmp=%61cl", "/people", lite, "acl")) == "ok");
@@ -178,7 +178,7 @@ TEST_CASE("any key of the account signs, other keys do not") {
   CHECK(outcome(asked) == "AuthenticationFailed");
 }
 
-TEST_CASE("another account is unknown") {
+TEST_CASE("another account is rejected") {
   SignedRequest other =
       signed_request("http://127.0.0.1:10002/other/people", "/other/people", true);
   CHECK(outcome(other) == "AuthenticationFailed");
@@ -279,7 +279,7 @@ TEST_CASE("a plus in the URL is the signed plus or blank") {
         "AuthenticationFailed");
 }
 
-TEST_CASE("a signature that requires https is accepted over https and from a page") {
+TEST_CASE("a SAS that requires https is accepted over https and without a network") {
   SasFields fields = sas_of_table("people", "r");
   fields.spr = "https";
   const std::string query = "/people?" + query_of(with_signature(fields));

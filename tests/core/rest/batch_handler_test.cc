@@ -117,7 +117,7 @@ std::string puts(std::size_t count) {
   return out;
 }
 
-// The one part of a change set that failed.
+// The expected body of the response to a failed change set, which has one part.
 std::string failed_part(std::string_view line_and_headers, std::string_view body) {
   return crlf("--batchresponse_" + guid + "\nContent-Type: multipart/mixed; boundary=" +
               "changesetresponse_" + guid + "\n\n--changesetresponse_" + guid +
@@ -135,7 +135,7 @@ void check_failed(const Response& response, std::string_view status, const std::
                     body));
 }
 
-// The store's result for the group that the REST entry point made.
+// The response if the store fails operation `index` of the write.
 Response failed_with(const PendingWrite& write, Error error, std::size_t index) {
   const std::size_t operations = entities(write).operations.size();
   return write.make_response(operation_failure(std::move(error), index, operations, true));

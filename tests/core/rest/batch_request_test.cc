@@ -20,7 +20,7 @@ Request post(std::string_view body, std::string_view content_type = outer) {
   return Request{"POST", "http://h/$batch", {{"content-type", content_type}}, body, "10.0.0.1"};
 }
 
-// Keeps every body that it is given: a batch looks into it.
+// Stores each body for the whole run, because the returned batch views it.
 Result<Batch> read(std::string body, std::string_view content_type = outer) {
   static std::deque<std::string> kept;
   kept.push_back(std::move(body));
@@ -61,7 +61,7 @@ TEST_CASE("A query stands alone, outside a change set") {
   CHECK(batch->operations[0].url == "/t()");
 }
 
-TEST_CASE("A part that is neither is malformed") {
+TEST_CASE("A part that is neither a change set nor a query is malformed") {
   const std::string good = change_set + part + remove + close;
   const std::string query = "--b\nContent-Type: application/http\n\nGET /t HTTP/1.1\n\n";
   CHECK(read(good).ok());
@@ -78,11 +78,11 @@ TEST_CASE("A part that is neither is malformed") {
                   .ok());
   CHECK_FALSE(parse_batch(Request{"POST", "http://h/$batch", {}, good, {}}).ok());
   check_malformed(change_set + close);                                 // an empty change set
-  check_malformed(change_set + part + remove + "--c--\n" + good);      // a second one
+  check_malformed(change_set + part + remove + "--c--\n" + good);      // a second change set
   check_malformed(query + query + "--b--");                            // two queries
   check_malformed(query + good);                                       // a query and writes
   check_malformed(good.substr(0, good.size() - 6) + query + "--b--");  // writes and a query
-  check_malformed(change_set + part + "GET /t HTTP/1.1\n\n" + close);  // a query among writes
+  check_malformed(change_set + part + "GET /t HTTP/1.1\n\n" + close);  // a query in a change set
   check_malformed("--b\nContent-Type: application/http\n\n" + remove + "--b--");  // a bare write
 }
 

@@ -1,5 +1,5 @@
-// Batches that try to be read in two ways, or to do more than who sends them may: each is either
-// done in the one way that is documented, or refused as a whole. Nothing is ever done by half.
+// Batches that two parsers could read differently, or that contain more than the sender is
+// permitted to do. Each must be executed as documented or rejected as a whole, never in part.
 #include <string>
 #include <string_view>
 #include <utility>
@@ -25,7 +25,8 @@ std::string insert(const std::string& headers = {}) {
   return part("POST " + address + "/people HTTP/1.1" + headers);
 }
 
-// What stands first in all that is to be refused: alone it would be done.
+// A valid operation that comes first in batches that must be rejected. If it is executed, the batch
+// was not rejected as a whole.
 const std::string first =
     part("POST " + address + "/people HTTP/1.1", R"({"PartitionKey":"p","RowKey":"1"})");
 
@@ -37,7 +38,8 @@ std::string batch(const std::string& parts) {
   return change_set(parts) + "--b--\n";
 }
 
-// A store of "acct" that asks for signatures, with a table, an entity and another table.
+// A server that authorizes requests to the account "acct". It has the table "people" with one
+// entity, and the empty table "others".
 class Server : public test::RestServer {
  public:
   Server() : RestServer(test::locked_account()) {
@@ -65,7 +67,7 @@ class Server : public test::RestServer {
         send(Request{"POST", url, {{"Content-Type", "multipart/mixed; boundary=b"}}, content, {}}));
   }
 
-  // The row keys, and everything that is not in their table.
+  // The row keys of "people", the rows of "others" and the list of tables.
   std::string contents() {
     const std::vector<HeaderView> plain = {{"Accept", "application/json;odata=nometadata"}};
     return as_owner("GET", "/people?$select=RowKey", {}, plain).body +
@@ -73,7 +75,7 @@ class Server : public test::RestServer {
   }
 
  private:
-  // The statuses of a change set that is done, or the code that it is refused with.
+  // The statuses of a successful batch's parts, or the error code.
   static std::string outcome(const Response& response) {
     const std::string code = test::header_value(response, "x-ms-error-code");
     if (!code.empty()) return code;
@@ -125,7 +127,7 @@ TEST_CASE("only the requests between the delimiters are executed") {
   }
 }
 
-// With one boundary that begins as the other one does, either way round.
+// Tests pairs of boundaries where one is a prefix of the other.
 TEST_CASE("a boundary is a whole line") {
   for (const auto& [outer, inner] : std::vector<std::pair<std::string, std::string>>{
            {"b", "bb"}, {"bb", "b"}, {"b", "b-"}, {"b", "-b"}, {"b", "--b"}}) {
@@ -144,9 +146,9 @@ TEST_CASE("an ambiguous batch is rejected") {
   Server server;
   const std::string before = server.contents();
   for (const std::string& text : {
-           change_set(first + insert()),                   // no end
-           type + "c\n\n" + first + insert() + "--b--\n",  // no end of the change set
-           type + "b\n\n" + first + "--b--\n",             // one boundary for both
+           change_set(first + insert()),                   // no closing delimiter of the batch
+           type + "c\n\n" + first + insert() + "--b--\n",  // no closing delimiter of the change set
+           type + "b\n\n" + first + "--b--\n",             // batch and change set share a boundary
            type + "b--\n\n--b--\n" + mime + insert() + "--b----\n--b--\n",
            type + "c; boundary=d\n\n" + first + "--c--\n--b--\n",  // two boundaries
            "--b\nContent-Type: multipart/mixed; boundary=c\nContent-Type: multipart/mixed; "
@@ -159,11 +161,11 @@ TEST_CASE("an ambiguous batch is rejected") {
            batch(first + insert("\nno colon")),
            batch(first + insert("\nAccept: a\rIf-Match: *")),  // a bare carriage return
            batch(first + insert(std::string("\nAccept: \0", 10))),
-           batch(first + part(line + " HTTP/1.1")),             // two versions
-           batch(first + part("POST " + address + "/people")),  // none
+           batch(first + part(line + " HTTP/1.1")),             // two HTTP versions
+           batch(first + part("POST " + address + "/people")),  // no HTTP version
            batch(first + "--c\nContent-Type: multipart/mixed; boundary=d\n\n--d\n" + mime + line +
                  "\n\n" + body + "\n--d--\n"),                    // a change set in another
-           change_set(first) + change_set(insert()) + "--b--\n",  // two of them
+           change_set(first) + change_set(insert()) + "--b--\n",  // two change sets
            batch(first + part("GET " + address + "/people HTTP/1.1", "")),
            change_set(first) + "--b\n" + mime + "GET " + address + "/people HTTP/1.1\n\n--b--\n",
        }) {

@@ -1,8 +1,8 @@
-// The REST entry point over a store of its own, with a clock and ids that are the same on every
-// run.
+// RestServer: the REST entry point over its own store, with a fixed clock and fixed ids.
+// Conversation: runs golden files of requests against a RestServer.
 //
-// Conversations (tests/testdata/rest/*.http) are golden files (tests/support/golden.h): each
-// case is a request and what it is answered, and all cases of a file go to one store, in order.
+// A conversation (tests/testdata/rest/*.http) is a golden file (tests/support/golden.h). Each case
+// is a request and the expected response. All cases of a file use the same store, in order.
 //
 //   # A comment.
 //   PUT /people(PartitionKey='p',RowKey='r') HTTP/1.1
@@ -12,17 +12,18 @@
 //   => HTTP/1.1 204 No Content
 //   => ETag: W/"datetime'{e2}'"
 //
-// An address without a host is one of path style. Timestamps of the store are shown as {t1}, {t2}
-// and so on in the order in which they are seen, {e1} as they stand in ETags; requests may name
-// them. {now} is the time of the request. {a*5} in a request is a string of five "a".
+// A URL without a host gets the prefix http://127.0.0.1:10002/devstoreaccount1. The store's
+// timestamps are numbered in order of first occurrence. Timestamp 1 is written {t1}, or {e1} in the
+// encoding of ETags; requests may use these names too. {now} is the time of the request. {a*5} in a
+// request is a string of five "a".
 //
-// A first line "!! ServerBusy" makes the service fail in that way (or "!! 429 Code text"), with the
-// headers of further such lines.
+// A first line "!! ServerBusy" or "!! 429 Code text" simulates that error. Further lines "!! Name:
+// value" add headers to the response.
 //
-// Left out, since they are held against what they must be: x-ms-request-id, Date, Server,
-// x-ms-version if the request names none, and what keeps data from being cached ("(cacheable)" says
-// that it is missing). The body of an error in JSON is shown as "odata.error <code>: <message>", in
-// batches as it is.
+// Headers with their expected value are not shown: x-ms-request-id, Date, Server, and x-ms-version
+// if the request has none. Cache-Control and X-Content-Type-Options are not shown either;
+// "(cacheable)" after the status says that they are missing. A JSON error body is shown as
+// "odata.error <code>: <message>", except inside batches.
 #pragma once
 
 #include <algorithm>
@@ -111,7 +112,7 @@ class Conversation {
  public:
   explicit Conversation(rest::Account account = {}) : server_(std::move(account)) {}
 
-  // The response to a request, both as text.
+  // Sends a request in the format above and returns the response in that format.
   std::string operator()(std::string request_text) {
     fill_in(request_text);
     std::string_view rest = request_text;
@@ -146,7 +147,7 @@ class Conversation {
     std::vector<rest::HeaderView> headers;
     for (std::size_t i = 1; i < lines.size(); ++i) {
       headers.push_back(header_in(lines[i]));
-      headers.back().value.remove_prefix(1);  // the blank
+      headers.back().value.remove_prefix(1);  // the blank after the colon
     }
     if (const ServiceError* known = find_service_error(lines[0])) {
       return server_.make_error_response(request, *known, headers);
@@ -228,7 +229,8 @@ class Conversation {
            rest::count_headers(request, "x-ms-version") == 0;
   }
 
-  // Both forms of the times of the store, which all lie in one hour, and that of the request.
+  // Replaces timestamps by {t1}, {e1} and {now}. All of the store's timestamps are in the same
+  // hour.
   void name_times(std::string& text) {
     std::string now = date_time_text(server_.now());
     now.insert(now.size() - 1, ".0000000");
@@ -252,7 +254,7 @@ class Conversation {
   std::vector<std::string> seen_;
 };
 
-// tests/testdata/rest/<name>.http
+// Checks the conversation tests/testdata/rest/<name>.http.
 inline void check_conversation(const std::string& name, rest::Account account = {}) {
   check_golden("rest/" + name + ".http", Conversation(std::move(account)));
 }

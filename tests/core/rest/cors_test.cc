@@ -20,7 +20,7 @@ Request preflight(std::string_view origin, std::string_view method, std::string_
   return preflight(headers);
 }
 
-// "Name: value | …"
+// The headers as "Name: value | Name: value".
 std::string text_of(const Response& response) {
   std::string text;
   for (const Header& h : response.headers) {
@@ -126,7 +126,7 @@ TEST_CASE("an actual request without a matching rule is still executed") {
   CHECK(added({one_origin, every_origin}, "GET", "").empty());
 }
 
-TEST_CASE("a star exposes the present headers that are not simple") {
+TEST_CASE("an exposed star is replaced by the response's headers that are not safelisted") {
   const std::vector<Header> there = {{"Content-Type", "application/json"}, {"ETag", "W/\"1\""},
                                      {"Cache-Control", "no-cache"},        {"x-ms-request-id", "1"},
                                      {"x-ms-version", "2019-02-02"},       {"Vary", "Accept"}};

@@ -108,7 +108,7 @@ TEST_CASE("Queries are described with their options, as far as they can be parse
   CHECK_FALSE(get.filter.has_value());
 }
 
-TEST_CASE("What cannot be parsed is unknown, with the known properties") {
+TEST_CASE("A request that cannot be parsed has an unknown operation and whatever was parsed") {
   CHECK(asked("GET", "a/b/c") == RequestDescription{});
   CHECK(asked("GET", "people(PartitionKey='p')") == RequestDescription{});
   CHECK(asked("FETCH", "people") == of_table(RequestOperation::unknown));
@@ -152,7 +152,7 @@ TEST_CASE("A response contains the outcome of its request") {
         RequestOutcome{409, "TableAlreadyExists"});
   CHECK(outcome("GET", "/people?comp=no", {}, "") ==
         RequestOutcome{400, "InvalidQueryParameterValue"});
-  // Values that look like what is searched for.
+  // A string value that looks like the status line and the error code that outcome_of looks for.
   const std::string row =
       R"({"PartitionKey":"p","RowKey":"1","s":"\r\nHTTP/1.1 404 \"odata.error\":{\"code\":\"X\""})";
   const std::string body =

@@ -54,7 +54,7 @@ TEST_CASE("properties keep their order, their names and their types") {
 }
 
 TEST_CASE("a type is found wherever it stands") {
-  // Between "a" and "a@odata.type" other names may sort.
+  // "a0" and "a1" sort between "a" and "a@odata.type".
   CHECK(updated(R"({"a@odata.type":"Edm.Int64","a1":"x","a":"1","a0@odata.type":"Edm.Int64"})") ==
         std::vector<Property>{{"a1", Value::of_string("x")}, {"a", Value::of_int64(1)}});
 }

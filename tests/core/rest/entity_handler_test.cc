@@ -22,7 +22,7 @@ class People : public test::RestServer {
  public:
   People() { send("POST", "/Tables", {}, R"({"TableName":"people"})"); }
 
-  // The error code of an upsert; empty if it was good.
+  // The error code of an upsert; empty if it succeeded.
   std::string put(std::string_view body) {
     const std::string before = store().verify();
     CHECK(before.empty());
@@ -77,7 +77,7 @@ TEST_CASE("the order of errors") {
     return test::header_value(people.send(method, path, headers, body), "x-ms-error-code");
   };
   const std::string entity = "/nowhere(PartitionKey='a%2Fb',RowKey='r')";
-  // Each line has all that is wrong in the lines below it, too.
+  // Each request also has the errors of all requests below it.
   CHECK(code("PUT", entity + "x", {{"x-ms-version", "x"}, {"Accept", "x/y"}}, "{") ==
         "InvalidInput");
   CHECK(code("PUT", entity, {{"x-ms-version", "x"}, {"Accept", "x/y"}}, "{") ==

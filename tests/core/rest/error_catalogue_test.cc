@@ -1,6 +1,5 @@
-// Every error of the service, from the whole request that is answered with it: status, code and
-// text as the service's. Errors that have no line here are none of ours, or COMPATIBILITY.md says
-// why.
+// Every error code, with a request that causes it: status, code and message must be the service's.
+// COMPATIBILITY.md lists the codes of the service that are never returned.
 #include <fstream>
 #include <iterator>
 #include <set>
@@ -26,10 +25,10 @@ const std::string address = "http://127.0.0.1:10002/acct";
 
 struct RequestSpec {
   std::string method;
-  std::string target;  // under the address of the account, or absolute
+  std::string target;  // a path under the account's URL, or an absolute URL
   std::vector<HeaderView> headers = {};
   std::string body = {};
-  bool trusted = true;  // asks as who opened the store: nothing is authorized
+  bool trusted = true;  // Request::trusted: no authorization
   std::string client_ip = {};
 };
 
@@ -338,7 +337,7 @@ std::vector<ErrorCase> all_lines() {
   return lines;
 }
 
-// What a store says of itself, whatever it is asked. Only the first is the service's.
+// Errors that the store can return for any request. Only the first is an error of the service.
 struct StoreErrorCase {
   ErrorCode code;
   int status;
@@ -357,9 +356,9 @@ constexpr StoreErrorCase of_store[] = {
      "The store is open for reading only. Write operations are not allowed."},
 };
 
-// ---- Asking -------------------------------------------------------------------------------------
+// ---- Sending requests ---------------------------------------------------------------------------
 
-// A store of "acct" that asks for signatures, with one entity.
+// A server that authorizes requests to the account "acct", with one entity in the table "people".
 class Server : public test::RestServer {
  public:
   Server() : RestServer(test::locked_account()) {
@@ -375,14 +374,14 @@ class Server : public test::RestServer {
     return RestServer::send(request);
   }
 
-  // All that could have changed.
+  // Everything that the requests of this file could change.
   std::string contents() {
     return send(get("/Tables")).body + send(get("/people")).body +
            send(get("/?restype=service&comp=properties")).body;
   }
 };
 
-// What stands between the two, without the end that every message has.
+// The text between `begin` and `end`; empty if `begin` does not occur.
 std::string between(const std::string& text, std::string_view begin, std::string_view end) {
   const std::size_t at = text.find(begin);
   if (at == std::string::npos) return {};
@@ -448,7 +447,7 @@ TEST_CASE("errors of the store itself are returned as well") {
 
 // ---- Completeness -------------------------------------------------------------------------------
 
-// The codes with which the lines of a table of COMPATIBILITY.md begin.
+// The codes in the first column of the table under `heading` in COMPATIBILITY.md.
 std::set<std::string> listed(const std::string& heading) {
   std::ifstream in(ENTITABLE_TESTDATA "/../../core/rest/COMPATIBILITY.md");
   const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
@@ -477,7 +476,7 @@ TEST_CASE("every code has a line, and only codes without one are documented as n
   for (const std::string& name : never) {
     CAPTURE(name);
     CHECK(names.count(name) == 0);
-    CHECK(find_service_error(name) != nullptr);  // for those who act it
+    CHECK(find_service_error(name) != nullptr);  // known, so that users' tests can simulate it
   }
   std::set<std::string> ours;
   for (const StoreErrorCase& line : of_store) {

@@ -45,7 +45,7 @@ TEST_CASE("spaces, case, order and other parameters don't matter") {
   CHECK(level(" application/json ; odata = nometadata ") == MetadataLevel::none);
   CHECK(level("Application/JSON;Charset=utf-8;ODATA=\"FullMetadata\";streaming=true;q=0") ==
         MetadataLevel::full);
-  CHECK(level("application/json;odata.metadata=none") == MetadataLevel::minimal);  // of OData v4
+  CHECK(level("application/json;odata.metadata=none") == MetadataLevel::minimal);  // OData v4 only
 }
 
 TEST_CASE("the first supported entry of a list is used") {
@@ -127,7 +127,7 @@ TEST_CASE("methods tunnelled through POST") {
   const auto code = [](const Request& request) { return method_of(request).error().code; };
   CHECK(code(with({{"X-HTTP-Method", "PUT"}, {"x-http-method", "PUT"}}, "GET")) ==
         ErrorCode::x_method_incorrect_count);
-  // What fetch makes of a header that is given twice.
+  // fetch() joins two headers of the same name with a comma.
   CHECK(code(with({{"X-HTTP-Method", "MERGE, PATCH"}}, "POST")) ==
         ErrorCode::x_method_incorrect_count);
   for (const char* method : {"GET", "POST", "merge", ""}) {

@@ -52,7 +52,7 @@ TEST_CASE("A request message contains whether it is trusted") {
   CHECK(read->request.trusted);
 }
 
-TEST_CASE("An empty request is a request") {
+TEST_CASE("An empty request is valid") {
   const std::string message = http_request_message(Request{}, id);
   const auto read = decode_http_request(message);
   REQUIRE(read.has_value());
@@ -84,7 +84,7 @@ TEST_CASE("Lengths that do not fit are malformed, whatever they are") {
   const std::string good = http_request_message(sample(), id);
   constexpr std::size_t first = 4, count_at = 20, header_lengths = 40;
   for (std::size_t at = first; at < header_lengths + 16; at += 4) {
-    if (at > count_at && at < header_lengths) continue;  // the id
+    if (at > count_at && at < header_lengths) continue;  // the bytes of the id
     for (const std::uint32_t length : {0x7FFF'FFFFu, 0xFFFF'FFFFu, 0x1FFF'FFFFu, 0x2000'0001u}) {
       std::string message = good;
       std::string word;

@@ -1,4 +1,4 @@
-// Builds request blocks as core/rest/http_codec.h says, the slow obvious way.
+// Builds request messages as core/rest/http_codec.h specifies, in the simplest way.
 #pragma once
 
 #include <string>

@@ -116,7 +116,7 @@ TEST_CASE("A body that is truncated anywhere is malformed") {
 
 TEST_CASE("A body that closes at once has no parts") {
   CHECK(bodies("--b--\n", "b").empty());
-  CHECK(bodies("--b--\n--b\n\n1\n--b--\n", "b").empty());  // what follows is epilogue
+  CHECK(bodies("--b--\n--b\n\n1\n--b--\n", "b").empty());  // text after the end is ignored
 }
 
 TEST_CASE("Ambiguous headers are malformed") {
@@ -136,7 +136,7 @@ TEST_CASE("Parsing stops after one part too many") {
   CHECK(bodies(body + "--b--", "b", 5).size() == 5);
   CHECK(bodies(body + "--b--", "b", 4).size() == 5);
   CHECK(bodies(body + "--b--", "b", 1).size() == 2);
-  CHECK(bodies(body, "b", 3).size() == 4);  // it does not come to the missing end
+  CHECK(bodies(body, "b", 3).size() == 4);  // stops before the missing closing delimiter
 }
 
 TEST_CASE("The request of a part has its first line, headers and body") {

@@ -12,7 +12,7 @@ TEST_CASE("conversation: levels of metadata") {
   test::check_conversation("metadata");
 }
 
-// A table has so many shapes that the rows of some share none.
+// The table gets so many sets of properties that some rows have the generic shape (shape.h).
 TEST_CASE("rows without their own shape are written like others") {
   test::RestServer server;
   server.send("POST", "/Tables", {}, R"({"TableName":"many"})");

@@ -18,7 +18,7 @@ TEST_CASE("escapes are decoded in any case") {
   CHECK(percent_decode("") == "");
   CHECK(percent_decode("a%20b%2Fc%2fd%C3%BC") == "a b/c/d\xC3\xBC");
   CHECK(percent_decode("%00") == std::string(1, '\0'));
-  CHECK(percent_decode("%2525") == "%25");  // once
+  CHECK(percent_decode("%2525") == "%25");  // decoded only once
   CHECK(percent_decode("\xC3\xBC") == "\xC3\xBC");
 }
 

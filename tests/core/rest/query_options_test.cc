@@ -70,7 +70,7 @@ TEST_CASE("duplicate or malformed parameters") {
   CHECK(error_code_of("$filter=%FF") == ErrorCode::invalid_query_parameter);
 }
 
-TEST_CASE("the time limit") {
+TEST_CASE("timeout") {
   read("timeout=1");
   read("timeout=31");
   read("timeout=99999999999999999999");

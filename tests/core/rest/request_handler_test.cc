@@ -29,13 +29,13 @@ TEST_CASE("conversation: documents in XML") {
   test::check_conversation("documents");
 }
 
-TEST_CASE("conversation: failures on purpose") {
+TEST_CASE("conversation: simulated errors") {
   test::check_conversation("refusals");
 }
 
 // ---- Who may do what ----------------------------------------------------------------------------
 
-// A store of "acct" that asks for signatures, with the table "people".
+// A server that authorizes requests to the account "acct", with the table "people".
 class Locked : public test::RestServer {
  public:
   Locked() : RestServer(test::locked_account()) {
@@ -101,7 +101,7 @@ TEST_CASE("a preflight request needs no credentials") {
         "CorsPreflightFailure");
 }
 
-TEST_CASE("a signature for some keys") {
+TEST_CASE("a SAS for a range of keys") {
   Locked locked;
   SasFields fields = test::sas_of_table("people", "raud");
   fields.spk = "b";

@@ -8,7 +8,7 @@
 namespace entitable::rest {
 namespace {
 
-TEST_CASE("addresses as recorded from the service") {
+TEST_CASE("URLs are those recorded from the service") {
   CHECK(entity_url("https://acct.table.core.windows.net", "people", {"A'aa\"_bbbb2", "b"}) ==
         "https://acct.table.core.windows.net/people(PartitionKey='A''aa%22_bbbb2',RowKey='b')");
   CHECK(entity_url("http://h/acct", "t", {"o'x", "\xC3\xBC 1"}) ==

@@ -32,7 +32,7 @@ SasCaller in_page(const char* time = usual_time) {
   return {at(time), true, {}};
 }
 
-// "ok", or the code that the service gives.
+// "ok", or the service's error code.
 std::string outcome(const SasFields& fields, const SasCaller& caller,
                     const FindPolicy& find = no_policy) {
   const auto grant = verify(fields, caller, find);
@@ -57,7 +57,7 @@ SasFields table_sas() {
   return sas_of_table("people", "raud");
 }
 
-// The policy "pol" of the table "people".
+// Finds only this policy, in the table "people".
 FindPolicy one_policy(AccessPolicy policy) {
   return [policy](std::string_view table, std::string_view id) {
     return table == "people" && id == policy.id ? std::optional(policy) : std::nullopt;
@@ -219,7 +219,7 @@ TEST_CASE("missing mandatory fields are reported") {
   SasFields nameless = table_sas();
   nameless.tn.clear();
   CHECK(outcome(nameless) == "authentication");
-  // What it would allow is another question: nothing.
+  // A SAS without permissions is valid, although it allows nothing.
   SasFields without_permission = table_sas();
   without_permission.sp.clear();
   CHECK(outcome(without_permission) == "ok");
@@ -277,7 +277,7 @@ TEST_CASE("a signature is valid from its start until before its expiry") {
   }
 }
 
-TEST_CASE("https may be required, except of a page") {
+TEST_CASE("https may be required, except without a network") {
   const auto with = [](const char* protocol, bool secure) {
     SasFields fields = table_sas();
     fields.spr = protocol;
@@ -307,7 +307,7 @@ TEST_CASE("an address or a range of addresses may be required") {
   CHECK(with("0.0.0.0-255.255.255.255", "200.1.1.1") == "ok");
   CHECK(with("10.0.0.1", "::ffff:10.0.0.1") == "ok");
   CHECK(with("10.0.0.1", "::1") == "address");
-  CHECK(with("10.0.0.1", "") == "ok");  // there is no network
+  CHECK(with("10.0.0.1", "") == "ok");  // the request did not come over a network
   const auto refused = verify(
       [] {
         SasFields fields = table_sas();
@@ -413,7 +413,7 @@ TEST_CASE("a key range may be open") {
 }
 
 TEST_CASE("keys are ordered by UTF-16 units") {
-  // U+1F600 is before U+FF5E there, and after it in bytes.
+  // U+1F600 is before U+FF5E in UTF-16 units, but after it in UTF-8 bytes.
   const SasKeyRange range{"\xF0\x9F\x98\x80", "", "", ""};
   CHECK(range.contains({"\xEF\xBD\x9E", ""}));
 }

@@ -47,7 +47,7 @@ std::string hour_metrics(const std::string& inner) {
   return properties(element("HourMetrics", inner));
 }
 
-// A rule in which one field is as given.
+// A valid CORS rule, but with `value` for the element `field`.
 std::string rule(const std::string& field = "", const std::string& value = "") {
   std::string text;
   for (const auto& [name, usual] : {std::pair<std::string, std::string>{"AllowedMethods", "GET"},

@@ -9,13 +9,13 @@ using namespace entitable::rest;
 
 namespace {
 
-// The emulator's account, whose key everybody knows.
+// The storage emulator's account, whose key is public.
 constexpr const char* name = "devstoreaccount1";
 const std::string key = *base64_decode(
     "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==");
 constexpr const char* date = "Tue, 02 Jan 2024 03:04:05 GMT";
 
-// Where there is no HMAC (tests/support/hmac.h), the texts are tested and their signatures are not.
+// In wasm there is no real HMAC (tests/support/hmac.h), so only the text is tested.
 void check_signature(const std::string& text, const char* signature) {
   CAPTURE(text);
   if (test::hmac_is_real) CHECK(sign(test::hmac, key, text) == signature);

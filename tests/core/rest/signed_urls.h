@@ -1,4 +1,4 @@
-// An account of tests, and signatures made with its key.
+// An account that authorizes requests, and shared access signatures made with its key.
 #pragma once
 
 #include <string>
@@ -49,7 +49,7 @@ inline rest::SasFields with_signature(rest::SasFields fields, std::string_view k
   return fields;
 }
 
-// As a raw query, every byte escaped that could mean anything.
+// The fields as a query string. Every byte that is not a letter or digit is percent-encoded.
 inline std::string query_of(const rest::SasFields& fields) {
   std::string query;
   const auto add = [&](const char* name, const std::string& value) {

@@ -43,7 +43,7 @@ TEST_CASE("path style has the account in the path") {
   CHECK(uri.raw_query == "$top=1&x=%20");
 }
 
-TEST_CASE("host style has it in the host") {
+TEST_CASE("host style has the account in the host") {
   const Uri uri = read("https://acct.table.core.windows.net/people");
   CHECK(uri.resource == Resource::entities);
   CHECK(uri.account == "acct");
@@ -53,7 +53,7 @@ TEST_CASE("host style has it in the host") {
   CHECK(uri.raw_query.empty());
   CHECK(read("HTTPS://ACCT.localhost:8080/people").account == "acct");
   CHECK(read("http://acct.localhost").resource == Resource::service);
-  // Another account's host is still one.
+  // A host with ".table." names its account even if another account is served.
   CHECK(read("https://other.table.core.windows.net/people").account == "other");
   CHECK(read("http://other.example/acct/people").account == "acct");
 }

@@ -14,7 +14,7 @@ namespace {
 constexpr const char* no_policies =
     R"(<?xml version="1.0" encoding="utf-8"?><SignedIdentifiers />)";
 
-// An error as a status and a code, in place of the XML that it is.
+// A response whose body is only the error code, instead of XML.
 Response make_error_response(const Error& error) {
   return {service_error(error.code).status, "", {}, std::string(service_error(error.code).code)};
 }
@@ -23,7 +23,7 @@ Request request_of(std::string_view method, std::string_view body = "") {
   return {method, "http://h/acct/", {}, body, {}};
 }
 
-// "200 body", reads and writes alike; a write is staged and published.
+// The response as "200 body". served() first stages and publishes a write.
 std::string text_of(const Response& response) {
   return std::to_string(response.status) + (response.body.empty() ? "" : " " + response.body);
 }

@@ -7,7 +7,7 @@ using namespace entitable::rest;
 
 namespace {
 
-// The tree in brackets: name=text[children]; or "refused".
+// Prints a tree as name=text[children].
 std::string tree(const XmlElement& element) {
   std::string text = element.name;
   if (!element.text.empty()) text += "=" + element.text;
