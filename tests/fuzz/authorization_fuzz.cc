@@ -1,6 +1,6 @@
-// A URL, an Authorization header, a date and a method, each on a line of its own: no request is
-// authorized by chance, what is then signed is let in, and what a signature allows is the same for
-// a point and for a query.
+// The input is a URL, an Authorization header, a date and a method, one per line. Checks that the
+// request is only authorized if it has credentials, that it is authorized once it is signed with
+// the account's key, and that a SAS allows the same keys for point operations and for queries.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -60,7 +60,7 @@ void check_refusal(const Error& error) {
   }
 }
 
-// The same from a point and from a query, for keys at and around the bounds.
+// Checks that contains() and restrict_filter() agree on keys at and around the bounds.
 void check_range(const SasKeyRange& range) {
   const Filter restrict_filter = range.restrict_filter({});
   ENTITABLE_CHECK(restrict_filter.empty() == range.is_all() &&
@@ -124,7 +124,7 @@ void check_as_it_is(const Input& input, const Uri& uri, const Store& store) {
     const auto access = authorize(account_of_test(), store, request, uri, now,
                                   {Action::read_entities, uri.table, uri.key.view()});
     if (access.ok()) {
-      // Possible for who knows the key only, and the account.
+      // Only possible if the input contains a signature that was made with the account's key.
       ENTITABLE_CHECK(uri.account == "acct");
       ENTITABLE_CHECK(with_header || uri.raw_query.find('=') != std::string_view::npos);
     } else {

@@ -1,4 +1,5 @@
-// Any text as a continuation token: refused, or the very text that its key is encoded as.
+// Decodes arbitrary text as a continuation token. The result must be an error, or a key whose
+// encoding is the same text.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -16,12 +17,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   } else {
     ENTITABLE_CHECK(key.error() == Error(ErrorCode::invalid_input));
   }
-  // The same bytes as a key, if they are text.
+  // If the bytes are valid text, use them as a key too.
   if (is_wtf8(text)) {
     const Result<std::string> again = decode_token(encode_token(text));
     ENTITABLE_CHECK(again.ok() && *again == text);
   }
-  // Cut in two at the first line break: a pair of tokens.
+  // Split at the first line break, they are a pair of tokens.
   const std::size_t cut = text.find('\n');
   if (cut == std::string_view::npos) return 0;
   const std::string_view row = text.substr(cut + 1);

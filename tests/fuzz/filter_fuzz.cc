@@ -1,4 +1,5 @@
-// Any bytes as $filter text: a sound tree that survives being printed, or an error of the contract.
+// Parses arbitrary bytes as a $filter. The result must be a valid tree that can be printed and
+// parsed again, or an error that parse_filter documents.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -27,7 +28,7 @@ void check_error(std::string_view text, const Error& error) {
   ENTITABLE_CHECK(error.code == ErrorCode::invalid_input ||
                   error.code == ErrorCode::not_implemented);
   if (text.size() >= limits::filter_bytes_max) return;
-  // A blank in front moves the position and nothing else.
+  // A blank before the text changes nothing but the position in the message.
   const std::string shifted = " " + std::string(text);
   const Result<Filter> again = parse_filter(shifted);
   ENTITABLE_CHECK(!again.ok() && again.error().code == error.code);
@@ -47,8 +48,8 @@ void check_tree(std::string_view text, const Filter& filter) {
   }
 }
 
-// What a filter asks about is there in one entity and missing in another; a negation knows no
-// third.
+// Checks that either the filter or its negation matches an entity. Tests one entity with the
+// filter's properties and one without any.
 void check_answers(const Filter& filter) {
   if (filter.empty()) return;
   Entity entity;

@@ -1,6 +1,6 @@
-// Arbitrary bytes as a batch, as a part and as a request block: what is read lies within the input,
-// and reading what was read again finds the same. Boundaries come from the input too, so that
-// nested, equal and prefixing ones are tried.
+// Parses arbitrary bytes as a multipart body, as a part and as an HTTP request message. Results
+// must lie within the input, and parsing a result again must give the same. Boundaries come from
+// the input too, so that nested, equal and prefix boundaries occur.
 #include <cstddef>
 #include <cstdint>
 #include <string>

@@ -1,5 +1,5 @@
-// Arbitrary bytes as a part, as they are and with the right checksums: an error, or values that
-// come back the same when written again; never a crash.
+// Decodes arbitrary bytes as a part, either unchanged or as records with correct checksums. The
+// result must be an error, or values that survive encoding and decoding.
 #include <cstddef>
 #include <cstdint>
 

@@ -1,7 +1,7 @@
-// Any text as a filter on a small fixed table: the pages and the explanation of its plan are those
-// of reading every row, and no part of it takes more than its bounds.
+// Runs arbitrary text as a filter on a small fixed table. The pages and the explanation of its plan
+// must agree with a full scan, and the plan must respect its limits.
 //
-// The first byte is the size of a page, the rest is the filter.
+// The first byte is the page size, the rest is the filter.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -25,7 +25,7 @@ struct Table {
   TableIndex index;
 };
 
-// Few keys that are near each other, so that short filters can tell them apart.
+// The keys are few and short, so that short filters can select some of them.
 Table make_table() {
   const std::vector<std::string> keys = {
       "", "1", "a", "a ", "aa", "b", "\xF0\x9F\x98\x80", "\xEF\xBD\x9E"};

@@ -1,11 +1,11 @@
-// main() of every <name>_corpus program: gives each file of the corpus to the fuzz target once.
+// main() of every <name>_corpus program: runs the fuzz target once on each file.
 //
-//   <name>_corpus                the target's own corpus, tests/fuzz/corpus/<name>
-//   <name>_corpus FILE...        only these, for example a find of the fuzzer
+//   <name>_corpus                runs the target's own corpus, tests/fuzz/corpus/<name>
+//   <name>_corpus FILE...        runs these files, for example an input that the fuzzer found
 //
-// A target fails by crashing (a check, a sanitizer), so the name of an input is printed before it
-// runs: the last name is the guilty one. No input at all is a failure too, or an empty folder would
-// pass for a tested one.
+// A failing target crashes (a check, a sanitizer). So the name of each input is printed before it
+// runs; the last name printed is the input that failed. An empty corpus is an error, because it
+// would test nothing.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>

@@ -1,6 +1,6 @@
-// Arbitrary HTTP requests to the REST entry point over a small store. Whatever comes: there is an
-// answer that HTTP can carry, a refusal changes nothing, what is done was described so, and the
-// store holds its invariants. Several requests are parted by lines "---".
+// Sends arbitrary HTTP requests, separated by lines "---", to the REST entry point over a small
+// store. Each must get a response that is valid HTTP. An error response must not change the store,
+// the description of a write must match it, and the store's invariants must hold.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -39,7 +39,7 @@ namespace rest = entitable::rest;
 
 constexpr std::string_view base = "http://127.0.0.1:10002/devstoreaccount1";
 
-// Everything that a client can see.
+// All tables, rows and service properties, as text.
 std::string contents(const Store& store) {
   std::string text = store.service_properties();
   const auto tables = store.tables(Filter(), 1000, "");
@@ -78,7 +78,7 @@ void check_json(const std::string& text) {
   ENTITABLE_CHECK(entitable::is_well_formed(text) && entitable::json::parse_object(text).ok());
 }
 
-// What is described is what is done.
+// Checks that describe_request describes the write that handle() parsed.
 void check_description(const RequestDescription& description,
                        const entitable::WriteRequest& request) {
   ENTITABLE_CHECK(description.operation != RequestOperation::unknown);

@@ -1,5 +1,5 @@
-// Arbitrary blocks against a small store, as a read and as a write: always a reply block, never a
-// crash, and a write that is discarded leaves no trace.
+// Sends arbitrary messages to a small store, both as a read and as a write. Each must get a
+// well-formed response message, and a discarded write must change nothing.
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -66,7 +66,7 @@ void check_response(const ResponseBuffer& response) {
   ENTITABLE_CHECK(size == bytes.size());
 }
 
-// What is described is what is done.
+// Checks that describe_request describes the write that parse_write parsed.
 void check_description(const entitable::RequestDescription& description,
                        const entitable::WriteRequest& request) {
   const auto* write = std::get_if<entitable::WriteEntities>(&request.body);
@@ -79,7 +79,8 @@ void check_description(const entitable::RequestDescription& description,
   entitable::test::check_operations(description, *write);
 }
 
-// Half of the inputs get a frame that adds up, so that more than the frame is tried.
+// Adds a valid message header with matching lengths to half of the inputs, so that the fuzzer gets
+// past the check of the header.
 std::string framed(std::string_view input) {
   if (input.size() < 6 || (input[0] & 1) == 0) return std::string(input);
   const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(input[i]); };
@@ -110,7 +111,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
   entitable::RequestDescription description;
   entitable::rpc::describe_request(message, description);
-  static entitable::WriteRequest request;  // with what was in the one before
+  static entitable::WriteRequest request;  // static: parse_write reuses the previous request
   if (entitable::rpc::parse_write(message, request).has_value()) return 0;
   check_description(description, request);
   const auto rows = store.stats().rows;

@@ -1,5 +1,6 @@
-// Arbitrary bytes as a snapshot, as they are and with the right checksums: an error, or content
-// that comes back the same when written again; the same in whatever pieces it comes; never a crash.
+// Decodes arbitrary bytes as a snapshot, either unchanged or as records with correct checksums. The
+// result must be an error, or content that survives encoding and decoding. It must not depend on
+// the chunks in which the file is read.
 #include <cstddef>
 #include <cstdint>
 

@@ -1,6 +1,6 @@
-// Every parser of small texts, on the same bytes: none may crash, and what one accepts must print
-// and read back as the same value. Where a value has only one text (base64, ETag, names), it must
-// be that one.
+// Runs every parser of a small text on the same bytes. An accepted value, printed and parsed again,
+// must be the same. If the format allows only one text per value (base64, ETags, names), printing
+// must give the input.
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
@@ -56,7 +56,7 @@ void base64(std::string_view text) {
   require(base64url_decode(base64url_encode(text)) == text);
 }
 
-// Eight bytes as a double: its text reads back as the same bits.
+// Prints eight bytes as a double; parsing the text must give the same bits.
 void double_bits(std::string_view bytes) {
   ByteReader reader(bytes);
   const auto bits = static_cast<std::int64_t>(reader.u64());
@@ -74,12 +74,13 @@ void byte_reader(std::string_view bytes) {
     if (!reader.ok()) break;
     std::string again;
     ByteWriter(again).varint(value);
-    require(before.substr(0, again.size()) == again);  // one value has one form
+    require(before.substr(0, again.size()) == again);  // a value has only one encoding
     reader.bytes();
   }
 }
 
-// UTF-16 and back, and the order of two halves as UTF-16 has it.
+// Converts to UTF-16 and back, and compares the order of the text's two halves with their order in
+// UTF-16.
 void wtf8(std::string_view text) {
   if (!is_wtf8(text)) return;
   const std::u16string units = utf16_from_wtf8(text);

@@ -1,5 +1,5 @@
-// Arbitrary bytes as XML, as access policies and as service properties: what is read and printed
-// reads as the same, and is within the limits.
+// Parses arbitrary bytes as XML, as access policies and as service properties. A parsed document
+// must be within the limits; printed and parsed again, it must be the same.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -17,7 +17,7 @@ using namespace entitable::rest;
 
 namespace {
 
-void print(const XmlElement& element, XmlWriter& xml) {  // as deep as xml_depth_max
+void print(const XmlElement& element, XmlWriter& xml) {  // recurses at most xml_depth_max deep
   if (element.children.empty()) return xml.element(element.name, element.text);
   ENTITABLE_CHECK(element.text.empty());
   xml.open(element.name);

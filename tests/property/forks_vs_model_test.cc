@@ -1,6 +1,6 @@
-// A tree of forks, each with versions that it keeps: random writes, forks, rollbacks. Each store
-// agrees with a model of its own, and in the end, byte for byte, with a store that was given the
-// same calls and has never had a fork. ENTITABLE_SEED replays one seed, ENTITABLE_STEPS sets the
+// Random writes, forks and rollbacks on a tree of forked stores, each with kept versions. Each
+// store must agree with its own model. Its snapshot must also equal that of a store that was never
+// forked and received the same calls. ENTITABLE_SEED replays one seed, ENTITABLE_STEPS sets the
 // number of steps.
 #include <algorithm>
 #include <map>
@@ -30,7 +30,7 @@ struct Call {
   Ticks now;
 };
 
-// What a store has become, and by which calls.
+// The expected content of a store or kept version, and the calls that led to it.
 struct Past {
   ModelStore model;
   std::vector<Call> calls;
@@ -45,7 +45,7 @@ struct Node {
 class Forest {
  public:
   explicit Forest(std::uint64_t seed) : prng_(seed) {
-    nodes_.reserve(stores_max);  // they don't move while one of them is forked
+    nodes_.reserve(stores_max);  // nodes do not move when fork() adds one
     nodes_.push_back({test::new_store(), {}, {}});
   }
 
@@ -162,7 +162,8 @@ class Forest {
   std::vector<Node> nodes_;
 };
 
-// Histories are kept, copied and done again: what that takes grows with the square.
+// A limit, because the run time grows with the square of the steps: each comparison repeats all
+// calls.
 constexpr std::uint64_t steps_max = 20'000;
 
 }  // namespace

@@ -1,6 +1,6 @@
-// Random operations against the store and against the model: every answer, every row, through
-// aborts, crashes, checkpoints and reopening. ENTITABLE_SEED replays one seed, ENTITABLE_STEPS sets
-// the number of steps.
+// Applies random operations to a store and to the model, and compares all results and rows. The
+// operations include discarded writes, crashes, checkpoints and reopening. ENTITABLE_SEED replays
+// one seed, ENTITABLE_STEPS sets the number of steps.
 
 #include "core/filter/parser.h"
 #include "tests/support/catch.h"
@@ -64,7 +64,7 @@ class Run {
   explicit Run(std::uint64_t seed) : prng_(seed), store_(std::move(*host_.open())) {}
 
   void step() {
-    now_ += static_cast<Ticks>(prng_.below(30)) - 10;  // a clock that also runs backwards
+    now_ += static_cast<Ticks>(prng_.below(30)) - 10;  // the clock also runs backwards
     prng_.chance(3) ? write_single() : write_group();
     if (prng_.chance(3)) compare_query();
     if (prng_.chance(200)) compare_everything();
@@ -108,7 +108,7 @@ class Run {
   IfMatch condition_for(const std::string& table, const EntityKey& key) {
     if (!prng_.chance(2)) return IfMatch::any();
     const test::ModelTable* found = model_.find(table);
-    Ticks timestamp = 636'000'000'000'000'001;  // stale
+    Ticks timestamp = 636'000'000'000'000'001;  // older than all rows, so its ETag does not match
     if (found != nullptr && !prng_.chance(4)) {
       const auto at = found->rows.find(test::ModelKey(key));
       if (at != found->rows.end()) timestamp = at->second.timestamp;
@@ -133,7 +133,7 @@ class Run {
     return {std::nullopt, std::move(write)};
   }
 
-  // What is deferred is mostly a write for itself.
+  // A deferred write: published at once, stored later.
   void write_single() {
     const WriteRequest request = random_request();
     ModelStore after = model_;
@@ -159,12 +159,12 @@ class Run {
     if (!staged.changes) return;
     host_.segment_bytes = prng_.chance(2) ? Store::no_limit : prng_.below(1000);
     switch (prng_.below(8)) {
-      case 0:  // the host could not store it
+      case 0:  // the host could not store the group
         if (prng_.chance(2)) store_.seal(prng_.below(500));
         store_.discard();
         return;
       case 1:
-      case 2:  // deferred: published now, stored some time
+      case 2:  // deferred: published now, stored later
         store_.publish();
         accept(std::move(after));
         if (prng_.chance(4)) store_now();
@@ -177,7 +177,7 @@ class Run {
     }
   }
 
-  // What the caller was told is now true. (No reader saw the timestamps of discarded candidates.)
+  // Called when the staged writes are published. Until then, last_timestamp_ ignores them.
   void accept(ModelStore after) {
     model_ = std::move(after);
     last_timestamp_ = staged_timestamp_;
@@ -209,18 +209,18 @@ class Run {
   }
 
   void checkpoint() {
-    if (prng_.chance(3)) {  // the host dies on the way
+    if (prng_.chance(3)) {  // the host may crash during the checkpoint
       if (host_.checkpoint(store_, prng_.below(4))) stored_model_ = model_;
       store_.abandon_checkpoint();
       reopen();
       return;
     }
-    // The manifest covers what is published, stored or not.
+    // The checkpoint contains all published writes, even if their segments were not stored.
     host_.checkpoint(store_);
     stored_model_ = model_;
   }
 
-  // On in another store, which had other content before.
+  // Restores a snapshot into another store with other content, and continues with that store.
   void move_by_snapshot() {
     TestHost host;
     Store next = std::move(*host.open());
@@ -241,7 +241,7 @@ class Run {
     reopen();
   }
 
-  // Whatever was not stored is gone; what was stored is all there, in order.
+  // Opens the stored files again. The store must contain exactly the writes that were stored.
   void reopen() {
     auto opened =
         host_.open(prng_.chance(4) ? TestHost::Load::all_parts : TestHost::Load::on_demand);
@@ -249,7 +249,7 @@ class Run {
     store_ = std::move(*opened);
     REQUIRE(store_.damage().empty());
     model_ = stored_model_;
-    last_timestamp_ = 0;  // acknowledged but never stored: lost, as deferred writes may be
+    last_timestamp_ = 0;  // deferred writes that were not stored are lost, with their timestamps
     for (const auto& [folded, table] : model_.tables()) {
       for (const auto& [key, entity] : table.rows)
         last_timestamp_ = std::max(last_timestamp_, entity.timestamp);
@@ -257,7 +257,7 @@ class Run {
     compare_everything();
   }
 
-  // Drops parts, as far as there are any that can be; pages may end early from then on.
+  // Unloads parts if possible. Later reads may need to load them again.
   void enforce_memory_limit() {
     const std::uint64_t rows = store_.stats().rows;
     store_.set_memory_limit(prng_.chance(3) ? 0 : 1 + prng_.below(200'000));
@@ -266,7 +266,7 @@ class Run {
     REQUIRE(store_.verify().empty());
   }
 
-  // As exactly after opening, when the log has changed rows of parts that are not loaded.
+  // Loads the parts that make the row count inexact; then it must equal the model's.
   void compare_counts() {
     for (auto parts = store_.parts_with_inexact_counts(); !parts.empty();
          parts = store_.parts_with_inexact_counts()) {

@@ -1,4 +1,4 @@
-// Numbers that the environment may set, so that a random run can be repeated or made longer.
+// Reads numbers from environment variables, which repeat a random run (its seed) or make it longer.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// An allocator of a whole program that fails on demand. To be included by one file of a program,
-// since it replaces operator new.
+// Replaces the program's operator new by one that fails on demand. Include it in only one file of a
+// program. After `allocations_left` allocations, the next one throws std::bad_alloc.
 #pragma once
 
 #include <cstdlib>

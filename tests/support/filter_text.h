@@ -1,5 +1,5 @@
-// A $filter tree as text again, with as few parentheses as can be, so that it never nests deeper
-// than the text the tree came from.
+// Prints a $filter tree as $filter text, with the fewest parentheses possible. So the text never
+// nests deeper than the text from which the tree was parsed. Also checks the structure of trees.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace entitable::test {
 
-// How tightly a node binds: what stands inside one that binds more tightly needs parentheses.
+// The precedence of a node's operator. An operand of lower precedence needs parentheses.
 inline int binding(FilterKind kind) {
   switch (kind) {
     case FilterKind::any_of:
@@ -28,10 +28,11 @@ inline int binding(FilterKind kind) {
   return 3;
 }
 
-// Parses to the same tree, unless it is over limits::filter_bytes_max.
+// Returns text that parses to the same tree. The text may be longer than limits::filter_bytes_max,
+// which the parser rejects.
 inline std::string to_filter_text(const Filter& filter) {
   struct Pending {
-    const FilterNode* node;  // or a text
+    const FilterNode* node;  // nullptr: append `text` instead
     std::string_view text;
   };
   if (filter.empty()) return {};
@@ -55,7 +56,7 @@ inline std::string to_filter_text(const Filter& filter) {
     switch (node.kind) {
       case FilterKind::all_of:
       case FilterKind::any_of: {
-        const int own = binding(node.kind);  // chains lean to the left
+        const int own = binding(node.kind);  // a chain is left-associative
         later(node.right, own + 1);
         pending.push_back({nullptr, node.kind == FilterKind::all_of ? " and " : " or "});
         later(node.left, own);
@@ -80,10 +81,10 @@ inline std::string to_filter_text(const Filter& filter) {
   return out;
 }
 
-// "sound" if the nodes keep the promises of ast.h, else which one they break.
+// Returns "sound", or the rule of core/filter/ast.h that the tree violates.
 inline std::string check_structure(const Filter& filter) {
   std::uint32_t comparisons = 0;
-  std::vector<std::uint32_t> roots;  // of the trees that have no parent yet, from left to right
+  std::vector<std::uint32_t> roots;  // nodes that have no parent yet, from left to right
   for (std::uint32_t at = 0; at < filter.nodes.size(); ++at) {
     const FilterNode& node = filter.nodes[at];
     const bool binary = node.kind == FilterKind::all_of || node.kind == FilterKind::any_of;

@@ -1,8 +1,6 @@
-// Random model values for the random tests of every module: few different ones, so that collisions
-// happen, and edges more often than chance would have it. The same seed gives the same values
-// everywhere.
-//
-// Everything made here may be stored, unless its name says otherwise.
+// Random model values for random tests. There are few different values, so that keys and names
+// collide, and limits and special cases are frequent. The same seed gives the same values
+// everywhere. The values are valid, unless a comment says otherwise.
 #pragma once
 
 #include <cmath>
@@ -25,8 +23,8 @@ const T& pick(Prng& prng, const std::vector<T>& from) {
   return from[prng.below(from.size())];
 }
 
-// Units where order, length or validity change hands: ASCII, both sides of the surrogates, unpaired
-// surrogates, pairs. None is forbidden in keys.
+// Characters around which order, length or validity change: ASCII, characters before and after the
+// surrogates, unpaired surrogates, and pairs. All are allowed in keys.
 inline const std::vector<std::u16string>& edge_characters() {
   static const std::vector<std::u16string> characters = {u"a",
                                                          u"a",
@@ -57,7 +55,7 @@ inline const std::vector<std::u16string>& edge_characters() {
   return characters;
 }
 
-// WTF-8 of at most `characters_max` edge characters (each one or two units).
+// Returns WTF-8 of at most `characters_max` edge characters, each one or two UTF-16 units long.
 inline std::string random_text(Prng& prng, std::size_t characters_max) {
   std::u16string text;
   for (std::uint64_t i = prng.below(characters_max + 1); i > 0; --i) {
@@ -66,7 +64,8 @@ inline std::string random_text(Prng& prng, std::size_t characters_max) {
   return wtf8_from_utf16(text);
 }
 
-// Half of all keys come from a small set; the others are short, and now and then as long as may be.
+// Returns a key: half of the time one of a small set, otherwise short, and rarely of maximum
+// length.
 inline std::string random_key(Prng& prng) {
   static const std::vector<std::string> favourites = {"",
                                                       "a",
@@ -101,7 +100,7 @@ inline EntityKey random_entity_key(Prng& prng) {
   return EntityKey(partition, random_key(prng));
 }
 
-// A key as a reader may ask for it: also too long, or with forbidden characters.
+// Returns a key for lookups, which may also be too long or have forbidden characters.
 inline std::string random_probe_key(Prng& prng) {
   std::string key = random_key(prng);
   if (prng.chance(6)) key.push_back('\0');
@@ -110,7 +109,8 @@ inline std::string random_probe_key(Prng& prng) {
   return key;
 }
 
-// Names that look alike (case, prefix), reach beyond ASCII, and have both extreme lengths.
+// Returns one of a few names that are similar (case, prefix), contain characters beyond ASCII, or
+// have minimum or maximum length.
 inline std::string random_property_name(Prng& prng) {
   static const std::vector<std::string> names = {"a",
                                                  "b",
@@ -138,7 +138,7 @@ inline std::string random_property_name(Prng& prng) {
                                                  "d\xC3\xA9j\xC3\xA0",
                                                  std::string(limits::property_name_units_max, 'p')};
   if (prng.chance(8)) return "n" + std::to_string(prng.below(300));
-  // The first ones most of all.
+  // Prefers the first names.
   return names[prng.chance(2) ? prng.below(6) : prng.below(names.size())];
 }
 
@@ -202,7 +202,7 @@ inline double random_double(Prng& prng) {
                                             numbers::quiet_NaN()};
   if (prng.chance(2)) return pick(prng, edges);
   if (prng.chance(2)) return static_cast<double>(prng.below(2000)) / 100 - 10;
-  const std::uint64_t bits = prng.next();  // any of them, other NaNs too
+  const std::uint64_t bits = prng.next();  // any bit pattern, including unusual NaNs
   double value;
   std::memcpy(&value, &bits, sizeof(value));
   return value;
@@ -242,7 +242,7 @@ inline std::string random_bytes(Prng& prng, std::size_t size_max) {
   return bytes;
 }
 
-// Any text a property may hold: short ones mostly, at times a few kilobytes, U+0000 included.
+// Returns a text for a property: mostly short, sometimes a few kilobytes or with U+0000.
 inline std::string random_string(Prng& prng) {
   std::string text = random_text(prng, 6);
   if (prng.chance(20)) text += std::string(1 + prng.below(3000), 's');
@@ -276,7 +276,8 @@ inline Value random_value(Prng& prng) {
   return random_value(prng, random_type(prng));
 }
 
-// Properties with unique names in random order. Most names keep to one type, as in real tables.
+// Returns properties with unique names in random order. Most names always have the same type, as in
+// real tables.
 inline std::vector<Property> random_properties(Prng& prng, std::size_t count_max) {
   std::vector<Property> properties;
   for (std::uint64_t i = prng.below(count_max + 1); i > 0; --i) {
@@ -292,7 +293,8 @@ inline std::vector<Property> random_properties(Prng& prng, std::size_t count_max
   return properties;
 }
 
-// Not stored yet: timestamp 0. Few properties mostly, at times as many as may be.
+// Returns an entity that was not stored yet, so its timestamp is 0. It mostly has few properties,
+// sometimes the maximum number.
 inline Entity random_entity(Prng& prng) {
   Entity entity;
   entity.key = random_entity_key(prng);
@@ -306,7 +308,7 @@ inline Entity random_entity(Prng& prng) {
   return entity;
 }
 
-// As the index holds it.
+// Returns an entity with a timestamp, as the index holds entities.
 inline Entity random_stored_entity(Prng& prng) {
   Entity entity = random_entity(prng);
   entity.timestamp = random_ticks(prng);

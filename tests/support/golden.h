@@ -1,12 +1,13 @@
-// Golden files: cases as text, each with what it must give. The path is relative to tests/testdata.
+// Golden files: text files of test cases, each an input with its expected output. They are in
+// tests/testdata.
 //
-//   # Comments stand before the input and are kept.
-//   the input, on one line or several
-//   => what it gives, every line marked
+//   # A comment before the input.
+//   the input, on one or more lines
+//   => the expected output, each line with "=> " before it
 //
-// Blank lines part the cases. In a file with lines "---" those part them, and blank lines are
-// content. With ENTITABLE_REWRITE=1 in the environment a file is rewritten with what its cases
-// give now (a case without expectation gets one); the diff is then to be reviewed.
+// Blank lines separate the cases. In a file with lines "---", these lines separate the cases, and
+// blank lines belong to the input. With ENTITABLE_REWRITE=1 in the environment, the actual outputs
+// replace the expected ones in the file, or are added. Review the diff then.
 #pragma once
 
 #include <algorithm>
@@ -24,11 +25,11 @@
 namespace entitable::test {
 
 struct GoldenCase {
-  std::size_t line = 0;  // of its first input line, from 1
-  std::string input;     // without the newline at its end
+  std::size_t line = 0;  // where the input begins; the first line of the file is 1
+  std::string input;     // without the last newline
   std::string expected;
 
-  // The expectation as lines of the file, from `expected_begin` to before `expected_end`, from 0.
+  // The lines of the expected output, zero-based; `expected_end` is excluded.
   std::size_t expected_begin = 0;
   std::size_t expected_end = 0;
 };
@@ -53,7 +54,7 @@ class GoldenFile {
 
   const std::vector<GoldenCase>& cases() const { return cases_; }
 
-  // The file with other expectations. REQUIRES: one for each case.
+  // Returns the file's text with other expected outputs. REQUIRES: one for each case.
   std::string with_expectations(const std::vector<std::string>& expectations) const {
     std::string text;
     std::size_t at = 0;
@@ -75,7 +76,7 @@ class GoldenFile {
   }
   static bool is_marked(const std::string& line) { return line.rfind("=>", 0) == 0; }
 
-  // One case lies somewhere between two lines, or none if there are but comments.
+  // Parses the lines from `begin` to before `end` as one case. Ignores them if there is no input.
   void read_case(std::size_t begin, std::size_t end) {
     while (begin < end && (lines_[begin].empty() || lines_[begin][0] == '#')) ++begin;
     while (begin < end && lines_[end - 1].empty()) --end;
@@ -115,7 +116,7 @@ class GoldenFile {
   std::vector<GoldenCase> cases_;
 };
 
-// Holds every case of a file against `run`, which makes what a case gives from its input.
+// Checks every case of a file. `run` returns the actual output for an input.
 template <typename Run>
 void check_golden(const std::string& path, Run run) {
   const std::string full_path = std::string(ENTITABLE_TESTDATA "/") + path;
@@ -140,8 +141,9 @@ void check_golden(const std::string& path, Run run) {
   }
 }
 
-// A text in double quotes may have the escapes \n \r \t \\ \" \xHH; any other stands for itself.
-// So an input can have blanks at its ends, or bytes that no text file should hold.
+// Returns the string that a text stands for. A text in double quotes may contain the escapes \n \r
+// \t \\ \" \xHH; any other text stands for itself. Quotes allow blanks at the ends, and bytes that
+// do not belong in a text file.
 inline std::string unescaped(std::string_view text) {
   if (text.size() < 2 || text.front() != '"' || text.back() != '"') return std::string(text);
   std::string plain;
@@ -162,7 +164,7 @@ inline std::string unescaped(std::string_view text) {
   return plain;
 }
 
-// The inverse: in double quotes if it must be.
+// The inverse of unescaped(). Adds quotes only if they are necessary.
 inline std::string escaped(std::string_view plain) {
   constexpr char digits[] = "0123456789abcdef";
   const bool printable = is_wtf8(plain) && is_well_formed(plain);

@@ -1,5 +1,5 @@
-// HMAC-SHA256 for tests. Natively it is a library's; where there is none (wasm), a stand-in takes
-// its place, and what needs the true function is left out: `hmac_is_real`.
+// HMAC-SHA256 for tests, from a library. Without that library (in wasm), `hmac` is a fake function
+// and `hmac_is_real` is false; tests then skip checks of real signatures.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,8 @@ namespace entitable::test {
 
 inline constexpr bool hmac_is_real = ENTITABLE_REAL_HMAC == 1;
 
-// 32 bytes that depend on every byte of both. No cryptography: enough to tell texts apart.
+// Returns 32 bytes that depend on every byte of the key and of the message. Not secure, but
+// different messages give different results.
 inline std::string fake_hmac(std::string_view key, std::string_view message) {
   std::uint64_t state = 0xcbf29ce484222325;
   const auto mix = [&](std::string_view bytes) {

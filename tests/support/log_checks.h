@@ -1,5 +1,6 @@
-// What must hold of any bytes given to the decoders of the log: an error with a text, or values
-// that can be written again and come back the same. For fuzzers and random tests; fails by a CHECK.
+// Checks of the decoders of core/log, for fuzzers and random tests. Any bytes must give an error
+// with a message, or values that survive encoding and decoding. A failed check aborts
+// (ENTITABLE_CHECK).
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,7 @@ inline void check_error(const Error& error) {
 }
 
 inline void check_segment_bytes(std::string_view file) {
-  // The sequence that the file says it has, if it says one.
+  // Expect the sequence in the file itself, so that decoding does not stop at a mismatch.
   constexpr std::size_t sequence_at = record_layout::header_bytes + record_layout::prefix_bytes;
   ByteReader reader(file.substr(std::min(sequence_at, file.size())));
   const std::uint64_t sequence = reader.u64();
@@ -73,8 +74,9 @@ inline void check_bytes(FileKind kind, std::string_view file) {
   }
 }
 
-// An input of the fuzzers: 'f' and the bytes of a file, or 'r' and records, from which a file with
-// the right checksums is made, so that the checksums don't keep the fuzzer out.
+// Makes an input for the fuzzers of log files. 'f' is followed by the bytes of a file. 'r' is
+// followed by records, from which the target makes a file with correct checksums; otherwise nearly
+// all inputs would fail at a checksum.
 //
 //   input   = 'f' byte* | 'r' record*
 //   record  = type:u8 flags:u8 length:u16 payload      the last one may be cut short

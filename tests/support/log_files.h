@@ -1,5 +1,4 @@
-// Random commits and manifests, files put together record by record, and every small damage that a
-// file can take.
+// Random commits and manifests, files that are written record by record, and small damage to files.
 #pragma once
 
 #include <algorithm>
@@ -93,7 +92,7 @@ inline Commit random_commit(Prng& prng, std::uint64_t number, std::size_t mutati
   return commit;
 }
 
-// In key order, each key once.
+// Returns random rows in key order, each key once.
 inline std::vector<Entity> random_rows(Prng& prng, std::size_t count_max) {
   std::vector<Entity> rows;
   for (std::uint64_t i = prng.below(count_max + 1); i > 0; --i) {
@@ -123,7 +122,7 @@ inline Manifest random_manifest(Prng& prng) {
   for (std::uint64_t i = prng.below(4); i > 0; --i) {
     manifest.calls.push_back(random_call(prng, manifest.last_timestamp));
   }
-  std::map<std::string, std::string> names;  // by folded name
+  std::map<std::string, std::string> names;  // by case-folded name
   for (std::uint64_t i = prng.below(5); i > 0; --i) {
     std::string name = random_table_name(prng);
     names[fold_table_name(name)] = std::move(name);
@@ -162,7 +161,7 @@ inline std::string part_of(PartId id, TableId table, const std::vector<Entity>& 
   return std::move(writer).finish();
 }
 
-// ---- Files by hand -----------------------------------------------------------------------------
+// ---- Files of arbitrary records ----------------------------------------------------------------
 
 struct RawRecord {
   std::uint8_t type;
@@ -174,7 +173,7 @@ struct RawRecord {
       : type(t), payload(std::move(p)), flags(f) {}
 };
 
-// A file of any records with the right checksums, whatever they say.
+// Returns a file of these records, valid or not, with correct checksums.
 inline std::string file_of(FileKind kind, const std::vector<RawRecord>& records,
                            std::uint16_t major = format_major, std::uint16_t minor = format_minor) {
   RecordWriter file(kind, major, minor);
@@ -185,7 +184,7 @@ inline std::string file_of(FileKind kind, const std::vector<RawRecord>& records,
   return std::move(file).finish();
 }
 
-// The records of a good file, the end left out.
+// Returns the records of a valid file, without the end record.
 inline std::vector<RawRecord> records_of(std::string_view file) {
   std::vector<RawRecord> records;
   std::size_t at = record_layout::header_bytes;
@@ -200,7 +199,7 @@ inline std::vector<RawRecord> records_of(std::string_view file) {
   return records;
 }
 
-// Bytes in hex, blanks ignored: "01 0a ff".
+// Returns the bytes of a text such as "01 0a ff".
 inline std::string bytes_from_hex(std::string_view hex) {
   std::string bytes;
   int high = -1;
@@ -219,9 +218,9 @@ inline std::string bytes_from_hex(std::string_view hex) {
 
 // ---- Damage ------------------------------------------------------------------------------------
 
-// Calls visit(what, damaged) for every file that is `file` with one bit flipped, cut short
-// anywhere, with a byte taken out, doubled or put in, with a run of bytes repeated or taken out,
-// and with two neighbouring records swapped or one of them doubled or taken out.
+// Calls visit(what, damaged) for many damaged variants of `file`. In each, one bit is flipped, the
+// end is missing, a run of 1 to 64 bytes is removed, repeated or zeroed, a byte is inserted, or a
+// record is removed, repeated or swapped with the next one.
 template <typename Visit>
 void for_each_damage(const std::string& file, Visit visit) {
   const auto report = [&](const char* what, std::size_t at, const std::string& damaged) {
@@ -251,7 +250,8 @@ void for_each_damage(const std::string& file, Visit visit) {
       report("a byte put in", at, damaged.insert(at, 1, byte));
     }
   }
-  std::vector<std::size_t> starts = {record_layout::header_bytes};  // of records, end included
+  // Where each record begins, then where the end record begins.
+  std::vector<std::size_t> starts = {record_layout::header_bytes};
   for (const RawRecord& record : records_of(file)) {
     starts.push_back(starts.back() + record_layout::prefix_bytes + record.payload.size() +
                      record_layout::checksum_bytes);

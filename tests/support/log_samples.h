@@ -1,5 +1,5 @@
-// One file of each kind that holds everything a file can hold: the fixture of format version 1, the
-// prey of the damage tests and the seeds of the fuzzers.
+// One file of each kind, with everything that such a file can contain. Used as the fixture of
+// format version 1, by the damage tests, and as seeds of the fuzzers.
 #pragma once
 
 #include <string>
@@ -111,7 +111,7 @@ inline Manifest sample_manifest() {
   return manifest;
 }
 
-// What a newer minor version might write: a record that says it may be passed over.
+// A file of a newer minor version: it has an unknown record whose flag allows readers to skip it.
 inline std::string segment_with_unknown_record() {
   Segment segment = sample_segment();
   segment.sequence = sample_sequence + 2;

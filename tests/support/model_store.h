@@ -1,5 +1,5 @@
-// The slow obvious store: a map of maps, rules written once more in the plainest way. Random
-// operations must agree with it after each step.
+// The model of a store: a map of maps with a second, simple implementation of the rules. Property
+// tests compare the store with it.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 
 namespace entitable::test {
 
-// A key in the order of the service: UTF-16 code units, spelled out.
+// A key whose order is the service's: by UTF-16 units, computed in the simplest way.
 struct ModelKey {
   std::u16string partition;
   std::u16string row;
@@ -37,7 +37,7 @@ struct ModelTable {
 
 class ModelStore {
  public:
-  // What the store must answer: nothing for success, else code and failing operation.
+  // An error that the store must return: its code and the failing operation.
   struct Expected {
     ErrorCode code;
     std::uint32_t index = 0;
@@ -57,7 +57,7 @@ class ModelStore {
     return std::nullopt;
   }
 
-  // REQUIRES: check(request) gave nothing; `timestamps` is the store's answer.
+  // REQUIRES: check(request) returned nothing. `timestamps` are those that the store returned.
   void apply(const WriteRequest& request, const std::vector<Ticks>& timestamps) {
     if (const auto* create = std::get_if<WriteCreateTable>(&request.body)) {
       tables_[fold_table_name(create->table)] = ModelTable{create->table, {}};
@@ -85,7 +85,7 @@ class ModelStore {
   }
   const std::map<std::string, ModelTable>& tables() const { return tables_; }
 
-  // Every row that matches, in key order.
+  // Returns the rows that match, in key order.
   std::vector<Entity> query(std::string_view table, const Filter& filter) const {
     std::vector<Entity> result;
     for (const auto& [key, entity] : find(table)->rows) {
@@ -142,7 +142,7 @@ class ModelStore {
   std::map<std::string, ModelTable> tables_;
 };
 
-// An entity with its properties in a fixed order, for comparison.
+// Returns the entity with its properties ordered by name, for comparison.
 inline Entity sorted(Entity entity) {
   std::sort(entity.properties.begin(), entity.properties.end(),
             [](const Property& a, const Property& b) { return a.name < b.name; });

@@ -1,4 +1,5 @@
-// A small seeded generator (splitmix64), the same on every machine, so that a printed seed replays.
+// A small seeded random number generator (splitmix64). It gives the same numbers on every machine,
+// so that a printed seed replays a run.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +15,9 @@ class Prng {
     z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
     return z ^ (z >> 31);
   }
-  // 0 <= result < bound. REQUIRES: bound > 0.
+  // Returns a number from 0 to bound - 1. REQUIRES: bound > 0.
   std::uint64_t below(std::uint64_t bound) { return next() % bound; }
+  // Returns true with probability 1 / one_in.
   bool chance(std::uint64_t one_in) { return below(one_in) == 0; }
 
  private:

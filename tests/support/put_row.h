@@ -1,4 +1,5 @@
-// A row in a commit, which looks at an entity: kept here to the end of the program.
+// Makes PutRow mutations. A PutRow views its entity, so the entities are kept until the program
+// ends.
 #pragma once
 
 #include <deque>

@@ -1,5 +1,4 @@
-// Random $filter trees that favour what a planner cares about: comparisons of keys, with all
-// operators, nested under and, or and not.
+// Random $filter trees. Most conditions compare keys, because the planner turns these into ranges.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +13,8 @@
 
 namespace entitable::test {
 
-// What a random filter talks about: most of its literals come from here, so that it finds
-// something.
+// The values that occur in the tested table. Most literals are taken from them, so that filters
+// match some rows.
 struct FilterVocabulary {
   std::vector<std::string> partitions;
   std::vector<std::string> rows;
@@ -39,7 +38,7 @@ class RandomFilter {
   RandomFilter(Prng& prng, const FilterVocabulary& vocabulary)
       : prng_(prng), vocabulary_(vocabulary) {}
 
-  // Not empty; at most 2^depth conditions.
+  // Returns a filter that is not empty and has at most 2^depth conditions.
   Filter make(std::uint32_t depth) {
     filter_ = {};
     add_node(depth);

@@ -1,4 +1,4 @@
-// Snapshots as plain data, written and read by the codec.
+// Snapshots as plain data, and their files, written and read by core/log/snapshot_codec.
 #pragma once
 
 #include <algorithm>
@@ -36,7 +36,7 @@ inline std::string bytes_of(const SnapshotContent& content) {
   return bytes + std::move(writer).finish();
 }
 
-// As it comes out in chunks of this size.
+// Reads a file in chunks of this size.
 inline Result<SnapshotContent> read_snapshot(std::string_view file, std::size_t chunk_bytes) {
   SnapshotReader reader;
   SnapshotContent content;
@@ -64,7 +64,8 @@ inline Result<SnapshotContent> read_snapshot(std::string_view file) {
   return read_snapshot(file, std::max<std::size_t>(1, file.size()));
 }
 
-// Everything that a snapshot can hold; properties in the order of names, as they come back.
+// A snapshot with everything that one can contain. Its properties are ordered by name, because the
+// reader returns them so.
 inline SnapshotContent sample_snapshot() {
   std::vector<Property> every = properties_of_every_type();
   std::sort(every.begin(), every.end(),

@@ -1,4 +1,4 @@
-// The vocabulary of store tests: each verb makes one step of a test one line.
+// Short helpers for tests of the store: requests, single steps and their results.
 #pragma once
 
 #include <string>
@@ -61,7 +61,7 @@ inline ErrorCode code_of(const WriteResult& answer) {
   return std::get<GroupFailure>(answer).error.code;
 }
 
-// Stages and publishes; every request must succeed. Nothing is stored yet.
+// Stages and publishes the requests, without storing them. Every request must succeed.
 inline void publish(Store& store, const std::vector<WriteRequest>& requests, Ticks now = noon) {
   const StageResult staged = store.stage(requests, now);
   REQUIRE(staged.results.size() == requests.size());
@@ -69,7 +69,7 @@ inline void publish(Store& store, const std::vector<WriteRequest>& requests, Tic
   store.publish();
 }
 
-// "row=value row=value …" of a whole table, in key order.
+// Returns all rows of a table as "row=value row=value …", in key order.
 inline std::string rows_of(const Store& store, std::string_view table) {
   Query query;
   std::string text;

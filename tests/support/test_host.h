@@ -1,5 +1,5 @@
-// A host for the store without a browser: files in memory, stored whole or not at all. It may crash
-// between any two steps, and tests may damage what it holds.
+// A host for the store, without a browser: keeps its files in memory. Tests may stop between any
+// two steps to simulate a crash, and may damage the files.
 #pragma once
 
 #include <cstddef>
@@ -19,11 +19,11 @@ class TestHost {
   std::optional<std::string> manifest;
   std::map<PartId, std::string> parts;
   std::map<std::uint64_t, std::string> segments;
-  std::size_t segment_bytes = Store::no_limit;  // of those that it stores
+  std::size_t segment_bytes = Store::no_limit;  // the size limit of a segment
 
   enum class Load { all_parts, on_demand };
 
-  // Opens a store from what is here, as a host does.
+  // Opens a store from the files, as a host does.
   Result<Store> open(Load load = Load::all_parts) const {
     Store store;
     const auto parts_needed =
@@ -47,7 +47,7 @@ class TestHost {
     return store.load_part(id, std::string_view(at->second));
   }
 
-  // Asks until no part is missing any more; what `call` gives in the end.
+  // Repeats `call` and loads parts until it no longer returns PartsNeeded. Returns its result.
   template <typename Call>
   auto with_parts(Store& store, Call call) const {
     auto answer = call();
@@ -80,7 +80,7 @@ class TestHost {
     for (const PartId id : ids) ENTITABLE_CHECK(load_part(store, id).ok());
   }
 
-  // The whole file.
+  // Returns a complete snapshot file.
   std::string snapshot(Store& store) const {
     std::string file;
     store.begin_snapshot();
@@ -94,7 +94,7 @@ class TestHost {
     return file;
   }
 
-  // Stores everything that is pending, a staged candidate included.
+  // Seals and stores all unstored commits, including those of a staged candidate.
   void store_pending(Store& store) {
     std::uint64_t last = 0;
     for (auto segment = store.seal(segment_bytes); segment.has_value();
@@ -105,7 +105,7 @@ class TestHost {
     if (last > 0) store.mark_stored(last);
   }
 
-  // Makes the store the owner of the log; gives the number of the segment that says so.
+  // Stores a claim segment, which makes the store the owner of the log. Returns its sequence.
   std::uint64_t claim(Store& store) {
     SealedSegment segment = store.claim();
     segments[segment.sequence] = std::move(segment.bytes);
@@ -117,13 +117,13 @@ class TestHost {
     return std::get<bool>(with_parts(store, [&] { return store.begin_checkpoint(); }));
   }
 
-  // One whole checkpoint. `stop_after`: crash after that many files were written (the store is then
-  // to be reopened).
+  // Writes a complete checkpoint. `stop_after`: stops after that many files, as in a crash, and
+  // returns false; the test must then reopen the store. Otherwise returns true.
   bool checkpoint(Store& store, std::size_t stop_after = SIZE_MAX) {
     return !begin_checkpoint(store) || write_checkpoint(store, stop_after);
   }
 
-  // The same of one that has begun.
+  // Does the same for a checkpoint that has begun.
   bool write_checkpoint(Store& store, std::size_t stop_after = SIZE_MAX) {
     std::size_t written = 0;
     while (auto part = store.next_checkpoint_part()) {
