@@ -168,7 +168,8 @@ constexpr std::uint64_t steps_max = 20'000;
 
 }  // namespace
 
-TEST_CASE("each store of a tree of forks agrees with its model, and with one that was alone") {
+TEST_CASE(
+    "each store of a tree of forks agrees with its model, and with a store that was never forked") {
   const std::uint64_t seed = number_from_env("ENTITABLE_SEED", 20261122);
   const std::uint64_t steps = std::min(number_from_env("ENTITABLE_STEPS", 3000), steps_max);
   INFO("replay with ENTITABLE_SEED=" << seed);

@@ -79,7 +79,7 @@ TEST_CASE("a bad varint fails") {
   };
   CHECK(fails(""));
   CHECK(fails("\x80"));
-  CHECK(fails("\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF"));           // nine, and none after
+  CHECK(fails("\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF"));           // the tenth byte is missing
   CHECK(fails("\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x02"));       // 65 bits
   CHECK(fails("\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x81\x00"s));  // eleven bytes
   CHECK(fails("\x80\x00"s));                                      // zero, padded

@@ -90,7 +90,7 @@ TEST_CASE("positions count UTF-16 units") {
   CHECK(error_of("a \xED\xA0\xBD").message == "Syntax error at position 3 in 'a \xED\xA0\xBD'.");
 }
 
-TEST_CASE("a blank text is no filter") {
+TEST_CASE("a blank text parses to an empty filter") {
   for (const char* text : {"", " ", "\t\r\n "}) {
     const Result<Filter> filter = parse_filter(text);
     REQUIRE(filter.ok());

@@ -12,7 +12,7 @@ namespace entitable {
 namespace {
 
 struct Texts {
-  std::vector<std::string> rows;  // packed, of one text column each
+  std::vector<std::string> rows;  // packed rows with one text column each
   std::vector<const char*> bases;
 };
 

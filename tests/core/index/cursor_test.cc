@@ -14,7 +14,8 @@ using test::Prng;
 
 namespace {
 
-// Three partitions a, b, c of 200 rows each: many leaves, and leaves with two partitions.
+// Returns an index of partitions a, b and c with 200 rows each. It has many leaves, some with two
+// partitions.
 TableIndex three_partitions() {
   TableIndex index;
   for (const char* partition : {"b", "a", "c"}) {
@@ -101,7 +102,7 @@ TEST_CASE("a run has the partitions of a leaf, however many there are") {
   }
   CHECK(keys_by_runs(index, {}) == expected);
   std::vector<std::string> keys;
-  for (Cursor cursor(index, {}); cursor.valid();) {  // left in the middle of a partition, or behind
+  for (Cursor cursor(index, {}); cursor.valid();) {  // skips to inside or behind a partition
     const RowBatch run = cursor.batch();
     const std::size_t step = std::min<std::size_t>(run.size(), 1 + keys.size() % 7);
     for (std::size_t i = 0; i < step; ++i) {
@@ -198,7 +199,7 @@ TEST_CASE("seek goes forward and back, within the range") {
   cursor.seek({"a", digits(150)});
   CHECK(at() == "a|" + digits(150));
   cursor.seek({"a", digits(3)});
-  CHECK(at() == "a|" + digits(100));  // not before the range
+  CHECK(at() == "a|" + digits(100));  // where the range begins
   cursor.seek({"c", digits(99)});
   CHECK(at() == "c|" + digits(99));
   cursor.next();
@@ -272,7 +273,7 @@ TEST_CASE("a cursor stops at an unloaded leaf in its range, and nowhere else") {
   CHECK(Cursor(index, KeyRange{EntityKey("b", "5"), EntityKey("b", "6")}).part_needed() == 12);
   CHECK(Cursor(index, KeyRange{EntityKey("e", ""), std::nullopt}).part_needed() == 13);
 
-  // A range that ends where an unloaded leaf starts does not need it.
+  // A range that ends where an unloaded leaf starts does not need that leaf.
   Cursor before(index, KeyRange{EntityKey("c", ""), EntityKey("d", "")});
   before.next();
   CHECK(before.valid());
@@ -335,7 +336,7 @@ TEST_CASE("a cursor names the next leaves, up to the end of the range") {
     const Cursor cursor(index, KeyRange{EntityKey("p", digits(from)), EntityKey("p", digits(to))});
     leaves.resize(cursor.leaves_ahead(leaves));
     for (std::size_t i = 0; i < leaves.size(); ++i) {
-      CHECK(leaves[i]->row_key(0) == digits(from + i));  // one row each
+      CHECK(leaves[i]->row_key(0) == digits(from + i));  // each leaf has one row
     }
     return leaves.size();
   };
@@ -343,7 +344,7 @@ TEST_CASE("a cursor names the next leaves, up to the end of the range") {
   CHECK(ahead(0, 20, 8) == 8);
   CHECK(ahead(3, 20, 8) == 8);
   CHECK(ahead(18, 20, 8) == 2);
-  CHECK(ahead(3, 4, 8) <= 2);  // it may end at the start of the next one
+  CHECK(ahead(3, 4, 8) <= 2);  // the leaf after the range may be included
 }
 
 }  // namespace entitable

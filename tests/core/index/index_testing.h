@@ -1,5 +1,5 @@
-// What the tests of the index share: entities in short, random keys, and the rows of an index as a
-// plain list.
+// Helpers of the index tests: short forms of entities, random keys, and the rows of an index as a
+// list.
 #pragma once
 
 #include <algorithm>
@@ -25,13 +25,13 @@ inline Entity entity(std::string_view partition, std::string_view row, Ticks tim
   return made;
 }
 
-// "000042": keys whose order is that of the numbers.
+// Returns for example "000042". These keys sort like the numbers.
 inline std::string digits(std::uint64_t number, std::size_t width = 6) {
   std::string text = std::to_string(number);
   return text.size() < width ? std::string(width - text.size(), '0') + text : text;
 }
 
-// Properties by name, so that entities compare equal whatever the order.
+// Returns the entity with its properties ordered by name, for comparison.
 inline Entity sorted(Entity entity) {
   std::sort(entity.properties.begin(), entity.properties.end(),
             [](const Property& a, const Property& b) { return a.name < b.name; });
@@ -52,7 +52,7 @@ inline std::vector<LeafInfo> leaves_of(const TableIndex& index) {
   return leaves;
 }
 
-// A row of about `bytes` packed bytes.
+// Returns an entity that takes about `bytes` bytes as a packed row.
 inline Entity sized(std::string_view partition, std::string_view row, std::size_t bytes,
                     Ticks timestamp = 1) {
   return entity(partition, row, timestamp, {{"text", Value::of_string(std::string(bytes, 'x'))}});
@@ -64,11 +64,11 @@ struct KeyOrder {
   }
 };
 
-// The slow obvious model of a table.
+// A simple model of a table.
 using Model = std::map<EntityKey, Entity, KeyOrder>;
 
-// A text of characters that are hard to sort: U+D7FF, U+E000, U+FFFF, pairs, lone surrogates, and
-// plain letters.
+// Returns a random text of letters, surrogates and characters near them, whose orders by UTF-8 byte
+// and by UTF-16 unit differ.
 inline std::string hard_text(Prng& random, std::size_t units_max) {
   static constexpr char16_t choice[] = {u'a',   u'b',   0xD7FF, 0xE000, 0xFFFD,
                                         0xD800, 0xDBFF, 0xDC00, 0xDFFF};

@@ -1,5 +1,5 @@
-// Random changes of an index against a std::map, with versions copied at random and looked at again
-// later. ENTITABLE_SEED and ENTITABLE_STEPS in the environment replay one run, or make it longer.
+// Applies random changes to an index and to a std::map, and compares them. Copies of both are kept
+// and compared again later. ENTITABLE_SEED replays one run, ENTITABLE_STEPS makes it longer.
 #include <memory>
 #include <optional>
 
@@ -15,11 +15,11 @@ using test::Prng;
 
 namespace {
 
-// Which keys and rows a run likes.
+// The kind of keys and rows that a run uses.
 struct Habits {
   enum class Keys { one_partition, tiny_partitions, rising, long_keys, hard_texts, mixed };
   Keys keys;
-  std::size_t rows_max;  // about as many rows at most
+  std::size_t rows_max;  // the approximate maximum of rows
   bool huge_rows;
   bool many_shapes;
 };
@@ -87,7 +87,7 @@ class Run {
     return EntityKey();
   }
 
-  // A key that is there, or nearly.
+  // Returns a random existing key, or a new key if the index is empty.
   EntityKey known_key() {
     const auto at = model_.lower_bound(new_key());
     if (at != model_.end()) return at->first;
@@ -133,7 +133,7 @@ class Run {
 
   void erase_all() {
     while (!model_.empty()) {
-      // From both ends and the middle.
+      // Erases at both ends and near them.
       auto at = random_.chance(3) ? model_.begin() : std::prev(model_.end());
       if (random_.chance(3)) at = std::next(at, at == model_.begin() ? 0 : -1);
       const EntityKey key = at->first;
@@ -154,7 +154,7 @@ class Run {
     }
   }
 
-  // As a group is written: looked for first, one beside the other, then put, some of them new.
+  // Does what a group write does: finds neighbouring keys, some of them new, then puts them.
   void put_group() {
     std::vector<EntityKey> keys;
     for (auto at = model_.lower_bound(known_key()); at != model_.end(); ++at) {
@@ -207,7 +207,7 @@ class Run {
     if (pinned_.empty()) return;
     const std::size_t i = random_.below(pinned_.size());
     check(pinned_[i].index, pinned_[i].model);
-    if (random_.chance(6)) {  // go back to it
+    if (random_.chance(6)) {  // continue with this old version
       index_ = pinned_[i].index;
       model_ = pinned_[i].model;
     }
@@ -225,7 +225,7 @@ class Run {
     REQUIRE(expected == model.end());
   }
 
-  // Without a Catch2 assertion per property, which would take most of the time.
+  // Makes one assertion per row: one per property would take most of the time.
   static void compare_row(const RowView& row, const Entity& expected) {
     bool equal = row.partition() == expected.key.partition && row.row() == expected.key.row &&
                  row.timestamp() == expected.timestamp;

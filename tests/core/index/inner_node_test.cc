@@ -72,7 +72,7 @@ TEST_CASE("a child is replaced by several") {
   CHECK(inner->verify() == "");
   CHECK(bounds(*inner) == "p|000001 p|000001+ p|000001- p|000002 ");
   CHECK(inner->totals().rows == 0 + 10 + 20 + 30 + 2);
-  // A first bound in front of all others, with nothing in common with them.
+  // Adds a bound below all others that shares no prefix with them.
   inner->replace(0, inner->child(0)->totals(),
                  std::vector<Child>{{EntityKey(), leaf_of(1)}, {EntityKey("a", ""), leaf_of(1)}});
   CHECK(inner->verify() == "");

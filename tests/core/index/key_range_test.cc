@@ -62,7 +62,7 @@ TEST_CASE("an intersection takes the tighter bounds") {
 }
 
 TEST_CASE("ranges follow the order of UTF-16 units") {
-  // U+FF01 is above U+1F600 in units (0xFF01 > 0xD83D), though its UTF-8 is below.
+  // U+FF01 is above U+1F600 in UTF-16 units (0xFF01 > 0xD83D), but below it in UTF-8 bytes.
   const KeyRange range{EntityKey("\xF0\x9F\x98\x80", ""), EntityKey("\xEF\xBC\x81", "")};
   CHECK_FALSE(range.empty());
   CHECK(range.contains({"\xF0\x9F\x98\x81", "x"}));

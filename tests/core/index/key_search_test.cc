@@ -65,7 +65,7 @@ TEST_CASE("a shared prefix is whole characters") {
   CHECK(shared("a\xED\xB0\x80", "a\xED\xB0\x80y") == 4);
 }
 
-TEST_CASE("a probe has a prefix or not") {
+TEST_CASE("has_prefix compares the first bytes of a key") {
   CHECK(has_prefix(std::string_view("abc"), std::string_view("abd"), 2));
   CHECK_FALSE(has_prefix(std::string_view("abc"), std::string_view("abd"), 3));
   CHECK_FALSE(has_prefix(std::string_view("a"), std::string_view("abd"), 2));
@@ -121,7 +121,7 @@ TEST_CASE("equal heads are distinguished by the keys") {
   for (int i = 0; i < 100; ++i)
     keys.push_back("\xF0\x9F\x98\x80" + test::digits(static_cast<std::uint64_t>(i)));
   keys.insert(keys.begin(), "a");
-  keys.push_back("\xEF\xBF\xBF");  // the same head, but not below the pairs
+  keys.push_back("\xEF\xBF\xBF");  // has the same head as the emoji keys, but is above them
   for (std::size_t i = 0; i < keys.size(); ++i) {
     const SearchResult position = search(
         0, static_cast<std::uint32_t>(keys.size()), 0, std::string_view(keys[i]),

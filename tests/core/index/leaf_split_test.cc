@@ -72,7 +72,8 @@ TEST_CASE("a bound is the shortest text between two neighbours") {
 TEST_CASE("a bound ends after whole characters") {
   CHECK(bound({"p", "a\xC3\xA4"}, {"p", "a\xC3\xB6zz"}) == "p|a\xC3\xB6");
   CHECK(bound({"p", "\xF0\x9F\x98\x80"}, {"p", "\xF0\x9F\x98\x81zz"}) == "p|\xF0\x9F\x98\x81");
-  // A pair, and its high half alone before U+E000: the half alone would be below the pair.
+  // The second key starts with the first key's high surrogate, then U+E000. A bound that ended
+  // after the surrogate would be below the first key.
   CHECK(bound({"p", "\xF0\x90\x80\x80"}, {"p", "\xED\xA0\x80\xEE\x80\x80zz"}) ==
         "p|\xED\xA0\x80\xEE\x80\x80");
 }
@@ -103,7 +104,7 @@ TEST_CASE("rows appended or prepended leave the full leaf unchanged") {
   std::vector<Child> parts = t.split("p", digits(99), 200);
   REQUIRE(sizes(parts) == "30 1 ");
   CHECK(parts[0].node == as_node(t.leaf));
-  CHECK(t.leaf->part() == 4);  // it still holds exactly the rows of its part
+  CHECK(t.leaf->part() == 4);  // the leaf still has exactly the rows of its part
   CHECK(static_cast<const Leaf&>(*parts[1].node).part() == 0);
 
   parts = t.split("p", digits(1), 200);
@@ -115,7 +116,7 @@ TEST_CASE("a row in the middle splits the leaf in halves") {
   SplitFixture t;
   for (std::uint64_t i = 0; i < 30; ++i) t.put("p", digits((i * 7) % 30 * 10), 200);
   CHECK(sizes(t.split("p", digits(155), 200)) == "15 16 ");
-  // By bytes, not by rows.
+  // The halves have equal numbers of bytes, not of rows.
   SplitFixture uneven;
   uneven.put("p", "0", 4'000);
   for (std::uint64_t i = 30; i > 10; --i) uneven.put("p", digits((i * 7) % 31), 150);
@@ -138,7 +139,7 @@ TEST_CASE("a huge row between small rows gets its own leaf") {
   SplitFixture t;
   for (std::uint64_t i = 0; i < 30; ++i) t.put("p", digits(i * 10), 200);
   CHECK(sizes(t.split("p", digits(105), 1'000'000)) == "11 1 19 ");
-  CHECK(sizes(t.split("p", digits(100), 1'000'000)) == "10 1 19 ");  // replaced
+  CHECK(sizes(t.split("p", digits(100), 1'000'000)) == "10 1 19 ");  // replaces a small row
   CHECK(sizes(t.split("p", digits(999), 1'000'000)) == "30 1 ");
 
   SplitFixture huge;

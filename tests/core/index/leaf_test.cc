@@ -12,7 +12,7 @@ using test::Prng;
 
 namespace {
 
-// A leaf with its schema, and the verbs of the tests. Every change is verified.
+// A leaf with its schema, and functions that change the leaf and verify it after each change.
 struct LeafFixture {
   Schema schema;
   Ref<Leaf> leaf = make_ref<Leaf>();
@@ -134,7 +134,8 @@ TEST_CASE("a lookup near a slot finds what a search finds, or nothing") {
         for (std::uint32_t slot = 0; slot < 8; ++slot) {
           CAPTURE(partition, row, run, slot);
           const auto near = t.leaf->find_at_hint({partition, row}, run, slot);
-          // At its place or just before it, if its partition is there.
+          // A result is required if the hint is the key's slot, or the slot before it in the same
+          // partition.
           const bool sure = position.run_found && run == position.run &&
                             (slot == position.slot ||
                              (slot + 1 == position.slot && slot >= t.leaf->run_first(run)));
@@ -197,7 +198,7 @@ TEST_CASE("a clone is equal, tight and independent") {
   t.put("p", digits(3), "longer text than before, which leaves garbage");
   t.leaf->set_part(9, 2);
   const Ref<Leaf> clone = t.leaf->clone(0);
-  CHECK(clone->part() == 0);  // it is cloned to be changed
+  CHECK(clone->part() == 0);  // a leaf is only cloned to be changed
   CHECK(clone->part_leaves() == 0);
   CHECK(clone->verify(t.schema) == "");
   CHECK(clone->used_bytes() == t.leaf->used_bytes());

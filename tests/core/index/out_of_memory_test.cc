@@ -1,6 +1,6 @@
-// Memory that runs out in the middle of a change: the shared version is untouched, nothing leaks
-// (AddressSanitizer watches), and the copy that was being changed can be dropped. The allocator of
-// this whole program fails on demand.
+// Checks that the index survives running out of memory during a change: other versions stay as they
+// were, nothing leaks (AddressSanitizer reports leaks), and the changed copy can be destroyed. The
+// allocator of this test program fails on demand.
 #include <new>
 
 #include "tests/core/index/index_testing.h"
@@ -13,8 +13,8 @@ using test::digits;
 
 namespace {
 
-// Runs change(copy) on copies of `shared`, with the first, the second, … allocation failing, until
-// none does.
+// Runs change(copy) on copies of `shared`. The first allocation fails, then the second in the next
+// run, and so on until a run has no failure.
 template <typename Change>
 void fail_everywhere(const TableIndex& shared, Change change) {
   const std::vector<std::string> keys = test::keys_in(shared);
@@ -56,7 +56,7 @@ TEST_CASE("memory runs out in an insert") {
 
 TEST_CASE("memory runs out where a row is put in place, and nothing has changed") {
   TableIndex index = two_levels();
-  // How often memory ran out before the row was there.
+  // Puts a row, and repeats it until memory suffices. Returns the number of failed attempts.
   const auto put = [&index](const Entity& row) {
     const std::vector<PropertyView> properties = property_views(row.properties);
     const std::uint64_t rows = index.rows();
@@ -79,10 +79,10 @@ TEST_CASE("memory runs out where a row is put in place, and nothing has changed"
   };
   long failures = 0;
   for (std::uint64_t i = 12'000; i < 12'200; ++i) {
-    failures += put(test::sized("p", digits(i), 100));           // leaves grow
-    failures += put(test::sized("p", digits(i), 100 + i % 50));  // and hold what was there before
-    failures += put(test::sized("p", digits(i % 20) + "a" + digits(i), 100));  // and are split
-    failures += put(test::sized("q" + digits(i), "", 500));  // with bounds of new partitions
+    failures += put(test::sized("p", digits(i), 100));                         // appends to a leaf
+    failures += put(test::sized("p", digits(i), 100 + i % 50));                // replaces that row
+    failures += put(test::sized("p", digits(i % 20) + "a" + digits(i), 100));  // splits leaves
+    failures += put(test::sized("q" + digits(i), "", 500));                    // adds a partition
   }
   CHECK(failures > 10);
   CHECK(index.verify() == "");
@@ -104,7 +104,7 @@ TEST_CASE("memory runs out in splits up to the root") {
   const Entity huge = test::sized("p", digits(3'001), 500'000);
   fail_everywhere(shared, [&huge](TableIndex& index) { index.put(huge); });
 
-  // Fill one inner node, so that the next split goes up.
+  // Fill an inner node, so that splitting a leaf splits that node too.
   TableIndex index;
   std::uint64_t i = 0;
   while (test::leaves_of(index).size() < 64) index.put(test::sized("p", digits(i++ * 2), 100));

@@ -1,4 +1,4 @@
-// Changes of rows that are not in memory.
+// Tests the overlay, which holds changes of rows that are not in memory.
 #include "core/index/overlay.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ using test::sorted;
 
 namespace {
 
-// Partition "b", rows 10 to 19 at timestamp 7, between "a" and "c".
+// Returns rows 10 to 19 of partition "b", with timestamp 7.
 std::vector<Entity> ten_rows() {
   std::vector<Entity> rows;
   for (std::uint64_t i = 10; i < 20; ++i) rows.push_back(sized("b", digits(i, 2), 50, 7));
@@ -72,7 +72,7 @@ TEST_CASE("puts and erases in an unloaded leaf wait until the leaf is loaded") {
   CHECK(index.erase({"b", "99"}));  // an unknown key
   CHECK(index.find({"b", "15"}).part_needed == 3);
   CHECK(index.verify() == "");
-  CHECK(index.rows() == 10);  // those of the part
+  CHECK(index.rows() == 10);  // inexact: without the changes in the overlay
   CHECK(index.memory_bytes() > memory + 4 * 60);
   CHECK(index.parts_with_overlay() == Parts{3});
   CHECK(index.parts_with_inexact_counts() == Parts{3});
@@ -138,7 +138,7 @@ TEST_CASE("a loaded part may be unloaded with its overlay, and be loaded again")
   index.unload_parts({resident[0].part});
   CHECK(index.verify() == "");
   CHECK(index.find({"b", "15"}).part_needed == 3);
-  CHECK(index.rows() == 10);  // which is exact now
+  CHECK(index.rows() == 10);  // exact, because the part was loaded once
   CHECK(index.parts_with_inexact_counts().empty());
   CHECK(index.parts_with_overlay() == Parts{3});
   index.load_part(3, ten_rows());
@@ -208,7 +208,7 @@ TEST_CASE("an abandoned load leaves the overlay unchanged") {
 
 namespace {
 
-// Changes, loads and drops at random, against the rows as they should be.
+// Changes rows, loads and unloads parts at random, and compares the index with a model.
 class OverlayRun {
  public:
   explicit OverlayRun(std::uint64_t seed) : random_(seed) {
@@ -245,7 +245,7 @@ class OverlayRun {
     } else if (kind < 96) {
       drop();
     } else if (kind < 98) {
-      kept_ = index_;  // so that nodes are shared from now on
+      kept_ = index_;  // from now on, both versions share nodes
       kept_model_ = model_;
     }
     REQUIRE(index_.verify() == "");
@@ -268,7 +268,7 @@ class OverlayRun {
     return row;
   }
 
-  // As a group does before it changes anything.
+  // Looks up a row as a write does before it changes the row.
   void look_for(const EntityKey& key) {
     const TableIndex::Found found = index_.find_for_update(key.view());
     REQUIRE(found.part_needed == index_.find(key.view()).part_needed);
@@ -313,7 +313,7 @@ class OverlayRun {
   Prng random_;
   TableIndex index_;
   Model model_;
-  TableIndex kept_;  // a version from before
+  TableIndex kept_;  // an earlier version
   Model kept_model_;
   std::vector<std::vector<Entity>> stored_;
 };
@@ -322,7 +322,7 @@ class OverlayRun {
 
 TEST_CASE("random changes of unloaded, loaded and dropped parts agree with a map") {
   const std::uint64_t first = number_from_env("ENTITABLE_SEED", 20261122);
-  // Each looks at everything, for each of forty seeds.
+  // Limited, because every step verifies the whole index, and there are 40 seeds.
   const std::uint64_t steps =
       std::min<std::uint64_t>(number_from_env("ENTITABLE_STEPS", 300), 3'000);
   for (std::uint64_t seed = first; seed < first + 40; ++seed) {

@@ -50,7 +50,7 @@ std::vector<Property> one_of_each() {
           {"last", Value::of_string("z")}};
 }
 
-// A schema that gives out the generic shape only.
+// Fills the schema up to its limit. From then on, new sets of properties get the generic shape.
 void fill_up(Schema& schema) {
   for (std::size_t i = 0; i < shapes_max; ++i) {
     schema.intern({{"filler" + std::to_string(i), Value::of_int32(1)}});

@@ -30,11 +30,11 @@ TEST_CASE("a shape is a set: the order of writing makes no new one") {
   const Shape& first = schema.intern({int32_property("b"), {"a", Value::of_string("x")}});
   const Shape& second = schema.intern({{"a", Value::of_string("y")}, int32_property("b")});
   CHECK(&first == &second);
-  CHECK(schema.shape_count() == 2);  // with the generic one
+  CHECK(schema.shape_count() == 2);  // including the generic shape
   CHECK_FALSE(first.is_generic());
   CHECK(&schema.shape(first.id()) == &first);
 
-  // Canonical order: names as first seen.
+  // The canonical order of columns is that in which the schema first saw their names.
   REQUIRE(first.columns().size() == 2);
   CHECK(first.columns()[0].name == "b");
   CHECK(first.columns()[1].name == "a");
@@ -50,7 +50,7 @@ TEST_CASE("the type belongs to the shape") {
   CHECK(schema.shape_count() == 3);
 }
 
-TEST_CASE("no properties are a shape too") {
+TEST_CASE("an empty set of properties is a shape too") {
   Schema schema;
   const Shape& none = schema.intern(std::vector<Property>{});
   CHECK_FALSE(none.is_generic());
@@ -107,7 +107,7 @@ TEST_CASE("intern returns where the columns were") {
   schema.intern({int32_property("a"), int32_property("b"), int32_property("c")});
   const std::vector<PropertyView> views = {
       {"c", ValueView::of_int32(3)}, {"a", ValueView::of_int32(1)}, {"b", ValueView::of_int32(2)}};
-  for (int round = 0; round < 3; ++round) {  // slowly, then by the hint
+  for (int round = 0; round < 3; ++round) {  // the first round fills the cache of property lists
     const Schema::Interned interned = schema.intern(std::span<const PropertyView>(views));
     CHECK(interned.shape->id() == 1);
     REQUIRE(interned.order.size() == 3);
@@ -133,7 +133,7 @@ TEST_CASE("a schema knows the properties of recent rows, in the order in which t
 
 TEST_CASE("a recently seen property list is interned without another lookup") {
   Ref<Schema> schema = make_ref<Schema>();
-  // Two whose names are as long, so that the one makes it forget the other.
+  // The names have the same total length, so caching one list evicts the other.
   const std::vector<Property> one = {int32_property("bb"), int32_property("a")};
   const std::vector<Property> other = {int32_property("c"), int32_property("dd")};
   const auto check = [&one](Schema& asked, ShapeHint shape_hint) {
@@ -155,7 +155,7 @@ TEST_CASE("a recently seen property list is interned without another lookup") {
   CHECK(schema->find_hint(property_views(one)) != shape_hint);
 
   const ShapeHint in_base = schema->find_hint(property_views(one));
-  const Ref<Schema> later = make_ref<Schema>(schema);  // which remembers nothing yet
+  const Ref<Schema> later = make_ref<Schema>(schema);  // a new schema, whose cache is empty
   check(*later, in_base);
   later->intern(other);
   CHECK(later->find_hint(property_views(other)) != in_base);
@@ -194,8 +194,8 @@ TEST_CASE("adjacent names are distinguished like any others") {
   schema.intern(named({{0, 1}, {1, 2}}));
   const ShapeHint shape_hint = schema.find_hint(named({{0, 1}, {1, 2}}));
   REQUIRE(shape_hint != 0);
-  CHECK(schema.find_hint(named({{6, 1}, {7, 2}})) == shape_hint);  // elsewhere
-  CHECK(schema.find_hint(named({{0, 1}, {7, 2}})) == shape_hint);  // apart
+  CHECK(schema.find_hint(named({{6, 1}, {7, 2}})) == shape_hint);  // same names, other addresses
+  CHECK(schema.find_hint(named({{0, 1}, {7, 2}})) == shape_hint);  // not adjacent
   CHECK(schema.find_hint(named({{0, 2}, {2, 1}})) == 0);           // "ab", "c"
   CHECK(schema.find_hint(named({{3, 1}, {4, 2}})) == 0);           // "a", "bd"
   CHECK(schema.find_hint(named({{0, 1}, {4, 2}})) == 0);
@@ -204,7 +204,7 @@ TEST_CASE("adjacent names are distinguished like any others") {
 }
 
 TEST_CASE("hints never confuse similar sets") {
-  // Same number of properties and same length of names, so the same hint is tried.
+  // Both sets have equally many properties and equally long names, so they share a cache entry.
   Schema schema;
   std::set<const Shape*> shapes;
   for (int round = 0; round < 2; ++round) {
@@ -258,7 +258,7 @@ TEST_CASE("after shapes_max shapes the generic shape is used, and known shapes s
   CHECK(more.is_generic());
   CHECK(more.id() == generic_shape_id);
   CHECK(more.columns().empty());
-  // Known names, but no shape of that set.
+  // The names are known, but no shape has this set of them.
   CHECK(schema.intern({int32_property("p1"), int32_property("p2")}).is_generic());
   CHECK_FALSE(schema.intern({int32_property("p1")}).is_generic());
   CHECK(schema.shape_count() == shapes_max + 1);
@@ -280,7 +280,7 @@ TEST_CASE("the sum of columns is bounded, and names without a shape are not kept
     properties[0].name = "never" + std::to_string(round);
     CHECK(schema.intern(properties).is_generic());
   }
-  CHECK(schema.memory_bytes() <= memory + 64 * 1024);  // scratch may grow, the dictionary does not
+  CHECK(schema.memory_bytes() <= memory + 64 * 1024);  // only scratch memory may grow
 }
 
 TEST_CASE("the generic shape orders names by bytes") {
@@ -329,8 +329,8 @@ TEST_CASE("whether a set of properties is known, below the limit and at the limi
     return in.interns_without_growth(views);
   };
   CHECK(interns_without_growth(schema, {"b", "a"}));
-  CHECK_FALSE(interns_without_growth(schema, {"a"}));       // no shape of that set
-  CHECK_FALSE(interns_without_growth(schema, {"a", "c"}));  // nor the name
+  CHECK_FALSE(interns_without_growth(schema, {"a"}));       // no shape has this set
+  CHECK_FALSE(interns_without_growth(schema, {"a", "c"}));  // the name "c" is unknown too
   schema.intern({int32_property("a"), int32_property("c")});
   CHECK(interns_without_growth(schema, {"c", "a"}));
   CHECK_FALSE(interns_without_growth(*base, {"c", "a"}));

@@ -95,7 +95,7 @@ TEST_CASE("a row is put in place if that requires no copy and no split") {
       REQUIRE(row < 2'200);
       CHECK(put(sized("p", digits(1'000) + "a" + digits(row), 100)));
     }
-    CHECK(row > 2'003);  // filling a leaf in order left space for some
+    CHECK(row > 2'003);  // a leaf that was filled in order has space for some more rows
     CHECK(index.rows() == row);
     CHECK(index.find({"p", digits(1'000) + "a" + digits(2'000)}).row);
   }
@@ -107,7 +107,7 @@ TEST_CASE("a row is put in place if that requires no copy and no split") {
     TableIndex other = index;
     CHECK_FALSE(put(sized("p", digits(1'000), 100, 2)));
     index.put(sized("p", digits(0), 100, 3));
-    CHECK_FALSE(put(sized("p", digits(1'000), 100, 2)));  // only the way to row 0 is its own
+    CHECK_FALSE(put(sized("p", digits(1'000), 100, 2)));  // put() cloned only the path to row 0
     CHECK(put(sized("p", digits(0), 100, 4)));
     CHECK(other.find({"p", digits(0)}).row->timestamp() == 1);
     other = TableIndex();
@@ -220,7 +220,7 @@ TEST_CASE("branches of a version get their own schemas when they need them") {
   CHECK(index.schema().shape_count() == 2);
   const TableIndex later = one;
   put(one, "d", {"z"});
-  CHECK(&one.schema() == &later.schema());  // of one branch
+  CHECK(&one.schema() == &later.schema());  // both versions are on the same branch
   for (const TableIndex& each : {index, one, two, later}) CHECK(each.verify() == "");
 }
 
@@ -262,7 +262,7 @@ TEST_CASE("rows that arrive in order fill their leaves, from either end and in t
   CHECK(fill_of(middle) > 0.85);
   CHECK(fill_of(random_order) > 0.5);
 
-  TableIndex many;  // 50 partitions, appended in turn
+  TableIndex many;  // 50 partitions that get rows in turn
   for (std::uint64_t i = 0; i < 10'000; ++i) many.put(sized("p" + digits(i % 50), digits(i), 100));
   CHECK(fill_of(many) > 0.7);
 }
@@ -278,7 +278,7 @@ TEST_CASE("memory stays close to the size of the rows") {
   for (std::uint64_t i = 0; i < 1'000'000; ++i) {
     if (i % 10 != 0) index.erase({"p", digits(i)});
   }
-  // A tenth is left, spread evenly: leaves have merged.
+  // A tenth of the rows is left, evenly distributed, so leaves must have merged.
   CHECK(static_cast<double>(index.memory_bytes() - schema_bytes) < 0.35 * packed);
   CHECK(index.verify() == "");
 }
@@ -356,7 +356,7 @@ TEST_CASE("100,000 rows of 100,000 shapes") {
     REQUIRE(row.find("own" + std::to_string(i))->string() == digits(i));
     REQUIRE_FALSE(row.find("own" + std::to_string(i + 1)));
   }
-  // Names of rows without a shape of their own are in those rows, not in the dictionary.
+  // Rows of the generic shape contain their property names; the schema does not.
   CHECK(index.schema().memory_bytes() < 1'000'000);
 }
 
@@ -381,7 +381,7 @@ TEST_CASE("252 properties merged one by one, in random order, into several rows"
   CHECK(index.schema().shape_count() <= shapes_max + 1);
   CHECK(index.verify() == "");
   CHECK(index.rows() == 12);
-  // All rows end with the same set.
+  // In the end, all rows have the same set of properties.
   const Shape& shape = index.find({"p", digits(0)}).row->shape();
   CHECK(shape.columns().size() == 252);
   CHECK(&index.find({"p", digits(11)}).row->shape() == &shape);
@@ -410,7 +410,7 @@ TEST_CASE("rows up to a mebibyte among small ones") {
   index.erase(large.key.view());
   CHECK(index.verify() == "");
   index.put(sized("p", digits(1), 10));
-  CHECK(index.memory_bytes() < 150'000);  // what packed the huge rows is given back too
+  CHECK(index.memory_bytes() < 150'000);  // the buffer for packing huge rows was freed too
 }
 
 TEST_CASE("a row beside huge neighbours may be erased") {
@@ -427,7 +427,7 @@ namespace {
 
 struct CheckFailed {};
 
-// Whether `broken` runs into a CHECK. The index that it used is good for nothing but to be dropped.
+// Returns whether an ENTITABLE_CHECK fails in `broken`. The index may then only be destroyed.
 template <typename Broken>
 bool is_checked(Broken broken) {
   set_check_handler([](const char*, const char*, int) { throw CheckFailed(); });
@@ -449,7 +449,7 @@ TableIndex partly_unloaded() {
 
 }  // namespace
 
-TEST_CASE("changing an unloaded leaf is checked") {
+TEST_CASE("set_part on an unloaded leaf fails a check") {
   TableIndex index = partly_unloaded();
   CHECK(is_checked([&index] { TableIndex::set_part(index, {}, 4); }));
   CHECK_FALSE(is_checked([&index] { index.put(entity("c", "1")); }));
@@ -471,7 +471,7 @@ TEST_CASE("unloaded leaves come in ascending order, each with a part and a range
   CHECK(add({EntityKey("c", ""), std::nullopt}, 0));
   CHECK(is_checked([] {
     TableIndex index = partly_unloaded();
-    index.put(entity("z", "1"));  // no longer fresh
+    index.put(entity("z", "1"));  // after a write, no unloaded leaves may be added
     index.add_unloaded({EntityKey("d", ""), std::nullopt}, 4, 1, 1);
   }));
 }
@@ -553,7 +553,8 @@ TEST_CASE("one part may be the whole table") {
 
 namespace {
 
-// As a manifest lists them: one behind the other, from the first key on; the last one is open.
+// Returns parts as a manifest lists them: each begins where the previous part ends, the first has
+// no lower bound, and the last has no upper bound.
 std::vector<UnloadedPart> contiguous_parts(std::size_t count) {
   std::vector<UnloadedPart> parts;
   for (std::size_t i = 0; i < count; ++i) {
@@ -565,7 +566,7 @@ std::vector<UnloadedPart> contiguous_parts(std::size_t count) {
   return parts;
 }
 
-// REQUIRES: nothing is between them.
+// Checks that the leaves of the index are exactly these unloaded parts.
 void check_leaves(const TableIndex& index, const std::vector<UnloadedPart>& parts) {
   CHECK(index.verify() == "");
   const std::vector<LeafInfo> leaves = leaves_of(index);
@@ -584,7 +585,8 @@ void check_leaves(const TableIndex& index, const std::vector<UnloadedPart>& part
 
 }  // namespace
 
-// Up to 64 in a node; of more at once 56 in each, from which on there are several levels.
+// A node has at most 64 children. If more leaves are added at once, each node gets 56 and there are
+// several levels. The counts test both limits.
 TEST_CASE("any number of unloaded leaves is added in one call, or in two") {
   for (const std::size_t count : {1u, 2u, 55u, 56u, 57u, 63u, 64u, 65u, 112u, 113u, 4'000u}) {
     CAPTURE(count);
@@ -633,13 +635,13 @@ TEST_CASE("counting over unloaded leaves") {
   const auto count = [&index](EntityKey lower, std::optional<EntityKey> upper) {
     return index.count({std::move(lower), std::move(upper)});
   };
-  // Whole leaves: exact.
+  // Ranges of whole leaves have an exact count.
   CHECK(count(EntityKey(), std::nullopt).rows == 152);
   CHECK(count(EntityKey(), std::nullopt).exact);
   CHECK(count(EntityKey("b", ""), EntityKey("d", "")).rows == 100);
   CHECK(count(EntityKey("b", ""), EntityKey("d", "")).bytes == 20'000);
   CHECK(count(EntityKey("b", ""), EntityKey("d", "")).exact);
-  // Torn at the upper end, at the lower end, at both, and twice the same leaf.
+  // Inexact: the range ends inside a leaf, begins inside a leaf, or both, in two leaves or in one.
   CHECK(count(EntityKey("b", ""), EntityKey("e", "")).rows == 150);
   CHECK_FALSE(count(EntityKey("b", ""), EntityKey("e", "")).exact);
   CHECK(count(EntityKey("c", ""), EntityKey("f", "")).rows == 150);
@@ -661,7 +663,7 @@ TEST_CASE("set_part marks the leaves of the pinned version that still exist") {
   const std::vector<LeafInfo> leaves = leaves_of(pinned);
   REQUIRE(leaves.size() > 20);
 
-  // Written meanwhile: one change in the 5th leaf. Then the part of leaves 0..9 is stored.
+  // While the part of leaves 0 to 9 is being stored, a row of leaf 5 changes.
   index.put(sized("p", leaves[5].lower.row, 100, 2));
   TableIndex::set_part(pinned, {EntityKey(), leaves[10].lower}, 77);
 
@@ -688,7 +690,7 @@ TEST_CASE("a removed leaf is missing from its part") {
   for (std::uint64_t i = 0; i < 2'000; ++i) index.put(sized("p", digits(i), 100));
   const std::vector<LeafInfo> leaves = leaves_of(index);
   TableIndex::set_part(index, {}, 5);
-  // Empty the third leaf: it goes, and no other leaf changes.
+  // Erase all rows of leaf 3. The leaf is removed, and no other leaf changes.
   for (Cursor cursor(TableIndex(index), {leaves[3].lower, leaves[4].lower}); cursor.valid();
        cursor.next()) {
     REQUIRE(index.erase(cursor.row().key()));

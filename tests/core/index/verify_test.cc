@@ -1,4 +1,4 @@
-// verify() must be able to fail: damage is done to the bytes of rows, and it must notice.
+// Checks that verify() detects damage: the tests change the bytes of a row, or an overlay.
 #include <cstring>
 
 #include "core/index/leaf.h"
@@ -18,12 +18,12 @@ TableIndex small_index() {
   return index;
 }
 
-// The bytes of a row, from its key on.
+// Returns the bytes of a row, which begin with its row key.
 char* row_bytes(const TableIndex& index, std::uint64_t number) {
   return const_cast<char*>(index.find({"p", digits(number)}).row->row().data());
 }
 
-constexpr std::size_t base = 6;  // after the key
+constexpr std::size_t base = 6;  // the length of the row key, after which the packed row begins
 
 }  // namespace
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr Ticks last = 1'000'000;
 
-// What is read looks into what is kept here, to the end.
+// Stores the bytes for the whole run, because the returned commit views them.
 Result<Commit> decode(std::string_view payload) {
   static std::deque<std::string> payloads;
   static std::deque<PropertyArena> rows;
@@ -27,7 +27,7 @@ std::string error_of(std::string_view payload) {
   return commit.error().message;
 }
 
-// What stands before the mutations: number 1, one shape {a: Int32}, last timestamp, no call.
+// The bytes before the mutations: number 1, one shape {a: Int32}, last timestamp, no call.
 std::string head(std::uint8_t mutations) {
   std::string out = test::bytes_from_hex("01 01 00 01 07 01 61");
   ByteWriter(out).u64(last);
@@ -36,6 +36,7 @@ std::string head(std::uint8_t mutations) {
 
 // put: table 1, partition "p", row "r", ticks `last`, shape 1, value 5
 const std::string put = test::bytes_from_hex("01 01 01 70 01 72 01 01 05000000");
+// Another put, written relative to `put`: row "s", value 6
 const std::string put_beside = test::bytes_from_hex("02 01 73 01 01 06000000");
 
 Entity entity_of(std::string_view row, Ticks timestamp) {

@@ -1,4 +1,4 @@
-// Every small damage to a file is an error: never other data, never a crash.
+// Checks that decoding reports every small damage to a file as an error.
 #include "core/log/manifest_codec.h"
 #include "core/log/part_codec.h"
 #include "core/log/segment.h"
@@ -11,7 +11,7 @@ using entitable::test::for_each_damage;
 
 namespace {
 
-// Nothing, or what `decode` made of bytes that it should have refused.
+// Checks that `decode` accepts the file and rejects every damaged variant of it.
 template <typename Decode>
 void check_damage(const std::string& file, Decode decode) {
   REQUIRE(decode(file).ok());
@@ -19,7 +19,7 @@ void check_damage(const std::string& file, Decode decode) {
   for_each_damage(file, [&](const std::string& what, const std::string& damaged) {
     const auto decoded = decode(damaged);
     ++damages;
-    // A macro of the test library for each of these would take most of the time.
+    // Calling Catch2's macros for every variant would take most of the time.
     if (!decoded.ok() && decoded.error().code == ErrorCode::corrupted) return;
     CAPTURE(what);
     REQUIRE(!decoded.ok());
@@ -71,8 +71,8 @@ TEST_CASE("every damage to a file with an unknown record is detected") {
 
 namespace {
 
-// How many of the files with one bit of a payload flipped and the checksum made right again are
-// read, as something else than was written.
+// Flips each bit of each payload in turn and recomputes the checksum. Returns how many of these
+// files are decoded without error to other content.
 template <typename Decode, typename Same>
 std::size_t misread_under_right_checksums(FileKind kind, const std::string& file, Decode decode,
                                           Same same) {
@@ -100,7 +100,7 @@ const auto equal = [](const auto& a, const auto& b) { return a == b; };
 
 }  // namespace
 
-// A canary: it is the checksums that the tests of damage rest on. Without them they would fail.
+// A test of the tests above: without checksums, much damage would not be detected.
 TEST_CASE("damage with matching checksums would be read, in every kind of file") {
   using test::bytes_of;
   CHECK(misread_under_right_checksums(FileKind::segment, bytes_of(test::sample_segment()),

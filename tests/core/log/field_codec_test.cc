@@ -17,7 +17,7 @@ std::string ticks_bytes(Ticks ticks, Ticks base) {
   return out;
 }
 
-// The ticks, or why they are bad.
+// The ticks that were read, or the error.
 std::variant<Ticks, std::string> read_back(std::string_view bytes, Ticks base) {
   ByteReader reader(bytes);
   Ticks ticks = -1;
@@ -103,7 +103,8 @@ TEST_CASE("ticks are read back whatever their base") {
 TEST_CASE("ticks out of range are rejected") {
   const std::string out_of_range = "a timestamp is out of range";
   CHECK(std::get<std::string>(read_back("", 5)) == "it is truncated");
-  // 1 + zigzag(back): back = 5 gives 0, back = 6 gives -1; 0 has a form of its own.
+  // Ticks are encoded as 1 + zigzag(base - ticks). With base 5, a difference of 5 would give 0
+  // ticks, whose only encoding is the number 0, and a difference of 6 would give -1.
   CHECK(std::get<Ticks>(read_back(varint(1 + 8), 5)) == 1);
   CHECK(std::get<std::string>(read_back(varint(1 + 10), 5)) == out_of_range);
   CHECK(std::get<std::string>(read_back(varint(1 + 12), 5)) == out_of_range);
@@ -121,7 +122,7 @@ TEST_CASE("policies are read back with the fields they have") {
   std::string bytes;
   append_policies(policies, bytes);
   ByteReader reader(bytes);
-  std::vector<AccessPolicy> read = policies;  // is replaced
+  std::vector<AccessPolicy> read = policies;  // not empty: read_policies must replace the content
   REQUIRE(read_policies(reader, read) == nullptr);
   CHECK(read == policies);
   CHECK(reader.at_end());

@@ -1,5 +1,5 @@
-// What is written in stone: stored fixtures that every later build opens, the example of FORMAT.md,
-// and the seeds of the fuzzers.
+// Checks that the format does not change: every build must open the stored fixtures. The example in
+// FORMAT.md and the seeds of the fuzzers must match the code.
 #include <cstdlib>
 #include <filesystem>
 #include <sstream>
@@ -24,7 +24,8 @@ bool rewriting() {
   return rewrite != nullptr && std::string_view(rewrite) == "1";
 }
 
-// The stored file, which is what this build writes; with ENTITABLE_REWRITE=1 it is written first.
+// Returns a stored file, and checks that it equals `written_now`. With ENTITABLE_REWRITE=1 in the
+// environment, writes the file first.
 std::string stored(const std::string& path, const std::string& written_now) {
   if (rewriting()) {
     std::filesystem::create_directories(std::filesystem::path(path).parent_path());
@@ -37,8 +38,8 @@ std::string stored(const std::string& path, const std::string& written_now) {
   return bytes;
 }
 
-// The bytes of the example in FORMAT.md: lines "offset  hex hex hex ; what it is" between two
-// marks.
+// Returns the bytes of the example in FORMAT.md. Its lines are "offset  hex hex hex ; comment",
+// between the marks "<!-- example" and "<!-- end".
 std::string documented_example() {
   std::istringstream text(read_file(testdata + "/../../core/log/FORMAT.md"));
   std::string bytes;
@@ -138,7 +139,7 @@ TEST_CASE("the example of FORMAT.md equals the written file") {
   CHECK(segment->commits == std::vector<Commit>{commit});
 }
 
-TEST_CASE("the fuzzers start from the samples") {
+TEST_CASE("the fuzzers' seeds are the samples") {
   const auto seed = [](const std::string& name, FileKind kind, const std::string& file) {
     for (const std::string& input : {"f" + file, fuzz_input(records_of(file))}) {
       const std::string form = input[0] == 'f' ? "-file" : "-records";

@@ -35,7 +35,7 @@ std::string error_of(std::string_view file) {
   return manifest.error().message;
 }
 
-// The reason without the place.
+// The error message without the place that it begins with.
 std::string reason_of(std::string_view file) {
   const std::string message = error_of(file);
   const std::size_t at = message.find(": ");

@@ -9,7 +9,7 @@ using namespace entitable;
 
 namespace {
 
-constexpr std::size_t spare = 100;  // what is asked for and not used
+constexpr std::size_t spare = 100;  // bytes that are reserved but not used
 
 void add(PendingRecords& records, std::uint64_t number, std::size_t bytes) {
   const std::string record(bytes, static_cast<char>('a' + number % 26));
@@ -22,7 +22,7 @@ bool holds(const PendingRecords& records, std::size_t i, std::size_t bytes) {
   return records[i] == std::string(bytes, static_cast<char>('a' + records.number(i) % 26));
 }
 
-// Of many sizes, some of them larger than what memory is asked for at once.
+// Returns the size of a record: mostly small, sometimes larger than a chunk of PendingRecords.
 std::size_t size_of(std::uint64_t number) {
   return number % 50 == 0 ? 100'000 : static_cast<std::size_t>(number * 37 % 700);
 }

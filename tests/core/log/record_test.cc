@@ -8,15 +8,15 @@ using namespace entitable;
 using entitable::test::bytes_from_hex;
 
 TEST_CASE("a checksum is a CRC-32C, rotated and moved") {
-  // 0xE3069283 is that of "123456789".
+  // 0xE3069283 is the CRC32C of "123456789".
   constexpr std::uint32_t rotated = 0xE3069283u >> 15 | 0xE3069283u << 17;
   CHECK(masked_crc32c("123456789") == rotated + 0xA282EAD8u);
   CHECK(masked_crc32c("6789", crc32c("12345")) == masked_crc32c("123456789"));
 }
 
 TEST_CASE("the checksum of a whole file depends on its content") {
-  // With plain checksums these two would be equal: each record would bring the CRC to the same
-  // value whatever it holds.
+  // If records stored unmasked checksums, the two files would have equal CRCs: a CRC over data and
+  // its own CRC is always the same value.
   const std::string a = test::file_of(FileKind::part, {{RecordType::commit, "a"}});
   const std::string b = test::file_of(FileKind::part, {{RecordType::commit, "b"}});
   CHECK(crc32c(a) != crc32c(b));

@@ -14,7 +14,7 @@ std::string values_of(const std::vector<Property>& properties) {
   return out;
 }
 
-// Reads values under a shape. Empty text: they are good.
+// Reads the values of a row with a given shape. read() returns the error, or "".
 struct RowReader {
   explicit RowReader(const std::vector<Property>& like) {
     RowShapes numbers;
@@ -127,7 +127,7 @@ TEST_CASE("a date is in range") {
 }
 
 TEST_CASE("a row is at most 1 MiB as the service counts it, to the byte") {
-  // Fifteen strings of 65,544 bytes (2 * 32,768 and 8 for the value's and name's share) and more.
+  // Fifteen Strings of maximum length, and a Binary that fills the rest.
   Entity entity;
   entity.key = EntityKey("p\xC3\xA4", "\xF0\x9F\x98\x80");
   std::string text;

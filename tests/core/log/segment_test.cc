@@ -85,7 +85,7 @@ TEST_CASE("a shape is written once in a segment") {
   const std::size_t three =
       segment_of(7, 2, {small_commit(1), small_commit(2), small_commit(3)}).size();
   CHECK(three - two == two - one);
-  // The definition took 5 bytes where a number takes one.
+  // The first commit has the shape's definition (5 bytes), later ones its number (1 byte).
   CHECK(two - one == record_layout::prefix_bytes + encode_commit(small_commit(1)).size() - 4 +
                          record_layout::checksum_bytes);
 }

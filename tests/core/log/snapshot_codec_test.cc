@@ -20,7 +20,7 @@ bool says(const std::string& message, std::string_view words) {
   return message.find(words) != std::string::npos;
 }
 
-// Two megabytes of rows, so several parts.
+// Returns two megabytes of rows, which take several parts.
 SnapshotContent large_snapshot() {
   SnapshotContent content;
   content.header = {1, 40, ""};
@@ -119,7 +119,7 @@ TEST_CASE("a newer snapshot is rejected, and one with skippable records is read"
 }
 
 TEST_CASE("invalid records are rejected, with the reason") {
-  // header, Cities, part, empty, People, part
+  // The records: header, table Cities, its part, table empty, table People, its part
   const auto good = records_of(bytes_of(sample_snapshot()));
   REQUIRE(good.size() == 6);
   auto bad = good;

@@ -155,7 +155,7 @@ TEST_CASE("conditions that the shape decides are not tested") {
            Case{"not (Name eq 'x')", true, false, 0},         //
            Case{"Age eq '30'", false, true, 0},               // another type
            Case{"Age lt '30'", true, false, 0},               //
-           Case{"Age gt 3 and Name eq 'x'", false, true, 1},  // the one that is not met
+           Case{"Age gt 3 and Name eq 'x'", false, true, 1},  // only the second one is decided
            Case{"Age gt 3 or Name eq 'x'", false, false, 1},
            Case{"Age gt 3 or not (Name eq 'x')", true, false, 1},
            Case{"Name eq 'x' or (City eq 'y' or Zip eq 3)", false, true, 0},

@@ -28,13 +28,13 @@ inline Entity entity_of(std::string_view partition, std::string_view row,
   return {EntityKey(partition, row), timestamp, std::move(properties)};
 }
 
-// "000042": keys in the order of the numbers.
+// Returns for example "000042". These keys sort like the numbers.
 inline std::string digits(std::uint64_t number, std::size_t width = 6) {
   const std::string text = std::to_string(number);
   return text.size() < width ? std::string(width - text.size(), '0') + text : text;
 }
 
-// Rows in key order, each key once: the model of a table.
+// The model of a table: rows in key order, each key once.
 class Rows {
  public:
   void put(Entity entity) {
@@ -51,7 +51,7 @@ class Rows {
   }
   const std::vector<Entity>& all() const { return rows_; }
 
-  // The reference: a naive query.
+  // A naive query: returns the rows from `from` on that match.
   std::vector<Entity> matching(const Filter& filter, const EntityKey& from = {}) const {
     std::vector<Entity> found;
     for (const Entity& entity : rows_) {
@@ -77,7 +77,7 @@ class Rows {
   std::vector<Entity> rows_;
 };
 
-// "a|1 a|2": short, for messages and expectations.
+// Keys as short text, for messages and expectations: "a|1 a|2".
 inline std::string key_text(const KeyView& key) {
   return std::string(key.partition) + "|" + std::string(key.row);
 }

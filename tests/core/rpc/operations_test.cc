@@ -134,7 +134,7 @@ TEST_CASE("A read counts its rows on request") {
   CHECK(read(Fixture::get("9").word(0).build()) == RowCounts{0, 0});
 }
 
-TEST_CASE("A get each returns rows up to the first missing one") {
+TEST_CASE("A multi-get returns rows up to the first missing one") {
   Fixture fixture;
   for (const char* row : {"1", "2", "3"}) fixture.commit(Fixture::insert(row, 7));
   const auto rows = [&](std::string_view table, const std::vector<std::string>& keys) {

@@ -345,7 +345,7 @@ TEST_CASE("Cached shapes do not mix up branches of one table") {
   for (const std::string name : {"one", "two", "three"}) {
     Table branch = base;
     branch.index.fork_schema();
-    branch.put(entity("p", "b", {{name, Value::of_int32(2)}}));  // the same id each time
+    branch.put(entity("p", "b", {{name, Value::of_int32(2)}}));  // each branch reuses the shape id
     ResponseBuffer out;
     writer.write(out, "people", branch.rows(), {}, {});
     CHECK(out.str() == branch.bytes());

@@ -83,7 +83,7 @@ TEST_CASE("a window made from another window's calls is equal to that window") {
       add(window, call(client, number));
     }
   }
-  add(window, call(0, 9));  // the newest user is not the newest client
+  add(window, call(0, 9));  // the last caller is the client that was added first
   const std::vector<ClientCall> calls = window.calls();
   CHECK(calls.back() == call(0, 9));
   CallWindow copy;

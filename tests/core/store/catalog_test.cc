@@ -73,7 +73,7 @@ TEST_CASE("a row takes the previous row's shape only within the same table") {
   Catalog catalog;
   catalog.apply(commit({CreateTable{1, "people"}, CreateTable{2, "orders"}}));
   catalog.apply(commit({row(2, "0", "other", false)}));
-  // Groups do not make such commits, but a segment may hold one.
+  // The store does not write such a commit, but a segment may contain one.
   catalog.apply(commit({row(1, "1", "a", false), row(2, "1", "a", true), row(1, "2", "a", true),
                         erased, row(1, "3", "a", true), DropTable{2}, CreateTable{3, "orders"},
                         row(3, "1", "a", true)}));

@@ -107,7 +107,7 @@ std::size_t bytes_each(Store& store, Change change) {
     }
     each = (live_bytes - before) / forks;
   }
-  CHECK(live_bytes <= before + 64);  // the store's own mark of its branch
+  CHECK(live_bytes <= before + 64);  // the store remembers its branch once it was forked
   return each;
 }
 

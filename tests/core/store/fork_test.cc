@@ -97,7 +97,7 @@ TEST_CASE("a fork has its own policies, properties, calls and clock") {
   CHECK(fork.table_acl("people")->front().id == "two");
   CHECK(store.table_acl("people")->front().id == "one");
   const StageResult staged = store.stage({second}, noon);
-  REQUIRE(staged.changes);  // not in this store
+  REQUIRE(staged.changes);  // the call was applied in the fork, but not in this store
   const Ticks timestamp = std::get<WriteSuccess>(staged.results[0]).timestamps[0];
   CHECK(timestamp > noon + 1'000);
   CHECK(timestamp < noon + 1'100);
@@ -204,7 +204,7 @@ TEST_CASE("a fork that has used all its shapes does not affect other stores") {
   for (std::size_t i = 0; i < shapes_max; ++i) {
     publish(greedy, {put("many", {"p" + std::to_string(i)})});
   }
-  CHECK(is_generic(greedy, "many"));  // the last one, as `value` was there before
+  CHECK(is_generic(greedy, "many"));  // the last set, because people() had one shape already
   publish(store, {put("x", {"new"})});
   CHECK_FALSE(is_generic(store, "x"));
   Store fork = greedy.fork();
@@ -227,7 +227,7 @@ TEST_CASE("any number of nested forks with changes") {
   CHECK(names_in(line.back(), "r1") == "value p1 all");
   CHECK(names_in(line.back(), "r300") == "value all p300");
   CHECK(line[100].stats().rows == 101);
-  line.erase(line.begin(), line.end() - 1);  // the last one holds what it shares with all before
+  line.erase(line.begin(), line.end() - 1);  // the last store keeps the nodes that it shares
   CHECK(line.back().verify().empty());
   CHECK(names_in(line.back(), "r150") == "value all p150");
   publish(line.back(), {put("x", {"p299", "p150"})});

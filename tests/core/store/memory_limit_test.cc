@@ -73,7 +73,7 @@ TEST_CASE("recently used parts are unloaded last") {
   Store store = filled(host);
   const std::uint64_t memory = store.stats().memory_bytes;
   store.set_memory_limit(1);
-  store.enforce_memory_limit();  // and all is forgotten
+  store.enforce_memory_limit();  // unloads all parts
   for (const auto& [id, bytes] : host.parts) REQUIRE(store.load_part(id, bytes).ok());
   CHECK_FALSE(is_unloaded(store, 0));
   CHECK_FALSE(is_unloaded(store, rows - 1));

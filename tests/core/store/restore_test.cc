@@ -138,7 +138,7 @@ TEST_CASE("a crash during a replacement leaves the old or the new content") {
     CHECK((after == before || after == file));
     if (after == file) ++new_ones;
   }
-  CHECK(new_ones == 2);  // after the manifest is stored, confirmed or not
+  CHECK(new_ones == 2);  // the last two runs: the manifest was stored
 }
 
 TEST_CASE("an abandoned replacement changes nothing") {

@@ -87,7 +87,7 @@ TEST_CASE("when every request fails there is nothing to store or publish") {
   Store store = new_store();
   CHECK_FALSE(store.stage({drop("people")}, noon).changes);
   CHECK_FALSE(store.seal().has_value());
-  publish(store, {create("people")});  // the next group is not in the way of anything
+  publish(store, {create("people")});  // the next group can be staged without a discard
 }
 
 TEST_CASE("discarding restores the previous state") {
@@ -223,7 +223,7 @@ TEST_CASE("a segment holds everything that is pending, in order") {
   CHECK(store.stats().pending_commits == 2);
   CHECK(store.stats().pending_bytes > 0);
   REQUIRE(store.stage({insert("people", "p", "b", 2)}, noon)
-              .changes);  // strict: after the deferred ones
+              .changes);  // a strict write, after the deferred writes above
   host.store_pending(store);
   store.publish();
   CHECK(store.stats().pending_commits == 0);
@@ -531,7 +531,7 @@ TEST_CASE("access policies are checked before the table") {
   CHECK(answer_to("nobody", {}) == ErrorCode::table_not_found);
   CHECK(store.table_acl("people")->size() == 5);
 
-  std::string longest;  // 64 units of two bytes each
+  std::string longest;  // 64 UTF-16 units, each two bytes long in UTF-8
   for (std::size_t i = 0; i < 64; ++i) longest += "\xC3\xA4";
   CHECK(answer_to("people", {with_id(longest)}) == std::nullopt);
   CHECK(answer_to("people", {with_id(longest + "a")}) == ErrorCode::invalid_xml_node_value);
@@ -618,7 +618,7 @@ TEST_CASE("shortened pages still lead to all rows") {
   REQUIRE(empty.next.has_value());
   query.from = empty.next;
   const Page part = page_of(0.5, query);
-  REQUIRE(part.rows.size() == 3);  // rounded up
+  REQUIRE(part.rows.size() == 3);  // half of the rows, rounded up
   CHECK(part.rows.front().row() == "a");
   query.from = part.next;
   const Page least = page_of(0.001, query);

@@ -292,7 +292,7 @@ TEST_CASE("same_shape_as_previous is only kept between rows stored as given") {
   const std::vector<Operation> operations = {
       insert("p", "1"),
       with_same_shape(OperationKind::insert, "2"),
-      with_same_shape(OperationKind::insert_or_merge, "there"),  // more than was given
+      with_same_shape(OperationKind::insert_or_merge, "there"),  // the row keeps other properties
       with_same_shape(OperationKind::insert, "3"),
       with_same_shape(OperationKind::remove, "4"),
       with_same_shape(OperationKind::insert, "5"),
@@ -371,7 +371,7 @@ TEST_CASE("the shape hint is for a row stored as given, or merged alone") {
   const auto merge = [](const Property& property) {
     return operation(OperationKind::merge, "p", "there", {property});
   };
-  // The names and types of the row, or a list that is new.
+  // A merge gets the hint of the merged row's names and types, or 0 if this list is new.
   const ShapeHint of_row = index.schema().find_hint(
       property_views(stored_entity(index, merge(number("a", 2))).properties));
   CHECK(of_row != 0);
