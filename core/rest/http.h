@@ -39,7 +39,7 @@ struct Header {
 
 struct Response {
   std::uint16_t status = 0;
-  std::string reason;  // one line
+  std::string reason;  // the reason phrase, without line ends
   std::vector<Header> headers;
   std::string body;
   RowCounts rows = {};  // rows that a read of entities examined and returned; not sent

@@ -261,7 +261,8 @@ class RequestHandler {
     };
   }
 
-  // Loads the CORS rules only if the request has an Origin. Preflight responses have their own.
+  // Loads the CORS rules if the response needs CORS headers: the request has an Origin and is not a
+  // preflight request, whose response has its own headers.
   void prepare_cors() {
     const auto origin = header(request_, "Origin");
     if (is_preflight_ || origin.value_or("").empty()) return;

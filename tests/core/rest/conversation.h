@@ -1,5 +1,5 @@
-// RestServer: the REST entry point over its own store, with a fixed clock and fixed ids.
-// Conversation: runs golden files of requests against a RestServer.
+// RestServer: the REST entry point over its own store, with a clock and ids that are the same in
+// every run. Conversation: runs golden files of requests against a RestServer.
 //
 // A conversation (tests/testdata/rest/*.http) is a golden file (tests/support/golden.h). Each case
 // is a request and the expected response. All cases of a file use the same store, in order.

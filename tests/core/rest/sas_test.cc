@@ -352,7 +352,7 @@ TEST_CASE("a stored policy may leave fields to the signature") {
   REQUIRE(grant.ok());
   CHECK(grant->permissions == "r");
   CHECK(outcome(with_signature(by_policy()), in_page(), one_policy({"pol", {}, {}, "r"})) ==
-        "authentication");  // no expiry at all
+        "authentication");  // neither the policy nor the SAS has an expiry
 }
 
 TEST_CASE("the signature may not repeat the policy's fields") {

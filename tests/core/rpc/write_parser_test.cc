@@ -205,7 +205,7 @@ TEST_CASE("A value that no type accepts is rejected") {
   CHECK(property_error(PropertyRecord{"v", 9, 0, 0, "", ""}) ==
         type_mismatch);  // an unassigned type number
   CHECK(property_error(bits_property("v", EdmType::guid, 0)) ==
-        type_mismatch);  // a Guid crosses as text
+        type_mismatch);  // a Guid is only accepted as text
 }
 
 TEST_CASE("The service's own members are ignored, whatever their value") {
