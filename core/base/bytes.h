@@ -41,7 +41,8 @@ class ByteReader {
   std::uint16_t u16();
   std::uint32_t u32();
   std::uint64_t u64();
-  // Fails on more than 10 bytes, on more than 64 bits, and on a padded (non-shortest) form.
+  // Reads what ByteWriter::varint() writes. Fails if the number takes more than 10 bytes, needs
+  // more than 64 bits, or is not in its shortest form.
   std::uint64_t varint() {
     if (in_.empty() || static_cast<std::uint8_t>(in_.front()) >= 0x80) return long_varint();
     const auto byte = static_cast<std::uint8_t>(in_.front());

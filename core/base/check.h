@@ -1,9 +1,10 @@
 // Assertions that detect bugs in this code. User input never reaches an assertion: bad input is
 // reported through Result.
 //
-// CHECK is active in every build: it guards memory and stored bytes. DCHECK is active unless NDEBUG
-// is defined. Both end in check_failed, whose handler a host may replace: native builds abort, and
-// the wasm build reports InternalError to the caller.
+// ENTITABLE_CHECK is active in every build: it guards memory and stored bytes. ENTITABLE_DCHECK is
+// active unless NDEBUG is defined. A failed assertion calls the handler that the host has set;
+// without a handler the program aborts. The wasm build sets a handler that reports InternalError to
+// the caller.
 #pragma once
 
 namespace entitable {

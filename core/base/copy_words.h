@@ -1,5 +1,5 @@
-// Copies bytes in words of eight at unaligned addresses, which WebAssembly and its host machines
-// support.
+// Copies memory in words of eight bytes. The addresses need no alignment: WebAssembly and its host
+// machines support unaligned access.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,8 @@ namespace entitable {
 
 namespace detail {
 
-// Not std::memcpy, which could compile to a call of memcpy: bindings/memcpy.cc implements memcpy
-// with these functions.
+// Copies one word and returns it. Does not use std::memcpy, because that could compile to a call of
+// memcpy, which bindings/memcpy.cc implements with these functions.
 template <typename Word>
 Word copy_word(char* to, const char* from) {
   Word word;
@@ -21,8 +21,8 @@ Word copy_word(char* to, const char* from) {
 
 }  // namespace detail
 
-// Calls `each` for every word of a copy. The last two words may overlap. REQUIRES: source and
-// target do not overlap.
+// Copies `size` bytes and passes every copied word to `each`. The last two words may overlap.
+// REQUIRES: source and target do not overlap.
 template <typename Each>
 void copy_words(char* to, const char* from, std::size_t size, Each each) {
   using detail::copy_word;

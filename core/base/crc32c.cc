@@ -6,9 +6,10 @@
 namespace entitable {
 namespace {
 
-// Tables of the slicing-by-16 algorithm, which processes sixteen bytes per step, each through its
-// own table.
-//   tables[0][b] is the checksum of the byte b; tables[k][b] is that of b followed by k zero bytes.
+// Tables of the slicing-by-16 algorithm. The algorithm processes sixteen bytes per step and looks
+// up each byte in its own table.
+//   tables[0][b] is the checksum of the byte b
+//   tables[k][b] is the checksum of the byte b followed by k zero bytes
 using Tables = std::array<std::array<std::uint32_t, 256>, 16>;
 
 Tables make_tables() {

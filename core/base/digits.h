@@ -18,12 +18,12 @@ inline constexpr std::array<char, 200> digit_pairs = [] {
   return pairs;
 }();
 
-// REQUIRES: number < 100.
+// Writes two digits, with leading zeros. REQUIRES: number < 100.
 inline void put_two_digits(char* to, std::uint32_t number) {
   std::memcpy(to, digit_pairs.data() + std::size_t{2} * number, 2);
 }
 
-// REQUIRES: number < 10'000'000.
+// Writes seven digits, with leading zeros. REQUIRES: number < 10'000'000.
 inline void put_seven_digits(char* to, std::uint32_t number) {
   const std::uint32_t first_four = number / 1000;
   const std::uint32_t last_three = number % 1000;

@@ -33,15 +33,16 @@ struct Power {
   int exponent = 0;
 };
 
-// Each step to the next power truncates less than one unit in the last of 128 places, which is at
-// most 2^-127 of the value. After all steps the true power is at most this many units above.
+// The powers that are computed. `power_error` bounds their error: a true power is above the
+// computed one by less than this many units in the last of 128 places. Each step from one power to
+// the next truncates less than one such unit, which is at most 2^-127 of the value.
 constexpr int power_max = 308;
 constexpr int power_min =
-    -327;  // below this, the result is subnormal however many digits there are
+    -327;  // with smaller exponents, every 64-bit number gives a subnormal result
 constexpr std::uint64_t power_error = 1024;
 static_assert(2 * (power_max > -power_min ? power_max : -power_min) < power_error);
 
-// Times 10 is times 5, then one binary place up. Times 5 takes two or three more bits.
+// Multiplies by 5 and adds 1 to the binary exponent. The product by 5 needs two or three more bits.
 Power ten_times(const Power& power) {
   const Wide low = product(power.bits.low, 5);
   Wide high = product(power.bits.high, 5);
@@ -54,7 +55,7 @@ Power ten_times(const Power& power) {
           power.exponent + 1 + carried};
 }
 
-// One tenth is one fifth, then one binary place down. Dividing by five frees two or three bits,
+// Divides by 5 and subtracts 1 from the binary exponent. The quotient has two or three bits less,
 // which are filled from the remainder.
 Power tenth_of(const Power& power) {
   std::uint64_t remainder = 0;
@@ -98,8 +99,8 @@ const Power& power_of_ten(std::int64_t exponent) {
   return powers[static_cast<std::size_t>(exponent - power_min)];
 }
 
-// Nearly all numbers have few digits and a small exponent. Both factors are then exact as doubles,
-// so a single multiplication or division rounds correctly (W. Clinger, 1990).
+// Returns the result if `digits` and the power of ten are both exact as doubles, which is true for
+// nearly all numbers. A single multiplication or division then rounds correctly (W. Clinger, 1990).
 std::optional<double> exact_factors(std::uint64_t digits, std::int64_t exponent) {
   constexpr double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
@@ -117,9 +118,9 @@ std::optional<double> double_from_decimal(std::uint64_t digits, std::int64_t exp
   if (exponent < power_min) return std::nullopt;
   if (const std::optional<double> exact = exact_factors(digits, exponent)) return exact;
 
-  // The highest 128 bits of the 64-bit by 128-bit product. The true value is at most `error` units
-  // above: the error of the power, the bits truncated here, and one unit for the carry between
-  // them.
+  // `top` becomes the highest 128 bits of the 64-bit by 128-bit product. The true value is above
+  // `top` by at most `error` units of the last bit: the error of the power, one unit for the bits
+  // truncated here, and one for the carry between them.
   const int spare = std::countl_zero(digits);
   const Power& power = power_of_ten(exponent);
   Wide top = product(digits << spare, power.bits.high);

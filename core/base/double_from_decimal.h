@@ -6,9 +6,9 @@
 
 namespace entitable {
 
-// Returns digits * 10^exponent, correctly rounded to nearest; overflow gives infinity. Returns
-// nothing if 128 bits cannot decide the rounding (mostly ties) or if the result may be subnormal:
-// the caller then needs an exact method.
+// Returns digits * 10^exponent, rounded to the nearest double. Overflow gives infinity. Returns
+// nothing if the result may be subnormal, or if arithmetic with 128 bits cannot decide the rounding
+// (mostly ties). The caller then needs an exact method.
 std::optional<double> double_from_decimal(std::uint64_t digits, std::int64_t exponent);
 
 }  // namespace entitable

@@ -31,9 +31,9 @@ std::optional<Integer> parse_integer(std::string_view text) {
 // ------------------------------------------------------------------------------------------------
 // Text to double
 
-// A decimal number: digits * 10^exponent, without leading zeros (zero has no digits). 768
-// significant digits decide every rounding. Of the digits beyond them, it only matters whether one
-// is not zero: if so, a 1 is appended to the digits kept.
+// A decimal number: digits * 10^exponent, without leading zeros (zero has no digits). Keeps the
+// first 800 digits, because 768 significant digits decide every rounding. Of the dropped digits it
+// only matters whether any is not zero: if so, finish() appends a 1.
 struct Decimal {
   static constexpr std::size_t digits_max = 800;
   char digits[digits_max + 1];
@@ -58,15 +58,16 @@ struct Decimal {
   }
 };
 
-// Reads digits from `at` on. Returns their number.
+// Adds the digits from `at` on to `out` and moves `at` past them. Returns how many there were.
 std::size_t read_digits(std::string_view text, std::size_t& at, bool after_point, Decimal& out) {
   const std::size_t start = at;
   for (; at < text.size() && is_digit(text[at]); ++at) out.add_digit(text[at], after_point);
   return at - start;
 }
 
-// Parses [(e|E) [+|-] digits]. Returns nothing if the text is malformed. Very large magnitudes are
-// limited, but stay large.
+// Parses [(e|E) [+|-] digits] and moves `at` past it. Returns 0 if there is no exponent, and
+// nothing if the exponent has no digits. Ignores the digits after the exponent has reached
+// exponent_max.
 std::optional<std::int64_t> read_exponent(std::string_view text, std::size_t& at) {
   constexpr std::int64_t exponent_max = 1'000'000'000'000;
   if (at == text.size() || (text[at] != 'e' && text[at] != 'E')) return 0;
@@ -127,7 +128,7 @@ double magnitude_of(const Decimal& decimal) {
 // ------------------------------------------------------------------------------------------------
 // Double to text
 
-// digits * 10^exponent; the last digit is not zero.
+// A positive number: digits * 10^exponent.
 struct ShortDecimal {
   std::uint64_t digits = 0;
   int exponent = 0;
@@ -144,8 +145,8 @@ struct ShortDecimal {
   }
 };
 
-// Uses nlohmann/json's internal Grisu2, which always reads back as the same bits and nearly always
-// is the shortest.
+// Returns a decimal that reads back as the same bits and is nearly always the shortest one that
+// does. Uses the Grisu2 implementation inside nlohmann/json.
 ShortDecimal grisu_decimal(double positive) {
   char text[64] = {};  // zeros, so that the exponent is terminated
   const char* end = nlohmann::detail::to_chars(text, text + sizeof(text), positive);
@@ -167,9 +168,9 @@ ShortDecimal grisu_decimal(double positive) {
 
 ShortDecimal shortest_decimal(double positive) {
   ShortDecimal decimal = grisu_decimal(positive);
-  // Decimals of up to 15 digits are distinct as normal doubles, so such a result is the shortest. A
-  // longer one may have a shorter neighbour within the double's rounding interval. The only
-  // candidates are the two nearest decimals with one digit less.
+  // Two decimals of up to 15 digits never round to the same normal double, so a result with at most
+  // 15 digits is the shortest. For a longer result, a shorter decimal may round to the same double.
+  // The only candidates are the two nearest decimals with one digit less.
   const bool subnormal = positive < std::numeric_limits<double>::min();
   const std::uint64_t unrivalled = subnormal ? 9 : 999'999'999'999'999;
   while (decimal.digits > unrivalled) {

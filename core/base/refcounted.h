@@ -1,7 +1,7 @@
 // Intrusive reference counting for the copy-on-write structures.
 //
-// The count is not atomic, because the core runs on one thread. A node for which unique() is true
-// may be changed in place.
+// The count is not atomic, because the core runs on one thread. An object may be changed in place
+// if unique() of its Ref is true.
 #pragma once
 
 #include <cstddef>

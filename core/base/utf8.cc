@@ -20,8 +20,8 @@ char32_t join_surrogates(char32_t high, char32_t low) {
   return 0x10000 + ((high & 0x3FF) << 10) + (low & 0x3FF);
 }
 
-// Returns a number of leading bytes that are all ASCII. Counts whole words only, so more may
-// follow.
+// Returns the size of an ASCII prefix of the text, in whole words of eight bytes. More ASCII bytes
+// may follow.
 std::size_t ascii_prefix(std::string_view text) {
   std::size_t at = 0;
   for (; text.size() - at >= 8; at += 8) {
@@ -128,8 +128,9 @@ int compare_characters(std::string_view a, std::string_view b, std::size_t at) {
   const int unit_a = first_unit(a, at);
   const int unit_b = first_unit(b, at);
   if (unit_a != unit_b) return unit_a < unit_b ? -1 : 1;
-  // A pair is compared with the same high surrogate unpaired, so the next unit decides. The next
-  // units differ: with a low surrogate, the unpaired one would be a pair.
+  // One text has a surrogate pair here. The other text has the same high surrogate, but unpaired.
+  // The units after the high surrogates decide. They differ, because only the pair's next unit is a
+  // low surrogate.
   const int next_a = unit_after_high_surrogate(a, at);
   const int next_b = unit_after_high_surrogate(b, at);
   return next_a < next_b ? -1 : 1;

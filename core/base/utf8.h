@@ -1,6 +1,6 @@
 // Text inside the core is WTF-8: UTF-8 that may also hold unpaired surrogates, each as three bytes.
-// WTF-8 represents every JavaScript or .NET string without loss. A high surrogate directly followed
-// by a low one is invalid: such a pair is one character of four bytes.
+// WTF-8 represents every JavaScript or .NET string without loss. A surrogate pair must be encoded
+// as one character of four bytes, not as two surrogates of three bytes.
 //
 // The service counts and orders strings by UTF-16 code units ("units").
 #pragma once
@@ -23,10 +23,10 @@ bool is_well_formed(std::string_view text);
 // Returns the length in UTF-16 units. REQUIRES: is_wtf8(text).
 std::size_t utf16_length(std::string_view text);
 
-// Compares by UTF-16 units as unsigned 16-bit numbers: negative, zero or positive. Differs from
-// byte order only if a character above U+FFFF is compared with U+E000..U+FFFF or an unpaired
-// surrogate. Defined inline below, because it is the store's hottest comparison. REQUIRES: is_wtf8
-// of both.
+// Compares by UTF-16 units, as unsigned 16-bit numbers. Returns a negative number, zero or a
+// positive number. The order differs from byte order only where a character above U+FFFF is
+// compared with U+E000..U+FFFF or with an unpaired surrogate. Defined inline below, because the
+// store calls it more often than any other comparison. REQUIRES: is_wtf8() of both.
 int compare_utf16(std::string_view a, std::string_view b);
 
 // Calls visit(char32_t) for each code point, unpaired surrogates included. REQUIRES: is_wtf8(text).
@@ -37,7 +37,7 @@ void for_each_code_point(std::string_view text, Visit visit);
 // at the end of `out`, so that `out` stays WTF-8.
 void append_code_point(std::string& out, char32_t code_point);
 
-// Convert between UTF-16 and WTF-8.
+// Unpaired surrogates are converted without loss in both directions.
 std::string wtf8_from_utf16(std::u16string_view text);
 std::u16string utf16_from_wtf8(std::string_view text);  // REQUIRES: is_wtf8(text)
 
@@ -67,23 +67,23 @@ void for_each_code_point(std::string_view text, Visit visit) {
 }
 
 namespace detail {
-// Compares two texts that are equal up to `at`, where different characters start.
+// Compares two texts that are equal before `at`. REQUIRES: different characters start at `at`.
 int compare_characters(std::string_view a, std::string_view b, std::size_t at);
 
 // Compares two texts whose first different byte is at `at`.
 inline int compare_at(std::string_view a, std::string_view b, std::size_t at) {
   const auto byte_a = static_cast<std::uint8_t>(a[at]);
   const auto byte_b = static_cast<std::uint8_t>(b[at]);
-  // Bytes and units disagree only between a lead byte of a four-byte character (F0..F4) and one of
-  // U+D000..U+FFFF (ED..EF). Continuation bytes are below both ranges.
+  // Byte order and unit order differ only between the lead byte of a four-byte character (F0..F4)
+  // and the lead byte of U+D000..U+FFFF (ED..EF). Continuation bytes are below both ranges.
   if ((byte_a >= 0xF0) != (byte_b >= 0xF0) && byte_a >= 0xED && byte_b >= 0xED) {
     return compare_characters(a, b, at);
   }
   return int{byte_a} - int{byte_b};
 }
 
-// Returns the XOR of eight bytes of each: zero if they are equal. The first byte that is not zero
-// is the first difference.
+// Returns the XOR of eight bytes of each text: zero if they are equal. Otherwise
+// first_nonzero_byte() of the result is the position of the first difference.
 inline std::uint64_t difference(const char* a, const char* b) {
   std::uint64_t word_a;
   std::uint64_t word_b;
@@ -106,7 +106,8 @@ inline std::size_t first_difference(const char* a, const char* b, std::size_t si
       if (const std::uint64_t d = difference(a + at, b + at); d != 0)
         return at + first_nonzero_byte(d);
     }
-    // The last word overlaps the one before: a loop over the remaining bytes would be mispredicted.
+    // The last word overlaps the word before it. A loop over the remaining bytes would be slower,
+    // because its number of steps cannot be predicted.
     at = size - 8;
     if (const std::uint64_t d = difference(a + at, b + at); d != 0)
       return at + first_nonzero_byte(d);
@@ -117,8 +118,8 @@ inline std::size_t first_difference(const char* a, const char* b, std::size_t si
 }
 }  // namespace detail
 
-// Returns a == b. Faster than memcmp for texts that are mostly short and mostly equal. Texts at the
-// same address are equal without comparing their bytes.
+// Returns a == b. Faster than memcmp for texts that are mostly short and mostly equal. Does not
+// compare bytes if both texts are at the same address.
 inline bool same_text(std::string_view a, std::string_view b) {
   if (a.size() != b.size()) return false;
   if (a.data() == b.data() || a.empty()) return true;

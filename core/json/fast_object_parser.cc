@@ -13,7 +13,7 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-// Returns the character that this escape letter stands for, or 0 for any other escape.
+// Returns the character that a one-letter escape stands for, or 0 if there is no such escape.
 char unescape(char letter) {
   switch (letter) {
     case '"':

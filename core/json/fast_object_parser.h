@@ -1,5 +1,6 @@
-// Parses the usual JSON of an entity in one pass: scalar members, one-letter escapes, no extreme
-// numbers. Leaves all other text, whether invalid or only unusual, to the general parser.
+// Parses the usual JSON of an entity in one pass: scalar members, one-letter escapes such as \n, no
+// very long or large numbers. All other text, invalid or only unusual, is left to the general
+// parser (object_parser.h).
 #pragma once
 
 #include <string_view>

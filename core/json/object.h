@@ -15,9 +15,8 @@ enum class Kind : std::uint8_t { null, boolean, number, string, structure };
 struct Member {
   std::string_view name;  // WTF-8
   Kind kind;
-  // A number: its text (an integer within 64 bits in canonical form). A string: its characters in
-  // WTF-8. A boolean: "true" or "false". Otherwise empty: the content of an array or object is
-  // checked and dropped.
+  // Number: its text. String: its characters, unescaped, in WTF-8. Boolean: "true" or "false".
+  // Otherwise empty: the content of an array or object is only checked to be valid.
   std::string_view text;
 };
 

@@ -16,7 +16,7 @@ constexpr std::size_t typical_member_count = 24;
 
 constexpr int number_overflow = 406;  // nlohmann's error id for numbers such as 1e400
 
-// Receives the parser's events. Ignores what is inside a member's array or object.
+// Receives the events of nlohmann/json's parser. Ignores what is inside a member's array or object.
 class MemberCollector {
  public:
   explicit MemberCollector(SurrogatePlaceholders& lone) : lone_(lone) {
@@ -25,7 +25,7 @@ class MemberCollector {
 
   bool null() { return add(Kind::null, {}); }
   bool boolean(bool value) { return add(Kind::boolean, value ? "true" : "false"); }
-  // Called for numbers with a minus sign only, so a 0 here was written as -0.
+  // The parser calls this only for numbers with a minus sign, so the text of a 0 was "-0".
   bool number_integer(Parser::number_integer_t value) {
     return add(Kind::number, value == 0 ? "-0" : std::to_string(value));
   }
@@ -39,7 +39,7 @@ class MemberCollector {
     lone_.restore(text);
     return add(Kind::string, std::move(text));
   }
-  bool binary(Parser::binary_t&) { return false; }  // JSON has none
+  bool binary(Parser::binary_t&) { return false; }  // never called: JSON has no binary values
 
   bool key(std::string& name) {
     lone_.restore(name);

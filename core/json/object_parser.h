@@ -1,6 +1,6 @@
-// Parses the JSON of request bodies: one object whose members are scalars. Usual text is read in
-// one pass. Other text is parsed by nlohmann/json, and this parser keeps what a document model
-// would lose:
+// Parses the JSON of request bodies: one object whose members are scalars. fast_object_parser.h
+// reads usual text. nlohmann/json parses other text, as a stream of events. This keeps what a
+// parsed document would lose:
 //
 //   - the text of a number: 3 and 3.0 are different types to the service
 //   - duplicate members, in their order
@@ -17,8 +17,8 @@
 namespace entitable::json {
 
 // Parses one object; the result refers to `text`. Ignores a leading byte order mark. Errors:
-// InvalidInput if the text is not JSON or not an object, and with the message "An error occurred
-// while processing this request." for a number that overflows a double.
+// InvalidInput if the text is not JSON or not an object. If a number overflows a double,
+// InvalidInput has the message "An error occurred while processing this request."
 Result<Object> parse_object(std::string_view text);
 
 }  // namespace entitable::json

@@ -13,8 +13,9 @@ namespace entitable::json {
 inline std::size_t skip_plain_ascii(std::string_view text, std::size_t at) {
   constexpr std::uint64_t ones = 0x0101'0101'0101'0101;
   constexpr std::uint64_t tops = 0x8080'8080'8080'8080;
-  // For ASCII bytes, sets the top bit of each byte below `limit`. A borrow may set a later bit
-  // wrongly, but never the lowest one that is set.
+  // If all bytes are ASCII, a top bit of the result is set exactly if some byte is below `limit`.
+  // The subtraction may borrow from the next byte, so which further top bits are set is not
+  // reliable.
   const auto below = [](std::uint64_t word, std::uint64_t limit) { return word - ones * limit; };
   for (; text.size() - at >= sizeof(std::uint64_t); at += sizeof(std::uint64_t)) {
     std::uint64_t word = 0;

@@ -48,7 +48,7 @@ bool begins_pair(std::string_view text, std::size_t at, char16_t unit) {
   return next.has_value() && is_low(*next);
 }
 
-// Returns whether the text may have a surrogate escape. Fast; may return true wrongly, never false.
+// A fast check. False guarantees that the text has no surrogate escape; true is inconclusive.
 bool may_have_surrogate(std::string_view text) {
   for (std::size_t at = text.find('\\'); at != std::string_view::npos && at + 2 < text.size();
        at = text.find('\\', at + 2)) {
@@ -77,7 +77,8 @@ void SurrogatePlaceholders::replace_lone_surrogates() {
       continue;
     }
     const std::optional<char16_t> unit = escaped_unit(original_, at);
-    // Any other escape takes two characters, so that the second backslash of \\ starts no escape.
+    // Escapes other than \uXXXX take two characters. Skipping both keeps the second backslash of \\
+    // from being read as the start of an escape.
     std::size_t taken = unit.has_value() ? escape_bytes : 2;
     if (unit.has_value() && begins_pair(original_, at, *unit)) taken *= 2;
     if (unit == replacement_unit) originals_.push_back(replacement_unit);

@@ -1,6 +1,6 @@
-// Carries lone surrogate escapes (\ud800) through nlohmann/json. RFC 8259 allows them and
-// JavaScript strings may hold them, but nlohmann/json rejects them. They are replaced before
-// parsing and restored afterwards:
+// Placeholders for lone surrogate escapes (\ud800). RFC 8259 allows such escapes and JavaScript
+// strings may hold lone surrogates, but nlohmann/json rejects them. They are therefore replaced
+// before parsing and restored afterwards:
 //
 //   SurrogatePlaceholders lone(text);  // replaces each lone surrogate escape by \ufffd
 //   parse(lone.text());
@@ -18,12 +18,13 @@ namespace entitable::json {
 
 class SurrogatePlaceholders {
  public:
-  explicit SurrogatePlaceholders(std::string_view text);  // REQUIRES: it outlives this
+  explicit SurrogatePlaceholders(std::string_view text);  // REQUIRES: `text` outlives this object
 
   std::string_view text() const { return found_ ? std::string_view(replaced_text_) : original_; }
 
-  // Replaces each U+FFFD by what it stands for: a surrogate, or U+FFFD itself. REQUIRES: called
-  // once for every string of the document, including names, in the order of the text.
+  // Replaces each U+FFFD by what the original text had there: a lone surrogate, or U+FFFD itself.
+  // REQUIRES: called once for every string of the document, including names, in the order of the
+  // text.
   void restore(std::string& decoded);
 
  private:

@@ -10,8 +10,8 @@ namespace {
 
 constexpr char hex_digits[] = "0123456789abcdef";
 
-// Returns whether the byte is part of a non-ASCII character other than a surrogate (ED A0 80..ED BF
-// BF).
+// Returns whether the byte at `at` is part of a non-ASCII character that is no surrogate.
+// Surrogates are the bytes ED A0 80 to ED BF BF.
 bool is_unescaped_non_ascii(std::string_view text, std::size_t at) {
   const auto byte = static_cast<std::uint8_t>(text[at]);
   return byte >= 0x80 && (byte != 0xED || static_cast<std::uint8_t>(text[at + 1]) < 0xA0);

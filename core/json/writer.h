@@ -6,8 +6,8 @@
 
 namespace entitable::json {
 
-// Appends a quoted string on one line, with ASCII unescaped where JSON allows. The input is WTF-8.
-// A lone surrogate is written as an escape (\ud800), because message text must be UTF-8.
+// Appends a string with its quotes. `wtf8` is WTF-8 (core/base/utf8.h). Escapes only what JSON
+// requires, and lone surrogates (\ud800), because the output must be UTF-8.
 void append_string(std::string& out, std::string_view wtf8);
 
 // Writes an object or array member by member and inserts the commas.
@@ -23,12 +23,12 @@ class Writer {
   void raw_name(std::string_view json);  // a name with its quotes and colon: "age":
   void string(std::string_view wtf8);
   void raw(std::string_view json);  // a number, true, false, null, or finished JSON
-  std::string& raw();  // returns the output, to which the caller appends one such value
+  std::string& raw();  // as raw(json), but the caller appends the value to the returned output
 
  private:
   void write_separator();
   std::string* out_;
-  bool first_ = true;  // of the innermost object or array
+  bool first_ = true;  // the next item needs no comma before it
 };
 
 }  // namespace entitable::json
