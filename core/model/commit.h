@@ -1,5 +1,6 @@
-// Commit: the only way to change a store's state. Live writes and recovery both go through
-// apply(Commit). Merges are resolved before, so a commit holds complete rows.
+// Commit: the only way to change a store's state. Live writes and recovery both call apply(Commit)
+// (core/store/catalog.h). A merge is resolved before its commit is created, so a commit holds
+// complete rows.
 #pragma once
 
 #include <algorithm>
@@ -32,22 +33,23 @@ struct AccessPolicy {
   friend bool operator==(const AccessPolicy&, const AccessPolicy&) = default;
 };
 
-// Cached shape lookup: set once a table's index has matched a property list to a shape
-// (core/index/shape.h). 0: not matched, or no such shape.
+// Identifies a cached lookup in a table's Schema: the shape that a property list has
+// (core/index/shape.h, find_hint()). 0: no lookup is cached.
 using ShapeHint = std::uint64_t;
 
-// A row as it is after the write, with its timestamp. Its views refer to memory that is owned by
-// the creator of the commit and outlives the commit.
+// A whole row as it is after the write. The creator of the commit owns the memory of the views and
+// keeps it until the commit is destroyed.
 struct PutRow {
   TableId table;
   KeyView key;
   Ticks timestamp;
   std::span<const PropertyView> properties;
-  // True only if the names and types are known to equal those of the previous PutRow of the commit,
-  // in the same order, which saves comparing them. Not part of the row's value.
+  // True only if the names and types are known to equal those of the commit's previous PutRow, in
+  // the same order, so that they need not be compared. Not part of the row's value.
   bool same_shape_as_previous = false;
-  ShapeHint shape_hint = 0;  // for `properties`; not part of the row's value
-  // The property list as the log encodes it (core/log/shape_codec.h), if it is cached; else empty.
+  ShapeHint shape_hint = 0;  // of `properties`; not part of the row's value
+  // The names and types of `properties` as the log encodes them (core/log/shape_codec.h), if this
+  // encoding is cached; otherwise empty.
   std::string_view encoded_definition{};
 };
 inline bool operator==(const PutRow& a, const PutRow& b) {
@@ -82,8 +84,9 @@ struct SetServiceProperties {  // opaque here; core/rest defines the document
 using Mutation =
     std::variant<PutRow, DeleteRow, CreateTable, DropTable, SetTableAcl, SetServiceProperties>;
 
-// Identifies a call, so that a call that is sent again after a takeover is answered from the log
-// and not applied twice.
+// Identifies a call and holds its response. When another tab takes over the store, clients send
+// unanswered calls again. A call that was already applied is then answered from the log and not
+// applied twice.
 using ClientId = std::array<std::uint8_t, 16>;
 struct ClientCall {
   ClientId client{};

@@ -30,8 +30,8 @@ int days_in_month(int year, int month) {
   return month == 2 && is_leap(year) ? 29 : days[month - 1];
 }
 
-// Days from 0001-01-01 to `date`, and the inverse. Years start in March, so that the leap day is
-// the last day of its year and the days before a month have a closed form.
+// The two conversions between dates and days since 0001-01-01 let years start in March. The leap
+// day is then the last day of its year, and a formula gives the number of days before each month.
 constexpr int days_before_march_of_year_1 =
     306;  // from 1 March of the year 0 to 1 January of the year 1
 constexpr int days_per_400_years = 146'097;
@@ -118,7 +118,8 @@ bool scan_time(Scanner& in, std::int64_t& ticks) {
   return true;
 }
 
-// Reads Z, ±hh:mm (at most 14 hours, as in XML Schema) or nothing, as ticks east of UTC.
+// Reads a time zone: Z, ±hh:mm (at most 14 hours, as in XML Schema) or nothing (UTC). Sets `ticks`
+// to the local time minus UTC.
 bool scan_zone(Scanner& in, std::int64_t& ticks) {
   ticks = 0;
   if (in.at_end() || in.consume('Z')) return true;
@@ -146,8 +147,8 @@ std::optional<Ticks> scan(std::string_view text) {
   return days_from_date(date) * ticks_per_day + time - zone;
 }
 
-// These functions write to `to` and return the end. They use 32 bits, because wasm divides 64-bit
-// numbers slowly.
+// The put_ functions write to `to` and return the end of what they wrote. They calculate with 32
+// bits, because wasm divides 64-bit numbers slowly.
 char* put_two(char* to, std::int32_t value) {
   put_two_digits(to, static_cast<std::uint32_t>(value));
   return to + 2;
@@ -170,8 +171,8 @@ char* put_time_of_day(char* to, std::int64_t ticks_of_day) {
   return put_two(to, seconds % 60);
 }
 
-// Returns "MM/dd/yyyy HH:mm:ss", the format of .NET's invariant culture. Times outside .NET's
-// calendar are shown as its first or last date.
+// Returns "MM/dd/yyyy HH:mm:ss", the format of .NET's invariant culture. A time outside the years
+// 1..9999 is shown as the first or last time of these years.
 std::string invariant_text(Ticks ticks) {
   ticks = std::clamp<Ticks>(ticks, 0, limits::date_time_ticks_max);
   const Date date = date_from_days(ticks / ticks_per_day);

@@ -18,11 +18,11 @@ inline constexpr Ticks ticks_per_millisecond = 10'000;
 inline constexpr Ticks ticks_at_unix_epoch = 621'355'968'000'000'000;
 
 // Parses ISO 8601 in the service's forms: yyyy-mm-dd or yyyy-mm-ddThh:mm[:ss[.f…]], then Z, ±hh:mm
-// (at most 14:00) or nothing (UTC). Fraction digits beyond the seventh are dropped. `property`
-// names the value in the error. Errors: malformed text is InvalidInput. A time outside 1601..9999
-// is OutOfRangeInput with the service's text "The '<property>' parameter of value 'MM/dd/yyyy
-// HH:mm:ss' is out of range.", in UTC. Times outside .NET's calendar are shown as its first or last
-// date.
+// (at most 14:00) or nothing (UTC). Fraction digits beyond the seventh are dropped.
+//
+// Errors: malformed text is InvalidInput. A time outside the years 1601..9999 is OutOfRangeInput
+// with the message "The '<property>' parameter of value 'MM/dd/yyyy HH:mm:ss' is out of range.", in
+// UTC. A time outside the years 1..9999 is shown there as the first or last time of these years.
 Result<Ticks> parse_date_time(std::string_view text, std::string_view property);
 
 // Returns whether a DateTime may have these ticks.

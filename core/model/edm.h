@@ -7,7 +7,7 @@
 
 namespace entitable {
 
-// Stored on disk and sent in binary messages: these numbers never change.
+// These numbers are stored on disk and sent in binary messages, so they never change.
 enum class EdmType : std::uint8_t {
   string = 1,
   binary = 2,

@@ -9,7 +9,8 @@
 namespace entitable {
 namespace {
 
-// Up to this many names are compared in pairs; more are sorted, to bound the work.
+// Up to this many names are compared in pairs. More names are sorted, because the number of pairs
+// grows quadratically.
 constexpr std::size_t compared_pairwise_max = 16;
 
 bool has_duplicates(std::span<const PropertyView> properties) {

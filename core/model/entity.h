@@ -1,5 +1,5 @@
 // An entity: key, properties and timestamp. This form owns its data; it is used at the module
-// boundaries and in the log. The index keeps packed rows instead.
+// boundaries and in the log. The index stores packed rows instead (core/index/row.h).
 #pragma once
 
 #include <cstddef>
@@ -30,10 +30,10 @@ struct PropertyView {
 std::vector<PropertyView> property_views(const std::vector<Property>& properties);
 std::vector<Property> owned_properties(std::span<const PropertyView> properties);
 
-// Returns whether both lists have the same names in the same order. Fast if both use the same name
-// storage.
+// Returns whether both lists have the same names in the same order. Fast if the names of both lists
+// are at the same addresses.
 bool same_names(std::span<const PropertyView> a, std::span<const PropertyView> b);
-// As same_names(), and the types must be equal too.
+// Returns whether both lists have the same names with the same types, in the same order.
 bool same_names_and_types(std::span<const PropertyView> a, std::span<const PropertyView> b);
 
 struct Entity {
@@ -53,11 +53,10 @@ std::size_t entity_size(const KeyView& key, std::span<const PropertyView> proper
 std::size_t entity_size(const Entity& entity);
 std::size_t value_size(const ValueView& value);
 
-// Checks the properties that a write may store, in this order: names (property_name.h), no
-// duplicates (DuplicatePropertiesSpecified), at most 252 (TooManyProperties), each value within its
-// limits. Does not check the key or the total size. The entry points have already removed the
-// system properties: a property that is still named like one would hide it, so it is
-// PropertyNameInvalid.
+// Checks the properties of a write, in this order: names (property_name.h), no duplicates
+// (DuplicatePropertiesSpecified), at most 252 (TooManyProperties), each value within its limits.
+// Does not check the key or the total size. The names PartitionKey, RowKey and Timestamp are
+// PropertyNameInvalid, because the entry points have already removed these system properties.
 Result<void> check_properties(std::span<const PropertyView> properties);
 Result<void> check_properties(const std::vector<Property>& properties);
 // Checks only the values, for properties whose names are already checked.

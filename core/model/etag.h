@@ -27,8 +27,8 @@ class IfMatch {
   static Result<IfMatch> parse(std::string_view text);
 
   bool has_condition() const { return kind_ != Kind::none; }
-  // Returns whether the condition holds. Compares whole strings, as the service does. True if there
-  // is no condition.
+  // Returns whether the condition holds for a stored entity with this timestamp. Compares whole
+  // strings, as the service does. True if there is no condition.
   bool matches(Ticks timestamp) const;
 
  private:

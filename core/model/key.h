@@ -9,7 +9,8 @@
 
 namespace entitable {
 
-// A key that does not have to be valid for storing: a bound of a range, or the key of a lookup.
+// A key whose text is owned elsewhere. It need not be a key that can be stored: it may be the bound
+// of a range, or the key of a lookup.
 struct KeyView {
   std::string_view partition;
   std::string_view row;
@@ -25,7 +26,8 @@ struct EntityKey {
   friend bool operator==(const EntityKey&, const EntityKey&) = default;
 };
 
-// Compares PartitionKeys, then RowKeys, each by UTF-16 unit.
+// Compares PartitionKeys, then RowKeys, each by UTF-16 unit. Returns a negative number, zero or a
+// positive number.
 inline int compare(const KeyView& a, const KeyView& b) {
   const int order = compare_utf16(a.partition, b.partition);
   return order != 0 ? order : compare_utf16(a.row, b.row);
@@ -38,13 +40,13 @@ bool is_trivially_valid_key(const KeyView& key);
 // Checks a key to be stored: at most 512 units (PropertyValueTooLarge) and none of the forbidden
 // characters / \ # ? U+0000..U+001F U+007F..U+009F (OutOfRangeInput "The 'PartitionKey' parameter
 // of value '…' is out of range."). Checks PartitionKey first, and length before characters.
-// REQUIRES: is_wtf8 of both.
+// REQUIRES: is_wtf8() of both.
 Result<void> check_key(const KeyView& key);
 
-// Checks a key in a URL, where every operation but an insert names its entity. `/` or `\` in either
-// part is InvalidInput "Bad Request - Error in query syntax."; any other forbidden character is
+// Checks a key that a URL contains (all operations but insert). `/` or `\` in PartitionKey or
+// RowKey is InvalidInput "Bad Request - Error in query syntax."; any other forbidden character is
 // OutOfRangeInput with its standard text. Does not check the length: a key that is too long matches
-// no entity. REQUIRES: is_wtf8 of both.
+// no entity. REQUIRES: is_wtf8() of both.
 Result<void> check_url_key(const KeyView& key);
 
 // Returns the smallest string above `text`: text + U+0000, which no stored key can contain.

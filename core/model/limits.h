@@ -11,7 +11,7 @@ namespace entitable::limits {
 inline constexpr std::size_t table_name_units_min = 3;
 inline constexpr std::size_t table_name_units_max = 63;
 
-// Keys: "up to 1 KiB each" with two bytes a unit
+// Keys: the service documents "up to 1 KiB", which is two bytes per UTF-16 unit
 inline constexpr std::size_t key_units_max = 512;
 
 // Properties
@@ -31,9 +31,9 @@ inline constexpr std::size_t request_bytes_max = 4 * 1'048'576;
 
 // Pages
 inline constexpr std::size_t page_rows_max = 1000;
-// Our own limit; the service stops after five seconds instead. The row that reaches this size
-// (packed bytes) ends the page. Copies of a page must fit into memory, and its text into one
-// string.
+// Our own limit on the packed bytes of a page's rows (the service stops after five seconds
+// instead). The row that reaches the limit is the last of the page. The limit keeps copies of a
+// page within memory, and its text within the size of one string.
 inline constexpr std::size_t page_bytes_max = 64 * 1'048'576;
 
 // Filters: our own limits, to protect the parser. The service documents 15 comparisons but does not

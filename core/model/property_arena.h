@@ -1,5 +1,5 @@
-// Stores many short lists of property views together. A list keeps its address until the arena is
-// destroyed, even if the arena is moved.
+// Stores many short lists of property views in a few allocations. A list keeps its address until
+// the arena is destroyed, even if the arena is moved.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ class PropertyArena {
   PropertyArena(PropertyArena&&) = default;
   PropertyArena& operator=(PropertyArena&&) = default;
 
-  // Returns a new list of `properties` views for the caller to fill.
+  // Returns a new list with this number of views, for the caller to fill.
   std::span<PropertyView> make(std::size_t properties) {
     if (chunks_.empty() || chunks_.back().capacity() - chunks_.back().size() < properties) {
       chunks_.emplace_back().reserve(std::max(properties, chunk_properties));
@@ -36,7 +36,7 @@ class PropertyArena {
 
  private:
   static constexpr std::size_t chunk_properties = 1024;
-  std::vector<std::vector<PropertyView>> chunks_;  // never grow beyond their reserved capacity
+  std::vector<std::vector<PropertyView>> chunks_;  // each stays within its reserved capacity
 };
 
 }  // namespace entitable

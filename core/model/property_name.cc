@@ -15,7 +15,7 @@ constexpr bool is_ascii_start(char32_t c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-// The ASCII characters that are allowed after a name's first.
+// The ASCII characters that a name may contain after its first character.
 constexpr std::array<bool, 256> plain_name_bytes = [] {
   std::array<bool, 256> plain{};
   for (std::size_t byte = 0; byte < 0x80; ++byte) {

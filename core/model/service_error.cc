@@ -14,9 +14,9 @@ struct Line {
   bool at_commit = false;
 };
 
-// Detected at commit, so that a transaction of one operation has no prefix. These are errors that
-// were observed so on the service or are treated so by choice (core/rest/SERVICE.md §6.3), errors
-// that depend on stored rows, such as the merged size, and failures of the store itself.
+// Marks the errors for which is_commit_time_error() is true: errors that depend on stored rows,
+// such as the size after a merge; failures of the store itself; and an error that the service was
+// observed to find at commit. core/rest/SERVICE.md §6.3 lists them.
 constexpr bool at_commit = true;
 
 // In the order of the codes. Status, service code and text are the service's, except where noted.
@@ -148,8 +148,9 @@ constexpr Line lines[] = {
       "Server encountered an internal error. Please try again after some time."},
      at_commit},
     // Our own codes, for what can only happen to a store on this machine. The official clients
-    // retry 408 and 5xx other than 501 and 505. Errors that a retry cannot fix therefore avoid
-    // these, except damage, which no request causes.
+    // retry after status 408 and after 5xx except 501 and 505. An error that a retry cannot fix
+    // therefore has another status. The exception is Corrupted, which is 500 because no request
+    // causes damage.
     {ErrorCode::out_of_memory,
      {507, "OutOfMemory", "There is not enough memory for this operation. Nothing was changed."},
      at_commit},
@@ -164,7 +165,7 @@ constexpr Line lines[] = {
      at_commit},
 };
 
-// Errors of the service whose causes this store does not have (core/rest/SERVICE.md §9.3).
+// Errors of the service that cannot happen in this store (core/rest/SERVICE.md §9.3).
 constexpr ServiceError never_ours[] = {
     {403, "AccountIsDisabled", "The specified account is disabled."},
     {400, "ContentLengthExceeded",
@@ -177,7 +178,7 @@ constexpr ServiceError never_ours[] = {
      "header or include the absolute URI in the request line."},
     {400, "InvalidValueType", "The value specified is invalid."},
     {415, "JsonFormatNotSupported", "JSON format is not supported."},
-    {400, "KeyValueTooLarge", "The key value exceeds the maximum allowed size."},  // likewise
+    {400, "KeyValueTooLarge", "The key value exceeds the maximum allowed size."},  // our text
     {400, "MissingRequiredHeader",
      "An HTTP header that's mandatory for this request is not specified."},
     {500, "OperationTimedOut", "The operation could not be completed within the permitted time."},

@@ -21,15 +21,16 @@ struct ServiceError {
 
 const ServiceError& service_error(ErrorCode code);
 
-// Returns the entry of a service code ("ServerBusy"), or nullptr. Also knows service codes that no
-// request to this store can cause, for code that simulates faults.
+// Returns the entry of a service code ("ServerBusy"), or nullptr if there is none. Also finds codes
+// that no request to this store can cause, because callers simulate faults with them.
 const ServiceError* find_service_error(std::string_view code);
 
 // Returns the error's own message, or else the standard one.
 std::string_view error_message(const Error& error);
 
-// Returns whether the error, in a transaction, is detected at commit. With exactly one operation,
-// its message then has no "0:" prefix (core/rest/SERVICE.md §6.3).
+// Returns whether the service finds the error only when it commits a transaction. The message of
+// such an error has no "0:" prefix if the transaction has exactly one operation
+// (core/rest/SERVICE.md §6.3).
 bool is_commit_time_error(ErrorCode code);
 
 }  // namespace entitable

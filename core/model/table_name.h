@@ -16,7 +16,7 @@ class TableName {
   static Result<TableName> parse(std::string_view text);
 
   const std::string& text() const { return text_; }
-  const std::string& folded() const { return folded_; }  // lower case: identity and listing order
+  const std::string& folded() const { return folded_; }  // lower case; identifies and orders tables
 
  private:
   TableName() = default;

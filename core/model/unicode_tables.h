@@ -6,9 +6,10 @@
 
 namespace entitable {
 
-// Categories L* and Nl. REQUIRES: c >= 0x80.
+// Returns whether the character is in one of the categories L* and Nl. REQUIRES: c >= 0x80.
 bool is_unicode_letter(char32_t c);
-// Categories Nd, Mn, Mc, Pc and Cf. REQUIRES: c >= 0x80.
+// Returns whether the character is in one of the categories Nd, Mn, Mc, Pc and Cf. REQUIRES: c >=
+// 0x80.
 bool is_unicode_name_mark(char32_t c);
 
 // Returns the version of Unicode that the tables were generated from.

@@ -33,7 +33,8 @@ namespace {
 %s
 // clang-format on
 
-// A table as the characters where membership changes. Made on first use: most stores never ask.
+// Returns the characters at which membership in the set begins or ends, ascending. Called on first
+// use, because most stores have only ASCII names.
 std::vector<char32_t> expand(const unsigned char* table, std::size_t size) {
   ByteReader reader(std::string_view(reinterpret_cast<const char*>(table), size));
   std::vector<char32_t> changes;

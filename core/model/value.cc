@@ -33,7 +33,8 @@ Error does_not_fit() {
   return Error(ErrorCode::invalid_input, "An error occurred while processing this request.");
 }
 
-// Returns the value, or the error if parsing failed, for types without limits of their own.
+// Returns make(*parsed), or the error if there is no parsed value. For types whose values cannot
+// exceed a limit.
 template <typename T>
 Result<Value> value_or_error(const std::optional<T>& parsed, Value (*make)(T)) {
   if (!parsed) return does_not_fit();

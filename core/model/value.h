@@ -15,7 +15,7 @@
 
 namespace entitable {
 
-// Valid only as long as the bytes it refers to. Cheap to copy.
+// Cheap to copy. Valid only as long as the bytes that the view refers to.
 class ValueView {
  public:
   static ValueView of_string(std::string_view wtf8) { return {EdmType::string, wtf8}; }
@@ -28,7 +28,7 @@ class ValueView {
   static ValueView of_int64(std::int64_t v) { return {EdmType::int64, v}; }
 
   EdmType type() const { return type_; }
-  // Each accessor REQUIRES its type.
+  // REQUIRES for each accessor: type() is the type of its name.
   std::string_view string() const { return bytes_; }
   std::string_view binary() const { return bytes_; }
   std::string_view guid_bytes() const { return bytes_; }
@@ -40,7 +40,8 @@ class ValueView {
 
   // The bytes of a String, Binary or Guid; empty for other types.
   std::string_view bytes() const { return bytes_; }
-  // The 64 bits of any other type (Double: bit pattern; Boolean: 0 or 1; Int32: sign-extended).
+  // The value of any other type as 64 bits (Double: bit pattern; Boolean: 0 or 1; Int32:
+  // sign-extended). 0 for String, Binary and Guid.
   std::int64_t bits() const { return number_; }
   // Creates a view from bits() and bytes(), for codecs.
   static ValueView from_parts(EdmType type, std::int64_t bits, std::string_view bytes);
@@ -82,15 +83,16 @@ class Value {
   std::string bytes_;
 };
 
-// The order of two values of one type in $filter: String by UTF-16 unit, Boolean false < true,
-// numbers numerically (-0.0 equals 0.0), DateTime by time, Guid and Binary by bytes with the
-// shorter prefix first. Unordered: at least one is NaN.
+// The result of comparing two values of one type as $filter does: String by UTF-16 unit, Boolean
+// false < true, numbers numerically (-0.0 equals 0.0), DateTime by time, Guid and Binary by bytes
+// (a prefix is less than the longer value). `unordered`: at least one of the values is NaN.
 enum class Ordering : std::int8_t { less, equal, greater, unordered };
 // REQUIRES: a.type() == b.type().
 Ordering compare_values(const ValueView& a, const ValueView& b);
 
-// Checks the limits of one value: String units and Binary bytes (PropertyValueTooLarge), DateTime
-// range (OutOfRangeInput, naming `property`). REQUIRES: is_wtf8 of a String.
+// Checks the limits of one value. Errors: PropertyValueTooLarge for a String or Binary that is too
+// long; OutOfRangeInput, whose message names `property`, for a DateTime outside its range.
+// REQUIRES: is_wtf8() of a String.
 Result<void> check_value(const ValueView& value, std::string_view property);
 
 // A fast check. True guarantees that check_value() accepts the value; false is inconclusive.
@@ -111,12 +113,12 @@ inline bool is_trivially_valid(const ValueView& value) {
   return false;
 }
 
-// Parses a value from its text and type, as {type, value} pairs and annotated JSON carry it: Int32,
-// Int64, Double ("1.5", "NaN", "Infinity", "-Infinity"), Boolean ("true", "false"), DateTime, Guid,
-// Binary (base64), String (WTF-8). Errors: text that does not fit the type is InvalidInput "An
-// error occurred while processing this request."; a value over its limits as in check_value().
+// Parses the text of a value of a known type, as requests contain it: Int32, Int64, Double ("1.5",
+// "NaN", "Infinity", "-Infinity"), Boolean ("true", "false"), DateTime, Guid, Binary (base64),
+// String (WTF-8). Errors: text that is not of this type is InvalidInput "An error occurred while
+// processing this request."; a value over its limits has the error of check_value().
 Result<Value> parse_value(EdmType type, std::string_view text, std::string_view property);
-// Returns the service's text of a value (Double as "3.0", Guid in lower case, Binary in base64).
+// Returns a value as the service writes it (Double as "3.0", Guid in lower case, Binary in base64).
 std::string value_text(const ValueView& value);
 void append_value_text(std::string& out, const ValueView& value);
 
