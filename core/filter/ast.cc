@@ -5,7 +5,8 @@
 namespace entitable {
 namespace {
 
-// What is still to be printed, on a stack: a node, or text between nodes.
+// An item of the stack of what is still to be printed: a node, or text between nodes if `node` is
+// null.
 struct Pending {
   const FilterNode* node;
   std::string_view text;

@@ -2,11 +2,11 @@
 //
 // Nodes live in one vector, in post-order, and refer to each other by position:
 //   - both children come before their parent, the left subtree before the right one, the root last;
-//   - every node but the root is the child of exactly one other;
-//   - a right (or only) child stands directly before its parent.
-// So one pass from front to back, with an array of results beside it, evaluates a tree of any
-// depth. Do not recurse over the tree: the depth of parentheses is limited, but `a or b or c …`
-// makes a left-leaning chain of up to filter_bytes_max / 5 nodes. Trees print as S-expressions.
+//   - every node but the root is the child of exactly one other node;
+//   - the right or only child is the node directly before its parent.
+// One pass from front to back therefore evaluates a tree of any depth: it stores the result of each
+// node in an array. Do not recurse over the tree. The depth of parentheses is limited, but
+// `a or b or c …` makes a left-leaning chain of up to filter_bytes_max / 5 nodes.
 #pragma once
 
 #include <cstdint>
@@ -45,10 +45,11 @@ struct Filter {
   const FilterNode& root() const { return nodes.back(); }
 };
 
-// Prints a filter, for example (and (eq PartitionKey 'Sales') (gt Age 30)), with literals in filter
-// syntax. An empty filter is "()".
+// Returns the filter as an S-expression, with literals in filter syntax: (and (eq PartitionKey
+// 'Sales') (gt Age 30)). An empty filter is "()".
 std::string to_sexpr(const Filter& filter);
-// Returns the operator for exchanged sides: 5 lt x is x gt 5.
+// Returns the operator that means the same after the two sides are exchanged: `gt` for `lt`,
+// because 5 lt x means x gt 5.
 CompareOp mirror(CompareOp op);
 // Returns "eq", "ne" and so on.
 std::string_view operator_name(CompareOp op);

@@ -9,13 +9,13 @@
 
 namespace entitable {
 
-// How `property op literal` compares a property of a given type. Decided once per shape, so that
-// testing a row takes a few loads and one comparison.
+// How a property of one type is compared with a literal of the same or another type. Decided once
+// for all rows that have the same property types.
 enum class ComparisonKind : std::uint8_t {
-  same_type,  // by compare_values
-  // by value: Int32 literal and Int64 property, or Int32 or Int64 literal and Double property
+  same_type,  // with compare_values()
+  // as numbers: an Int64 property with an Int32 literal, or a Double property with an integer
   as_number,
-  mismatch,  // the property behaves as less than the literal: ne, lt, le are true
+  mismatch,  // not by value: the property counts as less than the literal, so ne, lt, le are true
 };
 
 constexpr ComparisonKind comparison_kind(EdmType property, EdmType literal) {
@@ -26,8 +26,8 @@ constexpr ComparisonKind comparison_kind(EdmType property, EdmType literal) {
   return wider && narrower ? ComparisonKind::as_number : ComparisonKind::mismatch;
 }
 
-// Returns the result of an operator for the ordering of property and literal. `unordered` (a NaN)
-// is true for ne only.
+// Returns whether `property op literal` is true, given the ordering of the two values. If they are
+// unordered (one is NaN), only `ne` is true.
 constexpr bool holds(CompareOp op, Ordering ordering) {
   switch (op) {
     case CompareOp::eq:
@@ -46,18 +46,20 @@ constexpr bool holds(CompareOp op, Ordering ordering) {
   return false;
 }
 
-// Returns the result of a mismatch: true for ne, lt and le.
+// Returns whether `property op literal` is true for ComparisonKind::mismatch: if op is ne, lt or
+// le.
 constexpr bool holds_on_mismatch(CompareOp op) {
   return holds(op, Ordering::less);
 }
 
-// Compares a property that exists with a literal. For a Double property, an integer literal is
-// rounded to the nearest double.
+// Returns whether `property op literal` is true for a property that exists. For a Double property,
+// an integer literal is rounded to the nearest double.
 bool compare_property(const ValueView& property, CompareOp op, const ValueView& literal);
 
-// Evaluates the filter on a whole entity: slow and simple, the reference for tests. PartitionKey
-// and RowKey are Strings, Timestamp is a DateTime. A comparison of a missing property is false,
-// also with ne. Iterative, so any depth of the filter is safe.
+// Returns whether the entity matches the filter. Slow and simple: tests use it as the reference for
+// core/query/bound_filter. PartitionKey and RowKey are Strings, Timestamp is a DateTime. A
+// comparison of a missing property is false, also with ne. Does not recurse, so a filter of any
+// depth is safe.
 bool matches(const Filter& filter, const Entity& entity);
 
 }  // namespace entitable

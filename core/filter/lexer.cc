@@ -13,8 +13,9 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-// The prefixes of OData's quoted literals. Types that no property can have are included, since
-// their error differs from the error for an arbitrary word before a string.
+// Returns whether the word is a prefix of OData's quoted literals. Includes the prefixes of types
+// that no property can have: their literals have another error than an arbitrary word before a
+// string.
 bool is_literal_prefix(std::string_view word) {
   for (const std::string_view prefix : {"datetime", "guid", "X", "x", "binary", "time",
                                         "datetimeoffset", "duration", "geography", "geometry"}) {
@@ -89,7 +90,8 @@ std::string_view Lexer::word_at(std::size_t at) const {
   return text_.substr(at, end - at);
 }
 
-// digits [. digits] [e [+|-] digits] [suffix]. Letters that are no suffix start the next token.
+// Scans digits [. digits] [e [+|-] digits] [suffix]. A letter that is no suffix starts the next
+// token.
 TokenKind Lexer::scan_number() {
   skip_digits();
   if (at_ + 1 < text_.size() && text_[at_] == '.' && is_digit(text_[at_ + 1])) {

@@ -1,6 +1,6 @@
 // Splits a $filter text into tokens, one at a time. The lexer never fails: text that is no token
-// becomes an `invalid` token, which the parser reports. The content of literals is checked in
-// literal.h.
+// becomes an `invalid` token, which the parser reports. The lexer does not check the content of
+// literals; literal.h does.
 #pragma once
 
 #include <cstddef>
@@ -15,11 +15,12 @@ class Lexer {
   // REQUIRES: is_wtf8(text), and the text outlives the lexer and the tokens.
   explicit Lexer(std::string_view text) : text_(text) {}
 
-  // Returns the next token, and `end` each time after the last one. Reading the whole text takes
-  // linear time.
+  // Returns the next token. After the last token, every call returns a token of kind `end`. Reading
+  // the whole text takes linear time.
   Token next();
 
-  // Whether "(" follows directly, without a blank: a word before "(" is the name of a function.
+  // Returns whether "(" follows the last token directly, without a blank. A word before "(" is the
+  // name of a function.
   bool is_before_parenthesis() const { return at_ < text_.size() && text_[at_] == '('; }
 
  private:

@@ -9,14 +9,14 @@
 
 namespace entitable {
 
-// Whether a token is a literal: a number, a string, a typed literal, or one of the words true,
-// false, null, NaN, INF and Infinity, which therefore cannot be property names in a filter.
+// Returns whether a token is a literal: a number, a string, a typed literal, or one of the words
+// true, false, null, NaN, INF and Infinity. These words therefore cannot be property names in a
+// filter.
 bool is_literal(const Token& token);
 
-// Errors:
+// Returns the value of a literal. Errors:
 //   InvalidInput "Unrecognized 'Edm.Int32' literal '5454161346626'"
-//       the content is invalid for the type; likewise for every type. An integer without L is an
-//       Int32.
+//       the content is invalid for the type (here Int32: an integer without the suffix L)
 //   InvalidInput, standard text
 //       null, and types that no property can have
 // REQUIRES: is_literal(token).

@@ -17,8 +17,8 @@
 namespace entitable {
 namespace {
 
-// Operators that wait for their right side, from weakest to strongest. `group` and `call` wait for
-// ")".
+// How tightly an operator binds, from weakest to strongest. `group` and `call` are the "(" of a
+// group and of a function; they stay on the stack until their ")".
 enum class Precedence : std::uint8_t {
   group,
   call,
@@ -41,7 +41,7 @@ bool increases_depth(Precedence precedence) {
          precedence == Precedence::sign || precedence == Precedence::negation;
 }
 
-// Returns the operator that the token is between two operands, if it is one.
+// Returns the binary operator that the token is, or nothing if it is none.
 std::optional<Operator> infix_operator(const Token& token) {
   struct Entry {
     std::string_view word;
@@ -71,8 +71,8 @@ std::optional<Operator> infix_operator(const Token& token) {
 
 struct Operand {
   enum class Kind : std::uint8_t {
-    property,     // a flag or the side of a comparison: not yet known which
-    literal,      // a constant or the side of a comparison: not yet known which
+    property,     // becomes a flag or one side of a comparison
+    literal,      // becomes a constant or one side of a comparison
     condition,    // a node; the newest one unless it is the left side of a waiting `and` or `or`
     unsupported,  // legal but not supported: arithmetic, a function, some comparisons
   };
@@ -94,7 +94,7 @@ class Parser {
   Result<Filter> parse();
 
  private:
-  // Consume token_ as an operand or as an operator, and set which of them must follow.
+  // Consume token_ as an operand or as an operator, and set expects_operand_ for the next token.
   Result<void> parse_operand();
   Result<void> parse_operator();
 

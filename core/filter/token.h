@@ -16,7 +16,7 @@ enum class TokenKind : std::uint8_t {
   open,           // (
   close,          // )
   comma,          // ,
-  minus,          // a sign that is not part of a number
+  minus,          // a minus sign that is not part of a number
   invalid,        // a character that starts no token, or a string that does not end
 };
 

@@ -27,7 +27,8 @@ bool holds_by_name(const FilterNode& node, const RowView& row) {
 
 // ---- Testing ----
 
-// Compares a value with the test's literal: negative, 0 or positive.
+// Compares the row's value with the test's literal. Returns a negative number, 0 or a positive
+// number.
 template <BoundFilter::TestKind kind>
 int BoundFilter::compare_with_literal(const Test& test, const RowView& row) {
   if constexpr (kind == TestKind::text_units) {
@@ -44,7 +45,8 @@ int BoundFilter::compare_with_literal(const Test& test, const RowView& row) {
   }
 }
 
-// Returns the form of the cached column of the values that such a test compares, if they have one.
+// Returns the form of the cached column that a test of this kind can read
+// (core/index/column_cache.h), or nothing if such a test must read the rows.
 template <BoundFilter::TestKind kind>
 constexpr std::optional<ColumnForm> BoundFilter::column_form() {
   if constexpr (kind == TestKind::boolean) {
@@ -60,8 +62,8 @@ constexpr std::optional<ColumnForm> BoundFilter::column_form() {
   }
 }
 
-// Whether the test holds for a value of a column, in the form column_form<kind>(). For a digest,
-// true means that the test may hold.
+// Returns whether the test holds for a value of a column in the form column_form<kind>(). If the
+// value is a digest, true means only that the test may hold.
 template <BoundFilter::TestKind kind>
 bool BoundFilter::value_holds(const Test& test, const char* value) {
   const auto in_range = [&test](std::int64_t integer) {
@@ -99,7 +101,7 @@ bool BoundFilter::holds_as(const Test& test, const RowView& row) {
   }
 }
 
-// Calls use.operator()<kind>(), so that code which depends on the kind is chosen at compile time.
+// Returns use.operator()<kind>(): turns the kind into a template argument.
 template <typename Use>
 auto BoundFilter::dispatch_on_kind(TestKind kind, Use use) {
   switch (kind) {
@@ -137,10 +139,11 @@ bool BoundFilter::holds(const Test& test, const RowView& row) {
   return dispatch_on_kind(test.kind, [&]<TestKind kind>() { return holds_as<kind>(test, row); });
 }
 
-// Tests a row by its cached columns alone. Equal digests count as equal texts, although the texts
-// may differ. Where a wrong match could only accept too much, the remaining tests may still reject
-// the row, so testing goes on, and the result is at most `maybe`. Not inlined into the loops of
-// next(), which would otherwise keep their rows in memory rather than in registers.
+// Tests a row with cached columns only, from test `at` on. A digest can be equal although the texts
+// differ. If an unequal text would reject the row, the tests continue as if the texts were equal: a
+// reject is then certain, but an accept is only `maybe`. Otherwise the result is `maybe` at once.
+// Not inlined, because the loops of next() would then keep their variables in memory instead of in
+// registers.
 [[gnu::noinline]] BoundFilter::MatchResult BoundFilter::match_columns(Target at,
                                                                       const RowBatch& batch,
                                                                       std::size_t position) const {
@@ -169,7 +172,7 @@ bool BoundFilter::holds(const Test& test, const RowView& row) {
   return matches_from(at, row);
 }
 
-// Assigns cached columns to tests, in the order in which rows reach the tests.
+// Chooses the columns to be cached: those of the tests that rows reach first.
 void BoundFilter::choose_columns() {
   for (auto test = tests_.rbegin(); test != tests_.rend(); ++test) {
     const auto form = dispatch_on_kind(
@@ -190,8 +193,8 @@ void BoundFilter::prepare(RowBatch& batch) const {
   }
 }
 
-// The first test decides most rows. Its kind is a template parameter, so that a row that fails the
-// test costs only a few loads.
+// Returns the next candidate by reading the rows. The first test decides most rows, so its kind is
+// a template parameter: a row that fails this test costs only a few loads.
 template <BoundFilter::TestKind kind>
 BoundFilter::Candidate BoundFilter::next_in_rows(const RowBatch& batch, std::size_t from) const {
   const Test first = tests_[entry_];
@@ -205,14 +208,15 @@ BoundFilter::Candidate BoundFilter::next_in_rows(const RowBatch& batch, std::siz
   return {rows.size(), true};
 }
 
-// Does the same with the cached column of the first test. Most of the time of a scan is spent here,
-// so the loop does not touch the rows.
+// Returns the next candidate by reading the cached column of the first test. A scan spends most of
+// its time here, so the loop does not read the rows.
 template <BoundFilter::TestKind kind>
 BoundFilter::Candidate BoundFilter::next_in_column(const RowBatch& batch, const char* values,
                                                    std::size_t from) const {
   constexpr std::size_t width = bytes_of(*column_form<kind>());
   const Test first = tests_[entry_];
-  // If a digest is equal, match_columns() repeats the test, to note that the match is not sure.
+  // If a digest is equal, match_columns() starts with this test again, because it must know that
+  // the match is not sure.
   const Target target_if_holds = kind == TestKind::same_text ? entry_ : first.if_holds;
   const std::size_t size = batch.size();
   for (std::size_t at = from; at < size; ++at) {

@@ -1,7 +1,8 @@
-// A filter bound to a shape: property names are resolved to slots, and literals are converted to
-// the types of the properties. Conditions that the shape decides (a missing property, another type)
-// are folded away. The result is a list of tests. Each test names the next test for both outcomes,
-// so `and`, `or` and `not` need no tests of their own. Testing rows neither allocates nor recurses.
+// A filter bound to a shape (core/index/shape.h). Property names become slots, and literals are
+// converted to the types of the properties. Conditions whose result is the same for all rows of the
+// shape (a missing property, another type) become constants. The rest becomes a list of tests. Each
+// test names the test that follows if it holds, and the one that follows if it fails, so `and`,
+// `or` and `not` need no tests of their own. Testing rows neither allocates nor recurses.
 //
 //   Age gt 30 and not (City eq 'Rome')     on a shape {Age: Int32, City: String}
 //
@@ -27,16 +28,17 @@ namespace entitable {
 
 class BoundFilter {
  public:
-  // Binds to one shape. implied[i]: node i is known to hold, so it is not tested (empty: no node is
-  // known to hold). REQUIRES: the filter outlives this object, which refers to its literals.
+  // Binds to one shape. If implied[i], node i of the filter is known to hold and is not tested. If
+  // `implied` is empty, no node is known to hold. REQUIRES: the filter outlives this object, which
+  // refers to the filter's literals.
   BoundFilter(const Filter& filter, const std::vector<char>& implied, const Shape& shape);
-  // Binds to no shape: looks properties up by name in each row.
+  // Creates a filter for rows of any shape: looks up properties by name in each row.
   BoundFilter(const Filter& filter, const std::vector<char>& implied);
 
   bool accepts_all() const { return entry_ == accept; }
   bool rejects_all() const { return entry_ == reject; }
   std::size_t size() const { return tests_.size(); }
-  // REQUIRES: row is of the shape.
+  // REQUIRES: the row has the shape that the filter is bound to.
   bool matches(const RowView& row) const { return matches_from(entry_, row); }
   // Prepares a batch for next(), once per batch: finds the cached columns of the tested properties.
   // REQUIRES: the rows of the batch are of the shape.
@@ -45,7 +47,8 @@ class BoundFilter {
   void prefetch_columns(const Leaf& leaf) const {
     for (const TestedColumn& use : columns_) leaf.prefetch_column(use.slot, use.form);
   }
-  // A row that matches if `sure`; otherwise matches() decides, because the columns alone cannot.
+  // A row that may match, at position `at` of a batch. If `sure`, the row matches. Otherwise the
+  // caller must call matches(), because the cached columns cannot decide.
   struct Candidate {
     std::size_t at;
     bool sure;
@@ -59,8 +62,8 @@ class BoundFilter {
   static constexpr Target reject = 0xFFFF'FFFE;
   static constexpr Target accept = 0xFFFF'FFFF;
 
-  // What is compared and how: numbers with two bounds, strings with one literal. The `same_…` kinds
-  // serve eq and ne, which need no order.
+  // What a test compares: a number with two bounds, or a text with one literal. The `same_…` kinds
+  // are for eq and ne, which need no order.
   enum class TestKind : std::uint8_t {
     int32,
     int64,  // also DateTime, Timestamp
@@ -91,7 +94,7 @@ class BoundFilter {
   };
   struct Test {
     TestKind kind = TestKind::by_name;
-    Ordering ordering = Ordering::equal;  // the test holds if the value compares so with `text`
+    Ordering ordering = Ordering::equal;  // of value and `text`, for which the test holds
     std::uint32_t slot = 0;
     std::uint32_t column = cached_columns_max;  // index in columns_; cached_columns_max: in none
     Target if_holds = accept;
@@ -143,8 +146,9 @@ class BoundFilter {
   Target entry_ = accept;
 };
 
-// A filter on rows of all shapes: binds each shape when a row of the shape is first tested. Once
-// the bound filters hold bound_tests_max tests, rows of further shapes are tested by property name.
+// A filter for rows of all shapes. Binds the filter to a shape when of() first asks for that shape.
+// Once all bound filters together have bound_tests_max tests, of() returns for further shapes a
+// filter that looks up properties by name.
 class BoundFilterCache {
  public:
   // REQUIRES: the filter and `implied` outlive this object.
@@ -154,9 +158,9 @@ class BoundFilterCache {
     if (shape.id() < bound_.size() && bound_[shape.id()] != nullptr) return *bound_[shape.id()];
     return bind(shape);
   }
-  // The shapes bound so far. has_all_shapes(): whether these are the shapes of all rows tested. It
-  // is false beyond bound_tests_max, and after a row of the generic shape, which has no property
-  // list.
+  // The shapes that were bound so far. has_all_shapes() returns whether their columns are all the
+  // properties of the rows tested. It returns false after bound_tests_max was reached, and after a
+  // row of the generic shape, whose columns are not in the shape.
   const std::vector<const Shape*>& shapes() const { return shapes_; }
   bool has_all_shapes() const;
 

@@ -11,7 +11,8 @@
 namespace entitable {
 namespace {
 
-// Without NaN, the operators are three orderings and their negations.
+// An operator as the ordering for which it holds, or (if negated) does not hold: `ge` is not
+// `less`. Not for Double, because a NaN is unordered.
 struct Relation {
   Ordering ordering;
   bool negated;
@@ -35,9 +36,9 @@ Relation relation_of(CompareOp op) {
   check_failed("an operator has a relation", __FILE__, __LINE__);
 }
 
-// Estimates from its form alone for which fraction of the rows each node holds: an equality for
-// few, a bound for about half, an implied node for all. REQUIRES: children come before their
-// parents.
+// Returns for each node an estimate of the fraction of rows for which it holds. The estimate
+// depends only on the kind of node: few rows for an equality, nearly half for a bound, all for an
+// implied node.
 std::vector<double> selectivities(const Filter& filter, const std::vector<char>& implied) {
   std::vector<double> selectivities;
   selectivities.reserve(filter.nodes.size());
@@ -76,9 +77,10 @@ std::vector<double> selectivities(const Filter& filter, const std::vector<char>&
 
 }  // namespace
 
-// Turns the tree into tests, from its end to its start, so that the targets of a node are bound
-// before the node. A node that leads to the same target either way needs no test. Of two operands,
-// the one that is more likely to make the other unnecessary is tested first.
+// Turns the filter's tree into a list of tests. Works from the last test to the first, because a
+// test names its two targets, which must exist before it. A node needs no test if both targets are
+// the same. Of the two operands of `and` and `or`, the one that is more likely to make the other
+// unnecessary is tested first.
 class BoundFilter::Binder {
  public:
   Binder(const Filter& filter, const std::vector<char>& implied, const Shape* shape,
@@ -109,7 +111,7 @@ class BoundFilter::Binder {
     std::uint32_t node;
     Target if_holds;
     Target if_fails;
-    bool first_of_two = false;  // the operand tested second is bound and starts at start_
+    bool first_of_two = false;  // the operand to be tested second is already bound: see start_
   };
 
   void bind_node(const Task& task) {
@@ -141,8 +143,8 @@ class BoundFilter::Binder {
     }
   }
 
-  // Returns whether to evaluate the right operand first. `and` stops at an operand that fails, `or`
-  // at an operand that holds, so the operand that is more likely to do so goes first.
+  // Returns whether to test the right operand first. An `and` is decided once an operand fails, an
+  // `or` once an operand holds. The operand that is more likely to decide comes first.
   bool right_first(const FilterNode& node) const {
     const double left = selectivities_[node.left];
     const double right = selectivities_[node.right];
@@ -249,9 +251,10 @@ class BoundFilter::Binder {
               relation.negated, task);
   }
 
-  // Adds a test for an integer range. If passing the test would reject the row, the test is
-  // inverted, so that a failed test always rejects where possible. The complement of a range is
-  // again a range, which wraps around. REQUIRES: the range does not hold all integers.
+  // Adds a test for an integer range. The loops over rows are fastest if a failed test rejects the
+  // row. If passing the test would reject the row, this therefore adds the test for the complement
+  // of the range, which is a range that wraps around. REQUIRES: the range does not hold all
+  // integers.
   void add_range(TestKind kind, std::uint32_t slot, IntegerRange range, bool negated,
                  const Task& task) {
     const Target if_holds = negated ? task.if_fails : task.if_holds;
@@ -299,8 +302,8 @@ class BoundFilter::Binder {
     add(test, task, node.op == CompareOp::ne);
   }
 
-  // REQUIRES: the types are comparable. An Int32 literal is widened to Int64; Int32 and Int64
-  // literals are widened to Double.
+  // Adds the test for a comparison with a column. An integer literal is converted to the type of
+  // the column. REQUIRES: comparison_kind() of the two types is not `mismatch`.
   void add_column(const Column& column, const FilterNode& node, const Task& task) {
     switch (column.type) {
       case EdmType::string:
@@ -324,11 +327,11 @@ class BoundFilter::Binder {
 
   const Filter& filter_;
   const std::vector<char>& implied_;
-  const Shape* shape_;  // null: any shape
+  const Shape* shape_;  // null: look up properties by name
   BoundFilter& out_;
   const std::vector<double> selectivities_;
   std::vector<Task> tasks_;
-  Target start_ = accept;  // of the node bound last
+  Target start_ = accept;  // the first test of the node that was bound last
 };
 
 BoundFilter::BoundFilter(const Filter& filter, const std::vector<char>& implied,

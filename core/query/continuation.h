@@ -4,9 +4,10 @@
 //   token = "1!" n "!" t        t = base64 of the key's text, n = length of t in decimal
 //
 // where '=' is written '-', '/' is written '_' and '+' is written '*', so that a token needs no
-// escaping in a URL or a header. (In the URL-safe alphabet '-' means '+', so a final '-' would be
-// ambiguous.) The token of the empty key is "1!0!". A token contains only the next key, so it
-// survives writes, restarts and a change of tab, and never expires.
+// escaping in a URL or a header. The URL-safe base64 alphabet is not used: there '-' means '+', so
+// a final '-' would be ambiguous. The token of the empty key is "1!0!". A token contains only the
+// next key. It therefore stays valid after writes, after a restart and in another tab, and never
+// expires.
 #pragma once
 
 #include <optional>
@@ -20,7 +21,7 @@ namespace entitable {
 
 // Encodes one key, or a table name (NextTableName).
 std::string encode_token(std::string_view key);
-// Returns InvalidInput for any text that encode_token() does not produce.
+// Returns the key or table name. Any text that encode_token() cannot produce is InvalidInput.
 Result<std::string> decode_token(std::string_view token);
 
 struct ContinuationTokens {

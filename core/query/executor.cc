@@ -31,7 +31,7 @@ std::variant<Page, PartsNeeded> read_page(const TableIndex& index, const Query& 
       query.top + std::uint64_t{1});
   if (scan.part_needed() != 0) {
     if (on_unloaded == OnUnloaded::return_parts_needed || scan.rows_read() == 0) {
-      // One row more than the page holds, since a page looks ahead for its continuation.
+      // One row more than the page holds: the page needs the key of the next row.
       return PartsNeeded{scan.parts_ahead(query.top + std::uint64_t{1} - page.rows.size())};
     }
     page.next = Continuation{scan.stopped_at()};
@@ -40,7 +40,7 @@ std::variant<Page, PartsNeeded> read_page(const TableIndex& index, const Query& 
   return page;
 }
 
-// Returns a plan that tests all rows of `range`.
+// Returns a plan that reads `range` and tests the whole filter on each row.
 Plan plan_of(const KeyRange& range, const Filter& filter) {
   return {{range}, kind_of(range), !filter.empty(), std::vector<char>(filter.nodes.size(), false)};
 }

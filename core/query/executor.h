@@ -22,7 +22,7 @@ struct Page {
   // The next matching row, if there is one. A page that ends with the last match has no
   // continuation, even when the page is full.
   std::optional<Continuation> next;
-  std::uint64_t rows_read = 0;  // all rows tested: also those that do not match, and the look-ahead
+  std::uint64_t rows_read = 0;  // rows tested, matching or not, including the row of `next`
   // the partition of the rows, if execute_as_service() returned the page
   std::optional<std::string> partition = {};
 };
@@ -32,11 +32,11 @@ struct RowResult {
   RowView row;
 };
 
-// Returns ResourceNotFound if there is no such row. The key may be one that cannot be stored.
+// Returns the row with this key, or ResourceNotFound. The key need not be valid for storing.
 std::variant<RowResult, Error, PartsNeeded> get_row(const TableIndex& index, const KeyView& key);
 
-// Returns the rows of the leading keys: stops before the first key whose row does not exist or is
-// not in memory, and where the page is full.
+// Returns the rows of `keys`, in order. Stops before the first key whose row does not exist or is
+// not in memory, or when the page is full.
 Page get_rows(const TableIndex& index, std::span<const KeyView> keys);
 
 // Returns the matching rows at or after query.from, in key order, at most query.top of them. If
@@ -46,10 +46,10 @@ Page get_rows(const TableIndex& index, std::span<const KeyView> keys);
 std::variant<Page, PartsNeeded> execute(const TableIndex& index, const Query& query,
                                         OnUnloaded on_unloaded = OnUnloaded::return_parts_needed);
 
-// Returns the same rows over all pages, but reads them as the model of the real service does
-// (explain.h): it scans one contiguous range row by row. A page ends where the scan leaves a
-// partition, even if the page is empty, and has a continuation if the range has more rows. The
-// number of pages of a query is the number of round trips that explain() reports. REQUIRES: as
+// Executes the query as the model of the real service does (explain.h): scans one contiguous range
+// row by row. A page ends where the scan leaves a partition, even if the page is empty, and has a
+// continuation if the range has more rows. All pages together have the same rows as those of
+// execute(), and their number is the number of round trips that explain() reports. REQUIRES: as
 // execute().
 std::variant<Page, PartsNeeded> execute_as_service(const TableIndex& index, const Query& query);
 

@@ -14,8 +14,8 @@
 namespace entitable {
 namespace {
 
-// Counts the responses that matching rows take beyond the first response of each partition.
-// REQUIRES: rows are added in key order.
+// Counts the responses that the matching rows of a partition take in addition to its first
+// response, over all partitions. REQUIRES: rows are added in key order.
 class ResponseCounter {
  public:
   explicit ResponseCounter(std::uint64_t page_rows) : page_rows_(page_rows) {}

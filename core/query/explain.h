@@ -6,9 +6,10 @@
 // The model of the real service (an estimate: the service publishes no plans):
 //   * It reads one contiguous range (ServicePlan) row by row and returns what matches.
 //   * A response ends after `top` rows (1000 if not given) and wherever the scan leaves a
-//     partition, with few rows or none and a continuation (core/rest/SERVICE.md §5). So each
-//     partition that has rows in the range takes max(1, ceil(matches in it / top)) responses. This
-//     is the upper bound: on a small table the service often crosses partitions in one response.
+//     partition. It may have few rows or none, and has a continuation (core/rest/SERVICE.md §5).
+//     Each partition that has rows in the range therefore takes max(1, ceil(matches in it / top))
+//     responses. This is an upper bound: on a small table, one response of the service often covers
+//     several partitions.
 //   * The service's limit of 5 s per response is not modelled.
 //   * There is at least one response, also for an empty table or a contradiction.
 //   * Each request is billed as one transaction, so transactions equal round trips.
@@ -37,7 +38,7 @@ struct Explain {
   std::vector<ExplainWarning> warnings;
 };
 
-// REQUIRES: as execute().
+// Returns the plan, the counts and the warnings of a query. REQUIRES: as execute().
 std::variant<Explain, PartsNeeded> explain(const TableIndex& index, const Query& query);
 
 }  // namespace entitable

@@ -30,7 +30,8 @@ struct ExplainFindings {
   const Plan& plan;
   const ServicePlan& service;
   std::uint64_t rows_read;
-  // The shapes of all rows that were tested. No warning is about properties unless all are known.
+  // The shapes of the rows that were tested. If the list is not complete, there are no warnings
+  // about properties.
   const std::vector<const Shape*>& shapes;
   bool shapes_complete;
 };

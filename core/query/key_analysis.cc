@@ -15,7 +15,8 @@ KeySetApproximation constant(bool value) {
   return KeySetApproximation::exactly(value ? all_keys() : KeySet{});
 }
 
-// Analyses a comparison, a flag or a constant. Keys compare as String, Timestamp as DateTime.
+// Analyses a comparison, a flag or a constant. PartitionKey and RowKey are Strings, Timestamp is a
+// DateTime.
 KeySetApproximation analyse_leaf(const FilterNode& node) {
   if (node.kind == FilterKind::constant) return constant(node.literal.view().boolean());
   const bool partition = node.property == "PartitionKey";
@@ -50,8 +51,8 @@ std::size_t interval_count(const KeySetApproximation& known) {
   return interval_count(known.may()) + (known.exact() ? 0 : interval_count(known.must()));
 }
 
-// Combines approximations within a budget, counted in intervals of the sets that are read. Beyond
-// the budget the result is less precise but never wrong: *may* is too large or *must* too small.
+// Combines approximations within a budget (key_analysis_intervals_max). Beyond the budget the
+// result is less precise but never wrong: *may* is too large or *must* too small.
 class Combiner {
  public:
   KeySetApproximation negation(const KeySetApproximation& operand) {
@@ -93,8 +94,9 @@ class Combiner {
                                         std::move(may));
   }
 
-  // The result of `and` is a subset of each operand, so either one is a valid bound. The simpler
-  // operand is kept, which is mostly a fixed partition.
+  // Returns a result without reading the sets. The keys of an `and` are a subset of each operand's,
+  // so the *may* of either operand is correct. Prefers an operand that is not all keys, then the
+  // one with fewer intervals (mostly a fixed partition).
   static KeySetApproximation roughly(FilterKind kind, const KeySetApproximation& a,
                                      const KeySetApproximation& b) {
     if (kind == FilterKind::any_of) return KeySetApproximation::unknown();
@@ -117,8 +119,8 @@ bool is_chain(FilterKind kind) {
   return kind == FilterKind::all_of || kind == FilterKind::any_of;
 }
 
-// Marks the nodes whose parent is a chain of the same kind: the topmost node of the chain covers
-// them.
+// Returns which nodes are `and`s below an `and` or `or`s below an `or`. They are analysed together
+// with the topmost node of their chain.
 std::vector<bool> inside_chains(const Filter& filter) {
   std::vector<bool> inside(filter.nodes.size());
   for (const FilterNode& node : filter.nodes) {

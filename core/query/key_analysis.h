@@ -1,11 +1,13 @@
 // Derives from a filter which keys the matching rows can have. Internal to core/query.
 //
 // The analysis approximates each node of the filter by two sets of keys. *may* contains the keys of
-// all rows that match, and possibly more. *must* contains only keys whose rows match whatever their
-// properties are, and possibly not all of these. Comparing PartitionKey or RowKey with a String is
-// exact (both sets are equal); comparing them with another type is a constant. For any other
-// property, *may* is all keys and *must* is empty. `and` and `or` combine both sets; `not`
-// exchanges their complements.
+// all rows that can match, and possibly more keys. *must* contains only keys whose rows match
+// whatever their other properties are, but possibly not all such keys.
+//
+// A comparison of PartitionKey or RowKey with a String is exact: both sets are equal. A comparison
+// of these with another type is a constant. For a condition on any other property, *may* is all
+// keys and *must* is empty. `and` and `or` intersect and unite the sets of their operands. For
+// `not`, *may* is the complement of the operand's *must*, and *must* the complement of its *may*.
 #pragma once
 
 #include <cstddef>
@@ -50,7 +52,7 @@ class KeySetApproximation {
   Kind kind_;
 };
 
-// One condition of the filter's top-level `and`; the whole filter if its root is no `and`.
+// One operand of the filter's top-level `and`, or the whole filter if its root is not an `and`.
 struct KeyCondition {
   std::uint32_t node;  // in filter.nodes
   bool exact;
@@ -62,9 +64,9 @@ struct KeyAnalysis {
   std::vector<KeyCondition> conditions;  // left to right
 };
 
-// The most intervals that one analysis may read, which bounds its time. A chain of as many
-// comparisons as a filter can hold needs a third of it. Only hundreds of nested `and`s and `or`s of
-// key lists need more; beyond the limit the analysis is approximate.
+// The most intervals that one analysis may read. This bounds the time of the analysis; beyond the
+// limit its result is approximate. The longest chain of comparisons that a filter can hold needs a
+// third of the limit. Only hundreds of nested `and`s and `or`s of key lists need more.
 inline constexpr std::size_t key_analysis_intervals_max = 32 * key_set_intervals_max;
 
 // REQUIRES: !filter.empty(), and the filter outlives the result.

@@ -5,8 +5,9 @@
 namespace entitable {
 namespace {
 
-// Returns the range from the first row to the last row of several partitions. The range holds more
-// keys than the segment unless the segment has all rows of these partitions.
+// Returns the range from the segment's first row in its first partition to its last row in its last
+// partition. The range holds more keys than the segment unless the segment has all rows of its
+// partitions.
 KeyRange range_over_partitions(const PartitionInterval& segment) {
   const KeyInterval& partitions = segment.partitions;
   KeyRange range;

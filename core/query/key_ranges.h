@@ -17,8 +17,9 @@ struct CoveringRanges {
   bool exact = true;             // false: the ranges hold keys that are not in the set
 };
 
-// Returns ranges that cover a set. The ranges hold additional keys where several partitions have
-// only some of their rows in the set: the index is ordered by partition, so such a set is no range.
+// Returns ranges that hold all keys of a set. A segment with only some of the rows of several
+// partitions is not one range of the index, which is ordered by partition. The range for such a
+// segment holds additional keys.
 CoveringRanges ranges_of(const KeySet& set);
 
 }  // namespace entitable

@@ -100,8 +100,8 @@ void append(KeySet& set, const KeyInterval& partitions, RowSet rows) {
   }
 }
 
-// Reads a set from left to right: for each bound, the rows that apply there and the bound where
-// they end.
+// Reads the partitions of a set in ascending order. For a bound, returns the rows that the set has
+// in the partitions there, and the bound up to which these rows apply.
 class Sweep {
  public:
   explicit Sweep(const KeySet& set) : at_(set.begin()), end_(set.end()) {}
@@ -122,7 +122,8 @@ class Sweep {
   KeySet::const_iterator end_;
 };
 
-// Calls visit(partitions, rows of a, rows of b) for intervals that tile all partition keys.
+// Calls visit(partitions, rows of a, rows of b) for consecutive intervals that together cover all
+// partition keys.
 template <typename Visit>
 void sweep_both(const KeySet& a, const KeySet& b, Visit visit) {
   Sweep sweep_a(a);

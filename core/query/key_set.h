@@ -1,10 +1,10 @@
 // Sets of keys for the planner: closed under union, intersection and complement. Internal to
 // core/query.
 //
-// A set is a list of segments (PartitionInterval). A segment is an interval of partition keys with
-// the row keys that the set contains in each of these partitions, as a list of intervals. Bounds
-// lie between strings: just before a string, just after it, or at the end of all. So eq, ne, gt,
-// ge, lt and le on both keys are exact, and so are the three operations.
+// A set is a list of segments (PartitionInterval). A segment is an interval of partition keys, and
+// the row keys that the set contains in each of these partitions, as a list of intervals. A bound
+// lies between strings: just before a string, just after it, or after all strings. Comparisons of
+// both keys by eq, ne, gt, ge, lt and le are therefore exact, and so are the three operations.
 //
 // Invariants (canonical form, so that equal sets compare equal): segments and intervals ascend, are
 // disjoint and not empty. Segments that touch differ in their rows; intervals never touch.
@@ -52,7 +52,7 @@ struct KeyInterval {
   KeyBound upper;
   static KeyInterval all() { return {KeyBound::start(), KeyBound::end()}; }
   bool empty() const { return compare(lower, upper) >= 0; }
-  // Whether the interval holds exactly one string: upper.text().
+  // Returns whether the interval holds exactly one string, which is upper.text().
   bool single() const;
   friend bool operator==(const KeyInterval&, const KeyInterval&) = default;
 };
@@ -67,12 +67,12 @@ struct PartitionInterval {
 
 using KeySet = std::vector<PartitionInterval>;  // empty: no keys
 
-// The most intervals that the result of an operation has, over all segments. A single filter cannot
-// name so many with `or` (its text is too short); only products of a list of partitions and a list
-// of rows come near the limit.
+// The most intervals that the result of an operation has, over all segments. The text of a filter
+// is too short to list so many with `or`. Only an `and` of a list of partitions and a list of rows
+// comes near the limit.
 inline constexpr std::size_t key_set_intervals_max = 4096;
 
-// How an operation rounds a result that would have more intervals.
+// What an operation does with a result that would have more than key_set_intervals_max intervals.
 enum class Rounding : std::uint8_t {
   up,    // the result holds more keys: neighbours are joined
   down,  // the result holds fewer keys: intervals are dropped
@@ -86,7 +86,7 @@ bool is_all(const KeySet& set);
 KeySet unite(const KeySet& a, const KeySet& b, Rounding rounding, bool* rounded = nullptr);
 KeySet intersect(const KeySet& a, const KeySet& b, Rounding rounding, bool* rounded = nullptr);
 KeySet complement(const KeySet& set);
-// Whether `a` is a subset of `b`.
+// Returns whether `a` is a subset of `b`.
 bool is_subset(const KeySet& a, const KeySet& b);
 
 }  // namespace entitable

@@ -12,7 +12,8 @@ namespace {
 
 // ---- Conditions to test ----
 
-// Returns the keys that are in all of the sets, or fewer. Intersects pairs, then pairs of pairs.
+// Returns the keys that are in all of the sets. If there are too many intervals, returns fewer
+// keys. Intersects pairs, then pairs of pairs.
 KeySet common_keys(std::vector<KeySet> sets) {
   if (sets.empty()) return all_keys();
   for (; sets.size() > 1; sets.resize((sets.size() + 1) / 2)) {
@@ -24,8 +25,8 @@ KeySet common_keys(std::vector<KeySet> sets) {
   return std::move(sets.front());
 }
 
-// Whether the exact conditions hold for all keys that may match. Mostly there is a single exact
-// condition, whose keys are these keys.
+// Returns whether the exact conditions hold for all keys that may match. Mostly there is a single
+// exact condition, and its keys are the keys that may match.
 bool exact_conditions_hold(const KeyAnalysis& analysis) {
   const KeySet& may = analysis.filter.may();
   std::vector<KeySet> others;
@@ -35,8 +36,8 @@ bool exact_conditions_hold(const KeyAnalysis& analysis) {
   return others.empty() || is_subset(may, common_keys(std::move(others)));
 }
 
-// Marks the exact conditions as implied, either all or none of them: only rounding and ranges over
-// several partitions lose precision, so that mixed cases are rare.
+// Marks either all exact conditions as implied, or none. It would be rare that only some can be
+// marked: precision is lost only by rounding and by ranges over several partitions.
 void mark_implied(const KeyAnalysis& analysis, bool ranges_exact, Plan& plan) {
   plan.residual = true;
   if (!ranges_exact) return;
@@ -48,7 +49,7 @@ void mark_implied(const KeyAnalysis& analysis, bool ranges_exact, Plan& plan) {
   }
 }
 
-// Whether `text` is successor(of).
+// Returns whether `text` is successor(of).
 bool is_successor(std::string_view text, std::string_view of) {
   return text.size() == of.size() + 1 && text.back() == '\0' && text.substr(0, of.size()) == of;
 }

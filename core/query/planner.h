@@ -1,18 +1,18 @@
 // The planner turns a filter into a plan: key ranges that hold every row that can match, and the
 // conditions to test on the rows of these ranges.
 //
-// The ranges hold the keys that may match (key_analysis.h). A top-level condition that holds for
-// all of these keys is not tested.
+// The ranges hold all keys whose rows may match (key_analysis.h). An operand of the filter's
+// top-level `and` is not tested if it holds for all keys of the ranges.
 //
 //   PartitionKey eq 'S' and (RowKey eq 'a' or RowKey eq 'b')   two points, nothing to test
 //   PartitionKey eq 'S' and Age gt 30                          one partition, Age to test
 //   not (PartitionKey eq 'S' or Age gt 30)                     below S and above S, all to test
 //   PartitionKey gt 'b' and PartitionKey lt 'a'                nothing
 //
-// Running a plan returns the same rows in the same order as reading the whole table. Time and size
-// are bounded: beyond key_set_intervals_max ranges, neighbouring ranges are joined and their rows
-// tested. Beyond key_analysis_intervals_max intervals, the analysis is approximate; the plan then
-// reads more rows and tests them.
+// Running a plan returns the same rows in the same order as testing all rows of the table. The time
+// of planning and the size of a plan are bounded. Beyond key_set_intervals_max ranges, neighbouring
+// ranges are joined. Beyond key_analysis_intervals_max intervals, the analysis is approximate. In
+// both cases the plan reads more rows and tests them.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,7 @@ PlanKind kind_of(const KeyRange& range);
 struct Plan {
   std::vector<KeyRange> ranges;  // ascending, disjoint, none empty, none touching the next
   PlanKind kind = PlanKind::empty;
-  // Whether any condition is tested on the rows of the ranges.
+  // Whether some condition must be tested on the rows of the ranges.
   bool residual = false;
   // implied[i]: node i of the filter holds for every row of the ranges, so a test may skip it.
   std::vector<char> implied;
@@ -47,8 +47,9 @@ struct Plan {
 
 Plan make_plan(const Filter& filter);
 
-// Describes a plan as text, for tests and people: the kind and how much of the filter is tested,
-// then one line per range, in which 'x'+ is the successor of 'x':
+// Returns a plan as text, for tests and people. The first line has the kind, and how much of the
+// filter is tested. Each further line is a range, in which 'x'+ is the successor of 'x'
+// (core/model/key.h):
 //
 //   range, test rest
 //     'S' 'a' .. 'S' 'b'+

@@ -11,7 +11,7 @@ namespace entitable {
 namespace {
 
 constexpr std::size_t select_names_max = limits::custom_properties_max + 3;
-// More than the size of as many of the longest names.
+// At least the size of select_names_max names of the greatest length.
 constexpr std::size_t select_bytes_max = 256 * 1024;
 static_assert(select_names_max * limits::property_name_units_max * 3 <= select_bytes_max);
 

@@ -11,12 +11,12 @@
 
 namespace entitable {
 
-// Parses a list of names to Query::select. The text is split at commas; blanks around a name and
-// empty names are dropped, and repeated names after the first. A `*` anywhere, or no name at all,
-// selects everything: the result is empty. A name may be any text, since the property may not
-// exist. More than 255 different names, or more than 256 KiB of names, are InvalidInput.
+// Parses a comma-separated list of names to Query::select. Drops blanks around names, empty names
+// and repeated names. A `*` anywhere, or no name at all, selects everything: the result is empty. A
+// name may be any text, because a selected property need not exist. More than 255 different names,
+// or more than 256 KiB of names, are InvalidInput.
 Result<std::vector<std::string>> parse_select(std::string_view text);
-// Applies the same rules to names that are split already.
+// Applies the rules of parse_select() to a list that is already split.
 Result<std::vector<std::string>> normalize_select(const std::vector<std::string_view>& names);
 
 enum class SelectedKind : std::uint8_t {
@@ -33,7 +33,7 @@ struct SelectedProperty {
   std::uint32_t column = 0;  // only if the kind is `column`
 };
 
-// Returns where to read each selected property in rows of a shape, in the order selected. REQUIRES:
+// Returns, for each name in `select`, where rows of the shape have that property. REQUIRES:
 // `select` is not empty.
 std::vector<SelectedProperty> select_properties(const std::vector<std::string>& select,
                                                 const Shape& shape);

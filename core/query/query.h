@@ -13,8 +13,9 @@
 
 namespace entitable {
 
-// Parts that are not in memory. The caller must load the first one before it repeats the call. The
-// call would need the others next, in that order; loading some of them early saves round trips.
+// Parts (core/model/commit.h, PartId) that a call needs but that are not in memory. The caller must
+// load the first of them and repeat the call. The call will probably need the others next, in this
+// order; loading some of them early saves round trips.
 struct PartsNeeded {
   std::vector<PartId> ids;
 };
@@ -22,7 +23,7 @@ struct PartsNeeded {
 // What execute() does when it reaches rows that are not in memory.
 enum class OnUnloaded {
   return_parts_needed,  // returns PartsNeeded
-  end_page,             // ends the page there, with a continuation, if the page has read any row
+  end_page,  // ends the page there, with a continuation; if no row was read yet: PartsNeeded
 };
 
 // Where a page starts: the first key that the page may return. The key may be one that has no row.

@@ -8,8 +8,8 @@
 namespace entitable {
 namespace {
 
-// A scan that tests rows may need all further parts. Loading a limited number in each round trip is
-// enough.
+// The most parts that parts_ahead() returns. A scan of a large table may need many more; the caller
+// loads them in several round trips.
 constexpr std::size_t parts_ahead_max = 32;
 
 // Parts to request, without duplicates.
@@ -26,8 +26,8 @@ class PartList {
   std::vector<PartId> ids_;
 };
 
-// Adds the missing parts of the leaves that start in the range, until the leaves hold `rows` rows.
-// Reduces `rows` by the rows of the leaves.
+// Adds the parts of unloaded leaves, in key order, for the leaves that start in the range. Stops
+// after leaves that hold `rows` rows. Reduces `rows` by the rows of the leaves.
 void add_unloaded(const TableIndex& index, const KeyRange& range, std::uint64_t& rows,
                   PartList& parts) {
   for (LeafIterator walk(index, range.lower.view()); !walk.done() && !parts.full() && rows > 0;
@@ -52,8 +52,9 @@ Scan::Scan(const TableIndex& index, const Filter& filter, const Plan& plan,
   range_ = static_cast<std::size_t>(first - plan_.ranges.begin());
 }
 
-// Prefetches what testing the rows of the next leaves reads first, assuming that they have the
-// shape of the rows before. Returns the number of leaves, at least 1.
+// Prefetches what testing the rows of the next leaves will read first, if these rows have the same
+// shape as the row tested last. Returns for how many leaves no further prefetch is needed, at least
+// 1.
 std::size_t Scan::prefetch_leaves(const Cursor& cursor) const {
   if (!plan_.residual) return std::numeric_limits<std::size_t>::max();
   if (bound_ == nullptr) return 1;

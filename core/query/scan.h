@@ -1,5 +1,5 @@
-// Scans the ranges of a plan and tests the conditions that the plan leaves. Internal to core/query:
-// the executor builds pages from scans, explain() counts with them.
+// Scans the ranges of a plan and tests the plan's remaining conditions on the rows. Internal to
+// core/query: the executor builds pages from scans, explain() counts rows with them.
 #pragma once
 
 #include <array>
@@ -24,24 +24,24 @@ class Scan {
        const std::optional<Continuation>& from);
 
   // Calls on_row(row) for every matching row, in key order, until on_row returns false, the rows
-  // end, or a part is missing. `rows_max` is a hint: on_row probably returns false after so many
-  // rows. REQUIRES: called only once.
+  // end, or a part is not in memory. `rows_max` is a hint: on_row will probably return false after
+  // this number of rows. REQUIRES: called only once.
   template <typename OnRow>
   void run(OnRow on_row, std::uint64_t rows_max = std::numeric_limits<std::uint64_t>::max());
 
-  // 0 unless the scan stopped at a missing part
+  // The part that was not in memory, so that the scan stopped; 0 if there is none.
   PartId part_needed() const { return part_needed_; }
-  // Returns the missing part, then others that the scan would need next, in that order. `rows`: how
-  // many more rows the caller wants. REQUIRES: part_needed() != 0.
+  // Returns part_needed(), then other parts that the scan would need next, in that order. `rows`:
+  // how many more rows the caller wants. REQUIRES: part_needed() != 0.
   std::vector<PartId> parts_ahead(std::uint64_t rows) const;
-  // The first key of the scan that the missing part may hold. REQUIRES: part_needed() != 0.
+  // The first key of the scan that part_needed() may hold. REQUIRES: part_needed() != 0.
   const EntityKey& stopped_at() const { return stopped_at_; }
 
   std::uint64_t rows_read() const { return rows_read_; }
   const BoundFilterCache& filters() const { return filters_; }
 
  private:
-  // The part of the current range that is not before `from`.
+  // Returns the keys of the current range that are not before `from`.
   KeyRange current_range() const;
   template <typename OnRow>
   bool scan_point(const KeyView& key, OnRow& on_row);
@@ -52,17 +52,19 @@ class Scan {
   bool scan_batch(RowBatch batch, OnRow& on_row);
   template <typename OnRow>
   bool scan_mixed(const RowBatch& batch, OnRow& on_row);
-  // Candidates are collected in batches, so that the memory accesses to their rows overlap.
+  // A row that may match and is tested later, together with others, so that the memory accesses to
+  // their rows overlap (core/base/prefetch.h).
   struct PendingRow {
     RowSlot row_slot;
-    const BoundFilter* filter;  // null: the row matches
-    std::uint64_t rows_read;    // including this row
+    const BoundFilter* filter;  // null: the row is known to match
+    std::uint64_t rows_read;    // rows tested so far, including this row
   };
   template <typename OnRow>
   bool add_pending(const PendingRow& row, OnRow& on_row);
   template <typename OnRow>
   bool flush_pending(OnRow& on_row);
-  // Caches the filter of the last shape: most rows have the shape of the row before.
+  // Returns the filter bound to the shape. Caches it, because most rows have the same shape as the
+  // row before.
   const BoundFilter& filter_of(const Shape& shape) {
     if (&shape != shape_) {
       shape_ = &shape;
@@ -79,7 +81,7 @@ class Scan {
   const BoundFilter* bound_ = nullptr;
   std::size_t range_ = 0;  // the current one
   PartId part_needed_ = 0;
-  EntityKey stopped_at_;  // the first key that the missing part may hold
+  EntityKey stopped_at_;  // the first key that part_needed_ may hold
   std::uint64_t rows_read_ = 0;
   std::uint64_t rows_wanted_ = 0;
   std::array<PendingRow, 16> pending_;

@@ -6,7 +6,7 @@
 namespace entitable {
 namespace {
 
-// Returns the part of `bounds` in which the comparison holds.
+// Returns the sub-interval of `bounds` in which the comparison holds.
 KeyInterval narrowed(const KeyInterval& bounds, const FilterNode& comparison) {
   const KeyInterval strings =
       intervals_matching(comparison.op, comparison.literal.view().string()).front();

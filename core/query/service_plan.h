@@ -6,11 +6,11 @@
 
 namespace entitable {
 
-// The service uses only top-level `and` conditions that compare PartitionKey or RowKey with a
-// String by eq, gt, ge, lt or le, and reads one contiguous range. Conditions on RowKey count only
-// if PartitionKey is fixed. If conditions contradict each other, the service reads nothing. If
-// PartitionKey is bounded but not fixed, the plan is a table scan, although it reads only rows
-// between the bounds.
+// The range that the service reads. It depends only on the operands of the filter's top-level `and`
+// that compare PartitionKey or RowKey with a String by eq, gt, ge, lt or le. Conditions on RowKey
+// count only if PartitionKey is fixed by eq. If conditions contradict each other, the service reads
+// nothing. If PartitionKey is bounded but not fixed, the kind is `table`, although the service
+// reads only the rows between the bounds.
 struct ServicePlan {
   PlanKind kind = PlanKind::table;
   KeyRange range;  // what the service reads; unspecified if the kind is `empty`
