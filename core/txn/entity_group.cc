@@ -25,8 +25,8 @@ bool is_within_group_size(const std::vector<Operation>& operations) {
   return bytes <= limits::group_bytes_max;
 }
 
-// The row keys seen so far. Most groups arrive in rising order, where comparing with the previous
-// key is enough; a set is only built when a key does not rise.
+// The row keys of the operations checked so far. In most groups the row keys ascend, so comparing a
+// key with the previous one is enough. A set is built only when a key does not ascend.
 class SeenRows {
  public:
   explicit SeenRows(const std::vector<Operation>& operations) : operations_(operations) {}
@@ -49,14 +49,14 @@ class SeenRows {
   std::set<std::string_view> rows_;  // empty as long as the keys rise
 };
 
-// Whether the operation's property names were checked before: in the previous operation of the
-// group (mostly the names are the same), or, for the first operation, in a stored row.
+// Returns whether the operation's property names need no check, because the previous operation has
+// the same names or, for the first operation, because the schema knows them.
 bool has_checked_names(const Operation& operation, const Operation* before, ShapeHint shape_hint) {
   if (before == nullptr) return shape_hint != 0;
   return operation.same_shape_as_previous || same_names(operation.properties, before->properties);
 }
 
-// Checks an operation by itself.
+// Runs the checks that depend on this operation only. Returns the error, or nothing.
 std::optional<Error> check_operation(const Operation& operation, bool names_checked) {
   if (operation.kind == OperationKind::remove && !operation.if_match.has_condition()) {
     return Error(ErrorCode::invalid_input);

@@ -1,4 +1,5 @@
-// Entity group transactions: the checks that need neither rows nor the table.
+// Entity group transactions: the checks that need no stored rows. An entity group is a list of
+// writes to one partition that succeed or fail together.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +12,8 @@
 
 namespace entitable {
 
-// The first operation that fails, as the service reports it. A single write is a group of one
-// operation.
+// The failure of a group as the service reports it: the first operation that fails, and why. A
+// single write is a group of one operation.
 struct GroupFailure {
   Error error;
   std::uint32_t index = 0;  // zero-based operation
@@ -29,18 +30,22 @@ GroupFailure operation_failure(Error error, std::size_t index, std::size_t opera
 //
 //   1. no operation: InvalidInput, no prefix
 //   2. more than 4 MiB: RequestBodyTooLarge, no prefix. The size is the sum of entity_size() over
-//      the operations, keys included. Skipped if `size_checked`: an entry point that has the bytes
-//      of the request measures those.
+//      the operations, keys included. Not checked if `size_checked`: an entry point that has the
+//      bytes of the request has already checked their number.
 //   3. more than 100 operations: InvalidInput "The batch request operation exceeds the maximum 100
 //      changes per change set.", index 99
-//   4. operation by operation: another partition than the first operation's
-//      (CommandsInBatchActOnDifferentPartitions), a row seen before (InvalidDuplicateRow), a remove
-//      without If-Match (InvalidInput), properties that cannot be written (check_properties)
+//   4. for each operation: another partition than the first operation's
+//      (CommandsInBatchActOnDifferentPartitions), the same row as an earlier operation
+//      (InvalidDuplicateRow), a remove without If-Match (InvalidInput), properties that cannot be
+//      written (check_properties)
 //
-// Keys are checked when staging, since a missing table is reported first (core/rest/SERVICE.md
-// §3.1). `transaction`: false for a single write; REQUIRES: then there is at most one operation.
-// `schema`: of the table, if the table exists; property names that the schema knows are not checked
-// again. `shape_hint`: if given, receives the schema's hint for the first operation's properties.
+// Returns nothing if all checks pass. Does not check keys: stage_group() does so later, because a
+// missing table is reported first (core/rest/SERVICE.md §3.1).
+//
+// `transaction`: false for a single write. REQUIRES: there is then at most one operation. `schema`:
+// the table's schema if the table exists. The names of a property list that this schema has stored
+// before are not checked again. `shape_hint`: if given, is set to schema->find_hint() of the first
+// operation's properties.
 std::optional<GroupFailure> check_group(const std::vector<Operation>& operations, bool transaction,
                                         bool size_checked = false, const Schema* schema = nullptr,
                                         ShapeHint* shape_hint = nullptr);

@@ -1,5 +1,5 @@
-// The six entity operations and their conditions, as data: parsed by the entry points, not yet
-// checked against the table.
+// The six entity operations and their conditions, as the entry points have parsed them. They are
+// not checked against the table yet.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The properties of an operation. Each property refers to bytes that the request owns, or to a copy
+// The properties of an operation. Each property refers to bytes of the request, or to a property
 // that the list owns. Copies of a list share the owned properties, which never change.
 #pragma once
 
@@ -36,7 +36,7 @@ class PropertyList {
     const Property& kept = keep(std::move(property));
     views_.push_back({kept.name, kept.value.view()});
   }
-  // Owns only the value. REQUIRES: the name outlives the list and its copies.
+  // The list owns the value but not the name. REQUIRES: the name outlives the list and its copies.
   void push_back(std::string_view name, Value value) {
     views_.push_back({name, keep({{}, std::move(value)}).value.view()});
   }
@@ -59,7 +59,7 @@ class PropertyList {
   }
 
   std::vector<PropertyView> views_;
-  // only appended to: references to its elements stay valid
+  // A deque, because the views refer to its elements and appending must not move them.
   std::shared_ptr<std::deque<Property>> kept_;
 };
 

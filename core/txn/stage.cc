@@ -22,8 +22,7 @@ bool merges(OperationKind kind) {
   return kind == OperationKind::merge || kind == OperationKind::insert_or_merge;
 }
 
-// The key of an insert is in the body of the request, the key of the other operations in the
-// address.
+// An insert has its key in the body of the request. The other operations have it in the URL.
 std::optional<Error> check_operation_key(const Operation& operation) {
   const KeyView key = operation.key.view();
   if (operation.kind != OperationKind::insert) {
@@ -81,8 +80,8 @@ std::optional<Error> check_size(const KeyView& key, std::span<const PropertyView
   return std::nullopt;
 }
 
-// Adds the operation's mutation, without its timestamp, or returns the error. `merged`: how many
-// elements of staged.merged are used.
+// Adds the operation's mutation, without its timestamp. Returns the error if a check fails.
+// `merged`: how many elements of staged.merged are in use.
 std::optional<Error> stage_operation(TableId table, const Schema& schema,
                                      const Operation& operation, bool is_single,
                                      const std::optional<RowView>& row, StagedMutations& staged,
@@ -107,14 +106,13 @@ std::optional<Error> stage_operation(TableId table, const Schema& schema,
   return std::nullopt;
 }
 
-// Whether the mutation stores exactly the operation's properties.
+// Returns whether the mutation stores exactly the operation's properties: a merge may add others.
 bool puts_as_given(const Mutation& mutation, const Operation& operation) {
   const auto* put = std::get_if<PutRow>(&mutation);
   return put != nullptr && put->properties.data() == operation.properties.data();
 }
 
-// Completes the mutations once all of them are staged: sets timestamps and which rows have equal
-// shapes.
+// Sets what all staged mutations still lack: timestamps, same_shape_as_previous and shape_hint.
 void finish(const std::vector<Operation>& operations, const TimestampSource& next_timestamp,
             ShapeHint shape_hint, StagedMutations& staged) {
   bool before_as_given = false;
