@@ -3,9 +3,9 @@
 // core/index.
 //
 // A column is cached when it is requested for the second time, so a scan that runs once takes no
-// memory. A leaf caches at most cached_columns_max columns, those requested last, and any change of
-// the leaf clears them. The cache is optional: if memory runs out or the rows have several shapes,
-// callers read the rows themselves.
+// memory. A leaf caches the columns that were requested last, at most cached_columns_max of them.
+// Any change of the leaf clears the cache. If memory runs out or the rows have several shapes,
+// nothing is cached, and callers read the rows themselves.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@ namespace entitable {
 
 inline constexpr std::uint32_t cached_columns_max = 4;
 
-// What a cached column holds per row: the value itself, or a 4-byte digest of a text.
+// What a cached column stores per row: the value itself, or a digest of a text in 4 bytes.
 enum class ColumnForm : std::uint8_t { one_byte, four_bytes, eight_bytes, text_digest };
 
 constexpr std::uint32_t bytes_of(ColumnForm form) {
@@ -55,9 +55,10 @@ inline std::uint32_t text_digest(std::string_view text) {
 
 class ColumnCache {
  public:
-  // Returns the cached values at `slot` of rows 0 to `rows` - 1, or null if they are not cached.
-  // base_of(i) returns the base of row i. The result is valid until cached_columns_max other slots
-  // have been requested. REQUIRES: all calls for one slot pass the same form until clear().
+  // Returns the values of the column at `slot`, for rows 0 to `rows` - 1, or null if they are not
+  // cached. base_of(i) returns the base of row i (row_layout.h). The result is valid until clear(),
+  // or until cached_columns_max other slots have been requested. REQUIRES: all calls for one slot
+  // pass the same form until clear().
   template <typename BaseOf>
   const char* values(std::uint32_t slot, ColumnForm form, std::uint32_t rows, BaseOf base_of);
   // Prefetches the cached values, if there are any. REQUIRES: as for values().

@@ -34,7 +34,7 @@ void Cursor::find_end() {
   }
   last_leaf_ = static_cast<const Leaf*>(node);
   if (last_leaf_->is_unloaded()) {
-    // The range contains none of the leaf (0), or an unknown number of its rows (1).
+    // 0: the range contains no key of the leaf. 1: the number of rows in the range is unknown.
     last_leaf_end_ = range_.upper && compare(lower, range_.upper->view()) == 0 ? 0 : 1;
   } else {
     last_leaf_end_ =
@@ -60,7 +60,8 @@ void Cursor::seek(const KeyView& key) {
   enter_leaf(leaf_->is_unloaded() ? 0 : leaf_->find(target).slot);
 }
 
-// Moves to slot `slot` of leaf_, or to what follows that slot.
+// Moves to slot `slot` of leaf_. If there is no row at this slot or the range ends before it, moves
+// on to the next row, the next unloaded leaf or the end.
 void Cursor::enter_leaf(std::uint32_t slot) {
   for (;; slot = 0) {
     leaf_end_ = leaf_ == last_leaf_ ? last_leaf_end_ : leaf_->size();
@@ -82,7 +83,7 @@ void Cursor::enter_run(std::uint32_t run, std::uint32_t slot) {
   end_ = leaf_->end();
 }
 
-// Moves on after the run that ends at slot_.
+// Moves from the end of the current run to the next run, in this leaf or a later one.
 void Cursor::next_run() {
   if (slot_ < leaf_end_) return enter_run(run_ + 1, slot_);
   const bool last = leaf_ == last_leaf_;

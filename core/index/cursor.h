@@ -2,7 +2,7 @@
 //
 //   for (Cursor cursor(index, range); cursor.valid(); cursor.next()) use(cursor.row());
 //
-// or, faster, batch by batch:
+// Reading in batches is faster:
 //
 //   for (Cursor cursor(index, range); cursor.valid();) {
 //     const RowBatch rows = cursor.batch();
@@ -21,7 +21,7 @@
 
 namespace entitable {
 
-// A reference to a row that has not been read yet. Valid as long as the batch it came from.
+// A reference to a row of a RowBatch that has not been read yet. Valid as long as the batch.
 class RowSlot {
  public:
   RowSlot() = default;
@@ -30,9 +30,9 @@ class RowSlot {
   RowView row() const {
     return {leaf_->base(slot_), *shape_, leaf_->partition(leaf_->run_of(slot_))};
   }
-  // Prefetch in three steps what a reader of the row needs: its slot, then its header, then its
-  // values. Each step reads what the step before has fetched, so callers run one step for many rows
-  // before the next step (base/prefetch.h).
+  // Prefetch what a reader of the row needs, in three steps: its slot, its header, its values. Each
+  // step reads what the previous step has prefetched. A caller therefore runs one step for many
+  // rows before the next step (core/base/prefetch.h).
   void prefetch_slot() const {
     prefetch(leaf_->buffer());
     prefetch(leaf_->slots() + slot_);
@@ -78,7 +78,8 @@ class RowBatch {
 
  private:
   friend class Cursor;
-  // Looked up only when a row is read, because a scan of cached columns does not need it.
+  // The partition is found only when a row is read, because a scan of cached columns does not need
+  // it.
   std::string_view partition_of(std::size_t i) const {
     const std::uint32_t slot = first_ + static_cast<std::uint32_t>(i);
     return leaf_->partition(one_partition_ ? run_ : leaf_->run_of(slot));
@@ -96,15 +97,17 @@ class RowBatch {
   std::array<const char*, cached_columns_max + 1> values_{};  // the last element is always null
 };
 
-// Holds the version it iterates over, so later writes neither show up nor invalidate it.
+// Keeps the version of the index that it iterates over. Later writes neither appear in the
+// iteration nor invalidate the cursor.
 class Cursor {
  public:
   Cursor(const TableIndex& index, const KeyRange& range);
 
-  // A cursor is at a row, at an unloaded leaf, or at the end. valid(): it is at a row.
+  // A cursor is at a row, at an unloaded leaf, or at the end. valid() returns whether it is at a
+  // row.
   bool valid() const { return slot_ < run_end_; }
-  // Returns the part of the unloaded leaf that the cursor is at, or 0. The caller loads that part
-  // and starts again at position().
+  // Returns the part of the unloaded leaf that the cursor is at, or 0 if the cursor is elsewhere.
+  // To continue, the caller loads that part and creates a new cursor that starts at position().
   PartId part_needed() const { return part_needed_; }
   bool at_end() const { return !valid() && part_needed() == 0; }
   // Returns the key of the row, or the key inside the unloaded leaf where the range continues.
@@ -125,9 +128,9 @@ class Cursor {
   RowBatch batch() const;
   // Moves forward by `rows` rows. REQUIRES: rows <= batch().size().
   void skip(std::size_t rows);
-  // Fills `out` with the current leaf and those that follow it in the range and have the same
-  // parent node, as far as `out` has space. Returns their number, at least one. REQUIRES: valid(),
-  // and `out` is not empty.
+  // Fills `out` with the current leaf and the leaves after it that are in the range and have the
+  // same parent node. Returns how many leaves were written, at least one. REQUIRES: valid(), and
+  // `out` is not empty.
   std::size_t leaves_ahead(std::span<const Leaf*> out) const;
 
  private:

@@ -34,22 +34,23 @@ class InnerNode : public Node {
   // Returns all children; the lower bound of the first is empty.
   std::vector<Child> children() const;
 
-  // Changes. REQUIRES: this node is referenced once. replace() and join() adjust the totals; after
-  // a change inside a child the caller calls adjust_totals().
+  // Changes. REQUIRES: this node is referenced once. replace() and join() adjust the totals of this
+  // node. After a change inside a child, the caller must call adjust_totals().
   Ref<Node>& mutable_child(std::uint32_t i) { return children_[i]; }
   void adjust_totals(const Totals& before, const Totals& after) {
     totals_ += after;
     totals_ -= before;
   }
-  // Replaces child i by `nodes`; the first of them keeps the lower bound of child i. `before` are
-  // the totals of child i as counted in this node. If there are at most two nodes and memory runs
-  // out, nothing has changed. REQUIRES: the nodes fit.
+  // Replaces child i by `nodes`; the first of them keeps the lower bound of child i. `before`: the
+  // totals of child i that are included in the totals of this node. If memory runs out and there
+  // are at most two nodes, nothing has changed. REQUIRES: afterwards there are at most
+  // inner_children_max children.
   void replace(std::uint32_t i, const Totals& before, std::span<const Child> nodes);
   // Replaces children i and i + 1 by `joined`.
   void join(std::uint32_t i, Ref<Node> joined);
 
-  // Returns an empty text if the invariants of this node hold, else the first violation. Children
-  // are not checked.
+  // Returns an empty text if the invariants of this node hold, else the first violation. Does not
+  // check the children.
   std::string verify() const;
 
  private:

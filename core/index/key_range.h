@@ -8,8 +8,9 @@
 
 namespace entitable {
 
-// lower <= key < upper. The default range is everything. An inclusive upper bound is written with
-// successor() (key.h), since no stored key contains U+0000.
+// The keys with lower <= key < upper. No `upper`: no upper bound. The default range holds all keys.
+// For an inclusive upper bound, set `upper` to its successor() (core/model/key.h): no stored key
+// lies between the two.
 struct KeyRange {
   EntityKey lower;
   std::optional<EntityKey> upper;
@@ -17,7 +18,7 @@ struct KeyRange {
   static KeyRange point(const KeyView& key);
   static KeyRange partition(std::string_view partition);
   bool contains(const KeyView& key) const;
-  bool empty() const;  // whether no key can be in it: upper is not above lower
+  bool empty() const;  // returns whether `upper` is not above `lower`, so that no key fits
   friend bool operator==(const KeyRange&, const KeyRange&) = default;
 };
 

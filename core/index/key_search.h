@@ -5,10 +5,10 @@
 // key has a *head*: the 4 bytes after the prefix as one big-endian integer. Heads are stored
 // contiguously. A search compares heads instead of keys until few candidates are left.
 //
-// Heads ascend with the keys, but not strictly: equal heads decide nothing. In WTF-8, byte order
-// equals the order of UTF-16 code units for lead bytes up to 0xEC; from 0xED on it may differ. A
-// head therefore ends at the first byte that is 0xED or more, which counts as 0xED, and is padded
-// with zeros.
+// Heads ascend with the keys, but not strictly: keys with equal heads must be compared themselves.
+// Keys are ordered by UTF-16 unit. In WTF-8 (core/base/utf8.h) this is also the byte order up to
+// the lead byte 0xEC; from 0xED on the orders may differ. A head therefore ends at the first byte
+// that is 0xED or more. This byte counts as 0xED, and zeros follow it.
 //
 // A key is a partition key and a row key. Adjacent keys of one partition form a *run*. A search
 // first looks for the partition among the runs, then for the row key within one run. Each run has a
@@ -42,9 +42,9 @@ inline std::uint32_t head_of(std::string_view text, std::size_t skip) {
   return head;
 }
 
-// Returns how many leading bytes two stored keys share, at most `max`, reduced to whole characters.
-// A lone high surrogate at the end does not count as whole. In a probe it may be the first half of
-// a pair, which sorts differently against different keys.
+// Returns how many leading bytes two stored keys share: at most `max`, and only whole characters.
+// Does not count a lone high surrogate at the end, because the key that is searched for may have a
+// surrogate pair with the same first half there.
 inline std::size_t shared_prefix(std::string_view a, std::string_view b, std::size_t max) {
   const std::size_t shorter = a.size() < b.size() ? a.size() : b.size();
   std::size_t at = detail::first_difference(a.data(), b.data(), shorter < max ? shorter : max);
@@ -66,11 +66,11 @@ struct KeyRun {
   std::uint32_t head;  // head of the partition key, after the prefix of all partition keys
   std::uint32_t text;  // start of the partition key in the texts of the node
   std::uint16_t text_bytes;
-  std::uint16_t prefix;  // a number of bytes that all row keys of the run share
+  std::uint16_t prefix;  // all row keys of the run share this number of leading bytes
   std::uint32_t first;   // position of the first key of the run
 };
 
-// The position of a probe, or where it would be inserted.
+// The position of a key, or where it would be inserted.
 struct SearchResult {
   std::uint32_t index;
   bool found;
@@ -98,8 +98,8 @@ SearchResult search_keys(std::uint32_t low, std::uint32_t first, std::uint32_t l
                          std::size_t prefix, std::string_view probe, HeadAt head_at, KeyAt key_at) {
   if (first == last) return {first, false};
   const std::uint32_t head = head_of(probe, prefix);
-  // Compare one key to see whether the probe has the prefix at all. If it does not, all keys are on
-  // the same side of the probe.
+  // If the probe does not start with the prefix, all keys are on the same side of the probe. One
+  // key as a sample is enough to find this out.
   const std::string_view sample = key_at(low < last ? low : last - 1);
   if (!has_prefix(probe, sample, prefix))
     return {compare_utf16(probe, sample) < 0 ? first : last, false};
@@ -122,8 +122,9 @@ SearchResult search_keys(std::uint32_t low, std::uint32_t first, std::uint32_t l
   return {low, false};
 }
 
-// Returns the first key in [first, last) that is not below `probe`. head_at(i) and key_at(i) return
-// the head and the text of key i. The keys ascend strictly and share their first `prefix` bytes.
+// Returns the position of the first key in [first, last) that is not below `probe`, the key that is
+// searched for. head_at(i) and key_at(i) return the head and the text of key i. REQUIRES: the keys
+// ascend strictly and share their first `prefix` bytes.
 template <typename HeadAt, typename KeyAt>
 SearchResult search(std::uint32_t first, std::uint32_t last, std::size_t prefix,
                     std::string_view probe, HeadAt head_at, KeyAt key_at) {

@@ -210,7 +210,8 @@ Leaf::FindResult Leaf::finish_find(const HeadSearch& head_search, const KeyView&
   return {run, row.index, true, row.found};
 }
 
-// A binary search waits for memory at each step, so prefetch at least the lines of its first steps.
+// Each step of a binary search waits for memory. Prefetching eight lines spread over the directory
+// removes the wait of the first steps.
 void Leaf::prefetch_directory() const {
   constexpr std::uint32_t lines = 8;
   const std::uint32_t bytes = directory_bytes();
@@ -425,8 +426,8 @@ void Leaf::clear_part_and_columns() {
   column_cache_.clear();
 }
 
-// Accounts for the shape of a row that was added. The common shape is not recomputed when rows are
-// removed; rebuilding the leaf does that.
+// Updates shape_ after a row was added. shape_ stays as it is when rows are removed; only building
+// a new leaf finds out again that all rows have one shape.
 void Leaf::update_common_shape(const char* base, bool only_row) {
   const ShapeId shape = row_layout::shape_id(base);
   if (only_row) {

@@ -4,9 +4,11 @@
 //
 // A run is the rows of one partition, whose key is stored once. The heap grows downwards and holds
 // packed rows (row_layout.h). Offsets into the heap count from the end of the buffer, so they stay
-// valid when the buffer grows. Replaced and erased rows leave garbage, which is removed when the
-// buffer is reallocated. Most comparisons need only heads (key_search.h) and no row. What a search
-// reads before it has found the row lies together at the front: the *directory*.
+// valid when the buffer grows. Replaced and erased rows leave garbage in the heap, which is removed
+// when the buffer is reallocated.
+//
+// Everything before the gap is the *directory*. A search reads mostly the directory, because most
+// comparisons need only heads (key_search.h) and no row.
 #pragma once
 
 #include <memory>
@@ -26,9 +28,9 @@
 
 namespace entitable {
 
-// The most bytes that a leaf of more than one row may take in its buffer. Rows that arrive in key
-// order fill a leaf only up to leaf_bytes_filled, so that a few rows can still be inserted between
-// them before the leaf is split.
+// The most bytes that a leaf of more than one row may use in its buffer. Rows that arrive in key
+// order fill a leaf only up to leaf_bytes_filled. A few rows can then be inserted between them
+// later before the leaf must be split.
 inline constexpr std::uint32_t leaf_bytes_max = 9 * 1024;
 inline constexpr std::uint32_t leaf_bytes_filled = 8 * 1024;
 
@@ -46,23 +48,25 @@ struct RowSource {
 class Leaf : public Node {
  public:
   Leaf();  // an empty leaf, loaded
-  // Creates an unloaded leaf. `rows` and `bytes` count the part with the changes of its overlay, as
-  // far as known.
+  // Creates an unloaded leaf: the rows are only in the part (PartId), and the leaf has only their
+  // key range. `rows` and `bytes` are the totals of the part with the changes of the overlay, as
+  // far as they are known.
   static Ref<Leaf> make_unloaded(PartId part, std::uint64_t rows, std::uint64_t bytes,
                                  Ref<Overlay> overlay = nullptr);
   // Creates a leaf whose buffer has no gap. REQUIRES: keys ascend strictly.
   static Ref<Leaf> build(std::span<const RowSource> rows);
-  // As build(), with a gap for later inserts. REQUIRES: bytes == bytes_for(rows).
+  // Creates a leaf whose buffer has a gap for later inserts. REQUIRES: keys ascend strictly; bytes
+  // == bytes_for(rows).
   static Ref<Leaf> build_with_slack(std::span<const RowSource> rows, std::uint64_t bytes);
   // Returns the buffer size in bytes that build() would allocate for these rows.
   static std::uint64_t bytes_for(std::span<const RowSource> rows);
   // Returns a copy whose buffer has space for `room` more bytes.
   Ref<Leaf> clone(std::uint32_t room) const;
-  // Return the bytes that a row takes in the buffer, and those that a partition takes in addition
-  // if it is new in the leaf.
+  // Returns the bytes that a row takes in the buffer.
   static std::uint32_t cost(std::uint32_t packed_bytes) {
     return packed_bytes + static_cast<std::uint32_t>(sizeof(LeafSlot));
   }
+  // Returns the bytes that the first row of a partition takes in addition.
   static std::uint32_t run_cost(std::string_view partition) {
     return padded(partition) + static_cast<std::uint32_t>(sizeof(KeyRun));
   }
@@ -86,9 +90,9 @@ class Leaf : public Node {
     prefetch_directory();
     return finish_find(find_by_heads(key), key);
   }
-  // find() in two steps: the first reads no row, the second nearly always one. A caller with many
-  // keys runs the first step for all of them and prefetches the rows before the second
-  // (base/prefetch.h).
+  // The two steps of find(): find_by_heads() reads no row, finish_find() nearly always reads one. A
+  // caller with many keys runs the first step for all of them, then prefetches the rows, then runs
+  // the second step (core/base/prefetch.h).
   struct HeadSearch {
     SearchResult run;
     std::uint32_t slot;
@@ -99,8 +103,8 @@ class Leaf : public Node {
   void prefetch_directory() const;
   // Prefetches what finish_find() and a reader of the row read.
   void prefetch_row(const HeadSearch& head_search, const KeyView& key) const;
-  // Returns the result of find() if comparing the rows next to `slot` is enough to know it, else
-  // nothing. `run` and `slot` may be out of range.
+  // Returns the result of find() if it is near `slot` of `run`: then comparing the key with up to
+  // three rows is enough. Returns nothing otherwise. `run` and `slot` may be out of range.
   std::optional<FindResult> find_at_hint(const KeyView& key, std::uint32_t run,
                                          std::uint32_t slot) const;
 
@@ -125,8 +129,8 @@ class Leaf : public Node {
   const char* column(std::uint32_t slot, ColumnForm form) const {
     return column_cache_.values(slot, form, size_, [this](std::uint32_t i) { return base(i); });
   }
-  // Prefetch the leaf object, and a cached column if there is one (base/prefetch.h). REQUIRES for
-  // prefetch_column(): as for column().
+  // prefetch() prefetches this object, prefetch_column() the cached values at `slot` if there are
+  // any (core/base/prefetch.h). REQUIRES for prefetch_column(): as for column().
   void prefetch() const { entitable::prefetch(this, sizeof(Leaf)); }
   void prefetch_column(std::uint32_t slot, ColumnForm form) const {
     column_cache_.prefetch(slot, form, size_);
@@ -145,15 +149,17 @@ class Leaf : public Node {
   void replace(std::uint32_t i, std::string_view packed, std::uint32_t key_bytes);
   void erase(const FindResult& position);
 
-  // Record a change of an unloaded leaf in its overlay. The leaf's totals, which are the part's,
-  // are inexact afterwards. REQUIRES: is_unloaded(); this leaf is referenced once.
+  // Record a change of an unloaded leaf in its overlay. The totals of the leaf are inexact
+  // afterwards, because it is not known whether the part has the row. REQUIRES: is_unloaded(); this
+  // leaf is referenced once.
   void put_in_overlay(const KeyView& key, std::string_view packed);
   void erase_in_overlay(const KeyView& key);
   bool has_exact_totals() const { return has_exact_totals_; }
 
-  // The checkpoint part that holds exactly these rows, apart from the changes in the overlay, and
-  // the number of leaves that the part was loaded into. Any change of the leaf resets them to 0, 0
-  // and null. set_part() is const because it does not change the rows.
+  // part(): the checkpoint part that, together with the changes in overlay(), holds exactly these
+  // rows. part_leaves(): the number of leaves that have the rows of this part. Any change of the
+  // leaf resets part(), part_leaves() and overlay() to 0, 0 and null. set_part() is const because
+  // it does not change the rows.
   PartId part() const { return part_; }
   std::uint32_t part_leaves() const { return part_leaves_; }
   const Ref<Overlay>& overlay() const { return overlay_; }  // null: no changes
@@ -163,15 +169,15 @@ class Leaf : public Node {
     overlay_ = std::move(overlay);
   }
 
-  // Whether the leaf has been read since clear_used().
+  // Returns whether mark_used() was called after the last clear_used(). Readers of rows call it.
   bool recently_used() const { return recently_used_; }
   void mark_used() const {
     if (!recently_used_) recently_used_ = true;  // avoids a memory write in most calls
   }
   void clear_used() const { recently_used_ = false; }
 
-  // Return whether the last inserts came in ascending or descending key order, each next to the one
-  // before, and an insert at `position` continues that order.
+  // Return whether the last inserts were adjacent and in ascending (or descending) key order, and
+  // an insert at `position` continues this order.
   bool inserts_ascend(const FindResult& position) const {
     return streak_ >= streak_min && position.slot == last_insert_slot_ + 1;
   }

@@ -31,10 +31,10 @@ std::uint64_t row_cost(const RowSource& row) {
   return Leaf::cost(row_layout::packed_bytes(row.base));
 }
 
-// Returns the position at which to split rows that do not fit into one leaf. It makes both sides as
-// equal as possible. A cut between two partitions is preferred if neither side gets more than three
-// quarters. Rows are often appended to many partitions in turn, and each partition then gets leaves
-// of its own.
+// Returns the position at which to split rows that do not fit into one leaf. Makes both sides as
+// equal as possible, but prefers a cut between two partitions if neither side then gets more than
+// three quarters. Rows are often appended to many partitions in turn; with such cuts, each
+// partition gets leaves of its own.
 std::size_t balanced_cut(std::span<const RowSource> rows) {
   std::uint64_t total = 0;
   for (const RowSource& row : rows) total += row_cost(row);
@@ -56,8 +56,8 @@ std::size_t balanced_cut(std::span<const RowSource> rows) {
   return between.larger <= total / 4 * 3 ? between.cut : anywhere.cut;
 }
 
-// Returns the first cut: after the new row if inserts ascend, before it if they descend, else in
-// the middle.
+// Returns the position of the first cut: after the new row if inserts ascend, before the new row if
+// they descend, else in the middle.
 std::size_t first_cut(std::span<const RowSource> rows, const Leaf& leaf,
                       const Leaf::FindResult& position) {
   const std::size_t at = position.slot;

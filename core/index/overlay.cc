@@ -12,7 +12,7 @@ void Overlay::put(const KeyView& key, std::string_view packed) {
 }
 
 std::uint64_t Overlay::memory() const {
-  constexpr std::uint64_t links = 4 * sizeof(void*);  // of a node of the map
+  constexpr std::uint64_t links = 4 * sizeof(void*);  // in each node of the map
   constexpr std::uint64_t block_overhead = 16;
   return sizeof(Overlay) + key_bytes_ + bytes_ +
          changes_.size() * (sizeof(Changes::value_type) + links + block_overhead);

@@ -1,16 +1,16 @@
-// The changes to a part's rows since the part was stored, by key. Internal to core/index.
+// The changes to a part's rows since the part was stored, by key. A part is the stored file of one
+// key range of rows; an unloaded leaf stands for a part that is not in memory. Internal to
+// core/index.
 //
-//   unloaded leaf            its rows are in the part, in storage; these changes are not
-//     |- part 7              "a" "b" "c" "d"
-//     '- overlay             "b" -> a packed row (row.h)   put: in place of the row, or a new one
-//                            "d" -> nothing                erased
+//   unloaded leaf
+//     |- part 7     in storage: rows "a" "b" "c" "d"
+//     '- overlay    in memory: "b" -> a packed row (row.h): a new row, or the row was replaced
+//                              "d" -> nothing: the row was erased
 //
-//   leaves of part 7       after loading: "a", the new "b", "c", under the same overlay; so they
-//     |- part 7              may be dropped again, and an unloaded leaf as above takes their place,
-//     '- overlay             unless a row that came later has taken the place of "d"
-//
-// So replaying a log that changes many parts loads none of them. A part is loaded when its rows are
-// read.
+// Recovery and writes add changes to an overlay without loading the part. The part is loaded when
+// its rows are read. The loaded leaves then hold "a", the new "b" and "c", and keep the overlay.
+// The part can therefore be unloaded again: an unloaded leaf with the same part and overlay
+// replaces the leaves.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,8 @@
 
 namespace entitable {
 
-// Shared by versions and by the leaves of a part. Changed only while it has a single reference.
+// Versions of the index and the leaves of a part share an overlay. REQUIRES for changes: the
+// overlay is referenced once.
 class Overlay : public RefCounted<Overlay> {
  public:
   struct Order {
@@ -31,12 +32,12 @@ class Overlay : public RefCounted<Overlay> {
       return compare(a.view(), b.view()) < 0;
     }
   };
-  // The last change of each row: the row as it is since, packed, or empty if it was erased.
+  // The last change of each row: the packed row after the change, or empty if the row was erased.
   using Changes = std::map<EntityKey, std::string, Order>;
 
   const Changes& changes() const { return changes_; }
-  std::uint64_t bytes() const { return bytes_; }  // packed, of the rows
-  std::uint64_t memory() const;                   // about
+  std::uint64_t bytes() const { return bytes_; }  // size of the packed rows
+  std::uint64_t memory() const;                   // estimated, in bytes
 
   void put(const KeyView& key, std::string_view packed);
   void erase(const KeyView& key) { put(key, {}); }

@@ -10,8 +10,8 @@
 
 namespace entitable {
 
-// Merges the rows of a part with the changes of its overlay, in key order. Packed rows are buffered
-// until they fill a leaf. Finished leaves are kept until the part is complete.
+// Merges the rows of a part with the changes of its overlay, in key order. Buffers packed rows
+// until they fill a leaf, and collects the finished leaves until the part is complete.
 struct PartLoader::State {
   State(TableIndex& into, PartId id) : index(into), part(id) {}
 
@@ -44,8 +44,8 @@ struct PartLoader::State {
   Overlay::Changes::const_iterator change;  // the next change; valid if there is an overlay
 };
 
-// Finds the overlay. `key` is the key of the first row, or any key in the range of the unloaded
-// leaf.
+// Finds the overlay of the part. `key`: the key of the first row, or any key in the range of the
+// unloaded leaf.
 void PartLoader::State::begin(const KeyView& key) {
   has_begun = true;
   const Leaf& leaf = index.find_leaf(key);
@@ -104,7 +104,7 @@ void PartLoader::add(const KeyView& key, Ticks timestamp,
   state.push(key, packed);
 }
 
-// Buffers a packed row. REQUIRES: its key is above those of the rows before.
+// Buffers a packed row. REQUIRES: `key` is above the keys of all rows added before.
 void PartLoader::State::push(const KeyView& key, std::string_view packed) {
   const bool is_first = buffered_rows.empty() && leaves.empty();
   if (is_first) first = EntityKey(key.partition, key.row);
@@ -154,8 +154,7 @@ void PartLoader::install_in(TableIndex& version) {
   state_->install_in(version);
 }
 
-// Returns a key inside the range of the part. The unloaded leaf supplies that key, because a part
-// without rows has none.
+// Returns some key in the range of the part's unloaded leaf, for parts that have no rows.
 EntityKey PartLoader::State::key_in_range(const TableIndex& version) const {
   std::optional<EntityKey> key = version.find_unloaded(part);
   ENTITABLE_CHECK(key.has_value());

@@ -13,16 +13,15 @@
 namespace entitable {
 namespace {
 
-// The adjacent leaves of one part, as an iteration meets them. A leaf without a part is a group of
-// its own.
+// Adjacent leaves of one part. An unloaded leaf and a leaf without a part are groups of one leaf.
 struct LeafGroup {
   PartId part = 0;
   std::uint32_t leaves = 0;
   std::uint32_t expected = 0;
   bool unloaded = false;
   bool recently_used = false;
-  // Whether changes of the overlay lie outside the range of these leaves, because rows inserted
-  // later occupy part of the original range.
+  // Whether the overlay has changes outside the range of these leaves. This happens if rows that
+  // were inserted later have taken over some of the part's range.
   bool overlay_out_of_range = false;
   Ref<Overlay> overlay;
   Totals totals;
@@ -78,8 +77,9 @@ std::vector<PartId> unloaded_parts(const TableIndex& index, Wanted wanted) {
 
 }  // namespace
 
-// An unloaded leaf may start lower than the range of its part if it merged with an empty leaf
-// before it. It may start higher if it was split off after rows that were inserted later.
+// An unloaded leaf may start below the range of its part, because it was merged with an empty leaf
+// before it. It may start above the range's lower bound, because rows that were inserted later have
+// taken over the start of the range.
 std::optional<EntityKey> TableIndex::find_unloaded(PartId part, const KeyRange& range) const {
   const auto holds = [part](const Leaf& leaf) { return leaf.is_unloaded() && leaf.part() == part; };
   if (holds(find_leaf(range.lower.view()))) return range.lower;

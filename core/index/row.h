@@ -16,14 +16,14 @@ namespace entitable {
 
 static_assert(shapes_max < 0xFFFF, "a row keeps its shape id in two bytes");
 
-// Packs a row into `out`, which is overwritten. The base of the row is out.data() + row_key.size().
-// `interned` is the result of Schema::intern(properties). REQUIRES: the row can be stored
-// (check_entity).
+// Packs a row into `out`, which is overwritten. The base of the row (row_layout.h) is out.data() +
+// row_key.size(). REQUIRES: `interned` is the result of Schema::intern(properties); check_entity()
+// accepts the row.
 void pack_row(const Schema::Interned& interned, std::string_view row_key, Ticks timestamp,
               std::span<const PropertyView> properties, std::string& out);
 
-// A view of a row inside a leaf: three pointers, cheap to copy. Valid as long as the TableIndex or
-// Cursor that it came from exists and is not changed.
+// A view of a packed row; cheap to copy. Valid as long as the TableIndex or Cursor that returned it
+// exists and is not changed.
 class RowView {
  public:
   RowView(const char* base, const Shape& shape, std::string_view partition)
@@ -40,9 +40,8 @@ class RowView {
   // REQUIRES: `column` is one of shape().columns().
   ValueView value(const Column& column) const;
 
-  // Access by slot, for code that is bound to a shape. REQUIRES: the shape has a column of this
-  // slot and type; T is std::int64_t (DateTime, Int64), double, std::int32_t or std::uint8_t
-  // (Boolean).
+  // Access by slot (Column::slot). REQUIRES: the shape has a column of this slot and type; T is
+  // std::int64_t (DateTime, Int64), double, std::int32_t or std::uint8_t (Boolean).
   template <typename T>
   T fixed(std::uint32_t slot) const {
     return row_layout::load<T>(base_ + slot);
@@ -51,8 +50,7 @@ class RowView {
   std::string_view guid(std::uint32_t slot) const { return {base_ + slot, 16}; }
   std::string_view text(std::uint32_t slot) const { return row_layout::text(base_, slot); }
 
-  // Returns the value of a property by name, for any shape. The three system properties are not
-  // found here.
+  // Returns the value of a custom property, or nothing if the row lacks it. For rows of any shape.
   std::optional<ValueView> find(std::string_view name) const;
   // Calls visit(name, value) for every custom property in canonical order (generic shape: names in
   // byte order).

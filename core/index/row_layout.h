@@ -16,10 +16,11 @@
 //    f           texts, the last column's first, to the end of the row
 //                (f = Shape::fixed_bytes)
 //
-// A text ends where the text before it in canonical order starts; the first text ends at the end of
-// the row. The start of a text is thus the u32 in the column's slot, and its end is the u32 just
-// before that slot. Example: {a: Int32 7, b: String "xy", c: String "z"}, RowKey "r1", columns a,
-// b, c:
+// The canonical order of columns is defined in shape.h. Texts are stored in reverse order: a text
+// ends where the text of the column before it starts, and the first column's text ends at the end
+// of the row. The u32 in a column's slot is therefore the start of its text, and the u32 just
+// before that slot is the end. Example: {a: Int32 7, b: String "xy", c: String "z"}, RowKey "r1",
+// columns a, b, c:
 //
 //   -2 "r1" | 0 timestamp | 8 shape | 10 u16 2 | 12 u32 31 | 16 u32 29 (b) | 20 u32 28 (c) |
 //   24 i32 7 (a) | 28 "z" "xy"

@@ -22,7 +22,7 @@ const Leaf& TableIndex::find_leaf(const KeyView& key) const {
   return static_cast<const Leaf&>(*node);
 }
 
-// Where a key is or would be, in a loaded leaf.
+// A position in a loaded leaf: where a key is or would be inserted.
 struct TableIndex::FoundSlot {
   const Leaf* leaf;
   Leaf::FindResult position;
@@ -85,7 +85,7 @@ TableIndex::Found TableIndex::find_for_update(const KeyView& key) const {
       node = inner.child(child).get();
     }
     target.leaf = static_cast<const Leaf*>(node);
-    target.leaf->prefetch();  // as the row below: what changes a row looks at all of both
+    target.leaf->prefetch();  // like the row below: changing a row reads all of both
     if (target.leaf->is_unloaded()) return {std::nullopt, target.leaf->part()};
     target.leaf->prefetch_directory();
     const Leaf::HeadSearch head_search = target.leaf->find_by_heads(key);
@@ -98,11 +98,12 @@ TableIndex::Found TableIndex::find_for_update(const KeyView& key) const {
   return to_found(target);
 }
 
-// Whether the trail leads to where the key is or would be. Its neighbours in the leaf tell, and at
-// an end of the leaf the nodes above.
+// Returns whether last_path_ leads to the position of the key, or to where the key would be
+// inserted; if so, sets `target`. Compares the key with neighbouring rows of the leaf. At the end
+// of the leaf, compares it with the lower bound of the next leaf, which is in a node above.
 bool TableIndex::find_on_last_path(const KeyView& key, FoundSlot& target) const {
   const Node* node = root_.get();
-  const InnerNode* next_in = nullptr;  // of what starts where the leaf ends
+  const InnerNode* next_in = nullptr;  // the node that has the lower bound of the next leaf
   std::uint32_t next = 0;
   bool is_first = true;
   for (std::uint32_t level = 0; !node->is_leaf(); ++level) {
@@ -150,14 +151,14 @@ void TableIndex::put(const Entity& entity) {
 
 namespace {
 
-// A packed row and the place in a leaf where it goes.
+// A packed row, and the position in a leaf where it is to be written.
 struct RowWrite {
   const std::string& packed;
   std::uint32_t key_bytes;
   Leaf::FindResult position;
-  std::uint32_t bytes_needed;  // that it takes there
-  std::uint32_t bytes_freed;   // that the row it replaces took
-  bool fits;                   // without a split
+  std::uint32_t bytes_needed;  // bytes that the row takes in the leaf
+  std::uint32_t bytes_freed;   // bytes of the row that it replaces, or 0
+  bool fits;                   // the leaf need not be split
 
   RowWrite(const Leaf& leaf, const Leaf::FindResult& position_there, const KeyView& key,
            const std::string& packed_row)
@@ -177,7 +178,8 @@ struct RowWrite {
     fits = rows <= 1 || leaf.used_bytes() + bytes_needed - bytes_freed <= most;
   }
 
-  // Into the leaf that the edit went to. The next one may well go beside it.
+  // Writes the row into the leaf of `edit`. Sets `path` to the position after the row, because the
+  // next row is often written there.
   void apply_to(TreeEdit& edit, std::string_view partition, TreePath& path) const {
     const Totals before = edit.leaf().totals();
     Leaf& leaf = edit.mutable_leaf(bytes_needed);
@@ -227,7 +229,8 @@ void TableIndex::put(const KeyView& key, Ticks timestamp, std::span<const Proper
   row_write.apply_to(edit, key.partition, last_path_);
 }
 
-// The leaf asks for memory before it changes anything, as long as it doesn't shrink.
+// If memory runs out, nothing has changed: a leaf that does not shrink allocates memory before it
+// changes anything. This function therefore refuses rows that would make the leaf smaller.
 bool TableIndex::put_in_place(const KeyView& key, Ticks timestamp,
                               std::span<const PropertyView> properties, ShapeHint shape_hint) {
   FoundSlot target{};
@@ -250,7 +253,7 @@ bool TableIndex::put_in_place(const KeyView& key, Ticks timestamp,
 
 bool TableIndex::erase(const KeyView& key) {
   const Found found = find(key);
-  if (!found.row && found.part_needed == 0) return false;  // so that nothing is cloned in vain
+  if (!found.row && found.part_needed == 0) return false;  // before any node is cloned
   TreeEdit edit(root_);
   edit.descend(key);
   const Totals before = edit.leaf().totals();
@@ -266,8 +269,8 @@ bool TableIndex::erase(const KeyView& key) {
 
 namespace {
 
-// The rows below a key. An unloaded leaf that the key lies inside of is the `straddling_leaf`, and
-// not counted.
+// The number of rows below a key, and their bytes. If the key lies inside an unloaded leaf, the
+// rows of this `straddling_leaf` are not counted.
 struct RowsBelow {
   std::uint64_t rows = 0;
   std::uint64_t bytes = 0;
@@ -310,7 +313,7 @@ RangeCount TableIndex::count(const KeyRange& range) const {
   RangeCount count{end.rows - start.rows, end.bytes - start.bytes,
                    end.straddling_leaf == nullptr && start.straddling_leaf == nullptr};
   if (end.straddling_leaf !=
-      nullptr) {  // not counted at either end; torn at the start only, it is in `end`
+      nullptr) {  // `end` lacks its rows; those of a leaf at the start only are in `end`
     count.rows += end.straddling_leaf->totals().rows;
     count.bytes += end.straddling_leaf->totals().bytes;
   }
@@ -321,12 +324,12 @@ std::uint64_t TableIndex::memory_bytes() const {
   return root_->totals().memory + schema_->memory_bytes();
 }
 
-// All in one edit: each would have the bounds of all in its node made anew.
+// Uses one edit for all parts, because each edit rebuilds the bounds of the nodes that it changes.
 void TableIndex::add_unloaded(std::span<const UnloadedPart> parts) {
   TreeEdit edit(root_);
   edit.descend_to_last();
   ENTITABLE_CHECK(!edit.leaf().is_unloaded() && edit.leaf().size() == 0);
-  // What lies between the parts, and behind the last one, is known to be empty.
+  // There are no rows between the parts or after the last part, so empty leaves cover these ranges.
   std::vector<Child> leaves;
   leaves.reserve(parts.size() + 2);
   std::optional<EntityKey> end(std::in_place, edit.lower().partition, edit.lower().row);
@@ -379,7 +382,7 @@ LeafIterator::LeafIterator(const TableIndex& index, const KeyView& from) : root_
   if (compare(lower(), from) < 0) next();
 }
 
-// To the first leaf below `node`.
+// Moves to the first leaf below `node`.
 void LeafIterator::descend(const Node* node) {
   while (!node->is_leaf()) {
     const auto& inner = static_cast<const InnerNode&>(*node);

@@ -1,21 +1,22 @@
 // One table's rows: a reference-counted, copy-on-write tree in key order.
 //
-// A TableIndex is one version: a root pointer, O(1) to copy. Changing one copy does not change the
-// other; a node that is referenced once is changed in place. Leaves own their packed rows. Of an
-// unloaded leaf, only the key range and the id of the checkpoint part with its rows are known.
-// Changes to such a leaf are collected in its overlay (overlay.h) until the part is loaded. Inner
-// nodes sum rows and bytes below them, so the rows of a key range are counted in O(log n). The
-// count is exact unless the range has an unloaded leaf with an overlay.
+// A TableIndex is one version of the rows: a root pointer, O(1) to copy. Changing one copy does not
+// change the other. A node that is referenced once is changed in place; any other node is cloned.
+//
+// Leaves own their packed rows. An unloaded leaf has no rows in memory, only its key range and the
+// id of the checkpoint part that stores the rows. Changes to its rows are collected in its overlay
+// (overlay.h). Inner nodes store how many rows and bytes are below them, so the rows of a key range
+// are counted in O(log n).
 //
 // Invariants (verify() checks them):
-//   1. The ranges of the leaves tile all keys: each starts where the one before ends.
-//   2. Keys rise strictly from row to row, and lie in the range of their leaf.
-//   3. All leaves are at the same depth; every node's sums are those of what is below it.
-//   4. A leaf of more than one row takes at most leaf_bytes_max (leaf.h).
+//   1. The ranges of the leaves cover all keys; each range starts where the one before ends.
+//   2. Keys ascend strictly from row to row, and lie in the range of their leaf.
+//   3. All leaves are at the same depth. The totals of a node are the sums of everything below it.
+//   4. A leaf of more than one row uses at most leaf_bytes_max bytes (leaf.h).
 //
-// Out of memory: put, erase, add_unloaded and load_part may throw std::bad_alloc. The copy being
-// changed can then only be destroyed; all other copies are unchanged. put_in_place leaves its own
-// copy unchanged, too.
+// Out of memory: put, erase, add_unloaded and load_part may throw std::bad_alloc. The version being
+// changed can then only be destroyed; all other versions are unchanged. If put_in_place() throws,
+// the version being changed is unchanged, too.
 #pragma once
 
 #include <cstdint>
@@ -39,8 +40,8 @@ class Leaf;
 struct RangeCount {
   std::uint64_t rows = 0;
   std::uint64_t bytes = 0;  // packed
-  bool exact =
-      true;  // false: an unloaded leaf lies across a bound of the range and is counted whole
+  bool exact = true;        // false: a bound of the range lies inside an unloaded leaf, which is
+                            // counted whole
 };
 
 // A part whose rows are not in memory.
@@ -53,58 +54,58 @@ struct UnloadedPart {
 
 // A leaf seen from outside, for the checkpoint.
 struct LeafInfo {
-  EntityKey lower;  // where the leaf's range starts, maybe no row's key (the very first leaf: the
-                    // empty key)
-  PartId part;      // the part that holds exactly these rows, 0 if the leaf has changed since
+  EntityKey lower;  // where the leaf's range starts; there need not be a row with this key
+  PartId part;      // the part that stores these rows; 0 if the rows have changed since
   bool unloaded;
-  bool has_overlay;  // the part holds them but for what an overlay says: it is not clean
+  bool has_overlay;  // the rows are those of the part with the changes of an overlay
   std::uint64_t rows;
   std::uint64_t bytes;
-  // Leaves that shared the part when it was written or loaded; 0 if part is 0. A part is clean if
-  // that many leaves still name it. A clean part's range ends where the leaf after its last one
-  // starts.
+  // The number of leaves that the part was written from or loaded into; 0 if `part` is 0. The part
+  // is clean (need not be written again) if this number of leaves still has it and none has an
+  // overlay. The range of a clean part ends where the range of the next leaf starts.
   std::uint32_t part_leaves;
 };
 
-// A part whose leaves are all in memory and unchanged apart from their overlay, so that the part
-// may be unloaded.
+// A part that may be unloaded: all its leaves are in memory, and only the changes in its overlay
+// have been made to them.
 struct ResidentPart {
   PartId part;
-  std::uint64_t memory;  // that dropping it gives back, about
-  bool recently_used;    // lately: a row of it was looked for, or read by a cursor
+  std::uint64_t memory;  // bytes that unloading the part frees, estimated
+  bool recently_used;    // one of its rows was searched for or read since resident_parts()
 };
 
 class TableIndex {
  public:
-  TableIndex();  // empty, with a schema of its own
+  TableIndex();  // empty, with a new schema
 
-  // The row, nothing, or the part to load first.
+  // The result of a search.
   struct Found {
-    std::optional<RowView> row;
-    PartId part_needed = 0;
+    std::optional<RowView> row;  // nothing if there is no such row, or if a part is needed
+    PartId part_needed = 0;      // not 0: the caller must load this part and search again
   };
   Found find(const KeyView& key) const;
-  // Finds many keys, faster than one by one, because cache misses overlap. REQUIRES: found.size()
-  // == keys.size().
+  // Finds many keys. Faster than many calls of find(), because cache misses overlap. REQUIRES:
+  // found.size() == keys.size().
   void find_many(std::span<const KeyView> keys, std::span<Found> found) const;
-  // Finds a key that the caller is about to change. Remembers the path to the row, which speeds up
-  // the change and the search for neighbouring keys.
+  // Finds a key that the caller is about to change. Stores the path to the row, which makes the
+  // change, and finding neighbouring keys, faster.
   Found find_for_update(const KeyView& key) const;
 
-  // Insert or replace by an after-image. REQUIRES: check_entity(entity).ok().
+  // Inserts the row, or replaces the row with the same key. REQUIRES: check_entity(entity).ok().
   void put(const Entity& entity);
-  // The same from parts that may look into this very index. REQUIRES: those that are
-  // `same_shape_as_previous` have the names and types, in the same order, of the row that was put
-  // last; no other version was changed since, which may have the same schema. `shape_hint`: what
-  // schema().find_hint() said of them.
+  // Does the same. `key` and `properties` may refer to rows of this index. `shape_hint`: the result
+  // of schema().find_hint(properties), or 0. REQUIRES: check_entity() accepts the row. If
+  // `same_shape_as_previous`, `properties` have the same names and types, in the same order, as in
+  // the previous call of put(), and no version with the same schema was changed in between.
   void put(const KeyView& key, Ticks timestamp, std::span<const PropertyView> properties,
            bool same_shape_as_previous = false, ShapeHint shape_hint = 0);
-  // The same where it is least work: nothing on the way to the row is shared with another version,
-  // and its leaf has room for it, or the node above for one leaf more. False: something else is the
-  // case, and nothing was done. REQUIRES: as put().
+  // A put() for the simplest case: no node above the row is shared with another version, and either
+  // the row fits into its leaf, or the leaf can be split into two without splitting its parent.
+  // Returns false and changes nothing in all other cases. REQUIRES: as put().
   bool put_in_place(const KeyView& key, Ticks timestamp, std::span<const PropertyView> properties,
                     ShapeHint shape_hint = 0);
-  // Returns whether the row existed. In an unloaded leaf this is unknown, and erase() returns true.
+  // Erases the row with this key. Returns whether the row existed. If its leaf is unloaded, this is
+  // unknown, and erase() returns true.
   bool erase(const KeyView& key);
 
   RangeCount count(const KeyRange& range) const;
@@ -114,40 +115,46 @@ class TableIndex {
   // none.
   std::uint64_t memory_bytes() const;
   const Schema& schema() const { return *schema_; }
-  // Makes this version, and later copies of it, add new names and shapes to a schema of their own,
-  // which other versions do not see. REQUIRES: fork_schema() is called on another version too
-  // before that version is changed; no leaf is unloaded.
+  // Separates the schema of this version from the schema of other versions: this version, and later
+  // copies of it, add new names and shapes to a new schema on top of the present one. REQUIRES:
+  // before another version with the present schema is changed, fork_schema() is called on it, too;
+  // no leaf is unloaded.
   void fork_schema() { owns_schema_ = false; }
 
   // Checkpoints and recovery.
 
-  // In ascending order, on a fresh index or behind those added before. REQUIRES: bounds as LeafInfo
-  // gives them (no U+0000 in them).
+  // Adds unloaded leaves for `parts`, which must be in ascending order. REQUIRES: the index is new,
+  // or holds only unloaded leaves whose ranges are below these; the bounds of the ranges are those
+  // of LeafInfo (they contain no U+0000).
   void add_unloaded(std::span<const UnloadedPart> parts);
   void add_unloaded(const KeyRange& range, PartId part, std::uint64_t rows, std::uint64_t bytes);
-  // Replaces an unloaded leaf by `rows`, the rows of its part in key order, and then applies the
-  // overlay to them. REQUIRES: `part` is unloaded in this version.
+  // Replaces the unloaded leaf of `part` by leaves with `rows`, the rows of the part in key order,
+  // and with the changes of the leaf's overlay. REQUIRES: `part` is unloaded in this version.
   void load_part(PartId part, const std::vector<Entity>& rows);
-  // Returns a key in the range of this part's unloaded leaf, or nothing if the part is not
-  // unloaded. `range`: the part's range in the manifest.
+  // Returns some key in the range of this part's unloaded leaf, or nothing if the part is not
+  // unloaded. `range`: the part's range in the manifest (core/log/manifest_codec.h), which limits
+  // the search.
   std::optional<EntityKey> find_unloaded(PartId part, const KeyRange& range = {}) const;
-  // Unloaded parts with an overlay: those that must be loaded before a checkpoint of this version;
-  // and those of them without which rows(), bytes() and count() are not exact. In key order.
+  // Returns the unloaded parts with an overlay, in key order. They must be loaded before a
+  // checkpoint of this version.
   std::vector<PartId> parts_with_overlay() const;
+  // Returns the unloaded parts whose totals are not exact, in key order. While there are any,
+  // rows(), bytes() and count() may be wrong.
   std::vector<PartId> parts_with_inexact_counts() const;
-  // Packed bytes of the rows that a checkpoint would write: those of leaves that changed, or have
-  // an overlay, and of the rest of their parts.
+  // Returns the packed bytes of the rows that a checkpoint would write: all rows of parts that have
+  // changed or have an overlay, and rows without a part.
   std::uint64_t dirty_bytes() const;
-  // Returns the parts that may be unloaded, in key order, and clears the used flag of every leaf.
+  // Returns the parts that may be unloaded, in key order. Resets ResidentPart::recently_used of all
+  // parts to false.
   std::vector<ResidentPart> resident_parts() const;
-  // Unloads these parts. REQUIRES: the parts are resident, and `parts` is in ascending order.
+  // Unloads these parts. REQUIRES: resident_parts() would return them all; `parts` is sorted by id.
   void unload_parts(const std::vector<PartId>& parts);
-  // All leaves in key order, visit(const LeafInfo&). Unchanged leaves remember the part that holds
-  // them.
+  // Calls visit(const LeafInfo&) for all leaves, in key order.
   template <typename Visit>
   void for_each_leaf(Visit visit) const;
-  // After a part was written from the leaves whose lower keys lie in `range` of `version` (pinned
-  // since): the leaves that are still those very nodes remember it.
+  // Stores in leaves that `part` now holds their rows. Must be called after the part was written
+  // from the leaves of `version` whose lower bounds lie in `range`. Other versions share these leaf
+  // nodes, except where they have changed rows since.
   static void set_part(const TableIndex& version, const KeyRange& range, PartId part);
 
   // Checks all structural invariants, for tests and verify. Returns the first violation, or an
@@ -162,7 +169,7 @@ class TableIndex {
   const Leaf& find_leaf(const KeyView& key) const;
   Found to_found(const FoundSlot& target) const;
   bool find_on_last_path(const KeyView& key, FoundSlot& target) const;
-  // Valid until the next one.
+  // Returns the packed row, which is valid until the next call.
   const std::string& packed(const KeyView& key, Ticks timestamp,
                             std::span<const PropertyView> properties, bool same_shape_as_previous,
                             ShapeHint shape_hint);
@@ -171,23 +178,24 @@ class TableIndex {
 
   Ref<Node> root_;
   Ref<Schema> schema_;
-  bool owns_schema_ = true;     // and may grow
-  mutable TreePath last_path_;  // to where rows were changed, or looked for to be changed
+  bool owns_schema_ = true;     // false: schema_ must not grow, see fork_schema()
+  mutable TreePath last_path_;  // of the last put() or find_for_update(); a hint
 };
 
-// Steps through the leaves of a version, which it holds.
+// Iterates over the leaves of a version in key order. Keeps the version alive.
 class LeafIterator {
  public:
   explicit LeafIterator(const TableIndex& index);
-  // From the first leaf whose range starts at `from` or above.
+  // Starts at the first leaf whose range starts at `from` or above.
   LeafIterator(const TableIndex& index, const KeyView& from);
 
   bool done() const { return leaf_ == nullptr; }
-  void next();            // REQUIRES: !done(), as for the rest
+  // REQUIRES for the functions below: !done().
+  void next();
   KeyView lower() const;  // where the leaf's range starts
   LeafInfo info() const;
   const Leaf& leaf() const { return *leaf_; }
-  Ref<Node> node() const;  // the leaf, held
+  Ref<Node> node() const;  // a counted reference to the leaf
 
  private:
   struct Step {
@@ -201,9 +209,9 @@ class LeafIterator {
   const Leaf* leaf_ = nullptr;
 };
 
-// Loads an unloaded leaf row by row, without entities: call add() in ascending key order, then
-// finish() once. The index changes in finish() only. A change in the leaf's overlay replaces the
-// row with its key. REQUIRES: `part` is unloaded in `index`, which outlives the loader.
+// Loads a part row by row: call add() in ascending key order, then finish() once. Only finish()
+// changes the index. A row is skipped if the overlay of the unloaded leaf has a change of the row,
+// because that change is newer. REQUIRES: `part` is unloaded in `index`, which outlives the loader.
 class PartLoader {
  public:
   PartLoader(TableIndex& index, PartId part);
@@ -212,8 +220,8 @@ class PartLoader {
   PartLoader& operator=(const PartLoader&) = delete;
   void add(const KeyView& key, Ticks timestamp, std::span<const PropertyView> properties);
   void finish();
-  // Puts the loaded leaves into another version. REQUIRES: finish() was called; `part` is unloaded
-  // in `version`, with the same overlay.
+  // Replaces the unloaded leaf of the part in another version, too. REQUIRES: finish() was called;
+  // `part` is unloaded in `version`, with the same overlay.
   void install_in(TableIndex& version);
 
  private:

@@ -10,8 +10,7 @@ namespace entitable {
 
 namespace {
 
-// The largest size of two merged neighbours: small enough that the next insert does not split them
-// again.
+// Neighbours are merged up to this size, so that the next insert does not split them again.
 constexpr std::uint32_t merged_leaf_max = leaf_bytes_max / 4 * 3;
 constexpr std::uint32_t merged_inner_max = inner_children_max / 4 * 3;
 
@@ -22,8 +21,8 @@ bool underfull(const Node& node) {
   return static_cast<const InnerNode&>(node).size() < inner_children_max / 2;
 }
 
-// Distributes children that do not fit into one inner node over several nodes. If the tree grew at
-// the end, more inserts are likely there, so the nodes before the last are left nearly full.
+// Distributes children that do not fit into one inner node over several nodes. If the children were
+// added at the end, more inserts are likely there; all nodes but the last are then nearly full.
 std::vector<Child> grouped(const std::vector<Child>& children, bool grown_at_end) {
   const std::size_t count = children.size();
   const std::size_t groups = (count + inner_fill - 1) / inner_fill;

@@ -1,4 +1,4 @@
-// Changes the tree below one root: paths, splits and merges. Internal to core/index.
+// Changes the tree below one root and keeps it balanced. Internal to core/index.
 //
 // An edit descends once and clones every shared inner node on its path. It then changes or replaces
 // the leaf, and propagates totals, splits and merges back to the root.
@@ -17,35 +17,38 @@ class TreeEdit {
  public:
   explicit TreeEdit(Ref<Node>& root) : root_(root) {}
 
-  // These three functions descend to a leaf: of a key, at the end of a path, or the last leaf. Call
-  // exactly one of them, once per edit. REQUIRES: the nodes of the path exist in this tree.
+  // Descend to the leaf of a key, to the leaf at the end of a path, or to the last leaf. Clone the
+  // shared inner nodes on the way. REQUIRES: no other descend function was called on this object;
+  // the nodes of the path exist in this tree.
   void descend(const KeyView& key);
   void descend(const TreePath& path);
   void descend_to_last();
-  // As descend(), but without cloning. Returns false if the leaf or a node above it is shared; this
-  // TreeEdit must then not be used any more.
+  // Descends as descend() does if no node on the way is shared, the leaf included. Otherwise
+  // returns false; this TreeEdit must then not be used any more.
   bool descend_if_unshared(const KeyView& key);
   bool descend_if_unshared(const TreePath& path);
-  // Stores the path of the descent in `path`.
+  // Stores the path to the leaf in path.children.
   void record_path(TreePath& path) const;
 
   const Leaf& leaf() const { return static_cast<const Leaf&>(*leaf_node()); }
   const Ref<Node>& leaf_node() const { return *leaf_ref_; }
-  // The bounds of the leaf's range (no upper bound: nothing). Valid until the next change.
+  // The bounds of the leaf's key range. The last leaf has no upper bound. Valid until the next
+  // change.
   KeyView lower() const;
   std::optional<KeyView> upper() const;
 
-  // Returns the leaf for changes. Clones it if it is shared, with space for `room` more bytes.
+  // Returns the leaf so that the caller can change it. If the leaf is shared, first replaces it by
+  // a clone with space for `room` more bytes.
   Leaf& mutable_leaf(std::uint32_t room);
-  // Adjusts the totals of the nodes above after a change of the leaf, whose totals were `before`.
-  // If the leaf shrank and is underfull, merges it with a neighbour, unless the merged leaf would
-  // be nearly full.
+  // Must be called after a change of the leaf. `before`: the leaf's totals before the change.
+  // Adjusts the totals of the nodes above. If the leaf shrank and is underfull, merges it with a
+  // neighbour, unless the merged leaf would be nearly full.
   void propagate_change(const Totals& before);
   // Replaces the leaf by `leaves`. The lower bound of the first of them is ignored.
   void replace(std::vector<Child> leaves);
-  // As replace(), but changes only the parent node. Returns false and changes nothing if `leaves`
-  // are more than two. If it throws std::bad_alloc, nothing has changed. REQUIRES:
-  // parent_has_room().
+  // Replaces the leaf by `leaves` without splitting nodes above. Returns false and changes nothing
+  // if there are more than two leaves. Changes nothing either if it throws std::bad_alloc.
+  // REQUIRES: parent_has_room().
   bool replace_in_parent(std::span<const Child> leaves);
   bool parent_has_room() const {
     return depth_ > 0 && path_[depth_ - 1].node->size() < inner_children_max;

@@ -35,7 +35,8 @@ struct NodeRange {
   std::optional<KeyView> upper;
 };
 
-// Checks the overlay of an unloaded leaf. After loading, the changes may be in several leaves.
+// Checks that the changes in an overlay lie in the range of its unloaded leaf. Not for loaded
+// leaves: several of them may share an overlay.
 std::string verify_overlay(const Overlay& overlay, const NodeRange& bounds) {
   if (overlay.changes().empty()) return "overlay: without changes";
   const KeyView first = overlay.changes().begin()->first.view();
@@ -45,8 +46,9 @@ std::string verify_overlay(const Overlay& overlay, const NodeRange& bounds) {
   return "";
 }
 
-// Checks a node and everything below it. `leaf_depth` is the depth of the first leaf found, 0
-// before that. The recursion is as deep as the tree.
+// Checks a node and everything below it. Returns the first violation, or an empty text.
+// `leaf_depth`: the depth of the first leaf found, 0 before a leaf is found. The recursion is as
+// deep as the tree.
 std::string verify_node(const Node& node, const NodeRange& bounds, const Schema& schema,
                         std::uint32_t depth, std::uint32_t& leaf_depth) {
   if (depth > tree_depth_max) return "tree: too deep";
