@@ -16,8 +16,8 @@
 namespace entitable {
 namespace {
 
-// These numbers never change. The _beside kinds leave out the table and the partition key, which
-// are those of the entity mutation before.
+// These numbers never change. A _beside mutation has the same table and partition key as the
+// previous put or erase of the commit, and does not repeat them.
 enum class MutationKind : std::uint8_t {
   put = 1,
   put_beside = 2,
@@ -32,10 +32,10 @@ enum class MutationKind : std::uint8_t {
 constexpr std::size_t mutation_bytes_min = 2;
 constexpr std::size_t mutation_bytes_usual = 192;  // a guess, to reserve memory
 constexpr std::size_t shape_bytes_min = 1;
-// More than the fixed-size fields of one mutation or of one commit take.
+// An upper bound for the bytes of the numbers in one mutation, and of those in one commit.
 constexpr std::size_t integers_max = 64;
 
-// The table and partition of the last entity mutation; no partition: there is none yet.
+// The table and partition of the previous put or erase. No partition: there was none yet.
 struct LastPartition {
   TableId table = 0;
   std::optional<std::string_view> partition;
@@ -81,7 +81,7 @@ char* put_row(char* at, const PutRow& row, Ticks last_timestamp, std::uint32_t s
   return put_values(put_varint(at, shape), row.properties);
 }
 
-// A fast path for the most frequent commit: a single row, whose shape is the only shape.
+// Encodes a commit that puts a single row: a fast path for the most frequent kind of commit.
 std::size_t encode_single(const Commit& commit, const PutRow& row, PendingRecords& records) {
   const std::size_t shape_bytes_max = row.encoded_definition.empty()
                                           ? definition_bytes_max(row.properties)
@@ -119,7 +119,7 @@ class CommitEncoder {
   std::string shapes_;  // definitions, in order of first use
   std::uint32_t shape_count_ = 0;
   RowShapes row_shapes_;
-  std::uint32_t last_shape_ = 0;  // shape of the row before
+  std::uint32_t last_shape_ = 0;  // shape of the previous row
   std::string mutations_;
   ByteWriter writer_{mutations_};
   LastPartition last_partition_;
@@ -224,7 +224,7 @@ class CommitDecoder {
   std::vector<std::uint64_t> shape_numbers_;  // numbers of the commit's shapes in the dictionary
   PropertyArena& rows_;
   LastPartition last_partition_;
-  std::uint64_t last_shape_ = 0;  // shape of the row before
+  std::uint64_t last_shape_ = 0;  // shape of the previous row
   Commit commit_;
 };
 
@@ -356,7 +356,7 @@ const char* CommitDecoder::read_table_acl() {
   return nullptr;
 }
 
-// Returns whether decoding the bytes yields the commit again, as encode_commit() requires.
+// Returns whether decoding the bytes gives an equal commit.
 [[maybe_unused]] bool reads_back(std::string_view bytes, const Commit& commit) {
   ShapeDictionary shapes;
   PropertyArena rows;

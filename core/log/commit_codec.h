@@ -1,9 +1,9 @@
 // Encodes and decodes one Commit: the payload of a commit record (FORMAT.md, "Segment").
 //
-// A commit is encoded once, when it is staged. With deferred writes it may wait before a segment
-// stores it. encode_commit() therefore writes a standalone form that starts with the shapes of its
-// rows. When SegmentWriter adds the commit, it replaces each shape that the segment already defines
-// by that shape's number.
+// A commit is encoded once, when it is staged, before it is known which segment will store it.
+// encode_commit() therefore writes a standalone form, which starts with the definitions of all
+// shapes of its rows (shape_codec.h). When SegmentWriter adds the commit to a segment, each
+// definition that the segment already contains is replaced by its number.
 #pragma once
 
 #include <cstdint>
@@ -18,20 +18,20 @@
 
 namespace entitable {
 
-// Encodes the commit as a new record that is reserved in `records` but not yet added; returns the
-// size of the encoding in bytes. The second form returns the bytes instead.
+// Encodes the commit into memory from records.reserve() and returns its size in bytes, which the
+// caller passes to records.add().
 //
-// REQUIRES: what decode_commit() checks, most of which staging has checked already: entities can be
-// stored (check_entity) and have a timestamp, number > 0, no timestamp is above last_timestamp,
-// table ids are from 1 to table_id_max, table names are valid, and there are at most
-// access_policies_max policies.
+// REQUIRES: decode_commit() would accept the commit: entities can be stored (check_entity) and have
+// a timestamp; number > 0; no timestamp is above last_timestamp; table ids are from 1 to
+// table_id_max; table names are valid; there are at most access_policies_max policies.
 std::size_t encode_commit(const Commit& commit, PendingRecords& records);
+// Returns the encoded commit. REQUIRES: as above.
 std::string encode_commit(const Commit& commit);
 
-// Decodes the payload of a commit record, or returns ErrorCode::corrupted with the mutation and the
-// reason. `shapes` holds the shapes that the segment has defined so far; new shapes of this commit
-// are added to it. The rows of the commit point into `payload` and into `rows`, to which their
-// properties are added.
+// Decodes the payload of a commit record. If the payload is bad, returns ErrorCode::corrupted; the
+// message names the mutation and the reason. `shapes`: the shapes that the segment has defined so
+// far; the new shapes of this commit are added. `rows`: receives the property lists of the rows.
+// The commit refers to `payload` and to `rows`.
 Result<Commit> decode_commit(std::string_view payload, ShapeDictionary& shapes,
                              PropertyArena& rows);
 

@@ -1,4 +1,4 @@
-// Encodes and decodes the small fields that rows, commits and manifests consist of.
+// Encodes and decodes fields that several kinds of records contain. FORMAT.md defines the notation.
 //
 //   ticks     = 0 | 1 + zigzag(base - ticks)               0: no timestamp
 //   policies  = count policy*
@@ -21,11 +21,11 @@
 
 namespace entitable {
 
-// The largest table id that a file may hold. One above it is still a TableId.
+// The largest table id that a file may hold. The next id after it still fits into a TableId.
 inline constexpr TableId table_id_max = 0xFFFF'FFFE;
 
-// The put_ functions write what ByteWriter would append, but to memory that has been reserved
-// before. Each returns the end of what it wrote.
+// The put_ functions write the same bytes as ByteWriter, but to memory that the caller has
+// reserved. Each returns the end of what it wrote.
 inline constexpr std::size_t varint_bytes_max = 10;
 inline char* put_varint(char* at, std::uint64_t value) {
   for (; value >= 0x80; value >>= 7) *at++ = static_cast<char>(value | 0x80);
@@ -46,8 +46,8 @@ inline char* put_raw(char* at, std::string_view bytes) {
 inline char* put_bytes(char* at, std::string_view bytes) {
   return put_raw(put_varint(at, bytes.size()), bytes);
 }
-// Appends what put(start) writes; `put` returns the end. REQUIRES: `put` writes at most `room`
-// bytes.
+// Appends the bytes that put(start) writes. `put` returns the end of what it wrote. REQUIRES: `put`
+// writes at most `room` bytes.
 template <typename Put>
 void append_bounded(std::string& out, std::size_t room, Put put) {
   const std::size_t start = out.size();
@@ -59,21 +59,22 @@ void append_bounded(std::string& out, std::size_t room, Put put) {
 // Returns whether the text is WTF-8. Pure ASCII takes a fast path.
 bool is_text(std::string_view text);
 
-// Returns null if the key may be stored (check_key), or why it may not.
+// Returns null if the key may be stored (check_key), else the reason.
 const char* check_stored_key(const KeyView& key);
 
-// Timestamps are stored as differences from a base, because they lie close together. REQUIRES:
-// ticks and base are in 0 .. date_time_ticks_max, and writer and reader use the same base.
+// Timestamps are stored as differences from a base, because the timestamps of a file are close
+// together. REQUIRES: ticks and base are in 0 .. date_time_ticks_max; a reader uses the same base
+// as the writer.
 void append_ticks(Ticks ticks, Ticks base, std::string& out);
-char* put_ticks(char* at, Ticks ticks, Ticks base);  // at most varint_bytes_max
+char* put_ticks(char* at, Ticks ticks, Ticks base);  // writes at most varint_bytes_max bytes
 const char* read_ticks(ByteReader& reader, Ticks base, Ticks& ticks);
 
-// REQUIRES for append: dates are within the range of DateTime. The number of policies is not
-// checked here.
+// REQUIRES for append_policies(): dates are within the range of DateTime. Neither function limits
+// the number of policies.
 void append_policies(const std::vector<AccessPolicy>& policies, std::string& out);
 const char* read_policies(ByteReader& reader, std::vector<AccessPolicy>& policies);
 
-// REQUIRES for append: no result timestamp is newer than `base`.
+// REQUIRES for append_call(): no timestamp in `call` is newer than `base`.
 void append_call(const ClientCall& call, Ticks base, std::string& out);
 const char* read_call(ByteReader& reader, Ticks base, ClientCall& call);
 

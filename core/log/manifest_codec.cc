@@ -197,7 +197,8 @@ const char* read_record(const Record& record, Manifest& manifest) {
   return "it is in the wrong place";
 }
 
-// The first records of a manifest, each once and in this order. One record per table follows.
+// The first records of a manifest: one of each type, in this order. Then follows one record for
+// each table.
 constexpr RecordType records_in_order[] = {
     RecordType::manifest_state,
     RecordType::manifest_options,
@@ -211,7 +212,7 @@ bool has_duplicates(std::vector<T> values) {
   return std::adjacent_find(values.begin(), values.end()) != values.end();
 }
 
-// Checks what must be unique across all tables.
+// Checks that table names and part ids are unique across all tables.
 const char* check_tables(const Manifest& manifest) {
   std::vector<std::string> names;
   std::vector<PartId> parts;

@@ -1,7 +1,6 @@
-// Encodes and decodes the manifest (FORMAT.md, "Manifest"): the state of the store that a
-// checkpoint has stored, apart from the rows in parts. A checkpoint writes the manifest last. From
-// then on the parts that the manifest lists are valid, and the segments below its first live
-// sequence are obsolete.
+// Encodes and decodes the manifest (FORMAT.md, "Manifest"): everything that a checkpoint stores,
+// except the rows, which are in parts. A checkpoint writes the manifest last. The parts that the
+// manifest lists then become valid, and the segments before first_live_sequence become obsolete.
 #pragma once
 
 #include <cstdint>
@@ -32,12 +31,12 @@ struct ManifestTable {
   friend bool operator==(const ManifestTable&, const ManifestTable&) = default;
 };
 
-// A default Manifest is that of a store that has never had a checkpoint.
+// The default value describes a store that has never had a checkpoint.
 struct Manifest {
-  std::uint64_t epoch = 1;
+  std::uint64_t epoch = 1;  // of the owner that wrote the manifest; every new owner adds 1
   std::uint64_t first_live_sequence = 1;  // the first segment that the checkpoint does not cover
   std::uint64_t last_commit = 0;          // the newest commit that the checkpoint covers
-  Ticks last_timestamp = 0;  // the newest timestamp issued in what the checkpoint covers
+  Ticks last_timestamp = 0;               // the newest timestamp that the checkpoint covers
   TableId next_table = 1;
   PartId next_part = 1;
   std::string service_properties;              // opaque
@@ -47,15 +46,15 @@ struct Manifest {
   friend bool operator==(const Manifest&, const Manifest&) = default;
 };
 
-// Returns the bytes of the manifest file. REQUIRES: what decode_manifest() checks: epoch and
-// first_live_sequence > 0; table ids ascend and are below next_table; table names are valid and
-// unique without regard to case; part ids are unique, at least 1 and below next_part; lower bounds
-// ascend and could be stored as keys; texts are WTF-8; no result of a call is newer than
+// Returns the bytes of the manifest file. REQUIRES: decode_manifest() would accept it: epoch and
+// first_live_sequence > 0; table ids ascend and are below next_table; table names are valid, and
+// unique when case is ignored; part ids are unique, at least 1 and below next_part; lower bounds
+// ascend and are valid keys (check_key); texts are WTF-8; no timestamp of a call is newer than
 // last_timestamp.
 std::string encode_manifest(const Manifest& manifest);
 
-// Decodes the whole file. Returns ErrorCode::corrupted with the place and the reason if anything in
-// it is bad, or ErrorCode::format_too_new.
+// Decodes the whole file. Errors: ErrorCode::corrupted, whose message names the place and the
+// reason; ErrorCode::format_too_new.
 Result<Manifest> decode_manifest(std::string_view file);
 
 }  // namespace entitable

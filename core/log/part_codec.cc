@@ -172,7 +172,7 @@ const char* PartReader::read_key(bool new_partition) {
   }
   key_.row = reader_.bytes();
   if (!reader_.ok()) return field_truncated;
-  // The partition of the row before has been checked already.
+  // If the row has the partition of the previous row, that partition is already checked.
   const KeyView unchecked = {new_partition ? key_.partition : std::string_view(), key_.row};
   if (const char* bad = check_stored_key(unchecked)) return bad;
   const int order = new_partition ? compare(before, key_) : compare_utf16(before.row, key_.row);

@@ -31,16 +31,15 @@ namespace entitable {
 class PartWriter {
  public:
   // Starts the part for the keys lower <= key < upper; without `upper` the range has no end.
-  // REQUIRES: id > 0, `table` is an id that a commit may use, and the bounds could be stored as
-  // keys (check_key).
+  // REQUIRES: id > 0; `table` is from 1 to table_id_max; the bounds are valid keys (check_key).
   PartWriter(PartId id, TableId table, const KeyView& lower = {},
              const std::optional<KeyView>& upper = std::nullopt);
 
   PartWriter(const PartWriter&) = delete;
   PartWriter& operator=(const PartWriter&) = delete;
 
-  // REQUIRES: the key is in the range and above that of the row before; timestamp > 0; the row can
-  // be stored (check_entity). The views must stay valid until end_row().
+  // REQUIRES: the key is in the part's range and above the previous key; timestamp > 0;
+  // check_entity() accepts the row. The views must stay valid until end_row().
   void begin_row(std::string_view partition, std::string_view row, Ticks timestamp);
   void property(std::string_view name, const ValueView& value) {
     properties_.push_back({name, value});
@@ -68,7 +67,7 @@ class PartWriter {
   std::vector<PropertyView> properties_;
 };
 
-// What the header of a part file says.
+// The header of a part file, and the counts and checksum from the rest of the file.
 struct PartHeader {
   PartId id = 0;
   TableId table = 0;
@@ -85,16 +84,17 @@ struct PartHeader {
 //   for (auto more = reader->next(); more.ok() && *more; more = reader->next()) use(reader->key());
 class PartReader {
  public:
-  // Checks every checksum of the file. Returns ErrorCode::corrupted with the place and the reason,
-  // or ErrorCode::format_too_new. `file` must outlive the reader.
+  // Opens a part file and checks all of its checksums, but not yet its rows. Errors:
+  // ErrorCode::corrupted, whose message names the place and the reason; ErrorCode::format_too_new.
+  // REQUIRES: `file` outlives the reader.
   static Result<PartReader> open(std::string_view file);
 
   const PartHeader& header() const { return header_; }
-  // Moves to the next row and returns true, or returns false after the last row. Returns
-  // ErrorCode::corrupted with the row and the reason. Rows are checked one by one, so a later row
-  // may still turn out to be bad until next() has returned false.
+  // Moves to the next row and returns true, or returns false after the last row. If the next row is
+  // bad, returns ErrorCode::corrupted with the row and the reason. Each row is checked only when
+  // next() reaches it, so all rows are valid only once next() has returned false.
   Result<bool> next();
-  // The row that next() moved to; views are valid until next() is called again.
+  // The current row. The views are valid until next() is called again.
   KeyView key() const { return key_; }
   Ticks timestamp() const { return timestamp_; }
   std::span<const PropertyView> properties() const { return properties_; }
@@ -122,8 +122,8 @@ struct Part : PartHeader {
 // Decodes the whole part into entities, or returns an error as PartReader does.
 Result<Part> decode_part(std::string_view file);
 
-// Returns the checksum in the end record, which covers the whole file and which the manifest lists.
-// REQUIRES: `file` is a whole part file as PartWriter returns it.
+// Returns the checksum in the end record. This checksum covers the whole file, and the manifest
+// contains it. REQUIRES: `file` is a whole part file, as PartWriter returns it.
 std::uint32_t part_checksum(std::string_view file);
 
 }  // namespace entitable

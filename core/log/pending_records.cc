@@ -8,7 +8,8 @@
 namespace entitable {
 namespace {
 
-// Chunks grow with what is pending, so that many small stores take little memory.
+// The first chunk is small and each further chunk is larger, so that a small store takes little
+// memory.
 constexpr std::size_t chunk_bytes_min = 4 * 1024;
 constexpr std::size_t chunk_bytes_max = 64 * 1024;
 constexpr std::size_t kept_records_max = 1024;

@@ -16,7 +16,7 @@ class PendingRecords {
  public:
   std::size_t size() const { return records_.size(); }
   bool empty() const { return records_.empty(); }
-  // REQUIRES: i < size().
+  // Returns an encoded commit, and its number. REQUIRES: i < size().
   std::string_view operator[](std::size_t i) const { return {records_[i].at, records_[i].bytes}; }
   std::uint64_t number(std::size_t i) const { return first_number_ + i; }
   // Returns how many records have a number of at most `number`.
@@ -26,11 +26,12 @@ class PendingRecords {
   // not exist until add().
   char* reserve(std::size_t bytes_max);
   // Makes the first `bytes` bytes of the reserved memory the newest record. Allocates nothing.
-  // REQUIRES: reserve() was called since the last change; `number` follows that of the record
-  // before.
+  // REQUIRES: reserve() was called after the last add() or drop; `number` is the number of the
+  // previous record plus 1.
   void add(std::uint64_t number, std::size_t bytes);
-  // Removes the records with a number of at most `number`, or those with a higher number.
+  // Removes the records with a number of at most `number`.
   void drop_through(std::uint64_t number);
+  // Removes the records with a number above `number`.
   void drop_after(std::uint64_t number);
 
  private:

@@ -6,7 +6,7 @@
 namespace entitable {
 namespace {
 
-// Returns null for a type that this version does not know.
+// Returns the name of a record type for error messages, or null for an unknown type.
 const char* name_of(std::uint8_t type) {
   switch (static_cast<RecordType>(type)) {
     case RecordType::segment_header:

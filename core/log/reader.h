@@ -1,4 +1,5 @@
-// Reads the records of a file in order and checks each. Reports damage with its place.
+// Reads the records of a file (record.h) in order and checks each of them. Error messages name the
+// place of the damage.
 #pragma once
 
 #include <cstddef>
@@ -28,14 +29,15 @@ Error invalid_payload(const Record& record, std::string_view reason);
 
 class RecordReader {
  public:
-  // Reads the file header only. Returns ErrorCode::corrupted, or ErrorCode::format_too_new for a
-  // newer major version. `file` must outlive the reader and all payloads that it returns.
+  // Returns a reader after reading only the file header. Errors: ErrorCode::corrupted;
+  // ErrorCode::format_too_new for a newer major version. REQUIRES: `file` outlives the reader and
+  // all payloads that it returns.
   static Result<RecordReader> open(std::string_view file, FileKind kind);
 
-  // Returns the next record, or nothing once a valid end record has been read that is the end of
-  // the file. Skips unknown records that are marked as skippable. Returns ErrorCode::format_too_new
-  // for other unknown records and for unknown flags. The file is complete only if next() has
-  // returned nothing.
+  // Returns the next record. Returns nothing at the end of the file, if a valid end record is
+  // there: only then is the file complete. Skips unknown records that are marked as skippable.
+  // Errors: ErrorCode::corrupted for damage; ErrorCode::format_too_new for other unknown records
+  // and for unknown flags.
   Result<std::optional<Record>> next();
 
   // Returns the checksum in the end record, which covers the whole file. REQUIRES: next() has
@@ -74,10 +76,10 @@ class RecordStream {
  public:
   explicit RecordStream(FileKind kind) : kind_(kind) {}
 
-  // Appends a chunk. Payloads that next() returned before become invalid.
+  // Appends a chunk. Earlier results of next() become invalid.
   void add(std::string_view chunk);
-  // Returns the next record, or nothing if the next record is not complete yet or the file has
-  // ended. Errors are those of RecordReader.
+  // Returns the next record. Returns nothing if more chunks are needed for it, or if ended().
+  // Errors: as RecordReader::next().
   Result<std::optional<Record>> next();
   bool ended() const { return ended_; }
   // Checks that the file is complete. Returns ErrorCode::corrupted if its end is missing or bytes
@@ -88,7 +90,7 @@ class RecordStream {
   std::size_t complete_record_end() const;
 
   FileKind kind_;
-  std::string bytes_;                   // all bytes added, without those read before the last add()
+  std::string bytes_;                   // the chunks, without what was read before the last add()
   std::optional<RecordReader> reader_;  // set once the header is complete
   bool ended_ = false;
 };

@@ -7,12 +7,13 @@
 //             records:u32 chain:u32                            how many records are before it, and
 //                                                              the checksum over their checksums
 //
-// All numbers are little-endian. A checksum is a masked CRC-32C. The plain CRC of bytes that end in
-// their own CRC is a constant, so the chain, a checksum of checksums, would detect nothing.
+// All numbers are little-endian. A checksum is a masked CRC-32C, see masked_crc32c(). Without the
+// mask, the chain (a checksum of checksums) would detect nothing, because the plain CRC of bytes
+// that end in their own CRC is a constant.
 //
-// The end record makes truncation detectable, as well as records that are lost, repeated or in the
-// wrong order. Without it, such a file could pass for a shorter valid file. FORMAT.md describes the
-// whole layout and the compatibility rules.
+// The end record detects truncation, and records that are lost, repeated or in the wrong order.
+// Without an end record, a truncated file could look like a shorter valid file. FORMAT.md describes
+// the whole layout and the compatibility rules.
 #pragma once
 
 #include <cstddef>
@@ -24,13 +25,13 @@ namespace entitable {
 
 // A file with a newer major version is rejected with ErrorCode::format_too_new.
 inline constexpr std::uint16_t format_major = 1;
-// A newer minor version is accepted: its additions are skippable.
+// A file with a newer minor version is accepted: readers skip the records that it adds.
 inline constexpr std::uint16_t format_minor = 0;
 
 // The kind of a file: the last byte of its magic number. These numbers never change.
 enum class FileKind : std::uint8_t { segment = 'w', part = 'p', manifest = 'm', snapshot = 's' };
 
-// These numbers never change and are never reused.
+// The type of a record. These numbers never change and are never reused.
 enum class RecordType : std::uint8_t {
   segment_header = 1,
   commit = 2,
@@ -61,7 +62,8 @@ inline constexpr std::size_t end_bytes = prefix_bytes + end_payload_bytes + chec
 }  // namespace record_layout
 
 std::string magic_of(FileKind kind);
-// Returns the masked CRC-32C: rotated right by 15 bits, plus 0xA282EAD8. `seed` is a plain CRC.
+// Returns the CRC-32C of the bytes, rotated right by 15 bits, plus 0xA282EAD8. `seed`: the plain
+// CRC-32C of the preceding bytes.
 std::uint32_t masked_crc32c(std::string_view bytes, std::uint32_t seed = 0);
 
 // Writes a file, record by record.
@@ -72,8 +74,8 @@ class RecordWriter {
   // For tests: writes another format version.
   RecordWriter(FileKind kind, std::uint16_t major, std::uint16_t minor);
 
-  // Opens a record and returns the file's bytes, to which the caller appends the payload. The
-  // caller must not touch the bytes that are already there. REQUIRES: no record is open.
+  // Opens a record. Returns the buffer of the file: the caller appends the payload to it and must
+  // not change the bytes already in it. REQUIRES: no record is open.
   std::string& begin(RecordType type, std::uint8_t flags = 0);
   // Closes the open record. REQUIRES: a record is open; its payload is shorter than 4 GiB.
   void end();

@@ -133,8 +133,9 @@ std::size_t text_bytes(const ValueView& value) {
                                            : 0;
 }
 
-// Returns whether the row exceeds entity_bytes_max. `bytes_bound` is an upper bound of its size:
-// each byte of text counts as one UTF-16 unit. Only rows above that bound have their units counted.
+// Returns whether the row exceeds entity_bytes_max. `bytes_bound` is an upper bound of the row's
+// size, in which each byte of text counts as one UTF-16 unit. The exact size is only computed if
+// this bound exceeds the limit.
 bool is_too_large(std::size_t bytes_bound, std::size_t shape_bytes, const KeyView& key,
                   std::span<const PropertyView> properties) {
   if (bytes_bound <= limits::entity_bytes_max) return false;
@@ -171,7 +172,8 @@ const char* read_values(ByteReader& reader, const DecodedShape& shape, const Key
   const std::string_view rest = ahead.raw(reader.remaining());
   ByteCursor cursor{rest.data(), rest.data() + rest.size()};
   std::size_t bytes_bound = 4 + 2 * (key.partition.size() + key.row.size()) + shape.entity_size;
-  // Values are written in place, because copying them would cost more than reading them.
+  // Values are written directly into `out`, because copying them would take longer than reading
+  // them.
   PropertyView* place = out.data();
   for (const ShapeProperty& property : shape.properties) {
     place->name = property.name;

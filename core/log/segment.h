@@ -4,7 +4,9 @@
 //   for (const std::string& commit : pending) writer.add(commit);
 //   std::string bytes = std::move(writer).finish();
 //
-// A segment without commits is valid: it announces a new epoch and fences the previous owner.
+// Every new owner of the store increments the epoch. A segment without commits is valid: it
+// announces the epoch of a new owner and takes the sequence number that the previous owner would
+// use next, so that the previous owner can no longer store anything.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +34,7 @@ struct Segment {
 
 class SegmentWriter {
  public:
-  // The most that will be added, so that memory is reserved once.
+  // What will be added at most, so that memory is allocated only once.
   struct Capacity {
     std::size_t commits;
     std::size_t bytes;  // of all commits together
@@ -40,8 +42,8 @@ class SegmentWriter {
   // REQUIRES: sequence > 0, epoch > 0.
   SegmentWriter(std::uint64_t sequence, std::uint64_t epoch);
   SegmentWriter(std::uint64_t sequence, std::uint64_t epoch, const Capacity& capacity);
-  // Adds a commit. REQUIRES: `commit` came from encode_commit(), and its number follows that of the
-  // commit added before.
+  // Adds a commit. REQUIRES: `commit` is a result of encode_commit(); its number is the number of
+  // the previous commit plus 1.
   void add(std::string_view commit);
   // Returns an upper bound of the file size in bytes if `commit` were added as the last commit.
   std::size_t size_with(std::string_view commit) const;
@@ -59,9 +61,9 @@ class SegmentWriter {
   bool has_one_commit_ = false;  // the segment will hold exactly one commit
 };
 
-// Decodes the whole file. Returns ErrorCode::corrupted with the place and the reason, or
-// ErrorCode::format_too_new. A file with another sequence than `expected_sequence` is corrupted.
-// The rows of the segment point into `file`, which must outlive them.
+// Decodes the whole file. Errors: ErrorCode::corrupted, whose message names the place and the
+// reason (also if the file's sequence is not `expected_sequence`); ErrorCode::format_too_new. The
+// rows of the segment refer to `file`. REQUIRES: `file` outlives the result.
 Result<Segment> decode_segment(std::string_view file, std::uint64_t expected_sequence);
 Result<Segment> decode_segment(std::string&& file, std::uint64_t expected_sequence) = delete;
 

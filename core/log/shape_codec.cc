@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t property_bytes_min = 3;  // type, length, one character
 
-// Returns what value_size() counts, without the contents of String and Binary values.
+// Returns value_size() of a value of this type, without the content of a String or Binary.
 std::size_t value_bytes_without_text(EdmType type) {
   switch (type) {
     case EdmType::string:
@@ -49,8 +49,9 @@ bool has_duplicates(const std::vector<ShapeProperty>& properties,
   return std::adjacent_find(names.begin(), names.end()) != names.end();
 }
 
-// Writes with plain stores, like the values of a row (row_codec.cc), because a commit of one row
-// contains a definition. Calls on_name(i, at) with the position of each property name.
+// Writes a definition to reserved memory and returns the end of what it wrote. This must be fast,
+// because every commit of one row contains a definition. Calls on_name(i, at) with the position of
+// each property name.
 template <typename OnName>
 char* put_definition_with(char* at, std::span<const PropertyView> properties, OnName on_name) {
   at = put_varint(at, properties.size());

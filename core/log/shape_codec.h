@@ -1,12 +1,13 @@
-// Shapes on disk: the list of (property name, Edm type) that many rows share. A shape is written
-// once per segment or part; rows refer to it by number and hold only values.
+// Shapes on disk. A shape is the list of property names and Edm types that many rows share. The
+// definition of a shape is written once per segment or part. Rows refer to the shape by its number
+// and store only values.
 //
-//   shape       = 0 definition | number        number: of a shape defined before, from 1
+//   shape       = 0 definition | number        number: of an earlier definition, from 1
 //   definition  = count property*
 //   property    = type:u8 name:bytes
 //
-// A shape of the index is a set. A shape on disk is a list, so that an entity read back has its
-// properties in the order in which they were written.
+// In the index, a shape is a set (core/index/shape.h). A shape on disk is a list, so that an entity
+// read from disk has its properties in the order in which they were written.
 #pragma once
 
 #include <cstddef>
@@ -29,12 +30,13 @@ struct ShapeProperty {
 };
 
 void append_definition(std::span<const PropertyView> properties, std::string& out);
-// A faster form that writes with plain stores to reserved memory. definition_bytes_max() returns
-// the number of bytes to reserve; put_definition() returns the end of what it wrote.
+// A faster form of append_definition(), which writes to memory that the caller has reserved.
+// definition_bytes_max() returns the number of bytes to reserve; put_definition() returns the end
+// of what it wrote.
 std::size_t definition_bytes_max(std::span<const PropertyView> properties);
 char* put_definition(char* at, std::span<const PropertyView> properties);
 
-// Numbers definitions, from 1 in order of first use.
+// Assigns numbers to the definitions of a file: from 1, in order of first use.
 class ShapeNumbers {
  public:
   struct Numbered {
@@ -42,10 +44,10 @@ class ShapeNumbers {
     bool is_new;
   };
   Numbered number_of(std::string_view definition);
-  // The number of the first definition, after that definition has been numbered.
+  // The result of number_of() when the first definition is used again.
   static constexpr Numbered first{1, false};
-  // Returns the first definition if `bytes` start with it, else an empty text. No definition is a
-  // prefix of another.
+  // Returns the first definition if `bytes` start with that definition, else an empty text. No
+  // definition is a prefix of another one.
   std::string_view match_first(std::string_view bytes) const {
     const std::string_view start = bytes.substr(0, first_.size());
     return same_text(start, first_) ? start : std::string_view();
@@ -58,7 +60,7 @@ class ShapeNumbers {
   std::string scratch_;
 };
 
-// Numbers the shapes of rows when a file is written.
+// Assigns numbers to the shapes of rows when a file is written.
 class RowShapes {
  public:
   ShapeNumbers::Numbered number_of(std::span<const PropertyView> properties);
@@ -81,7 +83,7 @@ class RowShapes {
   std::vector<Member> last_;
 };
 
-// A shape read from a file. Names point into the bytes it was read from.
+// A shape that was read from a file. Its names refer to the bytes of the file.
 struct DecodedShape {
   std::vector<ShapeProperty> properties;
   // The bytes that entity_size() counts for the names and values, without the contents of String
@@ -89,13 +91,15 @@ struct DecodedShape {
   std::size_t entity_size = 0;
 };
 
-// Maps numbers to shapes when a file is read. Each shape satisfies the rules for the properties of
-// an entity that do not depend on values (check_properties).
+// Maps numbers to shapes when a file is read. The names of each shape have been checked as
+// check_properties() does (core/model/entity.h).
 class ShapeDictionary {
  public:
-  // Reads a definition and appends it. Returns null, or why the definition is bad.
+  // Reads a definition and adds its shape under the next number. Returns null, or why the
+  // definition is bad.
   const char* read_definition(ByteReader& reader);
-  // Reads a shape of either form and sets `number`. Returns null, or why the bytes are bad.
+  // Reads a shape: a number, or 0 and a definition, which is added. Sets `number` to the number of
+  // the shape. Returns null, or why the bytes are bad.
   const char* read(ByteReader& reader, std::uint64_t& number);
   // REQUIRES: 0 < number <= size().
   const DecodedShape& shape(std::uint64_t number) const {

@@ -44,7 +44,8 @@ void SnapshotWriter::begin_row(std::string_view partition, std::string_view row,
   properties_.clear();
 }
 
-// Sorts the properties by name. Their order in the index depends on the history of the table.
+// Writes the properties sorted by name: their order in the index depends on the history of the
+// table, but equal content must give equal bytes.
 void SnapshotWriter::end_row() {
   const auto by_name = [](const PropertyView& a, const PropertyView& b) { return a.name < b.name; };
   std::sort(properties_.begin(), properties_.end(), by_name);
@@ -112,7 +113,7 @@ Result<bool> SnapshotReader::next_row() {
   return true;
 }
 
-// Reads a record. Returns nothing if the record itself is not a step.
+// Reads a record. Returns the step for next() to return, or nothing if next() must read on.
 Result<std::optional<SnapshotReader::Step>> SnapshotReader::read(const Record& record) {
   const bool first = !std::exchange(has_header_, true);
   if (first != (record.type == RecordType::snapshot_header)) {

@@ -1,8 +1,9 @@
 // A snapshot: the content of a whole store as one file (FORMAT.md, "Snapshot").
 //
-// Equal content produces equal bytes, whatever the history of the store, because the file holds no
-// ids, commit numbers or store names. Rows are stored as whole part files, one after another, so
-// that writer and reader hold at most about 250 kB of the file in memory.
+// Two stores with equal content produce equal files, whatever their history, because the file
+// contains no ids of the store, commit numbers or store names. Rows are stored as whole part files
+// (part_codec.h), one after another. Writer and reader therefore keep at most about 250 kB of the
+// file in memory.
 #pragma once
 
 #include <cstdint>
@@ -49,7 +50,7 @@ class SnapshotWriter {
  public:
   explicit SnapshotWriter(const SnapshotHeader& header);
 
-  // Starts a table. REQUIRES: the table before has got as many rows as announced.
+  // Starts a table. REQUIRES: the previous table has received SnapshotTable::rows rows.
   void begin_table(const SnapshotTable& table);
   // As in PartWriter.
   void begin_row(std::string_view partition, std::string_view row, Ticks timestamp);
@@ -60,8 +61,8 @@ class SnapshotWriter {
   // Returns how many bytes take() would return now.
   std::size_t size() const { return file_.size(); }
   std::string take() { return file_.take(); }
-  // Returns the remaining bytes. Must be the last call. REQUIRES: as many tables and rows were
-  // written as the header says.
+  // Returns the remaining bytes. Must be the last call. REQUIRES: the numbers of tables and rows in
+  // the header were written.
   std::string finish() &&;
 
  private:
@@ -79,12 +80,12 @@ class SnapshotWriter {
 // Reads a snapshot that arrives in chunks.
 class SnapshotReader {
  public:
-  enum class Step { more, table, row, end };  // more: the next chunk is needed
+  enum class Step { more, table, row, end };  // see next()
 
   void add(std::string_view chunk) { records_.add(chunk); }
-  // Returns what was read next. Returns ErrorCode::corrupted with the place and the reason, or
-  // ErrorCode::format_too_new. Later bytes may still turn out to be bad until finish() has
-  // succeeded.
+  // Reads on and returns what was read: a table, a row or the end, or `more` if the next chunk is
+  // needed first. Errors: ErrorCode::corrupted, whose message names the place and the reason;
+  // ErrorCode::format_too_new. The snapshot as a whole is valid only once finish() has succeeded.
   Result<Step> next();
   // Checks that the snapshot is complete. REQUIRES: all chunks were added.
   Result<void> finish() const;
@@ -92,7 +93,7 @@ class SnapshotReader {
   // Valid after the first step other than `more`.
   const SnapshotHeader& header() const { return header_; }
   const SnapshotTable& table() const { return table_; }  // the last table that was read
-  // The row of the last step `row`; views are valid until next() or add().
+  // The row that was read last. The views are valid until the next call of next() or add().
   KeyView key() const { return part_->key(); }
   Ticks timestamp() const { return part_->timestamp(); }
   std::span<const PropertyView> properties() const { return part_->properties(); }
