@@ -20,7 +20,7 @@ const ClientCall* CallWindow::find(const ClientId& client, std::uint64_t number)
   return call == ring.end() ? nullptr : &*call;
 }
 
-// A new client replaces the one that has not called for longest if the window is full.
+// If the window is full, a new client replaces the client whose last call is the oldest.
 CallWindow::Client& CallWindow::find_or_add_client(const ClientId& id) {
   const std::size_t at = position(id);
   if (at < clients_.size()) return clients_[at];

@@ -1,10 +1,11 @@
-// The results of recent calls. A call that is sent again after a takeover gets its earlier result
-// and is not applied twice.
+// The results of recent calls. A takeover is the change of a store's owner from one tab to another.
+// After a takeover, clients send unanswered calls again: a call that was already applied then gets
+// its earlier result and is not applied twice.
 //
 // Keeps the newest calls_per_client calls of each of the clients_max most recent clients. A client
 // has at most calls_per_client unanswered writes at a time, and sends them again as soon as there
-// is a new owner. So the window holds every call that a client may send again, however much other
-// clients write meanwhile.
+// is a new owner. The window therefore has every call that these clients may send again, however
+// much other clients write meanwhile.
 #pragma once
 
 #include <cstddef>
@@ -20,17 +21,18 @@ class CallWindow {
   static constexpr std::size_t calls_per_client = 64;
   static constexpr std::size_t clients_max = 256;
 
-  // Returns the call with its result, or nullptr. Takes time linear in the number of clients.
+  // Returns the call with its result, or nullptr if it is not in the window. Takes time linear in
+  // the number of clients.
   const ClientCall* find(const ClientId& client, std::uint64_t number) const;
   // Allocates memory for these calls, so that add() does not allocate. If there are too many
-  // clients, drops the one that has not called for longest.
+  // clients, drops the client whose last call is the oldest.
   void reserve(const std::vector<ClientCall>& calls);
   // Adds a call, and drops the client's oldest call if there are too many. REQUIRES: the call was
   // passed to the last reserve().
   void add(ClientCall&& call) noexcept;
-  // Returns all calls, grouped by client. The client that called last comes last; a client's calls
-  // are in order of age, oldest first. Adding them in this order to an empty window makes an equal
-  // window.
+  // Returns all calls, grouped by client. The client that called last comes last; the calls of a
+  // client are ordered from oldest to newest. Adding the result in this order to an empty window
+  // gives an equal window.
   std::vector<ClientCall> calls() const;
 
  private:

@@ -10,7 +10,8 @@
 namespace entitable {
 namespace {
 
-// Returns the node for changes. Clones the node first if it is shared.
+// Returns the object so that the caller can change it. Clones it first if other references share
+// it.
 template <typename T>
 T& mutable_copy(Ref<T>& node) {
   if (!node.unique()) node = make_ref<T>(*node);

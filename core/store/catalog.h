@@ -1,13 +1,14 @@
-// The catalog maps table names to indexes. Its apply(Commit) is the only place where state changes,
-// for live writes and in recovery.
+// The catalog maps table names to tables with their indexes. Catalog::apply(Commit) is the only
+// place where the state of a store changes, both for live writes and in recovery.
 //
 // A Catalog is one version of the whole store. It consists of a few reference-counted pointers, so
-// a copy is O(1), and changing the copy does not change the original. The first change to a shared
-// version clones the list of tables (one pointer per table). The list of names is cloned only when
-// a table is created or dropped.
+// copying it is O(1), and changing a copy does not change the original. The first change to a copy
+// clones the list of tables (one pointer per table). The list of names is cloned only when a table
+// is created or dropped.
 //
-// Invariants: tables are in ascending order of id. Names are unique ignoring case, and in ordinal
-// order of their folded form. Each name refers to an existing table.
+// Invariants: tables are in ascending order of id. Names are unique when case is ignored, and in
+// ascending order of their folded form (core/model/table_name.h). Each name refers to an existing
+// table.
 #pragma once
 
 #include <string>
@@ -28,8 +29,8 @@ struct TableIdentity : RefCounted<TableIdentity> {
   TableName name;
 };
 
-// Identifies a branch: a sequence of versions, each made from the previous one. Two branches are
-// different objects; the type has no content.
+// A branch is a sequence of versions, each made from the previous one. Forks and rollbacks start
+// new branches. An object of this type only identifies a branch by its address; it has no content.
 struct Branch : RefCounted<Branch> {};
 
 struct Table : RefCounted<Table> {
@@ -51,34 +52,39 @@ class Catalog {
   // Returns the table with this name, ignoring case, or nullptr.
   const Table* find(std::string_view name) const;
   const Table* find(TableId id) const;
-  // tables() is in ascending order of id, names() of folded name.
+  // All tables, in ascending order of id; all names, in ascending order of the folded name.
   const std::vector<Ref<Table>>& tables() const { return tables_->list; }
   const std::vector<Ref<TableIdentity>>& names() const { return names_->list; }
   const std::string& service_properties() const { return service_->document; }
-  // Return the parts of all tables; core/index/table_index.h describes both lists.
+  // Return the lists of TableIndex::parts_with_overlay() and parts_with_inexact_counts() for all
+  // tables together.
   std::vector<PartId> parts_with_overlay() const;
   std::vector<PartId> parts_with_inexact_counts() const;
 
-  // Applies the commit. Allocates; after std::bad_alloc the caller must drop this version.
-  // REQUIRES: the commit was staged against this version (live), or check() accepted it (recovery).
+  // Applies the commit. May throw std::bad_alloc; the caller must then drop this version. REQUIRES:
+  // the commit was staged against this version (live), or check() accepted it (recovery).
   void apply(const Commit& commit);
-  // Applies a commit that puts a single row. Returns false if this would copy a shared node.
-  // Nothing has changed when this returns false or throws std::bad_alloc. REQUIRES: as apply().
+  // Applies a commit that puts a single row into a tree of which no other version shares the
+  // changed nodes (TableIndex::put_in_place). Returns false and changes nothing for any other
+  // commit. Changes nothing either if it throws std::bad_alloc. REQUIRES: as apply().
   bool apply_in_place(const Commit& commit);
-  // Checks a commit from storage before apply(): the tables that it uses exist, those that it
-  // creates do not, and names are valid. Returns a description of the first violation, or empty
-  // text.
+  // Checks a commit that was read from storage before apply(): the tables that the commit uses
+  // exist, the tables that it creates do not exist, and names are valid. Returns a description of
+  // the first violation, or an empty text.
   std::string check(const Commit& commit) const;
 
-  // Recovery: adds an empty table. REQUIRES: calls are in ascending order of id; the name is free.
+  // For recovery. Adds an empty table and returns it. REQUIRES: `id` is above the ids of all
+  // tables; the name is not used.
   Table& restore_table(TableId id, TableName name, std::vector<AccessPolicy> acl);
   void restore_service_properties(std::string document);
-  // Returns the table for changes to its index, such as loading parts, or nullptr. Clones what
-  // other versions share.
+  // Returns the table so that the caller can change its index, for example load parts, or nullptr
+  // if there is no such table. Clones the objects that other versions share, so that these do not
+  // change.
   Table* mutable_table(TableId id);
 
-  // Starts a new branch: later changes to this version do not affect other versions, not even the
-  // order of columns. REQUIRES: other versions also start a new branch before they are changed.
+  // Starts a new branch: later changes to this version do not affect other versions, not even their
+  // order of columns (core/index/shape.h). REQUIRES: start_branch() is also called on another
+  // version before that version is changed.
   void start_branch() { branch_ = make_ref<Branch>(); }
 
  private:

@@ -8,7 +8,7 @@
 #include "core/log/part_codec.h"
 
 namespace entitable {
-// The stored parts of one table, by id.
+// Finds the stored parts of one table by id.
 class Checkpoint::StoredParts {
  public:
   explicit StoredParts(const ManifestTable* table) {

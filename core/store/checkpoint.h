@@ -1,10 +1,10 @@
-// Writes a checkpoint in steps. The dirty key ranges of a pinned version become new parts, one at a
-// time. A new manifest lists them together with the parts that are still clean.
+// Writes a checkpoint in steps. The changed key ranges of a version become new parts, one part per
+// step. A new manifest lists the new parts and the parts that are still clean.
 //
-// The pinned version is a copy (a few pointers). Writes continue meanwhile and are not part of it.
-// A part is clean if every leaf that was written to it is still in the tree and the part has no
-// overlay. Each leaf knows its part and the number of that part's leaves (core/index). Runs of
-// dirty leaves are divided into parts of about part_bytes_target.
+// The checkpoint keeps a copy of the version (a few pointers): the pinned version. Later writes do
+// not change the copy. A part is clean if the tree still has all leaves that the part was written
+// from or loaded into, unchanged, and the part has no overlay (core/index/overlay.h). All other
+// leaves are dirty. Adjacent dirty leaves are divided into parts of about part_bytes_target.
 //
 // Crash safety: new parts are new files with new ids. The manifest is stored last; only then do the
 // new parts become valid and the old ones obsolete.
@@ -22,8 +22,9 @@
 
 namespace entitable {
 
-// A part is the unit that a first read loads and that a checkpoint rewrites after one change.
-// Smaller parts cost more, because IndexedDB has a fixed cost per record.
+// The size of a part in bytes. A read must load at least one whole part, and a change makes a
+// checkpoint rewrite a whole part, so parts should be small. They should not be smaller than this,
+// because IndexedDB has a fixed cost per record.
 inline constexpr std::uint64_t part_bytes_target = 250'000;
 
 struct CheckpointPart {
@@ -47,8 +48,8 @@ class Checkpoint {
   // Moves the manifest out. REQUIRES: this is the last call.
   Manifest take_manifest() { return std::move(manifest_); }
   const std::vector<PartId>& obsolete_parts() const { return obsolete_; }
-  // Records that the manifest is stored: leaves of the pinned version that are still in use get the
-  // ids of their new parts.
+  // Must be called when the manifest is stored. Stores the ids of the new parts in the leaves of
+  // the pinned version, which other versions share where they are unchanged.
   void mark_stored();
 
  private:

@@ -7,9 +7,9 @@
 namespace entitable {
 namespace {
 
-// The latest time of a host's clock that is used as it is. A later time comes from a broken clock,
-// and must not lead to a timestamp outside the DateTime range. Because timestamps never decrease,
-// 10^15 ticks above this limit are left for later commits.
+// Later times of a host's clock are replaced by this time. They come from a broken clock and must
+// not lead to a timestamp outside the DateTime range. Timestamps never decrease, so 10^15 ticks
+// above this limit are left for later commits.
 constexpr Ticks latest_host_time = limits::date_time_ticks_max - 1'000'000'000'000'000;
 
 }  // namespace

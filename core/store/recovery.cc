@@ -16,7 +16,7 @@ Result<Recovery> Recovery::begin(std::optional<std::string_view> manifest,
   auto decoded = decode_manifest(*manifest);
   if (!decoded.ok()) {
     if (decoded.error().code == ErrorCode::format_too_new) return decoded.error();
-    // Only the manifest tells which parts and segments are valid, so nothing else is read.
+    // Which parts and segments are valid is known only from the manifest, so no other file is read.
     recovery.report(manifest_name, decoded.error().message);
     recovery.replaying_ = false;
     return recovery;
@@ -96,8 +96,8 @@ Result<void> Recovery::end_replay(std::string file, std::string message) {
   return {};
 }
 
-// Applies the commit unless the manifest already covers it. Returns what is wrong with the commit,
-// or empty text.
+// Applies the commit, or ignores it if the manifest already covers it. Returns what is wrong with
+// the commit, or an empty text.
 std::string Recovery::apply(Commit commit) {
   if (commit.number <= version_.last_commit) return {};
   if (commit.number != version_.last_commit + 1) return "commits are missing before this one";

@@ -1,7 +1,7 @@
-// Opens a store: reads the manifest, then applies the segments with the same apply(Commit) as live
-// writes. Parts stay unloaded. Changes that segments make to their rows wait in an overlay
-// (core/index/overlay.h), so opening takes time proportional to the log, however scattered its
-// changes are.
+// Opens a store: reads the manifest, then applies the commits of the segments with
+// Catalog::apply(), as live writes do. Parts are not loaded. Changes to their rows are collected in
+// overlays (core/index/overlay.h), so the time to open a store depends on the size of the segments
+// and not on how many parts they change.
 //
 // Damaged data is never read silently. A file that fails its checks is reported as Damage and
 // ignored: a damaged manifest leaves the store empty, a damaged part leaves its key range empty,
@@ -29,21 +29,24 @@ struct PartInfo {
 
 class Recovery {
  public:
-  // Begins the recovery. A store that is new or has had no checkpoint has no manifest. The only
+  // Starts with the content of the manifest, which is absent if the store had no checkpoint yet.
+  // Damage of this and later files is added to `damage`, which must outlive this object. The only
   // error is FormatTooNew.
   static Result<Recovery> begin(std::optional<std::string_view> manifest,
                                 std::vector<Damage>& damage);
 
   std::vector<PartInfo> parts() const;
   std::uint64_t first_live_sequence() const { return manifest_.first_live_sequence; }
-  // Loads a part; `bytes` is absent if the file is missing. Damage is recorded and leaves the
-  // part's range empty. The only error is FormatTooNew. Does nothing if the part is already loaded.
-  Result<void> load_part(PartId id, std::optional<std::string_view> bytes);
-  // Applies a segment. Damage is recorded, and later segments are ignored. The only error is
+  // Loads a part; `bytes` is absent if the file is missing. Damage is recorded, and the part is
+  // then loaded without rows. Does nothing if the part is already loaded. The only error is
   // FormatTooNew.
+  Result<void> load_part(PartId id, std::optional<std::string_view> bytes);
+  // Applies the commits of a segment. If the segment is damaged, records the damage; all later
+  // segments are then ignored. The only error is FormatTooNew. REQUIRES: segments are passed in
+  // ascending order.
   Result<void> replay(std::uint64_t sequence, std::string_view bytes);
 
-  // The results.
+  // The results, once all segments were replayed.
   Version& version() { return version_; }
   CallWindow& window() { return window_; }
   Manifest& manifest() { return manifest_; }

@@ -35,8 +35,8 @@ enum class RequestOperation : std::uint8_t {
   preflight,
 };
 
-// The description does not tell whether the request would succeed. Values that the request does not
-// give, or that cannot be parsed, are absent.
+// Describes what a request asks for, not whether it would succeed. Values that the request does not
+// have, or that cannot be parsed, are absent.
 struct RequestDescription {
   RequestOperation operation = RequestOperation::unknown;
   std::optional<std::string> table;      // as spelled; for a batch, that of the first operation

@@ -20,7 +20,8 @@ struct WriteEntities {
   std::vector<Operation> operations;
   bool transaction = false;   // false: a single write, whose error has no index prefix
   bool size_checked = false;  // the entry point has checked the request against the size limit
-  // Owns text that properties view, unless the properties or the message own that text.
+  // Owns text to which `operations` refer, if neither the operations nor the message own that text.
+  // Otherwise null.
   std::shared_ptr<const void> texts{};
 };
 struct WriteCreateTable {
@@ -29,18 +30,18 @@ struct WriteCreateTable {
 struct WriteDropTable {
   std::string table;
 };
-// Replaces the table's access policies. At most 5 policies, each with a unique, non-empty id;
-// otherwise InvalidXmlDocument. An id has at most 64 UTF-16 units, dates are in the DateTime range,
-// and the permission consists of letters of "raud" in this order; otherwise InvalidXmlNodeValue.
-// These errors take precedence over a missing table.
+// Replaces the table's access policies. Errors, which take precedence over a missing table:
+// InvalidXmlDocument for more than 5 policies, or an id that is empty or not unique.
+// InvalidXmlNodeValue for an id of more than 64 UTF-16 units, a date outside the DateTime range, or
+// a permission that is not made of letters of "raud" in this order.
 struct WriteTableAcl {
   std::string table;
   std::vector<AccessPolicy> policies;
 };
-// Replaces the document of service properties with the result of `change`. The current document may
-// come from an earlier request of the same group, so sections that the request keeps are only known
-// when the request is staged. `change` must depend only on its argument, because staging may be
-// repeated. It cannot fail: the entry point checks the request first.
+// Replaces the document of service properties with change(current document). A function is needed
+// because a request may keep sections of the current document, which an earlier request of the same
+// group may still change. `change` must depend only on its argument, because staging may be
+// repeated, and must not fail.
 struct WriteServiceProperties {
   std::function<std::string(const std::string& current)> change;
 };
@@ -53,7 +54,7 @@ struct WriteRequest {
 };
 
 struct WriteSuccess {
-  std::vector<Ticks> timestamps;  // one per operation; 0 where it has no ETag
+  std::vector<Ticks> timestamps;  // one per operation; 0 for an operation without an ETag
 };
 
 using WriteResult = std::variant<WriteSuccess, GroupFailure>;

@@ -10,7 +10,7 @@
 namespace entitable {
 namespace {
 
-// Stands for the one part that each restored table is read into. No manifest lists this part.
+// PartLoader needs a part id. Each restored table is loaded as one part, which is in no manifest.
 constexpr PartId whole_table = 1;
 constexpr std::size_t merge_bytes = 1'000'000;
 

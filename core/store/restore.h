@@ -1,5 +1,5 @@
-// Restores a snapshot file. The file is read and checked completely without changing the store;
-// then its content replaces the store's content or is merged into it.
+// Restores a snapshot file (core/log/snapshot_codec.h). First the whole file is read and checked,
+// without changing the store. Then its content replaces the store's content or is merged into it.
 #pragma once
 
 #include <cstdint>
@@ -27,18 +27,20 @@ class Restore {
   // Adds the next bytes of the file. After an error (corrupted or format_too_new) the caller must
   // drop this object.
   Result<void> add(std::string_view chunk);
-  // Checks that the file is complete. The functions below REQUIRE that finish() succeeded.
+  // Checks that the file is complete, and returns what it contains. REQUIRES for the functions
+  // below: finish() succeeded.
   Result<RestoreReport> finish();
 
-  // Returns `now` with its content replaced by the snapshot's. Timestamps issued later are newer
-  // than all timestamps of `now` and of the snapshot. REQUIRES: called at most once.
+  // Returns a version with the content of the snapshot, to follow the version `now`. Timestamps
+  // issued later are newer than all timestamps of `now` and of the snapshot. REQUIRES: called at
+  // most once.
   Version make_replacement(const Version& now) &&;
-  // Returns the next requests of a merge, about 1 MB in total; empty when all rows were returned.
-  // Each request inserts or replaces rows of one partition, within the limits of a transaction.
-  // Tables that are missing in `now` are created first. REQUIRES: `now` holds the effect of all
-  // requests returned before.
+  // Returns the next requests of a merge, about 1 MB in total, or no requests after the last row.
+  // Each request inserts or replaces rows of one partition, within the limits of a transaction, or
+  // creates a table that is missing in `now`. REQUIRES: all requests returned before have been
+  // applied to `now`.
   std::vector<WriteRequest> next_merge(const Catalog& now);
-  // Makes next_merge() return its last requests again, because they were not written.
+  // Makes next_merge() return its last requests again. For requests that could not be written.
   void rewind_merge();
 
  private:

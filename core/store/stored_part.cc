@@ -27,7 +27,7 @@ bool is_unloaded(const TableIndex& index, const ListedPart& listed) {
 
 namespace {
 
-// Reads the file into the versions. An error leaves the versions unchanged.
+// Loads the rows of the file into the versions. After an error, the versions are unchanged.
 Result<void> read_rows(const ListedPart& listed, std::string_view file,
                        const std::vector<TableIndex*>& versions) {
   auto reader = PartReader::open(file);

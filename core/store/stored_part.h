@@ -13,6 +13,7 @@
 
 namespace entitable {
 
+// A stored file that is missing or fails its checks.
 struct Damage {
   std::string file;  // "manifest", "part-…", "wal-…"
   std::string message;
@@ -27,16 +28,18 @@ struct ListedPart {
   KeyRange range;
 };
 
+// Returns the part at this position of table.parts.
 ListedPart listed_part(const ManifestTable& table, std::size_t position);
+// Returns the part with this id, or nothing if the manifest does not list it.
 std::optional<ListedPart> find_part(const Manifest& manifest, PartId id);
 
 // Returns whether the part's rows are not in memory.
 bool is_unloaded(const TableIndex& index, const ListedPart& listed);
 
-// Reads the file into each of these versions of the table. A file that is missing, incomplete or
-// not the listed part is recorded as damage and leaves the range empty. A file of a newer format
-// returns format_too_new and changes nothing. REQUIRES: there is at least one version, and the part
-// is unloaded in all of them.
+// Loads the part from its file into each of these versions of the table. A file that is missing,
+// damaged or not the listed part is added to `damage`, and the part is then loaded without rows.
+// Error: format_too_new for a file of a newer format; nothing has changed then. REQUIRES: there is
+// at least one version, and the part is unloaded in all of them.
 Result<void> load_stored_part(const ListedPart& listed, std::optional<std::string_view> file,
                               const std::vector<TableIndex*>& versions,
                               std::vector<Damage>& damage);

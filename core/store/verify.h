@@ -7,8 +7,8 @@
 
 namespace entitable {
 
-// Checks that names and ids agree and that every index keeps its own invariants. Returns a
-// description of the first violation, or empty text.
+// Checks the invariants of catalog.h, and those of every index. Returns a description of the first
+// violation, or an empty text.
 std::string verify_catalog(const Catalog& catalog);
 
 }  // namespace entitable

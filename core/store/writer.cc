@@ -82,8 +82,9 @@ const ClientCall* Candidate::find_answered(const ClientCall& call) const {
   return call_window_.find(call.client, call.number);
 }
 
-// Caches the log's encoding of the row's property list with its shape, because most writes repeat a
-// property list. Only for single writes: a group encodes each list once anyway.
+// Sets encoded_definition of a single row from the schema's cache, and fills the cache at first.
+// This saves encoding the same property list for every write. Not for groups, which encode each
+// property list only once.
 void Candidate::cache_definition(const Schema& schema) {
   constexpr std::size_t kept_max = 4096;
   std::vector<Mutation>& mutations = staged().mutations;
@@ -126,8 +127,8 @@ void Candidate::recycle_scratch() {
   }
 }
 
-// Applies the candidate's first commit so that std::bad_alloc leaves the version unchanged. A
-// caller that moved its version into the candidate then gets the same version back.
+// Applies the candidate's first commit. If this throws std::bad_alloc, the version is unchanged: a
+// caller that moved its version into the candidate can move the same version back.
 void Candidate::apply_first_commit(const Commit& commit) {
   if (version_.catalog.apply_in_place(commit)) return;
   Catalog changed = version_.catalog;

@@ -1,7 +1,8 @@
 // Turns write requests into commits on a candidate version.
 //
-// Store::stage() builds a Candidate and publish() swaps it in. A Candidate holds everything that
-// writes change, so dropping it undoes them.
+// A candidate is a version that is not published yet. Store::stage() applies write requests to a
+// Candidate, and Store::publish() makes its version the store's published version. A Candidate
+// holds everything that the writes change, so discarding the Candidate discards the writes.
 #pragma once
 
 #include <cstdint>
@@ -33,17 +34,18 @@ class Candidate {
   struct Scratch {
     StagedMutations staged;
   };
-  // Starts from `base`, which may be a copy of a version or the moved version itself. `answered`
-  // holds the calls answered before. Adds the records of its commits to `records`, where they
-  // remain if the candidate is dropped.
+  // Starts with the content of `base`. `answered`: the calls that were answered before. The encoded
+  // commits are added to `records`; the destructor does not remove them. REQUIRES: the other
+  // arguments outlive this object.
   Candidate(Version base, const CallWindow& answered, PendingRecords& records, Scratch& scratch)
       : version_(std::move(base)), call_window_(answered), records_(records), scratch_(scratch) {}
 
   // Checks one request against this candidate, applies it if it is valid, and writes the result to
   // `answer`, whose memory is reused. A failed request changes nothing, except that its timestamps
-  // are not issued again. If parts are needed, nothing was applied and `answer` is unspecified.
-  // After std::bad_alloc, the first request has changed nothing; after a later one the caller must
-  // drop the candidate.
+  // are not issued again. Returns the parts to load if the request needs rows that are not in
+  // memory; nothing was applied then, and `answer` is unspecified. If add() throws std::bad_alloc
+  // for the first request, the version is unchanged. If it throws for a later request, the caller
+  // must drop the candidate.
   std::optional<PartsNeeded> add(const WriteRequest& request, Ticks now, WriteResult& answer);
 
   bool changes() const { return changes_; }
@@ -51,7 +53,7 @@ class Candidate {
   std::vector<ClientCall>& calls() { return calls_; }
 
  private:
-  // prepare() puts a request's mutations into staged(), or returns why it cannot.
+  // prepare() puts a request's mutations into staged(), or returns why the request fails.
   using PrepareFailure = std::variant<GroupFailure, PartsNeeded>;
 
   std::optional<PrepareFailure> prepare(const WriteEntities& write, Ticks now);
