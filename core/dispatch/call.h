@@ -3,8 +3,8 @@
 //
 //     call = 32:u8 1:u8 0:u16 0:u32 number:u64 client:16 bytes message
 //
-// 1 is the version. The message is an RPC message or an HTTP request. core/store/call_window.h
-// describes how a call that was already applied is answered.
+// The second byte, 1, is the version. The message is an RPC message or an HTTP request. A call that
+// was already applied is not applied again, but gets its first result (core/store/call_window.h).
 #pragma once
 
 #include <optional>
@@ -14,10 +14,11 @@
 
 namespace entitable::dispatch {
 
-bool is_call(std::string_view message);  // checks the first byte only
+// Returns whether the message is wrapped in a call. Checks only the first byte.
+bool is_call(std::string_view message);
 
-// Removes the call's header from `message` and returns it. Returns nothing if the call is
-// malformed.
+// Removes the header of the call from `message`. Returns the client and the number from the header,
+// or nothing if the header is malformed. REQUIRES: is_call(message).
 std::optional<ClientCall> unwrap_call(std::string_view& message);
 
 }  // namespace entitable::dispatch

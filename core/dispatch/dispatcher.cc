@@ -21,7 +21,8 @@ Error malformed_error() {
   return Error(ErrorCode::invalid_input, "The request message is malformed.");
 }
 
-// Keeps the memory of a single-row write for the next one.
+// Frees the memory of the requests, but keeps that of a single-row write for the next single-row
+// write.
 void clear_requests(std::vector<WriteRequest>& requests) {
   auto* const first =
       requests.size() == 1 ? std::get_if<WriteEntities>(&requests.front().body) : nullptr;
@@ -98,12 +99,12 @@ class WriteGroup {
       request = std::move(write->request);
       enqueue(at, request, std::move(write->make_response));
     } else {
-      // A read needs its parts one at a time, so the first one is enough for now.
+      // Only the first part is certainly needed; the others in the list are a prediction.
       out_.parts_needed.push_back(std::get<PartsNeeded>(handled).ids.front());
     }
   }
 
-  // Returns the request that follows the enqueued ones.
+  // Returns the unused request after the enqueued requests. Its memory is reused.
   WriteRequest& next_request() {
     if (requests().size() == pending().size()) requests().emplace_back();
     return requests()[pending().size()];
@@ -131,8 +132,8 @@ void begin(std::size_t messages, StagedResponses& out) {
   out.parts_needed.clear();
 }
 
-// Writes a single row without the cost of a group. Allocates the memory for the response first, so
-// that nothing can fail after the row is written.
+// Writes and publishes a single row, without the cost of a group. Allocates the memory for the
+// response first, so that nothing can fail after the row is written.
 void write_single_row(Store& store, std::string_view message, Ticks now, StagedResponses& out) {
   begin(1, out);
   auto& [requests, pending, staged, timestamps] = out.scratch;

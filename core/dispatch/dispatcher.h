@@ -1,11 +1,11 @@
 // Dispatches messages to the RPC or the REST entry point, and stages the writes of both in order,
 // as one group.
 //
-// The first byte of a message tells whether it is an RPC message (core/rpc/LAYOUT.md) or an HTTP
-// request (core/rest/http_codec.h). No function here fails: a message that cannot be served gets an
-// error, as an HTTP response or as an RPC error response. A message may be wrapped in a call
-// (call.h). A call gets the response of its message; a call that was already applied gets its first
-// response again.
+// The first byte of a message says whether the message is an RPC message (core/rpc/LAYOUT.md) or an
+// HTTP request (core/rest/http_codec.h). No function here fails: the response to a message that
+// cannot be served is an error, either an HTTP response or an RPC error response. A message may be
+// wrapped in a call (call.h). The response to a call is the response to its message; a call that
+// was already applied gets its first response again.
 #pragma once
 
 #include <cstddef>
@@ -21,23 +21,24 @@
 
 namespace entitable::dispatch {
 
-// Handles an HTTP request that reads (GET, HEAD, OPTIONS). Returns the parts to load before the
-// caller repeats the request (PartsNeeded in query.h). If none are needed, `out` holds the
-// response, and `rows`, if not null, counts the rows read and returned. A malformed message and an
-// HTTP request that writes get an RPC error response.
+// Handles an HTTP request that reads (GET, HEAD, OPTIONS). If the request needs rows that are not
+// in memory, returns the parts to load before the caller repeats the request (PartsNeeded in
+// core/query/query.h). Otherwise returns no parts; `out` then holds the response, and `rows`, if
+// not null, the number of rows read and returned. The response to a malformed message, or to an
+// HTTP request that writes, is an RPC error.
 std::vector<PartId> handle_rest_read(const rest::Account& account, const Store& store,
                                      std::string_view message, Ticks now, rpc::ResponseBuffer& out,
                                      RowCounts* rows = nullptr);
 
-// Makes the HTTP response from the store's result.
+// Returns the HTTP response for the store's result.
 using MakeResponse = std::function<rest::Response(const WriteResult&)>;
 
 struct StagedResponses {
   std::vector<rpc::ResponseBuffer> responses;  // one per message, in order
   std::vector<char> failed;  // one per message: true if it changed nothing (an error or a read)
   bool changes = false;      // false: there is nothing to store or publish
-  // Not empty: nothing was staged and there are no responses. Load all these parts, then stage
-  // again.
+  // If not empty, nothing was staged and there are no responses: the caller must load all these
+  // parts and stage again.
   std::vector<PartId> parts_needed;
 
   // Reusable memory for staging. Its content is unspecified between calls.
@@ -54,13 +55,14 @@ struct StagedResponses {
   Scratch scratch;
 };
 
-// Stages every message in order on one candidate; the caller then calls the store's publish() or
-// discard(). A message that its entry point can answer alone (an error, a batch that reads) does
-// not reach the store. Replaces the content of `out` and reuses its memory.
+// Stages all messages in order as one candidate version of the store. The caller then calls
+// store.publish() or store.discard(). A message that changes nothing (a malformed message, a batch
+// that reads) gets its response without being staged. Replaces the content of `out` and reuses its
+// memory.
 void stage(const rest::Account& account, Store& store,
            const std::vector<std::string_view>& messages, Ticks now, StagedResponses& out);
-// Stages as stage() does and, if there are changes, publishes them at once. If the call throws,
-// nothing was published.
+// Stages as stage() does and, if there are changes, publishes them at once. If it throws, nothing
+// was published.
 void stage_and_publish(const rest::Account& account, Store& store,
                        const std::vector<std::string_view>& messages, Ticks now,
                        StagedResponses& out);

@@ -83,7 +83,7 @@ Error invalid_injected_error(std::string_view what) {
   return Error(ErrorCode::invalid_input, "An injected error " + std::string(what));
 }
 
-// Return whether the text is allowed as the value or as the name of a response header.
+// Return whether the text is allowed as the value (or the name) of a response header.
 bool is_header_value(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
 }

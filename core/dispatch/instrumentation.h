@@ -13,19 +13,19 @@
 
 namespace entitable::dispatch {
 
-// Describes a message of either entry point, wrapped in a call or not. Equal operations have equal
-// descriptions in RPC and REST. A malformed message is RequestOperation::unknown.
+// Returns the description of an RPC or HTTP message, wrapped in a call or not. RPC and REST
+// requests for the same operation have equal descriptions. The operation of a malformed message is
+// RequestOperation::unknown.
 RequestDescription describe_request(const rest::Account& account, std::string_view message);
 
-// Returns the description as JSON, without unknown members (RequestDescription in
-// web/src/types.ts):
+// Returns the description as JSON, without absent members (RequestDescription in web/src/types.ts):
 //   {"operation":"query","table":"people","filter":"Age gt 3","select":["Age"],"top":5}
 //   {"operation":"batch","table":"people","partitionKey":"p","operations":[{"operation":"upsert",
 //     "mode":"Merge","table":"people","partitionKey":"p","rowKey":"1"}]}
 std::string description_json(const RequestDescription& description);
 
-// Writes to `out` the response that the service would give if `message` failed with the error in
-// `error_json`: an HTTP response or an RPC error response. Does not execute the message.
+// Sets `out` to the response that `message` would get if it failed with the error in `error_json`:
+// an HTTP response or an RPC error response. Does not execute the message.
 //
 // `error_json` is a JSON object with "code" and, optionally, "status" (300 to 599), "message" and
 // "header:<name>" for each additional header. The defaults for status and message are those of the

@@ -40,7 +40,7 @@ void describe_get(MessageReader& in, RequestDescription& out) {
   set(out.select, fields.select);
 }
 
-// Describes the table only: a host that wants the keys sends a get per key.
+// Describes only the table and not the keys, because a description has space for one key.
 void describe_get_each(MessageReader& in, RequestDescription& out) {
   const GetEachFields fields = read_get_each_fields(in);
   out.operation = RequestOperation::get;

@@ -7,8 +7,8 @@
 
 namespace entitable::rpc {
 
-// Replaces `out` with the description of a request message. A malformed message gives an empty
-// description.
+// Sets `out` to the description of a request message. The description of a malformed message is
+// empty.
 void describe_request(std::string_view request, RequestDescription& out);
 
 // Returns the outcome that `response` reports for `request`. A successful read has status 200, a

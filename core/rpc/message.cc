@@ -88,7 +88,7 @@ std::string_view MessageReader::decode_text(std::uint32_t units) {
   if (!ok_) return {};
   if (utf16_) return utf16_text(units);
   if (!ascii_) return utf8_text(units);
-  fail();  // ASCII text: too little is left, or text() would not have called this function
+  fail();  // text() calls this function for ASCII only if too few bytes are left
   return {};
 }
 
@@ -146,7 +146,8 @@ std::string_view MessageReader::utf16_text(std::uint32_t units) {
   return keep_converted(wtf8_from_utf16(wide));
 }
 
-// Few messages have converted text, so the container is allocated on first use.
+// Stores a converted text and returns a view of it. Few messages have such texts, so the container
+// is created on first use.
 std::string_view MessageReader::keep_converted(std::string text) {
   if (converted_texts_ == nullptr) converted_texts_ = std::make_shared<std::deque<std::string>>();
   return converted_texts_->emplace_back(std::move(text));
@@ -249,8 +250,8 @@ std::uint32_t ResponseWriter::append_text(std::string_view wtf8) {
   return is_ascii(wtf8) ? static_cast<std::uint32_t>(wtf8.size()) : count_non_ascii_units(wtf8);
 }
 
-// Returns the length of non-ASCII text in UTF-16 units. Ill-formed text turns the whole text area
-// into UTF-16.
+// Returns the length of non-ASCII text in UTF-16 units. If the text has an unpaired surrogate,
+// finish() will convert the whole text area to UTF-16.
 std::uint32_t ResponseWriter::count_non_ascii_units(std::string_view wtf8) {
   if (!is_well_formed(wtf8)) flags_ |= flag_utf16;
   return static_cast<std::uint32_t>(utf16_length(wtf8));
@@ -273,8 +274,8 @@ char* ResponseWriter::allocate_text(std::size_t bytes) {
   return target;
 }
 
-// Each string in the area is WTF-8 on its own. A high surrogate that ends one string and a low
-// surrogate that begins the next stay two units.
+// Converts the text area to UTF-16. Each string in the area is WTF-8 on its own. A high surrogate
+// at the end of a string and a low surrogate at the start of the next stay two units.
 void ResponseWriter::text_to_utf16() {
   const std::string area(out_.message_.bytes.get() + text_at_, text_end_ - text_at_);
   std::u16string wide;

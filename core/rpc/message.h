@@ -16,9 +16,9 @@ namespace entitable::rpc {
 
 inline constexpr std::uint8_t message_version = 1;
 inline constexpr std::size_t header_bytes = 16;
-// Stands in place of a text's length if there is no text.
+// The word that replaces the length of a text that is absent.
 inline constexpr std::uint32_t none = 0xFFFF'FFFF;
-// Stands in place of a key's length if the caller passed a key that is not a string.
+// The word that replaces the length of a key that is not a string.
 inline constexpr std::uint32_t not_a_string = 0xFFFF'FFFE;
 
 enum class RequestKind : std::uint8_t {
@@ -93,8 +93,8 @@ class MessageReader {
   double float64();
   // Returns the number of unread words.
   std::size_t words_left() const { return (words_end_ - at_) / 4; }
-  // Returns the last `count` words, which word() then no longer reads. Used for a list that comes
-  // last in the message but is needed first.
+  // Returns the bytes of the last `count` words and makes the message end before them. Used for a
+  // list that comes last in the message but is needed first.
   std::string_view take_last_words(std::size_t count);
 
   // Returns the next string of the text area. `units`: its length in UTF-16 units.
@@ -107,8 +107,9 @@ class MessageReader {
   std::string_view text() { return text(word()); }  // its length is the next word
   std::optional<std::string_view> optional_text();  // nothing if the next word is `none`
   std::string_view binary(std::uint32_t bytes);     // the next bytes of the binary area
-  // Returns the strings that had to be converted, so that a caller can keep their views valid after
-  // the reader is destroyed. Null: none were converted.
+  // Returns an owner of the strings that the reader had to convert, or null if there are none. The
+  // views of these strings stay valid as long as the owner exists, even after the reader is
+  // destroyed.
   std::shared_ptr<const void> converted_texts() const { return converted_texts_; }
 
  private:
@@ -127,19 +128,19 @@ class MessageReader {
   std::size_t text_at_ = 0;
   std::size_t text_end_ = 0;
   std::size_t binary_at_ = 0;
-  char32_t pending_low_surrogate_ = 0;  // of a pair that the previous string ended inside
+  char32_t pending_low_surrogate_ = 0;  // starts the next text: the last text ended inside a pair
   std::shared_ptr<std::deque<std::string>> converted_texts_;
 };
 
-// A growing byte buffer for one response message. Growing does not clear the new bytes, and a
-// buffer that is used again keeps its memory.
+// A growing byte buffer for one response message. Does not clear new memory, and keeps its memory
+// when it is reused.
 class ResponseBuffer {
  public:
   const char* data() const { return message_.bytes.get(); }
   std::size_t size() const { return message_.size; }
   std::string_view view() const { return {data(), size()}; }
   std::string str() const { return std::string(view()); }
-  void assign(std::string_view bytes);  // for a response that is not an RPC message
+  void assign(std::string_view bytes);  // sets the content; for a response that is no RPC message
   // Allocates memory for a response of `bytes` bytes. The content stays.
   void reserve(std::size_t bytes) { message_.reserve(bytes); }
 
@@ -162,8 +163,8 @@ class ResponseBuffer {
 
 class ResponseCursor;
 
-// Writes a response message. The caller bounds the number of words first, so text can be written at
-// its final position:
+// Writes a response message. The caller passes the maximum number of words first, so that text can
+// be written at its final position:
 //   ResponseWriter w(out, ResponseKind::tables, 2 + names.size());
 //   w.word(…); w.text(…); w.finish();
 class ResponseWriter {
@@ -184,8 +185,8 @@ class ResponseWriter {
   void text(std::string_view wtf8);  // writes the length as a word and the text to the text area
   void optional_text(const std::optional<std::string>& wtf8);
   void binary(std::string_view bytes);  // writes the length as a word and the bytes to their area
-  // Writes to the text area only, and returns the length in UTF-16 units. For text whose length is
-  // written separately.
+  // Writes to the text area only, and returns the length in UTF-16 units. The caller writes the
+  // length itself.
   std::uint32_t append_text(std::string_view wtf8);
   // Same as text(), for text that is known to be ASCII.
   void ascii(std::string_view text);

@@ -85,7 +85,8 @@ void encode_explanation(ResponseBuffer& out, const Explain& explain) {
 
 // ---- Requests -----------------------------------------------------------------------------------
 
-// Returns the maximum number of rows of a page for `none`, or InvalidInput above that maximum.
+// Returns the `top` of a request: page_rows_max if it is absent, InvalidInput if it is above
+// page_rows_max.
 Result<std::uint32_t> checked_top(std::uint32_t top) {
   if (top == none) return static_cast<std::uint32_t>(limits::page_rows_max);
   if (top > limits::page_rows_max) return Error(ErrorCode::invalid_input);
@@ -123,7 +124,7 @@ Result<EntityQuery> parse_entity_query(MessageReader& in) {
   return request;
 }
 
-// Encodes the error as the response. Returns no parts, since none must be loaded.
+// Encodes the error as the response. Returns an empty list: no parts must be loaded.
 std::vector<PartId> respond_with_error(ResponseBuffer& out, const Error& error) {
   encode_error(out, error);
   return {};

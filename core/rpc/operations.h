@@ -1,6 +1,7 @@
-// The operations of the RPC entry point: decodes a request message, calls the store and encodes the
-// response message. write_parser.h parses writes, and core/dispatch/dispatcher.h stages them
-// together with REST writes. The functions here encode the responses of writes.
+// The operations of the RPC entry point. For a read, this module decodes the request message, calls
+// the store and encodes the response message. For a write, it only encodes the response:
+// write_parser.h parses the request, and core/dispatch/dispatcher.h stages it together with REST
+// writes.
 //
 // No function here fails. A request that cannot be served gets an error response with the service's
 // code and message.
@@ -18,23 +19,24 @@
 
 namespace entitable::rpc {
 
-// Handles get, query, explain, list tables and multi-get. Returns the parts to load before the
-// caller repeats the request (PartsNeeded in query.h). If none are needed, `out` holds the
-// response, and `rows`, if not null, counts the rows read and returned. `pages` provides reusable
-// memory.
+// Handles get, query, explain, list tables and multi-get. If the request needs rows that are not in
+// memory, returns the parts to load before the caller repeats the request (PartsNeeded in
+// core/query/query.h). Otherwise returns no parts; `out` then holds the response, and `rows`, if
+// not null, the number of rows read and returned. `pages` provides reusable memory.
 std::vector<PartId> handle_read(const Store& store, std::string_view request, PageWriter& pages,
                                 ResponseBuffer& out, RowCounts* rows = nullptr);
 
-// Converts a host's clock, in milliseconds since 1970 with a fraction, to ticks. Returns the Unix
-// epoch for values that are not a time; the store's clock rises nevertheless.
+// Converts the time of a host's clock (milliseconds since 1970, with a fraction) to ticks. Returns
+// the Unix epoch for a number that is not a time. This is harmless, because the store's timestamps
+// increase in any case (core/store/commit_clock.h).
 Ticks ticks_from_unix_ms(double milliseconds);
 
 // Allocates memory for the response to one successful write operation, so that encoding the
 // response cannot run out of memory.
 void reserve_write_result(ResponseBuffer& out);
 
-// Encodes the store's result of an RPC write. `text` caches the text that consecutive timestamps
-// share.
+// Encodes the store's result of an RPC write as the response message. `text` formats the ETags; it
+// may be used for many results.
 void encode_write_result(ResponseBuffer& out, const WriteResult& answer, TimestampFormatter& text);
 void encode_error(ResponseBuffer& out, const Error& error);
 void encode_error(ResponseBuffer& out, const GroupFailure& failure);

@@ -1,6 +1,6 @@
-// Writes a part of a response message whose maximum size is known in advance, such as a row of a
-// page. Positions stay in registers, and bounds are checked only in commit_cursor().
-// ResponseWriter::open_cursor() returns a cursor. Internal to core/rpc.
+// Writes a section of a response message faster than ResponseWriter, if the maximum size of the
+// section is known in advance. A row of a page is such a section. The cursor's positions stay in
+// registers, and bounds are checked only once, in commit_cursor(). Internal to core/rpc.
 #pragma once
 
 #include <cstddef>

@@ -71,7 +71,7 @@ void TimestampFormatter::CachedText::set_clock(unsigned seconds_of_day) {
   put_two_digits(seconds - 2 * step, seconds_of_day / 3600);
 }
 
-// Copies more bytes than needed: a copy of constant size takes few instructions.
+// Copies whole arrays, also the bytes that are not used, because a copy of constant size is faster.
 void TimestampFormatter::CachedText::set_fraction(const Fraction& fraction) {
   char* to = text_.data() + prefix_;
   std::memcpy(to, fraction.text.data(), fraction.text.size());

@@ -1,6 +1,6 @@
-// Formats the timestamps and ETags of many rows. The rows of a page were mostly written within a
-// few seconds, so the formatter caches the text of the day and the second, and rewrites only the
-// digits that differ.
+// Formats the timestamps and ETags of many rows. Rows that are next to each other were often
+// written in the same second, so the formatter caches the text of the last second and rewrites only
+// the digits that differ.
 #pragma once
 
 #include <array>
@@ -52,7 +52,7 @@ class TimestampFormatter {
   void move_to(Ticks ticks);
   void move_to_second(Ticks second);
 
-  // The times that the cached texts show. The initial values are ones that no row can have.
+  // The times of the cached texts. The initial values are times that no row can have.
   Ticks ticks_ = -1;
   Ticks second_ = -1'000'000'000'000;
   Ticks day_ = -1'000'000'000'000;

@@ -37,7 +37,7 @@ struct OperationFields {
 
 enum class ValueForm : std::uint8_t { native = 0, text = 1, number = 2, boolean = 3, unusable = 4 };
 
-// The unchecked value of a property record.
+// The value of a property as the message has it, not checked against the type.
 struct Payload {
   std::uint8_t type = 0;
   ValueForm form = ValueForm::unusable;

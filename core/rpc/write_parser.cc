@@ -50,11 +50,11 @@ Result<ValueView> date_time_value(double milliseconds, std::string_view property
   return ValueView::of_date_time(*checked);
 }
 
-// Adds a value in the native form of its type that needs no check; most values are of this kind.
-// Returns false for other values, without reading anything.
+// Adds the property if its value has the native form of a type whose values need no check, and
+// returns true. Most properties are of this kind. Otherwise returns false and reads nothing.
 bool add_native_property(MessageReader& in, std::string_view name,
                          const MessageReader::PropertyRecord& record, PropertyList& out) {
-  // A form of 0 makes the word equal to the type.
+  // The word is type + 256 * form, so for the native form (0) it equals the type.
   static_assert(static_cast<std::uint32_t>(ValueForm::native) == 0);
   const auto number = static_cast<std::int64_t>(record.payload);
   const auto length = static_cast<std::uint32_t>(record.payload);
@@ -130,7 +130,8 @@ Result<void> add_property(std::string_view name, const Payload& payload, Propert
   return {};
 }
 
-// How a property is handled according to its name. Each name of a message is classified once.
+// How properties with a name are handled. Each name of a message is classified once, because many
+// operations may use it.
 enum class PropertyNameKind : std::uint8_t { custom, ignored, too_long, duplicate_key };
 struct ClassifiedName {
   std::string_view text;
@@ -138,11 +139,11 @@ struct ClassifiedName {
 };
 
 ClassifiedName classify_name(std::string_view name) {
-  // All names that are not stored, except for those that are too long, begin with o, P, R or T.
+  // A quick test: the names that need a closer look are too long or begin with o, P, R or T.
   const char first = name.empty() ? '\0' : name.front();
   const bool has_custom_initial = first != 'o' && first != 'P' && first != 'R' && first != 'T';
   if (has_custom_initial && name.size() <= name_bytes_max) return {name, PropertyNameKind::custom};
-  // The service accepts these members and never stores them.
+  // The service accepts properties with these names and does not store them.
   if (name == "Timestamp" || name.substr(0, 6) == "odata.")
     return {name, PropertyNameKind::ignored};
   if (name.size() > name_bytes_max) return {name, PropertyNameKind::too_long};
@@ -169,7 +170,8 @@ Result<void> add_classified_property(const ClassifiedName& name, const Payload& 
 Result<void> read_properties(MessageReader& in, std::span<const ClassifiedName> names,
                              std::uint32_t count, PropertyList& out) {
   out.reserve(std::min<std::size_t>(count, limits::custom_properties_max + 1));
-  // The first error. The rest is still read, because a malformed message takes precedence.
+  // The first error. The remaining properties are still read, because the error for a malformed
+  // message takes precedence.
   std::optional<Error> failure;
   for (std::uint32_t i = 0; i < count && in.ok(); ++i) {
     const MessageReader::PropertyRecord record = in.property_record();
