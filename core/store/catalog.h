@@ -64,9 +64,9 @@ class Catalog {
   // Applies the commit. May throw std::bad_alloc; the caller must then drop this version. REQUIRES:
   // the commit was staged against this version (live), or check() accepted it (recovery).
   void apply(const Commit& commit);
-  // Applies a commit that puts a single row into a tree of which no other version shares the
-  // changed nodes (TableIndex::put_in_place). Returns false and changes nothing for any other
-  // commit. Changes nothing either if it throws std::bad_alloc. REQUIRES: as apply().
+  // Applies the commit if it puts a single row and this is possible without copying an object that
+  // other versions share (TableIndex::put_in_place). Otherwise returns false and changes nothing.
+  // Changes nothing either if it throws std::bad_alloc. REQUIRES: as apply().
   bool apply_in_place(const Commit& commit);
   // Checks a commit that was read from storage before apply(): the tables that the commit uses
   // exist, the tables that it creates do not exist, and names are valid. Returns a description of
