@@ -99,7 +99,7 @@ TableIndex::Found TableIndex::find_for_update(const KeyView& key) const {
 }
 
 // Returns whether last_path_ leads to the position of the key, or to where the key would be
-// inserted; if so, sets `target`. Compares the key with neighbouring rows of the leaf. At the end
+// inserted. If so, sets `target`. Compares the key with neighbouring rows of the leaf. At the end
 // of the leaf, compares it with the lower bound of the next leaf, which is in a node above.
 bool TableIndex::find_on_last_path(const KeyView& key, FoundSlot& target) const {
   const Node* node = root_.get();
@@ -158,7 +158,7 @@ struct RowWrite {
   Leaf::FindResult position;
   std::uint32_t bytes_needed;  // bytes that the row takes in the leaf
   std::uint32_t bytes_freed;   // bytes of the row that it replaces, or 0
-  bool fits;                   // the leaf need not be split
+  bool fits;                   // the leaf does not have to be split
 
   RowWrite(const Leaf& leaf, const Leaf::FindResult& position_there, const KeyView& key,
            const std::string& packed_row)

@@ -54,15 +54,15 @@ struct UnloadedPart {
 
 // A leaf seen from outside, for the checkpoint.
 struct LeafInfo {
-  EntityKey lower;  // where the leaf's range starts; there need not be a row with this key
+  EntityKey lower;  // where the leaf's range starts; a row with this key may not exist
   PartId part;      // the part that stores these rows; 0 if the rows have changed since
   bool unloaded;
   bool has_overlay;  // the rows are those of the part with the changes of an overlay
   std::uint64_t rows;
   std::uint64_t bytes;
   // The number of leaves that the part was written from or loaded into; 0 if `part` is 0. The part
-  // is clean (need not be written again) if this number of leaves still has it and none has an
-  // overlay. The range of a clean part ends where the range of the next leaf starts.
+  // is clean (a checkpoint keeps it) if this number of leaves still has it and none has an overlay.
+  // The range of a clean part ends where the range of the next leaf starts.
   std::uint32_t part_leaves;
 };
 

@@ -45,7 +45,7 @@ struct PutRow {
   Ticks timestamp;
   std::span<const PropertyView> properties;
   // True only if the names and types are known to equal those of the commit's previous PutRow, in
-  // the same order, so that they need not be compared. Not part of the row's value.
+  // the same order, so that no comparison is needed. Not part of the row's value.
   bool same_shape_as_previous = false;
   ShapeHint shape_hint = 0;  // of `properties`; not part of the row's value
   // The names and types of `properties` as the log encodes them (core/log/shape_codec.h), if this

@@ -9,8 +9,8 @@
 
 namespace entitable {
 
-// A key whose text is owned elsewhere. It need not be a key that can be stored: it may be the bound
-// of a range, or the key of a lookup.
+// A key whose text is owned elsewhere. It may be a key that cannot be stored: the bound of a range,
+// or the key of a lookup.
 struct KeyView {
   std::string_view partition;
   std::string_view row;

@@ -32,7 +32,7 @@ struct RowResult {
   RowView row;
 };
 
-// Returns the row with this key, or ResourceNotFound. The key need not be valid for storing.
+// Returns the row with this key, or ResourceNotFound. The key may be one that cannot be stored.
 std::variant<RowResult, Error, PartsNeeded> get_row(const TableIndex& index, const KeyView& key);
 
 // Returns the rows of `keys`, in order. Stops before the first key whose row does not exist or is

@@ -13,7 +13,7 @@ namespace entitable {
 
 // Parses a comma-separated list of names to Query::select. Drops blanks around names, empty names
 // and repeated names. A `*` anywhere, or no name at all, selects everything: the result is empty. A
-// name may be any text, because a selected property need not exist. More than 255 different names,
+// name may be any text, because a selected property may not exist. More than 255 different names,
 // or more than 256 KiB of names, are InvalidInput.
 Result<std::vector<std::string>> parse_select(std::string_view text);
 // Applies the rules of parse_select() to a list that is already split.
