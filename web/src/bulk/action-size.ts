@@ -1,18 +1,19 @@
-// Estimates the bytes that an action uses of a transaction's 4 MiB limit. The estimate is never
-// below the service's count (bytes of the request) or a store's (bytes of the entities), and
-// accurate enough to fill batches of large values.
+// Estimates how many bytes an action (one write of a bulk operation) adds to a transaction, which
+// may have 4 MiB. The service counts the bytes of the request; a store counts the bytes of the
+// entities. The estimate is never below either count, and is accurate enough to fill batches of
+// large values.
 
 import type { TransactionAction } from "../types.ts";
 
-const operationBytes = 1536; // headers of the part and of its request, including the address
+const operationBytes = 1536; // upper bound of the HTTP headers and the URL of one action
 const propertyBytes = 64; // quotes, commas and the type
-const exactFrom = 1024; // shorter texts are estimated by their length
+const exactFrom = 1024; // shorter texts are not encoded: their length gives an upper bound
 
 export function estimateActionBytes([, entity]: TransactionAction): number {
   let bytes = operationBytes;
   for (const [name, value] of Object.entries(entity)) {
     bytes += propertyBytes + 6 * name.length + valueBytes(value);
-    // the key is repeated in the address
+    // Keys are also part of the action's URL.
     if (name === "partitionKey" || name === "rowKey") bytes += 9 * lengthOf(value);
   }
   return bytes;
@@ -24,10 +25,11 @@ function valueBytes(value: unknown): number {
   if (typeof value === "object" && value !== null && "value" in value) {
     return valueBytes(value.value);
   }
-  return 0; // covered by the fixed allowance of a property
+  return 0; // propertyBytes has room for the other types
 }
 
-// The larger of the JSON in UTF-8 and the store's count of 2 bytes per UTF-16 unit.
+// Returns the larger of the service's count (the text as JSON in UTF-8) and a store's count (2
+// bytes per UTF-16 unit). For a short text, returns 6 bytes per unit, the longest JSON escape.
 function textBytes(text: string): number {
   if (text.length < exactFrom) return 6 * text.length;
   return Math.max(new TextEncoder().encode(JSON.stringify(text)).length, 2 * text.length);

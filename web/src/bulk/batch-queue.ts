@@ -1,12 +1,12 @@
-// Sorts actions into batches that the service accepts: one partition, at most 100 actions and 4
-// MiB, no entity twice. A partition has at most one batch in flight, so that its actions run in
-// order.
+// Groups actions (single writes) into batches that the service accepts as transactions: one
+// partition, at most 100 actions and 4 MiB, no entity twice. A partition has at most one batch in
+// flight, so that its actions run in order.
 
 import type { TransactionAction } from "../types.ts";
 import { estimateActionBytes } from "./action-size.ts";
 
 const batchActionsMax = 100;
-const batchBytesMax = 4 * 1024 * 1024 - 4096; // leaves space for the request's frame
+const batchBytesMax = 4 * 1024 * 1024 - 4096; // the rest is for the request's multipart boundaries
 // Limits on the actions that are buffered until their batches are full.
 const bufferedActionsMax = 16_384;
 const bufferedBytesMax = 32 * 1024 * 1024;
@@ -35,7 +35,7 @@ export class BatchQueue<E extends Entry> {
   #actions = 0;
   #bytes = 0;
 
-  /** Whether the buffer is full: take batches before adding more actions. */
+  /** Whether the buffer is full. The caller must then take batches before it adds more actions. */
   get isFull(): boolean {
     return this.#actions >= bufferedActionsMax || this.#bytes >= bufferedBytesMax;
   }
@@ -61,8 +61,9 @@ export class BatchQueue<E extends Entry> {
   }
 
   /**
-   * Returns a partition whose next batch may be sent; with `includePartial`, also one whose batch
-   * is not full.
+   * Removes and returns a batch that may be sent now, with its partition. Returns undefined if
+   * there is none. `includePartial` allows batches that are not full; they are returned only if no
+   * full batch is ready.
    */
   takeNext(includePartial: boolean): { partition: Partition<E>; entries: E[] } | undefined {
     for (const partition of includePartial ? this.#open : []) {
@@ -80,7 +81,7 @@ export class BatchQueue<E extends Entry> {
     return undefined;
   }
 
-  /** Marks the partition's batch as finished. */
+  /** Must be called when the batch that takeNext() returned for this partition has ended. */
   finish(partition: Partition<E>): void {
     partition.isInFlight = false;
     if (partition.closed.length > 0) this.#ready.add(partition);

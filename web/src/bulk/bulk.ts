@@ -1,4 +1,5 @@
-// Reads actions, keeps several batches in flight, and counts the outcomes.
+// The function bulk(): reads actions (single writes), sends them in batches, several at a time, and
+// counts the outcomes.
 
 import type {
   AbortSignalLike,
@@ -42,10 +43,11 @@ export class BulkError extends Error {
 }
 
 /**
- * Carries out any number of actions. Each action succeeds or fails independently, and actions on
- * the same partition run in order. They are sent as transactions of at most 100 actions. Rejects
- * with BulkError at the first failure (with `onError: "continue"` only at a failure that all other
- * actions would share), when it is cancelled, and when the input throws.
+ * Carries out any number of actions. They are sent as transactions of at most 100 actions. Actions
+ * on the same partition run in order; each action succeeds or fails independently. Stops at the
+ * first failure. With `onError: "continue"` it stops only at a failure that every other action
+ * would share, such as a missing table. Rejects with BulkError if it stopped, if `signal` aborted,
+ * or if reading the input threw; otherwise resolves to the outcomes.
  */
 export async function bulk(
   client: BulkClient,
@@ -101,7 +103,7 @@ class BulkRun {
     this.#concurrency = options.concurrency ?? 4;
   }
 
-  // Keeps the first reason.
+  // Ends reading and sending. Only the first call has an effect.
   stop(why: StopReason, cause?: unknown): void {
     if (this.#stopped !== undefined) return;
     this.#stopped = why;
@@ -133,9 +135,9 @@ class BulkRun {
       }
     } catch (error) {
       this.stop("failed", error);
-      return; // the iterator has ended
+      return; // an iterator that threw must not be closed
     }
-    // Not awaited: the iterator may never finish its last operation.
+    // Not awaited, because return() may never settle: an async generator first finishes its next().
     Promise.resolve(iterator.return?.()).catch(() => {});
   }
 
@@ -157,7 +159,7 @@ class BulkRun {
     }
   }
 
-  // Never rejects.
+  // Sends a batch and records its outcome. Never rejects.
   async #send(partition: Partition<IndexedAction>, batch: IndexedAction[]): Promise<void> {
     this.#notAttempted.push(...(await sendBatch(batch, this.#callbacks)));
     this.#batches.finish(partition);

@@ -4,17 +4,19 @@ import { parseServiceError } from "../service-error.ts";
 import type { BulkFailure } from "../types.ts";
 
 /**
- * one: this action failed, and no other was carried out. split: at least one action failed, and
- * sending parts of the batch will show which. all: sending any of the batch again is useless or
- * unsafe. `isFatal`: so is sending any other batch, because the table does not exist or the store
- * cannot be written.
+ * What a failed batch means for its actions.
+ * - one: the action at index `at` failed, and no other was carried out.
+ * - split: at least one action failed. Sending the batch in smaller parts will show which.
+ * - all: sending any of the actions again is useless or unsafe. `uncertain`: they may have been
+ *   carried out. `isFatal`: every other batch would fail too, because the table does not exist or
+ *   the store cannot be written.
  */
 export type FailureOutcome =
   | { kind: "one"; at: number }
   | { kind: "split" }
   | { kind: "all"; uncertain: BulkFailure["uncertain"]; isFatal: boolean };
 
-// Checks the error's fields, because it may come from the official client.
+// The fields are checked before use, because the error may come from the official client.
 interface ErrorFields {
   name?: string;
   code?: string;
@@ -50,6 +52,6 @@ export function classifyFailure(error: unknown, actions: number): FailureOutcome
     const at = serviceError.failedIndex ?? actions;
     if (at < actions) return { kind: "one", at };
   }
-  // All other errors occur before anything is sent.
+  // All other errors occur before the batch is sent, for example while a value is encoded.
   return actions === 1 ? { kind: "one", at: 0 } : { kind: "split" };
 }

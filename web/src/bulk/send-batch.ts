@@ -4,25 +4,26 @@ import type { TransactionAction } from "../types.ts";
 import { classifyFailure, type FailureOutcome } from "./failure-outcome.ts";
 
 /**
- * How a batch is sent, and the callbacks after each transaction. Exceptions of `done` and `failed`
- * end the batch.
+ * Sends one transaction, and receives its outcome. If `done` or `failed` throws, sendBatch()
+ * rejects.
  */
 export interface BatchCallbacks<E> {
   submit(actions: TransactionAction[]): Promise<unknown>;
   /** Called with the actions that were carried out. */
   done(entries: readonly E[]): void;
   /**
-   * Called with the actions that failed; empty if sending parts of the batch will show which
-   * failed.
+   * Called after a transaction failed. `entries` are the actions that failed; it is empty if the
+   * batch will be split to find them.
    */
   failed(entries: readonly E[], error: unknown, outcome: FailureOutcome): void;
-  /** Called before each transaction: whether to stop. */
+  /** Called before each transaction. Returns false to stop. */
   shouldContinue(): boolean;
 }
 
 /**
- * Sends a batch. If one of its actions fails, sends the rest without that action. Returns the
- * actions that were not attempted.
+ * Sends a batch. If one of its actions fails, sends the others without it. If it is unknown which
+ * action failed, sends each half of the batch. Returns the actions that were never sent, because
+ * `shouldContinue` returned false.
  */
 export async function sendBatch<E extends { readonly action: TransactionAction }>(
   batch: readonly E[],
@@ -36,7 +37,7 @@ export async function sendBatch<E extends { readonly action: TransactionAction }
   return parts.flat();
 }
 
-// Sends one transaction and returns the actions that remain to be sent.
+// Sends one transaction. Returns the batches that remain to be sent.
 async function submitBatch<E extends { readonly action: TransactionAction }>(
   entries: readonly E[],
   callbacks: BatchCallbacks<E>,
