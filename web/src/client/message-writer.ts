@@ -1,8 +1,8 @@
 // Writes the words, the text and the binary values of one RPC request message
 // (core/rpc/LAYOUT.md).
 //
-// The words of a message are written to their final place. Text goes to a second buffer, since its
-// place in the message is known only at the end.
+// Words (32-bit fields) are written to their final position in the message. Text goes to a second
+// buffer, because its position in the message is known only when all words are written.
 
 import { ViewCache } from "../util/view-cache.ts";
 import { absentLength, flagUtf16, headerBytes, messageVersion } from "./message-layout.ts";
@@ -21,7 +21,7 @@ export class MessageWriter {
   words = new Int32Array(0);
   doubles = new Float64Array(0);
   longs = new BigInt64Array(0);
-  at = 0; // the next word
+  at = 0; // index of the next word
   textEnd = 0;
   isUtf16 = false; // the text area is UTF-16
 
@@ -45,8 +45,8 @@ export class MessageWriter {
     this.#binaries = noBinaries;
   }
 
-  // Completes the message and returns it: a view that is valid until invalidate() or begin().
-  // `leadingText`: text that precedes the text area.
+  // Completes the message and returns a view of it, which is valid until invalidate() or begin().
+  // `leadingText` is put before the text written so far.
   finish(kind: number, leadingText = noText): Uint8Array {
     const textAt = this.at * 4;
     const textBytes = leadingText.length + this.textEnd;
@@ -123,8 +123,8 @@ export class MessageWriter {
       return;
     }
     const { written } = this.#encoder.encodeInto(value, this.#textBuffer.subarray(this.textEnd));
-    // Only text that is not all ASCII can hold an unpaired surrogate, which TextEncoder would
-    // replace.
+    // Text may have an unpaired surrogate, which TextEncoder would replace. All-ASCII text, whose
+    // bytes equal its length, has none and needs no check.
     if (written === value.length || isWellFormed(value)) {
       this.textEnd += written;
     } else {
@@ -157,7 +157,7 @@ export class MessageWriter {
       this.#textBuffer = grownCopy(this.#textBuffer, this.textEnd, this.textEnd + size);
   }
 
-  // Removes the text area from `from` on and returns a copy of the removed text.
+  // Removes the text written since position `from` and returns a copy of it.
   cutText(from: number): Uint8Array<ArrayBuffer> {
     const text = this.#textBuffer.slice(from, this.textEnd);
     this.textEnd = from;

@@ -1,4 +1,4 @@
-// Checks that a call must pass before it reaches the store. They reject what the official client
+// Checks that a call passes before it reaches the store. They reject what the official client
 // rejects, with the same messages.
 
 import { AbortError, StoreError } from "../errors.ts";
@@ -21,8 +21,8 @@ export function writeKind<M, R>(mode: UpdateMode, merge: M, replace: R): M | R {
 }
 
 // Checks the options that all calls share. Throws AbortError if the signal is already aborted.
-// Throws NotSupported for the official client's request hooks: no HTTP request is sent here, and
-// ignoring a hook silently would mislead.
+// Throws NotSupported for options that concern HTTP requests (onResponse, requestOptions): no
+// request is sent, so they would be ignored silently.
 export function checkOperationOptions(options: OperationOptions): void {
   if (options.abortSignal?.aborted) throw new AbortError();
   const { onResponse, requestOptions } = options as {

@@ -95,12 +95,13 @@ function decodeKey(value: unknown): string {
   if (coded === undefined || coded.length !== Number(match?.[1])) throw invalidInput();
   const text = coded.replaceAll("*", "+").replaceAll("_", "/").replaceAll("-", "=");
   const key = decodeUtf8(fromBase64(text));
-  if (encodeKey(key) !== value) throw invalidInput(); // rejects overlong or broken UTF-8
+  // rejects UTF-8 that is invalid or longer than necessary
+  if (encodeKey(key) !== value) throw invalidInput();
   return key;
 }
 
-// Decodes without checking the encoding. Invalid UTF-8 decodes to some text, which then does not
-// encode to the same bytes.
+// Decodes UTF-8 without checking it. The caller detects invalid UTF-8 by encoding the result again
+// and comparing.
 function decodeUtf8(bytes: Uint8Array): string {
   let text = "";
   for (let i = 0; i < bytes.length; ) {
@@ -117,8 +118,8 @@ function decodeUtf8(bytes: Uint8Array): string {
 
 type Page<T> = T[] & { continuationToken?: string };
 
-// Reads one page: inline returns the page itself, over a port a promise. A throw and a rejection
-// mean the same.
+// Reads one page. An inline store (one in the same thread) returns the page; others return a
+// promise. It may throw or reject; the iterator treats both alike.
 export type PageReader<P> = (settings: PageSettings) => P | Promise<P>;
 
 export function paged<T, P extends Page<T>>(
@@ -182,7 +183,7 @@ class PageIterator<P extends { continuationToken?: string }> implements AsyncIte
 
   #onPage(page: P): IteratorResult<P> {
     this.#pendingRead = undefined;
-    // Return() was called during the read.
+    // The iteration was ended by return() during the read.
     if (this.#readPage === undefined) return { done: true, value: undefined };
     this.#token = page.continuationToken;
     if (this.#token === undefined) this.#readPage = undefined;
@@ -231,7 +232,8 @@ class ItemIterator<T, P extends Page<T>> {
     return Promise.resolve({ done: true, value: undefined });
   }
 
-  // Returns the first item of the next page that has one. An empty page with a token is legal.
+  // Returns the first item of the next page that is not empty. The service may return empty pages
+  // with a continuation token.
   async #advance(): Promise<IteratorResult<T>> {
     try {
       for (;;) {

@@ -1,6 +1,7 @@
 // Batches the point reads of one turn of the event loop into a single engine call, for stores that
-// answer synchronously. `Promise.all` over a hundred `getEntity` calls then crosses into the engine
-// twice. (Reads sent to a worker or another tab already travel in one message.)
+// answer synchronously. A `Promise.all` over a hundred `getEntity` calls then makes two calls of
+// the engine: one for the first read, one for all others. Reads that are sent to a worker or
+// another tab are not batched here, because they already share a message.
 //
 // The first read of a turn runs immediately, since most reads come alone. Later reads of the turn
 // wait until the turn ends, or until the engine gets any other call. Each read therefore sees the
@@ -17,13 +18,13 @@ interface PendingRead extends EntityKey {
   reject: (error: unknown) => void;
 }
 
-const batchMax = 1000; // the limit of the message format
+const batchMax = 1000; // the most keys in one message (core/rpc/LAYOUT.md)
 const minRowsToBatchAgain = 16; // a batch that found fewer rows is not followed by another
 const resolvedPromise = Promise.resolve();
 
 export class PointReadBatcher {
   readonly #transport: Transport;
-  // Not the encoder of the store's handles: the batch is sent while they may be encoding.
+  // A separate encoder, because a batch may be sent while the shared encoder is in use.
   readonly #encoder = new RequestEncoder();
   #isTurnOpen = false;
   #pending: PendingRead[] = [];
@@ -32,8 +33,8 @@ export class PointReadBatcher {
     this.#transport = transport;
   }
 
-  // Queues the read, and returns a promise of its row. Returns undefined if the caller must read
-  // now.
+  // Queues the read and returns a promise of its row. Returns undefined if the read was not queued:
+  // the caller must then read the row itself, immediately.
   enqueue(table: string, partitionKey: string, rowKey: string): Promise<Row> | undefined {
     if (!this.#isTurnOpen) {
       this.#isTurnOpen = true;
@@ -74,8 +75,8 @@ export class PointReadBatcher {
       const rows = this.#tryMultiGet(table, remaining);
       if (rows === undefined) break;
       for (const [i, row] of rows.entries()) remaining[i]?.resolve(row);
-      // The missing row is read alone, for its own error. If few rows were found, many others are
-      // probably missing too: they are read one by one.
+      // The missing row is read alone, to get its error. If few rows were found before it, many
+      // others are probably missing too, and all are read one by one.
       const [missing] = remaining.splice(0, rows.length + 1).slice(rows.length);
       if (missing !== undefined) this.#readOne(missing);
       if (rows.length < minRowsToBatchAgain) break;
@@ -83,8 +84,8 @@ export class PointReadBatcher {
     for (const read of remaining) this.#readOne(read);
   }
 
-  // Returns the rows found before the first missing one; undefined if the rows cannot be read
-  // together.
+  // Reads the rows with one call. Returns the rows found before the first missing one. Returns
+  // undefined if the call failed.
   #tryMultiGet(table: string, reads: readonly EntityKey[]): Row[] | undefined {
     if (this.#transport.batchesReads !== true) return undefined;
     try {
@@ -93,7 +94,7 @@ export class PointReadBatcher {
       response.catch(() => {});
       return undefined;
     } catch {
-      return undefined; // reading each row alone reports its error
+      return undefined; // the single reads that follow report the error
     }
   }
 

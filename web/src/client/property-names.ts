@@ -1,8 +1,6 @@
-// Numbers the property names of write messages.
-//
-// Property names are numbered per message, in the order of their first use. Known names are cached
-// across messages. Entities mostly list the same names in the same order, so the name at the same
-// place in the previous entity is tried first.
+// Numbers the property names of a write message: each name gets the next number when it is first
+// used in the message. Known names are cached across messages. Most entities list the same names in
+// the same order, so the name at the same position in the previous entity is tried first.
 
 import type { MessageWriter } from "./message-writer.ts";
 
@@ -18,10 +16,10 @@ const previousNamesBytesMax = 4096;
 
 export class PropertyNames {
   readonly #known = new Map<string, Name>();
-  #expected: Name[] = []; // by place in the entity
+  #expected: Name[] = []; // by position in the entity
   #messageNumber = 0;
-  #names: string[] = []; // of this message
-  // The names of the previous message, which the next one mostly has too.
+  #names: string[] = []; // the names in this message, by number
+  // The names of the previous message and their encoded form. The next message often has the same.
   #previous = {
     table: "",
     names: [] as string[],
@@ -29,7 +27,6 @@ export class PropertyNames {
     text: new Uint8Array(0),
   };
 
-  // Starts a message.
   begin(): void {
     ++this.#messageNumber;
     this.#names = [];
@@ -39,12 +36,13 @@ export class PropertyNames {
     }
   }
 
-  // The number of names in this message.
+  // The number of different names in this message.
   get count(): number {
     return this.#names.length;
   }
 
-  // Returns the number of a name in this message; -1 if properties of that name are not stored.
+  // Returns the number of a name in this message. Returns -1 if properties of that name are not
+  // stored (such as etag). `place`: the property's position in its entity.
   number(text: string, place: number): number {
     let name = this.#expected[place];
     if (name === undefined || name.text !== text) {
@@ -59,14 +57,14 @@ export class PropertyNames {
     return name.number;
   }
 
-  // Writes the lengths of the names of the table and the properties, and returns their text, which
-  // comes first in the text area.
+  // Writes the length of the table's name and of each property name. Returns the text of all these
+  // names, which comes first in the message's text area.
   put(writer: MessageWriter, table: string): Uint8Array<ArrayBuffer> {
     const names = this.#names;
     if (!writer.isUtf16 && this.#matchesPrevious(table)) {
       writer.reserveWords(names.length);
       const { lengths, text } = this.#previous;
-      // Faster than set() for a few words.
+      // For a few words, this loop is faster than set().
       for (let i = 0; i < lengths.length; ++i) writer.words[writer.at++] = lengths[i] as number;
       return text;
     }
@@ -79,7 +77,8 @@ export class PropertyNames {
       writer.putWord(name.length);
       writer.putTextBytes(name);
     }
-    if (writer.isUtf16) first = writer.textEnd - 2 * units; // a name may have converted the text
+    // a name may have switched the text to UTF-16
+    if (writer.isUtf16) first = writer.textEnd - 2 * units;
     const text = writer.cutText(first);
     if (!writer.isUtf16 && text.length <= previousNamesBytesMax) {
       this.#previous = { table, names, lengths: writer.words.slice(namesAt, writer.at), text };

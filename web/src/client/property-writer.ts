@@ -5,8 +5,8 @@ import type { EdmTypes } from "../types.ts";
 import { formBoolean, formNumber, formText, formUnsupported } from "./message-layout.ts";
 import type { MessageWriter } from "./message-writer.ts";
 
-// Fills the property record at the next word of the message, except for its name. Returns false if
-// there is no value.
+// Writes the value into the property record at the writer's next word; the caller writes the name.
+// Returns false if the value is null or undefined.
 export function putValue(
   writer: MessageWriter,
   value: unknown,
@@ -68,8 +68,7 @@ function putTextPayload(writer: MessageWriter, typeAndForm: number, value: strin
   writer.putTextBytes(value);
 }
 
-// A bigint beyond 64 bits is sent as text, so that the core rejects it like any Int64 text out of
-// range.
+// Writes a bigint. One beyond 64 bits is sent as text, and the core rejects it as out of range.
 function putBigint(writer: MessageWriter, type: number, value: bigint): void {
   if (type === edmTypeNumbers.Int64 && BigInt.asIntN(64, value) === value) {
     writer.words[writer.at + 1] = type;
@@ -87,8 +86,8 @@ function putBytes(writer: MessageWriter, value: Uint8Array): void {
 const firstDate = Date.UTC(1601, 0, 1);
 const lastDate = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
-// A date that the service cannot store is sent as the official client's text form, and the core
-// rejects it there.
+// Writes a date. One outside the service's range is sent as text, in the official client's form,
+// and the core rejects it.
 function putDate(writer: MessageWriter, type: number, value: Date): void {
   const milliseconds = value.getTime();
   if (type === edmTypeNumbers.DateTime && milliseconds >= firstDate && milliseconds <= lastDate) {
@@ -100,8 +99,8 @@ function putDate(writer: MessageWriter, type: number, value: Date): void {
   }
 }
 
-// Writes the value of a { type, value } pair as given; the core checks whether the value fits the
-// type.
+// Writes a value given as { type, value }. The core checks whether the value fits the type. Returns
+// false if the value is null or undefined.
 function putTyped(writer: MessageWriter, typeName: unknown, value: unknown): boolean {
   const type = Object.hasOwn(edmTypeNumbers, typeName as PropertyKey)
     ? edmTypeNumbers[typeName as EdmTypes]

@@ -19,7 +19,7 @@ export interface WriteOperation {
   partitionKey: string;
   rowKey: string;
   entity?: object;
-  etag?: string; // replace, merge, delete: "*" or one ETag; required by delete
+  etag?: string; // for replace, merge and delete: "*" or one ETag; required by delete
 }
 
 export interface EntityKey {
@@ -29,7 +29,7 @@ export interface EntityKey {
 
 export interface EntityQuery {
   filter?: string;
-  select?: readonly string[]; // the client's or the service's names; empty: all
+  select?: readonly string[]; // names in the client's form or the service's; empty: all
   top?: number; // default: 1000
   next?: { partitionKey: string; rowKey: string };
 }
@@ -42,12 +42,12 @@ export interface TableQuery {
 
 type TypesByName = Readonly<Record<string, EdmTypes | undefined>>;
 
-// Passes each message to the caller's `send`, and returns its result. The message is valid only
-// until `send` returns; the core rejects it afterwards. An encoder may be called again within
-// `send`, since that call uses a writer of its own.
+// Each method encodes a message, passes it to the caller's `send`, and returns the result of
+// `send`. The message is valid only until `send` returns; the core rejects later uses. `send` may
+// call the encoder again.
 export class RequestEncoder {
   #idleWriter: MessageWriter | undefined = new MessageWriter();
-  #isReadingEntities = false; // a getter of an entity may run meanwhile
+  #isReadingEntities = false; // the entities' getters, which may call this encoder, run only then
   readonly #names = new PropertyNames();
 
   get<R>(
@@ -65,7 +65,7 @@ export class RequestEncoder {
     return this.#send(writer, writer.finish(requestKind.get), send);
   }
 
-  // The response is a page of the rows before the first missing one.
+  // Reads several rows. The response is a page of the rows before the first missing one.
   multiGet<R>(table: string, keys: readonly EntityKey[], send: (message: Uint8Array) => R): R {
     const writer = this.#begin();
     writer.putText(table);
@@ -105,9 +105,9 @@ export class RequestEncoder {
     return this.#send(writer, writer.finish(requestKind.dropTable), send);
   }
 
-  // Throws a TypeError if a value has no Edm type (unsupportedValueError); the core checks all
-  // other rules. `types` gives the Edm types of plain numbers. Throws NotSupported to a getter of
-  // an entity that calls this encoder.
+  // Encodes a write. `types` gives the Edm types of properties whose values are plain numbers.
+  // Throws a TypeError if a value has no Edm type; the core checks all other rules. A getter of an
+  // entity must not call this encoder: it gets NotSupported.
   write<R>(
     table: string,
     operations: readonly WriteOperation[],
@@ -117,7 +117,7 @@ export class RequestEncoder {
   ): R {
     const writer = this.#begin();
     this.#names.begin();
-    writer.at += 4; // written when the names are known
+    writer.at += 4; // space for four words that are written when the names are known
     this.#isReadingEntities = true;
     try {
       for (const operation of operations) putOperation(writer, this.#names, operation, types);
@@ -183,7 +183,7 @@ const serviceNames: Readonly<Record<string, string>> = {
   timestamp: "Timestamp",
 };
 
-// The ETag is always returned, so selecting it has no effect.
+// Writes the selected names. The ETag is always returned, so its name is left out.
 function putSelect(writer: MessageWriter, select: readonly string[] | undefined): void {
   const countAt = writer.at;
   writer.putWord(0);
@@ -197,8 +197,8 @@ function putSelect(writer: MessageWriter, select: readonly string[] | undefined)
   writer.words[countAt] = count;
 }
 
-// `top` is one word. The core rejects any value that is not an integer from 0 to 1000; 1001
-// represents all of them.
+// Writes `top`. The core rejects what is not an integer from 0 to 1000; 1001 stands for all such
+// values, because one word cannot represent them.
 function putTop(writer: MessageWriter, top: number | undefined): void {
   if (top === undefined) writer.putWord(absentLength);
   else writer.putWord(Number.isInteger(top) && top >= 0 && top <= 1000 ? top : 1001);
@@ -236,7 +236,8 @@ function putOperation(
   writer.words[operationAt] = operationKind[operation.kind] | (count << 8);
 }
 
-// Writes a key's text and returns its length. The core rejects a key that is not a string.
+// Writes a key's text and returns its length. For a key that is not a string, returns a special
+// length that the core rejects.
 function putKey(writer: MessageWriter, key: unknown): number {
   if (typeof key === "string") {
     writer.putTextBytes(key);

@@ -1,4 +1,5 @@
-// Resolvers: entities of several types in one table, each converted by the schema of its type.
+// Resolvers (types.ts): convert the entities of a table with several entity types, each by the
+// schema of its type.
 
 import { StoreError } from "../errors.ts";
 import type { RawEntity, Resolver, StandardSchema } from "../types.ts";
@@ -6,8 +7,9 @@ import type { RawEntity, Resolver, StandardSchema } from "../types.ts";
 const system = ["etag", "partitionKey", "rowKey", "timestamp"] as const;
 
 /**
- * Returns the entity converted by its schema. System properties that the schema drops are added
- * back.
+ * Returns the entity converted by the schema of its type. Adds the system properties that the
+ * schema removed. Returns the entity unchanged if there is no schema for its type. Throws
+ * StoreError if the schema rejects the entity, or if there is no schema and `otherwise` is "error".
  */
 export function applyResolver<T extends object>(
   entity: RawEntity,
@@ -25,7 +27,8 @@ export function applyResolver<T extends object>(
   const missing = system.filter((name) => name in entity && !(name in value));
   const added = Object.fromEntries(missing.map((name) => [name, entity[name]]));
   if (Object.isExtensible(value)) return Object.assign(value, added);
-  return Object.assign(Object.create(Object.getPrototypeOf(value)), value, added); // it was frozen
+  // the value is frozen
+  return Object.assign(Object.create(Object.getPrototypeOf(value)), value, added);
 }
 
 function validateWith<T>(schema: StandardSchema<T>, entity: RawEntity): T {

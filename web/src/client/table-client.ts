@@ -58,8 +58,8 @@ export interface TableHandleOptions {
   resolver?: Resolver<object> | undefined;
 }
 
-// Implements both TableClient (the official types) and Table<T> (typed by T), which differ only in
-// their types.
+// Implements the public types TableClient (the official types) and Table<T> (typed by T). They
+// differ only in their types.
 export class TableHandle implements TableClient, Pick<Table, "bulk" | "explain"> {
   readonly tableName: string;
   readonly #transport: Transport;
@@ -119,7 +119,8 @@ export class TableHandle implements TableClient, Pick<Table, "bulk" | "explain">
     }
   }
 
-  // Returns undefined if the entity must be read alone.
+  // Queues the read in a batch and returns a promise of the entity. Returns undefined if the read
+  // was not queued, so the caller must read the entity itself.
   #tryBatchedRead(partitionKey: unknown, rowKey: unknown): Promise<object> | undefined {
     if (typeof partitionKey !== "string" || typeof rowKey !== "string") return undefined;
     const batched = this.#pointReadBatcher?.enqueue(this.tableName, partitionKey, rowKey);
@@ -261,7 +262,7 @@ export class TableHandle implements TableClient, Pick<Table, "bulk" | "explain">
   }
 
   // Sends the write and returns its response. A response that is not a promise is valid until the
-  // next call, so callers decode it without an await.
+  // store's next call, so callers decode it before any await.
   #sendWrite(
     operations: readonly WriteOperation[],
     transaction: boolean,
