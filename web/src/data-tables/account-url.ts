@@ -3,7 +3,7 @@
 export interface AccountUrl {
   // undefined: the URL names no account.
   account: string | undefined;
-  // Whether this is the address of the account's read-only secondary.
+  // Whether the URL is that of the account's secondary, a read-only replica.
   secondary: boolean;
   // Whether the URL addresses this machine.
   local: boolean;
@@ -11,8 +11,8 @@ export interface AccountUrl {
 
 const secondarySuffix = "-secondary";
 
-// Returns the first label of a host like *.table.*, or for an IP address or localhost the first
-// path segment.
+// Reads the account's name from a URL: the first label of a host like name.table.core.windows.net,
+// or the first path segment if the host is localhost or an IP address.
 export function parseAccountUrl(url: string): AccountUrl {
   const { hostname, pathname } = new URL(url);
   const [first = "", second] = hostname.split(".");

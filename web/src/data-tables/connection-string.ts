@@ -1,5 +1,5 @@
-// Parses connection strings into the constructor arguments of a client, with the official error
-// texts.
+// Parses connection strings into the constructor arguments of a client. The errors have the
+// official client's texts.
 
 import { AzureNamedKeyCredential } from "./credentials.ts";
 
@@ -8,7 +8,7 @@ export interface ConnectionParts {
   credential?: AzureNamedKeyCredential;
 }
 
-// The emulators' well-known account and key.
+// The well-known account and key of emulators such as Azurite.
 const development =
   "DefaultEndpointsProtocol=http;AccountName=devstoreaccount1;" +
   "AccountKey=Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==;" +
@@ -18,7 +18,8 @@ export function parseConnectionString(text: string): ConnectionParts {
   return parse(/usedevelopmentstorage=true/i.test(text) ? development : text);
 }
 
-// Names are case-insensitive; the first occurrence of a name counts.
+// Returns a value of the connection string by its name, or "". Names are case-insensitive; if a
+// name occurs twice, the first counts.
 type Values = (name: string) => string;
 
 function parse(text: string): ConnectionParts {
@@ -66,7 +67,8 @@ function sasParts(values: Values, endpoint: string): ConnectionParts {
   return { url: `${endpoint}?${signature}` };
 }
 
-// Throws the platform's TypeError if the endpoint is not a URL, as the official client does.
+// Returns the account's name in an endpoint. Throws the platform's TypeError if the endpoint is not
+// a URL, as the official client does.
 function accountNameOf(endpoint: string): string {
   if (endpoint === "") return "";
   const { host, pathname } = new URL(endpoint);

@@ -1,4 +1,5 @@
-// The shared implementation of both clients: sends calls to the store and converts results.
+// Connection: the part that TableClient and TableServiceClient share. It sends calls to the store
+// and converts the results to the official client's form.
 
 import { checkOperationOptions } from "../client/operation-checks.ts";
 import { RestError, StoreError, serviceError } from "../errors.ts";
@@ -24,7 +25,8 @@ export class Connection {
   readonly #hasReadableErrors: boolean;
   readonly portable: boolean;
 
-  // Throws NotSupported for options about requests, and TypeError if the URL is invalid.
+  // Throws NotSupported for options that concern HTTP requests, and TypeError if the URL is
+  // invalid.
   constructor(
     url: string,
     credentialOrOptions: Credential | ClientOptions | undefined,
@@ -47,7 +49,6 @@ export class Connection {
     if (isNamedKeyCredential(credential)) this.#warnAboutKeyInPage(options);
   }
 
-  // A read.
   async read<T>(options: OperationOptions, call: (store: Store) => T | Promise<T>): Promise<T> {
     return await this.#call(options, call, false);
   }
@@ -65,7 +66,7 @@ export class Connection {
     return responseHeaders(this.#version, (store as StoreHandle).restEntryPoint);
   }
 
-  // Looks up the account for every call, because tests change the default between calls.
+  // The store is looked up at every call, because tests change the default store between calls.
   async #call<T>(
     options: OperationOptions,
     call: (store: Store) => T | Promise<T>,
@@ -92,7 +93,7 @@ export class Connection {
   }
 }
 
-// The error for the options and property that concern the HTTP pipeline.
+// Returns the error for an option or property (`what`) that concerns HTTP requests.
 export function transportNotSupported(what: string): StoreError {
   return new StoreError(
     "NotSupported",

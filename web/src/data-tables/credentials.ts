@@ -61,7 +61,7 @@ export function isSASCredential(value: unknown): value is SASCredential {
   return typeof (value as { signature?: unknown } | null | undefined)?.signature === "string";
 }
 
-// Older key credentials have a `getToken` without parameters beside `signRequest`; they are not
+// Older key credentials have both `signRequest` and a `getToken` without parameters. They are not
 // token credentials.
 export function isTokenCredential(value: unknown): value is TokenCredential {
   const { getToken, signRequest } = (value ?? {}) as { getToken?: unknown; signRequest?: unknown };

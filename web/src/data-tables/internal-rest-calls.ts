@@ -1,6 +1,6 @@
-// Calls for which the RPC entry point has no messages. They use the REST entry point, which
-// implements the rules of their documents. They are trusted, like all calls of the RPC entry point:
-// they need no signature.
+// Calls for which there are no RPC messages: access policies, service properties and statistics.
+// They go to the REST entry point, which checks their documents. They need no signature, because
+// they come from the page's own client, which is trusted.
 
 import { RestError } from "../errors.ts";
 import type { HttpResponse } from "../rest/http-message.ts";
@@ -16,8 +16,8 @@ import {
   serializeServiceProperties,
 } from "./xml-documents.ts";
 
-// This host is no account's name, so the account is always taken from the path. The host itself is
-// not compared.
+// The account is read from the path, because the host is an IP address. The host itself is not
+// used.
 const primary = "http://[::1]/inner";
 const secondary = `${primary}-secondary`;
 
@@ -77,8 +77,8 @@ async function sendInternalRequest(
   throw restErrorFromXml(response);
 }
 
-// Returns the error with the RPC entry point's message, and with the body for callers that need the
-// wire format (wire.ts).
+// Converts an error response. The RestError has the message that RPC errors have, and the
+// response's body for callers that need the official client's message (service-responses.ts).
 function restErrorFromXml(response: HttpResponse): RestError {
   const bodyAsText = bodyOf(response);
   const error = childOf(parseXml(bodyAsText), "m:error");

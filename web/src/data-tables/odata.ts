@@ -3,8 +3,8 @@
 import { builtinKind, fromBase64 } from "../edm/edm.ts";
 
 /**
- * Inserts values into a filter as literals: odata`Name eq ${"O'Neill"} and Age gt ${18}`. Strings
- * are quoted unless the text before them ends with a quote.
+ * Inserts values into a filter as literals: odata`Name eq ${"O'Neill"} and Age gt ${18}`. A string
+ * is put in quotes, unless the template already has a quote before it.
  */
 export function odata(strings: TemplateStringsArray, ...values: unknown[]): string {
   let filter = "";
@@ -18,8 +18,8 @@ export function odata(strings: TemplateStringsArray, ...values: unknown[]): stri
 function literal(value: unknown, before: string): string {
   switch (typeof value) {
     case "string":
-      // At the start of the template a string is the filter itself, not an operand, and is not
-      // quoted. The official function does the same.
+      // At the start of the template, a string is not quoted: it is the filter itself, not an
+      // operand. The official function does the same.
       return before === "" || before.trim().endsWith("'")
         ? escapeQuotes(value)
         : quoteLiteral(value);
@@ -57,7 +57,7 @@ function objectLiteral(value: object, before: string): string {
     case "Binary":
       return bytesLiteral(fromBase64(text));
     case "Double":
-      // without a decimal point it would be an Int32
+      // The service would read a Double without a decimal point as an Int32.
       return /^-?\d+$/.test(text) ? `${text}.0` : text;
     default:
       return text;

@@ -1,4 +1,5 @@
-// Selects a client's store. No store is opened before the first call.
+// Finds the store that a client uses: its own, a registered one, the default, or one that is opened
+// under the account's name. No store is opened before the first call.
 
 import { StoreError } from "../errors.ts";
 import { openStore } from "../open-store.ts";
@@ -6,7 +7,7 @@ import type { OpenOptions, Store } from "../types.ts";
 
 export type StoreSource = Store | Promise<Store>;
 
-// A store, or the promise of one, or a store that is opened at the first use.
+// A store that `open` supplies at the first use. `open` may return a store or a promise of one.
 export class LazyStore {
   readonly #open: () => StoreSource;
   #store: StoreSource | undefined;
@@ -20,7 +21,7 @@ export class LazyStore {
     return this.#store;
   }
 
-  // A failure is not cached: the next call tries again.
+  // Calls `open`. If it fails, the next call tries again.
   #begin(): StoreSource {
     const opening = this.#open();
     if (!isPromise(opening)) return opening;
@@ -38,17 +39,20 @@ export class LazyStore {
 
 let defaultStore: LazyStore | undefined;
 const registered = new Map<string, LazyStore>();
-const opened = new Map<string, LazyStore>(); // by account, opened with default options
+const opened = new Map<string, LazyStore>(); // by account; opened because nothing was registered
 
 /**
- * Sets the store of clients without their own store whose account has no registered store. If
- * options are given, the store is opened at the first call.
+ * Sets the default store. Clients use it if they have no store of their own and no store is
+ * registered for their account. If options are given, the store is opened at the first call.
  */
 export function setDefaultStore(store: StoreSource | OpenOptions): void {
   defaultStore = new LazyStore(() => (isStore(store) ? store : openStore(store)));
 }
 
-/** Registers a store for an account's clients. Returns a function that removes the registration. */
+/**
+ * Registers a store for the clients of an account. Returns a function that removes the
+ * registration.
+ */
 export function registerAccount(accountName: string, store: StoreSource): () => void {
   const source = new LazyStore(() => store);
   registered.set(accountName, source);
@@ -57,7 +61,8 @@ export function registerAccount(accountName: string, store: StoreSource): () => 
   };
 }
 
-// Returns the store of a client that was created without one. Throws NotSupported if no store fits.
+// Returns the store of a client that has none of its own. Throws NotSupported if the URL names no
+// account, or if the client has a token credential and no store is registered.
 export function findLazyStore(
   account: string | undefined,
   url: string,

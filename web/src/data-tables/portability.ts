@@ -3,7 +3,8 @@
 
 import { StoreError } from "../errors.ts";
 
-// Whole numbers outside Int32 have no type on the wire, and services interpret them differently.
+// Throws NotPortable for whole numbers outside Int32: requests do not state their type, and
+// services interpret them differently.
 export function assertPortable(entity: object): void {
   for (const [name, value] of Object.entries(entity)) {
     if (!Number.isInteger(value) || (value | 0) === value) continue;

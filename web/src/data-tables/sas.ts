@@ -1,5 +1,5 @@
-// Generates shared access signatures as the official functions do: the same bytes for the same
-// input and clock, synchronously and without the WebAssembly module.
+// Generates shared access signatures. For the same input and clock, the result has the same bytes
+// as that of the official functions. Works synchronously and without the WebAssembly module.
 
 import { base64, fromBase64 } from "../edm/edm.ts";
 import { hmacSha256 } from "../rest/hmac.ts";
@@ -94,7 +94,7 @@ export function generateAccountSas(
     ip,
     options.protocol,
     version,
-    "", // ends with a newline
+    "", // makes the signed text end with a newline
   ]);
   return toQueryString([
     ["sv", version],
@@ -113,7 +113,7 @@ export function generateAccountSas(
 
 type Letters<T> = readonly (readonly [keyof T, string])[];
 
-// In the order in which they are signed.
+// In the order in which the letters are signed.
 const tableLetters: Letters<TableSasPermissions> = [
   ["query", "r"],
   ["add", "a"],
@@ -185,7 +185,7 @@ function decodeKey(key: string): Uint8Array {
   return fromBase64(whole);
 }
 
-// Omits empty fields.
+// Returns the fields as a URL's query string. Fields without a value are left out.
 function toQueryString(fields: readonly (readonly [string, string | undefined])[]): string {
   return fields
     .flatMap(([name, value]) => (value ? `${name}=${encodeURIComponent(value)}` : []))

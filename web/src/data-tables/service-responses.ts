@@ -1,5 +1,5 @@
-// Adds what the RPC entry point's responses lack because no HTTP request was sent: ids, version,
-// and the form that values have on the wire.
+// Adds to RPC responses what the official client's responses have because they come from HTTP:
+// request ids, the service version, and the wire form of dates, row keys and error messages.
 
 import { RestError } from "../errors.ts";
 import type { RestEntryPoint } from "../rest/entry-point.ts";
@@ -22,12 +22,13 @@ export function responseHeaders(version: string, { random }: RestEntryPoint): Re
   return { clientRequestId: randomGuid(random), requestId: randomGuid(random), version };
 }
 
-// Date headers have a resolution of one second.
+// Rounds down to a second, the resolution of HTTP's Date header.
 export function headerDate(date: Date): Date {
   return new Date(Math.floor(date.getTime() / 1000) * 1000);
 }
 
-// In a transaction, only responses to creations name the row key, encoded as in a URL.
+// Converts a transaction's response to the service's form: only the responses to creations have the
+// row key, encoded as in a URL.
 export function toServiceTransactionResponse(
   response: TableTransactionResponse,
   actions: readonly TransactionAction[],
@@ -47,9 +48,9 @@ function encodeKeyForUrl(key: string): string {
   return encodeURIComponent(key.replaceAll("'", "''"));
 }
 
-// Returns the error in the official client's form: its message is the response's body, whose text
-// ends with request id and time. For a transaction, the message is the text of the failed part, and
-// no further details exist.
+// Returns the error in the official client's form. Its message is the body of the response, whose
+// text ends with the request id and the time. For a transaction, the message is the text of the
+// action that failed, and the error has no details.
 export function toServiceError(
   error: RestError,
   isTransaction: boolean,

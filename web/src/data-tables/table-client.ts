@@ -101,8 +101,8 @@ export class TableClient {
 
   // ---- Reading ---------------------------------------------------------------------------------
 
-  // Throws synchronously if a key is missing, as the official client does; so do updateEntity and
-  // deleteEntity.
+  // Throws synchronously if a key is missing, as the official client does. updateEntity and
+  // deleteEntity do the same.
   getEntity<T extends object = Record<string, unknown>>(
     partitionKey: string,
     rowKey: string,
@@ -182,7 +182,7 @@ export class TableClient {
     this.#check(entity);
     return await this.#connection.write(options, async (store) => {
       const written = await call(this.#table(store));
-      const date = headerDate(written.date as Date); // always present in a store's own client
+      const date = headerDate(written.date as Date); // the RPC client always sets the date
       return { ...this.#connection.headers(store), ...written, date };
     });
   }

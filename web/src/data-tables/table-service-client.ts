@@ -102,7 +102,10 @@ export class TableServiceClient {
     });
   }
 
-  /** Returns the replication status of the secondary, whichever address this client uses. */
+  /**
+   * Returns the replication status of the account's secondary, a read-only replica. Works on the
+   * primary's URL too.
+   */
   getStatistics(options: OperationOptions = {}): Promise<GetStatisticsResponse> {
     return this.#connection.read(options, async (store) => ({
       ...(await getStatistics(store)),

@@ -1,5 +1,5 @@
-// The types of the drop-in client: the official ones (mutually assignable, as
-// tests/web/data-tables.test-d.ts checks), and this package's additions.
+// The types of the drop-in client. They are mutually assignable with the official ones, which
+// tests/web/data-tables.test-d.ts checks. EntitableClientOptions are this package's additions.
 
 import type { OperationOptions, Store, StoreWarning, TableItem } from "../types.ts";
 
@@ -15,8 +15,8 @@ export interface SASCredential {
 }
 
 /**
- * The part of the official type by which a token credential is recognized. No token is ever
- * requested here.
+ * The part of the official type by which token credentials are recognized. No token is ever
+ * requested.
  */
 export interface TokenCredential {
   getToken(
@@ -29,7 +29,9 @@ export type Credential = NamedKeyCredential | SASCredential | TokenCredential;
 
 // ---- Clients ---------------------------------------------------------------------------------
 
-/** All options except `endpoint` and `version` are accepted without effect: no request is sent. */
+/**
+ * No HTTP request is sent, so only `endpoint` and `version` have an effect; the others are ignored.
+ */
 export interface TableServiceClientOptions {
   /** Replaces the `url`. */
   endpoint?: string;
@@ -51,13 +53,13 @@ export interface TableServiceClientOptions {
 /** This package's additions to the options of both clients. */
 export interface EntitableClientOptions {
   /**
-   * Default: the store registered for the account, else the default store, else a store named after
-   * the account.
+   * The client's store. Default: the store registered for the account, else the default store, else
+   * a store named after the account.
    */
   store?: Store | Promise<Store>;
   /**
-   * The `message` of a RestError: the response's body ("wire", the default, as in the official
-   * client) or its text.
+   * What the `message` of a RestError is. "wire" (default): the response's body, as in the official
+   * client. "readable": only its text.
    */
   errorMessages?: "wire" | "readable";
   /** Reject values that the real service would interpret differently. Default false. */
@@ -108,7 +110,7 @@ export interface SignedIdentifier {
 export interface AccessPolicy {
   start?: Date;
   expiry?: Date;
-  /** A combination of r, a, u, d, in this order. */
+  /** A combination of r (query), a (add), u (update) and d (delete), in this order. */
   permission?: string;
 }
 

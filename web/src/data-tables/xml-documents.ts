@@ -61,7 +61,7 @@ function dateText(date: Date | undefined): string | undefined {
 
 // ---- Properties ------------------------------------------------------------------------------
 
-// Omitted sections stay unchanged on the service.
+// Omits missing sections, which the service then leaves unchanged.
 export function serializeServiceProperties(properties: ServiceProperties): string {
   const { logging, hourMetrics, minuteMetrics, cors } = properties;
   return element(

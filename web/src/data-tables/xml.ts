@@ -44,7 +44,7 @@ export function childText(element: XmlElement | undefined, name: string): string
   return childOf(element, name)?.text;
 }
 
-/** Returns an element. Text is escaped; child elements are inserted unchanged. */
+/** Returns an element as text. The children must already be XML; they are inserted unchanged. */
 export function element(name: string, ...children: readonly string[]): string {
   return `<${name}>${children.join("")}</${name}>`;
 }
