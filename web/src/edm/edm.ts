@@ -1,4 +1,5 @@
-// Edm types and JavaScript values: helpers that state a value's type, and the text forms of values.
+// Edm types (the service's property types) and JavaScript values: helpers that state a value's
+// type, and the text forms of values.
 
 import type { Edm, EdmTypes } from "../types.ts";
 import { randomGuid } from "../util/random.ts";
@@ -15,8 +16,8 @@ export const edmTypeNumbers: Readonly<Record<EdmTypes, number>> = {
   Int64: 8,
 };
 
-// Values with an explicit type, where the JavaScript type would imply another one: `edm.double(3)`
-// stays a Double. Without an argument, `edm.guid()` returns a random GUID.
+// Creates values with an explicit type, for cases where the JavaScript type would imply another
+// one: `edm.double(3)` is a Double, the number 3 an Int32. `edm.guid()` returns a random GUID.
 export const edm = {
   int32: (n: number): Edm<"Int32"> => ({ type: "Int32", value: n }),
   int64: (n: bigint | number | string): Edm<"Int64"> => ({ type: "Int64", value: String(n) }),
@@ -37,7 +38,7 @@ export const edm = {
 /** Encodes bytes as base64. */
 export function base64(bytes: Uint8Array): string {
   let binary = "";
-  const step = 8192; // as many arguments as every engine takes
+  const step = 8192; // fewer arguments than any engine's limit for a call
   for (let i = 0; i < bytes.length; i += step) {
     binary += String.fromCharCode(...bytes.subarray(i, i + step));
   }
@@ -49,7 +50,7 @@ export function fromBase64(text: string): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
 }
 
-// Returns the service's text of a DateTime: a fraction of up to seven digits without trailing
+// Returns a DateTime as the service's text: the fraction has up to seven digits and no trailing
 // zeros. `ticks`: the part below one millisecond, in units of 100 ns.
 export function dateTimeText(milliseconds: number, ticks: number): string {
   const iso = new Date(milliseconds).toISOString(); // 2020-07-24T14:34:48.476Z
@@ -61,8 +62,8 @@ export function doubleText(n: number): string {
   return Object.is(n, -0) ? "-0" : String(n);
 }
 
-// Returns whether an object is bytes or a date, also if it comes from another realm (an iframe, a
-// vm context).
+// Returns whether an object is a byte array or a date; undefined: neither. Also recognizes objects
+// of another realm (an iframe, a vm context), where instanceof fails.
 export function builtinKind(value: object): "bytes" | "date" | undefined {
   if (value instanceof Uint8Array) return "bytes";
   if (value instanceof Date) return "date";

@@ -1,5 +1,5 @@
-// Checks whether a text is a valid value of an Edm type. The core decides; this check lets a form
-// or an import report the error earlier, and name the value.
+// Checks whether a text is a valid value of an Edm type. The core makes the final check; this one
+// lets forms and imports report the error earlier, together with the value.
 
 import type { EdmTypes } from "../types.ts";
 
