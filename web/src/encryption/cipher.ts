@@ -1,40 +1,43 @@
-// Encrypts and decrypts properties of entities. Each entity has its own key, which is stored in the
-// entity, wrapped by the caller's key:
+// Encrypts and decrypts properties of entities. Each entity has its own key. That key is wrapped
+// (encrypted) by the caller's key and stored in the entity:
 //
-//     <property>     Binary: a nonce of 12 random bytes, then the AES-256-GCM ciphertext of the
-//                    text
-//                    in UTF-8. The additional authenticated data are the JSON of
-//                    [table in lower case, partitionKey, rowKey, name], so that moving a value to
-//                    another property, entity or table is detected.
+//     <property>     Binary: a nonce of 12 random bytes, then the text, encrypted by AES-256-GCM.
 //     _Encryption    String: { "v": 2, "key": <id of the caller's key>,
 //                    "wrapped": <the entity's key wrapped by AES-KW, base64>, "names": […] }
 //
-// Version 1 did not authenticate the table and was never released; reading rejects it. Two changes
-// are not detected: restoring an older value of the same property, and moving an entity to a table
-// of the same name in another account.
+// The text is encoded in UTF-8. The additional authenticated data are the JSON of [table in lower
+// case, partitionKey, rowKey, property name]. A value that was moved to another property, entity or
+// table is therefore detected.
+//
+// Two changes are not detected: restoring an older value of the same property, and moving an entity
+// to a table of the same name in another account. Version 1 did not authenticate the table and was
+// never released; reading rejects it.
 
 import { base64, fromBase64 } from "../edm/edm.ts";
 import { StoreError } from "../errors.ts";
 import type { TableEntity } from "../types.ts";
 
 export interface EntityCipherOptions {
-  /** Wraps the keys of entities: AES-KW, 256 bits, for wrapKey and unwrapKey. */
+  /**
+   * The key that wraps the entities' keys: AES-KW, 256 bits, with the usages wrapKey and unwrapKey.
+   */
   key: CryptoKey;
   /**
-   * The name of the key. It is stored with each wrapped key, so that the right key is found again.
+   * The name of `key`. It is stored in each entity, so that the right key is found when reading.
    */
   keyId: string;
   /** Returns keys by name, for entities that were written under other keys. */
   keyResolver?: (keyId: string) => CryptoKey | undefined | Promise<CryptoKey | undefined>;
   /**
-   * The encrypted properties: a list of names, or a function that chooses each property. Only
-   * strings can be encrypted, and never keys.
+   * Which properties are encrypted: a list of names, or a function that decides for each property.
+   * Only strings can be encrypted, and never keys.
    */
   properties: readonly string[] | ((partitionKey: string, rowKey: string, name: string) => boolean);
   /**
-   * How an unencrypted value of a chosen property is read. "reject" (default): StoreError
-   * DecryptionFailed, because anyone who may write to the table could have put it there. "allow":
-   * returned unchanged, for tables with entities from before encryption.
+   * What happens when a property that should be encrypted was read unencrypted. "reject" (default):
+   * StoreError DecryptionFailed, because anyone who may write to the table could have put the value
+   * there. "allow": the value is returned unchanged, for tables that have entities from before
+   * encryption.
    */
   clearText?: "reject" | "allow";
 }
@@ -74,8 +77,9 @@ export class EntityCipher {
   }
 
   /**
-   * Encrypts an entity for an insert or a replace. (A merge would leave values that were encrypted
-   * under another key.) Throws TypeError if a chosen property is not a string, RangeError if it is
+   * Returns the entity with its chosen properties encrypted, for an insert or a replace. It must
+   * not be merged: properties of the stored entity that the merge keeps were encrypted under
+   * another key. Throws TypeError if a chosen property is not a string. Throws RangeError if it is
    * too long or has an unpaired surrogate.
    */
   async encrypt<T extends object>(entity: TableEntity<T>): Promise<TableEntity> {
@@ -103,9 +107,10 @@ export class EntityCipher {
   }
 
   /**
-   * Decrypts an entity. The result has typed values if the input has them. Throws StoreError
-   * DecryptionFailed if the key is unknown, a ciphertext was changed, or a value is unencrypted. If
-   * properties are selected, the keys and `_Encryption` must be included.
+   * Returns the entity with its properties decrypted. Values are { type, value } pairs if those of
+   * the input are. Throws StoreError DecryptionFailed if the key is unknown, if a ciphertext was
+   * changed, or if a value is unencrypted (see `clearText`). If the query selects properties, it
+   * must include the keys and `_Encryption`.
    */
   async decrypt<T extends object>(entity: T): Promise<T> {
     const { [infoProperty]: stored, ...read } = entity as Entity;
@@ -119,7 +124,7 @@ export class EntityCipher {
     }
   }
 
-  // Decrypts in place and returns the names of the decrypted properties.
+  // Decrypts the properties of `read` in place. Returns their names.
   async #decryptProperties(
     read: Entity,
     { key: keyId, wrapped, names }: EncryptionInfo,
@@ -150,7 +155,7 @@ export class EntityCipher {
     return this.isEncrypted(String(entity.partitionKey), String(entity.rowKey), name);
   }
 
-  // Returns the context that a ciphertext is bound to.
+  // Returns the additional authenticated data of a property.
   #authenticatedContext({ partitionKey, rowKey }: Entity, name: string): string {
     return JSON.stringify([this.#table, partitionKey, rowKey, name]);
   }
@@ -206,7 +211,7 @@ function aesGcmParameters(iv: Uint8Array<ArrayBuffer>, context: string): AesGcmP
 
 // ---- What was read ---------------------------------------------------------------------------
 
-// The form of every value when types are not converted.
+// The form of values that were read with disableTypeConversion.
 interface Typed {
   type: string;
   value: unknown;

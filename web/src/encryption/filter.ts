@@ -1,7 +1,6 @@
-// Extracts from a $filter, without parsing it fully, its property names and the keys that it
-// compares.
+// Finds property names and compared keys in a $filter, without parsing it fully.
 
-const stringLiterals = /[\p{L}\p{N}_]*'(?:[^']|'')*'/gu; // with their type prefix
+const stringLiterals = /[\p{L}\p{N}_]*'(?:[^']|'')*'/gu; // with prefixes such as datetime
 const identifiers = /[\p{L}\p{N}\p{M}\p{Pc}\p{Cf}]+/gu;
 const filterKeywords: ReadonlySet<string> = new Set(
   "and or not eq ne gt ge lt le true false null NaN INF Infinity PartitionKey RowKey Timestamp".split(
@@ -16,8 +15,8 @@ export function propertyNamesIn(filter: string): ReadonlySet<string> {
 }
 
 /**
- * Returns the values that the filter compares with a key for equality, anywhere in it. Returns one
- * empty text if there are none.
+ * Returns the values that the filter compares with a key by `eq`, anywhere in the filter. Returns
+ * [""] if there are none.
  */
 export function comparedKeys(filter: string, key: "PartitionKey" | "RowKey"): readonly string[] {
   const text = "'((?:[^']|'')*)'";

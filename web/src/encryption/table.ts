@@ -31,8 +31,9 @@ export type UnderlyingTable = Pick<
 > & { listEntities(options?: ListTableEntitiesOptions): AsyncIterable<object> };
 
 /**
- * Supports inserts and replaces. A merge is rejected with StoreError NotSupported, so updates must
- * pass a mode that replaces.
+ * A view of a table that encrypts when writing and decrypts when reading. It supports inserts and
+ * replaces. A merge is rejected with StoreError NotSupported, so updates must pass the mode
+ * "Replace".
  */
 export interface EncryptedTable<T extends object = Record<string, unknown>>
   extends Pick<
@@ -41,17 +42,18 @@ export interface EncryptedTable<T extends object = Record<string, unknown>>
   > {
   getEntity(pk: string, rk: string, options?: GetTableEntityOptions): Promise<TableEntityResult<T>>;
   /**
-   * Lists entities. A filter that names an encrypted property is rejected with StoreError
-   * EncryptedProperty. If `properties` is a function, it is called with the keys that the filter
-   * compares for equality, and with "" for a key that the filter does not compare. Its choice for
-   * other keys is unknown; for those, the filter only matches unencrypted values.
+   * Lists entities. Rejects with StoreError EncryptedProperty if the filter names an encrypted
+   * property. If the option `properties` is a function, it is called with the keys that the filter
+   * compares by `eq`, or with "" for a key that the filter does not compare. For entities with
+   * other keys, the filter may name a property that is encrypted; it then matches only unencrypted
+   * values.
    */
   listEntities(options?: ListTableEntitiesOptions): AsyncIterable<TableEntityResult<T>>;
 }
 
 /**
- * Returns the encrypting view of a table. Other clients of the table see the chosen properties as
- * Binary.
+ * Returns a view of the table that encrypts and decrypts the chosen properties. Other clients of
+ * the table see them as Binary values.
  */
 export function encryptedTable<T extends object = Record<string, unknown>>(
   table: UnderlyingTable,
@@ -141,7 +143,7 @@ function requireReplace(mode: UpdateMode | undefined): void {
   );
 }
 
-// Adds to `select` the properties that decryption needs.
+// Adds the properties that decryption needs to the selected ones.
 function withEncryptionInfo(options: ListTableEntitiesOptions): ListTableEntitiesOptions {
   const select = options.queryOptions?.select;
   if (select === undefined) return options;
