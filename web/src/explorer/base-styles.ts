@@ -1,5 +1,5 @@
-// The look that both elements share. A page changes it by the custom properties named here, and by
-// parts. Light and dark follow the page's `color-scheme`.
+// The styles that both custom elements share. A page adjusts them by custom properties
+// (--entitable-…) and by CSS parts. Light and dark follow the page's `color-scheme`.
 
 export const baseStyles = `
 :host {

@@ -1,17 +1,17 @@
-// A code editor with syntax highlighting: a text area with transparent letters, over the same text
-// in colours. Keyboard, undo, selection and screen readers work with the browser's own text area.
-// Tab moves the focus to the next element, as everywhere in a page.
+// A code editor with syntax highlighting: a text area with transparent letters lies over the same
+// text in colours. Keyboard, undo, selection and screen readers therefore work as in every text
+// area. Tab moves the focus to the next element.
 
 import { h } from "./dom.ts";
 import { highlight } from "./highlight.ts";
 
-/** An editor of the page's own: an element that contains the code and reports changes. */
+/** An editor that the page supplies (TablePlayground.editor). */
 export interface CodeEditor {
   readonly element: HTMLElement;
   value: string;
   /**
-   * The selected range, in UTF-16 units; if empty, the caret. An editor without this property loses
-   * the caret of the text area that it replaces.
+   * The selected range, in UTF-16 units; an empty range is the caret. Without this property, the
+   * caret's position is lost when the editor replaces the text area.
    */
   selection?: CodeSelection;
   /** Focuses the editor. Without this method, `element` gets the focus. */
@@ -25,7 +25,9 @@ export interface CodeEditorOptions {
   /** The shadow root that will contain the element. */
   root: ShadowRoot;
   onChange(value: string): void;
-  /** To be called when the user wants to run the code, for example on Ctrl+Enter. */
+  /**
+   * The editor calls this function when the user wants to run the code, for example by Ctrl+Enter.
+   */
   onRun(): void;
 }
 
@@ -77,7 +79,7 @@ export class CodeView implements CodeEditor {
   }
 
   /**
-   * Waits until an input method has finished its word. Replacing the text area earlier would
+   * Resolves when no input method is composing a word. Replacing the text area earlier would
    * interrupt the composition.
    */
   async composed(): Promise<void> {
@@ -91,6 +93,7 @@ export class CodeView implements CodeEditor {
     const pieces = highlight(this.#field.value).map(({ kind, text }) =>
       kind === "plain" ? text : h("span", { class: kind }, text),
     );
-    this.#colours.replaceChildren(...pieces, "\n"); // gives an empty last line its height
+    // without it, an empty last line would have no height
+    this.#colours.replaceChildren(...pieces, "\n");
   }
 }

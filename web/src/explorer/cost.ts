@@ -1,29 +1,32 @@
-// Sums up the requests of a playground's run.
+// Computes what the requests of a playground's run cost.
 
 import type { LoggedRequest, MockStore } from "../testing/types.ts";
 import type { PlanKind } from "../types.ts";
 
 export interface Cost {
   /**
-   * Round trips, those to forks included. With `scans: "azure"` the store takes at most as many as
-   * the service.
+   * Round trips, including those to forks. In a store with `scans: "azure"`, a query takes as many
+   * as it could take in the service at most.
    */
   requests: number;
-  /** Rows read, those in forks included. */
+  /** Rows read, including those in forks. */
   rowsRead: number;
   rowsReturned: number;
   /** Entities that were inserted or changed. */
   rowsWritten: number;
   rowsDeleted: number;
-  /** Requests that were rejected, or lost by the simulated network. */
+  /** Requests that were rejected or lost by a simulated fault. */
   failed: number;
-  /** The kinds of plan by which the service would run the reads, most expensive first. */
+  /** The kinds of the queries' plans, most expensive first. */
   plans: PlanKind[];
 }
 
 const dearestFirst: readonly PlanKind[] = ["table", "partition", "range", "point", "empty"];
 
-/** Returns the cost of requests. `before`: a fork from before the run, used to plan its queries. */
+/**
+ * Returns the cost of requests. `before` is a fork of the store from before the run; the queries
+ * are planned on it.
+ */
 export async function costOf(before: MockStore, requests: readonly LoggedRequest[]): Promise<Cost> {
   const counted = requests.filter(({ operation }) => operation !== "explain");
   const kinds = await kindsOf(before, counted);
@@ -41,7 +44,7 @@ export async function costOf(before: MockStore, requests: readonly LoggedRequest
 const writers: readonly string[] = ["insert", "update", "merge", "upsert"];
 const deleters: readonly string[] = ["delete"];
 
-// Returns how many rows a request changed by operations in `by`. A failed request changed none.
+// Returns how many rows a request changed by the operations in `by`. A failed request changed none.
 function rowsChanged(request: LoggedRequest, by: readonly string[]): number {
   if (request.code !== undefined) return 0;
   const all = request.operation === "batch" ? (request.operations ?? []) : [request];
@@ -55,8 +58,8 @@ async function kindsOf(before: MockStore, requests: readonly LoggedRequest[]) {
   const kinds = new Set<PlanKind>();
   if (succeeded.some(({ operation }) => operation === "get")) kinds.add("point");
   if (filters.size === 0) return kinds;
-  // The plan's kind depends on the filter only. The queried tables may be deleted or exist only in
-  // a fork, so the queries are planned on a table created for that purpose.
+  // Only the filter decides the plan's kind. The queried tables may be deleted, or may exist only
+  // in a fork. The queries are therefore planned on a table that is created for this purpose.
   const fork = before.fork();
   try {
     const table = fork.table("Plans");

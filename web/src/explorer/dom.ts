@@ -4,8 +4,8 @@ type Attribute = string | number | boolean | undefined | ((event: Event) => void
 type Child = Node | string | undefined;
 
 /**
- * Creates an element. A function becomes an event listener ("onclick"). A boolean attribute is
- * present if true. Undefined attributes are left out.
+ * Creates an element. An attribute that is a function becomes an event listener ("onclick"). A
+ * boolean attribute is present if true. Undefined attributes are left out.
  */
 export function h<K extends keyof HTMLElementTagNameMap>(
   tag: K,
@@ -39,8 +39,8 @@ export function milliseconds(ms: number): string {
 }
 
 /**
- * Returns an error as texts to show. For an error of the service, the title is its status and code
- * ("412 UpdateConditionNotSatisfied") and the text is the service's message.
+ * Returns texts that describe an error to the user. For an error of the service, the title is its
+ * status and code ("412 UpdateConditionNotSatisfied"), and the text is the service's message.
  */
 export function describeError(error: unknown): { title: string; text: string; hint?: string } {
   const fields = (typeof error === "object" && error !== null ? error : {}) as {
@@ -69,7 +69,7 @@ export function valueText(value: unknown): string {
   return typeof type === "string" && inner !== undefined ? valueText(inner) : JSON.stringify(value);
 }
 
-/** Formats a value for display; a number gets thousands separators, because it is a count. */
+/** Formats a value for display. Numbers get thousands separators, so the value must be a count. */
 export function countText(value: unknown): string {
   const isNumber = typeof value === "bigint" || Number.isFinite(value);
   return isNumber ? count(value as number | bigint) : valueText(value);

@@ -1,5 +1,4 @@
-// Completes filters: suggests the properties of rows shown so far, operators, and values of the
-// property's type.
+// Completes filters: suggests properties, operators and values, using the rows shown so far.
 
 import type { EdmTypes } from "../types.ts";
 import { isTyped, literalOf, type TypedValue } from "./explorer-values.ts";
@@ -62,7 +61,7 @@ export class PropertySamples {
   }
 
   #addSample(name: string, type: EdmTypes, value: unknown): void {
-    if (typeof value !== "string") return; // the query did not select it
+    if (typeof value !== "string") return; // the query did not select the property
     const literals = this.#literalsFor(name, type);
     if (literals === undefined || literals.size >= sampleMax) return;
     if (value.length > literalUnitsMax) return;
@@ -74,7 +73,7 @@ export interface Option {
   readonly text: string;
   /** A short description. */
   readonly detail: string;
-  /** The caret's distance from the end of `text` after insertion, in UTF-16 units. */
+  /** Where the caret is after the insertion: UTF-16 units before the end of `text`. */
   readonly back: number;
 }
 
@@ -106,7 +105,8 @@ const operators: readonly (readonly [text: string, detail: string])[] = [
   ["le", "less or equal"],
 ];
 
-// What may follow the tokens so far. `property`: the property that a value is compared with.
+// What may follow in a filter. `property`: the property that the value is compared with. joint:
+// `and`, `or` or a closing parenthesis.
 type Expectation = { what: "operand" | "operator" | "joint" } | { what: "value"; property: string };
 
 function expectedAfter(before: readonly Token[]): Expectation & { property?: string } {
@@ -204,7 +204,8 @@ function option(text: string, detail: string): Option {
 }
 
 /**
- * Returns the range of the token at which a syntax error occurred: the token ends at `position`.
+ * Returns the range of the token that caused a syntax error. `position`: where that token ends, as
+ * the store reports it.
  */
 export function errorRange(filter: string, position: number): { from: number; to: number } {
   const to = Math.min(position, filter.length);
@@ -212,7 +213,7 @@ export function errorRange(filter: string, position: number): { from: number; to
   return { from: token === undefined ? to : token.from, to };
 }
 
-/** Returns the position in the message of a syntax error; undefined: the message has none. */
+/** Returns the position that a syntax error's message names; undefined: it names none. */
 export function positionOf(message: string): number | undefined {
   const [, position] = /^Syntax error at position (\d+) in /.exec(message) ?? [];
   return position === undefined ? undefined : Number(position);

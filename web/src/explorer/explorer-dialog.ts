@@ -1,5 +1,5 @@
 // A modal dialog with a title, fields, errors and buttons. Escape closes it, and the focus returns
-// to where it was.
+// to the element that had it.
 
 import { describeError, h } from "./dom.ts";
 
@@ -16,7 +16,7 @@ export class Dialog {
   #busy = false;
 
   /**
-   * Opens the dialog. Enter runs the first action of kind "primary". `closed` is called when the
+   * Opens the dialog. Enter runs the first action of kind "primary". `closed` is called after the
    * dialog has closed.
    */
   constructor(
@@ -74,7 +74,7 @@ export class Dialog {
     );
   }
 
-  /** Shows an error; undefined: hides the last one. */
+  /** Shows an error. undefined hides the error shown before. */
   showError(error: unknown): void {
     this.#error.hidden = error === undefined;
     if (error === undefined) return;
@@ -89,7 +89,8 @@ export class Dialog {
     this.element.close();
   }
 
-  // Runs an action, unless one is running: a second press of Enter has no effect.
+  // Runs an action. Has no effect while another one is running, for example on a second press of
+  // Enter.
   async #do(action: DialogAction): Promise<void> {
     if (this.#busy) return;
     this.#busy = true;
@@ -108,7 +109,10 @@ export class Dialog {
 
 let fields = 0;
 
-/** Creates a form field: a label, the control, a note, and a place for its problem. */
+/**
+ * Creates a form field: a label, the control, an optional note, and an element for the problem with
+ * its value.
+ */
 export function field(
   label: string,
   control: HTMLElement,
@@ -129,7 +133,10 @@ export function field(
   return Object.assign(element, { problem });
 }
 
-/** Shows what is wrong with a control; undefined: nothing. Returns whether it is valid. */
+/**
+ * Shows what is wrong with a control; `text` undefined: nothing is. Returns whether the control is
+ * valid.
+ */
 export function showProblem(
   control: HTMLElement,
   problem: HTMLElement,

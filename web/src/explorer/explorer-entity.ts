@@ -1,5 +1,5 @@
 // The dialog that inserts, edits or deletes one entity. Each property keeps its Edm type. Saving
-// and deleting send the ETag that was read, so no concurrent change is overwritten unnoticed.
+// and deleting send the ETag that was read, so that changes of others are not overwritten.
 
 import type { EdmTypes, Store, TableEntity } from "../types.ts";
 import { h } from "./dom.ts";
@@ -33,7 +33,10 @@ export function insertEntity(context: EntityEditorContext): void {
   new EntityDialog(context, undefined, {}).focus();
 }
 
-/** Reads the entity and opens a dialog that edits it. Rejects as the store does. */
+/**
+ * Reads the entity and opens a dialog that edits it. Rejects with the store's error if reading
+ * fails.
+ */
 export async function editEntity(context: EntityEditorContext, keys: Keys): Promise<void> {
   new EntityDialog(context, keys, await read(context, keys));
 }
@@ -144,8 +147,8 @@ class EntityDialog {
     else this.#dialog.element.querySelector<HTMLElement>("button")?.focus();
   }
 
-  // Returns the entity in the fields; undefined if a property is invalid, whose problem is then
-  // shown.
+  // Returns the entity that the fields contain. If a property is invalid, shows its problem and
+  // returns undefined.
   #entity(): TableEntity | undefined {
     const entity: TableEntity = Object.create(null);
     entity.partitionKey = this.#partitionKey.value;
@@ -179,8 +182,8 @@ class EntityDialog {
     this.#done();
   }
 
-  // Runs a write. On a conflict (412) it adds a button that loads the stored entity. Rejects as
-  // `write`.
+  // Runs a write and rejects with its error. On a conflict (412), adds a button that loads the
+  // stored entity.
   async #writeWithConflictCheck(write: () => Promise<void>): Promise<void> {
     try {
       await write();
@@ -206,7 +209,7 @@ class EntityDialog {
   }
 }
 
-// Name, type and value of one property.
+// The fields of one property: name, type and value.
 class PropertyRow {
   readonly element: HTMLElement;
   readonly #name: HTMLInputElement;
@@ -265,7 +268,7 @@ class PropertyRow {
     return { type, value: type === "String" ? value : value.trim() };
   }
 
-  /** When the user enters the name of a known property, selects that property's type. */
+  /** When the user has entered a name, selects the type that `typeOf` returns for it, if any. */
   knowTypes(typeOf: (name: string) => EdmTypes | undefined): void {
     this.#name.addEventListener("change", () => {
       const type = typeOf(this.name);
@@ -281,10 +284,14 @@ class PropertyRow {
     this.element.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
   }
 
-  /** Shows what is wrong with the property. Returns whether it is valid. */
+  /**
+   * Shows what is wrong with the property. `twice`: another property has the same name. Returns
+   * whether the property is valid.
+   */
   validate(twice: boolean): boolean {
     const problem = twice ? "Another property has this name." : nameProblem(this.name);
-    // A stored property keeps its name, even one that a new property could not get.
+    // The name of a stored property cannot be edited, and may be one that new properties cannot
+    // have.
     const name = showProblem(
       this.#name,
       this.#nameProblem,

@@ -25,7 +25,7 @@ const types: Readonly<Record<FileFormat, string>> = {
 
 // ---- Export ----------------------------------------------------------------------------------
 
-/** Opens a dialog that exports a table, or the results of the query `input`, as a download. */
+/** Opens a dialog that downloads a table, or only the results of the query `input`, as a file. */
 export function exportTable(
   view: ShadowRoot,
   store: Store,
@@ -88,7 +88,7 @@ function counting(
 function download(file: Blob, name: string): void {
   const href = URL.createObjectURL(file);
   h("a", { href, download: name }).click();
-  setTimeout(() => URL.revokeObjectURL(href), 60_000); // the download has started by then
+  setTimeout(() => URL.revokeObjectURL(href), 60_000); // by then the download has started
 }
 
 // ---- Import ----------------------------------------------------------------------------------
@@ -100,8 +100,8 @@ const modes: readonly (readonly [ImportMode, string])[] = [
 ];
 
 /**
- * Opens a dialog that imports a file and reports its result. `done` is called after each import
- * with the target table and whether anything was written.
+ * Opens a dialog that imports a file and reports the result. `done` is called after each import
+ * with the table's name and whether anything was written.
  */
 export function importTable(
   view: ShadowRoot,
@@ -172,7 +172,7 @@ function formatOf(name: string): FileFormat | undefined {
   return /\.json$/i.test(name) ? "json" : undefined;
 }
 
-// Returns the part of a file name that is allowed in a table name.
+// Returns a table name derived from a file name.
 function tableOf(name: string): string {
   const [stem = ""] = name.split(".");
   return stem

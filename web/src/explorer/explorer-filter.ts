@@ -71,8 +71,8 @@ export class FilterBox {
   }
 
   /**
-   * Marks the filter as wrong, at the position in the store's message if it has one. undefined:
-   * removes the mark.
+   * Marks the filter as wrong. If the store's message names a position, marks that position.
+   * undefined removes the mark.
    */
   showError(message: string | undefined): void {
     const position = message === undefined ? undefined : positionOf(message);
@@ -166,7 +166,7 @@ export class FilterBox {
       case "Tab":
         if (this.#active < 0) {
           this.#close();
-          return; // the key does what it always does
+          return; // the browser handles the key as usual
         }
         this.#take(this.#active);
         break;

@@ -1,5 +1,5 @@
-// A virtualized grid: only the rows in view are in the document. Tab reaches one row; the arrow
-// keys, Page Up, Page Down, Home and End move from there, and Enter opens the row.
+// A virtualized grid: only the visible rows are in the document. Tab focuses one row. The arrow
+// keys, Page Up, Page Down, Home and End move the focus, and Enter opens the row.
 
 import { counted, h } from "./dom.ts";
 import { isTyped } from "./explorer-values.ts";
@@ -12,7 +12,7 @@ export type GridRow = Readonly<Record<string, unknown>> & {
 };
 
 const overscan = 8; // rows rendered above and below the visible ones
-const cellUnits = 200; // UTF-16 units shown of a value, which may have 32,768
+const cellUnits = 200; // how many UTF-16 units of a value a cell shows; a value may have 32,768
 const titleUnits = 2000;
 
 const titles: Readonly<Record<string, string>> = {
@@ -31,7 +31,7 @@ export class Grid {
   #columns: Column[] = [];
   #known = new Map<string, Column>();
   #all = true; // whether every property becomes a column
-  #rowHeight = 33; // in CSS pixels; measured as soon as a row is rendered
+  #rowHeight = 33; // in CSS pixels; an estimate until a row is measured
   #first = -1;
   #last = -1;
   #active = 0;
@@ -50,7 +50,7 @@ export class Grid {
     return this.#rows.length;
   }
 
-  /** Replaces all rows. `select`: the properties that become columns; empty: every property. */
+  /** Replaces all rows. `select`: the properties that become columns; empty: all. */
   show(rows: readonly GridRow[], select: readonly string[]): void {
     this.#all = select.length === 0;
     this.#rows = [];
@@ -73,7 +73,7 @@ export class Grid {
     const all = [...this.#known.values()];
     this.#columns = [
       ...all.filter(({ name }) => name !== "timestamp"),
-      ...all.filter(({ name }) => name === "timestamp"), // last, because it tells least
+      ...all.filter(({ name }) => name === "timestamp"), // last, because users rarely look at it
     ];
     const cells = this.#columns.map((column) => column.head());
     this.#head.replaceChildren(h("tr", { "aria-rowindex": "1" }, ...cells));
@@ -233,7 +233,7 @@ class Column {
   }
 }
 
-// Returns a value as one line of text, because all rows must have the same height.
+// Returns a value as one line of text: all rows must have the same height.
 function cellText(value: unknown): string {
   if (!isTyped(value)) return typeof value === "string" ? value : "";
   if (value.type === "Binary") return byteCount(value.value);

@@ -13,7 +13,7 @@ const kinds: Readonly<Record<string, string>> = {
 
 const shownRanges = 4;
 
-/** Renders the figures of a plan. `ms`: the time until the first page. */
+/** Renders a plan's kind and row counts. `ms`: the time until the first page arrived. */
 export function figuresOf(plan: Explain, ms: number): HTMLElement[] {
   const figures: [name: string, value: string][] = [
     ["Plan", kinds[plan.kind] ?? plan.kind],
@@ -51,13 +51,17 @@ function rangeText({ from, to }: ExplainRange): string {
   return `${keyText(from)} … ${to === undefined ? "the end" : keyText(to)}`;
 }
 
-// Shows U+0000 as a symbol. It ends the successor of a key and would be invisible.
+// Formats a key. U+0000, which follows a key in the range's end, is shown as a symbol, because it
+// would be invisible.
 function keyText({ partitionKey, rowKey }: ExplainRange["from"]): string {
   const text = (key: string) => `'${key.replaceAll("\u0000", "\u2400")}'`;
   return `(${text(partitionKey)}, ${text(rowKey)})`;
 }
 
-/** Renders a bar: the rows read and the rows returned, out of `total` rows in the table. */
+/**
+ * Renders a bar that shows the rows read and the rows returned as shares of the table's `total`
+ * rows.
+ */
 export function meterOf({ rowsRead, rowsReturned }: Explain, total: number): HTMLElement {
   const all = Math.max(total, rowsRead, 1);
   const bar = (kind: string, rows: number) => {

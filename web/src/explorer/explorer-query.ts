@@ -9,7 +9,7 @@ import { figuresOf, meterOf, rangesOf } from "./explorer-plan.ts";
 
 type Pages = AsyncIterableIterator<TableEntityResultPage<Record<string, unknown>>>;
 
-/** The current query, which an export repeats. */
+/** The query that the results come from; an export runs it again. */
 export interface QueryInput {
   readonly filter: string;
   readonly select: readonly string[];
@@ -48,7 +48,7 @@ export class QueryView {
   readonly #grid: Grid;
   #store: Store | undefined;
   #table = "";
-  #pages: Pages | undefined; // undefined while no next page can be requested
+  #pages: Pages | undefined; // undefined: no next page can be requested now
   #input: QueryInput = { filter: "", select: [] };
   #total: number | undefined; // entities in the table
   #runNumber = 0; // counts runs; responses to an older run are ignored
@@ -79,14 +79,14 @@ export class QueryView {
     return this.#input;
   }
 
-  /** The number of entities in the table; undefined: not known. */
+  /** The number of entities in the table; undefined: unknown. */
   set total(rows: number | undefined) {
     this.#total = rows;
   }
 
   /**
-   * Shows a table and runs the query in the fields. If another table was shown before, clears the
-   * fields first. Never rejects; errors are shown.
+   * Shows a table and runs the query in the fields. Clears the fields first if another table was
+   * shown. Never rejects; errors are shown.
    */
   async open(store: Store, table: string): Promise<void> {
     const same = store === this.#store && table === this.#table;
@@ -166,7 +166,7 @@ export class QueryView {
     this.#next.hidden = true;
   }
 
-  // Uses aria-disabled, because a button that becomes `disabled` loses the focus.
+  // aria-disabled instead of `disabled`, because a button that becomes `disabled` loses the focus.
   #setNextPages(pages: Pages | undefined): void {
     this.#pages = pages;
     if (pages === undefined) this.#next.setAttribute("aria-disabled", "true");
@@ -183,7 +183,7 @@ export class QueryView {
     const pages = this.#pages;
     if (pages === undefined) return;
     const turn = this.#runNumber;
-    this.#setNextPages(undefined); // one at a time
+    this.#setNextPages(undefined); // only one page is requested at a time
     try {
       const { value } = await pages.next();
       if (turn !== this.#runNumber) return;
@@ -231,7 +231,7 @@ export class QueryView {
   }
 }
 
-/** Adds the keys to a selection: opening a row and importing an exported file need them. */
+/** Adds the keys to a selection. Opening a row and importing an exported file need them. */
 export function withKeys(select: readonly string[]): string[] {
   return [...new Set([...select, "PartitionKey", "RowKey"])];
 }

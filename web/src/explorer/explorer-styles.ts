@@ -1,4 +1,4 @@
-// The look of <table-explorer>, on top of baseStyles.
+// The styles of <table-explorer>, in addition to baseStyles.
 
 export const explorerStyles = `
 :host { container-type: inline-size; --_mark: color-mix(in srgb, var(--_bad) 22%, transparent); }

@@ -53,7 +53,7 @@ export class TableList {
     if (focused !== undefined) this.#button(focused)?.focus();
   }
 
-  /** Marks the table that the explorer shows; undefined: none. */
+  /** Highlights the chosen table in the list; undefined: none. */
   mark(chosen: string | undefined): void {
     this.#chosen = chosen;
     for (const button of this.#list.querySelectorAll<HTMLElement>("button")) {

@@ -40,7 +40,10 @@ export function valueProblem({ type, value }: TypedValue): string | undefined {
   return isValidText(type, value) ? undefined : expected[type];
 }
 
-/** What is wrong with the name of a property. The store knows which letters there are. */
+/**
+ * Returns what is wrong with a property's name, as a message for the user; undefined: nothing. The
+ * store makes the final check.
+ */
 export function nameProblem(name: string): string | undefined {
   if (name === "") return "A property needs a name.";
   if (/^(?:PartitionKey|RowKey|Timestamp|partitionKey|rowKey|timestamp|etag)$/.test(name)) {
@@ -72,9 +75,9 @@ export function literalOf({ type, value }: TypedValue): string {
 }
 
 /**
- * Restores the line ends of an edited text. A text area turns every line end into LF: line ends
- * that the edit left alone get back their form in `before`, and new ones get the form of its first
- * line end.
+ * Restores the line ends of a text that was edited in a text area, which turns every line end into
+ * LF. Line ends outside the edited part get the form that they have in `before`. New ones get the
+ * form of the first line end in `before`.
  */
 export function withLineEnds(before: string, edited: string): string {
   const ends = before.match(lineEnd);

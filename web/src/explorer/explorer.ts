@@ -23,6 +23,8 @@ export interface ExplorerOpen {
 export type ExplorerOpenEvent = CustomEvent<ExplorerOpen>;
 
 /**
+ * The element <table-explorer>, which shows and edits the tables of a store.
+ *
  * Attributes: `store`, the name of a store; `table`, the table to show. The property `store` also
  * accepts a Store.
  *
@@ -47,7 +49,7 @@ export class TableExplorer extends StoreElement {
   readonly #empty: HTMLElement;
   #built = false;
   #table: string | undefined;
-  #shown: string | undefined; // the last table that existed when it was shown
+  #shown: string | undefined; // the table shown last, if it existed
   #loadNumber = 0; // counts loads; responses to an older load are ignored
 
   constructor() {
@@ -101,7 +103,7 @@ export class TableExplorer extends StoreElement {
     else super.attributeChangedCallback(name, old, value);
   }
 
-  /** The table to show. Undefined: the first table of the store. */
+  /** The table to show. Undefined: the store's first table. */
   get table(): string | undefined {
     return this.#table;
   }
@@ -123,8 +125,9 @@ export class TableExplorer extends StoreElement {
   }
 
   /**
-   * Runs a query on the shown table, as if the user had typed filter and properties. If no table is
-   * shown yet, the query runs when the first table is shown. Never rejects; errors are shown.
+   * Runs a query on the shown table, as if the user had typed the filter and the properties. If no
+   * table is shown yet, the query runs when the first table is shown. Never rejects; errors are
+   * shown.
    */
   async runQuery(filter: string, select: readonly string[] = []): Promise<void> {
     if (this.#main.hidden) this.#query.type(filter, select);
@@ -151,7 +154,7 @@ export class TableExplorer extends StoreElement {
     });
   }
 
-  // Shows the element without a store. The element opens no store before the page names one.
+  // Empties the element. No store is opened before the page names one.
   #showNothing(): void {
     this.#tables.show([]);
     this.#main.hidden = true;
@@ -159,7 +162,8 @@ export class TableExplorer extends StoreElement {
     this.#error.hidden = true;
   }
 
-  // Reads and shows the tables and their row counts. Returns undefined if a newer load has started.
+  // Reads and shows the tables and their row counts, and returns them. Returns undefined if a newer
+  // load has started.
   async #showTables(store: Store): Promise<TableStats[] | undefined> {
     const turn = this.#loadNumber;
     const { tables } = await store.stats();
@@ -241,7 +245,7 @@ export class TableExplorer extends StoreElement {
   }
 
   #edit({ partitionKey, rowKey }: GridRow): void {
-    if (partitionKey === undefined || rowKey === undefined) return; // a row always has them
+    if (partitionKey === undefined || rowKey === undefined) return; // rows are read with their keys
     const opens = async (store: Store, table: string) => {
       await editEntity(this.#editing(store, table), { partitionKey, rowKey });
       const detail: ExplorerOpen = { table, partitionKey, rowKey };

@@ -1,5 +1,5 @@
-// Splits code into tokens for syntax highlighting. Made for JavaScript, TypeScript, JSON and shell
-// commands. In any language, the tokens joined together are the input text.
+// Splits code into tokens for syntax highlighting. Knows JavaScript, TypeScript, JSON and shell
+// commands. For any input, the joined tokens equal the input.
 
 export type HighlightTokenKind = "comment" | "string" | "number" | "keyword" | "plain";
 
@@ -25,7 +25,7 @@ const grammar = new RegExp(
   "g",
 );
 
-/** Splits code into tokens. Joined together, the tokens are `code`. */
+/** Splits code into tokens. The joined tokens equal `code`. */
 export function highlight(code: string): HighlightToken[] {
   const tokens: HighlightToken[] = [];
   let done = 0;

@@ -1,4 +1,4 @@
-// The entry point `entitable/explorer`. Importing it defines the custom elements; on a platform
+// The entry point `entitable/explorer`. Importing it defines the custom elements. On a platform
 // without custom elements (a server that renders pages) it defines nothing.
 
 import { TableExplorer } from "./explorer.ts";

@@ -1,15 +1,15 @@
-// Instrumented modules for the code of one playground: in them, the functions that open stores
-// report to that playground. So it sees the stores of its own code and not those of other code in
-// the page.
+// Instrumented modules: copies of the package's modules for the code of one playground. Their
+// functions that open stores report to that playground. It therefore observes the stores that its
+// own code opens, and not those of other code in the page.
 
 import { openStore } from "../open-store.ts";
 import { mockStore, openMockWithListener } from "../testing/mock-store.ts";
 import type { LoggedRequest } from "../testing/types.ts";
 
-/** Loaders of the modules that code may import, by module name. */
+/** Functions that load the modules that code may import, by module name. */
 export type Modules = Readonly<Record<string, () => Promise<object>>>;
 
-/** Observes the stores that a playground's code opens. */
+/** Receives events of the stores that a playground's code opens. */
 export interface StoreListener {
   /** Called when a request to a mock store, or to a fork of one, has ended. */
   onRequest(request: LoggedRequest): void;
@@ -18,12 +18,14 @@ export interface StoreListener {
 }
 
 export class InstrumentedModules {
-  readonly #openers: ReadonlyMap<unknown, unknown>; // replacements, by original function
-  // By original module. Each is made once, because imported modules stay in the page.
+  readonly #openers: ReadonlyMap<unknown, unknown>; // replacement by original function
+  // Instrumented module by original module. Each is created only once, because the browser never
+  // unloads imported modules.
   readonly #instrumented = new WeakMap<object, object>();
 
   /**
-   * `listener` is called whenever a store is opened; its result observes that store from then on.
+   * `listener` is called whenever the code opens a store. The StoreListener that it returns
+   * receives that store's events.
    */
   constructor(listener: () => StoreListener | undefined) {
     const openMock: typeof mockStore = (options) => {
@@ -41,8 +43,8 @@ export class InstrumentedModules {
   }
 
   /**
-   * Returns the modules with the opening functions replaced, under whatever name a module exports
-   * them.
+   * Returns the instrumented modules. The functions that open stores are replaced under every name
+   * by which a module exports them.
    */
   of(modules: Modules): Modules {
     const instrumented = Object.entries(modules).map(([name, load]) => {

@@ -1,17 +1,21 @@
-// Runs code that the user typed as a module with a blob: URL. It needs no eval, so the policy
-// `script-src 'self' blob:` is enough. A module with a blob: URL cannot import bare or relative
-// names, so each import is replaced by the blob: URL of a module that re-exports the requested one.
+// Runs code that the user typed, by importing it as a module with a blob: URL. This needs no eval,
+// so the Content-Security-Policy `script-src 'self' blob:` is enough. A module with a blob: URL
+// cannot import by name or relative path. Each imported name is therefore replaced by the blob: URL
+// of a module that re-exports the requested one.
 
 import type { Modules } from "./instrumented-modules.ts";
 
-/** Runs prepared code with the given variables. Rejects with the error that the code throws. */
+/**
+ * Runs prepared code; `bindings` are its variables. Rejects with the error that the code throws.
+ */
 export type RunnableCode = (bindings: object) => Promise<void>;
 
 const registryKey = Symbol.for("entitable.playground.modules");
 
 /**
- * Prepares `code` to run with the variables `names`; the code may redeclare them. Top-level await
- * and import work; exports do not. Rejects with SyntaxError if the code or an import is wrong.
+ * Prepares `code` to run with variables called `names`; the code may declare them again. Top-level
+ * await and imports work; exports do not. Rejects with SyntaxError if the code is invalid or
+ * imports a module that is not in `modules`.
  */
 export async function prepareCode(
   code: string,
@@ -35,8 +39,8 @@ export async function prepareCode(
   }
 }
 
-// Returns the source of the module to run. All additions are on the first line, so that the line
-// numbers of errors are those of `code`.
+// Returns the source of the module to run. Everything that is added stands on the first line, so
+// that the line numbers in errors are those of `code`.
 async function moduleOf(code: string, names: readonly string[], modules: Modules): Promise<string> {
   const { body, imports } = await withoutImports(code, modules);
   return `${imports.join(";")};export default async({${names.join()}})=>{{${body}\n}}`;
@@ -69,7 +73,7 @@ async function withoutImports(
 
 const blobUrls = new Map<object, string>();
 
-// Returns the URL of a module that re-exports the named one.
+// Returns the blob: URL of a module that re-exports the named one.
 async function blobUrlOf(name: string, modules: Modules): Promise<string> {
   const load = Object.hasOwn(modules, name) ? modules[name] : undefined;
   if (load === undefined) {
@@ -87,7 +91,8 @@ async function blobUrlOf(name: string, modules: Modules): Promise<string> {
     const names = Object.keys(exported).filter((key) => key !== "default");
     const defaults = "default" in exported ? "export default m.default;" : "";
     address = blobUrl(`const m=${source};export const {${names.join()}}=m;${defaults}`);
-    blobUrls.set(exported, address); // never revoked, because other code will import it
+    // never revoked, because code that runs later may import it too
+    blobUrls.set(exported, address);
   }
   return address;
 }
@@ -112,7 +117,9 @@ function recordErrorLine(error: unknown, url: string): void {
   if (line !== undefined) lines.set(error, Number(line));
 }
 
-/** Returns the line of the code (from 1) in which an error arose; undefined: not known. */
+/**
+ * Returns the line of the playground's code (from 1) where an error was thrown; undefined: unknown.
+ */
 export function lineOf(error: unknown): number | undefined {
   return error instanceof Error ? lines.get(error) : undefined;
 }

@@ -12,14 +12,17 @@ const keys: readonly string[] = ["partitionKey", "rowKey"];
 export interface DisplayOptions {
   readonly caption?: string | undefined;
   /**
-   * Whether numbers are counts and get thousands separators. Other numbers, such as years, do not.
+   * Whether numbers are counts. Counts get thousands separators; other numbers, such as years, do
+   * not.
    */
   readonly isCounted?: boolean;
 }
 
 type Text = (value: unknown) => string;
 
-/** Renders a list as a table, an object as names with values, and anything else as text. */
+/**
+ * Renders a list as a table, an object as a table of names and values, and anything else as text.
+ */
 export function renderValue(
   value: unknown,
   { caption, isCounted = false }: DisplayOptions = {},
@@ -67,20 +70,20 @@ function rowsTable(rows: Record<string, unknown>[], text: Text): HTMLElement {
   return h("div", {}, scrolling(table), more);
 }
 
-// Wraps a table in an element that scrolls, with the keyboard too.
+// Wraps a table in an element that can be scrolled, also by the keyboard.
 function scrolling(table: HTMLElement): HTMLElement {
   return h("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Rows" }, table);
 }
 
-// Returns the keys first, then the other properties in order of appearance. ETags and timestamps
-// are left out: every row has them, and they tell little.
+// Returns the columns: the keys, then the other properties in order of appearance. ETags and
+// timestamps are left out, because every row has them.
 function columnsOf(rows: readonly object[]): string[] {
   const names = new Set(rows.flatMap((row) => Object.keys(row)));
   const isProperty = (name: string) => !hidden.includes(name) && !keys.includes(name);
   return [...keys.filter((name) => names.has(name)), ...[...names].filter(isProperty)];
 }
 
-// Returns the CSS class of a column. A column of numbers only is aligned at the right.
+// Returns the CSS class of a column. Columns of numbers are aligned right.
 function kindOf(name: string, rows: readonly Record<string, unknown>[]): string | undefined {
   if (keys.includes(name)) return "key";
   const isNumber = ({ [name]: value }: Record<string, unknown>) =>
@@ -88,7 +91,7 @@ function kindOf(name: string, rows: readonly Record<string, unknown>[]): string 
   return rows.every(isNumber) ? "number" : undefined;
 }
 
-/** Renders an error, with its line in the code if known. */
+/** Renders an error and, if known, the line of the code where it was thrown. */
 export function renderError(error: unknown): HTMLElement {
   const { title, text, hint } = describeError(error);
   const line = lineOf(error);
@@ -115,10 +118,10 @@ interface Costs {
   readonly ms: number;
 }
 
-/** Renders the cost of a run, and a note if it does not include all requests. */
+/** Renders the cost of a run. Adds a note if requests are missing from it. */
 export function renderCost({ cost, hasUncountedRequests, ms }: Costs): HTMLElement[] {
   const figures: [name: string, value: string, kind?: string][] = [];
-  // If all requests went to stores that are not logged, the cost is unknown, not zero.
+  // If all requests went to stores whose requests are not logged, the cost is unknown, not zero.
   if (cost !== undefined && !(hasUncountedRequests && cost.requests === 0)) {
     const [mostExpensive] = cost.plans;
     const plans = cost.plans.map((plan) => planNames[plan]).join(", ");

@@ -1,4 +1,4 @@
-// The look of <table-playground>, on top of baseStyles.
+// The styles of <table-playground>, in addition to baseStyles.
 
 export const playgroundStyles = `
 :host {

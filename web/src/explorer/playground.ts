@@ -25,16 +25,16 @@ export type { CodeEditor, CodeEditorOptions, CodeSelection, Cost, Modules };
 /** The detail of the event "playground-start". */
 export interface PlaygroundStart {
   /**
-   * The store that the code runs against. If the element created it, it stays open until the next
-   * run, or until the element leaves the page.
+   * The store that the code runs against. A store that the element created stays open until the
+   * next run, or until the element leaves the page.
    */
   readonly store: Store | undefined;
-  /** If `store` is a mock store: a fork from before the run, open as long as `store`. */
+  /** If `store` is a mock store: a fork from before the run, which is open as long as `store`. */
   readonly before: MockStore | undefined;
   /**
-   * The requests of the run, each added when it ends: those to the mock store that the element
-   * created, to its forks, and to mock stores that the code opens. Requests to a mock store that
-   * the page supplied are added at the end of the run; they include requests of other code.
+   * The requests of the run; each is added when it ends. They include requests to the mock store
+   * that the element created, to its forks, and to mock stores that the code opens. Requests to a
+   * mock store that the page supplied are added when the run ends, and include those of other code.
    */
   readonly requests: readonly LoggedRequest[];
 }
@@ -49,11 +49,11 @@ interface StartedRun extends PlaygroundStart, StoreListener {
 
 /** The detail of the event "playground-run": the result of a run. */
 export interface PlaygroundRun extends PlaygroundStart {
-  /** Undefined if the run failed to start, or if `store` is not a mock store. */
+  /** undefined if the run failed to start, or if `store` is not a mock store. */
   readonly cost: Cost | undefined;
   /**
-   * Whether the code used a store that openStore opened, either itself or through the element.
-   * Requests to such a store are not in the cost.
+   * Whether `cost` lacks requests: those to stores that openStore() opened, called either by the
+   * code or by the element.
    */
   readonly hasUncountedRequests: boolean;
   readonly ms: number;
@@ -70,22 +70,22 @@ export type PlaygroundStartEvent = CustomEvent<PlaygroundStart>;
 export type PlaygroundRunEvent = CustomEvent<PlaygroundRun>;
 
 /**
- * The element's text is the code.
+ * The element <table-playground>: its text is code that the user can edit and run.
  *
  * Attributes:
  * - `store`: the name of a store. Without it, each run has its own mock store (entitable/testing),
- *   so runs repeat exactly. That mock store reads like the service (`scans: "azure"`), and the
- *   element shows what the run would cost there.
- * - `seed`: the seed of that mock store.
- * - `throttle="azure"`: that mock store rejects requests beyond the service's scalability targets.
- * - `setup`: the id of an element whose text is setup code. It runs once; every run then starts
- *   with the state that it left.
+ *   so every run has the same result. The mock store reads like the service (`scans: "azure"`), and
+ *   the element shows what the run would cost there.
+ * - `seed`: the seed of the mock store's random values.
+ * - `throttle="azure"`: the mock store rejects requests beyond the service's scalability targets.
+ * - `setup`: the id of an element whose text is setup code. The setup code runs once; every run
+ *   starts with the data that it wrote.
  * - `run`: runs the code as soon as the element is in the page.
  * - `label`: the accessible name, for pages with several playgrounds.
  *
- * Variables of the code: `store`; `table(name)`; `show(value, caption?)`, which awaits the value
- * and shows it, a list as a table; `show.counts(value, caption?)`, which also formats numbers with
- * thousands separators.
+ * The code can use `store` and `table(name)`. `show(value, caption?)` awaits a value and shows it;
+ * a list is shown as a table. `show.counts(value, caption?)` also formats numbers with thousands
+ * separators.
  *
  * CSS parts: frame, code, bar, run, reset, output, shown, cost, error.
  */
@@ -96,8 +96,8 @@ export class TablePlayground extends StoreElement {
     "entitable/testing": () => import("../testing/index.ts"),
   };
   /**
-   * Creates an editor that replaces the element's text area. Called when the code first gets the
-   * focus, so that the editor can be fetched only then. If it rejects, the text area stays.
+   * Creates an editor that replaces the element's text area. It is called when the code first gets
+   * the focus, so a page need not load the editor before. If it rejects, the text area stays.
    */
   static editor: ((options: CodeEditorOptions) => Promise<CodeEditor>) | undefined;
 
@@ -119,7 +119,7 @@ export class TablePlayground extends StoreElement {
     onclick: () => this.reset(),
   });
   #running: Promise<PlaygroundRun> | undefined;
-  #listener: StoreListener | undefined; // while code runs
+  #listener: StoreListener | undefined; // the observer of the current run's stores
   readonly #modules = new InstrumentedModules(() => this.#listener);
   #lastStores: MockStore[] = []; // of the last run
 
@@ -151,7 +151,7 @@ export class TablePlayground extends StoreElement {
   override disconnectedCallback(): void {
     super.disconnectedCallback();
     queueMicrotask(() => {
-      // connected again: the element was only moved
+      // If it is connected again, the element was only moved.
       if (!this.isConnected) void this.#closeLastStores();
     });
   }
@@ -171,7 +171,10 @@ export class TablePlayground extends StoreElement {
     this.#runButton.focus();
   }
 
-  /** Runs the code. If it is already running, returns that run. Never rejects: see `error`. */
+  /**
+   * Runs the code and resolves to the result. If the code is already running, returns the same run.
+   * Never rejects: the result has the `error`.
+   */
   run(): Promise<PlaygroundRun> {
     this.#running ??= this.#run().finally(() => {
       this.#running = undefined;
@@ -204,7 +207,8 @@ export class TablePlayground extends StoreElement {
       const done = awaitRows(value).then((resolved) => {
         shown[index] = resolved;
       });
-      done.catch(() => {}); // Promise.all(pending) reports the error to code that did not await it
+      // Promise.all(pending) reports the error if the code did not await show()
+      done.catch(() => {});
       pending.push(done);
       return done;
     };
@@ -247,7 +251,7 @@ export class TablePlayground extends StoreElement {
     await this.#closeLastStores();
     const requests: LoggedRequest[] = [];
     const onRequest = (request: LoggedRequest) => void requests.push(request);
-    const all = () => [...requests]; // a copy: requests that end after the run do not count
+    const all = () => [...requests]; // a copy, because requests that end after the run do not count
     let hasUnobservedStores = false;
     const onUnobservedStore = () => {
       hasUnobservedStores = true;
@@ -324,8 +328,8 @@ export class TablePlayground extends StoreElement {
     element.addEventListener("focusin", () => void this.#upgradeEditor(), { once: true });
   }
 
-  // Replaces the text area by the page's editor. The user can type meanwhile; caret and focus are
-  // kept as they are when the editor arrives.
+  // Replaces the text area by the page's editor. The user can type until the editor is there, and
+  // the editor takes over the caret and the focus.
   async #upgradeEditor(): Promise<void> {
     const make = TablePlayground.editor;
     const before = this.#editor;
@@ -335,7 +339,7 @@ export class TablePlayground extends StoreElement {
       await before.composed();
       this.#replaceEditor(before, editor);
     } catch (error) {
-      // For example without a network. The text area stays, and the next focus tries again.
+      // The editor could not be loaded, for example without a network. The next focus tries again.
       this.#upgradeOnFocus(before);
       reportError(error);
     }
@@ -360,8 +364,8 @@ function isMock(store: Store): store is MockStore {
   return "fork" in store;
 }
 
-// Mock stores on which setup code has run, by options and setup. The playgrounds of a page share
-// them; each run gets a fork.
+// Mock stores on which setup code has run, by their options and setup code. The playgrounds of a
+// page share them; each run gets a fork.
 const preparedStores = new Map<string, Promise<MockStore>>();
 
 function preparedStore(options: MockOptions, setup: string): Promise<MockStore> {

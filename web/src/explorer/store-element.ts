@@ -1,19 +1,19 @@
-// The base class of the custom elements: a shadow root, and a store that the page supplies or that
-// the element opens by name.
+// The base class of the custom elements. It has a shadow root, and a store that the page supplies
+// or that the element opens by name.
 
 import { openStore } from "../open-store.ts";
 import type { Store } from "../types.ts";
 
-// On a platform without HTMLElement (a server that renders pages) the import must still work.
+// The module must load on a platform without HTMLElement (a server that renders pages).
 const Base = (globalThis.HTMLElement ?? class {}) as typeof HTMLElement;
 
 /**
- * A custom element with a shadow root. Its style sheets are constructed in script, so that the
- * strictest Content-Security-Policy allows them.
+ * A custom element with a shadow root and a store. Its style sheets are constructed in script,
+ * which every Content-Security-Policy allows.
  *
- * `store` is a Store, which the page closes, or the name of a store. The element opens a named
- * store when it needs it. Elements that name the same store share one Store; the last element that
- * leaves the page closes it.
+ * `store` is either a Store, which the page must close, or the name of a store. The element opens a
+ * named store when it first needs it. Elements that name the same store share one Store, which is
+ * closed when the last of these elements leaves the page.
  */
 export abstract class StoreElement extends Base {
   static readonly observedAttributes: readonly string[] = ["store"];
@@ -28,7 +28,7 @@ export abstract class StoreElement extends Base {
     this.#view.adoptedStyleSheets = styles.map(sheetOf);
   }
 
-  /** Applies properties that the page set on the object before the element was defined. */
+  /** Applies properties that the page set before the element's class was defined. */
   protected upgradeProperties(...names: readonly (keyof this)[]): void {
     for (const name of names) {
       if (!Object.hasOwn(this, name)) continue;
@@ -55,7 +55,7 @@ export abstract class StoreElement extends Base {
 
   disconnectedCallback(): void {
     queueMicrotask(() => {
-      if (!this.isConnected) this.#releaseStore(); // connected again: the element was only moved
+      if (!this.isConnected) this.#releaseStore(); // if connected again, it was only moved
     });
   }
 
@@ -65,8 +65,8 @@ export abstract class StoreElement extends Base {
   }
 
   /**
-   * Returns the supplied store, or opens the named one. Rejects as openStore does; the next call
-   * tries again.
+   * Returns the supplied store, or opens the named one. Rejects with the error of openStore(); the
+   * next call then tries again.
    */
   protected async opened(): Promise<Store> {
     if (typeof this.#storeOrName === "object") return this.#storeOrName;
@@ -139,7 +139,10 @@ function sheetOf(css: string): CSSStyleSheet {
   return sheet;
 }
 
-/** Defines a custom element, unless its name is already defined or the platform has none. */
+/**
+ * Defines a custom element. Has no effect if the name is already defined, or if the platform has no
+ * custom elements.
+ */
 export function define(name: string, element: CustomElementConstructor): void {
   const names = globalThis.customElements;
   if (names !== undefined && names.get(name) === undefined) names.define(name, element);
