@@ -1,9 +1,10 @@
-// Decides when the log is worth a checkpoint, and writes it part by part, so that the page stays
-// responsive.
+// Writes checkpoints when the log has grown enough. A checkpoint writes changed key ranges as part
+// files, then the manifest that names the current parts; opening then replays a shorter log. It is
+// written part by part, so that the page stays responsive.
 //
-// Each part is stored by itself. The manifest is written last, atomically, and puts the parts into
-// force. A checkpoint that fails leaves the previous one in force: its parts are removed, either
-// immediately or when the store opens next.
+// Each part is stored by itself. The manifest is written last, atomically; only then are the new
+// parts in use. If a checkpoint fails, the previous manifest and its parts stay in use. The failed
+// checkpoint's parts are removed immediately, or when the store opens next.
 
 import { StoreError } from "../errors.ts";
 import { type LogStorage, type ObsoleteFiles, StorageError } from "../storage/log-storage.ts";
@@ -14,17 +15,17 @@ import { LogGrowth, type LogSize } from "./log-growth.ts";
 import type { PartLoader } from "./part-loader.ts";
 import { isFatal, toError } from "./segment-writer.ts";
 
-// A checkpoint that is due begins once nothing was stored for this long. During a burst of writes
-// it would compete with them for the disk, and write parts that soon change again.
+// A due checkpoint begins after this long without stored segments. During a burst of writes it
+// would compete with them for the disk, and would write parts that soon change again.
 const pauseMs = 100;
-// If writes arrived while a part was written, the checkpoint pauses for this many times the
-// duration of that part. It does not wait for the burst to end: until the checkpoint ends, changed
-// rows are in memory twice.
+// If segments were stored while a part was written, the checkpoint pauses for this many times the
+// part's duration (at most pauseMs). It does not wait for the burst to end, because until the
+// checkpoint ends, changed rows are in memory twice.
 const writeWaitFactor = 3;
-// After this long without writes, a smaller log is worth a checkpoint.
+// After this long without stored segments, a checkpoint is written even if the log is smaller.
 const idleMs = 1000;
-// On closing, a checkpoint may cost this many times more work, because it delays no further work
-// here and speeds up the next opening.
+// A checkpoint on closing may cost this many times more work for the same log. It delays no other
+// work, and speeds up the next opening.
 const closingCostFactor = 4;
 
 export interface CheckpointerOptions {
@@ -41,12 +42,13 @@ export interface CheckpointerOptions {
   >;
   storage: Pick<LogStorage, "putPart" | "commitManifest" | "dropParts">;
   parts: Pick<PartLoader, "loadAndRetry">;
-  orphans: readonly number[]; // parts of an unfinished checkpoint; removed first
+  orphans: readonly number[]; // ids of parts that no manifest names; removed first
   memoryLimit: number; // of rows, in bytes; 0: none
-  automatic: boolean; // false: only by compact() and replace()
-  blocker: () => Promise<unknown> | undefined; // what to wait for before a checkpoint begins
-  onFailure: (error: unknown) => void; // the old checkpoint stays in force; a retry follows
-  onCheckpoint: () => void; // a new checkpoint is in force
+  automatic: boolean; // false: checkpoints only by compact() and replace()
+  // returns what a checkpoint must wait for before it begins; undefined: nothing
+  blocker: () => Promise<unknown> | undefined;
+  onFailure: (error: unknown) => void; // the previous checkpoint stays in use; a retry follows
+  onCheckpoint: () => void; // called when a new checkpoint is in use
 }
 
 export class Checkpointer {
@@ -62,11 +64,12 @@ export class Checkpointer {
   readonly #pause = new IdleTimer(pauseMs, () => this.#checkDue("pause"));
   readonly #idle = new IdleTimer(idleMs, () => this.#checkWhenIdle());
   #running: Promise<void> | undefined;
-  #isAwaited = false; // a caller awaits the work under way, and gets its error
-  #isUrgent = false; // other work waits for the work under way
-  #storedDuringPart = false; // segments were stored since the last part
+  #isAwaited = false; // a caller awaits #running and gets its error
+  #isUrgent = false; // other work waits for #running, which then no longer pauses for writes
+  #storedDuringPart = false; // segments were stored while the current part was written
   readonly #orphans: Set<number>; // parts that no manifest names
-  // Parts of manifests whose outcome is unknown. They become orphans with the next manifest.
+  // Parts of manifests that may or may not be stored (StorageError "unknown"). When the next
+  // manifest is stored, they become orphans.
   readonly #possiblyReferenced = new Set<number>();
   #started = false;
   #stopped = false;
@@ -85,16 +88,18 @@ export class Checkpointer {
     this.#orphans = new Set(options.orphans);
   }
 
-  // Starts checkpoints. REQUIRES: this owner has claimed the log; before that, the previous owner
-  // may still write parts, and a manifest that names them. May be called again.
+  // Allows checkpoints. REQUIRES: this owner has claimed the log. Before the claim, the previous
+  // owner may still write parts and a manifest that names them. May be called again.
   start(): void {
     if (this.#started) return;
     this.#started = true;
-    // The first checkpoint waits for this, because it may use the part numbers again.
+    // Orphans are removed before the first checkpoint, because it may use their numbers for its
+    // parts.
     this.#runWork(this.#sweepIfPossible());
   }
 
-  // Counts stored segments, and starts a checkpoint if one is due. REQUIRES: start() was called.
+  // Must be called when segments were stored. Starts a checkpoint if one is due. REQUIRES: start()
+  // was called.
   onSegmentsStored(size: LogSize): void {
     this.#log.add(size);
     this.#storedDuringPart = true;
@@ -104,9 +109,9 @@ export class Checkpointer {
     this.#startIdleTimer();
   }
 
-  // Writes a checkpoint of everything published, after the one under way. Resolves when the
-  // segments and orphans that existed are removed; rejects with the storage's error. REQUIRES:
-  // start() was called.
+  // Writes a checkpoint of everything published, after any checkpoint in progress. Resolves when
+  // the segments that it covers and the orphans are removed; rejects with the storage's error.
+  // REQUIRES: start() was called.
   compact(): Promise<void> {
     return this.#runAlone(async () => {
       await this.#checkpoint(() => this.#engine.beginCheckpoint());
@@ -114,8 +119,8 @@ export class Checkpointer {
     });
   }
 
-  // Writes a checkpoint of the data that the engine has restored; it replaces all stored data.
-  // REQUIRES: start() was called; nothing is written meanwhile.
+  // Writes a checkpoint of the data that the engine has restored from a snapshot. It replaces all
+  // stored data. REQUIRES: start() was called; nothing is written until it resolves.
   replace(call: Uint8Array | undefined): Promise<void> {
     return this.#runAlone(() => this.#checkpoint(() => this.#engine.beginReplace(call)));
   }
@@ -135,8 +140,8 @@ export class Checkpointer {
     await working;
   }
 
-  // Writes a checkpoint on closing if the log is worth it, after the one under way. REQUIRES:
-  // nothing is written meanwhile.
+  // Called on closing: writes a checkpoint if the log is worth it, after any checkpoint in
+  // progress. REQUIRES: nothing is written until it resolves.
   async checkpointOnClose(): Promise<void> {
     if (this.#isAwaited) return;
     while (this.#running !== undefined) await this.#finishSoon();
@@ -146,14 +151,14 @@ export class Checkpointer {
     await this.#running;
   }
 
-  // Waits for the work under way, which no longer pauses for writes.
+  // Returns #running, which from now on does not pause for writes.
   #finishSoon(): Promise<void> | undefined {
     this.#isUrgent = true;
     this.#wake();
     return this.#running;
   }
 
-  // Abandons a checkpoint under way after its current part, and waits for that.
+  // Abandons the checkpoint in progress after its current part. Resolves when it has ended.
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#pause.stop();
@@ -163,7 +168,7 @@ export class Checkpointer {
   }
 
   #checkDue(during: "burst" | "pause"): void {
-    // Checked again when that ends.
+    // #runWork() checks again when the work in progress ends.
     if (this.#stopped || this.#running !== undefined || !this.#automatic) return;
     if (!this.#log.isDue) return;
     if (during === "burst" && !this.#log.isOverdue) {
@@ -179,12 +184,12 @@ export class Checkpointer {
   }
 
   #checkWhenIdle(): void {
-    if (this.#stopped || this.#running !== undefined) return; // checked again when that ends
+    if (this.#stopped || this.#running !== undefined) return; // #runWork() checks again afterwards
     if (this.#log.isWorthCheckpoint(1)) this.#runWork(this.#runDueCheckpoint());
   }
 
-  // Marks `work` as running, and checks afterwards whether a checkpoint is due. REQUIRES: nothing
-  // else runs.
+  // Sets #running to `work`. When it ends, checks whether a checkpoint is due. REQUIRES: #running
+  // is undefined.
   #runWork(work: Promise<void>): void {
     this.#running = work.finally(() => {
       this.#running = undefined;
@@ -202,18 +207,19 @@ export class Checkpointer {
   }
 
   async #sweepIfPossible(): Promise<void> {
-    // Retried by the next compact(), and when the store opens next.
+    // If removing fails, the next compact() and the next opening try again.
     await this.#sweep().catch(() => {});
   }
 
   async #runDueCheckpoint(): Promise<void> {
-    await yieldToEventLoop(); // the write that made it due is acknowledged first
+    await yieldToEventLoop(); // first acknowledges the write that made the checkpoint due
     await this.#checkpoint(() => this.#engine.beginCheckpoint()).catch((error: unknown) => {
       if (!(error instanceof CheckpointerStopped)) this.#onFailure(error);
     });
   }
 
-  // Writes one checkpoint. On failure, restores the previous state and then rejects with the error.
+  // Writes one checkpoint. `begin` begins it in the engine. On failure, abandons it and rejects
+  // with the error.
   async #checkpoint(begin: () => boolean | PartsNeeded): Promise<void> {
     const written: number[] = [];
     try {
@@ -224,7 +230,7 @@ export class Checkpointer {
         const part = this.#engine.nextCheckpointPart();
         if (part === undefined) break;
         written.push(part.id);
-        this.#orphans.delete(part.id); // a removed part's number may be used again
+        this.#orphans.delete(part.id); // the engine may use the number of a removed part again
         await this.#storage.putPart(part.id, part.bytes);
         await yieldToEventLoop();
         await this.#yieldToWrites(performance.now() - began);
@@ -243,8 +249,8 @@ export class Checkpointer {
     }
   }
 
-  // Begins a checkpoint. Returns false if there is nothing to do. Beginning happens in one turn in
-  // which all needed parts are loaded and nothing blocks it.
+  // Begins a checkpoint. Returns false if there is nothing to write. The engine begins within one
+  // turn of the event loop in which all needed parts are loaded and the blocker returns undefined.
   async #tryBegin(begin: () => boolean | PartsNeeded): Promise<boolean> {
     for (;;) {
       for (let busy = this.#blocker(); busy !== undefined; busy = this.#blocker()) await busy;
@@ -258,7 +264,7 @@ export class Checkpointer {
     }
   }
 
-  // Pauses for writes if some arrived while a part was written.
+  // Pauses if segments were stored while the last part was written, which took `partMs`.
   async #yieldToWrites(partMs: number): Promise<void> {
     const mayWait = !this.#stopped && !this.#isAwaited && !this.#isUrgent && !this.#log.isOverdue;
     if (this.#storedDuringPart && mayWait && !this.#memoryIsFull)
@@ -266,14 +272,15 @@ export class Checkpointer {
     this.#storedDuringPart = false;
   }
 
-  // Whether rows exceed the memory limit. No part can be unloaded before the checkpoint ends.
+  // Whether rows exceed the memory limit. If so, the checkpoint hurries, because no part can be
+  // unloaded before it ends.
   get #memoryIsFull(): boolean {
     const limit = this.#memoryLimit;
     return limit > 0 && this.#engine.stats().memoryBytes > limit;
   }
 
-  // Stores the manifest. While the outcome is unknown, it retries, because the engine can rely on
-  // neither outcome.
+  // Stores the manifest. If the storage cannot tell whether the manifest is stored, tries again:
+  // the engine can continue in neither case.
   async #commit(manifest: Uint8Array, obsolete: ObsoleteFiles): Promise<void> {
     let unknownOutcome: StorageError | undefined; // a later failure does not make the outcome known
     for (let waitMs = 1000; ; waitMs = Math.min(waitMs * 2, 30_000)) {
@@ -289,7 +296,7 @@ export class Checkpointer {
     }
   }
 
-  // Sleeps, until the time is over or #wake() is called.
+  // Resolves after `ms`, or earlier when #wake() is called.
   #sleep(ms: number): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, ms);
@@ -305,10 +312,10 @@ export class Checkpointer {
     try {
       this.#engine.abandonCheckpoint();
     } catch {
-      // The engine is broken; the next write reports it.
+      // The engine is broken. The next write reports this.
       return;
     }
-    // If the manifest may be stored, the parts may be in use.
+    // If the manifest may be stored, the parts may be in use and must not be removed.
     const unknown = error instanceof StorageError && error.failure === "unknown";
     for (const id of written) (unknown ? this.#possiblyReferenced : this.#orphans).add(id);
     await this.#sweepIfPossible();

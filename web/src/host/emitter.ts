@@ -10,7 +10,8 @@ export class Emitter<Events> {
       listeners = new Set();
       this.#listeners.set(event, listeners);
     }
-    const entry = (value: Events[K]) => listener(value); // the same function may be added twice
+    // a new function, because the same listener may be added twice
+    const entry = (value: Events[K]) => listener(value);
     listeners.add(entry);
     return () => void listeners.delete(entry);
   }

@@ -1,14 +1,16 @@
-// Detects that the browser evicted a store's data. Eviction removes all that an origin has in
-// IndexedDB and its caches, so that the log looks as if it had never been written. A marker outside
+// Detects that the browser evicted a store's data. Eviction removes everything that an origin has
+// in IndexedDB and in caches, so the log looks as if it had never been written. A marker outside
 // IndexedDB therefore records that the store held data (open/last-seen-marker.ts).
 //
 // The marker is set after data is stored, and cleared before data is deleted. A crash in between
-// leaves data without a marker, whose loss would go unnoticed, but never a marker without data.
+// can leave data without a marker; the eviction of that data is not detected. It never leaves a
+// marker without data.
 
 import { yieldToEventLoop } from "../util/event-loop.ts";
 
 export interface LastSeenMarker {
-  // Resolves to when the store last held data; undefined if it never did or was deleted since.
+  // Resolves to the time when the store last held data; undefined if it never did, or if it was
+  // deleted.
   lastSeen(): Promise<Date | undefined>;
   set(at: Date): void;
   clear(): void;
@@ -16,9 +18,10 @@ export interface LastSeenMarker {
 
 export interface EvictionOptions {
   marker: LastSeenMarker;
-  hasData: boolean; // the log is not empty
+  hasData: boolean; // the log was not empty on opening
   now: () => number;
-  onEvicted: (lastSeen: Date) => void; // called after the opener had a turn to listen
+  // called after the code that opened the store could add listeners
+  onEvicted: (lastSeen: Date) => void;
 }
 
 export class EvictionDetector {
@@ -27,8 +30,8 @@ export class EvictionDetector {
 
   constructor(options: EvictionOptions) {
     this.#options = options;
-    // Later: the first access to localStorage takes a page a millisecond, which would delay
-    // opening.
+    // Sets the marker later: the first access to localStorage takes about a millisecond, which
+    // would delay opening.
     if (options.hasData) void yieldToEventLoop().then(() => this.onStored());
     else void this.#detect();
   }
@@ -50,7 +53,7 @@ export class EvictionDetector {
     const lastSeen = await marker.lastSeen();
     if (lastSeen === undefined) return;
     await yieldToEventLoop();
-    if (!this.#isMarked) marker.clear(); // an eviction is reported once
+    if (!this.#isMarked) marker.clear(); // so that the eviction is reported only once
     onEvicted(lastSeen);
   }
 }

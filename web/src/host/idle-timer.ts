@@ -1,5 +1,5 @@
-// Calls back after a period without activity. The period is between `ms` and twice `ms`, because
-// there is only one timer, whatever the amount of activity.
+// Calls back after a period without activity. The period is between `ms` and twice `ms`: activity
+// does not restart the timer but only makes it run once more, which is cheap.
 
 export class IdleTimer {
   readonly #ms: number;
@@ -24,7 +24,7 @@ export class IdleTimer {
     (this.#timer as { unref?: () => void }).unref?.(); // does not keep a Node process alive
   }
 
-  // Restarts the period.
+  // Must be called on each activity.
   noteActivity(): void {
     this.#isQuiet = false;
   }

@@ -1,5 +1,6 @@
-// The store in this page: engine and storage behind a Transport. Opens a log (load, recover,
-// replay). Then the commit queue writes the log, and the checkpointer shortens it.
+// The store in this thread: connects an engine and a storage behind the Transport interface.
+// Opening reads the log into the engine. Afterwards the commit queue writes the log, and the
+// checkpointer shortens it.
 
 import { StoreError } from "../errors.ts";
 import { fencedError, type LogStorage, StorageError } from "../storage/log-storage.ts";
@@ -31,8 +32,9 @@ import { PartLoader } from "./part-loader.ts";
 import { Snapshots } from "./snapshots.ts";
 import { verify } from "./verify.ts";
 
-// Ownership of a log that other tabs may claim. `isOwner` returns whether this tab may still claim
-// the log; `onReplaced` is called when storing fails because another owner has written.
+// How a host learns whether it still owns the log, which other tabs may claim. `isOwner` returns
+// whether this tab may claim the log. `onReplaced` is called when storing fails because another
+// owner has written.
 export interface LogOwnership {
   isOwner(): boolean;
   onReplaced(): void;
@@ -49,14 +51,15 @@ export interface LocalHostOptions {
   memoryLimit: number; // of rows, in bytes; 0: none
   clock: Clock;
   readOnly: boolean;
-  // Stored data is not evicted: persistent storage was granted, or it is in files.
+  // Whether stored data is safe from eviction: persistent storage was granted, or the data is in
+  // files.
   persisted: boolean;
   onWarning: (warning: StoreWarning) => void;
   lifecycle: PageLifecycle;
   onFirstWrite?: (() => void) | undefined;
   logOwnership?: LogOwnership | undefined; // absent: no other owner is expected
   marker?: LastSeenMarker | undefined; // a record outside IndexedDB that the store held data
-  onCheckpoint?: (() => void) | undefined; // a new checkpoint is in force
+  onCheckpoint?: (() => void) | undefined; // called when a new checkpoint is in use
 }
 
 export class LocalHost implements Host {
@@ -71,15 +74,15 @@ export class LocalHost implements Host {
   #persisted: boolean;
   #onFirstWrite: (() => void) | undefined;
   readonly #parts: PartLoader;
-  #damage: readonly StoreDamage[]; // a copy: a broken engine cannot report it
+  #damage: readonly StoreDamage[]; // a copy, because a broken engine cannot return it
   #writeError: StoreError | undefined; // the error of every write, if the store is read-only
   readonly #snapshots: Snapshots;
   readonly #eviction: EvictionDetector | undefined;
   #claimed = false; // a segment of this owner is stored
   #closing: Promise<void> | undefined;
 
-  // Opens the store: reads the log into the engine. On failure, closes the engine and the storage
-  // and releases the ownership.
+  // Opens the store: reads the log into the engine. On failure, closes the engine and the storage,
+  // and releases the lock.
   static async open(options: LocalHostOptions): Promise<LocalHost> {
     const { engine, storage, ownership } = options;
     try {
@@ -117,7 +120,7 @@ export class LocalHost implements Host {
       onStored: (size) => this.#onStored(size),
       onPersistError: (error, retryInMs) => this.#onPersistError(error, retryInMs),
     });
-    // A damaged log is never shortened; in memory there is no log.
+    // A damaged log is never shortened.
     if (!this.#readOnly) {
       const automatic = options.persistence !== "memory";
       this.#checkpointer = new Checkpointer({
@@ -143,8 +146,8 @@ export class LocalHost implements Host {
     });
     const { epoch, lastCommit, tables } = options.engine.stats();
     this.#generation = epoch;
-    // A log that was only claimed or compacted has neither commits nor tables. A restored log has
-    // tables without commits.
+    // Whether the log held data. A log that was only claimed or compacted has neither commits nor
+    // tables. A restored log has tables but no commits.
     const written = lastCommit > 0 || tables.length > 0 || this.#damage.length > 0;
     this.#eviction = this.#watchEviction(written);
     this.#unlisten = options.lifecycle.watch((event) => {
@@ -191,7 +194,7 @@ export class LocalHost implements Host {
     }
   }
 
-  // `callNumber` is what abandon() reports for this write if it is not stored.
+  // Runs a write (transport.ts). If the write is not stored, abandon() reports it by `callNumber`.
   write(
     request: Uint8Array,
     durability?: Durability,
@@ -224,12 +227,12 @@ export class LocalHost implements Host {
     };
   }
 
-  // Whether nothing is queued, pending or being stored.
+  // Whether no write is queued, waits to be stored, or is being stored.
   get idle(): boolean {
     return this.#queue.idle;
   }
 
-  // Stores deferred writes without delay: the page may be about to close.
+  // Stores deferred writes immediately, because the page may be about to close.
   storePendingNow(): void {
     this.#queue.storePendingNow();
   }
@@ -316,7 +319,7 @@ export class LocalHost implements Host {
     return this.#closing;
   }
 
-  // Releases everything without storing pending writes, since the log has another owner. Resolves
+  // Releases everything without storing pending writes, because another owner has the log. Resolves
   // to the acknowledged writes that were not stored, in the order of the calls.
   async abandon(): Promise<UnstoredWrite[]> {
     this.#closing ??= this.#release();
@@ -351,11 +354,12 @@ export class LocalHost implements Host {
   }
 
   // ---- Versions -------------------------------------------------------------------------------
-  // Versions exist only for stores in memory (core/store/store.h). Queued writes are applied after
-  // these calls. fork(), retainVersion() and rollback() throw StoreError NotSupported while a write
-  // is being applied; in memory that ends within the same turn of the event loop.
+  // A version is a state of the store, kept so that the store can return to it. Only stores in
+  // memory have versions (core/store/store.h). Writes in the queue are applied after these calls.
+  // fork(), retainVersion() and rollback() throw StoreError NotSupported while a write is being
+  // applied; in memory, that ends within the same turn of the event loop.
 
-  // Returns a new store that begins with the data published here.
+  // Returns a new store that begins with the data published in this one.
   fork(clock: Clock): LocalHost {
     const engine = this.#requireVersions().fork();
     return new LocalHost(
@@ -378,7 +382,8 @@ export class LocalHost implements Host {
     if (this.#closing === undefined) this.#options.engine.releaseVersion(version);
   }
 
-  // Rolls back once all earlier writes are done, and runs `alsoRun` in the same turn.
+  // Rolls back when all earlier writes have ended. Calls `alsoRun` in the same turn of the event
+  // loop.
   async rollbackWhenIdle(version: number, alsoRun: () => void): Promise<void> {
     if (this.#closing !== undefined) throw this.#closedError();
     await this.#queue.runExclusively(async () => {
@@ -388,8 +393,8 @@ export class LocalHost implements Host {
     });
   }
 
-  // The engine's functions for code that wraps this host and observes its requests: what a request
-  // is, its error responses, and its outcome.
+  // Functions of the engine for code that wraps this host to observe its requests
+  // (testing/mock-host.ts).
   get instrumentation(): Pick<
     Engine,
     | "describeRequest"
@@ -420,8 +425,8 @@ export class LocalHost implements Host {
     return this.#writeError !== undefined || this.#queue.fatalError !== undefined;
   }
 
-  // Runs a checkpoint as the owner of the log, claiming the log first if necessary. An owner
-  // without a claim must not checkpoint: another owner may be writing.
+  // Runs a checkpoint. Claims the log first if this owner has not done so: without a claim, another
+  // owner may be writing.
   async #asLogOwner(checkpoint: () => Promise<void> | undefined): Promise<void> {
     const { engine, storage } = this.#options;
     try {
@@ -438,8 +443,8 @@ export class LocalHost implements Host {
     }
   }
 
-  // Makes the store read-only because a part that was loaded on demand does not match the manifest,
-  // as if the damage had been found on opening.
+  // Makes the store read-only because a part that was loaded on demand is damaged, as if the damage
+  // had been found on opening.
   #onDamage(): void {
     const { engine, name, onWarning } = this.#options;
     this.#damage = engine.damage();
@@ -455,7 +460,7 @@ export class LocalHost implements Host {
     return new EvictionDetector({ marker, hasData: written, now: () => this.now(), onEvicted });
   }
 
-  // Called once a segment of this owner is stored. May be called again.
+  // Called when a segment of this owner was stored, and possibly again.
   #onLogOwned(): void {
     this.#claimed = true;
     this.#checkpointer?.start();
@@ -517,8 +522,9 @@ function writeErrorFor({ name, engine, readOnly }: LocalHostOptions): StoreError
   return undefined;
 }
 
-// Makes this store the log's owner. Returns false if there is not enough space for the claim: the
-// store then opens all the same, and its first segment becomes the claim.
+// Claims the log: adds a segment that makes this store its owner (storage/FENCING.md). Returns
+// false if there is not enough space for the claim. The store can still open, and its first segment
+// becomes the claim.
 async function claim(engine: Engine, storage: LogStorage): Promise<boolean> {
   const { sequence, bytes } = engine.claim();
   try {

@@ -3,24 +3,26 @@
 
 import type { Engine } from "../wasm/engine.ts";
 
-// A checkpoint is due after this much log, so that opening replays little history. A checkpoint
-// rewrites whole parts, so scattered changes make it expensive. The log may then grow in proportion
-// to that work: to a quarter of it in bytes, and to 16 segments per megabyte. The maximum bounds
-// the time to open.
+// A checkpoint is due when the log exceeds segmentsMin or bytesMin, so that opening replays little.
+// But a checkpoint rewrites whole parts, which is expensive if the changes are scattered over many
+// parts. The log may therefore grow in proportion to the bytes that the checkpoint would write: to
+// a quarter of them, or to 16 segments per megabyte. bytesMax bounds that, and thus the time to
+// open.
 const segmentsMin = 256;
 const bytesMin = 4 * 1024 * 1024;
 const segmentsPerMegabyte = 16;
 const shareOfWork = 1 / 4;
 const bytesMax = 16 * 1024 * 1024; // or shareOfRows of the store's size, if that is more
 const shareOfRows = 1 / 32;
-// A due checkpoint waits for writes to pause, but not beyond this size of the log, which opening
-// reads in a fraction of a second.
+// A due checkpoint waits until writes pause, unless the log exceeds this size. Opening reads that
+// much in a fraction of a second.
 const burstSegmentsMax = 2048;
 const burstBytesMax = 32 * 1024 * 1024;
-// In an idle store, a smaller log is worth a checkpoint, under the same rule.
+// In an idle store, a smaller log is enough for a checkpoint. The proportion above still applies.
 const idleSegmentsMin = 64;
 const idleBytesMin = 256 * 1024;
-const retryShare = 1 / 2; // of the due size: how far the log grows before a retry
+// after a failure, the log grows by this share of the due size before the next attempt
+const retryShare = 1 / 2;
 
 export interface LogSize {
   segments: number;
@@ -29,8 +31,8 @@ export interface LogSize {
 
 export class LogGrowth {
   readonly #engine: Pick<Engine, "stats" | "checkpointBytes">;
-  #size: LogSize; // since the last checkpoint began, or since the last attempt
-  #covered: LogSize = { segments: 0, bytes: 0 }; // covered by the checkpoint under way
+  #size: LogSize; // written since the last checkpoint or attempt began
+  #covered: LogSize = { segments: 0, bytes: 0 }; // what the checkpoint in progress covers
   #due: LogSize = { segments: segmentsMin, bytes: bytesMin };
 
   constructor(engine: Pick<Engine, "stats" | "checkpointBytes">) {
@@ -50,8 +52,8 @@ export class LogGrowth {
     return this.#size.segments >= this.#due.segments || this.#size.bytes >= this.#due.bytes;
   }
 
-  // Whether a checkpoint must begin even during a burst of writes. Counts the log that a checkpoint
-  // under way covers, since opening reads it if the checkpoint fails.
+  // Whether a checkpoint must begin even during a burst of writes. Also counts the log that a
+  // checkpoint in progress covers, because opening reads it if that checkpoint fails.
   get isOverdue(): boolean {
     return (
       this.#size.segments + this.#covered.segments >=
@@ -60,8 +62,8 @@ export class LogGrowth {
     );
   }
 
-  // Whether an idle log is worth a checkpoint. `costFactor`: how many times the proportionate work
-  // is acceptable.
+  // Whether the log of an idle store is large enough for a checkpoint. A `costFactor` of n accepts
+  // n times the work that is in proportion to the log.
   isWorthCheckpoint(costFactor: number): boolean {
     const { segments, bytes } = this.#size;
     if (segments < idleSegmentsMin && bytes < idleBytesMin) return false;
@@ -77,14 +79,16 @@ export class LogGrowth {
     this.#size.bytes += bytes;
   }
 
-  // Raises the due size if the work would be out of proportion to the log.
+  // Raises the size at which a checkpoint is due, if the checkpoint would take too much work for
+  // this log.
   postpone(): void {
     const { bytes, segments } = this.#proportionateSize();
     this.#due.bytes = Math.max(this.#due.bytes, bytes);
     this.#due.segments = Math.max(this.#due.segments, segments);
   }
 
-  // Called before a checkpoint begins; may be called again until it does.
+  // Called before a checkpoint begins: counts the log so far as covered. May be called again until
+  // the checkpoint has begun.
   begin(): void {
     this.#covered.segments += this.#size.segments;
     this.#covered.bytes += this.#size.bytes;
@@ -102,12 +106,12 @@ export class LogGrowth {
     this.ended();
   }
 
-  // Called when a checkpoint ended, whether it succeeded or not.
+  // Called when a checkpoint ended, whether it succeeded or failed.
   ended(): void {
     this.#covered = { segments: 0, bytes: 0 };
   }
 
-  // Returns the log size that is in proportion to the work of a checkpoint now.
+  // Returns the size that the log must have now for a checkpoint to be worth its work.
   #proportionateSize(): LogSize {
     const work = this.#engine.checkpointBytes();
     const most = Math.max(bytesMax, shareOfRows * this.#engine.stats().bytes);

@@ -5,7 +5,7 @@ import type { Engine } from "../wasm/engine.ts";
 
 /**
  * Reads the log into the engine. `read` is the storage's load() or inspect(). Resolves to the ids
- * of the parts that no manifest names.
+ * of parts that the manifest does not name.
  */
 export async function recover(
   engine: Engine,
@@ -27,8 +27,8 @@ export async function recover(
       else engine.reportDamage({ file: segmentName(sequence), message: "is not a file of bytes" });
     },
   });
-  // Segments are removed only when a manifest covers them. Parts without a manifest or segments are
-  // therefore what remains of a store, not of an unfinished checkpoint.
+  // A checkpoint removes segments only after a manifest is stored. Parts without any manifest or
+  // segment are therefore not left from an unfinished checkpoint: the rest of the store was lost.
   if (!hasLog && orphans.length > 0) {
     engine.reportDamage({ file: manifestName, message: "is missing" });
   }

@@ -1,9 +1,8 @@
-// One owner per store: the tab that runs the engine holds an exclusive Web Lock with the store's
-// name. The browser releases the lock when its holder dies, so a crashed or reloaded page does not
-// leave a store locked.
+// The lock of a store: the tab that runs the engine holds an exclusive Web Lock with the store's
+// name. The browser releases the lock when the tab crashes or reloads.
 //
 // Without navigator.locks (plain HTTP on a local network), a store opens without a lock. Two owners
-// then cannot harm each other because segments are added and never overwritten
+// then still cannot destroy each other's data, because segments are added and never overwritten
 // (storage/log-storage.ts, "fenced").
 
 import { AbortError, StoreError } from "../errors.ts";
@@ -15,7 +14,7 @@ export interface Ownership {
 
 export interface OwnershipOptions {
   locks: LockManager | undefined;
-  waitMs: number; // a reloaded page may find the previous page's lock
+  waitMs: number; // how long to wait, because a page that was reloaded may still hold the lock
   signal?: AbortSignalLike | undefined;
 }
 
@@ -57,7 +56,8 @@ function lockName(store: string): string {
   return `entitable/${store}`;
 }
 
-// In a sandboxed frame, or with all site data blocked; IndexedDB is forbidden there too.
+// Whether the browser forbids Web Locks: in a sandboxed frame, or if all site data is blocked.
+// IndexedDB is then forbidden too.
 function isForbidden(error: unknown): boolean {
   return (error as { name?: string } | undefined)?.name === "SecurityError";
 }

@@ -1,9 +1,9 @@
-// Page lifecycle events that matter to a store. A worker and Node have no page and therefore no
-// events of their own; a worker receives the events that its page forwards.
+// Page lifecycle events that matter to a store. Node has no page and no such events. A worker gets
+// the events that its page forwards.
 //
 //   leaving   the page is hidden or may be closing: pending writes are stored at once
 //   suspend   the page is frozen or enters the back/forward cache: it must release its lock
-//   resume    the page is active again; others may have written meanwhile
+//   resume    the page is active again; another owner may have written in the meantime
 //   shown     the page is visible again
 
 export type LifecycleEvent = "leaving" | "suspend" | "resume" | "shown";

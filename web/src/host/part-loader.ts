@@ -1,11 +1,12 @@
-// Loads the parts and the deferred module that a call needs, and unloads parts when memory is full.
+// Loads the parts (files of rows) and the deferred wasm module that a call needs. Unloads parts
+// when memory is full.
 
 import { StoreError } from "../errors.ts";
 import type { LogStorage } from "../storage/log-storage.ts";
 import { DeferredModuleNeeded, type Engine, PartsNeeded } from "../wasm/engine.ts";
 
-// How many of the needed parts are loaded before the call is repeated: few at first, since the call
-// may need only those.
+// How many of the needed parts are loaded before the call is repeated. Few at first, because the
+// call often needs only those; then more each time, up to partsMax.
 const firstParts = 4;
 const partsMax = 32;
 
@@ -31,9 +32,10 @@ export class PartLoader {
     this.#options = options;
   }
 
-  // Loads what a call needs and repeats the call until it needs no more; resolves to its result.
-  // Loaded parts stay in memory until then. Rejects with StoreError Corrupted if a part is damaged,
-  // and as the storage, the call and Engine.loadDeferredModule() do.
+  // Loads what `call` needs and repeats it until it needs nothing more. Resolves to its result.
+  // Parts loaded for this purpose are not unloaded before that. Rejects with StoreError Corrupted
+  // if a part is damaged, and with errors of the storage, of `call` and of
+  // Engine.loadDeferredModule().
   async loadAndRetry<T>(
     first: PartsNeeded,
     call: () => T | PartsNeeded,
@@ -49,7 +51,7 @@ export class PartLoader {
         const result = call();
         if (!(result instanceof PartsNeeded)) return result;
         const [next] = result.ids;
-        if (next === ids[0]) throw partMissingError(next); // prevents an endless loop
+        if (next === ids[0]) throw partMissingError(next); // otherwise the loop would not end
         needed = result;
       }
     } finally {
@@ -58,8 +60,8 @@ export class PartLoader {
     }
   }
 
-  // Loads parts, a few at a time, until the row counts are exact: all of them may not fit in
-  // memory. Rejects as loadAndRetry().
+  // Loads the parts whose row counts are unknown, so that the store's counts are exact. Loads a few
+  // at a time, because all of them may not fit in memory. Rejects like loadAndRetry().
   async loadUncounted(): Promise<void> {
     const { engine } = this.#options;
     for (
@@ -75,12 +77,12 @@ export class PartLoader {
     }
   }
 
-  // Unloads the least recently used parts if memory is full.
+  // Unloads the least recently used parts if memory is full and no call waits for parts.
   trim(): void {
     if (this.#waitingCalls === 0) this.#options.engine.trim();
   }
 
-  // Loads parts. Calls that need the same part share its loading.
+  // Loads parts. If a part is already being loaded for another call, waits for that.
   async #load(ids: readonly number[]): Promise<void> {
     const fresh = ids.filter((id) => !this.#loading.has(id));
     if (fresh.length > 0) {

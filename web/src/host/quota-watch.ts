@@ -1,4 +1,4 @@
-// Reports when an origin's storage is nearly full, by the browser's estimate.
+// Reports when an origin's storage is nearly full, according to the browser's estimate.
 
 export interface QuotaWatchOptions {
   estimate: () => Promise<StorageEstimate | undefined>; // undefined: unknown
@@ -6,20 +6,21 @@ export interface QuotaWatchOptions {
   now?: () => number; // milliseconds, monotonic
 }
 
-const highShare = 0.8; // of the quota
-const reportAgainStep = 0.05; // of the quota
+const highShare = 0.8; // share of the quota from which storage counts as nearly full
+const reportAgainStep = 0.05; // of the quota: a further report follows after each such increase
 const intervalMs = 60_000; // between two checks
 
 export class QuotaWatch {
   readonly #options: QuotaWatchOptions;
   #checkedAt = Number.NEGATIVE_INFINITY;
-  #reportedShare = 0; // the last reported share; 0 if usage was not high at the last check
+  // the share in the last report; 0 if usage was below highShare at the last check
+  #reportedShare = 0;
 
   constructor(options: QuotaWatchOptions) {
     this.#options = options;
   }
 
-  // Checks the usage, at most once a minute.
+  // Checks the usage. Has no effect within a minute of the last check.
   async check(): Promise<void> {
     const now = this.#options.now?.() ?? performance.now();
     if (now - this.#checkedAt < intervalMs) return;
@@ -33,7 +34,8 @@ export class QuotaWatch {
     }
   }
 
-  // Called when usage was reported, by this watch or by that of another tab.
+  // Must be called when usage was reported, by this tab or another. Prevents a second report of the
+  // same usage.
   noteReported({ usage, quota }: { usage: number; quota: number }): void {
     this.#reportedShare = usage / quota;
   }

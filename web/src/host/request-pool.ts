@@ -1,27 +1,28 @@
-// A pool for the request messages of writes that are queued or not stored yet. Messages lie one
-// behind the other in reused chunks of memory, since one buffer per message would be slow and
-// burden the garbage collector.
+// A pool for the request messages of writes that are queued or not stored yet. Messages are copied
+// one after the other into reused chunks of memory. One buffer per message would be slow, and work
+// for the garbage collector.
 
 interface Chunk {
   readonly bytes: Uint8Array<ArrayBuffer>;
   used: number;
-  refCount: number; // messages in it
+  refCount: number; // number of messages in the chunk that are in use
 }
 
 const chunkBytes = 256 * 1024;
-const ownChunkBytes = 64 * 1024; // a longer message gets its own chunk
+const ownChunkBytes = 64 * 1024; // a longer message gets a chunk of its own
 const freeChunksWhenIdle = 1;
 // A new chunk costs a page fault for each 4 KB, which takes longer than copying the messages.
-// Chunks are therefore reused during a burst, as many as a store may have to hold.
+// During a burst of writes, this many free chunks are therefore kept for reuse.
 const freeChunksInBurst = 32;
 
-// The place of a message in the pool, until the message is released. Its view is created on demand:
-// most messages never need one, and thousands of views would burden the garbage collector.
+// The position of a message in the pool, until the message is released. A view of the bytes is
+// created only on demand: most messages never need one, and thousands of views would be work for
+// the garbage collector.
 export class PooledRequest {
   readonly chunk: Chunk;
   readonly at: number;
   readonly size: number;
-  readonly callNumber: number | undefined; // as given to add()
+  readonly callNumber: number | undefined; // the argument of add()
 
   constructor(chunk: Chunk, size: number, callNumber: number | undefined) {
     this.chunk = chunk;
@@ -36,7 +37,7 @@ export class PooledRequest {
 }
 
 export class RequestPool {
-  #chunk: Chunk | undefined; // where the next message goes
+  #chunk: Chunk | undefined; // the chunk that gets the next message
   readonly #freeChunks: Chunk[] = [];
 
   // Copies a message into the pool.
@@ -59,13 +60,13 @@ export class RequestPool {
     return chunk;
   }
 
-  // Releases a message, which must not be used afterwards. A message that is never released only
-  // keeps its chunk from being reused.
+  // Releases a message, which must not be used afterwards. If a message is never released, its
+  // chunk is not reused but garbage-collected.
   release(pooled: PooledRequest): void {
     this.#release(pooled, freeChunksWhenIdle);
   }
 
-  // Releases many messages. `hasMore`: the pool still holds further messages of the caller.
+  // Releases many messages. `hasMore`: the caller has further messages in the pool.
   releaseAll(requests: readonly PooledRequest[], hasMore: boolean): void {
     for (const pooled of requests) this.#release(pooled, freeChunksInBurst);
     if (!hasMore) this.#freeChunks.length = Math.min(this.#freeChunks.length, freeChunksWhenIdle);
@@ -80,7 +81,7 @@ export class RequestPool {
   }
 }
 
-// Shared by all stores, so that a fork for a test needs none.
+// All stores share one pool, so that a fork for a test needs no chunk of its own.
 export const requestPool = new RequestPool();
 
 function emptyChunk(size: number): Chunk {

@@ -1,34 +1,35 @@
-// Seals unstored commits, stores the segments, and reports the outcome to the engine. Writes one
-// group at a time, in as many segments as suit the storage.
+// Seals unstored commits (encodes them as segments), stores the segments, and reports the outcome
+// to the engine. Stores one group of commits at a time, in as many segments as suit the storage.
 //
-// If the storage cannot tell whether segments were stored, they are *unsettled*: they are offered
-// again, unchanged, until they are stored (the same bytes under the same number are the same
-// segment). A later failure, such as a lack of space, says nothing about the first offer. Nothing
-// else is stored before that, so memory and disk stay consistent.
+// Segments are *unsettled* if the storage cannot tell whether they were stored. They are then
+// offered to the storage again, unchanged, until it confirms them; storing the same bytes under the
+// same number again is harmless. If such a retry fails, for example for lack of space, the first
+// attempt may still have succeeded. Nothing else is stored until then, so that memory and disk stay
+// consistent.
 
 import { StoreError, type StoreErrorCode } from "../errors.ts";
 import { type LogStorage, type SegmentDurability, StorageError } from "../storage/log-storage.ts";
 import type { Engine, SealedSegments } from "../wasm/engine.ts";
 import type { LogSize } from "./log-growth.ts";
 
-// What segments hold: a candidate version and everything published before it, or published writes
-// only.
+// What segments hold. "candidate": the candidate version (staged writes) and everything published
+// before it. "published": only published writes.
 export type SegmentContents = "candidate" | "published";
 
 export type StoreOutcome =
   | { stored: true; size: LogSize }
-  // settled: known not to be stored; its candidate was discarded.
+  // settled: it is certain that nothing was stored, and the candidate was discarded.
   | { stored: false; error: Error; settled: boolean };
 
-// Called in the same turn in which the writer becomes idle or its segments unsettled, so that
-// nothing else can be stored or staged before the rest of a group.
+// Called in the same turn of the event loop in which storing ended. No other write can therefore be
+// staged or stored before the callback has handled the outcome.
 export type OnStoreEnded = (outcome: StoreOutcome) => void;
 
 interface Attempt {
   sealed: SealedSegments | undefined; // undefined: not sealed yet
   contents: SegmentContents;
   durability: SegmentDurability;
-  mayBeStored: boolean; // the outcome of an earlier offer is unknown
+  mayBeStored: boolean; // an earlier attempt may have stored the segments
 }
 
 export interface SegmentWriterOptions {
@@ -47,7 +48,7 @@ export class SegmentWriter {
     this.#storage = options.storage;
   }
 
-  // Whether nothing is being stored or unsettled.
+  // Whether no segments are being stored or unsettled.
   get idle(): boolean {
     return this.#attempt === undefined && !this.#running;
   }
@@ -57,19 +58,22 @@ export class SegmentWriter {
     return this.#running;
   }
 
-  // Whether the segments hold a candidate; the engine cannot stage meanwhile.
+  // Whether the segments in progress hold the candidate version. The engine cannot stage writes
+  // then.
   get holdsCandidate(): boolean {
     return this.#attempt?.contents === "candidate";
   }
 
-  // Seals and stores. After success, the engine has published the candidate, if there was one.
-  // REQUIRES: the writer is idle, and there is something to seal.
+  // Seals and stores everything that `contents` names. On success, the engine publishes the
+  // candidate version if there is one. REQUIRES: the writer is idle, and there is something to
+  // seal.
   store(contents: SegmentContents, durability: SegmentDurability, onEnded: OnStoreEnded): void {
     this.#attempt = { sealed: undefined, contents, durability, mayBeStored: false };
     void this.#attemptStore(this.#attempt, onEnded);
   }
 
-  // Offers the unsettled segments again. REQUIRES: the writer is neither idle nor running.
+  // Offers the unsettled segments to the storage again. REQUIRES: there are unsettled segments, and
+  // no attempt is running.
   settle(onEnded: OnStoreEnded): void {
     void this.#attemptStore(this.#attempt as Attempt, onEnded);
   }
@@ -82,8 +86,8 @@ export class SegmentWriter {
     onEnded(outcome);
   }
 
-  // Starts storing in the current turn of the event loop, because a closing page gets no further
-  // turn.
+  // Seals and stores. Calls the storage in the current turn of the event loop, because a closing
+  // page gets no further turn.
   async #tryStore(attempt: Attempt): Promise<StoreOutcome> {
     const { contents, durability } = attempt;
     try {
@@ -110,8 +114,8 @@ export class SegmentWriter {
   }
 }
 
-// Whether the engine or the storage cannot be trusted after this error. Not fatal: a lack of space
-// or memory, an unknown outcome, and a deferred module that could not be loaded.
+// Whether the engine or the storage cannot be trusted after this error. Not fatal are a lack of
+// space or memory, an unknown outcome, and a deferred module that could not be loaded.
 export function isFatal(error: Error): boolean {
   if (error instanceof StorageError) return error.isFatal;
   return !(error instanceof StoreError && transientCodes.has(error.code));

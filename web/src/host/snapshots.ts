@@ -1,6 +1,6 @@
 // Takes and restores snapshots: the content of a store as one file. A restore reads the whole file
-// before anything changes. It then replaces the store's content in one step (core/store/store.h,
-// "replace"), or merges the rows group by group.
+// before anything changes. Then it either replaces the store's content in one step
+// (core/store/store.h, "replace"), or merges the rows group by group.
 
 import { StoreError } from "../errors.ts";
 import type { RestoreMode, RestoreReport, SnapshotSource } from "../types.ts";
@@ -25,7 +25,7 @@ export interface SnapshotsOptions {
   >;
   queue: Pick<CommitQueue, "runExclusively" | "stageAsOwnGroup">;
   parts: Pick<PartLoader, "loadAndRetry">;
-  // Stores the restored data; runs while nothing else is written.
+  // Stores the restored data. Called while nothing else is written.
   replace: (call: Uint8Array | undefined) => Promise<void>;
   now: () => number;
 }
@@ -33,7 +33,7 @@ export interface SnapshotsOptions {
 export class Snapshots {
   readonly #options: SnapshotsOptions;
   #lastSnapshot: Promise<unknown> = Promise.resolve();
-  #snapshotCount = 0; // being taken or queued
+  #snapshotCount = 0; // snapshots in progress or queued
   #lastRestore: Promise<unknown> = Promise.resolve();
 
   constructor(options: SnapshotsOptions) {
@@ -51,12 +51,13 @@ export class Snapshots {
     return taking;
   }
 
-  // A promise that settles when no snapshot is being taken; undefined if none is.
+  // Returns a promise that settles when no snapshot is in progress; undefined if none is.
   get inProgress(): Promise<unknown> | undefined {
     return this.#snapshotCount === 0 ? undefined : this.#lastSnapshot;
   }
 
-  // `call` identifies the call of another tab, so that it is applied once.
+  // Restores a snapshot. `call` is the id of another tab's call (RestoreCall), so that a repeated
+  // call is applied once.
   restore(
     source: SnapshotSource,
     mode: RestoreMode,
@@ -115,7 +116,7 @@ export class Snapshots {
           if (staged instanceof PartsNeeded) return staged;
           more = staged;
         } catch (error) {
-          // The store goes on without this merge.
+          // Only the snapshot is damaged, so the store itself stays usable.
           if (!(error instanceof StoreError && error.code === "Corrupted")) throw error;
           rejected = error;
           more = false;
@@ -128,11 +129,11 @@ export class Snapshots {
   }
 }
 
-// Runs `end`, ignoring errors: the engine may be closed or broken by now.
+// Runs `end` and ignores its errors, because the engine may already be closed or broken.
 function ignoringErrors(end: () => void): void {
   try {
     end();
   } catch {
-    // The engine has already released everything.
+    // A closed or broken engine has already released everything.
   }
 }

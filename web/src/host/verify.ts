@@ -1,5 +1,5 @@
-// Verifies that everything stored can be read back, by opening the log a second time beside the
-// store in use.
+// Verifies that everything stored can be read back: opens the log a second time, in another engine,
+// while the store stays open.
 
 import type { LogStorage } from "../storage/log-storage.ts";
 import type { FileCount, StoreDamage, VerifyReport } from "../types.ts";
@@ -12,9 +12,9 @@ export interface VerifyOptions {
 }
 
 /**
- * Reads every file and decodes it with a second engine, which takes about the memory of the store
- * meanwhile; also checks the invariants of both indexes. Rejects with StoreError OutOfMemory or
- * FormatTooNew, or as the storage and Engine.loadDeferredModule() do.
+ * Reads every file and decodes it in a second engine, and checks the invariants of both engines'
+ * indexes. During this time, memory use about doubles. Rejects with StoreError OutOfMemory or
+ * FormatTooNew, and with errors of the storage and of Engine.loadDeferredModule().
  */
 export async function verify({ engine, storage }: VerifyOptions): Promise<VerifyReport> {
   const files = { manifest: noFiles(), parts: noFiles(), segments: noFiles() };
