@@ -1,13 +1,16 @@
-// Keys of several parts: "Sales!empid!000123". They sort by their parts, one after the other: the
-// separator ! sorts before every character of an encoded part, and a key sorts before its own
-// extensions.
+// Keys that consist of several parts: "Sales!empid!000123". They sort by their first part, then by
+// the second, and so on. This works because the separator ! sorts before every character of an
+// encoded part. A key sorts before longer keys that begin with it.
 
 import { invalidKeyError, requireKeyLength } from "./check.ts";
 import { escapeText, unescapeKey } from "./escape.ts";
 
 const separator = "!";
 
-/** Returns one key for these parts, each of any text. Throws RangeError beyond 512 characters. */
+/**
+ * Returns one key for these parts, each of which may be any text. Throws RangeError if the key has
+ * more than 512 characters.
+ */
 export function compositeKey(...parts: string[]): string {
   if (parts.length === 0) throw new RangeError("A composite key has at least one part.");
   return requireKeyLength(parts.map((part) => escapeSeparator(escapeText(part))).join(separator));
@@ -18,7 +21,7 @@ export function compositePrefix(...parts: string[]): string {
   return parts.length === 0 ? "" : compositeKey(...parts) + separator;
 }
 
-/** Returns the parts of a key that compositeKey made. Throws RangeError for other keys. */
+/** Returns the parts of a key from compositeKey(). Throws RangeError for other keys. */
 export function parseCompositeKey(key: string): string[] {
   const parts: string[] = [];
   let part = "";

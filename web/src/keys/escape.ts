@@ -1,16 +1,17 @@
-// Encodes any text as a key, and back. Keys must not contain # / \ ? or control characters; other
-// text is unchanged. Keys sort as their texts do (by UTF-16 unit, the store's order): a forbidden
-// character becomes the allowed character before it, followed by ~, which sorts after everything
-// that may otherwise follow that character.
+// Encodes any text as a key, and decodes it. A key must not contain # / \ ? or control characters;
+// all other text stays unchanged. Keys sort in the order of their texts (by UTF-16 unit, the
+// store's order). To achieve this, a forbidden character is encoded as the allowed character that
+// sorts just before it, followed by ~. The ~ sorts after everything that may otherwise follow that
+// character.
 //
 //     #  /  ?  \         "~  .~  >~  [~
 //     U+007F–U+009F      ~~ and one of 33 digits
-//     U+0000–U+001F      two spaces and one of 32 digits: no allowed character sorts before these
+//     U+0000–U+001F      two spaces and one of 32 digits, as no allowed character sorts before these
 //
-// Two rules keep the encoding unambiguous:
+// Two rules make the encoding unambiguous:
 //
-//     " . > [ ~          followed by a character from } on: } is inserted between them
-//     space              before a space, a control character, ! or the end of the text: ! is
+//     " . > [ ~          if a character from } on follows, } is inserted between them
+//     space              if a space, a control character, ! or the end of the text follows, ! is
 //                        inserted after the space
 
 import { invalidKeyError, requireKeyLength, requireText } from "./check.ts";
@@ -24,14 +25,14 @@ const escapes: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Encodes text as a key, or part of one. Throws RangeError beyond 512 characters, and for an
- * unpaired surrogate.
+ * Encodes text as a key or as part of one. Throws RangeError if the result has more than 512
+ * characters, or if the text has an unpaired surrogate.
  */
 export function escapeKey(text: string): string {
   return requireKeyLength(escapeText(text));
 }
 
-/** Decodes a key that escapeKey made. Throws RangeError for other keys. */
+/** Decodes a key from escapeKey(). Throws RangeError for other keys. */
 export function unescapeKey(key: string): string {
   requireText(key, "A key");
   const text = key.replace(

@@ -1,10 +1,10 @@
-// Encodes numbers and times as text that sorts as they do.
+// Encodes numbers and times as text that sorts in the same order.
 
 import { invalidKeyError } from "./check.ts";
 
 /**
- * Returns a whole number padded with zeros, so that "009" sorts before "010". Throws RangeError for
- * a number that is negative, has a fraction, or has too many digits.
+ * Returns a whole number padded with zeros to `width` digits, so that "009" sorts before "010".
+ * Throws RangeError for a number that is negative, has a fraction, or has too many digits.
  */
 export function paddedNumber(n: number | bigint, width: number): string {
   if (!Number.isInteger(width) || width < 1 || width > 512) {
@@ -24,8 +24,8 @@ export function paddedNumber(n: number | bigint, width: number): string {
 }
 
 /**
- * Parses a padded number. Throws RangeError for other text, and beyond 2⁵³; use BigInt(text) for
- * larger numbers.
+ * Parses a padded number. Throws RangeError for other text, and for numbers of 2⁵³ or more; use
+ * BigInt(text) for those.
  */
 export function parsePaddedNumber(text: string): number {
   const n = Number(text);
@@ -40,8 +40,9 @@ const ticksAt1970 = 621355968000000000n;
 const ticksPerMs = 10000n;
 
 /**
- * Returns a time as 19 digits that sort latest first, for a log whose newest entries are read
- * without the others. Throws RangeError outside the years 1 to 9999.
+ * Returns a time as 19 digits that sort the latest time first. With such keys, the newest entries
+ * of a log can be read without reading the older ones. Throws RangeError outside the years 1 to
+ * 9999.
  */
 export function invertedTicks(time: Date | number): string {
   const ms = millisecondsOf(time);
@@ -53,8 +54,8 @@ export function invertedTicks(time: Date | number): string {
 }
 
 /**
- * Returns the time of inverted ticks, also from other programs, rounded down to milliseconds.
- * Throws RangeError for other text.
+ * Returns the time of inverted ticks, rounded down to milliseconds. Other programs' inverted ticks
+ * can be parsed too. Throws RangeError for other text.
  */
 export function parseInvertedTicks(text: string): Date {
   const ticks = /^\d{19}$/.test(text) ? ticksMax - BigInt(text) : -1n;
@@ -75,9 +76,9 @@ const digitsOf: Readonly<Record<TimeUnit, number>> = {
 };
 
 /**
- * Returns the year, month, day … (in UTC) of a time, as digits that sort chronologically: 20261121
- * for a day. The result can be a key, part of a key, or part of a table name. Throws RangeError
- * outside the years 0 to 9999.
+ * Returns a time as digits that sort chronologically, down to `unit` and in UTC: 20261121 for a
+ * day. The result can be a key, part of a key, or part of a table name. Throws RangeError outside
+ * the years 0 to 9999.
  */
 export function timeKey(time: Date | number, unit: TimeUnit): string {
   const length = digitsOf[unit];
@@ -89,7 +90,10 @@ export function timeKey(time: Date | number, unit: TimeUnit): string {
   return iso.replace(/\D/g, "").slice(0, length);
 }
 
-/** Returns the start of the year, month, day … of a time key. Throws RangeError for other text. */
+/**
+ * Returns the start of the period (the year, month, day …) that a time key names. Throws RangeError
+ * for other text.
+ */
 export function parseTimeKey(key: string): Date {
   const unit = (Object.keys(digitsOf) as TimeUnit[]).find((u) => digitsOf[u] === key.length);
   const all = key + "00000101000000000".slice(key.length);

@@ -1,19 +1,19 @@
-// Key ranges for prefixes, which a query can read without reading other rows.
+// Key ranges for prefixes. A query with such a range reads no other rows.
 
 import { requireText } from "./check.ts";
 
 export interface PrefixRange {
-  /** Inclusive: the prefix. */
+  /** Inclusive. Equals the prefix. */
   from: string;
-  /** Exclusive. Absent if every key after `from` has the prefix. */
+  /** Exclusive. Absent if all keys from `from` on have the prefix. */
   to?: string;
 }
 
-/** Returns the range of the keys with this prefix. */
+/** Returns the range of all keys that begin with the prefix. */
 export function prefixRange(prefix: string): PrefixRange {
   requireText(prefix, "A prefix");
-  // Increments the last character that has a successor, in the order of UTF-16 units: surrogate
-  // pairs sort before U+E000.
+  // The end of the range is the prefix with its last character replaced by the next one. If that
+  // character has no successor, it is dropped and the one before it is replaced.
   const points = Array.from(prefix, (character) => character.codePointAt(0) as number);
   for (;;) {
     const last = points.pop();
@@ -30,8 +30,8 @@ export function rangeFilter(key: "PartitionKey" | "RowKey", { from, to }: Prefix
   return bounds.join(" and ");
 }
 
-// Returns the next code point in UTF-16 order: U+10000 follows U+D7FF, U+E000 follows U+10FFFF, and
-// U+FFFF has no successor.
+// Returns the next code point in the order of UTF-16 units, in which surrogate pairs sort before
+// U+E000. U+FFFF is the last one and has no successor.
 function nextCodePoint(point: number): number | undefined {
   if (point === 0xd7ff) return 0x10000;
   if (point === 0x10ffff) return 0xe000;
