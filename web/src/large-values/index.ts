@@ -1,5 +1,5 @@
-// entitable/large-values: values beyond the limits of a property and of an entity, in rows of a
-// table.
+// entitable/large-values: stores values that are too large for a property or an entity in several
+// rows of a table.
 
 export {
   type LargeValueOptions,

@@ -35,15 +35,15 @@ export interface LargeValueWriteOptions {
 
 /**
  * Values of up to 2,883,584 bytes, each under its own keys, in up to four rows of an existing
- * table. A write replaces the whole value in one transaction and deletes rows that are no longer
- * needed. A reader never gets a mixture of two values: each row carries the version of its write,
- * and rows with different versions are read again. Store larger values outside the table, with
- * their address in a row.
+ * table. A write replaces the whole value in one transaction, and deletes rows that are no longer
+ * needed. A reader never gets a mixture of two values: each row has the version of its write, and
+ * if the versions differ, the rows are read again. Store larger values outside the table, with
+ * their URL in a row.
  */
 export class LargeValues {
   /**
-   * 2,883,584: the whole rows that fit, as base64, into the 4 MiB of a transaction beside some
-   * other actions.
+   * The longest value: 2,883,584 bytes. As base64, its rows fit into a transaction's 4 MiB and
+   * leave space for other actions.
    */
   static readonly bytesMax: number = valueBytesMax;
   readonly #table: LargeValueTable;
@@ -55,8 +55,8 @@ export class LargeValues {
   }
 
   /**
-   * Reads a value. Returns undefined if there is none. Rejects if its rows do not belong to one
-   * write because another program changed them.
+   * Reads a value. Returns undefined if there is none. Rejects if the rows do not form a value
+   * because another program changed them.
    */
   async read(partitionKey: string, rowKey: string): Promise<Uint8Array | undefined> {
     const key = { partitionKey, rowKey };
@@ -67,9 +67,9 @@ export class LargeValues {
       if (first?.rowKey !== rowKey) return undefined;
       const value = decodeRows(key, rows);
       if (value !== undefined) return value;
-      // Another write may have happened between two pages of the result. Then the first row has
-      // another ETag. (Its Version may be the same, because a client that lost a response may
-      // repeat a write.)
+      // Another write may have happened while the pages of the result were read. The first row then
+      // has another ETag than in the previous attempt. (Its Version can be the same, because a
+      // client may repeat a write whose response was lost.)
       if (first.etag === before) throw new Error(inconsistentRowsMessage(key));
       before = first.etag;
     }
@@ -94,7 +94,7 @@ export class LargeValues {
     for (;;) {
       const found = await this.#rows(key, ["RowKey", "Version"]);
       const firstRow = found.find((row) => row.rowKey === rowKey);
-      // The write succeeded, but its response was lost and the client repeated it.
+      // The write has succeeded. Its response was lost, and the client repeated it.
       if (firstRow?.Version === version) return;
       const writes = rows.map((row): TransactionAction => {
         if (row.rowKey !== rowKey) return ["upsert", row, "Replace"];
@@ -109,10 +109,10 @@ export class LargeValues {
   }
 
   /**
-   * Deletes a value. Returns false if there was none. `additionalActions` are carried out in any
-   * case, even twice if a response is lost and the client repeats the request. A concurrent write,
-   * or a client that deletes only the first row, may leave rows behind. No reader sees them, and
-   * the next write deletes them.
+   * Deletes a value. Returns false if there was none. `additionalActions` are carried out even
+   * then, and twice if a response is lost and the client repeats the request. After a concurrent
+   * write, or if another client deletes only the first row, other rows may remain. No reader sees
+   * them, and the next write deletes them.
    */
   async delete(
     partitionKey: string,
@@ -124,14 +124,14 @@ export class LargeValues {
       const found = await this.#rows({ partitionKey, rowKey }, ["RowKey"]);
       const isThere = found[0]?.rowKey === rowKey;
       wasThere ||= isThere;
-      // Rows without a first row may belong to a concurrent write, and must be kept.
+      // Without a first row, rows may belong to a concurrent write and must be kept.
       const deletes = isThere ? deleteActions(partitionKey, found) : [];
       if (deletes.length + additionalActions.length === 0) return wasThere;
       if (await this.#submit(deletes, additionalActions)) return wasThere;
     }
   }
 
-  // Returns the value's rows in key order, without other rows in the key range.
+  // Returns the value's rows in key order. Other rows in the key range are left out.
   async #rows(key: Key, select?: string[]): Promise<FoundRow[]> {
     const queryOptions = { filter: rowRangeFilter(key), ...(select && { select }) };
     const valueRowKeys = allPossibleRowKeys(key);
@@ -143,7 +143,8 @@ export class LargeValues {
     return rows;
   }
 
-  // Returns false if another client changed the value since its rows were listed.
+  // Sends `own` and the additional actions as one transaction. Returns false if an action of `own`
+  // failed because another client changed the value since its rows were read.
   async #submit(
     own: TransactionAction[],
     additionalActions: readonly TransactionAction[],
@@ -153,7 +154,7 @@ export class LargeValues {
       await this.#table.submitTransaction(actions);
       return true;
     } catch (error) {
-      // For a single action, the service does not report an index.
+      // If a transaction has a single action, the service reports no index.
       const { code = "", failedIndex = actions.length === 1 ? 0 : own.length } =
         parseServiceError(error);
       if (failedIndex < own.length && concurrentChangeCodes.has(code)) return false;

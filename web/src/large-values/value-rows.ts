@@ -6,18 +6,21 @@
 //     <row key>!2
 //     <row key>!3
 //
-// All rows of one write have the same Version, which is unique to that write. Bytes is the length
-// of the whole value, which determines the number of rows.
+// All rows of one write have the same Version, which no other write has. Bytes is the length of the
+// whole value; it determines the number of rows.
 
 import type { TableEntity } from "../types.ts";
 
 const propertyBytes = 64 * 1024;
-// Fifteen properties would fit into an entity's 1 MiB as the service counts it. Azurite counts
-// base64, so fewer fit.
+// The service's limit of 1 MiB would allow fifteen properties. Azurite counts their base64, so only
+// eleven fit there.
 const propertiesOfRow = 11;
 const rowBytes = propertyBytes * propertiesOfRow;
 
-/** The whole rows that fit, as base64, into a transaction's 4 MiB, with space for other actions. */
+/**
+ * The longest value, in bytes. As base64, its rows fit into a transaction's 4 MiB and leave space
+ * for other actions.
+ */
 export const valueBytesMax = 4 * rowBytes;
 
 export interface Key {
@@ -25,7 +28,7 @@ export interface Key {
   readonly rowKey: string;
 }
 
-/** A row as a query returns it; not necessarily part of a value. */
+/** A row as a query returns it. It need not belong to a value. */
 export interface FoundRow {
   readonly rowKey: string;
   readonly etag: string;
@@ -41,7 +44,7 @@ export function allPossibleRowKeys({ rowKey }: Key): string[] {
   return keys;
 }
 
-/** Returns a $filter that matches all rows of a value, and possibly others. */
+/** Returns a $filter for all rows of a value. It may match other rows too. */
 export function rowRangeFilter(key: Key): string {
   const quoted = (text = "") => `'${text.replaceAll("'", "''")}'`;
   const last = allPossibleRowKeys(key).at(-1);
@@ -62,7 +65,10 @@ export function encodeRows(key: Key, version: string, value: Uint8Array): TableE
   return rows;
 }
 
-/** Decodes a value from its rows. Returns undefined if rows are missing or not from one write. */
+/**
+ * Decodes a value from its rows. Returns undefined if rows are missing, or were written by
+ * different writes.
+ */
 export function decodeRows(key: Key, rows: readonly FoundRow[]): Uint8Array | undefined {
   const [first] = rows;
   const length = lengthOf(first);
@@ -90,7 +96,8 @@ function lengthOf(first: FoundRow | undefined): number | undefined {
   return isOne ? length : undefined;
 }
 
-// Copies the bytes: the official client would send the whole underlying buffer of a subarray.
+// Splits bytes into properties' values. Each is a copy, because the official client sends the whole
+// underlying buffer of a subarray.
 function splitIntoChunks(part: Uint8Array): Uint8Array[] {
   const chunks: Uint8Array[] = [];
   for (let at = 0; at < part.length; at += propertyBytes) {
