@@ -1,4 +1,5 @@
-// `entitable/msw`: a store behind Mock Service Worker, for tests in Node and in browsers.
+// `entitable/msw`: serves requests that Mock Service Worker intercepts from a store, in Node and in
+// browsers.
 
 import { http, passthrough, type RequestHandler } from "msw";
 import { fetchResponseFromError, isSimulatedNetworkError } from "./rest/error-response.ts";
@@ -9,15 +10,15 @@ import { deferredModuleUrl } from "./wasm/deferred-module.ts";
 
 export interface HandlersOptions {
   /**
-   * A prefix or pattern of URLs. Default: `*.table.core.windows.net`, and port 10002 of any host,
-   * the emulator's.
+   * A prefix or pattern of the URLs to serve. Default: `*.table.core.windows.net`, and port 10002
+   * (the emulator's) of any host.
    */
   baseUrl?: string | RegExp;
 }
 
 /**
- * Returns handlers for setupServer() or setupWorker(): the store responds to requests to the Table
- * service.
+ * Returns handlers for setupServer() or setupWorker(). Requests to the Table service get their
+ * responses from the store.
  */
 export function handlers(store: Store, options: HandlersOptions = {}): RequestHandler[] {
   const pattern = serviceUrlPattern(options.baseUrl);
@@ -27,9 +28,9 @@ export function handlers(store: Store, options: HandlersOptions = {}): RequestHa
   ];
 }
 
-// Passes through the request for the deferred module, which the store itself makes during its first
-// response. Otherwise the store would wait for itself, and MSW would warn about an unhandled
-// request.
+// Passes through the request for the deferred wasm module, which the store makes during its first
+// response. If the store had to respond to this request, it would wait for itself; without a
+// handler, MSW would warn.
 function moduleRequestHandlers(): RequestHandler[] {
   const url = deferredModuleUrl();
   if (url === undefined) return [];
@@ -48,9 +49,9 @@ async function handleRequest(store: Store, request: Request): Promise<Response> 
   }
 }
 
-// Adds the Content-Length header. Without it, clients that keep connections open, such as the
-// official one, would wait for the body's end (MSW before 3). A truncated response already has the
-// header.
+// Adds the Content-Length header. Without it (MSW before version 3), clients with persistent
+// connections, such as the official one, would wait for the end of the body. A truncated response
+// already has the header.
 async function withContentLength(response: Response): Promise<Response> {
   if (response.body === null || response.headers.has("Content-Length")) return response;
   const body = await response.arrayBuffer();

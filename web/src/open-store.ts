@@ -23,9 +23,10 @@ import { startWorker, WorkerUnavailable } from "./worker/start-worker.ts";
 import { WorkerHost } from "./worker/worker-host.ts";
 
 /**
- * Opens a store, creating it if needed. Rejects with StoreError: ValidationFailed (an option),
- * PersistenceUnavailable, StoreLocked (open in another tab or process), FormatTooNew (stored by a
- * newer version), WasmLoadFailed, WasmVersionMismatch; or with AbortError.
+ * Opens a store, creating it if needed. Rejects with AbortError, or with StoreError:
+ * ValidationFailed (an option is invalid), PersistenceUnavailable, StoreLocked (the store is open
+ * in another tab or process), FormatTooNew (a newer version has stored it), WasmLoadFailed,
+ * WasmVersionMismatch.
  */
 export async function openStore(options: OpenOptions = {}): Promise<Store> {
   const settings = checkOptions(options);
@@ -35,8 +36,8 @@ export async function openStore(options: OpenOptions = {}): Promise<Store> {
 }
 
 /**
- * Deletes a store and all that is in it, whether it exists or not. Rejects with StoreLocked if it
- * is open.
+ * Deletes a store with all its data. Resolves also if the store does not exist. Rejects with
+ * StoreLocked if it is open.
  */
 export async function deleteStore(name: string, options: StoreLocation = {}): Promise<void> {
   checkName(name);
@@ -46,7 +47,7 @@ export async function deleteStore(name: string, options: StoreLocation = {}): Pr
     return await deleteFileStore({ path, name, waitMs: lockWaitMs });
   }
   const factory = indexedDbFactory(options.persistence);
-  if (factory === undefined) return; // a store in memory ends with close()
+  if (factory === undefined) return; // a store in memory is deleted by close()
   const ownership = await acquireOwnership(name, { locks: locks(), waitMs: lockWaitMs });
   try {
     await clearLastSeen(name);
@@ -71,9 +72,9 @@ export async function listStores(options: StoreLocation = {}): Promise<StoreInfo
   return names.map((name) => ({ name, persistence: "indexeddb" }));
 }
 
-// Opens the store in a worker, or in the page if a worker can't be started. The primary module is
-// found and compiled in the page and sent to the worker, so its code is shared with stores in the
-// page. The worker gets the URL of the deferred module, if there is one.
+// Opens the store in a worker, or in the page if a worker can't be started. The page compiles the
+// primary wasm module and sends it to the worker, so that all stores share the compiled code. The
+// worker gets the URL of the deferred module, if there is one.
 async function openInWorker(given: Settings, pageServices: PageServices): Promise<Host> {
   let settings = given;
   try {

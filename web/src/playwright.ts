@@ -1,5 +1,5 @@
-// `entitable/playwright`: serves the Table service to pages under test from a store in the test's
-// process.
+// `entitable/playwright`: serves requests that tested pages send to the Table service from a store
+// in the test's process.
 
 import {
   type BrowserContext,
@@ -23,16 +23,17 @@ import type { AccountOptions, Store } from "./types.ts";
 
 export interface RouteOptions {
   /**
-   * A prefix or pattern of URLs. Default: `*.table.core.windows.net`, and port 10002 of any host,
-   * the emulator's.
+   * A prefix or pattern of the URLs to serve. Default: `*.table.core.windows.net`, and port 10002
+   * (the emulator's) of any host.
    */
   baseUrl?: string | RegExp;
 }
 
 /**
- * Serves the Table service to a context or page from the store. Playwright lets pages of every
- * origin read the responses. Which headers (continuation tokens, ETags) they can read depends on
- * the account's CORS rules, as with the service. `account: { permissiveCors: true }` allows all.
+ * Serves requests of a context or page to the Table service from the store. Playwright lets pages
+ * of every origin read the responses. Which response headers they can read (continuation tokens,
+ * ETags) depends on the account's CORS rules, as with the service. `account: { permissiveCors: true
+ * }` allows all of them.
  */
 export async function routeTables(
   context: BrowserContext | Page,
@@ -47,13 +48,13 @@ export async function routeTables(
 
 export interface TablesFixtures {
   /**
-   * A store in memory for this test, which serves its pages whether or not the test uses the
+   * A store in memory for this test. It serves the test's pages even if the test does not use this
    * fixture. It is a fork of a store that each worker process opens once.
    */
   tables: MockStore;
   /**
-   * The options of that store, such as seed, clock and fixtures. Default account: the emulator's,
-   * `devstoreaccount1`, open to pages of every origin.
+   * The options of the fixture `tables`, such as seed, clock and fixtures. Default account: the
+   * emulator's, `devstoreaccount1`, which pages of every origin may use.
    */
   tablesOptions: MockOptions;
 }
@@ -84,14 +85,14 @@ export const test: TestType<
 
 const emulator: AccountOptions = { name: "devstoreaccount1", permissiveCors: true };
 
-// The store that a worker's tests fork. Tests with the same options run consecutively, so keeping
-// the last store is enough.
+// The store that the tests of a worker process fork. Playwright runs tests with the same options
+// one after the other, so only the last store is kept.
 class StoreCache {
   #options: MockOptions | undefined;
   #store: Promise<MockStore> | undefined;
 
-  // Fork the returned store immediately: the next call with other options closes it. Rejects for
-  // the same reasons as mockStore().
+  // Returns a store with these options. Fork it immediately: the next call with other options
+  // closes it. Rejects for the same reasons as mockStore().
   async storeWith(options: MockOptions): Promise<MockStore> {
     if (this.#store === undefined || options !== this.#options) {
       await this[Symbol.asyncDispose]();
@@ -108,7 +109,7 @@ class StoreCache {
   }
 }
 
-// Playwright's names for the network failures.
+// Playwright's names for the simulated network failures.
 const abortReasons: Readonly<Record<string, string>> = {
   ENOTFOUND: "internetdisconnected",
   ECONNRESET: "connectionreset",

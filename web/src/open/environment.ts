@@ -1,5 +1,5 @@
-// Access to what the environment of a store offers: a page, a worker or Node. Importing this file
-// does not access any of it.
+// Access to the APIs of the environment: a page, a worker or Node. Importing this file does not use
+// any of them.
 
 import { StoreError } from "../errors.ts";
 import type { LastSeenMarker } from "../host/eviction-detector.ts";
@@ -8,17 +8,17 @@ import type { Persistence } from "../types.ts";
 import { nodeProcess } from "../util/node.ts";
 import { lastSeenMarker } from "./last-seen-marker.ts";
 
-// How long opening waits for a lock: a reloaded page or restarted process may find the lock of its
-// predecessor.
+// How long opening waits for a lock. After a reload or a restart, the previous page or process may
+// still hold it.
 export const lockWaitMs = 3000;
 
-// What only a page knows and can do. In a worker, these functions call the page.
+// What only a page can do. In a worker, these functions call the page.
 export interface PageServices {
   lifecycle: PageLifecycle;
-  // Requests persistent storage, so that the browser does not evict this origin's data. Resolves to
-  // whether it was granted. Some browsers show a prompt.
+  // Requests persistent storage, which the browser does not evict. Resolves to whether it was
+  // granted. Some browsers ask the user.
   persist(): Promise<boolean>;
-  // Resolves to this origin's storage usage and quota; undefined where the browser does not report
+  // Resolves to this origin's storage usage and quota; undefined if the browser does not report
   // them.
   estimate(): Promise<StorageEstimate | undefined>;
   lastSeenMarker(store: string): LastSeenMarker | undefined;
@@ -28,8 +28,8 @@ export function currentPage(): PageServices {
   return { lifecycle: pageLifecycle(), persist, estimate, lastSeenMarker };
 }
 
-// Returns the factory for an option value; undefined for stores in memory. Throws
-// PersistenceUnavailable for "indexeddb" where there is no IndexedDB.
+// Returns the IndexedDB factory; undefined for a store in memory, or if "auto" finds no IndexedDB.
+// Throws PersistenceUnavailable for "indexeddb" if there is no IndexedDB.
 export function indexedDbFactory(persistence: Persistence = "auto"): IDBFactory | undefined {
   if (persistence === "memory") return undefined;
   const factory = globalThis.indexedDB as IDBFactory | undefined;
@@ -63,7 +63,8 @@ async function persist(): Promise<boolean> {
   }
 }
 
-// Works in workers too: a worker has its page's origin.
+// Returns the storage usage and quota. In a worker, these are its page's, because they have the
+// same origin.
 export async function estimate(): Promise<StorageEstimate | undefined> {
   try {
     return await storageManager()?.estimate?.();
@@ -72,8 +73,8 @@ export async function estimate(): Promise<StorageEstimate | undefined> {
   }
 }
 
-// Loads the file stores, only when needed: bundles for browsers leave them out ("browser" in
-// package.json). Rejects with PersistenceUnavailable outside Node.
+// Loads the module for stores in files. It is loaded on demand, because bundles for browsers leave
+// it out ("browser" in package.json). Rejects with PersistenceUnavailable outside Node.
 export async function loadFileStores(): Promise<typeof import("../storage/file-stores.ts")> {
   const stores = await import("../storage/file-stores.ts");
   if (nodeProcess() === undefined || stores.openFileStore === undefined) {

@@ -1,11 +1,11 @@
 // The marker that a store held data (host/eviction-detector.ts), in the page's localStorage. When
 // space runs out, a browser evicts an origin's IndexedDB databases, caches and Service Workers.
-// Chromium keeps localStorage, so the marker survives. Where a browser evicts localStorage too, the
+// Chromium keeps localStorage, and with it the marker. If a browser also evicts localStorage, the
 // eviction is not detected.
 //
-// Workers have no localStorage. A worker that openStore() started uses the page's marker. Other
-// workers set no marker, but may delete a store that has a marker. They leave a note of the
-// deletion in the Cache API, so that the next page does not take the deletion for an eviction.
+// Workers have no localStorage. A worker that openStore() started uses its page's marker. Other
+// workers set no marker, but they may delete a store that has one. In this case they leave a note
+// of the deletion in the Cache API, so that the next page does not report an eviction.
 
 import type { LastSeenMarker } from "../host/eviction-detector.ts";
 
@@ -45,7 +45,7 @@ function storageKey(store: string): string {
   return `entitable/${store}/last-seen`;
 }
 
-// Ignores errors: the browser may forbid localStorage, and it may be full.
+// Calls `use`. Returns undefined if localStorage is forbidden or full.
 function withLocalStorage<T>(use: (storage: Storage) => T): T | undefined {
   try {
     return use(globalThis.localStorage);
@@ -57,7 +57,7 @@ function withLocalStorage<T>(use: (storage: Storage) => T): T | undefined {
 // ---- Notes of deletions -------------------------------------------------------------------------
 
 function deletedNoteUrl(store: string): string {
-  // The keys of a cache are URLs. This URL is never fetched.
+  // A cache's keys are URLs. This one is never fetched.
   return `https://${deletedNotesCache}.invalid/${store}`;
 }
 
@@ -80,7 +80,7 @@ async function removeDeletedNote(store: string): Promise<void> {
   );
 }
 
-// Ignores errors: caches are missing on plain HTTP, and the browser may forbid them.
+// Calls `use`. Returns undefined if the Cache API is missing (on plain HTTP) or forbidden.
 async function withCaches<T>(use: (caches: CacheStorage) => Promise<T>): Promise<T | undefined> {
   try {
     const { caches } = globalThis as { caches?: CacheStorage };

@@ -33,7 +33,7 @@ import {
 import type { Settings } from "./options.ts";
 import { closeWhenOpened, Preconnect } from "./preconnect.ts";
 
-const ownerSilenceMs = 5000; // after which an owner counts as frozen or hung
+const ownerSilenceMs = 5000; // an owner that does not answer for this long counts as frozen
 const openAttemptsMax = 5;
 
 // Opens the store's host. Rejects like openStore().
@@ -49,8 +49,8 @@ export async function openHost(settings: Settings, pageServices: PageServices): 
   try {
     return await openInIndexedDb(settings, factory, pageServices);
   } catch (error) {
-    // Falls back to memory only if the browser forbids IndexedDB altogether. If IndexedDB merely
-    // fails, data may exist, and an empty store in memory would look like its loss.
+    // Falls back to memory only if the browser forbids IndexedDB. If IndexedDB failed for another
+    // reason, data may exist, and an empty store in memory would look as if that data were lost.
     if (settings.persistence === "auto" && isForbidden(error)) {
       return await openInMemory(settings, { instead: error });
     }
@@ -58,8 +58,8 @@ export async function openHost(settings: Settings, pageServices: PageServices): 
   }
 }
 
-// Opens a store in memory. `instead`: why it replaces a persistent store; reported as a warning.
-// `whole`: loads the complete module, which stores with versions or watched requests need.
+// Opens a store in memory. `instead`: why it replaces a persistent store, which is reported as a
+// warning. `whole`: loads both wasm modules at once, which mock stores need.
 export async function openInMemory(
   settings: Settings,
   { instead, whole = false }: { instead?: StoreError; whole?: boolean } = {},
@@ -126,14 +126,16 @@ async function openInIndexedDb(
         signal: settings.signal,
       }).then((ownership) => open(undefined, ownership));
     }
-    if (canStartEarly) preconnect.start(); // after the lock request, which takes longest
+    // after requesting the lock, because the lock takes longest
+    if (canStartEarly) preconnect.start();
     persisting = isPersisted();
     host = await opening;
   } finally {
-    preconnect.discard(); // needed if another tab is the owner, or if opening failed
+    preconnect.discard(); // has an effect if another tab is the owner, or if opening failed
   }
   host.on("quota", (event) => quota.noteReported(event));
-  void yieldToEventLoop().then(() => quota.check()); // after the caller could add listeners
+  // later, so that the caller can first add listeners
+  void yieldToEventLoop().then(() => quota.check());
   if (request === "on-open") requestPersistentStorage();
   else if (!(await persisting)) warnStorageNotPersisted(settings.onWarning);
   warnDamaged(host, settings);
@@ -165,8 +167,8 @@ async function openShared(
 
 type OpenLog = (logOwnership?: LogOwnership) => Promise<LocalHost>;
 
-// Opens an engine on the log in IndexedDB. A stale owner that resumes may write while the log is
-// read, which fences the claim; then the log is read again.
+// Opens an engine on the log in IndexedDB. If the previous owner resumes and writes while the log
+// is read, this owner's claim is rejected (storage/FENCING.md). The log is then read again.
 async function openLog(
   settings: Settings,
   preconnect: Preconnect,
@@ -208,7 +210,7 @@ async function openLog(
 
 async function openInFiles(settings: Settings): Promise<LocalHost> {
   const { name, path = "", signal } = settings;
-  const loading = startEngine(settings); // while the files are opened
+  const loading = startEngine(settings); // in parallel with opening the files
   loading.catch(() => {});
   const { openFileStore } = await loadFileStores();
   const { storage, lock } = await openFileStore({ path, name, waitMs: lockWaitMs, signal }).catch(

@@ -9,7 +9,7 @@ const memoryLimitDefault = 512 * 1024 * 1024;
 
 export type Settings = ReturnType<typeof checkOptions>;
 
-// Returns the options with defaults. Throws StoreError ValidationFailed.
+// Returns the checked options with defaults. Throws StoreError ValidationFailed.
 export function checkOptions(options: OpenOptions) {
   // Without this check, openStore("shop") would open the store named "default".
   if (typeof options !== "object" || options === null) {
@@ -49,7 +49,8 @@ export function checkOptions(options: OpenOptions) {
     tabs,
     thread,
     wasm: options.wasm,
-    // URL of the deferred module. Default: in the folder of this package's code.
+    // The URL of the deferred wasm module; undefined: the module is in the folder of this package's
+    // code.
     deferredModuleUrl: undefined as string | undefined,
     clock: options.clock ?? { now: () => Date.now() },
     account: accountFromOptions(options.account ?? {}, name),
@@ -59,9 +60,9 @@ export function checkOptions(options: OpenOptions) {
   };
 }
 
-// Wraps the warning listener: an error that it throws is reported as an unhandled rejection, like
-// those of event listeners (host/emitter.ts), and does not affect the store. "StorageNotPersisted"
-// is reported once per page.
+// Wraps the warning listener. If it throws, the error is reported as an unhandled rejection (as in
+// host/emitter.ts) and does not affect the store. The warning "StorageNotPersisted" is passed on
+// only once per page.
 function isolateListener(
   onWarning: (warning: StoreWarning) => void,
 ): (warning: StoreWarning) => void {
@@ -80,14 +81,14 @@ function isolateListener(
 
 let warnedOfEviction = false; // for all stores of the page
 
-// Throws ValidationFailed if the name can't be part of the name of a folder, a database and a lock.
+// Throws ValidationFailed if the name cannot be used in names of folders, databases and locks.
 export function checkName(name: string): void {
   if (!/^[A-Za-z0-9._-]{1,63}$/.test(name) || name === "." || name === "..") {
     throw invalid(`A store's name is 1 to 63 of A-Z a-z 0-9 . _ -, not ${JSON.stringify(name)}.`);
   }
 }
 
-// Returns the path for stores in files; otherwise undefined. Throws ValidationFailed.
+// Returns the path of a store in files; undefined for other stores. Throws ValidationFailed.
 export function checkLocation({ persistence = "auto", path }: StoreLocation): string | undefined {
   oneOf("persistence", persistence, ["auto", "memory", "indexeddb", "file"]);
   if (persistence !== "file") {

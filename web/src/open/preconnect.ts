@@ -1,5 +1,5 @@
-// Starts the engine and the database connection while the store's lock is requested, to save time.
-// If the lock goes to another tab, neither is needed, and both are closed.
+// Starts the engine and the database connection while the store's lock is being requested, to save
+// time. If another tab holds the lock, both are closed again.
 
 import { StoreError } from "../errors.ts";
 import { IdbfsStorage } from "../storage/idbfs.ts";
@@ -27,13 +27,13 @@ export class Preconnect {
     this.#options = options;
   }
 
-  // Starts the engine and the connection before it is known whether they are needed.
+  // Starts the engine and the connection, although they may not be needed.
   start(): void {
     this.#early = this.#begin();
   }
 
-  // Resolves to the engine and the storage: on the first call those of start(), on later calls new
-  // ones. The caller closes both. Rejects with StoreError.
+  // Resolves to an engine and a storage. The first call returns those that start() began to open;
+  // later calls open new ones. The caller must close both. Rejects with StoreError.
   async take(onReopened: () => void): Promise<[Engine, LogStorage]> {
     const started = this.#early ?? this.#begin();
     this.#early = undefined;
@@ -41,14 +41,14 @@ export class Preconnect {
     try {
       return await Promise.all([started.starting, connected]);
     } catch (error) {
-      // Closes whichever of the two still opens.
+      // One of the two may still open, and must then be closed.
       void closeWhenOpened(started.starting);
       void closeWhenOpened(connected);
       throw error;
     }
   }
 
-  // Closes what start() started, unless take() returned it.
+  // Closes what start() opened, unless take() has returned it.
   discard(): void {
     if (this.#early === undefined) return;
     void closeWhenOpened(this.#early.starting);
@@ -62,14 +62,14 @@ export class Preconnect {
       starting: startEngine(),
       connecting: connectEarly(factory, mountPoint(store)),
     };
-    // take() reports the errors.
+    // take() reports these errors.
     started.starting.catch(() => {});
     started.connecting.catch(() => {});
     return started;
   }
 
-  // Opens the storage on the early connection. If the database does not exist or could not be
-  // opened, IDBFS opens it, creating it if needed; an error of IDBFS is reported.
+  // Opens the storage with the early connection. If there is none, because the database does not
+  // exist or could not be opened, IDBFS opens the database itself and creates it if needed.
   async #connected(started: EarlyStart, onReopened: () => void): Promise<LogStorage> {
     const { store, factory } = this.#options;
     const connect = async (mount: string) => {
@@ -95,7 +95,7 @@ interface EarlyConnection {
   close(): void;
 }
 
-// Connects to a database; rejects if it does not exist. The connection closes if the database is
+// Connects to a database. Rejects if it does not exist. The connection closes when the database is
 // about to be deleted.
 async function connectEarly(factory: IDBFactory, mount: string): Promise<EarlyConnection> {
   const database = await openExisting(factory, mount);
@@ -113,7 +113,7 @@ async function connectEarly(factory: IDBFactory, mount: string): Promise<EarlyCo
   return connection;
 }
 
-// Closes something when it has opened. Never rejects.
+// Waits until something has opened, and closes it. Never rejects.
 export async function closeWhenOpened(opening: Promise<{ close(): unknown }>): Promise<void> {
   await opening.then((opened) => opened.close()).catch(() => {});
 }
