@@ -1,13 +1,14 @@
-// The rows of a queue's messages. A queue is a partition; a message is a row in one of two
-// sub-queues:
+// The rows of a queue's messages. A queue is a partition. A message is a row in one of two
+// sub-queues, which differ in the prefix of their row keys:
 //
 //     queue!<visible from, in milliseconds>!<id>!<dequeue count>
 //     poison!...    the same, for messages that were dequeued too often
 //
-// So the visible messages are a range of keys, which is read without the hidden ones. Dequeuing,
-// hiding and releasing a message move its row to a new key, in one transaction that deletes and
-// creates. Of two concurrent attempts, one fails because the row is gone. Every dequeue creates a
-// different key, so the key serves as the pop receipt.
+// The visible messages are therefore a range of keys, which is read without the hidden ones.
+// Dequeuing, hiding and releasing a message move its row to a new key, by a transaction with a
+// delete and a create. If two consumers try this at the same time, one of them fails because the
+// row is gone. Every dequeue creates a different key, so the key is also the pop receipt (the proof
+// that a consumer still has the message).
 
 import { compositeKey, compositePrefix, paddedNumber, parseCompositeKey } from "../keys/index.ts";
 
@@ -27,7 +28,7 @@ export interface MessageKey {
 export interface Row {
   partitionKey: string;
   rowKey: string;
-  /** JSON. */
+  /** The message's body as JSON. */
   Body: string;
   InsertedAt: Date;
 }
@@ -47,11 +48,14 @@ export function messageKeyOf(rowKey: string): MessageKey {
   return { subQueue, visibleAt: Number(time), id, dequeueCount: Number(count) };
 }
 
-/** Returns a $filter for the messages of a sub-queue; with `until`, only those visible then. */
+/**
+ * Returns a $filter for the messages of a sub-queue. With `until`, only for those visible at that
+ * time.
+ */
 export function subQueueFilter(partitionKey: string, subQueue: SubQueue, until?: number): string {
   const to =
     until === undefined
-      ? `${subQueue}"` // the character after the separator
+      ? `${subQueue}"` // " is the character after the separator !
       : compositeKey(subQueue, paddedNumber(until + 1, timeDigits));
   return `PartitionKey eq ${quoted(partitionKey)} and RowKey ge '${compositePrefix(subQueue)}' and RowKey lt '${to}'`;
 }

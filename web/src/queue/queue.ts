@@ -21,7 +21,7 @@ import {
 } from "./message-rows.ts";
 
 const bodyUnitsMax = 32_768; // the size limit of a String property
-const extraRows = 16; // additional rows to read, because other consumers may take some
+const extraRows = 16; // rows read beyond those requested, because other consumers may take some
 const pageRowsMax = 1000;
 
 /**
@@ -42,43 +42,46 @@ export interface QueueOptions {
   /** How long a dequeued message stays hidden, in milliseconds. Default 30,000. */
   visibilityTimeoutMs?: number;
   /**
-   * A message that was dequeued this often, and is visible again, moves to the poison queue.
-   * Default 5.
+   * How often a message is dequeued at most. If it becomes visible again after that, it moves to
+   * the poison queue. Default 5.
    */
   maxDequeueCount?: number;
   /**
-   * Default: the platform's. Consumers on several machines need clocks that agree within a fraction
-   * of `visibilityTimeoutMs`.
+   * The clock that decides when messages are visible. Default: the platform's. The clocks of
+   * consumers on several machines must agree within a fraction of `visibilityTimeoutMs`.
    */
   clock?: Clock;
   random?: RandomSource;
 }
 
 export interface ReceiveOptions {
-  /** Overrides the queue's visibility timeout. */
+  /** Overrides the queue's visibility timeout for this call. */
   visibilityTimeoutMs?: number;
 }
 
 export interface QueueMessage<T = unknown> {
   readonly id: string;
   /**
-   * The caller may change the body. The table keeps the original, even after extend() and
-   * release().
+   * The message's content. The caller may change this object: extend() and release() keep the
+   * original in the table.
    */
   readonly body: T;
   readonly insertedAt: Date;
   /** How often the message was dequeued, including this time. */
   readonly dequeueCount: number;
-  /** When the message becomes visible to other consumers, unless it is deleted first. */
+  /** When the message becomes visible to other consumers, unless it is deleted before. */
   readonly visibleAt: Date;
-  /** The pop receipt: proves that the message still belongs to this consumer. */
+  /**
+   * Identifies this delivery of the message. It becomes invalid when the message is dequeued again,
+   * hidden for longer, or released.
+   */
   readonly popReceipt: string;
 }
 
 /**
- * A queue in an existing table. Messages are JSON and are delivered at least once: a dequeued
- * message is hidden, not removed, and becomes visible again if its consumer does not delete it in
- * time. Processing should therefore be idempotent.
+ * A queue in an existing table. Messages are JSON and are delivered at least once: dequeuing hides
+ * a message without removing it. The message becomes visible again if its consumer does not delete
+ * it in time. Processing should therefore be idempotent.
  */
 export class TableQueue<T = unknown> {
   readonly name: string;
@@ -100,7 +103,10 @@ export class TableQueue<T = unknown> {
     }
   }
 
-  /** The queue for messages that were dequeued too often. No message leaves it automatically. */
+  /**
+   * The queue for messages that were dequeued too often. They stay there until they are deleted or
+   * requeued.
+   */
   get poison(): TableQueue<T> {
     if (this.#poison === undefined) {
       const options = { ...this.#options, maxDequeueCount: Number.POSITIVE_INFINITY };
@@ -112,8 +118,9 @@ export class TableQueue<T = unknown> {
 
   /**
    * Adds a message, which becomes visible after `delayMs`. Resolves when it is stored. If the call
-   * rejects because a response was lost, the message may be stored. If the client retried by itself
-   * and a consumer had already dequeued the message, it is stored twice.
+   * rejects because a response was lost, the message may be stored. It is stored twice if the
+   * client repeated the request after a lost response and a consumer dequeued the message in
+   * between.
    */
   async put(body: T, { delayMs = 0 }: { delayMs?: number } = {}): Promise<{ id: string }> {
     const now = this.#now();
@@ -124,15 +131,16 @@ export class TableQueue<T = unknown> {
     try {
       await this.#table.createEntity({ ...row, InsertedAt: new Date(now) });
     } catch (error) {
-      // This key is unique, so the client has retried after a lost response.
+      // The row key is unique, so the row is from an earlier attempt of this call whose response
+      // was lost.
       if (parseServiceError(error).code !== "EntityAlreadyExists") throw error;
     }
     return { id };
   }
 
   /**
-   * Dequeues the message that has been visible longest, and hides it. Returns undefined if there is
-   * none.
+   * Dequeues the message that has been visible for the longest time, and hides it. Returns
+   * undefined if no message is visible.
    */
   async get(options: ReceiveOptions = {}): Promise<QueueMessage<T> | undefined> {
     const [message] = await this.getMany(1, options);
@@ -156,7 +164,9 @@ export class TableQueue<T = unknown> {
     return messages;
   }
 
-  /** Returns the messages that have been visible longest, without hiding them. */
+  /**
+   * Returns up to `most` messages that have been visible for the longest time, without hiding them.
+   */
   async peek(most = 1): Promise<QueueMessage<T>[]> {
     const seen: QueueMessage<T>[] = [];
     for await (const row of this.#rows(most, this.#now())) {
@@ -166,7 +176,7 @@ export class TableQueue<T = unknown> {
     return seen;
   }
 
-  /** Counts the messages. Reads the key of each. */
+  /** Counts the messages. Reads the key of every message. */
   async count(): Promise<{ visible: number; hidden: number }> {
     const now = this.#now();
     const counts = { visible: 0, hidden: 0 };
@@ -177,16 +187,17 @@ export class TableQueue<T = unknown> {
   }
 
   /**
-   * Deletes a dequeued message. Returns false if it no longer belongs to the caller: it was
-   * dequeued again or deleted, possibly by this call, if the client retried after a lost response.
+   * Deletes a dequeued message. Returns false if the receipt is no longer valid, because the
+   * message was dequeued again or deleted. (This call itself may have deleted it, if the client
+   * repeated the request after a lost response.)
    */
   async delete({ popReceipt }: Pick<QueueMessage, "popReceipt">): Promise<boolean> {
     return await found(this.#table.deleteEntity(this.#partitionKey, popReceipt));
   }
 
   /**
-   * Hides a dequeued message for this long from now. Returns it with its new receipt, or undefined
-   * if it no longer belongs to the caller.
+   * Hides a dequeued message for this many milliseconds from now on. Returns the message with its
+   * new receipt. Returns undefined if the old receipt is no longer valid.
    */
   async extend(
     message: QueueMessage<T>,
@@ -198,16 +209,16 @@ export class TableQueue<T = unknown> {
   }
 
   /**
-   * Makes a dequeued message visible again, now or after a delay. Returns false if it no longer
-   * belongs to the caller, with the same exception as `delete`.
+   * Makes a dequeued message visible again, now or after `delayMs`. Returns false if its receipt is
+   * no longer valid, with the same exception as `delete`.
    */
   async release(message: QueueMessage<T>, { delayMs = 0 } = {}): Promise<boolean> {
     return (await this.extend(message, delayMs)) !== undefined;
   }
 
   /**
-   * Moves a message from the poison queue back to the queue, with a dequeue count of 0. Returns
-   * false if it is not there.
+   * Moves a message from the poison queue back to the queue, and sets its dequeue count to 0.
+   * Returns false if it is not in the poison queue.
    */
   async requeue(message: QueueMessage<T>): Promise<boolean> {
     const to = { subQueue: this.#subQueue, visibleAt: this.#now(), dequeueCount: 0 };
@@ -237,11 +248,12 @@ export class TableQueue<T = unknown> {
     });
   }
 
-  // Returns undefined if another client has moved or deleted the row.
+  // Moves a row to the key that `to` changes. Returns undefined if another client has moved or
+  // deleted the row.
   async #move(row: Row, to: Partial<MessageKey>): Promise<QueueMessage<T> | undefined> {
     const { partitionKey, rowKey, Body, InsertedAt } = row;
     const key = { ...messageKeyOf(rowKey), ...to };
-    // only a move shows whether the row still exists
+    // The key must change, because only a move shows whether the row still exists.
     if (rowKeyOf(key) === rowKey) key.visibleAt += 1;
     const moved = { partitionKey, rowKey: rowKeyOf(key), Body, InsertedAt };
     const actions: TransactionAction[] = [
@@ -251,8 +263,8 @@ export class TableQueue<T = unknown> {
     return (await found(this.#table.submitTransaction(actions))) ? messageOf(moved) : undefined;
   }
 
-  // Reads the original row, because the handler may have changed its message. Returns undefined if
-  // the row no longer exists.
+  // Returns the message's row as it was read, because the caller may have changed the message.
+  // Returns undefined if the row no longer exists.
   async #findRow(message: QueueMessage<T>): Promise<Row | undefined> {
     const row = received.get(message);
     if (row !== undefined) return row;
@@ -266,7 +278,7 @@ export class TableQueue<T = unknown> {
     const bytes = new Uint8Array(8);
     (this.#options.random ?? platformRandom).fill(bytes);
     const random = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
-    // Keeps the order of messages from one producer within a millisecond.
+    // Keeps messages of one producer in order, even within a millisecond.
     const turn = String(this.#messagesSent++ % 1_000_000).padStart(6, "0");
     return `${turn}-${random}`;
   }
