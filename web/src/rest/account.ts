@@ -34,7 +34,7 @@ export function accountFromOptions(options: AccountOptions, storeName: string): 
   };
 }
 
-// A separate module, because most stores verify no signatures.
+// Loads the signature function on demand, because most stores verify no signatures.
 export async function loadHmac(): Promise<Hmac> {
   const { hmacSha256 } = await import("./hmac.ts");
   return hmacSha256;
@@ -44,7 +44,8 @@ function decodeKey(key: string): Uint8Array {
   try {
     return Uint8Array.from(atob(key), (character) => character.charCodeAt(0));
   } catch {
-    throw invalid("A key of account.keys is not base64."); // the key itself is a secret
+    // the message must not contain the key, which is a secret
+    throw invalid("A key of account.keys is not base64.");
   }
 }
 

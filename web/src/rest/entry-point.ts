@@ -1,5 +1,5 @@
-// The REST entry point: takes an HTTP request and returns its response. Adapters (fetch, the
-// official client's transport, a server) call `RestEntryPoint.send`.
+// The REST entry point: takes an HTTP request of the Table service's protocol and returns the
+// response. Adapters (fetch, the official client's transport, a server) call `RestEntryPoint.send`.
 
 import { throwResponseError } from "../client/rpc-messages.ts";
 import { RestError, TruncatedResponseError } from "../errors.ts";
@@ -14,7 +14,8 @@ import {
   isHttpResponse,
 } from "./http-message.ts";
 
-// Longer bodies are cut: a request of more than 4 MiB is rejected whatever its content.
+// Longer bodies are cut to this size and one byte: the store rejects requests of more than 4 MiB by
+// their length.
 export const bodyBytesMax = 4 * 1024 * 1024;
 
 export interface RestRequest extends Omit<HttpRequest, "clientIp"> {
@@ -24,7 +25,8 @@ export interface RestRequest extends Omit<HttpRequest, "clientIp"> {
 
 export class RestEntryPoint {
   readonly #transport: Transport;
-  readonly random: RandomSource; // also for responses that do not come from the store
+  // adapters use it too, for responses that do not come from the store
+  readonly random: RandomSource;
 
   constructor(transport: Transport, random: RandomSource) {
     this.#transport = transport;
@@ -36,9 +38,9 @@ export class RestEntryPoint {
     return this.#transport.now();
   }
 
-  // Errors of the service are responses. Rejects with StoreError if the store cannot respond, and
-  // with AbortError if `signal` aborts while a write waits in the queue; then the write has no
-  // effect.
+  // Returns the response; errors of the service are responses too. Rejects with StoreError if the
+  // store cannot respond. Rejects with AbortError if `signal` aborts while a write waits in the
+  // queue; the write then has no effect.
   async send(request: RestRequest): Promise<HttpResponse> {
     const httpRequest: HttpRequest = {
       method: request.method,
@@ -52,7 +54,7 @@ export class RestEntryPoint {
     const response = isReadMethod(request.method)
       ? this.#transport.handle(message, request.signal)
       : this.#transport.write(message, undefined, request.signal);
-    // A synchronous response is valid only until the next call.
+    // A response that is not a promise is valid only until the store's next call.
     const responseMessage =
       response instanceof Uint8Array ? response : await response.catch(throwConnectionReset);
     return isHttpResponse(responseMessage)
@@ -61,14 +63,15 @@ export class RestEntryPoint {
   }
 }
 
-// A truncated response without a body is lost.
+// Throws the error. A truncated response without a body becomes a lost connection, because there is
+// no part of a body to send.
 function throwConnectionReset(error: Error): never {
   if (!(error instanceof TruncatedResponseError) || truncatedResponseFromError(error) !== undefined)
     throw error;
   throw new RestError(error.message, { code: "ECONNRESET" });
 }
 
-// All other methods wait in the queue of writes, in the order of the calls.
+// Requests with any other method are writes, which run in the order of the calls.
 function isReadMethod(method: string): boolean {
   return method === "GET" || method === "HEAD" || method === "OPTIONS";
 }

@@ -1,6 +1,5 @@
-// Responses for errors outside the service's rules: the store is closed, or open elsewhere, or
-// there is a local failure. Clients of the service retry such a request, and finally show the
-// message.
+// Responses for errors that are not the service's: the store is closed, is open elsewhere, or
+// failed. Clients retry such a request, and finally show the message.
 
 import type { RestError } from "../errors.ts";
 import { platformRandom, randomGuid } from "../util/random.ts";
@@ -15,7 +14,7 @@ export function responseFromError(cause: unknown, random = platformRandom): Http
     : errorResponse(500, "Internal Server Error", "InternalError", message, random);
 }
 
-// Returns the same as a Response of fetch.
+// Like responseFromError(), but returns a Response of fetch.
 export function fetchResponseFromError(cause: unknown, random = platformRandom): Response {
   const { status, reason, headers, body } = responseFromError(cause, random);
   const pairs = headers.map(([name, value]): [string, string] => [name, value]);
@@ -38,15 +37,15 @@ export function errorResponse(
   return { status, reason, headers, body: new TextEncoder().encode(text) };
 }
 
-// Returns whether the error is a simulated network failure. Then there is no response: the
+// Returns whether the error is a simulated network failure. The client then gets no response; its
 // connection ends.
 export function isSimulatedNetworkError(error: unknown): error is RestError {
   const { name, statusCode } = Object(error) as { name?: unknown; statusCode?: unknown };
   return name === "RestError" && statusCode === undefined;
 }
 
-// Returns the part of a truncated response that arrives: half of its body, under the headers of the
-// whole. Undefined for other errors, and if there is no body.
+// For a simulated truncated response, returns what the client receives: half of the body, with the
+// headers of the complete response. Returns undefined for other errors, and if there is no body.
 export function truncatedResponseFromError(error: unknown): HttpResponse | undefined {
   const { responseMessage } = Object(error) as { responseMessage?: unknown };
   if (!(responseMessage instanceof Uint8Array) || !isHttpResponse(responseMessage))

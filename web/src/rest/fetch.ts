@@ -4,7 +4,7 @@ import type { RestEntryPoint } from "./entry-point.ts";
 import { isSimulatedNetworkError, truncatedResponseFromError } from "./error-response.ts";
 import type { HttpResponse } from "./http-message.ts";
 
-// Statuses without a body, for which the Response constructor rejects one.
+// Statuses without a body: the Response constructor rejects a body for them.
 const nullBodyStatuses: ReadonlySet<number> = new Set([101, 103, 204, 205, 304]);
 
 export function createFetch(
@@ -26,7 +26,7 @@ export function createFetch(
       const empty = method === "HEAD" || nullBodyStatuses.has(response.status);
       return toFetchResponse(response, empty ? null : response.body);
     } catch (error) {
-      signal.throwIfAborted(); // with the caller's reason, as fetch does
+      signal.throwIfAborted(); // throws the caller's reason, as fetch does
       const truncated = truncatedResponseFromError(error);
       if (truncated !== undefined)
         return toFetchResponse(truncated, failingBody(truncated.body, error));
@@ -44,12 +44,12 @@ function toFetchResponse(
   return new Response(body, { status, statusText: reason, headers: pairs });
 }
 
-// Returns a body stream that fails after these bytes.
+// Returns a body stream that delivers these bytes and then fails.
 function failingBody(bytes: Uint8Array, cause: unknown): ReadableStream<Uint8Array> {
   let sent = false;
   return new ReadableStream({
     async pull(controller) {
-      // lets readers forward the data before the stream fails
+      // Lets the reader receive the data before the stream fails.
       if (sent) await new Promise((resolve) => setTimeout(resolve));
       if (sent) controller.error(new TypeError("network error", { cause }));
       else controller.enqueue(bytes);

@@ -1,5 +1,6 @@
-// The REST entry point as the transport of the official clients (their `httpClient` option). The
-// types are structural: nothing of the official packages is imported, so any version works.
+// The REST entry point as the transport of the official clients (their option `httpClient`). The
+// types describe only what is used, and nothing of the official packages is imported, so any
+// version works.
 
 import { AbortError } from "../errors.ts";
 import type { HttpClient, HttpHeadersLike, HttpRequestLike, HttpResponseLike } from "../types.ts";
@@ -37,7 +38,7 @@ async function bytesOf(given: unknown): Promise<Uint8Array> {
   if (body === null || body === undefined) return new Uint8Array();
   if (typeof body === "string") return new TextEncoder().encode(body);
   if (isNodeStream(body)) return collect(body);
-  // The platform's Response converts Buffers, Blob, FormData and ReadableStream.
+  // The platform's Response converts a Buffer, Blob, FormData or ReadableStream to bytes.
   return new Uint8Array(await new Response(body as BodyInit).arrayBuffer());
 }
 
@@ -51,7 +52,7 @@ async function collect(stream: AsyncIterable<Uint8Array | string>): Promise<Uint
   return new Uint8Array(await new Blob(chunks).arrayBuffer());
 }
 
-// Header names are case-insensitive, and lower case on output, as with other transports.
+// Response headers. Names are case-insensitive, and returned in lower case as other transports do.
 class ResponseHeaders implements HttpHeadersLike {
   readonly #values = new Map<string, string>();
 

@@ -12,15 +12,15 @@ export interface HttpRequest {
   url: string; // absolute, percent-encoded
   headers: HeaderList;
   body: Uint8Array;
-  clientIp: string; // empty: no network between client and store
-  trusted?: boolean | undefined; // sent by this package itself: not authorized
+  clientIp: string; // empty: the client is in the same process
+  trusted?: boolean | undefined; // sent by this package itself: needs no authorization
 }
 
 export interface HttpResponse {
   status: number;
   reason: string;
   headers: HeaderList;
-  body: Uint8Array<ArrayBuffer>; // a copy
+  body: Uint8Array<ArrayBuffer>; // not a view of the message
 }
 
 const version = 1;
@@ -29,7 +29,8 @@ const requestIdOffset = 24;
 const requestHeaderBytes = 40;
 const responseHeaderBytes = 16;
 
-// `random` supplies the request's id, from which all ids in its response are derived.
+// Encodes a request. `random` supplies the request's id; the ids in the response are derived from
+// it.
 export function encodeHttpRequest(request: HttpRequest, random: RandomSource): Uint8Array {
   const strings = [request.method, request.url, request.clientIp];
   for (const [name, value] of request.headers) strings.push(name, value);
@@ -56,7 +57,8 @@ export function encodeHttpRequest(request: HttpRequest, random: RandomSource): U
   return message;
 }
 
-// Returns whether the message is an HTTP response. Otherwise it is an error of the RPC entry point.
+// Returns whether the message is an HTTP response. Otherwise it is an error message of the RPC
+// format.
 export function isHttpResponse(message: Uint8Array): boolean {
   return message[0] === httpResponseKind;
 }
@@ -91,8 +93,8 @@ export function decodeHttpResponse(message: Uint8Array): HttpResponse {
   return { status: view.getUint16(2, true), reason, headers, body };
 }
 
-// Encodes text as octets, one per character. The platform's headers already have this form; other
-// text is encoded as UTF-8.
+// Returns the text as a byte string: one character per byte. The platform's headers already are
+// byte strings. Text with other characters is encoded as UTF-8.
 function toByteString(text: string): string {
   for (let i = 0; i < text.length; ++i) {
     if (text.charCodeAt(i) > 0xff) return decodeByteString(new TextEncoder().encode(text));
@@ -107,9 +109,9 @@ function writeByteString(message: Uint8Array, from: number, text: string): numbe
 
 let ascii: TextDecoder | undefined;
 
-// Decodes one character per octet. No TextDecoder does that ("latin1" is Windows-1252). For pure
-// ASCII, which is the usual case, a UTF-8 decoder returns the same result much faster. Other bytes
-// yield a shorter text or a replacement character.
+// Decodes bytes to one character per byte. TextDecoder cannot do that: its "latin1" is
+// Windows-1252. ASCII, the usual case, is decoded by the fast UTF-8 decoder. If other bytes occur,
+// its result is shorter or has a replacement character, and the slow function decodes again.
 function decodeByteString(bytes: Uint8Array): string {
   ascii ??= new TextDecoder();
   const text = ascii.decode(bytes);
@@ -118,7 +120,7 @@ function decodeByteString(bytes: Uint8Array): string {
 }
 
 function byteStringFromUnits(bytes: Uint8Array): string {
-  const step = 8192; // a call has a limited number of arguments
+  const step = 8192; // fewer arguments than any engine's limit for a call
   let text = "";
   for (let offset = 0; offset < bytes.length; offset += step) {
     text += String.fromCharCode(...bytes.subarray(offset, offset + step));

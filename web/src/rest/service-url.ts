@@ -3,11 +3,11 @@
 
 import { StoreError } from "../errors.ts";
 
-// Matches every account of the service, and of the emulator at its port.
+// Matches every account of the service, and port 10002 (the emulator's) of any host.
 const anyAccountUrl =
   /^https?:\/\/(?:[^/?#]+\.table\.core\.windows\.net(?::\d+)?|[^/?#]+:10002)(?:[/?#]|$)/i;
 
-// Returns a pattern for URLs that begin with `baseUrl` or match it. Default: every account of the
+// Returns a pattern for URLs that begin with `baseUrl` or match it. Default: all accounts of the
 // service and the emulator.
 export function serviceUrlPattern(baseUrl?: string | RegExp): RegExp {
   if (baseUrl === undefined) return anyAccountUrl;
@@ -21,9 +21,9 @@ export function serviceUrlPattern(baseUrl?: string | RegExp): RegExp {
   return new RegExp(`^${text}(?:[/?#]|$)`, "i");
 }
 
-// Returns whether a URL addresses this account: by its host (<account>.table.<anything>), or by the
-// path at the emulator's port or at `origin`. At other origins, the same path belongs to another
-// application.
+// Returns whether a URL addresses this account. The account's name is in the host
+// (<account>.table.<anything>). At the emulator's port and at `origin`, it may instead be the first
+// segment of the path. At other origins, that path belongs to another application.
 export function isAccountUrl(url: URL, account: string, origin: string): boolean {
   const names = [account.toLowerCase(), `${account.toLowerCase()}-secondary`];
   const [label = "", service] = url.hostname.split(".");
