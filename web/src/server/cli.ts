@@ -101,7 +101,8 @@ async function open(command: ServeCommand, files: Files, more: Common): Promise<
       new RequestRecorder({ retains: false }),
     );
     closers.push(() => store.close());
-    store.clock.autoAdvance = mock.clock !== Date; // otherwise requests wait for the simulated time
+    // otherwise simulated delays would never end, because nothing else advances the clock
+    store.clock.autoAdvance = mock.clock !== Date;
     return store;
   }
   const kept: OpenOptions =
@@ -121,7 +122,7 @@ function printEndpoints(server: TableServer, { location }: ServeCommand, names: 
 
 // ---- The end ---------------------------------------------------------------------------------
 
-// A second signal exits at once.
+// Stops the server. A second signal exits immediately.
 function onSignal(): void {
   if (stopping !== undefined) process.exit(1);
   stopping = closeAll().then(
@@ -133,7 +134,8 @@ function onSignal(): void {
   );
 }
 
-// Closes the server first, so that its pending requests are served and stored.
+// Runs the cleanup steps. The server closes first, so that its pending requests are served and
+// their writes stored.
 async function closeAll(): Promise<void> {
   const failures: unknown[] = [];
   for (let close = closers.pop(); close !== undefined; close = closers.pop()) {
@@ -175,7 +177,7 @@ function listenProblem(error: unknown, { host, port }: ServeCommand): string {
 
 function log(to: string | true, fs: NodeFs): (served: ServedRequest) => void {
   if (to === true) return (served) => void print(lineOf(served));
-  fs.appendFileSync(to, ""); // fails now, rather than at the first request, if it cannot be written
+  fs.appendFileSync(to, ""); // reports an unwritable file now, not at the first request
   let complained = false;
   return (served) => {
     try {

@@ -1,5 +1,6 @@
-// Reads fault rules from a file: a JSON array of rules, as `entitable/testing` takes them. Text
-// between slashes is a regular expression, because table names and keys cannot contain slashes.
+// Reads fault rules from a file: a JSON array of the rules of `entitable/testing`. Text between
+// slashes is a regular expression; other text has no slashes, because table names and keys cannot
+// contain any.
 
 import { StoreError } from "../errors.ts";
 import { checkRule } from "../testing/fault-rules.ts";
@@ -23,7 +24,10 @@ const members = [
 const membersOfRespond = ["code", "status", "message", "retryAfter", "headers"];
 const texts = ["table", "partitionKey", "rowKey"];
 
-/** Reads the rules. Rejects with StoreError ValidationFailed, which names the file and the rule. */
+/**
+ * Reads the rules. Rejects with StoreError ValidationFailed; the message names the file and the
+ * rule.
+ */
 export async function readFaultFile(file: string): Promise<FaultRule[]> {
   const { promises: fs } = await nodeModule("node:fs");
   const bytes = await fs.readFile(file).catch((error: unknown) => {
@@ -31,7 +35,7 @@ export async function readFaultFile(file: string): Promise<FaultRule[]> {
   });
   let rules: unknown;
   try {
-    // without the byte order mark that Windows editors add
+    // TextDecoder removes the byte order mark that Windows editors add.
     rules = JSON.parse(new TextDecoder().decode(bytes));
   } catch (error) {
     throw invalid(`${file}: ${(error as Error).message}`, error);

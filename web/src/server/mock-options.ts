@@ -21,7 +21,7 @@ export type MockServerOptions = Pick<
 
 type Text = (name: string) => string | undefined;
 
-// Throws UsageError.
+// Returns the options of a mock server. Throws UsageError if one is invalid.
 export function parseMockOptions(text: Text): MockServerOptions {
   const seed = text("seed");
   const latency = text("latency");

@@ -1,5 +1,5 @@
-// Handles one request of Node's HTTP server: passes its bytes unchanged to the store's REST entry
-// point, and the response back.
+// Handles one request of Node's HTTP server: passes it unchanged to the store's REST entry point,
+// and sends the response.
 
 import { bodyBytesMax } from "../rest/entry-point.ts";
 import {
@@ -16,25 +16,26 @@ import type { ServedRequest } from "./types.ts";
 export interface RequestHandlerOptions {
   entryPoints: EntryPoints;
   scheme: "http" | "https";
-  authority: string; // used for a request without a host
+  authority: string; // host and port for a request that names no host
   stopping: () => boolean;
   onRequest: ((served: ServedRequest) => void) | undefined;
 }
 
 interface Body {
   bytes: Uint8Array;
-  isTruncated: boolean; // the rest of the body is not read
+  isTruncated: boolean; // the client sent more, which was not read
 }
 
 interface OutgoingResponse extends HttpResponse {
-  // the connection ends after the body, which is shorter than its headers announce
+  // The connection is closed after the body, which is shorter than Content-Length (a simulated
+  // fault).
   isTruncated: boolean;
 }
 
-const lingerMs = 1000; // time to read what a rejected client still sends
+const lingerMs = 1000; // how long to read what a client still sends after its request was rejected
 const hostPattern = /^[\w.-]+(:\d+)?$|^\[[\da-f:.]+\](:\d+)?$/i;
 
-// Never rejects. A client that disconnected gets no response.
+// Handles a request. Never rejects. A client that disconnected gets no response.
 export async function handleRequest(
   request: NodeRequest,
   response: NodeResponse,
@@ -49,7 +50,8 @@ export async function handleRequest(
       ? { ...badHostResponse(), isTruncated: false }
       : await outgoingResponseFor(request, url, body, options);
   if (outgoing === undefined) {
-    // not the request: it has ended, and destroying it would leave the connection open
+    // Destroys the response, not the request: the request has ended, and destroying it would leave
+    // the connection open.
     response.destroy();
     return;
   }
@@ -57,7 +59,7 @@ export async function handleRequest(
   try {
     await respond(response, outgoing, { close, head: request.method === "HEAD" });
   } catch {
-    response.destroy(); // Node rejected the response, and nothing else can be sent
+    response.destroy(); // Node rejected the headers, so nothing can be sent
     return;
   }
   if (body.isTruncated) discardRestOfRequest(request);
@@ -73,8 +75,8 @@ export async function handleRequest(
   });
 }
 
-// An exception of a listener does not affect the exchange. It is reported as an unhandled
-// rejection, like those of event listeners (host/emitter.ts).
+// Calls the listener. If it throws, the response is not affected, and the error is reported as an
+// unhandled rejection (as in host/emitter.ts).
 function report({ onRequest }: RequestHandlerOptions, served: ServedRequest): void {
   try {
     onRequest?.(served);
@@ -83,20 +85,21 @@ function report({ onRequest }: RequestHandlerOptions, served: ServedRequest): vo
   }
 }
 
-// Returns whether a body of the announced length is read.
+// Returns whether a body is read if its length is as announced.
 export function isBodyAccepted(request: NodeRequest): boolean {
   return !(Number(request.headers["content-length"]) > bodyBytesMax);
 }
 
 // ---- The request -----------------------------------------------------------------------------
 
-// Reads as much of the body as the store examines. Returns undefined if the client disconnected.
+// Reads as much of the body as the store needs. Returns undefined if the client disconnected.
 function bodyOf(request: NodeRequest): Promise<Body | undefined> | Body {
   const { headers } = request;
   if (headers["content-length"] === undefined && headers["transfer-encoding"] === undefined) {
     return { bytes: new Uint8Array(), isTruncated: false };
   }
-  // After authorization, the store rejects the body by its length alone.
+  // The store first authorizes the request and then rejects the body by its length, so the content
+  // is not needed.
   if (!isBodyAccepted(request))
     return { bytes: new Uint8Array(bodyBytesMax + 1), isTruncated: true };
   return new Promise((resolve) => {
@@ -109,13 +112,13 @@ function bodyOf(request: NodeRequest): Promise<Body | undefined> | Body {
     };
     request.on("data", onData);
     request.on("end", () => resolve({ bytes: received.bytes, isTruncated: false }));
-    request.on("close", () => resolve(undefined)); // has no effect after "end"
+    request.on("close", () => resolve(undefined)); // no effect if "end" came first
     request.on("error", () => resolve(undefined));
   });
 }
 
-// Appends chunks to one buffer. A list of chunks would use a hundred times the memory for a client
-// that sends single bytes.
+// A buffer to which chunks are appended. For a client that sends single bytes, a list of chunks
+// would use a hundred times the memory.
 class ByteBuffer {
   #buffer = new Uint8Array();
   #length = 0;
@@ -136,15 +139,15 @@ class ByteBuffer {
   }
 }
 
-// Builds the request's URL. Path and query stay unchanged, because signatures cover them. The
-// scheme is the connection's, because some signatures are valid for HTTPS only. A request that
-// names two hosts could mean two accounts, and is rejected.
+// Returns the request's URL. Path and query stay unchanged, because signatures cover them. The
+// scheme is the connection's, because some signatures are valid for HTTPS only. Returns undefined
+// if the host is invalid, or if the request names two hosts, which could mean two accounts.
 function urlOf(
   request: NodeRequest,
   { scheme, authority }: RequestHandlerOptions,
 ): string | undefined {
   const { url: target = "/", headers, rawHeaders } = request;
-  const absolute = /^https?:(?=\/\/)/i; // as sent to a proxy
+  const absolute = /^https?:(?=\/\/)/i; // an absolute URL, as clients send to a proxy
   if (absolute.test(target)) return target.replace(absolute, `${scheme}:`);
   const { host = authority } = headers;
   const several = rawHeaders.filter((name, i) => i % 2 === 0 && /^host$/i.test(name)).length > 1;
@@ -163,7 +166,7 @@ function headersOf({ rawHeaders }: NodeRequest): HeaderList {
 
 // ---- The response ----------------------------------------------------------------------------
 
-// Undefined: no response; the connection is closed.
+// Returns the response; undefined: there is none, and the connection must be closed.
 async function outgoingResponseFor(
   request: NodeRequest,
   url: string,
@@ -188,9 +191,9 @@ async function outgoingResponseFor(
   }
 }
 
-// Returns the client's address, as IPv4 even on an IPv6 socket. Never empty, because an empty
-// address means that there is no network. A client that disconnected gets an address that no
-// signature allows.
+// Returns the client's address; for an IPv4 client of an IPv6 socket, the IPv4 address. Never
+// returns "", which would mean a client in the same process. For a client that disconnected,
+// returns a text that no signature allows.
 function clientIpOf(request: NodeRequest): string {
   return (request.socket.remoteAddress ?? "unknown").replace(/^::ffff:(?=\d+\.)/, "");
 }
@@ -204,7 +207,8 @@ function respond(
     response.on("close", resolve);
     const empty = status === 204 || status === 304;
     const fields = headers.flat();
-    const isLengthUnknown = head && body.length === 0; // the length of the GET response is unknown
+    // a response to HEAD does not know the length of the GET response
+    const isLengthUnknown = head && body.length === 0;
     if (!empty && !isLengthUnknown && !isTruncated)
       fields.push("Content-Length", String(body.length));
     if (close) fields.push("Connection", "close");
@@ -214,8 +218,8 @@ function respond(
   });
 }
 
-// Discards what a client still sends for a moment: closing the connection at once would lose the
-// response.
+// For a moment, reads and discards what the client still sends. Closing the connection immediately
+// would lose the response.
 function discardRestOfRequest(request: NodeRequest): void {
   request.resume();
   const timer = setTimeout(() => request.destroy(), lingerMs);

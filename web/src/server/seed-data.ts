@@ -1,5 +1,5 @@
-// Reads fixtures from a folder: `<table>.json`, `<table>.ndjson` and `<table>.csv`, as
-// store.import() reads them (transfer/FORMATS.md).
+// Reads seed data from the files of a folder: `<table>.json`, `<table>.ndjson` and `<table>.csv`,
+// in the formats of store.import() (transfer/FORMATS.md).
 
 import { StoreError } from "../errors.ts";
 import type { Fixtures } from "../testing/types.ts";
@@ -10,7 +10,8 @@ import { chunksFrom } from "../util/chunks.ts";
 import { nodeModule, systemErrorCode } from "../util/node.ts";
 
 /**
- * Reads the fixtures. Rejects with StoreError ValidationFailed, which names the file and the line.
+ * Reads the files. Resolves to the entities by table. Rejects with StoreError ValidationFailed; the
+ * message names the file and the line.
  */
 export async function readSeedData(folder: string): Promise<Fixtures> {
   const [{ promises: fs }, { join }] = [await nodeModule("node:fs"), await nodeModule("node:path")];

@@ -12,7 +12,7 @@ import type { ServedRequest } from "./types.ts";
 export type { ServedRequest } from "./types.ts";
 
 const maxHeaderSize = 128 * 1024; // long filters are part of the request line
-// longer than clients keep idle connections, so that the server is never the side that closes
+// Longer than clients keep idle connections, so that the client and not the server closes them.
 const keepAliveTimeout = 65_000;
 const stopMs = 5000;
 
@@ -20,14 +20,14 @@ const stopMs = 5000;
 export type Accounts = Readonly<Record<string, Store>>;
 
 export interface ServeOptions {
-  /** Default 10002, the emulator's. 0: any free port. */
+  /** Default 10002, the emulator's port. 0: any free port. */
   port?: number;
-  /** Default "127.0.0.1": this machine only. */
+  /** Default "127.0.0.1", which only this machine can reach. */
   host?: string;
-  /** PEM. HTTPS if both are given. */
+  /** The certificate and its `key`, in PEM. If both are given, the server uses HTTPS. */
   cert?: string;
   key?: string;
-  /** Called with every request that got a response. The package never prints to the console. */
+  /** Called after every request that got a response. The package never prints to the console. */
   onRequest?: (served: ServedRequest) => void;
 }
 
@@ -35,14 +35,16 @@ export interface TableServer {
   /** The server's URL, without a trailing slash. An account's endpoint is `${url}/${account}`. */
   readonly url: string;
   readonly port: number;
-  /** Stops accepting requests, completes the pending ones and ends. The stores stay open. */
+  /**
+   * Stops accepting requests, and resolves when the pending ones have ended. The stores stay open.
+   */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
 /**
- * Serves a store, or several stores by account, over HTTP. Access is controlled by each store's
- * option `account`. Rejects with Node's error if it cannot listen (EADDRINUSE and so on).
+ * Serves one store, or several stores by account name, over HTTP. Each store's option `account`
+ * controls access. Rejects with Node's error if the server cannot listen (for example EADDRINUSE).
  */
 export async function serve(
   stores: Store | Accounts,
@@ -104,8 +106,8 @@ function listen(server: NodeServer, port: number, host: string): Promise<number>
     server.on("error", reject);
     server.listen(port, host, () => {
       server.off("error", reject);
-      // A connection could not be accepted (no file descriptors left). Without a listener, this
-      // error would end the process.
+      // A connection could not be accepted, for example because no file descriptors are left.
+      // Without a listener, this error would end the process.
       server.on("error", () => {});
       const address = server.address();
       resolve(typeof address === "object" && address !== null ? address.port : port);
@@ -113,8 +115,8 @@ function listen(server: NodeServer, port: number, host: string): Promise<number>
   });
 }
 
-// Closes idle connections at once and the others after their response; remaining ones are destroyed
-// after a timeout.
+// Stops the server. Idle connections close immediately, the others after their response. After
+// stopMs, the rest are destroyed.
 function end(server: NodeServer): Promise<void> {
   return new Promise((resolve) => {
     const cut = setTimeout(() => server.closeAllConnections(), stopMs);

@@ -1,4 +1,4 @@
-// The types of the server's request log.
+// The types of the server's request log: what `onRequest` gets.
 
 /** A request that got a response. */
 export interface ServedRequest {
