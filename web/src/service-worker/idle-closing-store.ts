@@ -1,6 +1,6 @@
-// Keeps a store open while there is work for it, and a little longer. A Service Worker is started
-// for an event and stopped when idle. It must release the store before that, so that other tabs
-// need no takeover timeout.
+// Opens a store on demand and closes it when it has been idle for a while. The browser starts a
+// Service Worker for an event and stops it when idle. The worker must close the store before that;
+// otherwise other tabs would wait for an owner that no longer responds.
 
 import type { Store } from "../types.ts";
 
@@ -19,7 +19,7 @@ interface OpenedStore {
 export class IdleClosingStore {
   readonly #options: IdleClosingStoreOptions;
   #current: OpenedStore | undefined;
-  // resolves when the latest use has closed the store
+  // Resolves when the last opened store has closed.
   #lastClosed: Promise<void> = Promise.resolve();
   #idleTimer: ReturnType<typeof setTimeout> | undefined;
 
@@ -43,7 +43,7 @@ export class IdleClosingStore {
     }
   }
 
-  // Resolves when the store is released or in use again.
+  // Resolves when the store has closed, or when it is used again.
   whenClosed(): Promise<void> {
     return this.#lastClosed;
   }
@@ -60,7 +60,8 @@ export class IdleClosingStore {
     return opened;
   }
 
-  // No further request uses this open store; it closes after the last request that uses it.
+  // Removes a store from #current: later requests open a new one. It closes when the requests that
+  // use it have ended.
   #retire(opened: OpenedStore): void {
     if (opened !== this.#current) return;
     clearTimeout(this.#idleTimer);
@@ -72,7 +73,8 @@ export class IdleClosingStore {
     if (opened.users > 0) return;
     opened.store
       .then((store) => store.close())
-      // what could not be opened is closed; what could not be stored was never acknowledged
+      // A failure needs no report: a store that failed to open is closed already, and writes that
+      // could not be stored were never acknowledged.
       .catch(() => {})
       .finally(opened.end);
   }

@@ -1,10 +1,9 @@
 // `entitable/service-worker`: the script of a Service Worker that answers requests to an account
-// from a store. Everything is in it but the module, which it looks for beside itself. web/build.mjs
-// makes a classic script of it: there import() throws.
+// from a store. web/build.mjs bundles it into one classic script. Only the wasm module is a
+// separate file, which must be in the same folder. There are two ways to use the script:
 //
-//   navigator.serviceWorker.register("/service-worker.js?account=shop")      registered as it is
-//   importScripts("/service-worker.js"); entitable.serve({ account: "shop" })      in a worker of
-//   the site's own
+//   navigator.serviceWorker.register("/service-worker.js?account=shop")          as it is
+//   importScripts("/service-worker.js"); entitable.serve({ account: "shop" })    in your own worker
 
 import type { Scope } from "./scope.ts";
 import { type ServiceWorkerOptions, serveIn } from "./serve.ts";
@@ -12,7 +11,10 @@ import { type ServiceWorkerOptions, serveIn } from "./serve.ts";
 export type { ServiceWorkerOptions } from "./serve.ts";
 
 export interface ServiceWorkerApi {
-  /** Call this while the worker's script first runs. Throws StoreError ValidationFailed. */
+  /**
+   * Serves requests to an account. Must be called while the worker's script runs for the first
+   * time. Throws StoreError ValidationFailed.
+   */
   serve(options: ServiceWorkerOptions): void;
 }
 
@@ -38,7 +40,8 @@ if (account !== null) {
   scope.addEventListener("activate", (event) => event.waitUntil(scope.clients.claim()));
 }
 
-// Fails the installation of a worker without an account, which would otherwise go unnoticed.
+// Without an account the worker would serve nothing. Its installation fails, so that the mistake is
+// noticed.
 scope.addEventListener("install", (event) => {
   if (serving) return;
   const message = "entitable: register with ?account=<name>, or call entitable.serve({ account }).";

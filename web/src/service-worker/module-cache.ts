@@ -1,6 +1,6 @@
-// The WebAssembly module of a Service Worker: compiled once per worker lifetime, and kept in Cache
-// Storage from installation on. So the worker starts without a network and never gets the module of
-// another version.
+// The WebAssembly module of a Service Worker. It is put into Cache Storage at installation and
+// compiled once per start of the worker. The worker therefore starts without a network, and never
+// uses the module of another version.
 
 import { buildId } from "../wasm/entitable.mjs";
 
@@ -17,16 +17,17 @@ export class ModuleCache {
     this.#caches = caches;
   }
 
-  // Rejects if the module cannot be loaded.
+  // Returns the compiled module. Rejects if it cannot be loaded.
   get(): Promise<WebAssembly.Module> {
     this.#compiled ??= this.#load();
     this.#compiled.catch(() => {
-      this.#compiled = undefined; // the next try may succeed
+      this.#compiled = undefined; // the next call tries again
     });
     return this.#compiled;
   }
 
-  // Fetches and caches the module. Rejects if the fetch fails, but not if the cache is full.
+  // Fetches, compiles and caches the module. Rejects if fetching or compiling fails, but not if the
+  // cache is full.
   async install(): Promise<void> {
     const response = await fetchModule(this.#url);
     const kept = response.clone();
@@ -42,7 +43,7 @@ export class ModuleCache {
     }
   }
 
-  // Removes a module of the wrong version.
+  // Removes this version's module from the cache, because it turned out to be of another version.
   async invalidate(): Promise<void> {
     this.#compiled = undefined;
     await this.#caches.delete(cacheName).catch(() => {});
@@ -55,13 +56,14 @@ export class ModuleCache {
 }
 
 async function fetchModule(url: string): Promise<Response> {
-  // Bypasses HTTP caches, which may have another version.
+  // Does not use HTTP caches, which may have another version.
   const response = await fetch(url, { cache: "no-cache", credentials: "same-origin" });
   if (!response.ok) throw new Error(`HTTP status ${response.status} for ${response.url}`);
   return response;
 }
 
-// Not streaming, because many servers send the wrong MIME type.
+// Does not compile while streaming: that needs the MIME type application/wasm, which many servers
+// do not send.
 async function compile(response: Response): Promise<WebAssembly.Module> {
   return await WebAssembly.compile(await response.arrayBuffer());
 }

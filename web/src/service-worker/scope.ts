@@ -1,5 +1,5 @@
-// Types for the parts of a Service Worker's global scope that the package uses. The "webworker"
-// library cannot be combined with "dom" in one program.
+// Types for the parts of a Service Worker's global scope that the package uses. TypeScript's
+// library "webworker" has them too, but cannot be combined with "dom".
 
 export interface ExtendableEvent {
   waitUntil(promise: Promise<unknown>): void;

@@ -14,25 +14,25 @@ const idleMs = 1000;
 
 export interface ServiceWorkerOptions {
   /**
-   * The account. Its requests are recognized by host (`<name>.table.…`), or by path (`/<name>/…`)
-   * at port 10002 or at this origin.
+   * The account. A request is for this account if its host is `<name>.table.…`, or if its path is
+   * `/<name>/…` and it goes to port 10002 or to this origin.
    */
   account: string | AccountOptions;
   /**
-   * The store's name, or an open store or the promise of one, such as `mockStore`'s. Default: the
+   * The store's name, or an open store, such as a mock store, or a promise of one. Default: the
    * account's name.
    */
   store?: string | Store | Promise<Store>;
   /** Default "strict". */
   durability?: "strict" | "relaxed";
-  /** The module, or its location. Default: `entitable.wasm` next to the worker's script. */
+  /** The wasm module or its URL. Default: `entitable.wasm` next to the worker's script. */
   wasm?: string | URL | BufferSource | WebAssembly.Module;
 }
 
 type StoreAccess = Pick<IdleClosingStore, "use" | "whenClosed">;
 
 /**
- * Throws StoreError ValidationFailed.
+ * Adds the listeners to the worker's scope. Throws StoreError ValidationFailed.
  * @internal (a worker calls entitable.serve)
  */
 export function serveIn(scope: Scope, options: ServiceWorkerOptions): void {
@@ -49,12 +49,13 @@ export function serveIn(scope: Scope, options: ServiceWorkerOptions): void {
       return;
     const response = respond(event.request, access);
     event.respondWith(response);
-    // otherwise a worker that is stopped in between would keep the store locked
+    // Keeps the worker alive until the store has closed. If the browser stopped the worker before,
+    // the store would stay locked.
     event.waitUntil(response.then(() => access.whenClosed()));
   });
 }
 
-// Access to a store that stays open.
+// Gives access to a store that the caller opened and that stays open.
 function permanentAccess(store: Store | Promise<Store>): StoreAccess {
   Promise.resolve(store).catch(() => {}); // each request reports the error
   return { use: async (work) => work(await store), whenClosed: async () => {} };
@@ -89,7 +90,7 @@ async function openWith(modules: ModuleCache, options: OpenOptions): Promise<Sto
   }
 }
 
-// Never rejects, unless the page aborts the request.
+// Returns the store's response. Rejects only if the page aborts the request.
 async function respond(request: Request, access: StoreAccess): Promise<Response> {
   try {
     return await access.use((store) => store.fetch(request));
