@@ -1,5 +1,5 @@
-// Opens, deletes and lists stores in folders: <path>/<store's name>/. Loaded only for stores in
-// files. REQUIRES: Node.
+// Opens, deletes and lists stores in folders: <path>/<store's name>/. This module is loaded only
+// for stores in files. REQUIRES: Node.
 
 import { StoreError } from "../errors.ts";
 import type { AbortSignalLike } from "../types.ts";
@@ -21,8 +21,8 @@ export interface FileStoreOptions {
   signal?: AbortSignalLike | undefined;
 }
 
-// Opens a store's folder, creating it if needed, and locks it. The caller closes the storage, then
-// releases the lock.
+// Opens a store's folder, creating it if needed, and locks it. The caller must close the storage
+// before it releases the lock.
 export async function openFileStore(
   options: FileStoreOptions,
 ): Promise<{ storage: NodeFilesStorage; lock: FolderLock }> {
@@ -40,14 +40,16 @@ export async function openFileStore(
   }
 }
 
-// Deletes a store, whether it exists or not. Rejects with StoreLocked if it is open.
+// Deletes a store. Resolves also if the store does not exist. Rejects with StoreLocked if it is
+// open.
 export async function deleteFileStore(options: FileStoreOptions): Promise<void> {
   const { fs, process } = await node();
   const folder = await folderOf(options);
   try {
     const lock = await lockFolder(folder, { ...options, process }).catch((error: unknown) => {
       if (systemErrorCode(error) !== "ENOENT") throw error;
-      // the folder does not exist, but an interrupted deletion may have left files
+      // The folder does not exist. An interrupted deletion may still have left files, which
+      // deleteFolder() removes.
       return undefined;
     });
     await deleteFolder(folder, fs).finally(() => lock?.release());
@@ -62,7 +64,8 @@ export async function listFileStores(path: string): Promise<string[]> {
   const found: string[] = [];
   for (const name of await namesIn(path, fs)) {
     if (!/^[A-Za-z0-9._-]{1,63}$/.test(name)) continue;
-    const files = await fs.readdir(`${path}/${name}`).catch(() => [""]); // not a folder
+    // [""]: a file, which is no store
+    const files = await fs.readdir(`${path}/${name}`).catch(() => [""]);
     if (files.length === 0 || files.some((file) => file === "lock" || isLogFileName(file))) {
       found.push(name);
     }
@@ -78,8 +81,8 @@ async function folderOf({ path, name }: FileStoreOptions): Promise<string> {
   return (await nodeModule("node:path")).resolve(path, name);
 }
 
-// Throws ValidationFailed if the file system stored the folder under another name. Where a file
-// system ignores case or shortens names, two stores would otherwise share a folder.
+// Throws ValidationFailed if the file system stored the folder under another name. Some file
+// systems ignore case or shorten names, and two stores would then share a folder.
 async function requireExactName({ path, name }: FileStoreOptions, fs: NodeFs["promises"]) {
   if ((await namesIn(path, fs)).includes(name)) return;
   throw new StoreError(
@@ -98,8 +101,8 @@ async function namesIn(path: string, fs: NodeFs["promises"]): Promise<string[]> 
   }
 }
 
-// Converts a system error about a folder (not permitted, read-only, not a folder) to a StoreError.
-// Returns other errors unchanged.
+// Converts a system error (for example, a folder without permission) to a StoreError. Returns other
+// errors unchanged.
 function storeErrorFrom(error: unknown, folder: string): unknown {
   if (systemErrorCode(error) === "" || error instanceof StoreError || !(error instanceof Error))
     return error;

@@ -1,11 +1,11 @@
-// Locks a folder for one process. The process that has the log open keeps a file "lock" in the
-// folder, which identifies the process. If that process has died, another process takes the lock
-// over, so a crash never leaves a store locked. On Linux the file includes the process's start
-// time, because process ids are reused, especially in containers.
+// Locks a folder for one process. The process that opened the log keeps a file "lock" in the
+// folder, whose content identifies the process. If that process has died, another process takes
+// over the lock, so a crash does not leave a store locked. Process ids are reused, especially in
+// containers; on Linux the file therefore also has the time when the process started.
 //
-// The lock works among processes that can see each other. Owners on two machines, or in two
-// containers with one folder, are fenced by the log itself: a segment number can be used only once
-// (log-storage.ts, "fenced").
+// The lock only works among processes that see each other's ids. Two machines, or two containers,
+// that use the same folder are both able to open it. The log then rejects the writes of the earlier
+// owner, because a segment number can be used only once (log-storage.ts, "fenced").
 
 import { AbortError, StoreError } from "../errors.ts";
 import type { AbortSignalLike } from "../types.ts";
@@ -19,7 +19,7 @@ export interface FolderLock {
 
 export interface FolderLockOptions {
   process: NodeProcess;
-  waitMs: number; // how long to wait for another process, which may be closing
+  waitMs: number; // how long to wait for another process to release the lock
   signal?: AbortSignalLike | undefined;
 }
 
@@ -40,8 +40,8 @@ export async function lockFolder(folder: string, options: FolderLockOptions): Pr
   }
 }
 
-// Locks if the lock is free. Returns the content of the lock file: `me` if this call locked it, and
-// undefined if the file was just deleted.
+// Creates the lock file if it does not exist. Returns the content of the file: `me` if this call
+// created it. Returns undefined if the file was deleted in the meantime.
 function tryLock(fs: NodeFs, lock: string, me: string): string | undefined {
   const mine = temporary(lock);
   fs.writeFileSync(mine, me, { flag: "wx" });
@@ -50,7 +50,7 @@ function tryLock(fs: NodeFs, lock: string, me: string): string | undefined {
       fs.linkSync(mine, lock); // atomic, and fails if the file exists
     } catch (error) {
       if (systemErrorCode(error) === "EEXIST") throw error;
-      fs.writeFileSync(lock, me, { flag: "wx" }); // a file system without links
+      fs.writeFileSync(lock, me, { flag: "wx" }); // for a file system without hard links
     }
     return me;
   } catch (error) {
@@ -70,8 +70,9 @@ function read(fs: NodeFs, path: string): string | undefined {
   }
 }
 
-// Removes the lock of a dead process. Two processes may find the same dead holder, so the file is
-// moved aside first, and put back if it is another process's lock by now.
+// Removes the lock of a dead process. Two processes may do this at the same time, and one of them
+// may already have a new lock. The file is therefore moved aside first, and put back if it is not
+// the dead process's.
 function removeStaleLock(fs: NodeFs, lock: string, holder: string): void {
   const aside = temporary(lock);
   try {
@@ -87,14 +88,14 @@ function release(fs: NodeFs, lock: string, me: string): void {
   try {
     if (read(fs, lock) === me) fs.unlinkSync(lock);
   } catch {
-    // Another process takes the lock over when this process has ended.
+    // Another process will take over the lock after this process has ended.
   }
 }
 
 function isAlive(fs: NodeFs, process: NodeProcess, holder: string): boolean {
   const [, pidText, lockedStart] = /^(\d+) (\S+) /.exec(holder) ?? [];
   const pid = Number(pidText);
-  if (!(pid > 0)) return false; // truncated by a loss of power
+  if (!(pid > 0)) return false; // the file is incomplete after a power failure
   const currentStart = processStartTime(fs, pid);
   if (lockedStart !== "-" && currentStart !== undefined) return lockedStart === currentStart;
   try {
@@ -105,8 +106,8 @@ function isAlive(fs: NodeFs, process: NodeProcess, holder: string): boolean {
   }
 }
 
-// Returns a text that identifies when a process started, different for each process with the same
-// id; "" if there is no such process, undefined where the system does not report it.
+// Returns a text that identifies a process: two processes with the same id have different texts.
+// Returns "" if there is no such process, and undefined if the system does not report start times.
 function processStartTime(fs: NodeFs, pid: number): string | undefined {
   let boot: string;
   try {
@@ -116,7 +117,7 @@ function processStartTime(fs: NodeFs, pid: number): string | undefined {
   }
   try {
     const stat = fs.readFileSync(`/proc/${pid}/stat`, "utf8");
-    // the process name may contain ")"
+    // The process's name stands in parentheses and may itself contain ")".
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     return `${boot}/${fields[19]}`;
   } catch {

@@ -1,7 +1,7 @@
-// The IndexedDB database of an IDBFS mount: its name and layout, and opening and deleting it. The
-// layout is that of Emscripten's library_idbfs.js: database = mount point, version 21, one object
-// store FILE_DATA with an index on timestamp, key = full path, value = { timestamp: Date, mode,
-// contents: Uint8Array }.
+// The IndexedDB database of a store: its name and layout; opening and deleting it. The layout is
+// that of Emscripten's IDBFS (library_idbfs.js), a file system in IndexedDB. Database name = mount
+// point, version 21, one object store FILE_DATA with an index on timestamp, key = full path, value
+// = { timestamp: Date, mode, contents: Uint8Array }.
 
 import { StoreError } from "../errors.ts";
 import { StorageError } from "./log-storage.ts";
@@ -9,7 +9,7 @@ import { StorageError } from "./log-storage.ts";
 export const databaseVersion = 21;
 export const fileStoreName = "FILE_DATA";
 const mountFolder = "/entitable/";
-// Created and deleted at once by forceNewLevelDbLog().
+// forceNewLevelDbLog() creates this database and immediately deletes it.
 const scratchDatabase = "entitable-scratch";
 const scratchWaitMs = 1000;
 
@@ -23,16 +23,15 @@ export function mountPoint(store: string): string {
   return mountFolder + store;
 }
 
-// Opens a database that exists; rejects with "gone" if it does not. Never creates it: if the
-// browser deleted the database of an open store, a new empty one would look like a store that was
-// always empty.
+// Opens a database. Rejects with "gone" if it does not exist, instead of creating it: if the
+// browser deleted the database of an open store, a new one would make the store look empty.
 export function openExisting(factory: IDBFactory, name: string): Promise<IDBDatabase> {
   return new Promise((resolve, reject) => {
     const request = factory.open(name, databaseVersion);
     let isNew = false;
     request.onupgradeneeded = () => {
       isNew = true;
-      request.transaction?.abort(); // leaves no empty database behind
+      request.transaction?.abort(); // otherwise an empty database would remain
     };
     request.onsuccess = () => resolve(request.result);
     request.addEventListener("error", () => {
@@ -42,8 +41,8 @@ export function openExisting(factory: IDBFactory, name: string): Promise<IDBData
   });
 }
 
-// Deletes a database, whether it exists or not. The browser sends "versionchange" to other
-// connections, so that they close. If a connection stays open for `waitMs`, rejects with
+// Deletes a database. Resolves also if it does not exist. The browser sends "versionchange" to
+// other connections, which should then close. If one stays open for `waitMs`, rejects with
 // StoreLocked; the browser then deletes the database later.
 export function deleteDatabase(factory: IDBFactory, name: string, waitMs: number): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -65,11 +64,11 @@ export function deleteDatabase(factory: IDBFactory, name: string, waitMs: number
   });
 }
 
-// Makes Chromium begin a new LevelDB log, by creating and deleting a database. A Chromium that is
-// killed while it writes may leave half a record at the end of its log. The next start appends to
-// that log; the start after that takes the half record for corruption and deletes every database of
-// the origin (google/leveldb issue 1287). Called before the first write of a session. Never
-// rejects, because the store also works without it.
+// Makes Chromium begin a new LevelDB log, by creating and deleting a database. Works around a bug
+// (google/leveldb issue 1287): if Chromium is killed while it writes, its log may end with half a
+// record. The next start appends to that log. The start after that takes the half record for
+// corruption, and deletes all databases of the origin. Must be called before the first write of a
+// session. Never rejects, because the store also works without a new log.
 export async function forceNewLevelDbLog(factory: IDBFactory): Promise<void> {
   if (!/Chrom(e|ium)\//.test(globalThis.navigator?.userAgent ?? "")) return;
   await new Promise<void>((resolve) => {
@@ -86,7 +85,7 @@ export async function forceNewLevelDbLog(factory: IDBFactory): Promise<void> {
       deleting.onsuccess = done;
       deleting.onerror = done;
     };
-  }).catch(() => {}); // the factory itself may throw
+  }).catch(() => {}); // calls of the factory may throw too
 }
 
 // Returns the names of the stores of this origin, sorted.

@@ -6,18 +6,19 @@ import { manifestName, numberFromName, StorageError } from "./log-storage.ts";
 export const temporaryPrefix = "tmp-";
 export const relaxedPattern = /^relaxed-([0-9a-f]{16})-([0-9a-f]{32})$/;
 
-// Creates a folder and its parents durably. The folder may exist already.
+// Creates a folder and its parents, and flushes them so that they survive a power failure. The
+// folder may exist already.
 export async function makeFolder(folder: string, fs: NodeFs["promises"]): Promise<void> {
   const { dirname } = await nodeModule("node:path");
-  const first = await fs.mkdir(folder, { recursive: true }); // the topmost folder that was created
+  const first = await fs.mkdir(folder, { recursive: true }); // the topmost new folder
   if (typeof first !== "string") return;
   for (let made = folder; made.length >= first.length; made = dirname(made)) {
     await flushFolder(dirname(made), fs);
   }
 }
 
-// Deletes the log in a folder, and the folder if nothing else is in it. The folder is renamed
-// first, so that the store disappears in one step.
+// Deletes the log's files in a folder, then the folder if it is empty. Renames the folder first, so
+// that the store disappears in one step.
 export async function deleteFolder(folder: string, fs: NodeFs["promises"]): Promise<void> {
   const { dirname, join } = await nodeModule("node:path");
   const above = dirname(folder);
@@ -26,7 +27,7 @@ export async function deleteFolder(folder: string, fs: NodeFs["promises"]): Prom
   await ignoringError("ENOENT", flushFolder(above, fs));
   for (const name of (await ignoringError("ENOENT", fs.readdir(above))) ?? []) {
     const aside = join(above, name);
-    if (!aside.startsWith(marked)) continue; // also deletes what an interrupted deletion left
+    if (!aside.startsWith(marked)) continue; // also finds what an interrupted deletion left
     for (const file of await fs.readdir(aside)) {
       if (isOurs(file)) await ignoringError("ENOENT", fs.unlink(`${aside}/${file}`));
     }
@@ -43,7 +44,7 @@ async function ignoringError<T>(code: string, call: Promise<T>): Promise<T | und
   }
 }
 
-// Part of the name of a folder that is being deleted. No store's name contains it.
+// Part of the name of a folder that is being deleted. Store names cannot contain it.
 const deletedMark = "~deleted-";
 
 function isOurs(name: string): boolean {
@@ -51,7 +52,7 @@ function isOurs(name: string): boolean {
   return passing || isLogFileName(name);
 }
 
-// Returns whether a file with that name is part of a log.
+// Returns whether a file with this name is part of a log.
 export function isLogFileName(name: string): boolean {
   return (
     name === manifestName ||
@@ -60,13 +61,14 @@ export function isLogFileName(name: string): boolean {
   );
 }
 
-// Flushes a folder, so that created, renamed and deleted file names survive a loss of power.
+// Flushes a folder, so that file names that were created, changed or deleted survive a power
+// failure.
 export async function flushFolder(folder: string, fs: NodeFs["promises"]): Promise<void> {
   let opened: NodeFile;
   try {
     opened = await fs.open(folder, "r");
   } catch (error) {
-    // Windows can't open folders, and does not need to flush them.
+    // Windows cannot open folders, and needs no flush.
     if (["EISDIR", "EPERM", "EACCES"].includes(systemErrorCode(error))) return;
     throw error;
   }

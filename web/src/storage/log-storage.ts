@@ -4,39 +4,44 @@
 //
 //   wal-<sequence>   a segment, one per group commit; added, never overwritten
 //   part-<id>        a checkpoint part; immutable
-//   manifest         lists the parts and says which segments are still live
+//   manifest         names the parts and the first segment that they do not cover
 //
 // When a promise resolves:
 //
-//   addSegments      the segments are stored completely and atomically. "relaxed" segments survive
-//                    the death of the process, "strict" segments also a loss of power.
+//   addSegments      all segments are stored, atomically. "relaxed" segments survive the end of the
+//                    process, "strict" segments also a power failure.
 //   putPart          the part is stored completely. It is unused until a manifest names it.
 //   commitManifest   the new manifest is stored, and the covered segments and obsolete parts are
-//                    deleted, atomically. Claims may stay: segments below the first live one are
-//                    never read.
+//                    deleted, atomically. Covered claims may remain: they are never read.
 //
-// When a call rejects, nothing of it is stored, unless the error's `failure` is "unknown". Then
-// repeat the call: it resolves if the first call was stored, or stores it now, or rejects with
-// "fenced" if another owner wrote instead. Any other error leaves the outcome unknown. So does
-// "fenced" after a checkpoint of another owner, which may have removed the segment. Store nothing
-// else before the outcome is known.
+// If a call rejects, it has stored nothing, unless the error's `failure` is "unknown". After
+// "unknown", the caller must repeat the call, and store nothing else until the outcome is known:
 //
-// Calls may overlap; segments take effect in the order of the calls. The caller may reuse the bytes
-// that it passed in when the promise settles. Bytes passed to the reader belong to the reader.
+// - If the repeated call resolves, its data is stored.
+// - If it rejects with "fenced", another owner wrote instead. One case is an exception: if the
+//   other owner has already written a checkpoint, the checkpoint may have removed the first call's
+//   segment, so the outcome remains unknown.
+// - If it rejects with another error, the outcome remains unknown.
 //
-// There may be two owners for a while: a page can be frozen, replaced, and resumed. Ownership is
-// therefore a *claim*: a segment that the new owner adds. From then on every write of the previous
-// owner conflicts with the new owner's writes and rejects with "fenced":
+// Calls may overlap; segments take effect in the order of the calls. After the promise has settled,
+// the caller may reuse the bytes that it passed. Bytes that the storage passes to a reader belong
+// to the reader.
 //
-//   a segment            if its number is taken. A checkpoint that removed the segment with that
-//                        number also removed the preceding segment. So if the preceding segment is
-//                        missing, the manifest must be the one that this owner knows. If this check
-//                        is slow, the storage may keep the last claims instead, and check only when
-//                        it may have been suspended.
-//   a part or manifest   if there are segments beyond the last known one, or the manifest is not
-//                        the one that this owner knows
-//   a claim              if the manifest is not the one that was loaded, or its number is taken,
-//                        even by equal bytes: all tabs that loaded the same log make equal claims
+// There may be two owners for a while: a page can be frozen, replaced, and resumed. A new owner
+// therefore adds a segment, its *claim*. From then on, every write of the previous owner conflicts
+// with those of the new owner and is *fenced*: it rejects with "fenced" (FENCING.md). The rules for
+// each write:
+//
+// - A segment is fenced if its number is taken. The segment with that number may already have been
+//   removed by a checkpoint, which then has also removed the preceding segment. So if the preceding
+//   segment is missing, the segment is fenced unless the stored manifest is the one that this owner
+//   knows. If this check is slow, the storage may instead keep the last claims, and check only when
+//   it may have been suspended.
+// - A part or a manifest is fenced if there are segments after the last one that this owner knows,
+//   or if the stored manifest is not the one that this owner knows.
+// - A claim is fenced if the stored manifest is not the one that was loaded, or if its number is
+//   taken. This holds even if the segment there has equal bytes: all tabs that loaded the same log
+//   make equal claims.
 //
 // REQUIRES: a checkpoint covers its owner's claim.
 
@@ -45,13 +50,13 @@ import { StoreError, type StoreErrorCode } from "../errors.ts";
 // Why a storage call rejected:
 //
 //   quota     the disk or the origin's quota is full. Reads still work; a later call may succeed.
-//   aborted   the backend rolled the transaction back for another reason (an I/O error). A later
+//   aborted   the transaction was rolled back for another reason, such as an I/O error. A later
 //             call may succeed.
-//   fenced    the log has another owner now. Final.
-//   gone      the database or folder was deleted while it was open (site data cleared). Final.
-//   unknown   it is not known whether the call was stored, for example because the connection was
-//             lost. Repeating the call finds out.
-//   closed    close() or drop() was called before. Final.
+//   fenced    the log has another owner now. All later calls fail.
+//   gone      the database or folder was deleted while it was open. All later calls fail.
+//   unknown   the call may or may not have been stored, for example because the connection was
+//             lost. The caller must repeat it.
+//   closed    close() or drop() was called before. All later calls fail.
 export type StorageFailure = "quota" | "aborted" | "fenced" | "gone" | "unknown" | "closed";
 
 const codes: Record<StorageFailure, StoreErrorCode> = {
@@ -96,39 +101,41 @@ export interface ObsoleteFiles {
   obsoleteParts: readonly number[];
 }
 
-// Receives a part. Called inside a read transaction, so it must not wait. If it throws, the read
-// rejects with that error. `bytes` is undefined if the entry is missing or not readable as bytes.
+// Receives a part. It is called inside a read transaction, so it must not wait for anything. If it
+// throws, the read rejects with that error. `bytes` is undefined if the part is missing or cannot
+// be read.
 export type OnPart = (id: number, bytes: Uint8Array | undefined) => void;
 
-// Receives the log in order: the manifest, parts, then the live segments by sequence number. The
-// rules of OnPart hold for all its methods.
+// Receives the log in this order: the manifest, parts, then the segments that the manifest does not
+// cover, by sequence number. What OnPart says applies to all methods.
 export interface LogReader {
-  // Returns the parts that the manifest names, and the first segment that it does not cover.
+  // Returns what the manifest says: the ids of its parts, and the number of the first segment that
+  // they do not cover.
   manifest(bytes: Uint8Array | undefined): { parts: readonly number[]; firstSegment: number };
   part: OnPart;
   segment(sequence: number, bytes: Uint8Array | undefined): void;
 }
 
 export interface LogStorage {
-  // Reads the manifest and the live segments as one consistent snapshot. Parts are not read, except
-  // that missing parts are reported, without bytes. Resolves to the ids of stored parts that the
-  // manifest does not name: left over from a checkpoint that did not finish.
+  // Reads the manifest and the segments that it does not cover, as one consistent snapshot. Parts
+  // are not read; only missing parts are reported, without bytes. Resolves to the ids of stored
+  // parts that the manifest does not name. They remain from an unfinished checkpoint.
   load(reader: LogReader): Promise<number[]>;
   // Reads parts that the manifest names. Rejects with "fenced" if a part is missing because another
-  // owner made it obsolete.
+  // owner has replaced it.
   readParts(ids: readonly number[], part: OnPart): Promise<void>;
-  // Reads a log that is in use, like load(), but with all parts before the segments. Changes
-  // neither the files nor the state of this object, and does not delay addSegments().
+  // Reads a log that is in use, like load(), but passes all parts to the reader before the
+  // segments. Changes neither the files nor this object's state, and does not delay addSegments().
   inspect(reader: LogReader): Promise<number[]>;
-  // Adds the first segment after load(), with "relaxed" durability. Of several owners that loaded
-  // the same log, only one can claim it. After "unknown", a repeated call may be fenced by the
-  // first call's own segment; then load again.
+  // Adds the first segment after load(), with "relaxed" durability. If several owners loaded the
+  // same log, only one of them can claim it. If a call rejected with "unknown" and is repeated, the
+  // segment of the first call may fence it; then load the log again.
   claim(sequence: number, bytes: Uint8Array): Promise<void>;
-  // The size in bytes up to which segments are cheap to store: several such segments cost less than
-  // one larger segment. Undefined: size does not matter, and addSegments() takes one segment.
+  // The segment size in bytes up to which several segments are cheaper to store than one larger
+  // segment. Undefined: the size does not matter, and addSegments() always gets one segment.
   readonly segmentBytes?: number;
-  // Adds consecutive segments; `sequence` is the number of the first. Adding equal bytes under the
-  // same number again succeeds.
+  // Adds consecutive segments; `sequence` is the number of the first. Succeeds if equal bytes are
+  // already stored under the same numbers.
   addSegments(
     sequence: number,
     segments: readonly Uint8Array[],
@@ -138,9 +145,9 @@ export interface LogStorage {
   commitManifest(bytes: Uint8Array, obsolete: ObsoleteFiles): Promise<void>;
   // Deletes parts. REQUIRES: no manifest names them.
   dropParts(ids: readonly number[]): Promise<void>;
-  // Deletes the whole log, if there is one, and closes.
+  // Deletes the whole log if it exists, and closes.
   drop(): Promise<void>;
-  // Closes after pending calls have ended; later calls reject with "closed". May be called again.
+  // Waits for pending calls and closes. Later calls reject with "closed". May be called again.
   close(): Promise<void>;
 }
 
@@ -156,7 +163,7 @@ export function partName(id: number): string {
   return `part-${id.toString(16).padStart(16, "0")}`;
 }
 
-// Returns the number in such a name; undefined for other names.
+// Returns the number in a name of this kind; undefined for other names.
 export function numberFromName(prefix: "wal-" | "part-", name: string): number | undefined {
   if (!name.startsWith(prefix)) return undefined;
   const digits = name.slice(prefix.length);
@@ -165,8 +172,8 @@ export function numberFromName(prefix: "wal-" | "part-", name: string): number |
   return Number.isSafeInteger(number) ? number : undefined;
 }
 
-// Compares the parts that a manifest names with the stored parts. Returns named parts that are
-// missing and stored parts that are not named.
+// Compares the parts that a manifest names with the stored parts. `missing`: named but not stored.
+// `orphans`: stored but not named.
 export function compareParts(
   named: readonly number[],
   stored: readonly number[],

@@ -1,6 +1,6 @@
-// The log in memory. With a map, the files stay in the map, so that tests can open the same files
-// again. Without a map nothing is kept: with persistence "memory" nothing survives, and a log that
-// is never read would only hold every row a second time.
+// A log in memory. If the constructor gets a map, the files are stored in it, so that tests can
+// open them again. Without a map, nothing is stored: a store with persistence "memory" never reads
+// its log, which would only hold every row a second time.
 
 import {
   compareParts,
@@ -21,8 +21,8 @@ import {
 export class MemoryStorage implements LogStorage {
   readonly #files: Map<string, Uint8Array> | undefined;
   #closed = false;
-  #manifest: Uint8Array | undefined; // as loaded or last committed
-  #last = 0; // the newest segment that was loaded or added
+  #manifest: Uint8Array | undefined; // as last loaded or committed
+  #last = 0; // sequence number of the newest segment that was loaded or added
 
   constructor(files?: Map<string, Uint8Array>) {
     this.#files = files;

@@ -6,11 +6,12 @@
 //   tmp-…                         a file that is being written, or left over from a crash
 //   lock                          see folder-lock.ts
 //
-// Files appear complete: a file is written under a temporary name, flushed, and linked to its name,
-// which fails if the name is taken. "relaxed" segments are not flushed, so a loss of power may tear
-// them. The hash in the second link shows that a segment is torn. Torn segments at the end of the
-// log are lost writes, which "relaxed" permits, and not damage. The next strict segment flushes
-// earlier relaxed segments first, so the stored segments are always a prefix.
+// Files appear only when complete: a file is written under a temporary name, flushed, and linked to
+// its final name. Linking fails if the name is taken. "relaxed" segments are not flushed, so after
+// a power failure their content may be damaged (torn). The hash in the name of the second link
+// reveals this. Torn segments at the end of the log are lost writes, which "relaxed" permits; they
+// are removed and not reported as damage. A strict segment first flushes all earlier relaxed
+// segments, so what is stored is always a prefix of the log.
 
 import { type NodeFile, type NodeFs, nodeModule, systemErrorCode } from "../util/node.ts";
 import {
@@ -42,15 +43,16 @@ export class NodeFilesStorage implements LogStorage {
   readonly #fs: NodeFs["promises"];
   readonly #folder: string;
   readonly #hash: (bytes: Uint8Array) => string;
-  #manifest: Uint8Array | undefined; // as loaded or last committed
-  // The manifest of the last commitManifest(), which may be stored even if the call failed.
+  #manifest: Uint8Array | undefined; // as last loaded or committed
+  // The manifest of the last commitManifest(). It may be stored even if that call failed.
   #attempted: Uint8Array | undefined;
-  #last = 0; // the newest segment that was loaded or added
-  // The segments that are not flushed, and the names of their second links.
+  #last = 0; // sequence number of the newest segment that was loaded or added
+  // Segments that are not flushed: the name of the second link by sequence number.
   readonly #relaxed = new Map<number, string>();
-  #fatalError: StorageError | undefined; // every later call rejects with it
-  #adding: Promise<unknown> = Promise.resolve(); // the last addition: additions run one at a time
-  // The last call that removes files or reads all of them: such calls run one at a time.
+  #fatalError: StorageError | undefined; // the error of every later call
+  // the last addition of a segment; additions run one at a time
+  #adding: Promise<unknown> = Promise.resolve();
+  // The last call that removes files or reads all of them. Such calls run one at a time.
   #lastRemoval: Promise<unknown> = Promise.resolve();
   readonly #running = new Set<Promise<unknown>>();
 
@@ -73,8 +75,8 @@ export class NodeFilesStorage implements LogStorage {
       const names = await this.#mappingErrors(this.#fs.readdir(this.#folder));
       const manifest = await this.#read(manifestName);
       this.#manifest = manifest;
-      // A manifest that can't be read must not look like a new store. Empty bytes are read as a
-      // damaged manifest.
+      // A manifest that exists but cannot be read must not look like a new store. Empty bytes are
+      // reported as a damaged manifest.
       const damaged = names.includes(manifestName) ? new Uint8Array() : undefined;
       const { parts, firstSegment } = reader.manifest(manifest ?? damaged);
       const { missing, orphans } = compareParts(parts, numbers("part-", names));
@@ -83,7 +85,8 @@ export class NodeFilesStorage implements LogStorage {
       const sequences = numbers("wal-", names).filter((sequence) => sequence >= firstSegment);
       const torn = await this.#readSegments(sequences, reader);
       this.#last = sequences.at(-1 - torn.length) ?? firstSegment - 1;
-      // Newest first, so that the remaining segments are always a prefix.
+      // Removes the newest segment first, so that the others are a prefix even if the removal is
+      // interrupted.
       await this.#mappingErrors(this.#dropSegments(torn.reverse()));
       await this.#sweep(names, firstSegment);
       return orphans;
@@ -99,7 +102,8 @@ export class NodeFilesStorage implements LogStorage {
     });
   }
 
-  // No files are removed during the read, and the folder is listed between two additions.
+  // The order of the calls ensures that no files are removed during the read, and that the folder
+  // is not listed in the middle of an addition.
   inspect(reader: LogReader): Promise<number[]> {
     return this.#track(() =>
       this.#afterRemovals(async () => {
@@ -153,13 +157,13 @@ export class NodeFilesStorage implements LogStorage {
     });
   }
 
-  // The rename commits the new manifest. Obsolete files that can't be deleted after that are
-  // harmless; the next load() removes segments, and reports parts as orphans.
+  // The rename stores the new manifest. Obsolete files that cannot be deleted afterwards do no
+  // harm: the next load() removes the segments and reports the parts as orphans.
   commitManifest(bytes: Uint8Array, obsolete: ObsoleteFiles): Promise<void> {
     return this.#track(() =>
       this.#afterRemovals(async () => {
         await this.#requireOwner();
-        // so that the names of the parts are durable
+        // makes the names of the new parts durable
         await this.#mappingErrors(this.#flushFolder());
         this.#attempted = bytes.slice();
         await this.#replace(manifestName, bytes);
@@ -187,7 +191,8 @@ export class NodeFilesStorage implements LogStorage {
     await deleteFolder(this.#folder, this.#fs);
   }
 
-  // Flushes relaxed segments, so that a closed folder is complete even after a loss of power.
+  // Flushes relaxed segments, so that the log of a closed store is complete even after a power
+  // failure.
   async close(): Promise<void> {
     const first = this.#fatalError === undefined;
     this.#fatalError ??= new StorageError("closed", "The storage is closed.");
@@ -195,7 +200,7 @@ export class NodeFilesStorage implements LogStorage {
     if (!first || this.#relaxed.size === 0) return;
     await this.#flushRelaxed()
       .then(() => this.#flushFolder())
-      .catch(() => {}); // "relaxed" does not promise the flush
+      .catch(() => {}); // relaxed segments need not be flushed
   }
 
   // ---- Reading ----------------------------------------------------------------------------------
@@ -205,7 +210,8 @@ export class NodeFilesStorage implements LogStorage {
     for await (const [id, bytes] of readInOrder(ids, read)) reader.part(id, bytes);
   }
 
-  // Passes segments to the reader. Resolves to the segments from the first torn one on.
+  // Passes segments to the reader, up to the first torn one. Resolves to the numbers of the torn
+  // segment and all later ones.
   async #readSegments(sequences: readonly number[], reader: LogReader): Promise<number[]> {
     const flushed = (sequence: number) => !this.#relaxed.has(sequence);
     const tail = sequences.findLastIndex(flushed) + 1;
@@ -220,7 +226,8 @@ export class NodeFilesStorage implements LogStorage {
   }
 
   #isWhole(sequence: number, bytes: Uint8Array | undefined): boolean {
-    if (bytes === undefined) return true; // missing: damage, not a loss of power
+    // a missing file is damage; a power failure only tears files
+    if (bytes === undefined) return true;
     return this.#relaxed.get(sequence) === relaxedName(sequence, this.#hash(bytes));
   }
 
@@ -232,7 +239,7 @@ export class NodeFilesStorage implements LogStorage {
     }
   }
 
-  // Returns a file's bytes; undefined if it does not exist or the disk can't read it.
+  // Returns a file's bytes. Returns undefined if it does not exist or the disk cannot read it.
   async #read(name: string): Promise<Uint8Array | undefined> {
     try {
       return await this.#fs.readFile(this.#path(name));
@@ -242,7 +249,7 @@ export class NodeFilesStorage implements LogStorage {
     }
   }
 
-  // Removes files that a crash left behind.
+  // Removes files that remain from a crash.
   async #sweep(names: readonly string[], firstSegment: number): Promise<void> {
     const kept = new Set(this.#relaxed.values());
     for (const name of names) {
@@ -266,15 +273,16 @@ export class NodeFilesStorage implements LogStorage {
     return adding;
   }
 
-  // Runs calls that remove files, or need all files, one at a time, in the order of the calls.
+  // Runs calls that remove files, or that need all files, one at a time and in the order of the
+  // calls.
   #afterRemovals<T>(call: () => Promise<T>): Promise<T> {
     const done = this.#lastRemoval.then(call);
     this.#lastRemoval = done.catch(() => {});
     return done;
   }
 
-  // Throws "fenced" if another owner wrote here. The folder's lock normally prevents that
-  // (folder-lock.ts); where it can't, these checks find most cases.
+  // Throws "fenced" if another owner wrote to this folder. The folder's lock normally prevents a
+  // second owner (folder-lock.ts). If it cannot, these checks find most cases.
   async #requireOwner(): Promise<void> {
     await this.#requireOurManifest();
     const names = await this.#mappingErrors(this.#fs.readdir(this.#folder));
@@ -334,7 +342,7 @@ export class NodeFilesStorage implements LogStorage {
     this.#relaxed.set(sequence, second);
   }
 
-  // Links or renames a file to its final name. Returns false if the name is taken.
+  // Gives a temporary file its final name. Returns false if the name is taken.
   async #publish(from: string, name: string): Promise<boolean> {
     try {
       await this.#fs.link(this.#path(from), this.#path(name));
@@ -343,7 +351,8 @@ export class NodeFilesStorage implements LogStorage {
       if (systemErrorCode(error) === "EEXIST") return false;
       if (!lacksLinks(error)) throw await this.#storageErrorFrom(error);
     }
-    // A file system without links: only the lock prevents two owners, and every segment is flushed.
+    // The file system has no hard links. Here only the lock prevents two owners, and every segment
+    // is flushed.
     return this.#mappingErrors(
       (async () => {
         const names = await this.#fs.readdir(this.#folder);
@@ -365,7 +374,8 @@ export class NodeFilesStorage implements LogStorage {
   async #flushRelaxed(): Promise<void> {
     for (const sequence of this.#relaxed.keys()) {
       await this.#flush(segmentName(sequence)).catch((error: unknown) => {
-        if (this.#relaxed.has(sequence)) throw error; // otherwise a checkpoint removed it meanwhile
+        // otherwise a checkpoint has removed the segment
+        if (this.#relaxed.has(sequence)) throw error;
       });
     }
     for (const [sequence, second] of this.#relaxed) {
@@ -374,7 +384,7 @@ export class NodeFilesStorage implements LogStorage {
     }
   }
 
-  // Writes and flushes a file, replacing the file with that name.
+  // Writes and flushes a file. Replaces an existing file with that name.
   async #replace(name: string, bytes: Uint8Array): Promise<void> {
     const temporary = await this.#writeTemporary(bytes, "flushed");
     await this.#mappingErrors(this.#fs.rename(this.#path(temporary), this.#path(name)));
@@ -397,7 +407,8 @@ export class NodeFilesStorage implements LogStorage {
     }
   }
 
-  // Deletes segments in the given order. Each segment is deleted before its second link.
+  // Deletes segments in the given order; each one before its second link, which marks it as
+  // relaxed.
   async #dropSegments(sequences: readonly number[]): Promise<void> {
     for (const sequence of sequences) {
       const second = this.#relaxed.get(sequence);
@@ -428,8 +439,8 @@ export class NodeFilesStorage implements LogStorage {
     return flushFolder(this.#folder, this.#fs);
   }
 
-  // Flushes the folder after files were linked or renamed. Rejects with "unknown" on failure: the
-  // files exist, but may not survive a loss of power.
+  // Flushes the folder after files got their names. Rejects with "unknown" on failure: the files
+  // exist, but may not survive a power failure.
   async #flushNames(): Promise<void> {
     try {
       await this.#flushFolder();
@@ -457,7 +468,7 @@ export class NodeFilesStorage implements LogStorage {
     return this.#fatalError;
   }
 
-  // Runs a call, and lets close() wait for it. Rejects after a fatal error.
+  // Runs a call, for which close() then waits. Rejects if an earlier error was fatal.
   async #track<T>(call: () => Promise<T>): Promise<T> {
     if (this.#fatalError !== undefined) throw this.#fatalError;
     const running = call();
@@ -487,7 +498,7 @@ function numbers(prefix: "wal-" | "part-", names: readonly string[]): number[] {
     .sort((a, b) => a - b);
 }
 
-// Yields the results in the order of the keys, reading up to `readAhead` files ahead.
+// Yields keys and values in the order of the keys. Reads up to `readAhead` files ahead.
 async function* readInOrder<T>(
   keys: readonly number[],
   read: (key: number) => Promise<T>,
@@ -496,7 +507,7 @@ async function* readInOrder<T>(
   for (const [at, key] of keys.entries()) {
     for (let next = at + ahead.length; ahead.length < readAhead && next < keys.length; ++next) {
       const reading = read(keys[next] as number);
-      reading.catch(() => {}); // it is awaited later, or not at all
+      reading.catch(() => {}); // its error is reported when it is awaited
       ahead.push(reading);
     }
     yield [key, (await ahead.shift()) as T];
