@@ -1,5 +1,6 @@
-// The owner's side of one client: runs the client's calls on the owner's host, in the order in
-// which they arrive, and sends responses and events back.
+// The owner's side of the connection to one client (another tab, or a worker's page). Runs the
+// client's calls on the owner's host, in the order in which they arrive, and sends responses and
+// events back.
 
 import { StoreError } from "../errors.ts";
 import type { Host } from "../transport.ts";
@@ -16,12 +17,12 @@ import {
   type ToOwner,
 } from "./messages.ts";
 
-// What differs between an owner in a tab and one in a worker. A tab's clients send their calls to
-// the next owner when the tab stops being the owner. A worker's page has no other owner.
+// What differs between an owner in a tab and an owner in a worker. When a tab stops being the
+// owner, its clients send their calls to the next owner. The page of a worker has no other owner.
 export interface ServerPolicy {
   events: readonly (keyof StoreEvents)[]; // the events that are forwarded to the client
-  // Whether a call that failed with this error gets no response, so that the client sends the call
-  // to the next owner.
+  // Whether a call that failed with this error gets no response. The client then sends the call to
+  // the next owner.
   leavesToNextOwner(error: unknown): boolean;
 }
 
@@ -45,7 +46,8 @@ export class CallServer {
   #responses: CallResponse[] = [];
   #closed = false;
 
-  // `owner`: the owner's name in messages. `session`: only calls of this session are accepted.
+  // `owner`: this owner's name in messages. `session`: calls of other sessions are ignored
+  // (messages.ts).
   constructor(host: Host, owner: string, channel: Channel, policy = tabServerPolicy, session = 0) {
     this.#host = host;
     this.#owner = owner;
@@ -67,8 +69,8 @@ export class CallServer {
     else this.#writeAborts.get(message.number)?.abort();
   }
 
-  // Stops responding, and cancels writes that were not staged yet: a write that took effect later
-  // could overtake the calls that the client sends again.
+  // Stops responding, and cancels writes that were not staged yet. The client sends these calls
+  // again to the next owner; if one took effect here later, it could overtake others.
   close(): void {
     this.#closed = true;
     for (const abort of this.#writeAborts.values()) abort.abort();
@@ -86,7 +88,7 @@ export class CallServer {
     try {
       const value = this.#dispatch(call);
       if (value instanceof Promise) value.then(respond, reject);
-      else respond(value.slice()); // the host reuses the bytes in the next call
+      else respond(value.slice()); // a copy, because the host overwrites the bytes in the next call
     } catch (error) {
       reject(error);
     }
@@ -128,7 +130,7 @@ export class CallServer {
     }
   }
 
-  // Sends responses of the same turn of the event loop as one message.
+  // Collects the responses of a turn of the event loop, which are sent as one message.
   #queueResponse(response: CallResponse): void {
     this.#responses.push(response);
     if (this.#responses.length > 1) return;
@@ -146,8 +148,8 @@ export class CallServer {
   }
 }
 
-// Returns whether a call failed because this host is no longer the owner. The next owner can run
-// it.
+// Returns whether a call failed because this host is no longer the owner. The next owner can then
+// run the call.
 export function isOwnershipError(error: unknown): boolean {
   if (!(error instanceof StoreError)) return false;
   const { code, failure } = error as StoreError & { failure?: string };

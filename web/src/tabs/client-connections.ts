@@ -1,4 +1,4 @@
-// The clients of an owner. Each client has its own channel and its own CallServer.
+// The clients (follower tabs) of an owner. Each client has its own channel and its own CallServer.
 
 import type { Host } from "../transport.ts";
 import { CallServer, tabServerPolicy } from "./call-server.ts";
@@ -8,7 +8,7 @@ import { type LockRequest, onClientGone } from "./store-lock.ts";
 
 export interface ClientConnectionsOptions {
   store: string;
-  owner: string; // the owner's name in messages
+  owner: string; // this owner's name in messages
   locks: LockManager;
   channels: OpenChannel;
 }
@@ -29,8 +29,8 @@ export class ClientConnections {
     this.#options = options;
   }
 
-  // Connects a client. If the client is connected already, a new session begins, in which it sends
-  // its calls without a response again.
+  // Connects a client. If it is already connected, begins a new session. In a new session, the
+  // client sends all calls again that got no response.
   attach(client: string): void {
     this.#detach(client);
     const { store, channels, locks } = this.#options;
@@ -47,7 +47,7 @@ export class ClientConnections {
     return this.#clients.size === 0;
   }
 
-  // Starts to serve all clients, present and future. Until then clients are only connected.
+  // Starts to serve all clients. Before this call, clients can connect but get no responses.
   serve(host: Host): void {
     this.#host = host;
     for (const connection of this.#clients.values()) this.#serve(connection, host);

@@ -1,4 +1,5 @@
-// What a follower knows about the owner, and the messages that it receives from the owner.
+// A follower's knowledge of the owner: which tab is the owner, and whether it responds. Handles the
+// owner's messages.
 
 import type { Emitter } from "../host/emitter.ts";
 import type { StoreEvents, StoreStatus } from "../types.ts";
@@ -12,9 +13,9 @@ export interface FollowerOptions {
   tabChannel: TabChannel;
   events: Emitter<StoreEvents>;
   ownerTimeoutMs: number; // how long an owner may be silent before onSilent()
-  onReady(): void; // the owner serves this tab now
+  onReady(): void; // called when the owner begins to serve this tab
   onSilent(): void;
-  status(): StoreStatus; // the store's status as this tab reports it
+  status(): StoreStatus; // returns the store's status as this tab reports it
 }
 
 export class Follower {
@@ -22,8 +23,9 @@ export class Follower {
   readonly #watch: OwnerWatch;
   #owner: string | undefined; // the owner's name in messages
   #ready = false; // the owner serves this tab
-  #hasSaidHello = false; // "hello" was sent since the last ping of the watch
-  status: StoreStatus | undefined; // as the last owner reported it; that may have been this tab
+  #hasSaidHello = false; // "hello" was sent since OwnerWatch last asked for a ping
+  // the status that an owner last reported; this tab may have been that owner
+  status: StoreStatus | undefined;
 
   constructor(options: FollowerOptions) {
     this.#options = options;
@@ -39,7 +41,7 @@ export class Follower {
     return this.#owner;
   }
 
-  // Returns whether no message has arrived since onSilent().
+  // Returns whether the owner was silent for too long, and no message has arrived since then.
   get isSilent(): boolean {
     return this.#watch.isSilent;
   }
@@ -64,16 +66,17 @@ export class Follower {
     else this.#options.tabChannel.post({ to, type: "ping" });
   }
 
-  // Handles an "owner" announcement. For a moment there may be two owners, which both answer every
-  // "hello". "hello" is therefore sent at most once per ping, not once per announcement.
+  // Handles the announcement of an owner. For a moment there may be two owners, each of which
+  // answers every "hello" with an announcement. "hello" is therefore sent at most once per ping,
+  // not once per announcement.
   onOwnerAnnounced(owner: string, generation: number | undefined): void {
     if (generation !== undefined && this.#isPast(generation)) return;
     this.#watch.onMessageReceived();
     if (owner === this.#owner) return;
     this.#setOwner(owner);
-    if (this.#hasSaidHello) return; // the watch pings again soon
+    if (this.#hasSaidHello) return; // the next ping sends "hello" again
     this.#hasSaidHello = true;
-    this.#options.tabChannel.announce("hello"); // the owner may not know this tab yet
+    this.#options.tabChannel.announce("hello"); // in case the owner does not know this tab
   }
 
   #setOwner(owner: string): void {
@@ -82,14 +85,15 @@ export class Follower {
     this.#options.client.disconnect();
   }
 
-  // Returns whether the message comes from a later owner than the known one, which may still
+  // Returns whether the message comes from the successor of the known owner, which may still
   // announce itself.
   #isSuccessor(from: string, { generation }: StoreStatus): boolean {
     const known = this.#owner !== undefined && this.#owner !== from;
     return known && generation > (this.status?.generation ?? 0);
   }
 
-  // Returns whether the message comes from an owner that was replaced and has not noticed yet.
+  // Returns whether this generation is that of a replaced owner, which has not noticed its
+  // replacement.
   #isPast(generation: number): boolean {
     return generation < (this.status?.generation ?? 0);
   }
@@ -117,7 +121,7 @@ export class Follower {
 
   #follow(session: number, status: StoreStatus): void {
     if (this.#isPast(status.generation)) return;
-    const again = this.#ready; // a second "hello" was answered
+    const again = this.#ready; // the owner has answered a second "hello"
     this.status = status;
     this.#ready = true;
     const { client, tabChannel } = this.#options;

@@ -1,13 +1,13 @@
-// Notices that an owner does not respond although a response is due: its page is frozen or hangs.
-// Time is counted in ticks of this page, so a page that was itself frozen does not blame the owner.
+// Notices that an owner does not respond for too long, because its page is frozen or hangs. Time is
+// counted in timer ticks of this page. If this page itself was frozen, that time does not count.
 
 const silentTicksMax = 5;
 
 export interface OwnerWatchOptions {
   ownerTimeoutMs: number; // how long the owner may be silent
   isResponseDue(): boolean; // whether a response is expected
-  pingOwner(): void; // requests a sign of life
-  onSilent(): void; // called each time the owner was silent for ownerTimeoutMs
+  pingOwner(): void; // sends a message that the owner answers
+  onSilent(): void; // called whenever the owner was silent for ownerTimeoutMs
 }
 
 export class OwnerWatch {
@@ -23,7 +23,7 @@ export class OwnerWatch {
   start(): void {
     this.stop();
     this.#timer = setInterval(() => this.#tick(), this.#options.ownerTimeoutMs / silentTicksMax);
-    (this.#timer as { unref?(): void }).unref?.(); // in Node the timer would keep the process alive
+    (this.#timer as { unref?(): void }).unref?.(); // it must not keep a Node process alive
   }
 
   stop(): void {
@@ -36,7 +36,7 @@ export class OwnerWatch {
     this.#isSilent = false;
   }
 
-  // Returns whether no message has arrived since onSilent().
+  // Returns whether onSilent() was called, and no message has arrived since then.
   get isSilent(): boolean {
     return this.#isSilent;
   }

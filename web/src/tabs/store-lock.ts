@@ -1,23 +1,24 @@
-// The Web Locks of a store. The browser releases a lock when its holder ends, even by a crash.
+// The Web Locks of a store. The browser releases a lock when the tab that holds it ends or crashes.
 //
 //   entitable/<store>                  held by the owner; other tabs queue for it
 //   entitable/<store>/steal            held while a tab steals the owner's lock: one tab at a time
-//   entitable/<store>/client/<client>  held by the client while it exists; when another holder is
-//                                      granted it, the client is gone
+//   entitable/<store>/client/<client>  held by a client while it exists. If another tab gets this
+//                                      lock, the client has ended.
 
 import { clientChannelName, storeChannelName } from "./messages.ts";
 
 export interface LockEvents {
   held(): void;
-  lost(): void; // another tab stole the lock
+  lost(): void; // called when another tab has stolen the lock
   failed(error: unknown): void;
 }
 
 export interface LockRequest {
-  end(): void; // releases the lock, or leaves the queue; may be called again
+  end(): void; // releases the lock or cancels the request; may be called again
 }
 
-// Requests the owner's lock: waits in the queue, or steals it from its holder.
+// Requests the owner's lock. "queue" waits until it is free; "steal" takes it from the tab that
+// holds it.
 export function requestStoreLock(
   locks: LockManager,
   store: string,
@@ -27,7 +28,7 @@ export function requestStoreLock(
   return requestLock(locks, storeChannelName(store), how, events);
 }
 
-// Runs `steal` unless another client is already stealing the lock.
+// Runs `steal`. Has no effect while another client is stealing the lock.
 export async function runStealExclusively(
   locks: LockManager,
   store: string,
@@ -38,8 +39,8 @@ export async function runStealExclusively(
   });
 }
 
-// Holds a client's lock until end(). Calls `ready` when the lock is held, so that others can wait
-// for the client's end.
+// Holds a client's lock until end(), so that others can wait for the client's end. Calls `ready`
+// when the lock is held.
 export function holdClientLock(
   locks: LockManager,
   store: string,
@@ -53,7 +54,7 @@ export function holdClientLock(
   });
 }
 
-// Calls `gone` when the client's lock is free, because the client has ended.
+// Calls `gone` when the client has ended and its lock is therefore free.
 export function onClientGone(locks: LockManager, store: string, client: string, gone: () => void) {
   const waiting = requestLock(locks, clientChannelName(store, client), "queue", {
     held() {
@@ -84,7 +85,7 @@ function requestLock(
     });
   const options: LockOptions = how === "steal" ? { steal: true } : { signal: waiting.signal };
   locks.request(name, options, onHeld).catch((error: unknown) => {
-    // The lock may have been stolen before onHeld() was called.
+    // If the lock was stolen before onHeld() was called, the error is an AbortError.
     const taken = state === "held" || (error as { name?: string }).name === "AbortError";
     if (state !== "ended") taken ? events.lost() : events.failed(error);
     state = "ended";

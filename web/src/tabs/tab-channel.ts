@@ -1,6 +1,6 @@
 // A tab's channels to the other tabs of its store: the store's channel for announcements, and the
-// tab's own channel for messages with the owner. While joined, the tab holds a lock, whose release
-// shows the owner that the tab has ended.
+// tab's own channel for messages to and from the owner. The tab also holds a client lock
+// (store-lock.ts); its release tells the owner that the tab has ended.
 
 import type { Channel, OpenChannel } from "./channel.ts";
 import {
@@ -52,7 +52,7 @@ export class TabChannel {
     this.#alive?.end();
   }
 
-  // Posts an announcement to all other tabs. `generation`: only for "owner".
+  // Posts an announcement to all other tabs. Only "owner" needs `generation`.
   announce(type: Announcement["type"], generation?: number): void {
     const { tabId, account, exclusive } = this.#options;
     const sender: Announcement = { entitable: protocolVersion, type, from: tabId, account };
