@@ -1,4 +1,5 @@
-// Delays of simulated requests: fixed, uniform, log-normal, and by operation.
+// Delays of simulated requests: fixed, or random with a uniform or log-normal distribution; the
+// same for all operations or different for each.
 
 import { StoreError } from "../errors.ts";
 import type { Operation } from "../types.ts";
@@ -8,7 +9,7 @@ import type { Delay, Latency } from "./types.ts";
 
 type ByOperation = Readonly<Partial<Record<Operation | "*", Delay>>>;
 
-// Throws StoreError ValidationFailed.
+// Throws StoreError ValidationFailed if the delay is invalid.
 export function checkDelay(name: string, delay: Delay): void {
   if (isDelay(delay)) return;
   const kinds = "milliseconds, a range of them, or { fixed }, { uniform } or { lognormal }";
@@ -46,7 +47,8 @@ export function sampleDelay(delay: Delay, random: SeededRandom): number {
   if ("uniform" in delay) return between(delay.uniform, random);
   const { median, p99 } = delay.lognormal;
   const ms = median * (p99 / median) ** (sampleNormal(random) / normalP99);
-  return Math.round(ms * 1000) / 1000; // engines differ in the last digits of powers
+  // rounded, because engines differ in the last digits of powers
+  return Math.round(ms * 1000) / 1000;
 }
 
 function isRangeDelay(delay: Delay): delay is readonly [number, number] {
@@ -59,14 +61,15 @@ function between([least, most]: readonly [number, number], random: SeededRandom)
 
 const normalP99 = 2.326347874; // the 99th percentile of the standard normal distribution
 
-// Returns an approximately normal random value, without the functions in which engines differ.
+// Returns a random value that is approximately normally distributed. Does not use functions whose
+// results differ between engines.
 function sampleNormal(random: SeededRandom): number {
   let sum = -6;
   for (let i = 0; i < 12; ++i) sum += random.fraction();
   return sum;
 }
 
-// Approximately what a client in the service's own region sees. Plausible values, not measurements.
+// About what a client in the service's own region sees. These values are plausible, not measured.
 const cloud: ByOperation = {
   "*": { lognormal: { median: 12, p99: 80 } },
   get: { lognormal: { median: 6, p99: 40 } },
@@ -81,11 +84,11 @@ function isByOperation(latency: object | number | string): latency is ByOperatio
   return !["fixed", "uniform", "lognormal"].some((name) => name in latency);
 }
 
-/** The latency of requests, by operation. */
+/** The delays of a store's requests, by operation. */
 export class LatencyModel {
   readonly #of: ByOperation;
 
-  // Throws StoreError ValidationFailed.
+  // Throws StoreError ValidationFailed if the option is invalid.
   constructor(latency: Latency = 0) {
     this.#of =
       latency === "cloud" ? cloud : isByOperation(latency) ? { ...latency } : { "*": latency };

@@ -1,4 +1,4 @@
-// Decides which requests fail, and how.
+// Decides by the fault rules (types.ts) which requests fail, and how.
 
 import { StoreError } from "../errors.ts";
 import type { RequestDescription } from "../types.ts";
@@ -20,11 +20,11 @@ type FaultResponse = NonNullable<FaultRule["respond"]>;
 
 interface ActiveRule {
   readonly rule: FaultRule;
-  matchCount: number; // requests that matched
+  matchCount: number; // how many requests have matched
   hits: number;
 }
 
-// The state that next() depends on, except the seed.
+// Everything that next() depends on, except the random generator's state.
 export type FaultState = readonly Readonly<ActiveRule>[];
 
 export class FaultRules implements Faults {
@@ -32,7 +32,7 @@ export class FaultRules implements Faults {
   readonly #buildError: (refusal: SimulatedError) => void;
   #rules: ActiveRule[] = [];
 
-  // `tryOut` throws if no error response can be made.
+  // `buildError` builds the error response of a rule, and throws if that is not possible.
   constructor(random: SeededRandom, buildError: (refusal: SimulatedError) => void) {
     this.#random = random;
     this.#buildError = buildError;
@@ -61,7 +61,8 @@ export class FaultRules implements Faults {
     this.#rules = state.map((active) => ({ ...active }));
   }
 
-  // Returns the rule that applies to this request. Call once for each request.
+  // Returns the rule that applies to a request; undefined: none. Must be called once for each
+  // request, because rules count requests.
   next(request: RequestDescription): FaultRule | undefined {
     for (const active of this.#rules) {
       const { rule } = active;
@@ -76,7 +77,8 @@ export class FaultRules implements Faults {
     return undefined;
   }
 
-  // Validates the response now rather than at the first matching request.
+  // Throws ValidationFailed if the rule's error response cannot be built. Checked when the rule is
+  // added, not at the first matching request.
   #checkBuildable(refusal: SimulatedError): void {
     try {
       this.#buildError(refusal);
@@ -86,7 +88,8 @@ export class FaultRules implements Faults {
     }
   }
 
-  // Removed or rolled-back rules stay as they were.
+  // Returns the caller's handle of a rule. After the rule was removed or rolled back, the handle
+  // returns its last state.
   #handle(active: ActiveRule): Fault {
     const remove = () => {
       this.#rules = this.#rules.filter(({ rule }) => rule !== active.rule);
@@ -108,8 +111,8 @@ export function refusalOf({ retryAfter, headers, ...response }: FaultResponse): 
   return { ...response, headers: all };
 }
 
-// Validates a rule at run time, because rules also come from files. Throws StoreError
-// ValidationFailed.
+// Throws StoreError ValidationFailed if the rule is invalid. Types alone do not suffice, because
+// rules also come from files.
 export function checkRule(rule: FaultRule): void {
   const { times = 0, skip = 0, probability = 0, delayMs = 0, respond, network } = rule;
   checkMatch(rule);
@@ -170,7 +173,7 @@ function checkAnswer({
   }
 }
 
-// Checks the type, because comparisons also accept text and null, and rules come from files.
+// Also checks the type, because comparisons accept text and null, which rules from files may have.
 function isWithin(value: unknown, most: number): boolean {
   return typeof value === "number" && value >= 0 && value <= most;
 }

@@ -1,4 +1,4 @@
-// Writes fixtures into a store.
+// Writes fixtures (the initial entities of a mock store) into a store.
 
 import { StoreError } from "../errors.ts";
 import type { Store, TableEntity } from "../types.ts";
@@ -9,7 +9,7 @@ export async function seedStore(store: Store, fixtures: Fixtures): Promise<void>
   for (const [table, entities] of Object.entries(fixtures)) {
     const client = store.tableClient(table);
     await withValidationError(client.createTable(), `Fixture ${table}`);
-    // Concurrently, so that the writes share groups.
+    // The writes run concurrently, so that several of them are stored in one group.
     const writes = entities.map((entity: TableEntity<object>, i) =>
       withValidationError(client.upsertEntity(entity, "Replace"), `Fixture ${table}[${i}]`),
     );

@@ -1,5 +1,5 @@
-// Wraps the host of a mock store: delays, fails and logs the requests of every entry point
-// according to the rules.
+// The host of a mock store: wraps a LocalHost, and delays, fails and logs requests. This applies to
+// RPC and REST requests alike.
 
 import { AbortError, RestError, StoreError, TruncatedResponseError } from "../errors.ts";
 import type { LocalHost } from "../host/local-host.ts";
@@ -26,11 +26,12 @@ import type { FaultRule, LoggedRequest, NetworkFault } from "./types.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 
 const timeoutMs = 30_000;
-// then yields to the event loop, so that timers can stop a test that loops over requests
+// After this many requests, yields to the event loop once, so that timers can stop a test that
+// sends requests in a loop.
 const requestsPerTurn = 256;
 
-// The error codes by which clients, including the official client's retries, recognize connection
-// failures.
+// The error codes by which clients recognize connection failures. The official client retries after
+// them.
 const networkCodes: Readonly<Record<NetworkFault, string>> = {
   offline: "ENOTFOUND",
   reset: "ECONNRESET",
@@ -63,12 +64,12 @@ interface ActiveFault extends Pick<FaultRule, "network" | "respond"> {
 
 interface RequestContext {
   rows: Pick<LoggedRequest, "rowsRead" | "rowsReturned" | "partitionRead">; // filled in for the log
-  pageFraction: number; // PageTruncation.share
+  pageFraction: number; // how much of a page is returned (PageTruncation.pageFraction)
 }
 
 export class MockHost implements Host {
   readonly #parts: MockParts;
-  readonly #pendingDelays = new Set<AbortController>(); // of delayed requests
+  readonly #pendingDelays = new Set<AbortController>(); // each aborts the delay of one request
   #requestCount = 0;
 
   constructor(parts: MockParts) {
@@ -110,7 +111,7 @@ export class MockHost implements Host {
     try {
       const answer = host[operation](block);
       if (answer instanceof Promise) return await answer;
-      const reply = answer.slice(); // a copy: the next call may overwrite it
+      const reply = answer.slice(); // a copy, because the next call may overwrite the response
       const { read, returned, partition } = host.instrumentation.lastRead;
       rows.rowsRead = read;
       rows.rowsReturned = returned;
@@ -133,7 +134,8 @@ export class MockHost implements Host {
     const turns = this.#requestCount % requestsPerTurn === 0;
     const { host, clock, random, faults, latency, pageTruncation, limits, log } = this.#parts;
     const request = host.instrumentation.describeRequest(block);
-    // Draws all random values now, so that they depend only on the order of the requests.
+    // All random values are drawn at this point, so that they depend only on the order of the
+    // requests.
     const fault = activeFaultFrom(faults.next(request), random);
     const latencyMs = latency.of(request.operation, random);
     const started = clock.now();
@@ -167,7 +169,7 @@ export class MockHost implements Host {
       note({ code });
       throw error;
     } finally {
-      // only now: requests take effect in the order in which they are made
+      // Yields only after the request, so that requests take effect in the order of the calls.
       if (turns) await yieldToEventLoop();
     }
   }
@@ -239,7 +241,8 @@ export class MockHost implements Host {
   on<K extends keyof StoreEvents>(event: K, listener: (event: StoreEvents[K]) => void): () => void {
     return this.#parts.host.on(event, listener);
   }
-  // Rejects delayed requests at once, whatever the clock shows, so that nothing keeps waiting.
+  // Closes the host. Delayed requests reject immediately, because the clock may never advance
+  // again.
   close(): Promise<void> {
     for (const wait of this.#pendingDelays) {
       wait.abort(new StoreError("StoreClosed", "The store is closed."));
@@ -261,7 +264,8 @@ function networkError(fault: NetworkFault): RestError {
   return new RestError(messageOf(fault), { code: networkCodes[fault] });
 }
 
-// A truncated response without a body is lost.
+// Returns the error of a truncated response. A response without a body cannot be truncated: the
+// client sees a lost connection.
 function truncatedResponseError({ reply, outcome }: CompletedRequest): TruncatedResponseError {
   const code = outcome.status === 204 ? networkCodes.reset : networkCodes.truncate;
   return new TruncatedResponseError(messageOf("truncate"), reply, code);

@@ -38,8 +38,8 @@ export function mockStore(options: MockOptions = {}): Promise<MockStore> {
 type RequestListener = (request: LoggedRequest) => void;
 
 /**
- * Opens a mock store. Calls `onRequest` with each request to the store or its forks, when the
- * request ends.
+ * Opens a mock store. `onRequest` is called when a request to the store or to one of its forks
+ * ends.
  */
 export function openMockWithListener(
   options: MockOptions = {},
@@ -48,7 +48,7 @@ export function openMockWithListener(
   return openMock(options, new RequestRecorder({ onRequest }));
 }
 
-// Opens a mock store with this request log.
+// Opens a mock store whose requests are recorded in `log`.
 export async function openMock(options: MockOptions, log: RequestRecorder): Promise<MockStore> {
   const { seed = 1, clock: from = newYear, fixtures, faults = [], ...more } = options;
   const { latency: latencyOption, throttle, tableDeletionMs, emptyPages, scans, ...rest } = more;
@@ -83,7 +83,7 @@ export async function openMock(options: MockOptions, log: RequestRecorder): Prom
   }
 }
 
-// Throws StoreError ValidationFailed.
+// Checks the option `scans`. Throws StoreError ValidationFailed.
 function isAzure(scans: MockOptions["scans"]): boolean {
   if (scans === undefined || scans === "azure") return scans === "azure";
   throw new StoreError("ValidationFailed", `scans must be "azure", if anything, not ${scans}.`);
@@ -105,8 +105,7 @@ function faultsOf(host: LocalHost, random: SeededRandom): FaultRules {
 }
 
 /**
- * Forks a store. Calls `onRequest` with each request to the fork or its own forks, when the request
- * ends.
+ * Forks a store. `onRequest` is called when a request to the fork or to one of its own forks ends.
  */
 export function forkWithListener(store: MockStore, onRequest: RequestListener): MockStore {
   return (store as MockStoreHandle).forkWithLog(new RequestRecorder({ onRequest }));
@@ -214,7 +213,7 @@ class MockStoreHandle extends StoreHandle implements MockStore {
     );
   }
 
-  /** Makes the current state the target of reset(). */
+  /** Makes the current state the one that reset() restores. */
   setResetPoint(): void {
     this.#resetPoint.release();
     this.#resetPoint = new SavedState(this.#parts);

@@ -1,4 +1,5 @@
-// Ends pages early, as the service does when it runs out of time or reaches a server boundary.
+// Ends some pages early with a continuation token. The service does so when it runs out of time or
+// reaches a server boundary.
 
 import { StoreError } from "../errors.ts";
 import type { Operation } from "../types.ts";
@@ -7,7 +8,7 @@ import type { SeededRandom } from "./seeded-random.ts";
 export class PageTruncation {
   readonly #probability: number;
 
-  // Throws StoreError ValidationFailed.
+  // Throws StoreError ValidationFailed if the probability is invalid.
   constructor(probability = 0) {
     this.#probability = probability;
     if (probability >= 0 && probability <= 1) return;
@@ -15,8 +16,9 @@ export class PageTruncation {
     throw new StoreError("ValidationFailed", message);
   }
 
-  // Returns the fraction of a page to return: 0 is an empty page, 1 the whole page. Half of the
-  // truncated pages are not empty, so that following continuation tokens ends at any probability.
+  // Returns which fraction of a page to return: 0 is an empty page, 1 the whole page. Half of the
+  // truncated pages are not empty. A client that follows continuation tokens therefore reaches the
+  // end, even if every page is truncated.
   pageFraction(operation: Operation, random: SeededRandom): number {
     if (this.#probability === 0 || (operation !== "query" && operation !== "listTables")) return 1;
     if (random.fraction() >= this.#probability) return 1;

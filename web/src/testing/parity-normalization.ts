@@ -1,17 +1,18 @@
 // Normalizes requests and responses, so that those of two services can be compared. Values that
-// necessarily differ between services become placeholders:
+// necessarily differ between services are removed or replaced:
 //
-//   (removed)       headers of the connection and the server product: Connection, Content-Encoding,
-//                   Content-Length, Keep-Alive, Server, Transfer-Encoding; at the end of an error's
-//                   message, the request id and the time
-//   <date>          Date; LastSyncTime of the service statistics
+//   removed         headers of the connection and of the server product: Connection, Keep-Alive,
+//                   Content-Encoding, Content-Length, Server, Transfer-Encoding; at the end of an
+//                   error's message, the request id and the time
+//   <date>          the header Date; LastSyncTime of the service statistics
 //   <id>            x-ms-request-id; the boundaries of batches
-//   <as sent>       x-ms-client-request-id, if equal to the request's
-//   <token>         x-ms-continuation-*, and the query parameters of requests that repeat them
+//   <as sent>       x-ms-client-request-id, if it equals the request's
+//   <token>         x-ms-continuation-*, and the query parameters in which a request repeats them
 //   <time>          the time in ETags of entities, and Timestamp
-//   <signature>     the signature of a request, and its signed times
+//   <signature>     the signature of a request, and the times that it signs
 //
-// Numbers are compared by their text: 3 differs from 3.0, which is shown as <3.0>. The order of
+// Numbers are compared by their JSON text: 3 differs from 3.0, which is represented as "<3.0>". The
+// order of headers and of JSON properties does not matter.
 // headers and of JSON properties does not matter.
 
 import type { RestRequest } from "../rest/entry-point.ts";
@@ -91,7 +92,7 @@ function contentOf(type: string, text: string): Content {
   return { code, body: whole === undefined ? plain : plain.replace(whole, "") };
 }
 
-// Parses the responses in a batch response.
+// Returns the normalized responses that a batch response contains.
 function partsOf(text: string): Content {
   const responses = text.split(/^--.*$/m).flatMap((segment) => {
     const [, status, lines = "", body = ""] =
@@ -121,7 +122,8 @@ function jsonOf(text: string): Content {
   return { code: String(code), body: { "odata.error": rest } };
 }
 
-// `source` is the number's text in the JSON. On platforms that do not supply it, 3.0 equals 3.
+// Normalizes a value of a JSON document. `source` is a number's text in the document. If the
+// platform does not supply it, 3.0 cannot be distinguished from 3.
 function withSource(name: string, value: unknown, { source }: { source?: string } = {}): unknown {
   if (typeof value === "number") {
     return source === undefined || source === String(value) ? value : `<${source}>`;

@@ -9,42 +9,42 @@ import type { StoreHandle } from "../store.ts";
 import type { HttpClient, Store } from "../types.ts";
 import { normalizeRequest, normalizeResponse } from "./parity-normalization.ts";
 
-/** The endpoint of one side, which a script sends its requests to. */
+/** Where a script sends its requests: to the mock store or to the real endpoint. */
 export interface ParityTarget {
-  /** The account's address, without a trailing slash: the real endpoint's on both sides. */
+  /** The account's URL without a trailing slash. It is the real endpoint's URL on both sides. */
   readonly url: string;
   readonly fetch: Store["fetch"];
-  /** For clients of the official package. */
+  /** For the official client's option `httpClient`. */
   readonly httpClient: HttpClient;
 }
 
 /**
- * A script that sends the same requests to both sides. It may end with an error if it does so on
- * both.
+ * A script that sends requests to a side. It must send the same requests on both sides. It may
+ * throw, if it does so on both sides.
  */
 export type ParityScript = (side: ParityTarget) => Promise<unknown>;
 
 export interface ParityOptions {
   mock: Store;
   /**
-   * An account's address, such as `http://127.0.0.1:10002/devstoreaccount1`, and the function that
-   * reaches it. Default: the platform's `fetch`.
+   * `url`: an account's URL, such as `http://127.0.0.1:10002/devstoreaccount1`. `fetch`: the
+   * function that sends requests to it. Default: the platform's.
    */
   real: { url: string; fetch?: typeof fetch };
 }
 
 export interface ParityDifference {
-  /** The index of the request, from 0, and its description. */
+  /** The index of the request, from 0; `request` describes it. */
   requestIndex: number;
   request: string;
   /**
-   * What differs. `request`: the script sent different requests. `end`: the end of the script, or a
-   * missing response.
+   * What differs. `request`: the script sent different requests. `end`: the script ended
+   * differently, or one side gave no response.
    */
   kind: "request" | "status" | "code" | "header" | "body" | "end";
   /** The header's name, or the path of a value in the body. */
   path?: string;
-  /** The values on both sides. Undefined: absent. */
+  /** The values on both sides; undefined: absent. */
   mock: unknown;
   real: unknown;
 }
@@ -56,9 +56,9 @@ export interface ParityReport {
 }
 
 /**
- * Runs a script against a store and then against a real endpoint. Returns every difference in
- * status, code, headers and body of their responses, in the order of the requests. Values that
- * always differ (ids, times, ETags, tokens) are not differences.
+ * Runs a script against a mock store and then against a real endpoint. Resolves to all differences
+ * in status, code, headers and body of their responses, in the order of the requests. Values that
+ * always differ (ids, times, ETags, tokens) are not compared.
  */
 export async function parity(script: ParityScript, options: ParityOptions): Promise<ParityReport> {
   const url = options.real.url.replace(/\/$/, "");
@@ -95,7 +95,7 @@ interface Exchange {
 
 interface Run {
   exchanges: Exchange[]; // in the order in which they started
-  end: string | undefined; // the error's name and code
+  end: string | undefined; // if the script failed: the error's name and code
 }
 
 async function run(script: ParityScript, url: string, send: Send): Promise<Run> {

@@ -1,4 +1,4 @@
-// Tests whether a request matches a rule.
+// Tests whether a request matches a rule's conditions (RequestMatch).
 
 import type { Operation, RequestDescription } from "../types.ts";
 import type { RequestMatch } from "./types.ts";
@@ -26,7 +26,7 @@ function isTable(wanted: string | RegExp | undefined, table: string | undefined)
 function isText(wanted: string | RegExp | undefined, text: string | undefined): boolean {
   if (wanted === undefined) return true;
   if (text === undefined) return false;
-  // ignores lastIndex
+  // search() ignores lastIndex, which test() would use for a global expression.
   return typeof wanted === "string" ? wanted === text : text.search(wanted) >= 0;
 }
 
@@ -54,7 +54,7 @@ const operations: Readonly<Record<Operation | "*", true>> = {
   unknown: true,
 };
 
-// Returns whether the name is an operation, or "*" for any.
+// Returns whether the name is an operation, or "*", which means any operation.
 export function isOperation(name: unknown): boolean {
   return typeof name === "string" && Object.hasOwn(operations, name);
 }

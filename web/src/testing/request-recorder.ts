@@ -1,10 +1,10 @@
-// The log of requests that reached a store.
+// The log of requests to a mock store.
 
 import { matches } from "./request-match.ts";
 import type { LoggedRequest, RequestLog, RequestMatch } from "./types.ts";
 
 interface RecorderOptions {
-  // A recorder that keeps nothing is for stores whose log cannot be read.
+  // false: requests are not kept, because the log is never read.
   readonly retains?: boolean;
   // Called with each request, including those to forks of the store.
   readonly onRequest?: (request: LoggedRequest) => void;
@@ -23,7 +23,7 @@ export class RequestRecorder implements RequestLog {
     this.#options.onRequest?.(request);
   }
 
-  // Returns an empty log for a fork.
+  // Returns an empty log for a fork. It has the same listener.
   forFork(): RequestRecorder {
     const { onRequest } = this.#options;
     return new RequestRecorder(onRequest === undefined ? {} : { onRequest });

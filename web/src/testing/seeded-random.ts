@@ -1,12 +1,12 @@
-// Seeded pseudo-random bytes, the same for the same seed on every platform.
+// Pseudo-random bytes. The same seed gives the same bytes on every platform.
 
 import { StoreError } from "../errors.ts";
 import type { RandomSource } from "../types.ts";
 
 export class SeededRandom implements RandomSource {
-  state: number; // 32 bits
+  state: number; // an integer of 32 bits
 
-  // Throws StoreError ValidationFailed.
+  // Throws StoreError ValidationFailed if the seed is invalid.
   constructor(seed: number) {
     if (seed !== seed >>> 0) {
       throw new StoreError("ValidationFailed", `seed is a whole number below 2^32, not ${seed}.`);
@@ -28,7 +28,7 @@ export class SeededRandom implements RandomSource {
     return this.#next() / 2 ** 32;
   }
 
-  // The generator "mulberry32": every seed goes through all 2^32 states.
+  // The generator "mulberry32". From every seed, it goes through all 2^32 states.
   #next(): number {
     this.state = (this.state + 0x6d2b79f5) >>> 0;
     let t = this.state;

@@ -1,5 +1,5 @@
-// The service's temporary rejections: requests beyond its targets, and new tables with the name of
-// a table that is being deleted.
+// Simulates temporary rejections of the service: of requests beyond its scalability targets, and of
+// new tables whose name belongs to a table that is being deleted.
 
 import { StoreError } from "../errors.ts";
 import type { RequestDescription } from "../types.ts";
@@ -7,11 +7,12 @@ import type { SimulatedError } from "../wasm/engine.ts";
 import type { ServiceLimitsOptions, Throttle } from "./types.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 
-// The service's published targets: entities per second for a partition, requests per second for an
-// account.
+// The service's published scalability targets: entities per second for a partition, requests per
+// second for an account.
 const azure: Throttle = { partitionOpsPerSecond: 2000, accountOpsPerSecond: 20_000 };
 
-// A token bucket: holds one second's allowance and refills as time passes.
+// A token bucket. Holds at most the number of operations allowed per second, and refills as time
+// passes.
 interface Bucket {
   readonly available: number;
   readonly at: number;
@@ -29,10 +30,10 @@ export class ServiceLimits {
   readonly #throttle: Throttle;
   readonly #tableDeletionMs: number;
   #buckets = new Map<string, Bucket>(); // by table and partition
-  #deleted = new Map<string, number>(); // deletion times by table name in lower case
+  #deleted = new Map<string, number>(); // time of deletion by table name in lower case
   readonly options: ServiceLimitsOptions;
 
-  // Throws StoreError ValidationFailed.
+  // Throws StoreError ValidationFailed if an option is invalid.
   constructor(options: ServiceLimitsOptions, clock: VirtualClock) {
     const { throttle = {}, tableDeletionMs = 0 } = options;
     this.options = options;
@@ -53,8 +54,8 @@ export class ServiceLimits {
     this.#deleted = new Map(deleted);
   }
 
-  // Returns the error with which the service would reject the request now. Call once for each
-  // request: the call counts.
+  // Returns the error by which the service would reject the request now; undefined: it would not.
+  // Must be called once for each request, because the call counts it.
   refusal(request: RequestDescription): SimulatedError | undefined {
     const { operation, table = "", partitionKey } = request;
     if (operation === "createTable" && this.#isBeingDeleted(table)) {
@@ -69,7 +70,7 @@ export class ServiceLimits {
     return allowed ? undefined : { code: "ServerBusy", headers: { "Retry-After": "1" } };
   }
 
-  // Records the request's outcome.
+  // Must be called when the request has ended. Remembers deleted tables.
   note({ operation, table = "" }: RequestDescription, failed: boolean): void {
     if (operation !== "deleteTable" || failed || this.#tableDeletionMs === 0) return;
     this.#deleted.set(table.toLowerCase(), this.#clock.now());
@@ -85,7 +86,8 @@ export class ServiceLimits {
     const now = this.#clock.now();
     const { available, at } = this.#buckets.get(name) ?? { available: perSecond, at: now };
     const filled = Math.min(perSecond, available + (Math.max(0, now - at) * perSecond) / 1000);
-    // a batch above one second's allowance goes into debt; otherwise it could never pass
+    // A batch larger than one second's allowance only needs a full bucket, and makes `available`
+    // negative. Otherwise it could never pass.
     const enough = filled >= Math.min(count, perSecond);
     this.#buckets.set(name, { available: enough ? filled - count : filled, at: now });
     return enough;

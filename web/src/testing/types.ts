@@ -10,29 +10,32 @@ import type {
 } from "../types.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 
-/** Entities by table name, as `upsertEntity` takes them. */
+/** Entities by table name. They are written as by `upsertEntity`. */
 export type Fixtures = Readonly<Record<string, readonly (TableEntity | TableEntity<object>)[]>>;
 
 /**
- * How much is allowed per second, on the store's clock. Beyond it: 503 `ServerBusy` with
- * `Retry-After`.
+ * How many operations are allowed per second of the store's clock. Further requests are rejected
+ * with 503 `ServerBusy` and `Retry-After`.
  */
 export interface Throttle {
   /**
-   * Entities of one partition, in requests that name the partition. A larger batch uses the
-   * allowance of one second and the rest from the following seconds.
+   * Entities of one partition, in requests that name the partition. A batch with more entities also
+   * uses the allowance of the following seconds.
    */
   partitionOpsPerSecond?: number;
-  /** Requests of any kind. */
+  /** Requests of any kind to the store. */
   accountOpsPerSecond?: number;
 }
 
 export interface ServiceLimitsOptions {
-  /** `"azure"`: the service's published targets, 2,000 and 20,000. Default: none. */
+  /**
+   * `"azure"`: the service's published targets, 2,000 per partition and 20,000 per store. Default:
+   * no limit.
+   */
   throttle?: Throttle | "azure" | undefined;
   /**
-   * How long after a table's deletion a new table of its name is rejected: 409 `TableBeingDeleted`.
-   * Default 0.
+   * For how long after a table was deleted a new table of the same name is rejected with 409
+   * `TableBeingDeleted`. In milliseconds; default 0.
    */
   tableDeletionMs?: number | undefined;
 }
@@ -44,46 +47,44 @@ export interface MockOptions
       "name" | "account" | "durability" | "deferredDelayMs" | "wasm" | "signal" | "onWarning"
     > {
   /**
-   * The seed of the ids in responses: the same seed and the same calls produce the same bytes. From
-   * 0 to 2^32 - 1; default 1.
+   * The seed of the ids in responses. The same seed and the same calls give the same bytes. An
+   * integer from 0 to 2^32 - 1; default 1.
    */
   seed?: number;
   /**
-   * The initial time of the store's clock, which then stands still until it is advanced; or a
-   * running clock. Default: 2026-01-01T00:00Z.
+   * The initial time of the store's clock, which stands still until the test advances it. Or a
+   * running clock to use instead. Default: 2026-01-01T00:00Z.
    */
   clock?: Date | string | Clock;
   /** The initial content of the store. */
   fixtures?: Fixtures;
-  /** Fault rules, which apply after the fixtures are in place. */
+  /** Fault rules (see FaultRule). They do not apply to the writing of `fixtures`. */
   faults?: readonly FaultRule[];
-  /** How long each request takes, on the store's clock. Default 0. */
+  /** How long each request takes, in milliseconds of the store's clock. Default 0. */
   latency?: Latency | undefined;
   /**
    * The probability that a page of a query, or of a list of tables, ends early with a continuation
-   * token. Half of such pages are empty. Depends on the seed; default 0.
+   * token. Half of such pages are empty. Which pages they are depends on the seed. Default 0.
    */
   emptyPages?: number | undefined;
   /**
-   * `"azure"`: queries read as the service does. Only key conditions that all rows must meet limit
-   * what is read. A query reads one range of keys, row by row, and a page ends at the end of each
-   * partition, even if it is empty. So the log has at most as many requests as the service would
-   * need. Default: queries read as in any store of this package, which reads less and ends a page
-   * when it is full.
+   * `"azure"`: queries read rows as the service does. Only conditions on keys that all results must
+   * meet limit what is read. A query reads one range of keys, row by row. A page ends at the end of
+   * each partition, even if it is empty. The request log therefore has at most as many requests as
+   * the service would need. Default: queries read as in every store of this package. They read
+   * fewer rows, and a page ends only when it is full.
    */
   scans?: "azure" | undefined;
 }
 
-/**
- * A state that a store can be rolled back to. Until it is released, it keeps its version in memory.
- */
+/** A state that a store can be rolled back to. It uses memory until it is released. */
 export interface Savepoint {
   release(): void;
   [Symbol.dispose](): void;
 }
 
 /**
- * A store in memory for tests. Forks and rollbacks take constant time, whatever the store's size.
+ * A store in memory for tests. Forks and rollbacks take constant time, however large the store is.
  * The same calls get the same responses, byte for byte: in every fork, after every rollback, and in
  * every run with the same seed.
  */
@@ -93,20 +94,21 @@ export interface MockStore extends Store {
   readonly requests: RequestLog;
   /**
    * Returns an independent store with the same content, clock, seed, faults and limits, and an
-   * empty request log. The caller closes it. Throws StoreError NotSupported while a write is being
-   * applied; so do savepoint() and rollback().
+   * empty request log. The caller must close it. Throws StoreError NotSupported while a write is
+   * being applied; savepoint() and rollback() do the same.
    */
   fork(): MockStore;
   savepoint(): Savepoint;
   /**
-   * Restores the state of the savepoint: content, clock (with its autoAdvance), seed, faults and
-   * limits, but not the request log. May be repeated. Queued writes are applied after the rollback.
+   * Restores the savepoint's state: content, clock (with its autoAdvance), seed, faults and limits,
+   * but not the request log. May be called again with the same savepoint. Queued writes are applied
+   * after the rollback.
    */
   rollback(savepoint: Savepoint): void;
   /**
-   * Inserts or replaces entities and creates missing tables. Faults, limits and delays do not
-   * apply, and nothing is logged. Rejects with StoreError ValidationFailed, which names the first
-   * rejected entity.
+   * Inserts or replaces entities, and creates missing tables. Faults, limits and delays do not
+   * apply, and nothing is logged. Rejects with StoreError ValidationFailed; the message names the
+   * first rejected entity.
    */
   seed(fixtures: Fixtures): Promise<void>;
   /** Restores the state after opening or forking, once earlier writes are done. */
