@@ -1,11 +1,11 @@
-// Reads the service's error from an exception: stores and the official client keep its fields in
-// different places.
+// Reads the fields of a service error from an exception. RestErrors of a store and of the official
+// client have them in different places.
 
 export interface ServiceError {
   /** "EntityAlreadyExists" */
   readonly code: string | undefined;
   readonly message: string;
-  /** The index of the failed action of a transaction, from 0, if known. */
+  /** The index (from 0) of the action in a transaction that failed; undefined if unknown. */
   readonly failedIndex: number | undefined;
 }
 
@@ -16,8 +16,9 @@ interface ErrorFields {
 }
 
 /**
- * Returns code, message and index of an error. Checks fields, not classes, because the clients'
- * classes differ. For other errors, returns their own code and message.
+ * Returns an error's code, message and index. For an error that is not the service's, returns its
+ * own code and message. Checks fields instead of classes, because each client has its own error
+ * class.
  */
 export function parseServiceError(error: unknown): ServiceError {
   const { code, message, details } = (error ?? {}) as ErrorFields;

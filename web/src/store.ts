@@ -1,4 +1,4 @@
-// The handle of an open store: creates clients, and forwards everything else to its host.
+// The handle of an open store: it creates clients, and forwards all other calls to its host.
 
 import { releaseViews } from "./client/rpc-messages.ts";
 import { TableHandle } from "./client/table-client.ts";
@@ -35,7 +35,7 @@ export class StoreHandle implements Store {
   readonly name: string;
   readonly fetch: Store["fetch"];
   readonly httpClient: HttpClient;
-  readonly restEntryPoint: RestEntryPoint; // for this package's adapters
+  readonly restEntryPoint: RestEntryPoint; // for modules of this package that serve HTTP requests
   readonly #host: Host;
 
   constructor(name: string, host: Host, random = platformRandom) {
@@ -123,7 +123,7 @@ export class StoreHandle implements Store {
 
 const dependencies = { AbortError, StoreError, yieldToEventLoop, chunksFrom };
 
-// Loads the export code at the first read.
+// Returns a stream source of the exported file. The export module is loaded at the first read.
 function exportSource(
   client: TableClient,
   options: ExportOptions,

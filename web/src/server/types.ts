@@ -10,7 +10,7 @@ export interface ServedRequest {
   url: string;
   status: number;
   milliseconds: number;
-  /** Lengths of the bodies in bytes. */
+  /** Lengths of the request's body and the response's body, in bytes. */
   requestBytes: number;
   responseBytes: number;
 }
