@@ -111,46 +111,46 @@ export interface MockStore extends Store {
    * first rejected entity.
    */
   seed(fixtures: Fixtures): Promise<void>;
-  /** Restores the state after opening or forking, once earlier writes are done. */
+  /**
+   * Restores the state that the store had after opening or forking. Resolves when earlier writes
+   * have ended and the state is restored.
+   */
   reset(): Promise<void>;
 }
 
 /** A request and its outcome. */
 export interface LoggedRequest extends RequestDescription {
-  /** When the request was made, on the store's clock, like all times here. */
+  /** When the request was made. All times are those of the store's clock. */
   at: Date;
   durationMs: number;
   /** The response's status. Absent if there was no response. */
   status?: number;
   /**
-   * Why the request failed: the service's error code, or the code of the network failure. Absent on
-   * success.
+   * Why the request failed: the service's error code, or the network failure's code. Absent if it
+   * succeeded.
    */
   code?: string;
   /** Rows read and rows returned by a `get` or `query`. */
   rowsRead?: number;
   rowsReturned?: number;
   /**
-   * The partition that a `query` read, if any, in a store with `scans: "azure"`: each page reads
-   * one partition.
+   * The partition whose rows a `query` read. Present only in a store with `scans: "azure"`, in
+   * which each page reads one partition.
    */
   partitionRead?: string;
 }
 
 export interface RequestMatch {
-  /** One operation, several, or `"*"`: any. */
+  /** One operation, several, or `"*"`, which means any. */
   on?: Operation | readonly Operation[] | "*";
-  /** A table's name; case is ignored. */
+  /** A table's name. Upper and lower case are equal. */
   table?: string | RegExp;
   partitionKey?: string | RegExp;
-  /** For a batch: matches if any of its operations does. */
+  /** Of a batch, one operation must match. */
   rowKey?: string | RegExp;
 }
 
-/**
- * The requests that reached a store through any of its entry points, in the order in which they
- * ended.
- */
+/** The requests that reached a store, by RPC or REST, in the order in which they ended. */
 export interface RequestLog {
   all(): readonly LoggedRequest[];
   matching(
@@ -161,7 +161,10 @@ export interface RequestLog {
   clear(): void;
 }
 
-/** Milliseconds. Random delays depend on the store's seed. */
+/**
+ * A delay in milliseconds. A pair is a range of equally probable delays. Random delays depend on
+ * the store's seed.
+ */
 export type Delay =
   | number
   | { readonly fixed: number }
@@ -171,8 +174,8 @@ export type Delay =
   | { readonly lognormal: { readonly median: number; readonly p99: number } };
 
 /**
- * One delay for every operation, or delays by operation; `"*"` is for all others. `"cloud"`:
- * approximately what a client in the service's own region sees, by operation.
+ * One delay for every operation, or one for each operation, where `"*"` is for those not named.
+ * `"cloud"`: about what a client in the service's own region sees.
  */
 export type Latency = Delay | Readonly<Partial<Record<Operation | "*", Delay>>> | "cloud";
 
@@ -181,42 +184,48 @@ export type NetworkFault =
   | "offline"
   | "reset"
   /**
-   * The request does not reach the store, and no response arrives. Fails after `delayMs`, or 30
-   * seconds, or when the caller cancels.
+   * The request does not reach the store, and no response arrives. The call rejects after `delayMs`
+   * (default 30 seconds) or when it is cancelled.
    */
   | "timeout"
-  /** Like `timeout`, but the store has carried out the request. */
+  /** Like `timeout`, except that the store carries out the request. */
   | "timeout-after-commit"
   /**
-   * The store has carried out the request, and the connection ends within the response: half of its
-   * body arrives. A response without a body is lost.
+   * The store carries out the request, and the connection ends within the response: half of the
+   * body arrives. If the response has no body, nothing arrives.
    */
   | "truncate";
 
-/** When and how requests fail. If several rules match, the first one applies. */
+/** When and how requests fail. If several rules match a request, the first of them applies. */
 export interface FaultRule extends RequestMatch {
   on: Operation | readonly Operation[] | "*";
   when?: (request: RequestDescription) => boolean;
   /** How often the rule applies. Default: always. */
   times?: number;
-  /** How many matching requests succeed first. */
+  /** How many matching requests succeed before the rule applies. */
   skip?: number;
-  /** From 0 to 1; random, from the store's seed. */
+  /**
+   * The probability, from 0 to 1, that the rule applies to a matching request. Depends on the
+   * store's seed.
+   */
   probability?: number;
   /**
-   * An error of the service. A known code implies status and message; any other code needs a
-   * status.
+   * The service's error to respond with. For a known code, status and message have defaults. Any
+   * other code needs a `status`.
    */
   respond?: {
     code: string;
     status?: number;
     message?: string;
-    /** Seconds. */
+    /** The Retry-After header, in seconds. */
     retryAfter?: number;
     headers?: Readonly<Record<string, string>>;
   };
   network?: NetworkFault;
-  /** A delay on the store's clock, before anything else. Random delays use the store's seed. */
+  /**
+   * How long the request is delayed before anything else, in milliseconds of the store's clock.
+   * Random delays depend on the store's seed.
+   */
   delayMs?: Delay;
 }
 
@@ -228,7 +237,7 @@ export interface Fault {
 }
 
 export interface Faults {
-  /** Adds a rule. Throws StoreError ValidationFailed, and then adds nothing. */
+  /** Adds a rule. If the rule is invalid, throws StoreError ValidationFailed and adds nothing. */
   add(rule: FaultRule): Fault;
   all(): readonly Fault[];
   clear(): void;

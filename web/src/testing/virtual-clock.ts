@@ -4,7 +4,7 @@ import { StoreError } from "../errors.ts";
 import type { Clock } from "../types.ts";
 import { yieldToEventLoop } from "../util/event-loop.ts";
 
-const longestTimer = 2 ** 31 - 1; // longer timers fire immediately
+const longestTimer = 2 ** 31 - 1; // setTimeout fires immediately if the delay is longer
 
 interface PendingWait {
   readonly until: number;
@@ -14,7 +14,7 @@ interface PendingWait {
 /** The clock of a mock store, in milliseconds. */
 export class VirtualClock implements Clock {
   readonly #base: Clock;
-  #isRunning: boolean; // by itself
+  #isRunning: boolean; // without advance(), because the base clock runs
   #offset = 0; // relative to the base clock
   #startedAt: number;
   #autoAdvance = true;
@@ -23,8 +23,8 @@ export class VirtualClock implements Clock {
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   /**
-   * Starts at this time, or follows this clock. Throws StoreError ValidationFailed for other
-   * values.
+   * Creates a clock that stands still at this time, or one that follows the given clock. Throws
+   * StoreError ValidationFailed for other values.
    */
   constructor(from: Date | string | Clock) {
     this.#isRunning = isClock(from);
@@ -37,7 +37,7 @@ export class VirtualClock implements Clock {
     return this.#base.now() + this.#offset;
   }
 
-  /** Milliseconds that have passed on this clock. */
+  /** Milliseconds that have passed on this clock since it was created. */
   get elapsedMs(): number {
     return this.now() - this.#startedAt;
   }
@@ -48,7 +48,8 @@ export class VirtualClock implements Clock {
   }
 
   /**
-   * Sets the clock, also to an earlier time. Timestamps and ETags of a store increase all the same.
+   * Sets the clock, also to an earlier time. The timestamps and ETags of a store still only
+   * increase.
    */
   set(time: Date | string | number): void {
     this.#offset += timeOf(time) - this.now();
@@ -57,9 +58,9 @@ export class VirtualClock implements Clock {
   }
 
   /**
-   * Whether the clock advances to the end of the next wait as soon as nothing else is pending.
-   * Default true. Otherwise waits end when the clock is advanced, or when a running clock reaches
-   * the time.
+   * Whether the clock advances by itself: as soon as nothing else is pending, it advances to the
+   * end of the next wait. Default true. If false, a wait ends when the clock is advanced, or when a
+   * running clock reaches the time.
    */
   get autoAdvance(): boolean {
     return this.#autoAdvance;
@@ -71,8 +72,8 @@ export class VirtualClock implements Clock {
   }
 
   /**
-   * Resolves when that much time has passed on this clock. Rejects with the signal's reason if it
-   * aborts; then the clock does not advance for this wait.
+   * Resolves when `ms` milliseconds have passed on this clock. If the signal aborts, rejects with
+   * its reason, and the clock does not advance for this wait.
    */
   async wait(ms: number, signal?: AbortSignal): Promise<void> {
     checkLength(ms);
@@ -106,7 +107,8 @@ export class VirtualClock implements Clock {
 
   #begin(waiting: PendingWait): void {
     this.#waiting.push(waiting);
-    this.#waiting.sort((a, b) => a.until - b.until); // stable: the earlier wait ends first
+    // the sort is stable: of equal times, the earlier wait ends first
+    this.#waiting.sort((a, b) => a.until - b.until);
     this.#wake();
     void this.#autoAdvanceWaits();
     this.#setTimer();
@@ -130,8 +132,8 @@ export class VirtualClock implements Clock {
     }, ms);
   }
 
-  // Advances from the end of one wait to the next. Yields to the event loop in between, so that
-  // continuations may wait again.
+  // Advances the clock from the end of one wait to the next. Yields to the event loop in between,
+  // so that code that continues after a wait can wait again.
   async #autoAdvanceWaits(): Promise<void> {
     if (this.#isAdvancing) return;
     this.#isAdvancing = true;
