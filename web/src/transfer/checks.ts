@@ -5,9 +5,9 @@ import type { AbortSignalLike, FileFormat } from "../types.ts";
 import type { chunksFrom } from "../util/chunks.ts";
 import type { yieldToEventLoop } from "../util/event-loop.ts";
 
-// Code that every page has already loaded. It is passed as a parameter, because this module is
-// loaded on demand: if this module imported it too, bundlers such as esbuild would move the shared
-// code into separate files, and every page would wait for those.
+// Code that every page has already loaded. This module is loaded on demand and therefore gets that
+// code as a parameter. If it imported the code, bundlers such as esbuild would move it into
+// separate files, for which every page would wait.
 export interface Dependencies {
   readonly AbortError: typeof AbortError;
   readonly StoreError: typeof StoreError;

@@ -1,8 +1,8 @@
-// Parses comma-separated values (RFC 4180) into records, and formats them. The text may arrive in
-// any chunks.
+// Parses comma-separated values (RFC 4180) into records, and formats them. The text can be divided
+// into any chunks.
 //
-// Extensions to the RFC: lines may end with LF or CR alone. The separator is the first of , ; | and
-// tab that occurs outside quotes in the first record. Quotes inside an unquoted cell are text.
+// Extensions to the RFC: a line may end with LF or CR alone. The separator is , ; | or tab: the one
+// that first occurs outside quotes in the first record. Quotes inside an unquoted cell are text.
 
 import { rowUnitsMax, tooLong } from "./row-reader.ts";
 
@@ -11,8 +11,8 @@ export interface CsvRecord {
   units: number;
   cells: string[];
   /**
-   * Which cells were quoted: an empty quoted cell is empty text, an empty unquoted cell is no
-   * value.
+   * Which cells were in quotes. An empty cell in quotes is an empty text; an empty cell without
+   * quotes means that there is no value.
    */
   quoted: boolean[];
   problem?: string;
@@ -28,7 +28,7 @@ export class CsvParser {
   #state: ParserState = "start";
   #record: CsvRecord = newRecord(1);
   #cell = "";
-  #cr = false; // whether the last character was CR: then LF belongs to the same line end
+  #cr = false; // the last character was CR, so a following LF belongs to the same line end
   #records: CsvRecord[] = [];
 
   feed(text: string): CsvRecord[] {
@@ -54,7 +54,7 @@ export class CsvParser {
     return records;
   }
 
-  // Parses up to the next quote. The character after that quote decides whether it closes the cell.
+  // Parses up to the next quote. The character after it decides whether the quote closes the cell.
   #parseQuoted(text: string, at: number): number {
     const quote = text.indexOf('"', at);
     const end = quote < 0 ? text.length : quote;
@@ -140,7 +140,7 @@ export class CsvParser {
     this.#record = newRecord(this.line);
   }
 
-  // Counts the line ends in quoted text. CR LF is one line end.
+  // Counts the line ends in quoted text. CR LF counts as one.
   #countLines(text: string, from: number, end: number): void {
     for (let at = from; at < end; ++at) {
       const character = text.charCodeAt(at);
@@ -168,7 +168,7 @@ function newRecord(line: number): CsvRecord {
 
 const needsQuotes = /[",\r\n]/;
 
-/** Formats a cell. Empty text is quoted, which distinguishes it from no value. */
+/** Formats a cell. Empty text gets quotes, because an empty cell without quotes means no value. */
 export function formatCell(text: string): string {
   if (text === "") return '""';
   return needsQuotes.test(text) ? `"${text.replaceAll('"', '""')}"` : text;

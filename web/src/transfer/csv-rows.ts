@@ -1,4 +1,4 @@
-// Reads and writes entities as CSV, with each property's type in a column of its own (FORMATS.md).
+// Reads and writes entities as CSV. Each property has a second column for its type (FORMATS.md).
 
 import type { StoreError } from "../errors.ts";
 import type { EdmTypes } from "../types.ts";
@@ -24,8 +24,8 @@ interface Column {
   name: string;
   at: number;
   typeAt: number | undefined;
-  fixed: EdmTypes | undefined; // for cells without a type
-  last: EdmTypes | undefined; // the last type given in this column
+  fixed: EdmTypes | undefined; // the type of cells without a type
+  last: EdmTypes | undefined; // the last type that a cell of this column had
 }
 
 interface Header {
@@ -146,7 +146,7 @@ function entityOf({ cells, quoted }: CsvRecord, header: Header): FileEntity {
   return entity;
 }
 
-// Returns the type of a cell; undefined: the entity does not have the property.
+// Returns the type of a cell. Returns undefined for Null: the entity does not have the property.
 function typeOf(column: Column, text: string): EdmTypes | undefined {
   if (text === "") return column.fixed ?? column.last ?? "String";
   if (text === "Null" || text === "Edm.Null") return undefined;
@@ -170,7 +170,10 @@ const systemColumns: readonly (readonly [name: string, property: string])[] = [
 
 const lineEnd = "\r\n";
 
-/** Formats rows with the properties `names`. `select`: the selected properties; undefined: all. */
+/**
+ * Formats rows as CSV. `names`: the properties to write. `select`: the selected properties;
+ * undefined: all.
+ */
 export class CsvWriter {
   readonly #system: readonly (readonly [name: string, property: string])[];
   readonly #names: readonly string[];
@@ -202,7 +205,7 @@ export class CsvWriter {
     );
   }
 
-  /** Formats a row. Throws StoreError if the file cannot hold the entity. */
+  /** Formats a row. Throws StoreError if CSV cannot represent the entity. */
   row(entity: Readonly<Record<string, unknown>>): string {
     const cells = this.#system.map(([, property]) => formatCell(entity[property] as string));
     for (const name of this.#names) {

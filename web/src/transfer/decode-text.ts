@@ -1,5 +1,5 @@
-// Decodes bytes as UTF-8, or as UTF-16 if they begin with its byte order mark. Invalid bytes end
-// the text.
+// Decodes bytes as UTF-8, or as UTF-16 if they begin with the byte order mark of UTF-16. Invalid
+// bytes are an error.
 
 import type { ImportSource } from "../types.ts";
 import type { Dependencies } from "./checks.ts";
@@ -7,7 +7,7 @@ import type { Dependencies } from "./checks.ts";
 const chunkUnits = 64 * 1024;
 const byteOrderMark = "\ufeff";
 
-/** The bytes after the text decoded so far are invalid. */
+/** Thrown when the bytes after the decoded text are invalid. */
 export class InvalidTextError extends Error {
   constructor() {
     super("The next bytes are not valid UTF-8.");
@@ -16,8 +16,8 @@ export class InvalidTextError extends Error {
 }
 
 /**
- * Yields the text in chunks, without its byte order mark. Throws InvalidTextError after the last
- * valid text.
+ * Yields the text in chunks, without a byte order mark. If bytes are invalid, yields the text
+ * before them and then throws InvalidTextError.
  */
 export async function* decodeText(
   source: ImportSource,
@@ -65,7 +65,7 @@ function concatenate(a: Uint8Array, b: Uint8Array): Uint8Array<ArrayBuffer> {
   return both;
 }
 
-// Returns the number of bytes before an incomplete character at the end of the bytes.
+// Returns the length of the bytes without an incomplete character at their end.
 function completeUtf8Length(bytes: Uint8Array): number {
   for (let back = 1; back <= 3 && back <= bytes.length; ++back) {
     const byte = bytes[bytes.length - back] as number;
@@ -97,8 +97,8 @@ function* decode(bytes: Uint8Array, encoding: Encoding): Generator<string> {
   yield text;
 }
 
-// Returns the length (in UTF-16 units) of the text's prefix that encodes to the same bytes. In the
-// rest of the text, invalid bytes were replaced.
+// Returns how many UTF-16 units of the decoded text encode to the same bytes again. After them, the
+// decoder has replaced invalid bytes.
 function validPrefixLength(text: string, bytes: Uint8Array): number {
   let at = 0;
   for (let units = 0; units < text.length; ) {

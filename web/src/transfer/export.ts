@@ -1,5 +1,5 @@
-// Exports a table, or the result of a query, as a file: one chunk per page, so that at most one
-// page is in memory.
+// Exports a table, or the result of a query, as a file. Yields one chunk per page, so that only one
+// page is in memory at a time.
 
 import type { ExportOptions, ListTableEntitiesOptions, TableClient } from "../types.ts";
 import { checkFormat, checkSignal, type Dependencies } from "./checks.ts";
@@ -8,7 +8,7 @@ import { entityToJson } from "./json-entity.ts";
 
 type Entity = Readonly<Record<string, unknown>>;
 
-/** Implements Store.export, with the same errors. */
+/** Implements Store.export. Throws the errors that Store.export documents. */
 export async function* exportFile(
   client: TableClient,
   options: ExportOptions,
@@ -64,7 +64,7 @@ async function* csv(
   }
 }
 
-// Returns the selected properties; undefined: all, because nothing or * is selected.
+// Returns the selected properties. Returns undefined if all are selected.
 function selectedProperties({ query }: ExportOptions): ReadonlySet<string> | undefined {
   const select = (query?.select ?? []).filter((name) => name !== "etag" && name !== "odata.etag");
   return select.length === 0 || select.includes("*") ? undefined : new Set(select);

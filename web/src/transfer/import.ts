@@ -1,6 +1,6 @@
-// Imports a file into a table. Rows are buffered up to a limit, grouped by partition, and written
-// as concurrent entity group transactions; then the next rows are read. A rejected row is reported,
-// and the others of its group are sent again, as in a bulk write.
+// Imports a file into a table. Rows are read up to a limit, grouped by partition, and written as
+// concurrent entity group transactions; then the next rows are read. If a row is rejected, it is
+// reported, and the other rows of its transaction are sent again (bulk/send-batch.ts).
 
 import { BatchQueue } from "../bulk/batch-queue.ts";
 import { type BatchCallbacks, sendBatch } from "../bulk/send-batch.ts";
@@ -25,7 +25,7 @@ const bufferedRowsMax = 2000;
 const bufferedUnitsMax = 4 * 1024 * 1024;
 const rejectionsMax = 1000;
 
-/** Implements Store.import, with the same errors. */
+/** Implements Store.import. Rejects with the errors that Store.import documents. */
 export async function importFile(
   client: TableClient,
   source: ImportSource,
@@ -58,7 +58,8 @@ class Import {
   };
   #buffered: BufferedRow[] = [];
   #bufferedUnits = 0;
-  // A key is buffered once: of two rows with the same key, the later one must be written later.
+  // No two buffered rows have the same key, because rows are written concurrently and the later row
+  // must be written last.
   #bufferedKeys = new Set<string>();
 
   constructor(client: TableClient, options: ImportOptions, dependencies: Dependencies) {
@@ -107,7 +108,8 @@ class Import {
       await this.#writeBuffered();
   }
 
-  // Returns the entity to write for a row; undefined: onRow skipped the row or failed.
+  // Calls onRow and returns the entity to write. Returns undefined if onRow skipped the row or
+  // threw.
   async #applyOnRow(row: ImportedRow): Promise<TableEntity | undefined> {
     const { onRow } = this.#options;
     if (onRow === undefined) return row.entity;
@@ -130,7 +132,7 @@ class Import {
     }
   }
 
-  // Writes all buffered rows and waits until they are written.
+  // Writes all buffered rows. Resolves when they are written.
   async #writeBuffered(): Promise<void> {
     checkSignal(this.#options.signal, this.#dependencies);
     const buffered = this.#buffered;
@@ -170,7 +172,7 @@ class Import {
     this.#reject({ line, message, ...code, partitionKey, rowKey });
   }
 
-  // Reports a row that cannot be parsed.
+  // Reports a row that could not be read from the file.
   #rejectUnreadableRow(rejected: RejectedRow): void {
     this.#report.rows += 1;
     this.#reject(rejected);
@@ -207,16 +209,16 @@ interface RowError {
   code?: string;
 }
 
-// Returns whether an error is caused by the row and not by the store or its current state. A
-// TypeError means that a value returned by onRow has no Edm type.
+// Returns whether an error is caused by the row, and not by the store or its state. A TypeError is:
+// it means that onRow returned a value that has no Edm type.
 function isRowError(error: unknown): error is RowError {
   if (error instanceof TypeError) return true;
   const { name, statusCode } = error as { name?: string; statusCode?: number };
   return name === "RestError" && [400, 409, 413].includes(statusCode ?? 0);
 }
 
-// Returns which value does not fit its type; undefined: all fit. The service's own message does not
-// name the property.
+// Returns a message that names the first value that does not fit its type; undefined: all fit. The
+// service's message does not name the property.
 function typeMismatchMessage(entity: TableEntity): string | undefined {
   for (const [name, property] of Object.entries(entity)) {
     const { type, value } = (property ?? {}) as { type?: EdmTypes; value?: unknown };

@@ -1,6 +1,7 @@
-// Converts entities from and to JSON. Writes the service's form ({ "PartitionKey": …,
-// "n@odata.type": "Edm.Int64", "n": "7" }). Reads that form and the form of the official client ({
-// "partitionKey": …, "n": { "type": "Int64", "value": "7" } }).
+// Converts entities to and from JSON. Writes the service's form:
+//   { "PartitionKey": …, "n@odata.type": "Edm.Int64", "n": "7" }
+// Reads that form and the official client's:
+//   { "partitionKey": …, "n": { "type": "Int64", "value": "7" } }
 
 import type { EdmTypes } from "../types.ts";
 import { type Json, type JsonObject, NumberText } from "./json-text.ts";
@@ -17,7 +18,7 @@ const annotation = "@odata.type";
 
 // ---- Reading ---------------------------------------------------------------------------------
 
-/** Converts JSON to an entity. Null properties are left out. Throws InvalidRowError. */
+/** Converts JSON to an entity. Properties that are null are left out. Throws InvalidRowError. */
 export function entityOf(json: JsonObject): FileEntity {
   const entity = newEntity(
     keyOf(json, "PartitionKey", "partitionKey"),
@@ -78,8 +79,9 @@ function textOf(name: string, value: Json): string {
   return String(value);
 }
 
-// Infers the type of a number as the service does. The service rejects whole numbers outside Int32;
-// here they are Doubles, as in our clients.
+// Returns the type of a number without a type annotation, as the service infers it. One difference:
+// the service rejects whole numbers outside Int32, whereas here they are Doubles, as in our
+// clients.
 function numberType(text: string): "Int32" | "Double" {
   const whole = /^-?\d+$/.test(text) && Number(text) === (Number(text) | 0);
   return whole ? "Int32" : "Double";
@@ -88,7 +90,8 @@ function numberType(text: string): "Int32" | "Double" {
 // ---- Writing ---------------------------------------------------------------------------------
 
 /**
- * A property as read with disableTypeConversion; null: selected, but the entity does not have it.
+ * A property as read with disableTypeConversion. null: the property is selected, but the entity
+ * does not have it.
  */
 export type ReadProperty = { type: EdmTypes; value: string } | null;
 
@@ -98,7 +101,9 @@ const systemNames: Readonly<Record<string, string>> = {
   timestamp: "Timestamp",
 };
 
-/** Formats an entity. `typed`: with type annotations, so that reading restores every type. */
+/**
+ * Formats an entity as JSON. `typed`: adds type annotations, so that reading restores every type.
+ */
 export function entityToJson(entity: Readonly<Record<string, unknown>>, typed: boolean): string {
   const members: string[] = [];
   for (const name in entity) {
@@ -132,8 +137,9 @@ function isFiniteText(text: string): boolean {
   return Number.isFinite(Number(text));
 }
 
-// Formats an unquoted value. A Double always has a point or an exponent, as in the service's
-// responses. JSON.parse loses that difference, so such a whole number also gets an annotation.
+// Formats a value without quotes. A Double always gets a point or an exponent, as in the service's
+// responses. JSON.parse does not distinguish 3.0 from 3, so such a Double also gets a type
+// annotation.
 function bareText(type: EdmTypes, text: string): string {
   return type === "Double" && /^-?\d+$/.test(text) ? `${text}.0` : text;
 }

@@ -1,5 +1,5 @@
-// Readers of JSON files: NDJSON (one entity per line), and an array of entities, either bare or in
-// the service's response to a query ({ "value": […] }).
+// Readers of JSON files. NDJSON has one entity per line. JSON is an array of entities, either on
+// its own or in an object like the service's response to a query ({ "value": […] }).
 
 import { entityOf } from "./json-entity.ts";
 import { parseObject, skipSpace, stringEnd } from "./json-text.ts";
@@ -7,9 +7,9 @@ import { InvalidRowError, type Row, type RowReader, rowUnitsMax, tooLong } from 
 
 export class NdjsonReader implements RowReader {
   line = 1;
-  readonly broken = false; // a malformed line does not affect the next one
+  readonly broken = false; // an invalid line does not affect the next one
   #rest = "";
-  #skipping = false; // whether the rest of a line that is too long is being skipped
+  #skipping = false; // the current line is too long, and the rest of it is skipped
 
   feed(text: string): Row[] {
     const rows: Row[] = [];
@@ -54,7 +54,8 @@ function rowOf(text: string, line: number): Row {
 
 type ParserState = "before" | "members" | "first" | "element" | "after" | "behind";
 
-// A state machine over the punctuation between entities. An entity is parsed once it is complete.
+// Reads a JSON file. A state machine parses the text between entities; an entity is parsed when all
+// of its text has arrived.
 export class JsonReader implements RowReader {
   line = 1;
   broken = false;
@@ -85,7 +86,8 @@ export class JsonReader implements RowReader {
     return rows;
   }
 
-  // False: there is no more, for now.
+  // Parses the next token or entity. Returns false if more text is needed, or if the file has
+  // ended.
   #step(last: boolean): boolean {
     this.#moveTo(skipSpace(this.#text, this.#at));
     if (this.#at === this.#text.length) return false;
@@ -109,12 +111,12 @@ export class JsonReader implements RowReader {
         return sign === "]" ? this.#advance("behind") : this.#fail('Expected "," or "]".');
       case "behind":
         if (!this.#wrapped) return this.#fail("Unexpected text after the array of entities.");
-        this.#moveTo(this.#text.length); // other members of the list
+        this.#moveTo(this.#text.length); // ignores the object's other members
         return false;
     }
   }
 
-  // Parses a member of the object around the array, up to "value".
+  // Parses members of the object around the array, up to the member "value".
   #member(last: boolean): boolean {
     const none = 'Expected "value" with an array of entities.';
     if (this.#text[this.#at] !== '"') return this.#fail(none);
@@ -152,7 +154,8 @@ export class JsonReader implements RowReader {
     return true;
   }
 
-  // Waits for more text; fails if the text has ended (`last`).
+  // Returns false, so that parsing continues when more text has arrived. If no more text can arrive
+  // (`last`), reports that the file is incomplete.
   #needMore(last: boolean): false {
     return last ? this.#fail("The value that begins here is not complete.") : false;
   }
@@ -172,8 +175,8 @@ export class JsonReader implements RowReader {
   }
 }
 
-// Returns the end of the value that begins at `at`, without validating the value. undefined: the
-// value may continue in the next chunk.
+// Returns where the value that begins at `at` ends, without validating the value. Returns undefined
+// if the value may continue in the next chunk.
 function valueEnd(text: string, at: number, last: boolean): number | undefined {
   const sign = text[at] as string;
   if (sign === '"') return stringEnd(text, at + 1);

@@ -1,5 +1,5 @@
-// Parses one JSON object and keeps the text of its numbers: 3.0 is a Double, and an Int64 has more
-// digits than a JavaScript number can hold.
+// Parses one JSON object and keeps the text of its numbers. JSON.parse would lose information: 3.0
+// is a Double, and an Int64 can have more digits than a JavaScript number.
 
 import { InvalidRowError } from "./row-reader.ts";
 
@@ -14,7 +14,7 @@ export class NumberText {
 export type Json = string | boolean | null | NumberText | JsonObject;
 export type JsonObject = Map<string, Json>;
 
-const depthMax = 2; // an entity, and a property value with its type
+const depthMax = 2; // an entity, and in it a property value with its type
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: JSON requires them escaped, so JSON.parse must see them
 const escaped = /[\\\u0000-\u001f]/;
@@ -22,7 +22,7 @@ const number = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?/y;
 const word = /true|false|null/y;
 const words: Readonly<Record<string, boolean | null>> = { true: true, false: false, null: null };
 
-/** Parses an object whose values are scalars or typed values. Throws InvalidRowError. */
+/** Parses an object whose values are scalars or { type, value } pairs. Throws InvalidRowError. */
 export function parseObject(text: string): JsonObject {
   const reader = new Reader(text);
   const object = reader.object(1);
@@ -120,7 +120,7 @@ class Reader {
   }
 }
 
-/** Returns the position of the first non-blank character at or after `at`. */
+/** Returns the position of the first character at or after `at` that is not white space. */
 export function skipSpace(text: string, at: number): number {
   for (;;) {
     const unit = text.charCodeAt(at);
@@ -130,8 +130,8 @@ export function skipSpace(text: string, at: number): number {
 }
 
 /**
- * Returns the position after the closing quote of the string whose contents begin at `at`;
- * undefined: no closing quote.
+ * Returns the position after the closing quote of a string whose content begins at `at`. Returns
+ * undefined if there is no closing quote.
  */
 export function stringEnd(text: string, at: number): number | undefined {
   for (;;) {

@@ -5,7 +5,10 @@ import { CsvReader } from "./csv-rows.ts";
 import { JsonReader, NdjsonReader } from "./json-rows.ts";
 import type { RowReader } from "./row-reader.ts";
 
-/** Creates the reader of a format. `types`: the types of CSV columns without types, by name. */
+/**
+ * Creates the reader of a format. `types`: for CSV, the types of columns without a type column, by
+ * name.
+ */
 export function createReader(
   format: FileFormat,
   types?: Readonly<Record<string, EdmTypes>>,
