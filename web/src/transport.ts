@@ -1,6 +1,6 @@
 // The interface between a client and a store: request messages in, response messages out. Clients
-// never import the host, so the same client works inline, over a port to another tab, or in a
-// worker.
+// do not import the host (the code that runs an engine). The same client therefore works in the
+// store's own thread, over a channel to another tab, and over a port to a worker.
 
 import type {
   AbortSignalLike,
@@ -17,36 +17,35 @@ import type {
 export interface Transport {
   // Runs a read message and returns its response message.
   //
-  // Lifetimes: the request is valid until the call returns (client/request-encoder.ts); an
-  // implementation that needs the request longer copies it. A response that is returned directly,
-  // not by a promise, is a view that is valid until the store's next call: decode it with
-  // decodeOnArrival().
+  // Lifetimes: the request is valid until the call returns (client/request-encoder.ts). An
+  // implementation that needs it longer must copy it. A response that is not a promise is a view,
+  // which is valid until the store's next call. Decode it with decodeOnArrival().
   //
-  // Throws or rejects with StoreError if the store cannot respond. A service error is a response
-  // (client/response-decoder.ts turns it into a RestError). A store that delays its responses on
-  // purpose rejects with AbortError if `signal` aborts during the delay; other stores ignore
-  // `signal`.
+  // Throws or rejects with StoreError if the store cannot respond. An error of the service is a
+  // response; client/response-decoder.ts turns it into a RestError. If a mock store delays its
+  // responses, it rejects with AbortError when `signal` aborts during the delay. Other stores
+  // ignore `signal`.
   read(request: Uint8Array, signal?: AbortSignalLike): Uint8Array | Promise<Uint8Array>;
 
-  // Whether point reads may be batched (client/point-read-batcher.ts): reads are answered
-  // synchronously, and nothing counts or observes single reads. deferReads() then registers
-  // `reads`, which runs before anything in the store changes.
+  // Whether point reads may be batched (client/point-read-batcher.ts). This is so if reads are
+  // answered synchronously, and no code counts or observes single reads. deferReads() registers
+  // `reads`, a function that the store calls before anything in it changes.
   readonly batchesReads?: boolean;
   deferReads?(reads: () => void): void;
 
-  // Runs a write message and returns its response message, with the lifetimes of read().
-  // `durability` defaults to that of the store. Writes are applied in the order of the calls.
-  // Throws or rejects with StoreError if the write could not be stored. Rejects with AbortError if
-  // `signal` aborts while the write is still queued; the write then has no effect.
+  // Runs a write message and returns its response message; lifetimes are those of read().
+  // `durability` defaults to the store's. Writes are applied in the order of the calls. Throws or
+  // rejects with StoreError if the write could not be stored. Rejects with AbortError if `signal`
+  // aborts while the write waits in the queue; the write then has no effect.
   write(
     request: Uint8Array,
     durability?: Durability,
     signal?: AbortSignalLike,
   ): Uint8Array | Promise<Uint8Array>;
 
-  // Runs an HTTP request that reads (rest/http-message.ts) and returns the message of its response,
-  // or an error message; otherwise like read(). HTTP requests that write go through write(), in
-  // order with all other writes.
+  // Runs an HTTP request message that reads (rest/http-message.ts) and returns the response
+  // message: an HTTP response or an RPC error. In all else like read(). HTTP requests that write go
+  // through write(), in order with all other writes.
   handle(request: Uint8Array, signal?: AbortSignalLike): Uint8Array | Promise<Uint8Array>;
 
   // Returns the time of the store's clock, in milliseconds since 1970.
@@ -54,11 +53,12 @@ export interface Transport {
 }
 
 export interface RestoreCall extends RestoreOptions {
-  // Call number and client id (core/dispatch/dispatcher.h), if it may be retried.
+  // The id of a call that may be sent twice: call number and client id
+  // (core/dispatch/dispatcher.h).
   call?: Uint8Array | undefined;
 }
 
-// The operations of the store's own handle, which table clients do not use.
+// A store's host, with the operations that only the store's own handle uses.
 export interface Host extends Transport {
   readonly status: StoreStatus;
   flush(): Promise<void>;

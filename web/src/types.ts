@@ -1,5 +1,6 @@
-// The public types. The first half has the names and shapes of @azure/data-tables 13 (mutually
-// assignable, as tests/web/types.test-d.ts checks). The other types are what this package adds.
+// The public types. Those up to "Bulk" have the names and shapes of @azure/data-tables 13, and are
+// mutually assignable with its types (checked by tests/web/types.test-d.ts). Most of the others are
+// this package's additions.
 
 // ---- Entities and values ---------------------------------------------------------------------
 
@@ -23,7 +24,10 @@ export type TableEntity<T extends object = Record<string, unknown>> = T & {
   rowKey: string;
 };
 
-/** Keys and timestamp are absent if a `select` omits them. The ETag is always present. */
+/**
+ * An entity as read. Keys and timestamp are absent if a `select` omits them. The ETag is always
+ * present.
+ */
 export type TableEntityResult<T> = T & {
   etag: string;
   partitionKey?: string;
@@ -39,7 +43,7 @@ export type UpdateMode = "Merge" | "Replace";
 
 // ---- Options ---------------------------------------------------------------------------------
 
-/** Satisfied by every AbortSignal; the shape that the official client accepts. */
+/** The part of AbortSignal that the package uses, as in the official client. */
 export interface AbortSignalLike {
   readonly aborted: boolean;
   addEventListener(
@@ -56,8 +60,8 @@ export interface AbortSignalLike {
 
 export interface OperationOptions {
   /**
-   * If already aborted, the call has no effect. If aborted while a write waits in the queue, the
-   * write is cancelled. Later aborts are ignored.
+   * Cancels the call. If the signal is already aborted, the call has no effect. A write is
+   * cancelled only while it waits in the queue; after that, aborting is ignored.
    */
   abortSignal?: AbortSignalLike;
   /** Accepted for compatibility. Has no effect, because no request is sent. */
@@ -165,7 +169,7 @@ export interface BulkProgress {
   read: number;
   done: number;
   failed: number;
-  /** Transactions that were sent. */
+  /** Transactions that were sent so far. */
   requests: number;
 }
 
@@ -173,12 +177,16 @@ export interface BulkOptions {
   /** How many transactions run at the same time, each on a different partition. Default 4. */
   concurrency?: number;
   /**
-   * What happens after a failed action. "stop" (default): starts no further transaction and rejects
-   * with BulkError. "continue": carries out the other actions and lists the failures in the result,
-   * but still stops if all would fail (the table does not exist, or the store is closed or full).
+   * What happens after an action failed. "stop" (default): no further transaction starts, and the
+   * call rejects with BulkError. "continue": the other actions are carried out, and the result
+   * lists the failures. The call still stops if all other actions would fail too, because the table
+   * does not exist, or the store is closed or full.
    */
   onError?: "stop" | "continue";
-  /** Cancels: no further transaction starts, and running ones are awaited. */
+  /**
+   * If the signal aborts, no further transaction starts. The call ends when the running ones have
+   * ended.
+   */
   signal?: AbortSignalLike;
   /** Called after each transaction. */
   onProgress?: (progress: BulkProgress) => void;
@@ -189,15 +197,18 @@ export interface BulkFailure {
   index: number;
   action: TransactionAction;
   error: Error;
-  /** The action may have been carried out: its response was lost, or the service failed. */
+  /**
+   * Whether the action may have been carried out nevertheless: its response was lost, or the
+   * service failed.
+   */
   uncertain: boolean;
 }
 
 export interface BulkResult extends Omit<BulkProgress, "failed"> {
   failed: BulkFailure[];
   /**
-   * Indexes of the actions that were read but not attempted. Actions after the last one that was
-   * read were not attempted either.
+   * Indexes of actions that were read from the input but not attempted. Actions after the last one
+   * that was read were not attempted either, but are not listed.
    */
   notAttempted: number[];
 }
@@ -215,7 +226,7 @@ export interface PagedAsyncIterableIterator<
   TPageSettings = PageSettings,
 > {
   next(): Promise<IteratorResult<TElement>>;
-  /** Ends the iteration and releases its resources. The official iterator has no such method. */
+  /** Ends the iteration and releases its resources. Not in the official type. */
   return(): Promise<IteratorResult<TElement>>;
   [Symbol.asyncIterator](): PagedAsyncIterableIterator<TElement, TPage, TPageSettings>;
   byPage: (settings?: TPageSettings) => AsyncIterableIterator<TPage>;
@@ -239,17 +250,17 @@ export interface ExplainWarning {
 }
 
 export interface Explain {
-  /** The kind of the widest range. */
+  /** The kind of the widest range that the query reads. */
   kind: PlanKind;
   ranges: ExplainRange[];
   rowsRead: number;
   rowsReturned: number;
   bytesRead: number;
-  /** The kind of scan that the real service would run. */
+  /** The kind of scan by which the real service would run the query. */
   serviceKind: PlanKind;
-  /** Requests that reading the whole result from the service would take. */
+  /** How many requests it would take to read the whole result from the service. */
   serviceRoundTrips: number;
-  /** Transactions that the service would bill for these requests. */
+  /** How many transactions the service would bill for these requests. */
   serviceTransactions: number;
   warnings: ExplainWarning[];
 }
@@ -257,11 +268,11 @@ export interface Explain {
 // ---- Clients ---------------------------------------------------------------------------------
 
 export interface WriteOptions {
-  /** The durability of this call. Default: the table handle's, then the store's. */
+  /** The durability of this call. Default: the table handle's, otherwise the store's. */
   durability?: Durability;
 }
 
-/** The methods of the official `TableClient` of @azure/data-tables, for one table. */
+/** The methods of the official TableClient of @azure/data-tables, for one table of a store. */
 export interface TableClient {
   readonly tableName: string;
   createTable(options?: OperationOptions & WriteOptions): Promise<void>;
@@ -300,8 +311,8 @@ export interface TableClient {
 }
 
 /**
- * The values that may be written for a property of type T: the value, the value with its Edm type,
- * or null (not stored).
+ * What may be written for a property of type T: the value, the value with its Edm type, or null. A
+ * property that is null is not stored.
  */
 export type EntityInput<T extends object> = { [K in keyof T]: T[K] | Edm<EdmTypes> | null };
 
@@ -342,13 +353,14 @@ export interface Table<T extends object = Record<string, unknown>> {
     options?: OperationOptions & WriteOptions,
   ): Promise<TableTransactionResponse>;
   /**
-   * Carries out any number of actions. Each action succeeds or fails independently, and actions on
-   * the same partition run in order. They are sent as transactions of at most 100 actions. Rejects
-   * with BulkError of `entitable/bulk`.
+   * Carries out any number of actions. They are sent as transactions of at most 100 actions.
+   * Actions on the same partition run in order; each action succeeds or fails independently.
+   * Rejects with BulkError (entitable/bulk) if it stopped before the end.
    */
   bulk(actions: BulkActions, options?: BulkOptions): Promise<BulkResult>;
   /**
-   * Returns how listEntities with the same options would run, and what the real service would do.
+   * Resolves to how listEntities would run with the same options, and what the real service would
+   * do.
    */
   explain(options?: ListTableEntitiesOptions): Promise<Explain>;
 }
@@ -361,12 +373,12 @@ export interface TableServiceClient {
   ): PagedAsyncIterableIterator<TableItem, TableItemResultPage>;
 }
 
-/** An entity as it was read, before a resolver converts it. */
+/** An entity as read, before a resolver converts it. */
 export type RawEntity = TableEntityResult<Record<string, unknown>>;
 
 /**
- * The part of the Standard Schema interface that this package uses (Zod, Valibot, ArkType and
- * others implement it). Validation must be synchronous.
+ * The part of the Standard Schema interface that this package uses. Zod, Valibot, ArkType and
+ * others implement the interface. Validation must be synchronous.
  */
 export interface StandardSchema<T> {
   readonly "~standard": {
@@ -379,26 +391,33 @@ export type StandardResult<T> =
   | { readonly issues: readonly { readonly message: string }[] };
 
 /**
- * Converts each entity that is read to an object of its type, for tables with several entity types.
+ * Converts each entity that is read by the schema of its type, for tables with several entity
+ * types.
  */
 export interface Resolver<T extends object> {
-  /** Selects the entity's type: the name of a property, or a function of the entity. */
+  /**
+   * How to find an entity's type: the name of the property that contains it, or a function that
+   * returns it.
+   */
   discriminator: string | ((entity: RawEntity) => string | undefined);
   /**
-   * The schema of each type. Keys, ETag and timestamp that a schema's result does not contain are
-   * added to it.
+   * The schema of each type: a Standard Schema, or a function that converts the entity. If the
+   * result lacks keys, ETag or timestamp, they are added.
    */
   schemas: Readonly<Record<string, StandardSchema<T> | ((entity: RawEntity) => T)>>;
-  /** For entities of an unknown type: "raw" (default) returns them unchanged, "error" rejects. */
+  /**
+   * What happens to entities of an unknown type. "raw" (default): they are returned unchanged.
+   * "error": the call rejects.
+   */
   otherwise?: "raw" | "error";
 }
 
 export interface TableOptions<T extends object = Record<string, unknown>> {
-  /** Converts entities that are read. Cannot be combined with `disableTypeConversion`. */
+  /** Converts the entities that are read. Cannot be combined with `disableTypeConversion`. */
   resolver?: Resolver<T>;
   /**
-   * Fixes the Edm type of plain numbers, for example { price: "Double" }: 3 is then stored as a
-   * Double.
+   * The Edm types of properties whose values are plain numbers. With { price: "Double" }, the price
+   * 3 is stored as a Double instead of an Int32.
    */
   types?: Partial<Record<keyof T, EdmTypes>>;
   /** The durability of this handle's writes. Default: the store's. */
@@ -410,10 +429,10 @@ export interface TableOptions<T extends object = Record<string, unknown>> {
 export type Persistence = "auto" | "memory" | "indexeddb" | "file";
 
 /**
- * When a write is acknowledged, in IndexedDB's terms. strict: its transaction completed and was
- * flushed to disk (survives power loss). relaxed: its transaction completed (survives the death of
- * the page, tab, browser or process). deferred: it is in memory, and is stored within a bounded
- * delay.
+ * When a write is acknowledged. "strict": its IndexedDB transaction has completed and was flushed
+ * to disk, so it survives a power failure. "relaxed": its transaction has completed, so it survives
+ * the end of the page, tab, browser or process. "deferred": the write is in memory, and is stored
+ * within a bounded time.
  */
 export type Durability = "strict" | "relaxed" | "deferred";
 
@@ -422,26 +441,26 @@ export interface Clock {
   now(): number;
 }
 
-/** The source of ids in responses. */
+/** The source of the ids in responses. */
 export interface RandomSource {
   /** Fills the whole array with random bytes. */
   fill(bytes: Uint8Array<ArrayBuffer>): void;
 }
 
 export type WarningCode =
-  /** "auto" found no usable IndexedDB: the store is in memory and is lost with the page. */
+  /** "auto" found no usable IndexedDB. The store is in memory, and is lost when the page closes. */
   | "PersistenceUnavailable"
-  /** The browser may evict this origin's data when space runs out. Reported once per page. */
+  /** The browser may evict this origin's data when disk space runs out. Reported once per page. */
   | "StorageNotPersisted"
-  /** Part of the log failed verification: the store is read-only, see status.damage. */
+  /** Part of the stored data is damaged. The store is read-only; see status.damage. */
   | "Damaged"
-  /** The log could not be shortened. No data is lost, but opening takes longer. */
+  /** The log could not be shortened. No data is lost, but opening the store takes longer. */
   | "CheckpointFailed"
-  /** thread: "worker" could not start a worker: the store runs in the page. */
+  /** With thread: "worker", no worker could be started. The store runs in the page. */
   | "WorkerUnavailable"
   /**
-   * A page passed an account's key to a client for an address other than this machine. Every
-   * visitor of the page can read the key.
+   * A page passed an account's key to a client whose URL is not on this machine. Every visitor of
+   * the page can read the key.
    */
   | "AccountKeyInPage";
 
@@ -450,18 +469,23 @@ export interface StoreWarning {
   message: string;
 }
 
-/** The account that the REST entry point (fetch, httpClient) serves, and how strictly. */
+/**
+ * The account that the REST entry point (fetch, httpClient) serves, and how strictly it checks
+ * requests.
+ */
 export interface AccountOptions {
   /**
-   * Default: the store's name. Requests address it as `https://<name>.table.core.windows.net/` or
-   * `http://127.0.0.1:10002/<name>/`.
+   * The account's name; default: the store's name. Requests address the account as
+   * `https://<name>.table.core.windows.net/` or `http://127.0.0.1:10002/<name>/`.
    */
   name?: string;
-  /** Base64, as in a connection string. A signature by any of these keys is valid. */
+  /**
+   * The account's keys in base64, as in a connection string. Signatures by any of them are valid.
+   */
   keys?: readonly string[];
   /**
-   * Reject requests without a valid signature (Shared Key, or SAS by one of `keys`). Default false:
-   * all requests are allowed.
+   * Reject requests without a valid signature (Shared Key, or a shared access signature by one of
+   * `keys`). Default false: every request is allowed.
    */
   authorize?: boolean;
   /** Reject values of x-ms-version that the service does not know. Default false. */
@@ -470,65 +494,72 @@ export interface AccountOptions {
   strictDates?: boolean;
   /** Reject a $filter with more than 15 comparisons, as the service documents. Default false. */
   limitComparisons?: boolean;
-  /** Without CORS rules, respond as if one rule allowed everything. Default false. */
+  /** If no CORS rules are set, respond as if a rule allowed everything. Default false. */
   permissiveCors?: boolean;
 }
 
 export interface OpenOptions {
-  /** 1–63 of [A-Za-z0-9._-]; default "default". */
+  /** The store's name: 1 to 63 of A-Z a-z 0-9 . _ -. Default "default". */
   name?: string;
-  /** Default "auto": IndexedDB where available, otherwise memory with a warning. "file": Node. */
+  /**
+   * Where the store is kept. Default "auto": in IndexedDB, or if there is none in memory, with a
+   * warning. "file" needs Node.
+   */
   persistence?: Persistence;
-  /** For "file": the folder that contains a folder for each store. Created if missing. */
+  /** For "file": the folder in which each store has its own folder. Created if missing. */
   path?: string;
-  /** Default "strict". */
+  /** The default durability of writes. Default "strict". */
   durability?: Durability;
-  /** 0–1000, default 200: how long a deferred write may wait (at most 1000 under load). */
+  /**
+   * How long a deferred write waits before it is stored, in milliseconds: 0 to 1000, default 200.
+   * Under load, it may wait for up to 1000.
+   */
   deferredDelayMs?: number;
   /**
-   * Approximate number of bytes of rows to keep in memory. Default 512 MiB; 0: no limit. Rows are
-   * read from storage when they are first needed. Beyond the limit, the least recently used rows
-   * are unloaded, and pages may be shorter than requested, with a continuation token. Rows written
-   * since the last checkpoint always stay in memory, and so do all rows of a store in memory.
+   * About how many bytes of rows are kept in memory. Default 512 MiB; 0: no limit. Rows are read
+   * from storage when they are first needed. Above the limit, the least recently used rows are
+   * unloaded, and pages may be shorter than requested, with a continuation token. Rows written
+   * since the last checkpoint always stay in memory. The limit does not apply to stores in memory.
    */
   memoryLimit?: number;
   /**
-   * The WebAssembly module, or its location. Default: entitable.core.wasm next to this package's
-   * code, and entitable.rest.wasm when it is needed.
+   * The WebAssembly module or its URL. Default: entitable.core.wasm next to this package's code,
+   * and entitable.rest.wasm once it is needed.
    */
   wasm?: string | URL | Response | BufferSource | WebAssembly.Module;
   /**
-   * For stores in IndexedDB. "shared" (default): one tab runs the store and serves the others.
-   * "exclusive": a second tab that opens the store gets StoreLocked. Without Web Locks (plain HTTP)
-   * every store is exclusive.
+   * How tabs use the same store in IndexedDB. "shared" (default): one tab runs the store, and the
+   * others send their calls to that tab. "exclusive": a second tab that opens the store gets
+   * StoreLocked. Without Web Locks (plain HTTP) every store is exclusive.
    */
   tabs?: "shared" | "exclusive";
   /**
-   * Where the engine runs: in the page (default), or in a worker that is started for this store, so
-   * that long lists and transactions do not block the page. Each call is then a message round trip.
-   * If no worker can start, the store runs inline, with a warning. "worker" cannot be combined with
-   * `clock`.
+   * Where the engine runs. "inline" (default): in the page. "worker": in a worker that is started
+   * for this store, so that long lists and transactions do not block the page. Each call is then a
+   * message to the worker and back. If no worker can start, the store runs in the page, with a
+   * warning. "worker" cannot be combined with `clock`.
    */
   thread?: "inline" | "worker";
   /**
-   * Whether to ask the browser not to evict the data (navigator.storage.persist()); default
-   * "never".
+   * When to ask the browser not to evict the data (navigator.storage.persist()). Default "never".
    */
   requestPersistence?: "never" | "on-open" | "on-first-write";
   clock?: Clock;
-  /** Default: the platform's. Stored data does not depend on it. */
+  /**
+   * The source of the ids in responses. Default: the platform's. Stored data does not depend on it.
+   */
   random?: RandomSource;
-  /** Writes reject; default false. */
+  /** Whether all writes are rejected. Default false. */
   readOnly?: boolean;
   account?: AccountOptions;
-  /** Cancels opening, for example while another tab or process holds the store. */
+  /** Cancels opening, for example while another tab or process has the store open. */
   signal?: AbortSignalLike;
   /** Called with each warning. The package never prints to the console. */
   onWarning?: (warning: StoreWarning) => void;
 }
 
 export interface StoreDamage {
-  /** "manifest", "part-…", "wal-…". */
+  /** The damaged file: "manifest", "part-…" or "wal-…". */
   file: string;
   message: string;
 }
@@ -537,17 +568,18 @@ export interface StoreStatus {
   readonly state: "open" | "read-only" | "closed";
   readonly persistence: "memory" | "indexeddb" | "file";
   /**
-   * The tab that runs the store: this tab (or its worker), or another tab that serves its calls.
+   * Which tab runs the store: this tab (or its worker), or another tab, to which this tab sends its
+   * calls.
    */
   readonly owner: "self" | "other-tab";
-  /** Bytes that were acknowledged (deferred) and are not yet stored. */
+  /** How many bytes of deferred writes were acknowledged but are not stored yet. */
   readonly pendingBytes: number;
   readonly lastPersistedAt: Date | undefined;
-  /** Increases whenever the store gets a new owner. */
+  /** A number that increases whenever another tab or process becomes the store's owner. */
   readonly generation: number;
-  /** The browser promised not to evict this origin's storage. Always true with "file". */
+  /** Whether the browser has promised not to evict this origin's data. Always true for "file". */
   readonly persisted: boolean;
-  /** What failed verification at opening. If not empty, the store is read-only. */
+  /** What was found damaged on opening or later. If not empty, the store is read-only. */
   readonly damage: readonly StoreDamage[];
 }
 
@@ -559,14 +591,16 @@ export interface TableStats {
 
 export interface StoreStats {
   tables: TableStats[];
-  /** Exact number of rows. After opening, the rows that the log changed are read to count them. */
+  /**
+   * The exact number of rows. After opening, rows that the log changed must be read to count them.
+   */
   rows: number;
-  /** Bytes of packed rows. */
+  /** Bytes of all rows in the store's packed form. */
   bytes: number;
-  /** Bytes of the index that holds the rows. */
+  /** Bytes of memory that the index with the rows uses. */
   memoryBytes: number;
   pendingBytes: number;
-  /** Log segments since the last checkpoint. */
+  /** Number of log segments since the last checkpoint. */
   segments: number;
   segmentBytes: number;
 }
@@ -577,14 +611,14 @@ export interface FileCount {
 }
 
 export interface VerifyReport {
-  /** Everything that is stored can be read back: `damage` is empty. */
+  /** Whether everything that is stored can be read back, that is, whether `damage` is empty. */
   ok: boolean;
-  /** The files that were read. A store in memory has none. */
+  /** Number and size of the files that were read. A store in memory has none. */
   files: { manifest: FileCount; parts: FileCount; segments: FileCount };
   damage: StoreDamage[];
   /**
-   * Parts that do not belong to the store: of a checkpoint that is being written, or that was never
-   * completed. They are harmless.
+   * Number of part files that the store does not use, because their checkpoint is not complete or
+   * never was. They do no harm.
    */
   orphans: number;
 }
@@ -595,15 +629,15 @@ export type RestoreMode = "replace" | "merge";
 
 export interface RestoreOptions {
   /**
-   * "replace" (default): the store then holds exactly the snapshot, including timestamps and ETags.
-   * This is one step, which a crash or a full disk leaves undone. "merge": its entities are
-   * inserted or replaced with new timestamps, and missing tables are created, in groups. A failure
-   * leaves some groups applied, each completely.
+   * "replace" (default): the store then contains exactly what the snapshot contains, including
+   * timestamps and ETags. After a crash or on a full disk, nothing has changed. "merge": the
+   * snapshot's entities are inserted or replaced in groups, with new timestamps, and missing tables
+   * are created. If it fails, some groups have been applied, each of them completely.
    */
   mode?: RestoreMode;
 }
 
-/** Counts of what the snapshot contained. */
+/** How many tables and entities the snapshot contained. */
 export interface RestoreReport {
   tables: number;
   entities: number;
@@ -613,56 +647,60 @@ export type FileFormat = "ndjson" | "json" | "csv";
 
 export interface ExportOptions {
   table: string;
-  /** A filter, and the names of the properties to export. Default: everything. */
+  /** The filter, and the properties to export. Default: all entities with all properties. */
   query?: TableEntityQueryOptions;
   format: FileFormat;
   /**
-   * Default true: writes the types of the properties, so that importing the file produces the same
-   * entities. In CSV, types are columns `name@type`, as in Azure Storage Explorer.
+   * Whether to write the types of the properties, so that importing the file creates equal
+   * entities. Default true. In CSV, types are in columns `name@type`, as in Azure Storage Explorer.
    */
   typed?: boolean;
   signal?: AbortSignalLike;
 }
 
-/** A string is the file's text. Streams are read as fast as rows are stored. */
+/**
+ * Where a file's text comes from; a string is the text itself. A stream is read only as fast as
+ * rows are stored.
+ */
 export type ImportSource = string | SnapshotSource;
 
 /**
- * What happens to an existing entity. "insert" (default): the row is rejected. "upsert": the row is
- * merged into the entity. "replace": the row replaces the entity.
+ * What happens to a row whose entity exists. "insert" (default): the row is rejected. "upsert": the
+ * row is merged into the entity. "replace": the row replaces the entity.
  */
 export type ImportMode = "insert" | "upsert" | "replace";
 
 export interface ImportedRow {
   /** The line on which the row begins, from 1. */
   line: number;
-  /** All properties are pairs of type and value. May be changed. */
+  /** Each property is a pair { type, value }. The function may change the entity. */
   entity: TableEntity;
 }
 
 export interface ImportOptions {
-  /** Created if missing. */
+  /** The table to write to. Created if missing. */
   table: string;
   format: FileFormat;
   mode?: ImportMode;
-  /** For CSV: the types of columns without a type column. Default: String. */
+  /** For CSV: the types of columns that have no type column. Default: String. */
   types?: Readonly<Record<string, EdmTypes>>;
   /**
-   * Called with each row before it is written. A returned entity is written instead; null skips the
-   * row; undefined writes the row as it is now. If the function throws, the row is rejected.
+   * Called with each row before it is written. If it returns an entity, that entity is written
+   * instead. If it returns null, the row is skipped. If it returns undefined, the row's entity is
+   * written, which the function may have changed. If it throws, the row is rejected.
    */
   onRow?: (
     row: ImportedRow,
   ) => TableEntity | null | undefined | Promise<TableEntity | null | undefined>;
-  /** Called from time to time with the counts so far. */
+  /** Called repeatedly with the counts so far. */
   onProgress?: (progress: ImportProgress) => void;
-  /** The durability of each batch. Default: the store's. */
+  /** The durability of each transaction. Default: the store's. */
   durability?: Durability;
   signal?: AbortSignalLike;
 }
 
 export interface ImportProgress {
-  /** Rows that were read. */
+  /** Rows that were read so far. */
   rows: number;
   written: number;
   /** Rows that onRow skipped. */
@@ -673,16 +711,16 @@ export interface ImportProgress {
 export interface RejectedRow {
   line: number;
   message: string;
-  /** The service's error code, if the service's rules rejected the row. */
+  /** The service's error code, if the row breaks a rule of the service. */
   code?: string;
   partitionKey?: string;
   rowKey?: string;
 }
 
 export interface ImportReport extends ImportProgress {
-  /** The first 1000 of the rejected rows, by line. */
+  /** The first 1000 rejected rows, ordered by line. */
   rejections: RejectedRow[];
-  /** False: the rest of the source could not be read. The last of `rejections` states why. */
+  /** Whether the whole source was read. If false, the last of `rejections` says why. */
   complete: boolean;
 }
 
@@ -693,22 +731,23 @@ export interface StoreEvents {
   /** The connection to IndexedDB was lost and reopened. */
   reopened: { at: Date };
   /**
-   * More than 80 % of the origin's quota is used, in bytes, by the browser's estimate for the whole
-   * origin. Usage is checked when a store in IndexedDB opens and after checkpoints, at most once a
-   * minute. The event fires once above 80 %, then after each further 5 %, and again whenever usage
+   * More than 80 % of the origin's storage quota is used, according to the browser. Both numbers
+   * are bytes. Usage is checked when a store in IndexedDB opens and after checkpoints, at most once
+   * a minute. The event fires once above 80 %, then after each further 5 %. It fires again if usage
    * falls below 80 % and returns.
    */
   quota: { usage: number; quota: number };
   /**
-   * The store held data, last known at `lastSeen`, and was found empty: the browser evicted the
-   * data, or it was deleted without this package. Fires once, after openStore has resolved. Best
-   * effort: the page records the date in localStorage.
+   * The store held data at `lastSeen`, and is now empty: the browser has evicted the data, or other
+   * code has deleted it. Fires once, after openStore has resolved. Eviction is not always detected,
+   * because it is recorded in the page's localStorage that the store held data.
    */
   evicted: { lastSeen: Date };
-  /** The store has a new owner: another tab, or this one. */
+  /** The store has a new owner: another tab, or this tab. */
   owner: { owner: "self" | "other-tab" };
   /**
-   * Another tab runs an incompatible version of the package. If it is newer, this store is closed.
+   * Another tab uses a version of the package that cannot share the store with this one. If the
+   * other version is newer, this store is closed.
    */
   "version-conflict": { ours: number; theirs: number };
 }
@@ -718,15 +757,15 @@ export interface StoreInfo {
   persistence: "indexeddb" | "file";
 }
 
-/** Where a store is kept, as given when it was opened. */
+/** Where a store is kept. Must be the same as when the store was opened. */
 export interface StoreLocation {
   /** Default "auto". */
   persistence?: Persistence;
-  /** For "file": the folder that contains the stores. */
+  /** For "file": the folder that contains the stores' folders. */
   path?: string;
 }
 
-// The transport of the official clients, by shape.
+// The types of the official clients' transport (the option `httpClient`).
 
 export interface HttpHeadersLike extends Iterable<[string, string]> {
   get(name: string): string | undefined;
@@ -741,8 +780,8 @@ export interface HttpRequestLike {
   method: string;
   headers: Iterable<[string, string]>;
   /**
-   * Text, bytes, Blob, FormData, a stream of the platform or of Node, or a function that returns
-   * one.
+   * Text, bytes, a Blob, FormData, a stream of the platform or of Node, or a function that returns
+   * one of these.
    */
   body?: unknown;
   abortSignal?: AbortSignalLike;
@@ -765,8 +804,8 @@ export interface Store {
   readonly name: string;
   readonly status: StoreStatus;
   /**
-   * Returns a table handle. The table does not have to exist, and nothing happens until a method is
-   * called.
+   * Returns the handle of a table. The table need not exist: nothing happens until one of the
+   * handle's methods is called.
    */
   table<T extends object = Record<string, unknown>>(
     name: string,
@@ -775,59 +814,58 @@ export interface Store {
   tableClient(name: string): TableClient;
   serviceClient(): TableServiceClient;
   /**
-   * Serves the Table service's REST protocol from this store, with the interface of the platform's
-   * fetch, without a network. Does not depend on `this`. Errors of the service are responses;
-   * rejects with StoreError only if the store cannot respond.
+   * Sends a request of the Table service's REST protocol to this store instead of the network. It
+   * is used like the platform's fetch, and does not depend on `this`. Errors of the service are
+   * responses. Rejects with StoreError if the store cannot respond.
    */
   readonly fetch: (input: RequestInfo | URL, init?: RequestInit) => Promise<Response>;
   /**
-   * The same for the official clients: `new TableClient(url, name, { httpClient: store.httpClient
-   * })`.
+   * Does what `fetch` does, for the official clients: `new TableClient(url, name, { httpClient:
+   * store.httpClient })`.
    */
   readonly httpClient: HttpClient;
   /** Resolves when all earlier writes are stored. */
   flush(): Promise<void>;
   stats(): Promise<StoreStats>;
   /**
-   * Reads every stored file back and checks it, and the store in memory, while the store stays in
-   * use. Needs about the store's memory a second time until it ends. Damage is in the report;
-   * rejects with StoreError if there is no report.
+   * Reads and checks every stored file, and checks the store in memory. The store stays usable.
+   * During the check, memory use about doubles. Damage is listed in the report. Rejects with
+   * StoreError if there can be no report.
    */
   verify(): Promise<VerifyReport>;
   /**
-   * Writes a checkpoint. When it resolves, all earlier writes are in the stored parts and no longer
-   * in the log. Rejects with StoreError if the checkpoint could not be stored; then nothing has
-   * changed.
+   * Writes a checkpoint: after it, all earlier writes are in part files and no longer in the log.
+   * Rejects with StoreError if the checkpoint could not be stored; nothing has changed then.
    */
   compact(): Promise<void>;
   /**
-   * Returns all current tables, entities, access policies and service properties as one checksummed
-   * file. The bytes are the same for the same content, in browsers and Node.
+   * Resolves to a file with all current tables, entities, access policies and service properties,
+   * protected by a checksum. The same content gives the same bytes, in browsers and in Node.
    */
   snapshot(): Promise<Uint8Array>;
   /**
-   * Reads a snapshot and checks all of it before it changes anything. Rejects with StoreError
-   * Corrupted or FormatTooNew if a check fails. Concurrent writes are applied before or after the
-   * restore.
+   * Restores a snapshot. All of it is read and checked before anything changes. Rejects with
+   * StoreError Corrupted or FormatTooNew if a check fails. A concurrent write is applied either
+   * before or after the restore.
    */
   restore(source: SnapshotSource, options?: RestoreOptions): Promise<RestoreReport>;
   /**
-   * Returns a table, or the result of a query on it, as a file, page by page as the stream is read.
-   * Nothing happens before the first read. Each page is consistent; entities written meanwhile may
-   * or may not be in the file. The stream fails with RestError (the table does not exist, a bad
-   * filter) or StoreError.
+   * Returns a table, or the result of a query on it, as a file. The stream reads one page after the
+   * other, and nothing before its first read. Each page is consistent. Entities that are written
+   * during the export may or may not be in the file. The stream fails with RestError (for example
+   * if the table does not exist) or with StoreError.
    */
   export(options: ExportOptions): ReadableStream<Uint8Array>;
   /**
-   * Writes the entities of a file into a table, in batches of up to 100 per partition. Each batch
-   * is stored completely or not at all. A row that cannot be read, or that is rejected, is in the
-   * report with its line, and the others are written. Rejects with StoreError if the store cannot
-   * be written, with AbortError, and with the source's error; some batches may then have been
-   * written.
+   * Writes the entities of a file into a table, in transactions of up to 100 entities of a
+   * partition. Each transaction is stored completely or not at all. A row that cannot be read, or
+   * that is rejected, is listed in the report; all other rows are written. Rejects with StoreError
+   * if the store cannot be written, with AbortError, and with the source's error. Some rows may
+   * have been written by then.
    */
   import(source: ImportSource, options: ImportOptions): Promise<ImportReport>;
   on<K extends keyof StoreEvents>(event: K, listener: (event: StoreEvents[K]) => void): () => void;
-  /** Stores pending writes, then releases the store. */
+  /** Stores pending writes and closes the store. */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
@@ -835,7 +873,8 @@ export interface Store {
 // ---- Watching requests -----------------------------------------------------------------------
 
 /**
- * The operation of a request. `upsert` has a mode. `unknown`: the operation cannot be determined.
+ * The operation of a request. An `upsert` has a mode. `unknown`: the request's operation cannot be
+ * determined.
  */
 export type Operation =
   | "get"
@@ -858,18 +897,20 @@ export type Operation =
   | "getProperties"
   | "setProperties"
   | "getStatistics"
-  /** A preflight request of a page on another origin. */
+  /** A CORS preflight request from a page of another origin. */
   | "options"
   | "unknown";
 
-/** The names in a request. Names that are absent or cannot be read are undefined. */
+/**
+ * A request's operation and the names in it. A name that is absent or cannot be read is undefined.
+ */
 export interface RequestDescription {
   operation: Operation;
   /** The mode of an `upsert`. */
   mode?: UpdateMode;
   /**
-   * As spelled in the request. For a batch: the table of its first operation; likewise the
-   * partition key.
+   * The table, spelled as in the request. Of a batch, `table` and `partitionKey` are those of its
+   * first operation.
    */
   table?: string;
   partitionKey?: string;
@@ -877,6 +918,6 @@ export interface RequestDescription {
   filter?: string;
   select?: string[];
   top?: number;
-  /** The operations of a batch; empty if the batch cannot be read. */
+  /** The operations in a batch. Empty if the batch cannot be read. */
   operations?: RequestDescription[];
 }
