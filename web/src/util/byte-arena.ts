@@ -1,11 +1,10 @@
-// Copies short byte sequences into shared buffers, one after the other. Allocating a buffer for
-// each copy would be slower and would burden the garbage collector. A copy that is posted to
-// another thread must be copied again first (tabs/channel.ts), because a view takes its whole
-// buffer along.
+// Copies short byte sequences one after the other into shared buffers. One buffer for each copy
+// would be slower, and work for the garbage collector. To post such a copy to another thread, copy
+// it again first (tabs/channel.ts), because posting a view sends its whole buffer.
 
 export const arenaBytes = 65536;
 
-// The longest copy that goes into the arena. Longer copies get their own buffer, which can also be
+// The longest copy that is put into a shared buffer. A longer one gets its own buffer, which can be
 // transferred to another thread.
 export const arenaCopyBytesMax = 4096;
 

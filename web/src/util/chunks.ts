@@ -6,11 +6,12 @@ import type { SnapshotSource } from "../types.ts";
 import { yieldToEventLoop } from "./event-loop.ts";
 
 const chunkBytesMax = 256 * 1024;
-const bytesPerTurn = 8 * 1024 * 1024; // copied before yielding to the event loop
+const bytesPerTurn = 8 * 1024 * 1024; // bytes that are copied before yielding to the event loop
 
 /**
- * Yields the bytes in chunks of at most 256 KB, each in its own turn of the event loop. Rejects
- * with StoreError ValidationFailed if the source holds no bytes, and as the source does.
+ * Yields the source's bytes in chunks of at most 256 KB, each in its own turn of the event loop.
+ * Throws StoreError ValidationFailed if the source is none of the allowed types, and the source's
+ * own errors.
  */
 export async function* smallChunksFrom(
   source: SnapshotSource,
@@ -25,7 +26,7 @@ export async function* smallChunksFrom(
 
 /**
  * Resolves to all bytes of the source. They are a copy, unless the source is a byte array. Rejects
- * as smallChunksFrom().
+ * with the errors of smallChunksFrom().
  */
 export async function bytesFrom(source: SnapshotSource): Promise<Uint8Array<ArrayBuffer>> {
   const chunks: Uint8Array<ArrayBuffer>[] = [];
@@ -34,7 +35,8 @@ export async function bytesFrom(source: SnapshotSource): Promise<Uint8Array<Arra
 }
 
 /**
- * Concatenates the chunks, and yields to the event loop now and then. A single chunk is not copied.
+ * Returns the concatenated chunks. Yields to the event loop from time to time. A single chunk is
+ * not copied.
  */
 export async function concatChunks(
   chunks: readonly Uint8Array<ArrayBuffer>[],
@@ -53,7 +55,7 @@ export async function concatChunks(
   return bytes;
 }
 
-/** Yields the chunks as the source supplies them. Rejects as smallChunksFrom(). */
+/** Yields the chunks that the source supplies. Throws the errors of smallChunksFrom(). */
 export async function* chunksFrom(source: SnapshotSource): AsyncGenerator<Uint8Array<ArrayBuffer>> {
   const bytes = toBytes(source);
   if (bytes !== undefined) {

@@ -1,5 +1,5 @@
-// Resolves in a later task, so that the browser can handle input and paint first. Not setTimeout,
-// which browsers delay by up to a second in hidden pages.
+// Resolves in a later task, so that the browser can first handle input and paint. setTimeout would
+// not do, because browsers delay it by up to a second in hidden pages.
 export function yieldToEventLoop(): Promise<void> {
   return new Promise((resolve) => {
     const { port1, port2 } = new MessageChannel();

@@ -1,4 +1,4 @@
-// The kinds of messages between client and core. The first byte of a message is its kind.
+// The kinds of the messages between clients and the core. A message's first byte is its kind.
 // tests/tidy compares these constants with core/rpc/LAYOUT.md and with the C++ constants.
 
 // RPC request messages (core/rpc/LAYOUT.md).
@@ -22,9 +22,9 @@ export const responseKind = {
   error: 15,
 } as const;
 
-// A call, which wraps a request message with its client id and call number (core/dispatch/call.h).
+// A call: a request message after a header with client id and call number (core/dispatch/call.h).
 export const callKind = 32;
-export const callHeaderBytes = 32; // the wrapped message follows
+export const callHeaderBytes = 32; // the request message follows the header
 
 // HTTP messages (core/rest/http_codec.h).
 export const httpRequestKind = 64;

@@ -1,7 +1,7 @@
-// Types of the Node modules that the package uses, and access to them. The types are our own:
-// depending on Node's types would put its globals into every page's program.
-// tests/web/node-files.test.ts checks our types against Node's. Modules are imported on first use,
-// by a name that is not a literal, so that bundlers for browsers do not look for them.
+// Types of the Node modules that the package uses, and access to these modules. The types are our
+// own, because Node's types would add Node's globals to the types of every page's program;
+// tests/web/node-files.test.ts compares both. Modules are imported when first used. Their names are
+// not literals there, so that bundlers for browsers do not look for the modules.
 
 export interface NodeFile {
   write(bytes: Uint8Array, offset: number, length: number): Promise<{ bytesWritten: number }>;
@@ -105,7 +105,7 @@ export type NodeRequestListener = (request: NodeRequest, response: NodeResponse)
 
 export interface NodeRequest {
   method?: string;
-  url?: string; // verbatim from the request line
+  url?: string; // unchanged from the request line
   rawHeaders: string[]; // name, value, name, value, …; one character per byte
   headers: { [name: string]: string | string[] | undefined };
   socket: { remoteAddress?: string };
@@ -147,15 +147,15 @@ interface Modules {
   "node:util": NodeUtil;
 }
 
-// Returns a Node module. getBuiltinModule() is preferred: importing node:http also runs the getters
-// of its other exports, which takes most of a server's start.
+// Returns a Node module. Prefers getBuiltinModule(), because import() of node:http also runs the
+// getters of its other exports, which would take most of a server's start.
 export async function nodeModule<K extends keyof Modules>(name: K): Promise<Modules[K]> {
   const builtin = nodeProcess()?.getBuiltinModule?.(name);
   return (builtin ??
     (await import(/* @vite-ignore */ /* webpackIgnore: true */ name))) as Modules[K];
 }
 
-// Returns Node's `process`, or that of a compatible runtime (Deno, Bun); undefined elsewhere.
+// Returns the `process` of Node or a compatible runtime (Deno, Bun); undefined on other platforms.
 export function nodeProcess(): NodeProcess | undefined {
   const { process } = globalThis as { process?: Partial<NodeProcess> };
   return process?.versions?.node === undefined ? undefined : (process as NodeProcess);

@@ -1,10 +1,9 @@
-// Random bytes and GUIDs, from the platform or from the source given by the option
-// OpenOptions.random.
+// Random bytes and GUIDs, from the platform or from the option OpenOptions.random.
 
 import type { RandomSource } from "../types.ts";
 
 export const platformRandom: RandomSource = {
-  // crypto.getRandomValues exists in every context, crypto.randomUUID only in secure ones.
+  // crypto.randomUUID() would be simpler, but exists only in secure contexts.
   fill: (bytes) => void crypto.getRandomValues(bytes),
 };
 

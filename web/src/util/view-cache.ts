@@ -1,13 +1,14 @@
-// Cache of the views of a reused buffer. Creating a view of a short message takes an engine longer
-// than copying the bytes, and gives its garbage collector more work than the rest of a call.
+// A cache of views (typed arrays) of a reused buffer. Creating a view of a short message takes
+// longer than copying its bytes, and is more work for the garbage collector than the rest of a
+// call.
 
-const cachedViewBytesMax = 1024; // longer views are not cached; they are few
+const cachedViewBytesMax = 1024; // longer views are rare and are not cached
 
 export class ViewCache {
   #buffer: Uint8Array<ArrayBuffer> | undefined;
   #views: (Uint8Array<ArrayBuffer> | undefined)[] = []; // of #buffer, by size
 
-  // Returns a view of buffer[from, from + size). The same object may be returned again.
+  // Returns a view of buffer[from, from + size). A later call may return the same object.
   view(buffer: Uint8Array<ArrayBuffer>, from: number, size: number): Uint8Array<ArrayBuffer> {
     if (size > cachedViewBytesMax) return buffer.subarray(from, from + size);
     if (buffer !== this.#buffer) {
