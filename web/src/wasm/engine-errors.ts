@@ -21,7 +21,8 @@ const localErrorCodes: ReadonlySet<string> = new Set<StoreErrorCode>([
   "FormatTooNew",
 ]);
 
-// Parses "<code>\n<message>", the bytes of a failed call.
+// Returns the error that a failed call reports as the text "<code>
+// <message>".
 export function errorFromText(text: string): Error {
   const end = text.indexOf("\n");
   const code = text.slice(0, end);

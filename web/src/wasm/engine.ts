@@ -1,8 +1,9 @@
-// The store inside the WebAssembly module, as typed, synchronous calls.
+// The interface of the engine: the store inside the WebAssembly module, as typed, synchronous
+// calls.
 //
-// core/store/store.h describes how writes, checkpoints and opening work; the names here are the
-// same. Requests and responses cross as bytes. A request that fails has an error response; any
-// other failure throws a StoreError.
+// Its functions have the names of core/store/store.h, which explains how writes, checkpoints and
+// opening work. Requests and responses are messages (arrays of bytes). A request that fails gets an
+// error response; any other failure throws a StoreError.
 
 import type { RequestDescription } from "../types.ts";
 import type { AccountSettings, Hmac } from "./entitable.mjs";
@@ -14,7 +15,7 @@ export { DeferredModuleNeeded, PartsNeeded } from "./parts-needed.ts";
 
 export interface PartInfo {
   id: number;
-  bytes: number; // bytes of its packed rows, about the size of the file
+  bytes: number; // size of its packed rows, about that of the file
 }
 
 export interface Damage {
@@ -22,9 +23,9 @@ export interface Damage {
   message: string;
 }
 
-// The byte arrays in the following results are copies, never views of wasm memory.
+// The byte arrays in the following results are copies, not views of wasm memory.
 export interface SealedSegments {
-  sequence: number; // of the first segment
+  sequence: number; // the number of the first segment; the others follow without gaps
   segments: Uint8Array[]; // with consecutive sequences
 }
 export interface Claim {
@@ -60,17 +61,18 @@ export interface RestoreReport {
   entities: number;
 }
 
-// An error to simulate. For a code of the service, status and message default to the service's.
+// A service error to simulate. For a code of the service, status and message have the service's
+// values by default.
 export interface SimulatedError {
   code: string;
   status?: number; // 300 to 599
   message?: string;
-  // Response headers such as Retry-After. They replace headers of the same name.
+  // Response headers, such as Retry-After. They replace headers with the same name.
   headers?: Readonly<Record<string, string>>;
 }
 
-// The outcome of a request according to its response: the HTTP status for a client that requests no
-// content. For an entity group transaction with a failed operation: the status of that operation.
+// The outcome of a request, derived from its response. `status`: the HTTP status that a client gets
+// that asks for no content. For a transaction that failed, the status of the failed operation.
 export interface ResponseOutcome {
   status: number;
   code?: string; // the error code; absent: the request succeeded
@@ -79,12 +81,12 @@ export interface ResponseOutcome {
 export interface RowCounts {
   read: number; // rows examined
   returned: number;
-  partition?: string; // the partition of these rows, while emulateServiceScans() is on
+  partition?: string; // the partition of these rows; only while emulateServiceScans() is on
 }
 
 export interface StagedResponses {
   responses: Uint8Array[]; // one per message, in order; copies (byte-arena.ts)
-  failed: boolean[]; // whether the message changes nothing: it failed, or it only reads
+  failed: boolean[]; // true: the message changes nothing, because it failed or only reads
   changes: boolean; // false: there is nothing to seal or publish
 }
 
@@ -93,136 +95,147 @@ export interface WriteResult {
   changes: boolean; // false: there is nothing to seal
 }
 
-// A call that returns PartsNeeded did nothing; the caller loads parts and repeats the call.
+// If a function returns PartsNeeded, it has done nothing. The caller must load the parts and repeat
+// the call.
 export interface Engine {
-  // Opening: recover(), then replay() for each segment in sequence, then finishRecovery(). Throws
-  // StoreError FormatTooNew. recover() returns the parts of the manifest.
+  // Opening: call recover(), then replay() for each segment in the order of the numbers, then
+  // finishRecovery(). recover() returns the parts that the manifest names. Throws StoreError
+  // FormatTooNew.
   recover(manifest: Uint8Array | undefined): PartInfo[];
   replay(sequence: number, bytes: Uint8Array): void;
   finishRecovery(): void;
-  // Loads a part. Allowed at any time; a part that is no longer needed is ignored. Without bytes,
-  // the file is missing, which is damage.
+  // Loads a part. May be called at any time; a part that is not needed is ignored. `bytes`
+  // undefined: the file is missing, which is damage.
   loadPart(id: number, bytes: Uint8Array | undefined): void;
-  // Returns the parts that must be loaded before rows and bytes in stats() are exact, because
-  // segments have changed some of their rows.
+  // Returns the parts that must be loaded before rows and bytes in stats() are exact: segments have
+  // changed some of their rows. undefined: the counts are exact.
   uncountedParts(): PartsNeeded | undefined;
-  // Limits the memory for rows, approximately; 0: no limit.
+  // Sets the approximate limit of the memory for rows; 0: no limit.
   setMemoryLimit(bytes: number): void;
-  // Unloads parts that were not used recently, if memory exceeds the limit.
+  // If memory exceeds the limit, unloads parts that were not used recently.
   trim(): void;
   readonly firstLiveSequence: number;
   readonly readOnly: boolean;
   damage(): Damage[];
   reportDamage(damage: Damage): void;
 
-  // Registers `reads`, which runs once, before the next call of a function other than read(). So a
-  // caller can defer reads and still make them before anything changes.
+  // Registers `reads`. It runs once, before the next call of any function except read(). A caller
+  // can thus defer reads and still run them before anything changes.
   deferReads(reads: () => void): void;
-  flushDeferredReads(): void; // runs the registered reads now
+  flushDeferredReads(): void; // runs the registered function now
 
-  // Executes an RPC request message that reads, and returns its response message. The response is a
-  // view of wasm memory, valid until the next call: decode it at once or copy it.
+  // Runs an RPC request message that reads, and returns the response message. The response is a
+  // view of wasm memory that is valid until the next call: decode or copy it before.
   read(request: Uint8Array): Uint8Array | PartsNeeded;
 
-  // Sets the account that the REST entry point serves. `hmac` computes HMAC-SHA256, if requests are
-  // authorized. Its arguments are views of wasm memory, valid only during the call.
+  // Sets the account that the REST entry point serves. `hmac` computes HMAC-SHA256 to check
+  // signatures; its arguments are views of wasm memory, valid only during the call. undefined:
+  // signatures are not checked.
   configure(account: AccountSettings, hmac: Hmac | undefined): void;
-  // Executes an HTTP request message that reads. The response is a view, like that of read().
+  // Runs an HTTP request message that reads. The response is a view like that of read().
   handle(request: Uint8Array, nowMs: number): Uint8Array | PartsNeeded;
 
-  // Stages request messages of both entry points. The caller must load all parts of PartsNeeded.
+  // Stages request messages, RPC and HTTP mixed. If it returns PartsNeeded, all of these parts must
+  // be loaded before the next attempt.
   stage(requests: readonly Uint8Array[], nowMs: number): StagedResponses | PartsNeeded;
-  // Stages request messages and publishes the changes at once. If it throws, nothing was published.
+  // Stages request messages and publishes their changes. If it throws, it has published nothing.
   write(requests: readonly Uint8Array[], nowMs: number): StagedResponses | PartsNeeded;
-  // Like write() with one message, without copying the response.
+  // Like write() with a single message, but does not copy the response.
   writeOne(request: Uint8Array, nowMs: number): WriteResult | PartsNeeded;
 
-  // The next three functions serve request logs and simulated errors. They take a request message
-  // of either entry point, with or without a call around it, and change nothing in the store.
+  // The next three functions serve request logs and simulated errors. They take any request
+  // message, also inside a call (util/message-kinds.ts), and change nothing in the store.
   //
-  // Describes the request without executing it. The same operation has the same description for
-  // both entry points.
+  // Describes a request without running it. RPC and HTTP requests for the same operation have the
+  // same description.
   describeRequest(request: Uint8Array): RequestDescription;
-  // Returns the response with which the service would report `error`. Throws StoreError
-  // ValidationFailed if no response can express it.
+  // Returns the response by which the service would report `error`. Throws StoreError
+  // ValidationFailed if that is not possible.
   makeErrorResponse(
     request: Uint8Array,
     error: SimulatedError,
     nowMs: number,
   ): Uint8Array<ArrayBuffer>;
   responseOutcome(request: Uint8Array, response: Uint8Array): ResponseOutcome;
-  // Makes later pages end after this share of their content (Store::set_page_fraction); 1: normal
+  // Makes pages end after this share of their rows (Store::set_page_fraction). 1 restores normal
   // pages.
   truncatePages(share: number): void;
-  // Makes queries read as many rows as the real service would, or turns that off.
+  // Makes queries read as many rows as the real service would; false turns this off.
   emulateServiceScans(on: boolean): void;
-  // The row counts of the last read() or handle(). Read this property in the same task.
+  // The row counts of the last read() or handle(). Must be read before the next call.
   readonly lastRead: RowCounts;
 
   publish(): void;
   discard(): void;
-  // Seals all commits that are not stored yet. Each segment has at most `segmentBytes` bytes,
-  // unless it has only one commit.
+  // Seals all commits that are not stored yet: encodes them as segments. A segment has at most
+  // `segmentBytes` bytes, unless it consists of a single commit. Returns undefined if there is
+  // nothing to seal.
   seal(segmentBytes?: number): SealedSegments | undefined;
-  claim(): Claim; // once this segment is stored, the engine owns the log
-  markStored(sequence: number): void; // all sealed segments up to this one are stored
+  claim(): Claim; // when this segment is stored, the engine owns the log
+  markStored(sequence: number): void; // all sealed segments up to this number are stored
 
-  // Returns the approximate size of the rows that a checkpoint would write now. Visits every leaf.
+  // Returns about how many bytes of rows a checkpoint would write now. Visits every leaf of the
+  // index.
   checkpointBytes(): number;
-  // Returns false if there is nothing to do. The caller must load all parts of PartsNeeded.
+  // Begins a checkpoint. Returns false if there is nothing to write. If it returns PartsNeeded, all
+  // of these parts must be loaded before the next attempt.
   beginCheckpoint(): boolean | PartsNeeded;
-  nextCheckpointPart(): CheckpointPart | undefined; // undefined: there are no more parts
+  nextCheckpointPart(): CheckpointPart | undefined; // undefined: that was all
   finishCheckpoint(): CheckpointEnd;
   checkpointCommitted(): void;
   abandonCheckpoint(): void;
 
-  // Writes the published version as a file, chunk by chunk; undefined: the file is complete.
+  // Writes the published version as a snapshot file, one chunk per call of nextSnapshotChunk().
+  // undefined: the file is complete.
   beginSnapshot(): void;
   nextSnapshotChunk(): Uint8Array<ArrayBuffer> | PartsNeeded | undefined;
   endSnapshot(): void;
-  // Reads a snapshot file, chunk by chunk. Throws StoreError Corrupted or FormatTooNew. After
-  // finishRestore(), the caller either replaces the content (beginReplace(), then the functions of
-  // a checkpoint from nextCheckpointPart() on), or merges (stageMerge() until it returns false).
+  // Reads a snapshot file, one chunk per call of restore(). Throws StoreError Corrupted or
+  // FormatTooNew. After finishRestore(), the caller either replaces the store's content or merges.
+  // To replace, it calls beginReplace(), then nextCheckpointPart() and the other functions of a
+  // checkpoint. To merge, it calls stageMerge() until that returns false.
   beginRestore(): void;
   restore(chunk: Uint8Array): void;
   finishRestore(): RestoreReport;
-  // `call`: number and client id, as in a call's header. Returns false if the call was already
-  // applied.
+  // `call`: client id and call number, as in a call's header. Returns false if that call was
+  // already applied.
   beginReplace(call: Uint8Array | undefined): boolean;
   stageMerge(nowMs: number): boolean | PartsNeeded;
   endRestore(): void;
 
-  // Versions, in constant time; versions share the memory of what they have in common. Store::fork
-  // in core/store/store.h states which stores have them. The fork is a new engine in the same
-  // module instance; the caller must close it too.
+  // Versions. All functions take constant time, because versions share memory. Only some stores
+  // have versions (Store::fork in core/store/store.h). A fork is a new engine in the same module
+  // instance; it must be closed too.
   fork(): Engine;
-  retainVersion(): number; // retains the published version and returns its number
+  retainVersion(): number; // returns the number of the published version, which it retains
   rollback(version: number): void;
   releaseVersion(version: number): void;
 
   stats(): EngineStats;
-  verify(): string; // the first violated invariant; empty: all hold
-  // Links the deferred module, unless the module is complete (bindings/split.mjs). The functions
-  // that cannot return PartsNeeded may need the deferred module, so the caller must await this
-  // first; the functions for tables do not need it. Rejects with StoreError WasmLoadFailed or
-  // WasmVersionMismatch; then nothing has changed, and the caller may retry.
+  verify(): string; // returns the first violated invariant; empty: all hold
+  // Links the deferred module (module.ts). Has no effect if the module is complete. Functions that
+  // cannot return PartsNeeded may need the deferred module; before calling them, the caller must
+  // await this function. Functions for tables do not need it. Rejects with StoreError
+  // WasmLoadFailed or WasmVersionMismatch. Nothing has changed then, and the caller may try again.
   loadDeferredModule(): Promise<void>;
-  // Opens the IndexedDB database of IDBFS whose name is the mount point.
+  // Opens the IndexedDB database of IDBFS (storage/idbfs-database.ts). Its name is the mount point.
   openIdbfsDatabase(mountPoint: string): Promise<IDBDatabase>;
-  // Creates an engine with an empty store in a new module instance, complete if this one is.
+  // Creates an engine with an empty store, in a new module instance. That instance is complete if
+  // this engine's is.
   createEmpty(): Promise<Engine>;
   close(): void;
 }
 
 export interface EngineOptions {
   wasm?: WasmSource | undefined;
-  // Loads the deferred module when it is needed. Default: the engine starts with the whole module.
+  // true: loads only the primary module, and the deferred module when it is needed. Default: loads
+  // the complete module.
   splitModule?: boolean;
-  // URL of the deferred module. Default: in the folder of this file.
+  // The URL of the deferred module. Default: the file in this folder.
   deferredModuleUrl?: string | undefined;
 }
 
-// Creates an engine with an empty store in a new module instance.
+// Creates an engine with an empty store, in a new module instance.
 export async function createEngine(options: EngineOptions = {}): Promise<Engine> {
   const { wasm, splitModule = false, deferredModuleUrl } = options;
   const engine = await WasmEngine.start(

@@ -1,3 +1,4 @@
-// The bytes of entitable.wasm as base64. The wasm build writes the JavaScript into this folder.
+// The type of entitable-wasm-inline.js, which the wasm build writes into this folder: the bytes of
+// entitable.wasm in base64.
 declare const base64: string;
 export default base64;

@@ -3,9 +3,9 @@
 import { StoreError } from "../errors.ts";
 import type { EntitableModule } from "./entitable.mjs";
 
-// Mounts the folder in the module's FS and returns IDBFS's connection to its database. The caller
-// owns the connection. IDBFS must not cache it, because it would return the connection again after
-// the caller closed it. Rejects with StoreError PersistenceUnavailable.
+// Mounts a folder in the module's file system, and returns the connection that IDBFS opens to its
+// database. The caller owns the connection. IDBFS's cache must not keep it: IDBFS would use it
+// again after the caller closed it. Rejects with StoreError PersistenceUnavailable.
 export function connectIdbfs(module: EntitableModule, mountPoint: string): Promise<IDBDatabase> {
   const { FS, IDBFS } = module;
   return new Promise((resolve, reject) => {

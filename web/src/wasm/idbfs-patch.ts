@@ -1,13 +1,13 @@
-// Fixes IDBFS of Emscripten 3.1.6, which never calls back if its database can't be opened: its
-// error handler uses an undefined `this`. With this patch, the callback of getDB gets the error.
-// Newer versions have no such error, and behave as before.
+// Fixes a bug in IDBFS of Emscripten 3.1.6: if its database can't be opened, it never calls back,
+// because its error handler uses an undefined `this`. With this patch, the callback of getDB gets
+// the error. Newer versions do not have the bug, and the patch changes nothing there.
 
 import type { EntitableModule } from "./entitable.mjs";
 
 type Opener = Pick<IDBFactory, "open">;
 
 export function patchIdbfs(original: EntitableModule["IDBFS"]): void {
-  // getDB opens databases with it
+  // getDB calls indexedDB() to get the factory.
   const idbfs = original as typeof original & { indexedDB(): Opener };
   const getDB = idbfs.getDB;
   idbfs.getDB = (mountPoint, callback) => {
@@ -16,13 +16,13 @@ export function patchIdbfs(original: EntitableModule["IDBFS"]): void {
   };
 }
 
-// Returns an IDBFactory with the one method that getDB calls.
+// Returns a factory that has only open(), the method that getDB calls.
 function factoryReportingErrors(failed: (error: unknown) => void): Opener {
   return {
     open(name, version) {
       const request = indexedDB.open(name, version);
       request.addEventListener("error", (event) => {
-        event.stopImmediatePropagation(); // before IDBFS's own handler
+        event.stopImmediatePropagation(); // IDBFS's handler must not run
         event.preventDefault();
         failed(request.error);
       });

@@ -1,23 +1,24 @@
-// An instance of the wasm module, which may begin as the primary module alone.
+// An instance of the wasm module. It has the complete module, or the primary module, to which the
+// deferred module is linked when needed (module.ts).
 
 import { callHeaderBytes, callKind, httpRequestKind } from "../util/message-kinds.ts";
 import type { EntitableModule } from "./entitable.mjs";
 import { type Instantiated, linkDeferredModule } from "./module.ts";
 import { DeferredModuleNeeded } from "./parts-needed.ts";
 
-// Returns whether the message, or the message inside the call, is an HTTP request. The deferred
-// module handles these.
+// Returns whether a request message, or the one inside a call, is an HTTP request, which needs the
+// deferred module.
 export function isHttpRequest(request: Uint8Array): boolean {
   return request[request[0] === callKind ? callHeaderBytes : 0] === httpRequestKind;
 }
 
-// An instance of the wasm module. An engine and its forks share one.
+// An engine and its forks share one instance.
 export class ModuleInstance {
   readonly module: EntitableModule;
   readonly code: WebAssembly.Module;
   readonly deferredModuleUrl: string | undefined;
   readonly needed = new DeferredModuleNeeded(() => this.loadDeferredModule(), isHttpRequest);
-  hasTrapped = false; // its memory may be corrupt
+  hasTrapped = false; // after a trap (a crash of the code), the memory may be corrupt
   #primaryExports: WebAssembly.Exports | undefined; // undefined: the module is complete
   #loading: Promise<void> | undefined;
 

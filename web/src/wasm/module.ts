@@ -1,13 +1,17 @@
 // Finds, checks and instantiates the WebAssembly module.
 //
-// There is a complete module (entitable.wasm), and the same split in two (bindings/split.mjs): the
-// primary module (entitable.core.wasm), which has everything that tables need, and the deferred
-// module (entitable.rest.wasm), which is linked to the primary module when a call needs it.
+// The complete module is entitable.wasm. The same code also exists in two files
+// (bindings/split.mjs): the *primary module* (entitable.core.wasm) has everything that tables need.
+// The *deferred module* (entitable.rest.wasm) has the rest, and is linked to the primary module
+// when a call needs it.
 //
-// Without a `wasm` option, these sources are tried in order: the file in this folder, by its
-// literal URL (so that bundlers copy the file), read with node:fs in Node and streamed elsewhere;
-// if that fails (404, an HTML page, a truncated file), the complete module instead of the primary
-// one; then a JavaScript module with the bytes inline.
+// Without the option `wasm`, three sources are tried in this order:
+//
+// - The file in this folder. Its URL is a literal, so that bundlers copy the file. In Node, it is
+//   read with node:fs; elsewhere, it is compiled while it streams in.
+// - If that fails (404, an HTML page, a truncated file) for the primary module: the complete
+//   module.
+// - A JavaScript module that contains the bytes.
 
 import { StoreError } from "../errors.ts";
 import { deferredModuleUrl } from "./deferred-module.ts";
@@ -19,12 +23,13 @@ export { buildId };
 export type WasmSource = string | URL | Response | BufferSource | WebAssembly.Module;
 
 /**
- * An instance with memory of its own.
- * @internal (its type is the glue's, which the package's declarations do without)
+ * An instance with its own memory.
+ * @internal (its type is that of the generated entitable.mjs, which the package's declarations
+ * omit)
  */
 export interface Instantiated {
   readonly module: EntitableModule;
-  /** Exports of the primary module, for linkDeferredModule(). Undefined: the module is complete. */
+  /** The primary module's exports, for linkDeferredModule(). undefined: the module is complete. */
   readonly exports: WebAssembly.Exports | undefined;
 }
 
@@ -37,8 +42,8 @@ export async function instantiate(source?: WasmSource): Promise<EntitableModule>
 }
 
 /**
- * Returns the compiled module, which any number of instances may share. Rejects with StoreError
- * WasmLoadFailed or WasmVersionMismatch.
+ * Returns the compiled module, from which any number of instances can be created. Rejects with
+ * StoreError WasmLoadFailed or WasmVersionMismatch.
  */
 export async function compileModule(
   source?: WasmSource,
@@ -51,7 +56,7 @@ export async function compileModule(
 
 /**
  * Links the deferred module to an instance of the primary module. `url` defaults to the file in
- * this folder. Rejects like compileModule(); the caller may try again.
+ * this folder. Rejects with the errors of compileModule(); the caller may try again.
  * @internal
  */
 export async function linkDeferredModule(
@@ -70,9 +75,9 @@ export async function linkDeferredModule(
 }
 
 /**
- * Starts to fetch and compile the primary module if the source is a URL; the result is cached. A
- * failure is reported when the module is used. Returns false if the module must not be instantiated
- * early, because the source can be read only once or is compiled each time.
+ * If the source is a URL, starts to fetch and compile the primary module; the result is cached, and
+ * a failure is reported when the module is used. Returns whether the caller may create an instance
+ * early. It may not if the source can be read only once, or if it would be compiled twice.
  */
 export function prefetchModule(source: WasmSource | undefined): boolean {
   if (source !== undefined && typeof source !== "string" && !(source instanceof URL))
@@ -82,8 +87,8 @@ export function prefetchModule(source: WasmSource | undefined): boolean {
 }
 
 /**
- * Sets up the glue while the module compiles, then instantiates the module. Rejects like
- * compileModule().
+ * Creates an instance of a module that may still be compiling. The JavaScript part (entitable.mjs)
+ * is set up while it compiles. Rejects with the errors of compileModule().
  * @internal
  */
 export function instantiateCompiled(
@@ -105,7 +110,7 @@ export function instantiateCompiled(
         instantiate().catch(fail);
         return {};
       },
-      locateFile: (path) => path, // never called, because instantiateWasm supplies the module
+      locateFile: (path) => path, // not called, because instantiateWasm supplies the module
       print: () => {},
       printErr: () => {},
     }).then((module) => {
@@ -117,8 +122,8 @@ export function instantiateCompiled(
 
 // ---- Primary and deferred module ----------------------------------------------------------------
 
-// Returns the imports of a primary module that stand for functions of the deferred module. Calling
-// one of them is a bug.
+// Returns placeholders for the primary module's imports from the deferred module. Calling one of
+// them is a bug.
 function deferredPlaceholders(compiled: WebAssembly.Module): WebAssembly.Imports {
   const all = WebAssembly.Module.imports(compiled).map(({ module }) => module);
   return Object.fromEntries(
@@ -126,7 +131,7 @@ function deferredPlaceholders(compiled: WebAssembly.Module): WebAssembly.Imports
   );
 }
 
-// Returns the file name of a complete or primary module.
+// Returns the file name of a compiled module, which is the complete or the primary one.
 function moduleFileName(compiled: WebAssembly.Module): string {
   const isPrimary = Object.keys(deferredPlaceholders(compiled)).length > 0;
   return isPrimary ? "entitable.core.wasm" : "entitable.wasm";
@@ -143,8 +148,9 @@ const throwingImports: WebAssembly.ModuleImports = new Proxy(
 
 // ---- Build id -----------------------------------------------------------------------------------
 
-// Throws WasmVersionMismatch if the module has another build id than the glue (bindings/stamp.mjs).
-// A module of another build may link without an error and then behave differently.
+// Throws WasmVersionMismatch if the module is of another build than entitable.mjs. Both files
+// contain a build id (bindings/stamp.mjs). A module of another build might link without an error
+// and then behave differently.
 function checkBuild(
   compiled: WebAssembly.Module,
   name = moduleFileName(compiled),
@@ -153,8 +159,8 @@ function checkBuild(
   const section = WebAssembly.Module.customSections(compiled, "entitable")[0];
   const found = section === undefined ? "none" : new TextDecoder().decode(section);
   if (found === buildId) return;
-  // The next try must fetch again. If this is the deferred module (`url`), the primary module stays
-  // cached: its URL may have another build by now.
+  // The next attempt must fetch the module again. For the deferred module (`url`), the primary
+  // module stays cached, because the file at its URL may be of another build by now.
   if (url === undefined) compiledByUrl.clear();
   else compiledByUrl.delete(url);
   throw new StoreError(
@@ -180,8 +186,8 @@ function loadFailed(what: string, cause: unknown, name = "entitable.wasm"): Stor
 
 // ---- Sources ------------------------------------------------------------------------------------
 
-// Compiled modules are immutable, so all stores of a page share them. Failures are not cached,
-// because the next try may succeed.
+// Compiled modules by URL. They are immutable, so all stores of a page share them. A module that
+// failed to load is removed, so that the next attempt loads it again.
 const compiledByUrl = new Map<string, Promise<WebAssembly.Module>>();
 
 function cached(url: string, load: () => Promise<WebAssembly.Module>): Promise<WebAssembly.Module> {
@@ -208,7 +214,8 @@ async function compile(source: WasmSource): Promise<WebAssembly.Module> {
   }
 }
 
-// These tests use the string tag, because the object may come from another realm.
+// These functions compare tags instead of classes, because the object may come from another realm,
+// such as an iframe.
 function isModule(source: object): source is WebAssembly.Module {
   return Object.prototype.toString.call(source) === "[object WebAssembly.Module]";
 }
@@ -222,7 +229,7 @@ function absolute(source: string | URL): URL {
 }
 
 async function findModule(wanted: "complete" | "primary"): Promise<WebAssembly.Module> {
-  // Literal URLs, so that bundlers copy the files.
+  // The URLs must be literals, so that bundlers find and copy the files.
   const primary = () => new URL("./entitable.core.wasm", import.meta.url);
   const complete = () => new URL("./entitable.wasm", import.meta.url);
   let first: unknown;
@@ -248,7 +255,8 @@ async function compileUrl(url: URL): Promise<WebAssembly.Module> {
   return compileResponse(await fetch(url, { credentials: "same-origin" }));
 }
 
-// The name is not a literal, so that bundlers for browsers do not resolve node:fs.
+// Reads a file in Node. The module's name is not a literal, so that bundlers for browsers do not
+// resolve it.
 async function readFile(url: URL): Promise<BufferSource> {
   const name = "node:fs/promises";
   const fs = (await import(/* @vite-ignore */ /* webpackIgnore: true */ name)) as {
@@ -259,7 +267,7 @@ async function readFile(url: URL): Promise<BufferSource> {
 
 async function compileResponse(response: Response): Promise<WebAssembly.Module> {
   if (!response.ok) throw new Error(`HTTP status ${response.status} for ${response.url}`);
-  // Streaming compilation rejects other content types; their bytes are checked instead.
+  // Streaming compilation requires this content type. Otherwise the bytes are compiled.
   const type = response.headers.get("content-type")?.split(";", 1)[0]?.trim().toLowerCase();
   if (type === "application/wasm" && WebAssembly.compileStreaming !== undefined) {
     return WebAssembly.compileStreaming(response);
@@ -278,8 +286,8 @@ async function compileBytes(source: BufferSource): Promise<WebAssembly.Module> {
 }
 
 async function compileInline(): Promise<WebAssembly.Module> {
-  // The wasm build writes this file. A bundler makes a separate chunk of it, loaded only when
-  // needed.
+  // The wasm build writes this file. Bundlers put it into a separate file, which is loaded only
+  // when needed.
   const inline = await import("./entitable-wasm-inline.js");
   const text = atob(inline.default);
   const bytes = new Uint8Array(text.length);

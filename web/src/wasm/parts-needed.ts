@@ -1,7 +1,7 @@
-// The results of calls that did nothing, because parts or the deferred module are not loaded.
+// The results of engine calls that did nothing because parts or the deferred module are not loaded.
 
-// Parts that a call needs are not in memory. The caller loads the first one, and as many of the
-// others as it likes (the call would need them next), then makes the same call again.
+// A call needs parts that are not in memory. The caller must load the first one, and may load
+// others (the call would need them next). Then it must repeat the call.
 export class PartsNeeded {
   readonly ids: readonly number[];
 
@@ -10,10 +10,10 @@ export class PartsNeeded {
   }
 }
 
-// The call needs the deferred module. The caller awaits load(), then makes the same call again.
+// A call needs the deferred module. The caller must await load() and then repeat the call.
 export class DeferredModuleNeeded extends PartsNeeded {
   readonly load: () => Promise<void>;
-  // Returns whether this message of a group needs the deferred module.
+  // Returns whether this message, one of several in a call, needs the deferred module.
   readonly isNeededBy: (request: Uint8Array) => boolean;
 
   constructor(load: () => Promise<void>, isNeededBy: (request: Uint8Array) => boolean) {

@@ -1,4 +1,5 @@
-// The engine as calls into the wasm module. bindings/exports.cc documents the functions.
+// Implements Engine by calls into the wasm module. bindings/exports.cc documents the functions that
+// it calls.
 
 import { StoreError } from "../errors.ts";
 import type { RequestDescription } from "../types.ts";
@@ -30,8 +31,8 @@ import { PartsNeeded } from "./parts-needed.ts";
 
 type ModuleCall = (module: EntitableModule, handle: number) => ResultAddress;
 
-// The status of a CallResult (bindings/handle.h). A CallResult has six words: status, address,
-// size, value, and the two halves of a 64-bit number.
+// The status of a CallResult (bindings/handle.h), which is the result of a wasm function. It has
+// six words: status, address, size, value, and the two halves of a 64-bit number.
 const statusDone = 0;
 const statusNothing = 1;
 const statusFailed = 2;
@@ -42,10 +43,10 @@ const emptyBytes = new Uint8Array(0);
 
 export class WasmEngine implements Engine {
   readonly #instance: ModuleInstance;
-  readonly #module: EntitableModule; // the instance's; one lookup less for each read
+  readonly #module: EntitableModule; // #instance.module, kept here to save a lookup in each read
   #handle: number; // 0: closed
-  #deferredReads: (() => void) | undefined; // called before the next call
-  readonly #views = new ViewCache(); // views of results
+  #deferredReads: (() => void) | undefined; // to be called before the next call
+  readonly #views = new ViewCache(); // views of results in wasm memory
 
   static async start(
     compiling: WebAssembly.Module | Promise<WebAssembly.Module>,
@@ -115,7 +116,8 @@ export class WasmEngine implements Engine {
     return this.#catchingTraps((m, h) => m._entitable_read_only(h)) !== 0;
   }
 
-  // A store with damage is read-only. This test saves most calls, which would create objects.
+  // If the store is not read-only, there is no damage. Checking this first is cheap; m.damage()
+  // creates objects.
   damage(): Damage[] {
     if (!this.readOnly) return [];
     return this.#requireResult(this.#catchingTraps((m, h) => m.damage(h)));
@@ -141,7 +143,7 @@ export class WasmEngine implements Engine {
     reads?.();
   }
 
-  // Does not use #call, because its closures would slow down a point read.
+  // Does not use #call: creating its closures would slow down a point read.
   read(request: Uint8Array): Uint8Array | PartsNeeded {
     const handle = this.#requireHandle();
     if (!this.#instance.isComplete && request[0] === requestKind.explain)
@@ -196,7 +198,7 @@ export class WasmEngine implements Engine {
       : this.#responses(requests.length, changes !== 0);
   }
 
-  // Does not use #call, like read().
+  // Does not use #call, for the same reason as read().
   writeOne(request: Uint8Array, nowMs: number): WriteResult | PartsNeeded {
     if (!this.#instance.isComplete && isHttpRequest(request)) return this.#instance.needed;
     if (this.#deferredReads !== undefined) this.flushDeferredReads();
@@ -223,7 +225,8 @@ export class WasmEngine implements Engine {
     }
   }
 
-  // Writes the lengths of the messages, then the messages. Returns the size of the input in bytes.
+  // Writes the messages' lengths and then the messages into the input. Returns the input's size in
+  // bytes.
   #writeRequests(requests: readonly Uint8Array[]): number {
     let size = requests.length * 4;
     for (const request of requests) size += request.length;
@@ -454,7 +457,7 @@ export class WasmEngine implements Engine {
 
   // ---- Calling ----------------------------------------------------------------------------------
 
-  // The result of the last #call: bytes in wasm memory, and a number.
+  // The result of the last #call: the bytes at #address in wasm memory, and a number.
   #address = 0;
   #size = 0;
   #number = 0;
@@ -466,7 +469,7 @@ export class WasmEngine implements Engine {
     return this.#handle;
   }
 
-  // Returns the address for `size` bytes of input of the next call, a multiple of 8.
+  // Reserves `size` bytes for the input of the next call. Returns their address, a multiple of 8.
   #reserveInput(size: number): number {
     const input = this.#catchingTraps((m, h) => m._entitable_reserve_input(h, size)) >>> 0;
     if (input === 0) throw outOfMemory();
@@ -478,8 +481,8 @@ export class WasmEngine implements Engine {
     this.#module.HEAPU8.set(bytes, input);
   }
 
-  // Writes both as one input and returns its size. Copies them first, because they may be views of
-  // wasm memory, which become invalid when memory grows.
+  // Writes both byte sequences as one input, and returns its size. They are copied first, because
+  // they may be views of wasm memory, which become invalid when that memory grows.
   #writeInputs(first: Uint8Array, second: Uint8Array): number {
     const both = new Uint8Array(first.length + second.length);
     both.set(first);
@@ -488,15 +491,15 @@ export class WasmEngine implements Engine {
     return both.length;
   }
 
-  // Runs a call that never needs parts. Returns the value of its result, or undefined for
-  // Status::nothing.
+  // Runs a call that never needs parts. Returns its result's value; undefined for Status::nothing.
   #call(call: ModuleCall): number | undefined {
     const result = this.#callForResult(call);
     if (result instanceof PartsNeeded) throw internalError("The WebAssembly module failed.");
     return result;
   }
 
-  // Runs a call that returns a CallResult. Returns its value, or undefined for Status::nothing.
+  // Runs a call. Returns its result's value (undefined for Status::nothing), or the parts that it
+  // needs.
   #callForResult(call: ModuleCall): number | PartsNeeded | undefined {
     return this.#readResult(this.#catchingTraps(call));
   }
@@ -520,7 +523,7 @@ export class WasmEngine implements Engine {
     return new PartsNeeded(this.#readU64s(this.#size / 8));
   }
 
-  // Returns a view of the result's bytes, valid until the next call.
+  // Returns a view of the result's bytes, which is valid until the next call.
   #view(): Uint8Array<ArrayBuffer> {
     return this.#views.view(this.#module.HEAPU8, this.#address, this.#size);
   }
@@ -530,7 +533,7 @@ export class WasmEngine implements Engine {
     return this.#module.HEAPU8.slice(this.#address + from, this.#address + this.#size);
   }
 
-  // Returns the first `count` u64 numbers of the result's bytes.
+  // Returns the first `count` 64-bit numbers of the result's bytes.
   #readU64s(count: number): number[] {
     const view = new DataView(this.#module.HEAPU8.buffer, this.#address);
     return Array.from({ length: count }, (_, i) => Number(view.getBigUint64(i * 8, true)));
@@ -546,8 +549,8 @@ export class WasmEngine implements Engine {
     }
   }
 
-  // Closes all engines of the module instance, because wasm memory may be corrupt after a trap or a
-  // stack overflow.
+  // Returns the error to throw after an exception in wasm. A trap or a stack overflow may have
+  // corrupted wasm memory, so all engines of the module instance become unusable.
   #errorFromTrap(error: unknown): unknown {
     if (error instanceof StoreError) return error;
     this.#handle = 0;
