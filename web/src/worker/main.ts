@@ -1,6 +1,6 @@
-// `entitable/worker`: the script of the worker in which openStore({ thread: "worker" }) runs a
-// store. The page sends a port when it starts the worker. web/build.mjs bundles this script as
-// entitable-worker.js, without the wasm module, which the page sends too.
+// `entitable/worker`: the script of the worker that openStore({ thread: "worker" }) starts.
+// web/build.mjs bundles it as entitable-worker.js. The page sends it a port and the wasm module,
+// which is therefore not in the bundle.
 
 import { connect } from "./store-server.ts";
 

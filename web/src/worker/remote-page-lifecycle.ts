@@ -1,4 +1,4 @@
-// The page's lifecycle, as the page reports it to its worker.
+// The page's lifecycle events in its worker, as received from the page.
 
 import type { LifecycleEvent, PageLifecycle } from "../host/page-lifecycle.ts";
 
@@ -15,7 +15,7 @@ export class RemotePageLifecycle implements PageLifecycle {
     return () => void this.#listeners.delete(listener);
   }
 
-  // Sets the page's visibility, and passes on a lifecycle event if there is one.
+  // Called when the page sent its visibility, with or without a lifecycle event.
   update(hidden: boolean, event?: LifecycleEvent): void {
     this.#hidden = hidden;
     if (event === undefined) return;

@@ -3,16 +3,17 @@
 import type { Settings } from "../open/options.ts";
 
 export interface WorkerThread {
-  readonly port: MessagePort; // connected to connect() of store-server.ts
-  readonly failure: Promise<string>; // resolves to why the script could not be loaded or run
+  readonly port: MessagePort; // the other end is passed to connect() of store-server.ts
+  // resolves to the reason if the script could not be loaded or run
+  readonly failure: Promise<string>;
   end(): void; // terminates the worker immediately; may be called again
 }
 
-// A worker can't be used, so the store must run in the page.
+// Thrown if a worker can't be used. The store must then run in the page.
 export class WorkerUnavailable extends Error {}
 
-// Starts a worker. Throws WorkerUnavailable if workers can't be used here. If the script fails
-// later, `failure` resolves.
+// Starts a worker. Throws WorkerUnavailable if that is not possible. If the script fails later,
+// `failure` resolves.
 export function startWorker({ persistence }: Pick<Settings, "persistence">): WorkerThread {
   if (persistence === "file") {
     throw new WorkerUnavailable("Stores in files can't run in a worker.");
@@ -29,7 +30,7 @@ export function startWorker({ persistence }: Pick<Settings, "persistence">): Wor
 
 function newWorker(): Worker {
   try {
-    // Bundlers recognise exactly this expression and build the worker.
+    // Bundlers recognize exactly this expression, and then bundle the worker's script.
     return new Worker(new URL("./entitable-worker.js", import.meta.url), {
       type: "module",
       name: "entitable",

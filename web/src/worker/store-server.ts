@@ -1,5 +1,5 @@
-// The worker's side of a store that runs in a worker: opens the store as a page would, and serves
-// the calls of the page (worker-host.ts).
+// The worker's side of a store in a worker: opens the store as a page would, and serves the calls
+// that the page sends (worker-host.ts).
 
 import type { LastSeenMarker } from "../host/eviction-detector.ts";
 import { estimate, locks, type PageServices } from "../open/environment.ts";
@@ -103,7 +103,7 @@ class StoreServer {
           ...settings,
           thread: "inline",
           clock: { now: () => Date.now() },
-          signal: undefined, // the page ends the worker instead
+          signal: undefined, // the page terminates the worker instead
           onWarning: (warning) => this.#post({ type: "warning", warning }),
         },
         {
@@ -119,9 +119,9 @@ class StoreServer {
     }
   }
 
-  // Holds a lock while this worker exists; the page waits for the lock to detect the worker's end.
-  // While the page is suspended, the worker does not hold the lock and the page does not wait for
-  // it.
+  // Holds a lock as long as this worker exists. The page waits for the lock, and gets it when the
+  // worker has ended. While the page is suspended, the worker does not hold the lock and the page
+  // does not wait for it.
   #hold(store: string, lock: string): void {
     const { locks } = this.#environment;
     if (locks === undefined) return;
@@ -166,7 +166,7 @@ class StoreServer {
     this.#post({ type: "closed", error: failure === undefined ? undefined : errorToWire(failure) });
   }
 
-  // Called when the port closed: the page closed the store, or is gone.
+  // Called when the port was closed, because the page closed the store or has ended.
   #shutDown(): void {
     this.#server?.close();
     this.#lockRequest?.end();

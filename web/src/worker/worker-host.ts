@@ -1,9 +1,9 @@
-// The page's side of a store that runs in its own worker (store-server.ts): sends calls and the
-// page's lifecycle events to the worker.
+// The page's side of a store in a worker (store-server.ts): sends calls and the page's lifecycle
+// events to the worker.
 //
-// The page detects the worker's end by a lock that the worker holds, or by the port's "close" event
-// where the browser supports it. Calls without a response then reject with ConnectionLost, because
-// their outcome is unknown.
+// The page detects the worker's end in two ways: it gets a lock that the worker held, or (in some
+// browsers) the port has a "close" event. Calls that got no response then reject with
+// ConnectionLost, because their outcome is unknown.
 
 import { AbortError, StoreError } from "../errors.ts";
 import { Emitter } from "../host/emitter.ts";
@@ -36,14 +36,14 @@ import { bytesFrom } from "../util/chunks.ts";
 import { buildId } from "../wasm/module.ts";
 import { type WorkerThread, WorkerUnavailable } from "./start-worker.ts";
 
-// How long a page that is closed or frozen waits for its worker. The page blocks its thread: if it
-// returned to the event loop, the browser would close or freeze it. Nothing that is visible from a
-// blocked thread shows that the worker is done, so the wait has a fixed length.
+// How long a page that is being closed or frozen waits for its worker. It waits by blocking its
+// thread: if it returned to the event loop, the browser would close or freeze it. While the thread
+// is blocked, it cannot learn whether the worker is done, so the time is fixed.
 //
-//   closeWaitMs    time to store deferred writes: closing a page ends its worker
-//   freezeWaitMs   time to store deferred writes and to release the store: freezing a page stops
-//                  its worker at any point, and a worker that is stopped inside a transaction
-//                  would block the next owner until it resumes
+//   closeWaitMs    closing a page ends its worker. It needs this time to store deferred writes.
+//   freezeWaitMs   freezing a page stops its worker, possibly within a transaction, which would
+//                  then block the next owner. The worker needs this time to store deferred writes
+//                  and to release the store.
 const closeWaitMs = 20;
 const freezeWaitMs = 100;
 
@@ -51,7 +51,7 @@ const freezeWaitMs = 100;
 export type TransferableSettings = Omit<Settings, "clock" | "signal" | "onWarning" | "thread">;
 
 export interface WorkerHostOptions {
-  settings: Settings; // `wasm` must be a value that can be sent to a worker
+  settings: Settings; // `wasm` must be of a type that can be sent to a worker
   thread: WorkerThread; // terminated when the store closes or opening fails
   pageServices: PageServices;
   locks: LockManager | undefined;
@@ -67,7 +67,7 @@ export class WorkerHost implements Host {
   readonly #opened: Promise<void>;
   #resolveOpened: () => void = () => {};
   #rejectOpened: (error: unknown) => void = () => {};
-  #status: StoreStatus | undefined; // as the worker reported it last
+  #status: StoreStatus | undefined; // the last status that the worker sent
   #state: "opening" | "open" | "closed" = "opening";
   #started = false;
   #suspended = false; // the page is suspended
@@ -77,7 +77,7 @@ export class WorkerHost implements Host {
   #closing: Promise<void> | undefined;
   #resolveClosed: (error: Error | undefined) => void = () => {};
 
-  // Opens the store. Rejects like openStore(), or with WorkerUnavailable.
+  // Opens the store. Rejects with the errors of openStore(), and with WorkerUnavailable.
   static async open(options: WorkerHostOptions): Promise<WorkerHost> {
     const host = new WorkerHost(options);
     await host.#opened;
@@ -182,14 +182,15 @@ export class WorkerHost implements Host {
     const closed = new Promise<Error | undefined>((resolve) => {
       this.#resolveClosed = resolve;
     });
-    // After the calls of this turn of the event loop, which are sent in a microtask too.
+    // In a microtask, because the calls of this turn of the event loop are also sent in one, and
+    // must come first.
     queueMicrotask(() => this.#post({ type: "close" }));
     const failure = await closed;
     this.#shutDown(closedError(this.#name));
     if (failure !== undefined) throw failure;
   }
 
-  // Terminates the worker, whatever it is doing, and rejects all pending calls with `failure`.
+  // Terminates the worker immediately, and rejects all pending calls with `failure`.
   #shutDown(failure: Error): void {
     if (this.#state === "closed") return;
     this.#state = "closed";
@@ -219,7 +220,8 @@ export class WorkerHost implements Host {
     if (signal?.aborted) onAbort();
   }
 
-  // Forwards the event. A suspended page neither holds nor waits for locks.
+  // Forwards the event to the worker. While the page is suspended, it neither holds locks nor waits
+  // for them.
   #onLifecycleEvent(event: LifecycleEvent): void {
     const suspended = event === "suspend" && !this.#suspended;
     if (suspended) {
@@ -233,8 +235,8 @@ export class WorkerHost implements Host {
     this.#post({ type: "lifecycle", event, hidden });
     if (this.#state !== "open") return;
     if (suspended && this.status.owner === "self") busyWait(freezeWaitMs);
-    // A page that is closed while visible becomes hidden only after this event. A page that is
-    // hidden already continues to run.
+    // If a visible page is being closed, it becomes hidden only after this event. If it is hidden
+    // already, it was not closed but continues to run.
     else if (event === "leaving" && !hidden && this.status.pendingBytes > 0) busyWait(closeWaitMs);
   }
 
@@ -315,15 +317,15 @@ export class WorkerHost implements Host {
     this.#post({ type: "last-seen", lastSeen });
   }
 
-  // Sets the marker, unless the worker may have released the store since: another tab may have
-  // deleted the store.
+  // Sets the marker (open/last-seen-marker.ts). Does nothing if the worker may have released the
+  // store in the meantime: another tab may have deleted it since.
   #setLastSeen({ at, resumeCount }: FromWorker & { type: "set-last-seen" }): void {
     const mayBeReleased =
       this.#closing !== undefined || this.#suspended || resumeCount !== this.#resumeCount;
     if (!mayBeReleased) this.#options.pageServices.lastSeenMarker(this.#name)?.set(at);
   }
 
-  // Waits for the worker's lock, which the worker holds now. Ignores messages from before the page
+  // Waits for the lock that the worker holds. Ignores messages that the worker sent before the page
   // was last suspended.
   #watchWorkerLock(resumeCount: number): void {
     const { locks } = this.#options;
