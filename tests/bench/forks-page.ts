@@ -1,4 +1,4 @@
-// The page's side of forks.ts.
+// The part of forks.ts that runs in the page.
 
 import type { MockStore, Savepoint } from "../../web/src/testing/index.ts";
 import { dexie } from "./peers/adapters/dexie.ts";
@@ -25,7 +25,7 @@ async function filled(entities: number): Promise<MockStore> {
 const anyOf = (entities: number) => (i: number) => keyOf(random(i, 99) % entities);
 
 export interface Times {
-  fork: number; // milliseconds, like all of them
+  fork: number; // all times are in milliseconds
   rollback: number;
   changedFork: number;
   changedRollback: number;
@@ -86,13 +86,13 @@ async function dexieRead(entities: number): Promise<number> {
 
 let kept: { store: MockStore; forks: MockStore[] } | undefined;
 
-// A store that stays, for its memory to be looked at; and then forks of it, each with so many
-// changes, one after the other from anywhere on.
+// Creates a store with this many entities. It stays open until its memory has been measured; fork()
+// then adds forks of it.
 async function hold(entities: number): Promise<void> {
   kept = { store: await filled(entities), forks: [] };
 }
 
-// The first that a fork changes.
+// Returns the index of the first entity that fork number `f` changes.
 const firstOf = (f: number, changes: number, entities: number) =>
   random(f, 99) % (entities - changes + 1);
 
@@ -111,7 +111,8 @@ async function fork(forks: number, changes: number, entities: number): Promise<v
   }
 }
 
-const mark = (f: number) => -1 - f; // no entity has such a count at first
+// the `count` that fork number `f` writes; entities initially have no negative count
+const mark = (f: number) => -1 - f;
 
 // Checks that each fork sees its own changes, and no other fork does.
 async function check(changes: number, entities: number): Promise<void> {

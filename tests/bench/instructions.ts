@@ -1,6 +1,6 @@
-// How many instructions of the core an operation takes: the same in every run on one machine,
-// whatever else it does, so that commits can be compared. Prints the functions that cost most, each
-// by itself; with --write the table goes into README.md.
+// Counts the instructions of the core for each operation. The count is the same in every run on one
+// machine, so commits can be compared. Prints the most expensive functions of each operation. With
+// --write, the table goes into README.md.
 
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync } from "node:fs";
@@ -37,7 +37,7 @@ const paths = output
 
 const n = (value: number, digits = 0) =>
   value.toLocaleString("en", { maximumFractionDigits: digits, minimumFractionDigits: digits });
-// From 10 on the decimals are of no interest.
+// Formats with one decimal below 10, otherwise without decimals.
 const per = (value: number) => n(value, value < 10 ? 1 : 0);
 
 function allocations({ calls }: Profile): number {

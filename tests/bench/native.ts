@@ -1,14 +1,14 @@
-// What each module of the core takes, natively: nanoseconds of one operation (a row, an entity, a
+// Measures the modules of the core natively: nanoseconds of each operation (on a row, an entity, a
 // key), by the size of the store.
 //
-//   native [module] [--write]     all modules unless told; --write puts the table into README.md
+//   native [module] [--write]     without a module: all; --write puts the table into README.md
 
 import { execFileSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { markdownTable, writeTable } from "./support/readme.ts";
 
 interface Measured {
-  name: string; // index_find/100000
+  name: string; // such as index_find/100000
   items_per_second: number;
 }
 
@@ -27,7 +27,7 @@ const chosen = modules.filter((module) => module.startsWith(wanted));
 if (chosen.length === 0)
   throw new Error(`There is no module ${wanted} among ${modules.join(", ")}.`);
 
-// A process for each module, which takes its stores along.
+// Measures a module in its own process, so that its stores are freed afterwards.
 function measure(module: string): Measured[] {
   console.error(`${module}…`);
   const output = run(

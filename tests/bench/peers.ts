@@ -1,5 +1,5 @@
-// entitable beside its peers: the whole table, in one Chromium and in Node. README.md says what is
-// measured, and `run` what can be asked for.
+// Compares entitable with other databases (its peers), in one Chromium and in Node. Writes the
+// whole table. README.md describes the measurements, and `run` the options.
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { availableParallelism, loadavg, tmpdir } from "node:os";
@@ -35,17 +35,18 @@ const numbers = (list: string) => list.split(",").map(Number);
 const sizes = numbers(options.sizes);
 const only = options.only?.split(",");
 
-// The last of --rounds is for all further sizes.
+// Returns the number of rounds for the size with this index. The last value of --rounds is for all
+// further sizes.
 const roundsOf = (size: number) =>
   numbers(options.rounds)
     .slice(0, size + 1)
     .at(-1) ?? 1;
 
-// Seconds that a database gets for a step: by far the longest that all but the slowest need on a
-// quiet machine.
+// Returns how many seconds a database gets for a step. On a quiet machine, all but the slowest
+// databases need far less.
 const budgetOf = (entities: number) => Number(options.budget ?? Math.max(10, entities / 4000));
 
-// Seconds of a round after which a peer takes part in no further one.
+// If a round of a peer takes more seconds than this, the peer takes part in no further round.
 const roundLimitOf = (entities: number) => Math.max(20, entities / 2000);
 
 const all: Results[] = [];
@@ -56,8 +57,8 @@ interface BenchEnvironment {
   node: { package: string; folder: string };
 }
 
-// All rounds of one size. A database that stops before its end takes no part in later ones, nor
-// does a peer that takes too long.
+// Runs all rounds of one size. A database that stopped early takes part in no later round, and
+// neither does a peer that took too long.
 async function measure({ browser, site, node }: BenchEnvironment, size: number): Promise<void> {
   const entities = sizes[size] as number;
   const rounds = roundsOf(size);
@@ -84,12 +85,12 @@ async function measure({ browser, site, node }: BenchEnvironment, size: number):
       const tooLong = entry.ours !== true && result.seconds > roundLimitOf(entities);
       if (result.stopped !== undefined || tooLong) dropped.add(entry);
       console.error(`${count(entities)}, round ${round}: ${entry.title}, ${spent(result)}`);
-      if (options.write) write(); // what is done is not lost
+      if (options.write) write(); // writes after each round, so that results are not lost
     }
   }
 }
 
-// Times of a profiled run are not written: the profiler distorts them.
+// Writes the results. Times of a profiled run are left out, because the profiler distorts them.
 function write(): void {
   if (options.profile) writeTable("profile", componentTable(machine, all));
   else writeTable("peers", report(machine, all));

@@ -1,4 +1,4 @@
-// The page's side of persistence.ts.
+// The part of persistence.ts that runs in the page.
 
 import type { Store } from "../../web/src/index.ts";
 
@@ -7,8 +7,8 @@ type Package = typeof import("../../web/src/index.ts");
 const name = "growing";
 const load = () => import("/dist/index.js" as string) as Promise<Package>;
 
-// 12 properties with the keys: texts, numbers, a boolean, a date, 64 bits, bytes; 100 entities to a
-// partition of a hundred.
+// An entity of 12 properties including the keys: texts, numbers, a boolean, a date, a 64-bit number
+// and bytes. Every hundred entities share a partition.
 function entity(i: number) {
   return {
     partitionKey: `p${String(Math.floor(i / 1000)).padStart(6, "0")}`,
@@ -41,7 +41,7 @@ async function strictWrites(store: Store, prefix: string): Promise<number> {
   return median(times);
 }
 
-// The floor under a strict write.
+// Measures raw puts, the shortest possible strict write.
 async function rawPuts(): Promise<number> {
   const open = indexedDB.open("raw");
   open.onupgradeneeded = () => open.result.createObjectStore("rows");
@@ -62,7 +62,7 @@ async function rawPuts(): Promise<number> {
   return median(times);
 }
 
-// The longest tasks above 50 ms from now on, until asked for.
+// Collects tasks above 50 ms from now on. Returns a function that returns the longest of them.
 function longTasks(): () => number[] {
   const tasks: number[] = [];
   const note = (entries: PerformanceEntryList) => tasks.push(...entries.map((e) => e.duration));
@@ -106,7 +106,7 @@ async function open() {
   return { open: ms, rows, rowMegabytes: bytes / megabyte, indexMegabytes: memoryBytes / megabyte };
 }
 
-// All out as one file, and back in the place of what is there.
+// Takes a snapshot and restores it, which replaces everything.
 async function snapshot() {
   const { openStore } = await load();
   const store = await openStore({ name });
@@ -114,7 +114,7 @@ async function snapshot() {
   const started = performance.now();
   const file = await store.snapshot();
   const taken = performance.now();
-  await new Promise((resolve) => setTimeout(resolve)); // a task is told of when it is over
+  await new Promise((resolve) => setTimeout(resolve)); // a task is reported only after it has ended
   const tasksTaking = taking();
   const restoring = longTasks();
   const before = performance.now();

@@ -1,6 +1,6 @@
-// What it costs that a store grows: a write at the beginning and at the end, tasks that keep the
-// page waiting, opening, memory, and the whole as one file. All in one run, so that its ratios mean
-// something on a noisy machine.
+// Measures how costs change while a store grows: a write at the beginning and at the end, long
+// tasks that block the page, opening, memory, and snapshots. All of it is one run, so that the
+// ratios are meaningful on a noisy machine.
 
 import { newProfile } from "../browser/support/browser.ts";
 import { launch } from "../browser/support/puppeteer.ts";

@@ -1,9 +1,10 @@
-// The Node server of the package and Azurite, both in memory, with the official client over
-// loopback; and the same client over a store in this process (httpClient). How much of a call is
-// the client itself is measured by answers that were recorded: what is left, the own share, is
-// compared too. Rounds in shuffled order, medians; the answers must be equal.
+// Compares the package's Node server with Azurite, both in memory, by the official client over
+// loopback. Also measures the same client over a store in this process (httpClient). To find the
+// client's own share of a call, the client is also measured with recorded responses; the remaining
+// time is compared too. Rounds run in shuffled order; the figures are medians. All servers must
+// give equal results.
 //
-//   server [entities] [--write]     10,000 unless told; --write puts the table into README.md
+//   server [entities] [--write]     default 10,000; --write puts the table into README.md
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -41,7 +42,7 @@ function client(base: string, httpClient?: HttpClient): TableClient {
 
 interface Responder {
   table: TableClient;
-  child?: ChildProcess; // of which processor time and memory are told
+  child?: ChildProcess; // the process whose processor time and memory are measured
   before?(step: Step): Promise<void>;
   stop(): Promise<void>;
 }
@@ -81,7 +82,7 @@ async function inThisProcess(): Promise<Responder> {
   return { table, stop: () => store.close() };
 }
 
-// One time of each step, as a store answered it.
+// Records the responses of a store to one run of each step.
 async function record(): Promise<Map<string, CannedResponse[]>> {
   const store = await openStore({ persistence: "memory", account });
   const recorded = new Map<string, CannedResponse[]>();
@@ -136,9 +137,9 @@ const responderIds = Object.keys(responders) as ResponderId[];
 // ---- Measuring ----------------------------------------------------------------------------------
 
 interface Figures {
-  start: number; // seconds until the table is there
-  seconds: Map<string, number>; // of an operation
-  busy: Map<string, number>; // what the process that answers computed for it, in seconds
+  start: number; // seconds until the table exists
+  seconds: Map<string, number>; // seconds per operation
+  busy: Map<string, number>; // processor seconds of the server's process per operation
   memory: number; // megabytes at the end
 }
 
@@ -170,8 +171,8 @@ async function measure(who: ResponderId): Promise<Figures> {
   return { start, seconds, busy, memory };
 }
 
-// Seconds of processor time that all threads of a process have had. Other work on the machine does
-// not lengthen it.
+// Returns the processor time in seconds that all threads of a process have used. Other work on the
+// machine does not increase it.
 function busyOf(child: ChildProcess | undefined): number {
   if (child === undefined) return 0;
   const tasks = `/proc/${child.pid}/task`;
@@ -207,7 +208,8 @@ const n = (value: number, digits = 2) =>
 const shown = (value: number) => n(value, value < 10 ? 2 : value < 100 ? 1 : 0);
 const ratio = (a: number, b: number) => (b <= 0 ? "–" : `${n(a / b, 1)} ×`);
 
-// Two who answer, and what is above `floor`, which neither can help.
+// Returns the rows that compare two servers, also without `floor`, the share that neither can
+// avoid.
 function compared(
   what: "seconds" | "busy",
   title: string,

@@ -1,6 +1,6 @@
-// What the package weighs, raw and compressed: the files that are shipped as they are, and each
-// entry as a user's bundler makes it (minified, with all that it always loads). With --write the
-// table goes into README.md.
+// Measures the package's size, raw and compressed: the files that are shipped unchanged, and each
+// entry as a user's bundler bundles it (minified, with everything that it always loads). With
+// --write, the table goes into README.md.
 
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
@@ -10,11 +10,11 @@ import { type BuildOptions, build } from "esbuild";
 import { markdownTable, writeTable } from "./support/readme.ts";
 
 const staging = fileURLToPath(new URL("../../build/package/staging", import.meta.url));
-const budget = 150_000; // brotli, of a page
+const budget = 150_000; // in bytes, compressed by brotli, for a page
 
 type Sizes = { raw: number; gzip: number; brotli: number };
 
-// Each is transferred, and so compressed, by itself.
+// Returns the total sizes of files, each of which is compressed separately.
 function sizesOf(files: readonly Uint8Array[]): Sizes {
   const sum = (size: (bytes: Uint8Array) => number) =>
     files.reduce((total, file) => total + size(file), 0);
@@ -27,8 +27,8 @@ function sizesOf(files: readonly Uint8Array[]): Sizes {
 
 const shipped = (path: string) => readFileSync(resolve(staging, path));
 
-// The scripts that this source needs before it runs; what is imported later, in some cases, is not
-// among them.
+// Bundles the scripts that this source needs before it runs. Code that is imported later is not
+// included.
 async function bundled(source: string, platform: BuildOptions["platform"] = "browser") {
   const outdir = "/out";
   const { outputFiles, metafile } = await build({
@@ -41,7 +41,7 @@ async function bundled(source: string, platform: BuildOptions["platform"] = "bro
     write: false,
     metafile: true,
     platform: platform ?? "browser",
-    external: ["msw", "@playwright/test"], // the user has them
+    external: ["msw", "@playwright/test"], // installed by the user
     legalComments: "none",
     logLevel: "error",
   });

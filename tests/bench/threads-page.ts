@@ -1,4 +1,4 @@
-// The page's side of threads.ts.
+// The part of threads.ts that runs in the page.
 
 import type { OpenOptions, Store } from "../../web/src/index.ts";
 
@@ -23,8 +23,8 @@ function entity(i: number) {
 const median = (values: number[]) =>
   [...values].sort((a, b) => a - b)[values.length >> 1] as number;
 
-// Milliseconds that a call takes, in rounds of several calls: a single one is too short for a
-// page's clock.
+// Returns how many milliseconds a call takes. Measures rounds of several calls, because a page's
+// clock is too coarse for one.
 async function timed(rounds: number, calls: number, call: () => Promise<unknown>): Promise<number> {
   const times: number[] = [];
   for (let round = 0; round < rounds; ++round) {
@@ -35,7 +35,7 @@ async function timed(rounds: number, calls: number, call: () => Promise<unknown>
   return median(times);
 }
 
-// The longest time for which the page could do nothing else while `work` ran.
+// Returns the longest time for which `work` blocked the page.
 async function longestPause(work: () => Promise<unknown>): Promise<number> {
   const channel = new MessageChannel();
   let longest = 0;

@@ -1,5 +1,4 @@
-// What a worker costs and spares: the same calls on a store in the page and on one in a worker, in
-// one run.
+// Compares a store in a worker with a store in the page: the same calls on both, in one run.
 
 import { newProfile } from "../browser/support/browser.ts";
 import { launch } from "../browser/support/puppeteer.ts";

@@ -1,10 +1,11 @@
-// Where the time of a durable write goes, as a page can see it: until the browser has everything,
-// in the browser, and until the caller goes on. By watching the transactions of IndexedDB, one
-// write at a time.
+// Divides the time of a durable write, as a page can observe it, into three phases (see
+// CommitPhases). Observes the IndexedDB transactions of one write at a time.
 
 import { median, now } from "./timing.ts";
 
-// Milliseconds, medians.
+// Medians in milliseconds. `before`: until the page has passed everything to the browser.
+// `browser`: until the browser reports that the transaction is complete. `behind`: until the caller
+// continues.
 export interface CommitPhases {
   before: number;
   browser: number;
@@ -12,7 +13,7 @@ export interface CommitPhases {
 }
 
 export class CommitTimer {
-  #committed = 0; // when a transaction was last committed, or complete
+  #committed = 0; // when a transaction was last committed or completed
   #completed = 0;
   readonly #writes = new Map<string, CommitPhases[]>(); // by kind
   readonly #restore: () => void;
@@ -28,7 +29,7 @@ export class CommitTimer {
     const { commit } = IDBTransaction.prototype;
     IDBDatabase.prototype.transaction = function (...asked) {
       const made = transaction.apply(this, asked);
-      // added before all other listeners, because promise callbacks run between two listeners
+      // Added before all other listeners, because promise callbacks run between two listeners.
       made.addEventListener("complete", completed);
       return made;
     };
@@ -55,7 +56,7 @@ export class CommitTimer {
     return written;
   }
 
-  // Nothing if no transaction of this page was seen.
+  // Returns the medians of the writes of a kind. Returns undefined if this page had no transaction.
   of(kind = ""): CommitPhases | undefined {
     const writes = this.#writes.get(kind) ?? [];
     if (writes.length === 0) return undefined;
@@ -63,7 +64,7 @@ export class CommitTimer {
     return { before: middle("before"), browser: middle("browser"), behind: middle("behind") };
   }
 
-  // No more is measured.
+  // Stops measuring.
   end(): void {
     this.#restore();
   }

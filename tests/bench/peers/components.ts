@@ -1,5 +1,6 @@
-// Which part of entitable the moments of profiles belong to: the storage and whatever it calls, or
-// else the module or those files of the package that stand next above on the stack.
+// Assigns each sample of a profile to a component of entitable. If the storage code is anywhere on
+// the stack, that is the component. Otherwise it is the topmost module or group of files on the
+// stack.
 
 import { readFileSync } from "node:fs";
 import { basename } from "node:path";
@@ -10,7 +11,7 @@ import { startClock } from "./timing.ts";
 
 type Frame = Protocol.Runtime.CallFrame;
 
-// As the table of them has them.
+// In the order of the table.
 export const componentNames = [
   "module",
   "encoding",
@@ -52,16 +53,16 @@ function componentsIn({ nodes }: CpuProfile): Map<number, Component> {
   return names;
 }
 
-// The browser takes a while to start a profile, and says so in it.
+// The time that the browser needs to start a profile is itself in the profile.
 const startsClock = ({ functionName }: Frame) => functionName === startClock.name;
 
-// Of a stack, its innermost frame first.
+// Returns the component of a stack whose innermost frame comes first.
 function componentOf(stack: readonly Frame[]): Component {
   const { functionName = "" } = stack[0] ?? {};
   if (functionName === "(idle)") return "waiting";
   if (functionName === "(garbage collector)") return "garbage collection";
-  // V8 says of calls that it compiled into their caller that they are called by a getter, if one
-  // was compiled into it, too.
+  // V8 may show calls that it inlined into their caller as calls by a getter, if it inlined a
+  // getter too. Such frames are ignored.
   const sources = stack.filter((frame) => !frame.functionName.startsWith("get ")).map(sourceOf);
   if (sources.some((source) => storing.test(source))) return "storing";
   for (const source of sources) {
@@ -71,7 +72,8 @@ function componentOf(stack: readonly Frame[]): Component {
   return "browser";
 }
 
-// The file that a function is of. Bundles say in a comment where each of theirs begins (site.ts).
+// Returns the source file of a function. Comments in the bundles mark where each file begins
+// (site.ts).
 function sourceOf({ url, lineNumber }: Frame): string {
   if (!url.includes("/library/") || !url.endsWith(".js")) return url;
   const starts = startsIn(basename(url));

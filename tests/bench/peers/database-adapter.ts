@@ -1,43 +1,45 @@
-// What a store has to be able to do to take part. One adapter each, in adapters/.
+// The interface that each compared database implements by an adapter (folder adapters/).
 
 import type { Entity, Filter, Key, Range } from "./workload.ts";
 
 export type MaybePromise<T> = T | Promise<T>;
 
-// When a write is acknowledged: never stored; before it is stored; when it survives the death of
-// the browser; when it is flushed.
+// When a write is acknowledged. memory: nothing is ever stored. deferred: before it is stored.
+// relaxed: when it survives a crash of the browser. strict: when it is flushed to disk.
 export type Level = "memory" | "deferred" | "relaxed" | "strict";
 
 export const levelLetters = { memory: "M", deferred: "S", relaxed: "R", strict: "D" } as const;
 
 export interface DatabaseAdapter {
-  // What it can promise, the weakest first: what is read was loaded at that.
+  // The levels that the database supports, the weakest first. The data for reads is loaded at the
+  // first level.
   readonly levels: readonly [Level, ...Level[]];
-  // Gets its code. Nothing of it is loaded before.
+  // Loads the database's code. Must be called first.
   prepare(): Promise<void>;
-  // Opens a database with one table of entities; `fresh`: makes it.
+  // Opens a database with one table of entities. `fresh`: creates it.
   open(name: string, level: Level, fresh: boolean): Promise<Database>;
   remove(name: string): Promise<void>;
 }
 
-// `Row` is what it hands out. Whatever needs a conversion to be an Entity is converted in it,
-// unless the store is one that holds JSON and leaves that to its user.
+// `Row` is the type that reads return. An adapter must convert values that need a conversion to be
+// those of an Entity, unless the database holds JSON and leaves this to its users.
 export interface Database<Row = unknown> {
-  // At most 100 new entities of one partition, all or none.
+  // Inserts at most 100 new entities of one partition, all or none.
   insertGroup(entities: readonly Entity[]): MaybePromise<unknown>;
   insert(entity: Entity): MaybePromise<unknown>;
-  // Each acknowledged by itself, all asked for before the first is.
+  // Inserts entities as separate writes, all of which are started before the first one is
+  // acknowledged.
   insertInFlight(entities: readonly Entity[]): MaybePromise<unknown>;
   get(partitionKey: string, rowKey: string): MaybePromise<Row>;
   getMany(keys: readonly Key[]): MaybePromise<readonly Row[]>;
   range(range: Range): MaybePromise<readonly Row[]>;
   partition(partitionKey: string, filter: Filter): MaybePromise<readonly Row[]>;
   scan(filter: Filter): MaybePromise<readonly Row[]>;
-  // All of them as objects, some at a time.
+  // Passes all rows to `visit`, some of them at a time.
   all(visit: (rows: readonly Row[]) => void): MaybePromise<unknown>;
-  // Changes one property of an entity that is there.
+  // Changes one property of an existing entity.
   merge(partitionKey: string, rowKey: string, count: number): MaybePromise<unknown>;
-  // Likewise if it is as it was when `token` was taken; false otherwise.
+  // Like merge(), if the entity has not changed since `token` was taken. Otherwise returns false.
   mergeIf(
     partitionKey: string,
     rowKey: string,
@@ -45,9 +47,9 @@ export interface Database<Row = unknown> {
     token: unknown,
   ): MaybePromise<boolean>;
   token(row: Row): unknown;
-  // For the checks, not for the clock.
+  // Converts a row to an Entity. Used for checks; not measured.
   entity(row: Row): Entity;
-  // Resolves when all of it is stored.
+  // Resolves when all writes are stored.
   flush(): MaybePromise<unknown>;
   close(): MaybePromise<unknown>;
 }

@@ -1,4 +1,4 @@
-// Who takes part, where it runs, and what a site has to send for it.
+// The databases that are compared: where each one runs, and which files a site sends for it.
 
 export type DatabaseId =
   | "entitable"
@@ -14,13 +14,13 @@ export type DatabaseId =
   | "idb"
   | "dexie";
 
-// What runs like a database and is none (adapters/floor.ts).
+// Not a database but the lower limit (adapters/floor.ts). It runs like one.
 export type FloorId = "floor";
 
 export interface ComparedDatabase {
   readonly id: DatabaseId;
   readonly title: string;
-  readonly runsIn: "page" | "worker" | "node"; // where its user's code runs
+  readonly runsIn: "page" | "worker" | "node"; // where the code that uses the database runs
   readonly ours?: true;
 }
 
@@ -40,13 +40,14 @@ export const databases: readonly ComparedDatabase[] = [
 ];
 
 export interface Library {
-  // An entry script with what the database uses; bundled and minified.
+  // An entry script that exports what the database's adapter needs. It is bundled and minified.
   readonly script: string;
-  // Served beside it as they are; of entitable's own, in its package.
+  // Files that are served unchanged next to the script. For entitable, paths are relative to its
+  // package.
   readonly files?: readonly string[];
 }
 
-// By the name that the adapters import. Paths are of the folder in which their packages are found.
+// By the name that the adapters import. Paths are relative to the folder with the packages.
 export const libraries: Readonly<Record<string, Library>> = {
   entitable: {
     script: 'export { deleteStore, openStore } from "entitable";',

@@ -1,4 +1,4 @@
-// What the databases have to find, worked out from the entities themselves.
+// The results that the databases must return, computed from the entities themselves.
 
 import {
   add,
@@ -30,7 +30,7 @@ export function expected(entities: number): Record<string, Digest> {
 
 export class WrongResult extends Error {}
 
-// Throws WrongResult if one of them is not the same.
+// Throws WrongResult if a found result differs from the expected one.
 export function compare(who: string, found: Record<string, Digest>, wanted: typeof found): void {
   for (const [name, { count, sum }] of Object.entries(wanted)) {
     const other = found[name];
@@ -41,7 +41,8 @@ export function compare(who: string, found: Record<string, Digest>, wanted: type
   }
 }
 
-// All entities, and those that fit: each is made once, which takes most of it at a million.
+// Returns the digests of all entities and of those that match each filter. Each entity is generated
+// only once, because that takes most of the time at a million entities.
 function scans(entities: number, filters: Record<string, Filter>): Record<string, Digest> {
   const all = { count: 0, sum: 0 };
   const some = Object.entries(filters).map(([name, filter]) => {

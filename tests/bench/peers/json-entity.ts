@@ -1,4 +1,4 @@
-// Entities for stores that hold JSON: what JSON lacks is a number or a text in them.
+// Entities for databases that store JSON. Values that JSON does not have become numbers or texts.
 
 import type { Entity } from "./workload.ts";
 

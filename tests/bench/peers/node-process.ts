@@ -1,4 +1,4 @@
-// The script of a process of Node that the driver starts: it hands the driver's steps to a session.
+// The script of a Node process that the driver starts. It passes the driver's steps to a session.
 
 import { Session as Inspector } from "node:inspector/promises";
 import type { SessionOptions } from "./session.ts";
@@ -10,7 +10,7 @@ let call: Call = () => Promise.reject(new Error("it was not started"));
 let inspector: Inspector | undefined;
 const profiles: object[] = [];
 
-// What Chromium's pages are asked through their own protocol.
+// Does in Node what the driver does in Chromium by the DevTools protocol.
 async function devtools(method: string, params?: object): Promise<unknown> {
   if (inspector === undefined) {
     inspector = new Inspector();

@@ -1,4 +1,4 @@
-// A page of one database, seen from the driver.
+// The driver's side of a page with one database.
 
 import type { Browser, CDPSession, Page } from "puppeteer-core";
 import { memoryOf } from "../support/memory.ts";
@@ -39,7 +39,7 @@ export class PageRunner extends Runner {
     return new PageRunner(browser, page, await page.createCDPSession(), options);
   }
 
-  // Milliseconds of a point read that the page asks its worker for.
+  // Returns how many milliseconds a point read takes if the page requests it from its worker.
   async readFromPage(): Promise<number> {
     return await this.limited(this.#page.evaluate(() => bench.readFromPage()));
   }

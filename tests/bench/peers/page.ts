@@ -1,4 +1,4 @@
-// The script of the page and, for databases that run in one, of the worker: it hands the driver's
+// The script of the page, and of the worker if the database runs in one. It passes the driver's
 // steps to a session.
 
 import type { SessionOptions } from "./session.ts";
@@ -33,7 +33,7 @@ function serveSteps(): void {
 
 let call: Call;
 
-// A session in this page, or in a worker of it.
+// Starts a session in this page, or in a worker of this page.
 function start(options: SessionOptions, worker: boolean): void {
   call = worker ? workerCall(options) : localCall(options);
 }
@@ -42,7 +42,7 @@ export const bench = {
   start,
   call: (step: Step, ...args: unknown[]) => call(step, args),
   coldOpen: (name: string, level: string) => coldOpen(call, name, level),
-  // Milliseconds of a point read in a worker.
+  // Milliseconds of a point read that the page requests from its worker.
   readFromPage: () => timed((i) => call("one", [i])),
 };
 

@@ -1,4 +1,4 @@
-// A process of Node with one database, seen from the driver.
+// The driver's side of a Node process with one database.
 
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
@@ -41,7 +41,7 @@ export class ProcessRunner extends Runner {
   async close(): Promise<void> {
     if (this.#process.exitCode !== null || this.#process.signalCode !== null) return;
     const exited = once(this.#process, "exit");
-    this.#process.kill("SIGKILL"); // what it had stored is in its files
+    this.#process.kill("SIGKILL"); // what was stored is in the database's files
     await exited;
   }
 

@@ -1,4 +1,4 @@
-// Shares of the time that CPU profiles tell of.
+// Computes shares of time from CPU profiles.
 
 import type { Protocol } from "puppeteer-core";
 
@@ -9,7 +9,8 @@ export interface Share {
   percent: number;
 }
 
-// By the names of their nodes, the largest first. The time of a node that has none does not count.
+// Returns the share of each name, the largest first. `namesOf` gives the names of a profile's
+// nodes; the time of a node without a name does not count.
 export function sharesOf(
   profiles: readonly CpuProfile[],
   namesOf: (profile: CpuProfile) => ReadonlyMap<number, string>,

@@ -1,4 +1,5 @@
-// Where the time of a step goes: Chrome's CPU profiles of what was on the clock (timing.ts).
+// Profiles a step by Chrome's CPU profiler. Only what the step's clock measures is profiled
+// (timing.ts).
 
 import type { Protocol } from "puppeteer-core";
 import { shortName } from "../support/callgrind.ts";
@@ -7,20 +8,20 @@ import { type CpuProfile, type Share, sharesOf } from "./profile-shares.ts";
 import { startClock } from "./timing.ts";
 
 export interface Profile {
-  components: Share[]; // of entitable, of all the time
-  functions: Share[]; // of what was not idle
+  components: Share[]; // shares of entitable's components in the whole time
+  functions: Share[]; // shares of functions in the time that was not idle
 }
 
 export interface Profiled {
   devtools(method: string, params?: object): Promise<unknown>;
-  // Those that the page has made with console.profile() since the last call.
+  // Returns the profiles that console.profile() has created in the page since the last call.
   takeProfiles(): Promise<CpuProfile[]>;
 }
 
 const shown = 14;
 const idle = new Set(["(idle)", startClock.name]);
 
-// Of the main thread. Without a profile, nothing was on its clock.
+// Runs `work` and profiles the main thread. Returns no profile if `work` did not start a clock.
 export async function profiled<T>(
   runner: Profiled,
   work: () => Promise<T>,
@@ -28,7 +29,7 @@ export async function profiled<T>(
   await runner.devtools("Profiler.enable");
   await runner.devtools("Profiler.setSamplingInterval", { interval: 100 });
   const value = await work();
-  await runner.devtools("Profiler.disable"); // whose answer comes behind the profiles
+  await runner.devtools("Profiler.disable"); // its response comes after the profiles
   const profiles = await runner.takeProfiles();
   if (profiles.length === 0) return { value };
   const functions = sharesOf(profiles, functionsIn).slice(0, shown);

@@ -1,4 +1,4 @@
-// What all rounds of one size gave.
+// The results of all rounds of one size.
 
 import { type Level, levelLetters } from "./database-adapter.ts";
 import type { ComparedDatabase, DatabaseId } from "./databases.ts";
@@ -41,31 +41,31 @@ export class Results {
     return { median: median(values), min: Math.min(...values), max: Math.max(...values) };
   }
 
-  // Where and why it did not go on, if so.
+  // Returns at which step and why a database stopped; undefined if it did not stop.
   stopped(id: DatabaseId): RoundResult["stopped"] {
     return this.#rounds.get(id)?.find(({ stopped }) => stopped !== undefined)?.stopped;
   }
 
-  // The rounds that it took part in, and how long one took.
+  // Returns how many rounds a database took part in, and the median duration of a round.
   participation(id: DatabaseId): { rounds: number; seconds: number } {
     const all = (this.#rounds.get(id) ?? []).map(({ seconds }) => seconds);
     return { rounds: all.length, seconds: all.length === 0 ? 0 : median(all) };
   }
 
-  // Where its time went in the first round, by row.
+  // Returns the profiles of a database's first round, by row.
   profiles(id: DatabaseId): Record<string, Profile> {
     return this.#rounds.get(id)?.[0]?.profiles ?? {};
   }
 
-  // The level at which it does what the row is about.
+  // Returns the durability level at which a database does what the row measures.
   level(id: DatabaseId, row: Row): Level {
     const levels = this.#rounds.get(id)?.[0]?.levels ?? [];
     const exact = levels.find((level) => level === row.level);
     return exact ?? levels[0] ?? "memory";
   }
 
-  // The quickest peer whose writes are acknowledged at one of these levels, without plain
-  // JavaScript.
+  // Returns the fastest peer whose writes are acknowledged at one of these levels. Plain JavaScript
+  // is not a peer.
   best(row: Row, levels: readonly Level[]): { entry: ComparedDatabase; value: number } | undefined {
     let best: { entry: ComparedDatabase; value: number } | undefined;
     for (const entry of this.entries) {
@@ -77,8 +77,8 @@ export class Results {
     return best;
   }
 
-  // What entitable is held against: who acknowledges at the same level, and for reads everybody
-  // that keeps its data.
+  // Returns the fastest peer that entitable is compared with in a row. For writes, these are the
+  // peers that acknowledge at the same level; for reads, all peers that store their data.
   bestComparable(row: Row): { entry: ComparedDatabase; value: number } | undefined {
     if (row.isReference) return undefined;
     return this.best(row, row.level === undefined ? persistentLevels : [row.level]);

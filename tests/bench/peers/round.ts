@@ -1,5 +1,4 @@
-// One round of one database: a fresh page or process, fresh storage, and everything that is
-// measured of it.
+// One round of one database: all its measurements, in a new page or process with empty storage.
 
 import type { Browser } from "puppeteer-core";
 import { entityBytes, insertBytes } from "./adapters/floor.ts";
@@ -32,26 +31,26 @@ export interface RoundOptions {
   entry: ComparedDatabase;
   session: SessionOptions;
   expected: Record<string, Digest>;
-  profile: boolean; // also where the time goes; the times themselves are longer then
+  profile: boolean; // also records profiles, which makes the times longer
 }
 
 export interface RoundResult {
-  values: Values; // by row, in its unit
+  values: Values; // by row, in the row's unit
   levels: readonly Level[];
   seconds: number;
-  longest: { step: string; seconds: number }; // what took most of them
+  longest: { step: string; seconds: number }; // the step that took longest
   profiles: Record<string, Profile>; // by row
-  stopped?: { at: string; why: string }; // what would have come after it is missing
+  stopped?: { at: string; why: string }; // the results of this step and later ones are missing
 }
 
 interface LoadOptions {
-  together?: number; // transactions at a time
-  enough?: number; // ms
-  watch?: boolean; // also what each waits for
+  together?: number; // transactions in flight
+  enough?: number; // after this many milliseconds, no further transaction starts
+  watch?: boolean; // whether to measure the phases of commits
 }
 
-// Loads at the levels that it is not read at are of no more than so many entities, and end after so
-// long.
+// Loads at levels that are not used for reading have at most this many entities, and end after this
+// time.
 const otherLoads = 100_000;
 const enoughMs = 3000;
 const inFlightPuts = 100;
@@ -72,7 +71,7 @@ export async function runRound(options: RoundOptions): Promise<RoundResult> {
 
 const firstLine = (error: unknown) => String(error).split("\n")[0] ?? "";
 
-// The row that a load or an insert at that level belongs to.
+// Returns the level in the id of a row for loads or inserts at this level.
 const rowLevel = (level: Level) => (level === "memory" ? "deferred" : level);
 
 class Round {
@@ -110,7 +109,7 @@ class Round {
     if (entry.id === "entitable") await this.#floor();
   }
 
-  // What it is at.
+  // The name of the current step.
   get step(): string {
     return this.#step;
   }
@@ -134,7 +133,8 @@ class Round {
     await this.#call("idle");
     this.#record("memory-load", (await this.#current.megabytes()) - before);
     const wasm = await this.#current.wasmMegabytes();
-    if (wasm > 0) this.#record("wasm", wasm); // what a library's own worker has is not seen
+    // does not include the memory of a worker that the library starts itself
+    if (wasm > 0) this.#record("wasm", wasm);
     const checked = (await this.#call("check")) as Record<string, Digest>;
     compare(this.#o.entry.title, checked, this.#o.expected);
   }
@@ -181,7 +181,7 @@ class Round {
     this.#recordPhases(`put-file-${level}`, file.phases);
   }
 
-  // What the writes before have left to be done is over, and no part of it.
+  // Waits first until the work that earlier writes left behind is done, so that it is not measured.
   async #merge(row: "merge" | "merge-if"): Promise<void> {
     await this.#call("flush");
     await this.#call("idle");
@@ -215,7 +215,7 @@ class Round {
     await this.#call("remove", "other");
   }
 
-  // The floor of so many writes, if so many are stored together.
+  // Measures the floor: the time of raw puts, if entitable stores that many writes together.
   async #putWrites(row: string, puts: Omit<RawPuts, "enoughMs">): Promise<void> {
     const { put, file, phases } = (await this.#call("putWrites", {
       ...puts,
@@ -227,7 +227,7 @@ class Round {
     this.#recordPhases(`${row}-file-${puts.level}`, phases);
   }
 
-  // In a page that knows nothing of the data yet.
+  // Opens the database in a new page, which has nothing in memory.
   async #coldOpen(level: Level): Promise<void> {
     await this.#open();
     const before = await this.#current.megabytes();
@@ -237,8 +237,8 @@ class Round {
     await this.#call("remove", "main");
   }
 
-  // What the browser alone takes for a load, for what stores a burst of writes, and for a cold
-  // open, in pages without a store.
+  // Measures the browser alone, in pages without a store: for a load, for storing a burst of
+  // writes, and for a cold open.
   async #floor(): Promise<void> {
     await this.#open("floor");
     const before = await this.#current.megabytes();
@@ -254,7 +254,7 @@ class Round {
     await this.#call("remove", "floor-main");
   }
 
-  // In a page or process of its own; one that was open is over.
+  // Starts a new page or process. Ends the previous one.
   async #open(id: SessionOptions["id"] = this.#o.entry.id): Promise<void> {
     await this.end();
     const { browser, site, entry } = this.#o;
@@ -284,7 +284,7 @@ class Round {
     return loaded;
   }
 
-  // Notes what `measure` says in milliseconds.
+  // Records the result of `measure`, which is in milliseconds.
   async #time(row: string, measure: () => Promise<unknown>): Promise<void> {
     const ms = (await this.#profiled(row, measure)) as number;
     this.#record(row, unitOf(row) === "ms" ? ms : ms * 1000);
@@ -298,7 +298,7 @@ class Round {
     return value;
   }
 
-  // Takes note of how long what was done before took.
+  // Records the duration of the previous step and starts the next one.
   #startStep(step: string): void {
     const seconds = (performance.now() - this.#since) / 1000;
     if (seconds > this.result.longest.seconds) this.result.longest = { step: this.#step, seconds };
@@ -307,7 +307,7 @@ class Round {
     this.#step = step;
   }
 
-  // No rows of the table, but what remarks say of them (missed-targets.ts).
+  // Records figures that are not rows of the table but appear in the remarks (missed-targets.ts).
   #recordPhases(row: string, phases: CommitPhases | undefined): void {
     if (phases === undefined) return;
     for (const [part, ms] of Object.entries(phases)) this.#record(`${row}-${part}`, ms);

@@ -1,5 +1,4 @@
-// The rows of the table: what is measured, in which unit, and what entitable has set itself as a
-// target.
+// The rows of the table: what is measured, in which unit, and entitable's target.
 
 import type { Level } from "./database-adapter.ts";
 
@@ -9,25 +8,25 @@ export interface Row {
   readonly id: string;
   readonly title: string;
   readonly unit: Unit;
-  // For that many entities; undefined: none.
+  // The target for this number of entities. undefined: no target.
   readonly target?: (entities: number) => number | undefined;
-  // the row to which other rows are compared; databases are not ranked by it
+  // Other rows are compared with this row; databases are not ranked by it.
   readonly isReference?: true;
-  // Of writes: who acknowledges them at this level is compared. Without it, everybody that keeps
-  // anything is.
+  // For writes: only databases that acknowledge at this level are compared. Without it, all
+  // databases that store data are compared.
   readonly level?: Level;
 }
 
 const always = (value: number) => () => value;
 const perHundredThousand = (value: number) => (entities: number) => (value * entities) / 100_000;
-// The target at a million is set apart: the rows no longer fit into the cache, but more of them
-// share a page.
+// At a million entities there is a separate target: the rows no longer fit into the CPU's cache,
+// but more of them share a page.
 const scanTarget = (entities: number) =>
   entities >= 1_000_000 ? (7 * entities) / 1_000_000 : (0.6 * entities) / 100_000;
 const memoryTarget = (entities: number) =>
   entities >= 1_000_000 ? (260 * entities) / 1_000_000 : entities >= 100_000 ? 30 : undefined;
 
-// Rows of one measurement.
+// The rows of one measurement.
 function insertAndFloorRows(level: "relaxed" | "strict"): Row[] {
   const title = `insert, awaited, ${level}`;
   const raw = `one raw put of the same bytes, ${level}`;
@@ -71,7 +70,7 @@ function putFloors(row: string, title: string, level: "relaxed" | "strict"): Row
   ];
 }
 
-// Of a row before it, whose figure is the mean.
+// A row for the median, after a row whose figure is the mean.
 const batchMedianRow = (id: string): Row => ({
   id,
   title: "the same, median batch",

@@ -1,5 +1,5 @@
-// Where a session runs, seen from the driver: a page (page-runner.ts) or a process of Node
-// (process-runner.ts).
+// The driver's side of a session: the base class for a session in a page (page-runner.ts) or in a
+// Node process (process-runner.ts).
 
 import { WrongResult } from "./expected.ts";
 import type { Profiled } from "./profile.ts";
@@ -18,14 +18,15 @@ export abstract class Runner implements Profiled {
 
   protected abstract step(step: Step, args: unknown[]): Promise<unknown>;
   protected abstract openCold(name: string, level: string): Promise<number>;
-  // A method of Chrome's DevTools protocol.
+  // Calls a method of Chrome's DevTools protocol.
   abstract devtools(method: string, params?: object): Promise<unknown>;
   abstract takeProfiles(): Promise<CpuProfile[]>;
-  // Of its process, without garbage.
+  // Returns the memory of the process without garbage.
   abstract megabytes(): Promise<number>;
   abstract close(): Promise<void>;
 
-  // Throws OverBudget if it takes too long; the place is no good then.
+  // Runs a step of the session. Throws OverBudget if it takes too long; the page or process cannot
+  // be used afterwards.
   async call(step: Step, ...args: unknown[]): Promise<unknown> {
     return await this.limited(this.step(step, args));
   }

@@ -1,5 +1,5 @@
-// One database for one round, in one page, its worker, or a process of Node: loads it, checks it,
-// measures it. Each method is a step that the driver asks for; what it returns can be sent.
+// Loads, checks and measures one database in one round. Runs in a page, its worker, or a Node
+// process. Each method is a step that the driver requests; its result can be posted.
 
 import { aloneBytes, floorIn, handOverToBrowser, insertBytes } from "./adapters/floor.ts";
 import { adapters } from "./adapters/index.ts";
@@ -40,55 +40,56 @@ import {
 export interface SessionOptions {
   id: DatabaseId | FloorId;
   entities: number;
-  seed: number; // of what is asked for, another in each round
+  seed: number; // decides which keys are read; different in each round
   budgetMs: number; // for a load
-  node: InNode | undefined; // where it does not run in a browser
+  node: InNode | undefined; // only for databases that run in Node
 }
 
 export interface InNode {
-  package: string; // the address of entitable's entry
+  package: string; // the URL of entitable's entry
   folder: string; // for files
 }
 
-// What errors say that mean something to the driver: only their text gets out of a page.
+// Texts by which the driver recognizes errors: only an error's text leaves a page.
 export const wrong = "wrong result";
 export const overBudget = "over budget";
 
 export interface Load {
   each: number; // microseconds
-  growth: number; // the last tenth, as a multiple of the first
-  phases?: CommitPhases; // each transaction
+  growth: number; // the duration of the last tenth, as a multiple of the first
+  phases?: CommitPhases; // phases of each transaction
 }
 
 // Times of single deferred writes, in microseconds.
 export interface Writes {
   each: number;
-  median: number; // of batches: in most of them nothing is stored, and nothing collected
+  median: number; // of the batches; most of them contain no storing and no garbage collection
 }
 
 export interface Inserts extends Writes {
-  first: number; // each of the first thousand of a page
+  first: number; // each of the first thousand inserts of a page
 }
 
-// Puts in the place of so many writes. They end after `enoughMs`.
+// Raw puts that correspond to these writes. No put starts after `enoughMs`.
 export interface RawPuts {
   level: Level;
-  bytes: number; // of a write
+  bytes: number; // of one write
   together: number;
   count: number;
   enoughMs: number;
 }
 
-// Microseconds for each write.
+// Microseconds per write.
 export interface PutFloor {
   put: number;
-  file?: number; // in the form of IDBFS
-  phases?: CommitPhases; // each of those puts
+  file?: number; // for a file in the layout of IDBFS
+  phases?: CommitPhases; // phases of each of these puts
 }
 
 export type Values = Record<string, number>;
 
-// Of an insert and of puts in turn with it: milliseconds, and how often it contains such a put.
+// Times of inserts and of raw puts made alternately. Milliseconds; `puts`: an insert's time as a
+// multiple of a put's.
 export interface InterleavedTimes {
   insert: number;
   put: number;
@@ -101,20 +102,20 @@ const insertsDurable = 200;
 const insertsDeferred = 60_000;
 const firstInserts = 1000;
 const handOvers = 20;
-const handedOver = 6000; // at a time: about as many as one transaction has
+const handedOver = 6000; // per hand-over: about as many as one transaction has
 export const inFlight = 1000;
 const inFlightBatches = 20;
 const merges = 30_000;
 const idleMs = 2000; // at least, and what a checkpoint of all that there is takes:
 const idleMsPerEntity = 0.01; // of an entity
-const deletedMs = 200; // the browser is still busy with a database when it says that it is deleted
+const deletedMs = 200; // after reporting a deletion, the browser is still busy with it for a while
 
 export class Session {
   readonly #o: SessionOptions;
   readonly #adapter: DatabaseAdapter;
   #db: Database | undefined;
-  #keys: Key[] = []; // that are read, in random order
-  #inserted = 0; // how many new entities there are
+  #keys: Key[] = []; // the keys to read, in random order
+  #inserted = 0; // number of new entities
 
   constructor(options: SessionOptions) {
     this.#o = options;
@@ -145,7 +146,7 @@ export class Session {
     await this.#database.flush();
   }
 
-  // What writes have left to be done is over then.
+  // Waits until the work that writes left behind is done.
   async idle(): Promise<void> {
     await sleep(Math.max(idleMs, idleMsPerEntity * this.#o.entities));
   }
@@ -156,8 +157,8 @@ export class Session {
 
   // ---- Loading ----------------------------------------------------------------------------------
 
-  // So many entities, `together` transactions at a time: microseconds each. After `enoughMs` no
-  // more than what it has begun. `watch`: also what it waits for.
+  // Loads this many entities, `together` transactions at a time. Returns microseconds per entity.
+  // After `enoughMs`, starts no further transaction. `watch`: measures the phases of commits.
   async load(count: number, together: number, enoughMs: number, watch: boolean): Promise<Load> {
     const commitTimer = watch ? new CommitTimer() : undefined;
     const tenth = Math.max(count / 10, groupRows);
@@ -200,7 +201,7 @@ export class Session {
 
   // ---- Checking ---------------------------------------------------------------------------------
 
-  // What is read, to be compared with what should be (expected.ts).
+  // Returns the results of reads, which the driver compares with the expected ones (expected.ts).
   async check(): Promise<Record<string, Digest>> {
     const db = this.#database;
     const { entities } = this.#o;
@@ -223,7 +224,7 @@ export class Session {
     return checked;
   }
 
-  // Throws if a write did not do what it says.
+  // Throws if a write did not have its effect.
   async checkWrites(): Promise<void> {
     const db = this.#database;
     const { partitionKey, rowKey } = keyOf(0);
@@ -246,7 +247,7 @@ export class Session {
 
   // ---- Reading ----------------------------------------------------------------------------------
 
-  // Milliseconds of one call (of one entity, if it is about many).
+  // Returns how many milliseconds one call takes; per entity if the call is for many.
   async read(row: string): Promise<number> {
     const { entities } = this.#o;
     switch (row) {
@@ -275,13 +276,13 @@ export class Session {
     }
   }
 
-  // One point read; the page asks for it where the database runs in a worker.
+  // Runs one point read. If the database runs in a worker, the page requests it.
   one(i: number): MaybePromise<unknown> {
     const { partitionKey, rowKey } = this.#key(i);
     return this.#database.get(partitionKey, rowKey);
   }
 
-  // Times a read of as many rows as are named.
+  // Measures reads that must return `count` rows.
   async #rows(
     read: (i: number) => MaybePromise<readonly unknown[]>,
     count?: number,
@@ -294,7 +295,7 @@ export class Session {
 
   async #readAll(): Promise<void> {
     let count = 0;
-    let sum = 0; // so that each is really looked at
+    let sum = 0; // using a property ensures that each row is really read
     await this.#database.all((rows) => {
       count += rows.length;
       for (const row of rows) sum += (row as { count: number }).count;
@@ -316,8 +317,8 @@ export class Session {
     return { ...written(times), first };
   }
 
-  // In turn with the least that its storage asks for such a write; with files, also for one that is
-  // to be a file.
+  // Measures inserts, alternately with the shortest possible write to the same storage. With
+  // `files`, also alternately with a write in the layout of IDBFS.
   async insertInterleavedWithFloor(level: Level, files: boolean): Promise<InterleavedTimes> {
     const entities = this.#new(insertsDurable);
     const { put, putFile, remove } = await floorIn(this.#o.node?.folder, level, aloneBytes);
@@ -350,8 +351,8 @@ export class Session {
     };
   }
 
-  // What handing over as many bytes as inserts leave to be stored takes of this thread:
-  // microseconds for each of them.
+  // Returns how many microseconds per insert this thread takes to pass the stored bytes to the
+  // browser.
   async handOver(): Promise<number> {
     const times: number[] = [];
     for (let i = 0; i < handOvers; ++i)
@@ -359,8 +360,8 @@ export class Session {
     return (median(times) * 1000) / handedOver;
   }
 
-  // The least that its storage asks for writes of which each has so many bytes, if it stores so
-  // many of them at a time.
+  // Measures the shortest possible time of writes with this many bytes each, if the storage stores
+  // that many together.
   async putWrites({ level, bytes, together, count, enoughMs }: RawPuts): Promise<PutFloor> {
     const { put, putFile, remove } = await floorIn(this.#o.node?.folder, level, bytes * together);
     const each = async (one: (i: number) => Promise<unknown>) => {
@@ -407,7 +408,7 @@ export class Session {
     return written(times);
   }
 
-  // Of all memories, in bytes.
+  // Returns the bytes of all wasm memories.
   memory(): number {
     return wasmMemoryBytes();
   }
@@ -438,7 +439,7 @@ export class Session {
 
   #distinctKeys(count: number): Key[] {
     const { entities } = this.#o;
-    const step = 7919; // prime, and no divisor of a power of ten
+    const step = 7919; // prime, so that no index repeats
     const keys = Math.min(count, entities);
     return Array.from({ length: keys }, (_, k) =>
       keyOf((this.#randomIndex(0) + k * step) % entities),

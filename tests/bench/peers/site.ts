@@ -1,5 +1,5 @@
-// The site that the databases are measured on: an empty page, its script, and each library as its
-// user would bundle it.
+// The site on which the databases are measured: an empty page, its script, and each library bundled
+// as its users would.
 
 import { copyFileSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
@@ -23,13 +23,13 @@ export interface PeerSite {
   close(): Promise<void>;
 }
 
-// `unpacked`: the package that is measured. `named`: functions keep their names and files, for
-// profiles.
+// `unpacked`: the folder of the measured package. `named`: keeps the names of functions and files,
+// for profiles.
 export async function peerSite(unpacked: string, named: boolean): Promise<PeerSite> {
   await buildSite(resolve(unpacked), named);
   const sent = new Set<string>();
-  const compressed = new Map<string, number>(); // takes seconds, in each round otherwise
-  // Isolated: that is what SQLite recommends, and the page's clock is finer.
+  const compressed = new Map<string, number>(); // cached, because compressing takes seconds
+  // Cross-origin isolation, which SQLite recommends. It also makes the page's clock more precise.
   const headers = {
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-embedder-policy": "require-corp",
@@ -79,7 +79,7 @@ async function buildSite(unpacked: string, named: boolean): Promise<void> {
       entryNames: name,
       splitting: true,
       minifySyntax: true,
-      minifyWhitespace: !named, // a comment then tells where a file begins
+      minifyWhitespace: !named, // keeps the comments that mark where each file begins
       minifyIdentifiers: !named,
       legalComments: "none",
       define: { "process.env.NODE_ENV": '"production"' },

@@ -1,4 +1,5 @@
-// Messages that request steps: from a page to its worker, and from the driver to a Node process.
+// Messages that request steps of a session: from a page to its worker, and from the driver to a
+// Node process.
 
 export interface StepRequest {
   id: number;
@@ -19,7 +20,7 @@ interface Waiting {
 
 type RunStep = (step: string, args: unknown[]) => unknown;
 
-// The side that asks. What comes back is to be given to `receive`.
+// The requesting side. The caller must pass responses to receive().
 export class StepClient {
   readonly #post: (message: StepRequest) => void;
   readonly #waiting = new Map<number, Waiting>();
@@ -43,14 +44,14 @@ export class StepClient {
     else waiting?.reject(new Error(error));
   }
 
-  // Rejects all pending steps: no more answers will come.
+  // Rejects all pending steps, because no more responses will arrive.
   fail(why: string): void {
     for (const { reject } of this.#waiting.values()) reject(new Error(why));
     this.#waiting.clear();
   }
 }
 
-// The side that is asked: to be called with each message.
+// Returns the message handler of the side that runs the steps.
 export function stepHandler(runStep: RunStep, post: (answer: StepResponse) => void) {
   return async ({ id, step, args }: StepRequest): Promise<void> => {
     try {

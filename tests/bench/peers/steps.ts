@@ -1,4 +1,4 @@
-// A session and its steps by name, wherever it runs: in a page, in a worker, in Node.
+// Calls a session's steps by name, in a page, in a worker or in Node.
 
 import { Session, type SessionOptions } from "./session.ts";
 import { startClock, stopClock } from "./timing.ts";

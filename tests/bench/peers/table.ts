@@ -1,4 +1,4 @@
-// The results as Markdown.
+// Formats the results as Markdown.
 
 import { markdownTable } from "../support/readme.ts";
 import { componentNames } from "./components.ts";
@@ -13,7 +13,7 @@ type Cells = string[];
 
 export const count = (value: number) => value.toLocaleString("en");
 
-// Three digits that matter, or fewer.
+// Formats a number with up to three significant digits.
 export function figure(value: number, matter = 3): string {
   const before = value === 0 ? 0 : Math.floor(Math.log10(Math.abs(value))) + 1;
   const digits = Math.max(0, matter - before);
@@ -23,7 +23,7 @@ export function figure(value: number, matter = 3): string {
 const shown = (value: number | undefined, { unit }: Row) =>
   value === undefined ? "–" : `${figure(value)} ${unit}`;
 
-// All of it; `machine` says where it was measured.
+// Returns all tables. `machine` describes the machine that was measured.
 export function report(machine: string, all: readonly Results[]): string {
   const parts = [machine];
   for (const results of all) {
@@ -94,7 +94,7 @@ function line(results: Results, row: Row): Cells {
   ];
 }
 
-// Why the targets that were missed were missed.
+// Returns the reasons why targets were missed.
 function missedTargets(results: Results): string {
   const missed = rows.filter((row) => {
     const target = row.target?.(results.entities);
@@ -108,7 +108,7 @@ function missedTargets(results: Results): string {
     .join("\n");
 }
 
-// {row} is entitable's figure in that row.
+// Replaces {row} in a text by entitable's figure in that row.
 const filled = (reason: string, results: Results) =>
   reason.replace(/{([a-z-]+)}/g, (_, row: string) => {
     const found = results.of("entitable", row)?.median;
@@ -208,7 +208,8 @@ function perRow(results: Results, id: DatabaseId, row: Row): number | undefined 
 
 // ---- Profiles -----------------------------------------------------------------------------------
 
-// What each part of entitable takes of a row's figure. A profiled run is slower than others.
+// Returns the share of each component of entitable in each row's time. A profiled run is slower
+// than others.
 export function componentTable(machine: string, all: readonly Results[]): string {
   const parts = [machine];
   for (const results of all) {

@@ -1,24 +1,24 @@
-// Milliseconds that a call takes, though the page's clock is coarse and the first calls run
-// unoptimised. Runs where V8 was asked to expose its collector.
+// Measures how many milliseconds a call takes, although the page's clock is coarse and the first
+// calls run unoptimized. REQUIRES: V8's garbage collector is exposed (gc).
 
 import type { MaybePromise } from "./database-adapter.ts";
 
-// Milliseconds of a call.
+// Milliseconds per call.
 export interface Timed {
   median: number; // of the batches
-  mean: number; // in which what goes on in the background has its part
+  mean: number; // includes background work, which most batches do not contain
 }
 
 const warmUpMs = 150;
-const warmUpShare = 1 / 3; // of calls of which there are only so many, at most
-// of long calls: the first of a scan find nothing compiled and nothing prepared
+const warmUpShare = 1 / 3; // largest share of a limited number of calls that is used to warm up
+// For long calls: the first scans run before anything is compiled or prepared.
 const warmUpBatches = 8;
-// shorter than what a scheduler gives others: most batches then run undisturbed
+// Short, so that the scheduler does not interrupt most batches.
 const batchMs = 0.5;
 const yieldIntervalMs = 10;
 const minDurationMs = 300;
 const maxDurationMs = 1500;
-const longMs = 500; // a call of so long is as quick the first time
+const longMs = 500; // for a call this long, a first call is not slower
 const callsPerTurn = 4;
 
 export const now = () => performance.now();
@@ -29,7 +29,7 @@ export function startClock(): number {
   console.profile("clock");
   return now();
 }
-// Milliseconds since.
+// Returns the milliseconds since startClock().
 export function stopClock(started: number): number {
   const ms = now() - started;
   console.profileEnd("clock");
@@ -38,12 +38,12 @@ export function stopClock(started: number): number {
 
 type Call = (i: number) => MaybePromise<unknown>;
 
-// The median, of any number of calls.
+// Returns the median. The number of calls is not limited.
 export async function timed(call: Call): Promise<number> {
   return (await timedUpTo(Number.POSITIVE_INFINITY, call)).median;
 }
 
-// `call` gets 0, 1, 2 and so on, less than `most`, and is awaited each time.
+// Calls and awaits `call` with 0, 1, 2 and so on, below `most`.
 export async function timedUpTo(most: number, call: Call): Promise<Timed> {
   let done = 0;
   const batch = async (calls: number) => {
@@ -75,9 +75,9 @@ export async function timedUpTo(most: number, call: Call): Promise<Timed> {
   return { median: median(each), mean: ms / (each.length * calls) };
 }
 
-// What several kinds of calls take when they are made in turn, a few of each at a time: all meet
-// the same machine then, whatever else it does. Of each kind milliseconds, and the median of how
-// often the first kind contains it.
+// The result for one of several kinds of calls that are measured alternately, a few of each at a
+// time, so that other work on the machine affects all of them alike. `ms`: milliseconds per call.
+// `ratio`: the first kind's time as a multiple of this kind's.
 export interface InterleavedTiming {
   ms: number;
   ratio: number;
@@ -87,7 +87,7 @@ export async function timedInterleaved(
   kinds: readonly Call[],
   most: number,
 ): Promise<InterleavedTiming[]> {
-  const turns: number[][] = []; // of each kind what a call took
+  const turns: number[][] = []; // in each turn, the time of a call of each kind
   const began = now();
   for (let first = 0; first + callsPerTurn <= most; first += callsPerTurn) {
     const turn: number[] = [];
@@ -96,7 +96,7 @@ export async function timedInterleaved(
       for (let i = first; i < first + callsPerTurn; ++i) await call(i);
       turn.push((now() - started) / callsPerTurn);
     }
-    if (first > 0) turns.push(turn); // else to warm up
+    if (first > 0) turns.push(turn); // the first turn is for warming up
     if (now() - began > maxDurationMs && turns.length >= 5) break;
   }
   return kinds.map((_, kind) => ({
@@ -112,16 +112,16 @@ export function median(values: readonly number[]): number {
   return ((sorted[middle - 1] as number) + (sorted[middle] as number)) / 2;
 }
 
-// Of entities that were made to be written. A young object is copied twice before the collector
-// leaves it where it is: that of twenty thousand entities takes as long as they take to write, and
-// would be counted if it came while the clock runs.
+// Moves entities that will be written to V8's old space. The garbage collector copies a young
+// object twice before it leaves it in place. For twenty thousand entities, that takes as long as
+// writing them, and should not be measured.
 export function promoteToOldSpace<T>(entities: T): T {
   for (let i = 0; i < 2; ++i) gc({ type: "minor" });
   return entities;
 }
 declare function gc(options: { type: "minor" }): void;
 
-// Lets the event loop have its turn, as a page has to.
+// Yields to the event loop, as a page must.
 export function yieldToEventLoop(): Promise<void> {
   return new Promise((resolve) => {
     const { port1, port2 } = new MessageChannel();

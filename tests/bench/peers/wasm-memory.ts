@@ -1,4 +1,4 @@
-// Takes note of the wasm memories that libraries make in this page or worker.
+// Records the wasm memories that libraries create in this page or worker.
 
 const memories = new Set<WebAssembly.Memory>();
 export const wasmMemoryBytes = () =>

@@ -1,22 +1,22 @@
-// What every database stores and is asked, the same on every machine. 1,000 entities to a
-// partition, in the order of their keys: at 100,000 entities there are 100 partitions, and a
-// partition or a range means the same at any size.
+// What every database stores and is asked for; the same on every machine. A partition has 1,000
+// entities, in the order of their keys. At 100,000 entities there are 100 partitions, and a
+// partition or a range has the same size at any number of entities.
 
-// No interface: only such a type fits where any object does.
+// Not an interface, because only a type alias is assignable to index signatures.
 export type Entity = {
   partitionKey: string;
   rowKey: string;
-  name: string; // this, city and note: 10-40 characters
+  name: string; // name, city and note have 10-40 characters
   city: string; // one of 50
   note: string;
   count: number; // 0-999
   rank: number; // 0-999,999
-  ratio: number; // never whole
+  ratio: number; // never a whole number
   active: boolean;
   when: Date;
-  big: bigint; // beyond what a number holds
+  big: bigint; // beyond the safe integers
   bytes: Uint8Array; // 16
-  version: number; // counts what was written under a condition
+  version: number; // increases with each conditional write
 };
 
 export interface Key {
@@ -24,15 +24,15 @@ export interface Key {
   rowKey: string;
 }
 
-// Of one partition: from inclusive, to exclusive.
+// A range within a partition: `from` is inclusive, `to` is exclusive.
 export interface Range {
   partitionKey: string;
   from: string;
   to: string;
 }
 
-// `count ge … and city eq …`: one in a hundred, if there is such a city. No database has an index
-// over these two.
+// Means `count ge … and city eq …`. Matches one in a hundred entities, if the city exists. No
+// database has an index over these two properties.
 export interface Filter {
   city: string;
   count: number;
@@ -61,7 +61,7 @@ export function rangeAt(i: number): Range {
   };
 }
 
-// Entities that the checks are about.
+// The indexes of the entities that are checked.
 export const samples = (entities: number) =>
   Array.from({ length: 20 }, (_, k) => random(k, 77) % entities);
 
@@ -88,7 +88,7 @@ export function entityAt(i: number): Entity {
   };
 }
 
-// New ones, in a partition of their own after all others.
+// Generates new entities, in a separate partition after all others.
 export function newEntities(first: number, count: number): Entity[] {
   return Array.from({ length: count }, (_, k) => ({
     ...entityAt(first + k),
@@ -97,8 +97,8 @@ export function newEntities(first: number, count: number): Entity[] {
   }));
 }
 
-// So many bytes of entities from the first one on, as a store may write them: letters, and eight
-// bytes a number.
+// Returns this many bytes of entities, as a store might encode them: text, and eight bytes for each
+// number.
 export function packed(first: number, size: number): Uint8Array<ArrayBuffer> {
   const result = new Uint8Array(size);
   let at = 0;
@@ -118,7 +118,7 @@ export function packed(first: number, size: number): Uint8Array<ArrayBuffer> {
 
 // ---- What is random -----------------------------------------------------------------------------
 
-// 32 bits of two numbers.
+// Returns 32 pseudo-random bits that depend only on two numbers.
 export function random(i: number, salt: number): number {
   let x = Math.imul(i + 1, 0x9e3779b1) ^ Math.imul(salt, 0x85ebca6b);
   x = Math.imul(x ^ (x >>> 16), 0x21f0aaad);
@@ -139,9 +139,9 @@ const letters = Uint8Array.from({ length: 4096 }, (_, i) =>
   i % 7 === 6 ? 0x20 : 0x61 + (random(i, 0) % 26),
 );
 
-// 10-40 letters. Each is a string of its own, not a slice of a long one that all would share, and
-// lies where those of JSON.parse and of code do: what a TextDecoder gives lies outside of V8's
-// heap, where each letter takes three times as long to read.
+// Returns 10-40 letters. Each text is a string of its own and not a slice of a common string. It is
+// created in V8's heap, like strings of JSON.parse and of source code. Strings from a TextDecoder
+// lie outside that heap, and reading them takes three times as long.
 function text(seed: number): string {
   const start = seed % (letters.length - 40);
   return String.fromCharCode(...letters.subarray(start, start + 10 + ((seed >>> 16) % 31)));
@@ -157,7 +157,7 @@ function bytes(i: number): Uint8Array {
 
 // ---- Are two results equal? ---------------------------------------------------------------------
 
-// Of a set of entities, in whatever order they come.
+// A digest of a set of entities. Their order does not matter.
 export interface Digest {
   count: number;
   sum: number;
@@ -171,10 +171,11 @@ export function digest(entities: Iterable<Entity>): Digest {
 
 export function add(to: Digest, entity: Entity): void {
   to.count += 1;
-  to.sum += hash(canonical(entity)); // 32 bits each: exact for millions
+  to.sum += hash(canonical(entity)); // sums of 32-bit hashes stay exact for millions of entities
 }
 
-// Throws if a value is not of its type: dates, 64 bits and bytes have to come back as such.
+// Throws if a value has not its original type: dates, 64-bit numbers and bytes must be returned as
+// such.
 function canonical(e: Entity): string {
   if (!(e.when instanceof Date) || typeof e.big !== "bigint" || !(e.bytes instanceof Uint8Array)) {
     throw new Error(

@@ -1,5 +1,5 @@
-// Reads what callgrind writes (--compress-strings=no): what each function costs by itself, and how
-// often it is called.
+// Reads callgrind's output (--compress-strings=no): the cost of each function itself, and how often
+// it is called.
 
 export interface Profile {
   total: number; // instructions
@@ -29,7 +29,7 @@ export function readProfile(text: string): Profile {
   return profile;
 }
 
-// A function's name without what it is called with.
+// Returns a function's name without its parameters.
 export function shortName(name: string): string {
   const plain = name
     .replace(/'\d+$/, "")

@@ -1,4 +1,4 @@
-// The process of CannedServer: Node's HTTP server, and nothing behind it.
+// The process of CannedServer: Node's HTTP server without a store.
 
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";

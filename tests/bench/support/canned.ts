@@ -1,5 +1,5 @@
-// Answers that were recorded once and are given again and again: what is left of a call then is the
-// client.
+// Recorded ("canned") responses that are sent again and again. With them, the time of a call is the
+// client's alone.
 
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
@@ -11,7 +11,7 @@ export interface CannedResponse {
   body: string;
 }
 
-// Sends through `client` and remembers what came back.
+// Sends requests through `client` and records the responses.
 export class Recorder implements HttpClient {
   readonly responses: CannedResponse[] = [];
   readonly #client: HttpClient;
@@ -30,7 +30,7 @@ export class Recorder implements HttpClient {
   };
 }
 
-// Names are in lower case already.
+// Header names are stored in lower case.
 export class CannedHeaders extends Map<string, string> {
   override get(name: string): string | undefined {
     return super.get(name.toLowerCase());
@@ -43,7 +43,7 @@ export class CannedHeaders extends Map<string, string> {
   }
 }
 
-// Gives them in their order, and then from the first one again.
+// Returns the responses in order, and then again from the first one.
 export class CannedSequence {
   readonly #responses: readonly CannedResponse[];
   #at = 0;
@@ -56,7 +56,7 @@ export class CannedSequence {
   }
 }
 
-// A process that answers over HTTP, with what it was told last.
+// A process that responds over HTTP with the responses that were last set.
 export class CannedServer {
   readonly child: ChildProcess;
   readonly base: string;

@@ -1,5 +1,5 @@
-// Tables of README.md are written by the commands that measured them, between two comments that
-// name the command.
+// Writes tables into README.md. Each table is between two comments that name the command which
+// measured it.
 
 import { readFileSync, writeFileSync } from "node:fs";
 
@@ -17,7 +17,7 @@ export function writeTable(name: string, markdown: string): void {
 
 const columnsMax = 100;
 
-/** Wraps what is no table row at 100 columns; list items get a hanging indent. */
+/** Wraps lines that are not table rows at 100 columns. Continued list items are indented. */
 function wrapProse(markdown: string): string {
   return markdown
     .split("\n")
@@ -40,7 +40,7 @@ function wrapLine(line: string): string {
   return [...lines, current].join("\n");
 }
 
-// With one column of words, and the others of numbers.
+// Returns a table whose first column is text and whose other columns are numbers.
 export function markdownTable(columns: readonly string[], rows: readonly string[][]): string {
   const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |\n`;
   const rule = `|---|${columns

@@ -1,4 +1,4 @@
-// The workload of the official client, the same for every server.
+// What the official client does in a measurement; the same for every server.
 
 import { odata, type TableClient, type TransactionAction } from "@azure/data-tables";
 
@@ -10,7 +10,7 @@ const key = (i: number) => ({
   rowKey: String(i).padStart(9, "0"),
 });
 
-// 12 properties with the keys, as the benchmarks of the core have them.
+// An entity of 12 properties including the keys, as in the core's benchmarks.
 export function entity(i: number) {
   const dice = Math.imul(i + 1, 0x9e3779b1) >>> 0;
   return {
@@ -31,11 +31,11 @@ export function entity(i: number) {
 export interface Step {
   name: string;
   unit: string;
-  scale: number; // units to the second
-  warming: number; // how often it is done before it is measured
-  times: number; // and then, one after the other
-  each: number; // operations that one time is
-  // The i-th time; gives what can be compared between those who answer.
+  scale: number; // units per second
+  warming: number; // how many runs precede the measurement
+  times: number; // how many runs are measured, one after the other
+  each: number; // operations per run
+  // Runs the step for the i-th time. Returns a number that must be the same for all servers.
   run(table: TableClient, i: number): Promise<number>;
 }
 
@@ -48,7 +48,8 @@ async function sumOf(table: TableClient, filter?: string): Promise<number> {
   return sum;
 }
 
-// From an empty table on, in this order: later ones need what earlier ones wrote.
+// Returns the steps. They start with an empty table and must run in this order, because later steps
+// need what earlier ones wrote.
 export function steps(entities: number): Step[] {
   const at = (i: number) => (i * 7919) % entities;
   return [

@@ -1,4 +1,4 @@
-// A site with the package as users get it, and a page that runs one script of a benchmark.
+// Serves a site with the package as users get it, and a page that runs one script of a benchmark.
 
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
@@ -7,8 +7,8 @@ import { type Site, serve } from "../../browser/support/server.ts";
 
 const staging = fileURLToPath(new URL("../../../build/package/staging", import.meta.url));
 
-// `entry`: a script that sets globalThis.bench. The package itself is not bundled into it, nor are
-// `scripts`, by their paths.
+// `entry`: a script that sets globalThis.bench. The package and `scripts` (by path) are served
+// separately and not bundled into it.
 export async function serveBench(
   entry: URL,
   scripts: Readonly<Record<string, string>> = {},
@@ -32,7 +32,7 @@ export async function serveBench(
   });
 }
 
-// With its script run.
+// Opens a page and waits until its script has run.
 export async function newPage(browser: Browser, site: Site): Promise<Page> {
   const page = await browser.newPage();
   await page.goto(site.url);

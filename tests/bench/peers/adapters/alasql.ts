@@ -1,12 +1,12 @@
-// AlaSQL: SQL over JavaScript objects in memory. It hands out the objects that it holds. Statements
-// are compiled once; it has hash indexes only, so ranges are read from the partition. Its storing
-// in IndexedDB is a copy of the table that nothing waits for.
+// AlaSQL: SQL over JavaScript objects in memory. Reads return the stored objects themselves.
+// Statements are compiled once. It only has hash indexes, so a range is read by filtering the
+// partition. It saves to IndexedDB by copying the table, and does not wait until that is done.
 
 import type { Database, DatabaseAdapter } from "../database-adapter.ts";
 import { fromBase64, toBase64 } from "../json-entity.ts";
 import type { Entity } from "../workload.ts";
 
-// What of the package is used.
+// The part of the package that is used.
 interface AlaSql {
   (sql: string): unknown;
   compile(sql: string): (values: readonly unknown[]) => unknown;
@@ -15,7 +15,7 @@ interface AlaSql {
 }
 interface Row extends Omit<Entity, "bytes"> {
   id: string;
-  bytes: string; // base64: an UPDATE makes an empty object of a Uint8Array
+  bytes: string; // base64, because UPDATE turns a Uint8Array into an empty object
 }
 
 let alasql: AlaSql;
@@ -38,7 +38,7 @@ const stored = (entity: Entity): Row => ({
   bytes: toBase64(entity.bytes),
 });
 
-// What has no type is kept as it is: a BIGINT would become a number.
+// Columns without a type keep their values unchanged. A BIGINT column would turn them into numbers.
 const columns =
   "id STRING PRIMARY KEY, partitionKey STRING, rowKey STRING, name, city, note, `count`, rank, ratio, active, `when`, big, bytes, version";
 

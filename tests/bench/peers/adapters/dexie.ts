@@ -1,9 +1,9 @@
-// Dexie on IndexedDB: its bulk calls, a compound primary key.
+// Dexie on IndexedDB, with its bulk calls and a compound primary key.
 
 import type { Database, DatabaseAdapter, Level } from "../database-adapter.ts";
 import { type Entity, matches } from "../workload.ts";
 
-// What of the package is used.
+// The part of the package that is used.
 interface DexieClass {
   new (name: string, options: { chromeTransactionDurability: "relaxed" | "strict" }): DexieDb;
   delete(name: string): Promise<void>;
@@ -87,7 +87,8 @@ function database(db: DexieDb): Database<Entity> {
   };
 }
 
-// By the thousand: each() goes by a cursor, and all at once is a second copy of all.
+// Reads a thousand rows at a time. each() would use a slow cursor; reading all rows at once would
+// need a second copy of all of them.
 async function eachBatch(
   db: DexieDb,
   rows: Rows,

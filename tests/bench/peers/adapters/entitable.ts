@@ -1,4 +1,4 @@
-// entitable as it is packed: bundled as a site would, or imported by Node.
+// entitable from its npm package: bundled as a site would, or imported by Node.
 
 import type {
   OpenOptions,
@@ -64,7 +64,7 @@ function database(store: Store, table: Table<Entity>, remote: boolean): Database
     insert: (entity) => table.createEntity(entity),
     insertInFlight: (entities) => Promise.all(entities.map((e) => table.createEntity(e))),
     get,
-    getMany: remote ? (keys) => query(anyOf(keys)) : getEach, // the quicker one
+    getMany: remote ? (keys) => query(anyOf(keys)) : getEach, // whichever is faster
     range: ({ partitionKey, from, to }) =>
       query(`PartitionKey eq '${partitionKey}' and RowKey ge '${from}' and RowKey lt '${to}'`),
     partition: (key, filter) => query(`PartitionKey eq '${key}' and ${text(filter)}`),
@@ -91,8 +91,8 @@ function database(store: Store, table: Table<Entity>, remote: boolean): Database
   };
 }
 
-// One filter for many keys: each crosses to a worker as a few letters instead of a message, but it
-// has to be read.
+// Returns one filter for many keys. For a store in a worker, a filter is faster than one message
+// per key, although it must be parsed.
 function anyOf(keys: readonly Key[]): string {
   const partitions = new Map<string, string[]>();
   for (const { partitionKey, rowKey } of keys) {
@@ -107,7 +107,7 @@ function anyOf(keys: readonly Key[]): string {
 
 const text = ({ city, count }: Filter) => `count ge ${count} and city eq '${city}'`;
 
-// One page, nearly always: then it is handed on as it came.
+// Returns all pages as one list. Most lists have a single page, which is returned unchanged.
 async function list(table: Table<Entity>, filter: string): Promise<readonly Row[]> {
   let found: Row[] | undefined;
   const pages = table.listEntities({ queryOptions: { filter } }).byPage({ maxPageSize: 1000 });

@@ -1,7 +1,7 @@
-// The least that a durable write of as many bytes as entitable stores for it can take: one
-// IndexedDB put or, in Node, an append to an open file. No database that
-// stores data there can be faster. Also the minimum for a page that loads or opens what entitable
-// does.
+// The floor: the shortest possible time of a durable write with as many bytes as entitable stores
+// for it. It is one IndexedDB put or, in Node, an append to an open file. No database that stores
+// data there can be faster. Also measures the minimum for a page that loads or opens as many bytes
+// as entitable.
 
 import type { FileHandle } from "node:fs/promises";
 import type { Database, DatabaseAdapter, Level } from "../database-adapter.ts";
@@ -10,28 +10,29 @@ import { type Entity, groupRows, packed } from "../workload.ts";
 
 export interface Floor {
   put(i: number): Promise<unknown>;
-  // As a file of IDBFS, whose database has an index over their timestamps; undefined: there is no
-  // such database here.
+  // Writes a file in the layout of IDBFS, whose database has an index over timestamps. undefined:
+  // IDBFS is not used here.
   putFile: ((i: number) => Promise<unknown>) | undefined;
   remove(): Promise<void>;
 }
 
-// What is stored for an insert that is alone in its segment, for one among many, and for an entity
-// among those of a transaction.
+// Bytes that entitable stores for one insert: for one that is alone in its segment, for one among
+// many, and for an entity in a transaction.
 export const aloneBytes = 300;
 export const insertBytes = 172;
 export const entityBytes = 147;
-// of what is longer, as entitable stores it: Chromium keeps such values with their keys
+// Longer values are divided into chunks of this size, as entitable does, because Chromium stores
+// such values next to their keys.
 const chunkBytes = 65_000;
 
-// Of writes of so many bytes. `folder`: in Node.
+// Returns functions that measure writes of `size` bytes. `folder`: for files, in Node.
 export function floorIn(folder: string | undefined, level: Level, size: number): Promise<Floor> {
   const bytes = bytesOf(size);
   return folder === undefined ? inIndexedDB(level, bytes) : inFile(folder, level, bytes);
 }
 
-// What the page's thread takes to hand over so many bytes, milliseconds: as entitable hands over
-// what waited to be stored, as files of IDBFS, in one transaction.
+// Returns how many milliseconds the page's thread takes to pass this many bytes to the browser. The
+// bytes are passed as entitable does: as files of IDBFS, in one transaction.
 export async function handOverToBrowser(size: number): Promise<number> {
   const db = await openDatabase("floor");
   const files = chunksOf(packed(0, size)).map(fileOf);
@@ -44,8 +45,8 @@ export async function handOverToBrowser(size: number): Promise<number> {
   return ms;
 }
 
-// Of the i-th write. The bytes of entities: Chromium compresses what it stores, and zeros would be
-// nothing.
+// Returns the bytes of the i-th write. They are the bytes of entities, because Chromium compresses
+// values and would store almost nothing for zeros.
 type Bytes = (i: number) => Uint8Array<ArrayBuffer>;
 
 function bytesOf(size: number): Bytes {
@@ -66,7 +67,8 @@ async function inIndexedDB(level: Level, bytes: Bytes): Promise<Floor> {
   };
 }
 
-// Each with a buffer of its own, all of which would be stored.
+// Splits the bytes. Each chunk has its own buffer, because IndexedDB stores the whole buffer of a
+// view.
 function chunksOf(bytes: Uint8Array): Uint8Array[] {
   if (bytes.length <= chunkBytes) return [bytes];
   const count = Math.ceil(bytes.length / chunkBytes);
@@ -85,7 +87,7 @@ async function openDatabase(name: string): Promise<IDBDatabase> {
   return await resultOf(request);
 }
 
-// In one transaction; the first under that key, the others beside it.
+// Puts all values in one transaction. The first gets the given key, the others get keys after it.
 function putIn(
   db: IDBDatabase,
   store: "rows" | "files",
@@ -109,13 +111,14 @@ const resultOf = <T>(request: IDBRequest<T>) =>
     request.onerror = () => reject(request.error);
   });
 
-// What a store of 100,000 entities has, roughly.
+// Approximate sizes in a store of 100,000 entities.
 const manifestBytes = 2900;
 const partBytes = 213_000;
 
-// Holds no entities: loading it makes them and puts as many bytes. Opening it imports entitable's
-// bundle, compiles its module, waits for a lock and a database, reads a manifest and a list of
-// names, and claims what it found; its only point read gets one part.
+// An adapter without entities. Loading generates them and puts as many bytes as entitable would.
+// Opening does what entitable does: it imports entitable's bundle, compiles its module, waits for a
+// lock and a database, reads a manifest and a list of names, and puts a claim. Its only point read
+// gets one part.
 export function floorAdapter(): DatabaseAdapter {
   return {
     levels: ["relaxed"],

@@ -1,10 +1,10 @@
-// idb: IndexedDB itself, with promises. One record per entity under the compound key; IndexedDB
-// keeps dates, bigints and bytes.
+// idb: IndexedDB with promises. One record per entity, under a compound key. IndexedDB stores
+// dates, bigints and bytes without conversion.
 
 import type { Database, DatabaseAdapter, Level } from "../database-adapter.ts";
 import { type Entity, type Key, matches, type Range } from "../workload.ts";
 
-// What of the package is used.
+// The part of the package that is used.
 interface Idb {
   openDB(name: string, version: number, o: { upgrade(db: Db): void }): Promise<Db>;
   deleteDB(name: string): Promise<void>;
@@ -105,10 +105,10 @@ async function changeIn(
 const keyRange = ({ partitionKey, from, to }: Range) =>
   IDBKeyRange.bound([partitionKey, from], [partitionKey, to], false, true);
 
-// An array sorts behind every string.
+// In IndexedDB, an array sorts after every string.
 const wholePartition = (key: string) => IDBKeyRange.bound([key], [key, []]);
 
-// getAll() by the thousand: a cursor is ten times slower.
+// Reads a thousand rows at a time by getAll(); a cursor is ten times slower.
 async function eachBatch(db: Db, visit: (rows: readonly Entity[]) => void): Promise<void> {
   const { store } = db.transaction("rows", "readonly");
   let after: IDBKeyRange | undefined;

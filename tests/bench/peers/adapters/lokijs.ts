@@ -1,6 +1,6 @@
-// LokiJS, stored by its incremental IndexedDB adapter: objects in memory as JSON forms, saved every
-// now and then. It hands out the objects that it holds, with dates, 64 bits and bytes as JSON has
-// them.
+// LokiJS with its incremental IndexedDB adapter: objects in memory in a JSON form, saved from time
+// to time. Reads return the stored objects themselves, with dates, 64-bit numbers and bytes in
+// their JSON form.
 
 import type { Database, DatabaseAdapter } from "../database-adapter.ts";
 import { fromJson, type JsonEntity, toJson } from "../json-entity.ts";
@@ -10,7 +10,7 @@ interface Row extends JsonEntity {
   id: string;
 }
 
-// What of the package is used.
+// The part of the package that is used.
 interface Library {
   Loki: new (name: string, options: object) => LokiDb;
   IncrementalIndexedDBAdapter: new () => Adapter;
@@ -84,7 +84,7 @@ function database(db: LokiDb): Database<Row> {
     getMany: (keys) => keys.map(({ partitionKey, rowKey }) => get(partitionKey, rowKey)),
     range: ({ partitionKey, from, to }) => {
       const found = rows.find(between(idOf(partitionKey, from), idOf(partitionKey, to)));
-      return found.filter(({ rowKey }) => rowKey < to); // $between takes both ends
+      return found.filter(({ rowKey }) => rowKey < to); // $between includes both ends
     },
     partition: (key, filter) =>
       rows

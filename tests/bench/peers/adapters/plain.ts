@@ -1,5 +1,5 @@
-// Plain JavaScript objects in maps: the limit for ready-made objects. Nothing is copied, checked or
-// kept.
+// Plain JavaScript objects in maps: the limit for databases that return stored objects. Nothing is
+// copied, checked or saved.
 
 import type { Database, DatabaseAdapter } from "../database-adapter.ts";
 import { type Entity, matches } from "../workload.ts";
@@ -76,7 +76,7 @@ function add(partitions: Map<string, Partition>, entity: Entity): void {
   else sorted.splice(position(sorted, rowKey), 0, entity);
 }
 
-// Of the first that is not below.
+// Returns the index of the first entity whose row key is not below `rowKey`.
 function position(sorted: readonly Entity[], rowKey: string): number {
   let low = 0;
   let high = sorted.length;

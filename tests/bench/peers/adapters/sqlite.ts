@@ -1,11 +1,11 @@
-// SQLite's own wasm build: in memory in the page, or on OPFS in a worker by its pool of access
-// handles, which is the quickest that it has there; with a write-ahead log, which needs the
-// database to itself. Statements are prepared once.
+// SQLite's official wasm build: in memory in the page, or on OPFS in a worker. On OPFS it uses its
+// pool of access handles, which is its fastest method, with a write-ahead log, which requires
+// exclusive access. Statements are prepared once.
 
 import type { Database, DatabaseAdapter, Level } from "../database-adapter.ts";
 import type { Entity, Filter } from "../workload.ts";
 
-// What of the package is used.
+// The part of the package that is used.
 interface Library {
   default(): Promise<Sqlite>;
 }
@@ -37,7 +37,7 @@ let sqlite: Sqlite;
 let pool: Pool;
 
 async function prepare(): Promise<void> {
-  // Of its ways to OPFS, only the pool is wanted: the others would start a worker of their own.
+  // Of SQLite's methods for OPFS, only the pool is used. The others would start another worker.
   const disable = { vfs: { opfs: true, "opfs-vfs": true, "opfs-wl": true, kvvfs: true } };
   Object.assign(globalThis, { sqlite3ApiConfig: { disable } });
   sqlite = await ((await import("/library/sqlite.js" as string)) as Library).default();
@@ -52,7 +52,7 @@ export function sqliteInMemory(): DatabaseAdapter {
   };
 }
 
-// REQUIRES: a worker.
+// SQLite on OPFS. REQUIRES: runs in a worker.
 export function sqliteOnOpfs(): DatabaseAdapter {
   return {
     levels: ["relaxed", "strict"],
@@ -109,13 +109,13 @@ function entityOf(values: readonly Value[]): Entity {
     ratio: values[7] as number,
     active: values[8] === 1,
     when: new Date(Number(values[9])),
-    big: BigInt(values[10] as bigint), // a number if it fits into one
+    big: BigInt(values[10] as bigint), // SQLite returns a number if it is small enough
     bytes: values[11] as Uint8Array,
     version: values[12] as number,
   };
 }
 
-// One statement for each operation, for as long as the database is open.
+// The prepared statements, one for each operation, which stay valid while the database is open.
 function statements(db: Db) {
   const select = `select ${columns} from rows`;
   const one = "partitionKey = ? and rowKey = ?";
@@ -154,7 +154,8 @@ function database(db: Db, fresh: boolean): Database<Entity> {
   return {
     insertGroup,
     insert,
-    // an application that queues writes for its worker can store the queue in one transaction
+    // An application that queues writes for its worker can store the whole queue in one
+    // transaction.
     insertInFlight: insertGroup,
     get,
     getMany: (keys) => keys.map(({ partitionKey, rowKey }) => get(partitionKey, rowKey)),

@@ -1,12 +1,12 @@
-// TinyBase: rows of plain cells in memory, an index of its own over partitions. Its IndexedDB
-// persister writes the whole store each time, so a competent user does not let it do so after every
+// TinyBase: rows of plain cells in memory, with its own index over partitions. Its IndexedDB
+// persister writes the whole store each time. A competent user would therefore not save after every
 // change.
 
 import type { Database, DatabaseAdapter } from "../database-adapter.ts";
 import { fromJson, type JsonEntity, toJson } from "../json-entity.ts";
 import { type Entity, type Filter, matches } from "../workload.ts";
 
-// What of the package is used.
+// The part of the package that is used.
 interface Library {
   createStore(): TinyStore;
   createIndexes(store: TinyStore): Indexes;
@@ -32,7 +32,7 @@ interface Persister {
 }
 
 let library: Library;
-const saveEveryMs = 4000; // as LokiJS
+const saveEveryMs = 4000; // the same as LokiJS
 
 export function tinybase(): DatabaseAdapter {
   return {
@@ -57,7 +57,7 @@ export function tinybase(): DatabaseAdapter {
   };
 }
 
-// Saves now and then, one save at a time.
+// Saves the store from time to time, one save after the other.
 interface Saving {
   changed(): void;
   now(): Promise<unknown>;
@@ -160,7 +160,7 @@ function eachBatch(store: TinyStore, visit: (rows: readonly JsonEntity[]) => voi
   visit(batch);
 }
 
-// Of the first that is not below.
+// Returns the index of the first id that is not below `id`.
 function position(sorted: readonly string[], id: string): number {
   let low = 0;
   let high = sorted.length;
