@@ -1,5 +1,5 @@
-// A page with an open store goes into the back/forward cache of Chromium and comes out of it, and
-// goes on.
+// A page with an open store enters Chromium's back/forward cache, leaves it again, and continues to
+// use the store.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -7,7 +7,7 @@ import type { Page } from "puppeteer-core";
 import type { user as User } from "./fixture/tab-page.ts";
 import { ownerOf, SharedTabs, until } from "./support/shared-tabs.ts";
 
-// Inside the page.
+// Variables of the page.
 declare const user: typeof User;
 declare let written: number;
 
@@ -15,7 +15,7 @@ interface NotRestored {
   notRestoredReasons?: { reasons?: unknown };
 }
 
-// Goes elsewhere, waits for `meanwhile`, and comes back to the very same page.
+// Leaves the page, waits for `meanwhile`, and returns to the same page.
 async function awayAndBack(page: Page, url: string, meanwhile: () => Promise<unknown>) {
   await page.evaluate(() => {
     Object.assign(globalThis, { sameAsBefore: true });

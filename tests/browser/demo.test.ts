@@ -1,6 +1,6 @@
-// The playground as a visitor uses it, in real Chromium on real IndexedDB: load all cities, reload,
-// query and compare with plain JavaScript over the same data, edit with a conflict, run a
-// transaction that fails.
+// Uses the playground as a visitor would, in real Chromium with real IndexedDB: loads all cities,
+// reloads, queries and compares with plain JavaScript over the same data, edits with a conflict,
+// and runs a transaction that fails.
 import assert from "node:assert/strict";
 import { mkdirSync, readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
@@ -69,8 +69,8 @@ async function query(filter: string, select = ""): Promise<{ kind: string; text:
   };
 }
 
-// The table is shown, and then asked for its first partition: which would replace what is asked
-// before.
+// Waits until the table is shown with its first partition. A query before that would be replaced by
+// this first one.
 async function begunWith(partition: string): Promise<void> {
   await page.locator("tbody tr[data-row='0']").filter({ hasText: partition }).waitFor();
 }
@@ -262,7 +262,7 @@ test("a city is inserted, found, and deleted", async () => {
     .locator("#fact-rows")
     .filter({ hasText: (total + 2).toLocaleString("en-US") })
     .waitFor();
-  // The types came with the names.
+  // The import restored the property types.
   await query("name eq 'Testvík' and latitude eq 64.0 and population eq 7");
   await page.click("tbody tr[data-row='0']");
   await dialog.getByRole("button", { name: "Delete" }).click();

@@ -1,5 +1,5 @@
-// One seed gives the same bytes in Chromium as in Node: in a page, in its worker, and in a Service
-// Worker, asked by the page's own fetch.
+// The same seed gives the same bytes in Chromium as in Node: in a page, in its worker, and in a
+// Service Worker that answers the page's own fetch.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -18,7 +18,7 @@ import { type Site, serve } from "./support/server.ts";
 const staging = fileURLToPath(new URL("../../build/package/staging", import.meta.url));
 const support = fileURLToPath(new URL("../web/support/transcript.ts", import.meta.url));
 
-// Each with all that it needs, as a bundler would make it.
+// Each script with all that it needs, bundled as a bundler would.
 const scripts = {
   page: `
     globalThis.ofStore = async () => digest(await transcriptOf(await open()));
@@ -34,7 +34,7 @@ const scripts = {
 let profile: Profile;
 let context: BrowserContext;
 let site: Site;
-let folder: string; // of the site
+let folder: string; // the site's folder
 let page: Page;
 let expected: string;
 
@@ -70,7 +70,7 @@ after(async () => {
   rmSync(folder, { recursive: true });
 });
 
-// In the page.
+// Functions of the page.
 declare const ofStore: () => Promise<string>;
 declare const ofFetch: () => Promise<string>;
 

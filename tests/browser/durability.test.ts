@@ -1,5 +1,6 @@
-// What real Chromium's IndexedDB is asked for, and that an answer waits for it: a spy sits between
-// the owner and its database. A process that is killed can't tell strict from relaxed; this can.
+// Checks which durability Chromium's IndexedDB is asked for, and that the response to a write waits
+// until IndexedDB has stored it. A spy between the owner and its database observes both. Killing a
+// process could not distinguish strict from relaxed.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -7,13 +8,13 @@ import type { Page } from "puppeteer-core";
 import type { user as User } from "./fixture/tab-page.ts";
 import { ownerOf, SharedTabs, until } from "./support/shared-tabs.ts";
 
-// Inside the page.
+// Variables of the page.
 declare const user: typeof User;
 declare const spied: { asked: string[]; held: (() => void)[]; hold: boolean };
 declare let answered: boolean;
 
-// Records the durability of each writing transaction. While `hold` is true, the event that a
-// transaction is complete is held back.
+// Records the durability of each write transaction. While `hold` is true, holds back the events
+// that report complete transactions.
 function spy(): void {
   const { transaction } = IDBDatabase.prototype;
   const seen: typeof spied = { asked: [], held: [], hold: false };
@@ -81,7 +82,7 @@ describe("a write", () => {
         const page = who === "owner" ? owner : follower;
         const { isHeld, isAnswered, asked, releaseEvent } = await held(page, durability);
         await until(isHeld);
-        await page.evaluate(() => user.readState()); // asked later, answered at once
+        await page.evaluate(() => user.readState()); // requested later, but answered immediately
         assert.equal(await isAnswered(), false);
         assert.deepEqual(await asked(), [durability]);
         await releaseEvent();
@@ -103,7 +104,7 @@ describe("a write", () => {
   }
 });
 
-// What a browser does to a page that is no longer visible.
+// Ways in which a page stops being visible.
 const leaving: Record<string, (page: Page, tabs: SharedTabs) => Promise<unknown>> = {
   "is closed": (page) => page.close(),
   "is reloaded": (page) => page.reload(),
@@ -128,7 +129,7 @@ describe("what was deferred is stored at once when the page", () => {
         assert(engine !== undefined);
         await page.evaluate(() => user.flush());
         await engine.evaluate(() => {
-          // it is never stored because its time has come
+          // Disables the timer that would store the deferred writes.
           Object.assign(globalThis, { setTimeout: () => 0 });
         });
         await page.evaluate(async () => {

@@ -1,6 +1,6 @@
-// Eight tabs of real Chromium write to one store, several writes of each on their way at a time and
-// half of them in conflict with each other, while owners crash and freeze: nothing lost, nothing
-// twice, the counter adds up.
+// Eight tabs of real Chromium write to one store. Each has several writes in flight, and half of
+// the writes conflict with each other. Meanwhile owners crash and freeze. No write may be lost or
+// applied twice, and the counter must have the right sum.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -11,8 +11,8 @@ import { crash, lifecycle, ownerOf, SharedTabs, until } from "./support/shared-t
 declare const user: typeof User; // inside the page
 
 const slotCount = 8;
-const entities = Number(process.env["ENTITABLE_ENTITIES"] ?? 400); // of each place
-const writes = Math.ceil(entities / 4); // of each kind: three rows, and one
+const entities = Number(process.env["ENTITABLE_ENTITIES"] ?? 400); // per slot
+const writes = Math.ceil(entities / 4); // of each kind: writes of three rows, and writes of one row
 const deaths = Number(process.env["ENTITABLE_DEATHS"] ?? 2);
 const freezes = Number(process.env["ENTITABLE_FREEZES"] ?? 1);
 
@@ -35,7 +35,7 @@ class TabSlot {
     return this.page;
   }
 
-  // Told when nothing happens any more.
+  // Returns a description of the tab, which is printed when the test makes no progress.
   async state(): Promise<string> {
     const { page, number, done } = this;
     if (page === undefined) return `${number}: ${done ? "done" : "between two pages"}`;
@@ -53,13 +53,13 @@ class TabSlot {
       this.page = undefined;
       assert.deepEqual(this.tabs.problems, []);
       for (const { tab, kind } of this.tabs.reports) if (tab === name) left[kind] -= 1;
-      await page.close().catch(() => {}); // of a tab that crashed
+      await page.close().catch(() => {}); // the page of a crashed tab cannot be closed
     }
     this.done = true;
   }
 }
 
-// The place that owns the store, as soon as there is one.
+// Returns the slot whose tab owns the store. Waits until there is an owner.
 async function owner(eight: readonly TabSlot[]): Promise<TabSlot> {
   let found: TabSlot | undefined;
   await until(async () => {

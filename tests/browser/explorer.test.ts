@@ -1,5 +1,5 @@
-// <table-explorer> as a user would use it: in a plain page with one script tag under a strict
-// policy, by mouse and by keyboard, and in a React application.
+// Uses <table-explorer> as a user would: by mouse and by keyboard, in a plain page with one script
+// tag under a strict Content-Security-Policy, and in a React application.
 import assert from "node:assert/strict";
 import { mkdirSync, readFileSync } from "node:fs";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";
@@ -17,7 +17,7 @@ const screenshots = new URL("build/screenshots/", root);
 const policy =
   "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; connect-src 'self'";
 
-// A store with every type in it, made before the element looks.
+// A store with values of every type, which exists before the element is defined.
 const script = `
 import { openStore, edm } from "/dist/index.js";
 import "/dist/explorer/index.js";
@@ -41,14 +41,14 @@ const plainPage = `<!doctype html><html lang="en"><head><meta charset="utf-8"><m
 <link rel="stylesheet" href="/page.css"></head>
 <body><main><h1>A shop</h1><table-explorer table="lamps"></table-explorer></main><script type="module" src="/page.js"></script></body></html>`;
 
-// One script tag, and a name: the element opens the store itself.
+// A page with one script tag and a store's name. The element opens the store itself.
 const namedPage = `<!doctype html><html lang="en"><title>A shop</title><main><h1>A shop</h1><table-explorer store="named"></table-explorer></main>
 <script type="module" src="/dist/explorer/index.js"></script></html>`;
 
 const reactPage = `<!doctype html><html lang="en"><title>A shop</title><main><h1>A shop</h1><div id="root"></div></main>
 <script type="module" src="/react.js"></script></html>`;
 
-// The store is set on an element that is not known yet.
+// A page that sets the store on an element before the element's class is defined.
 const latePage = `<!doctype html><html lang="en"><title>A shop</title><main><h1>A shop</h1><table-explorer></table-explorer></main>
 <script type="module" src="/late.js"></script></html>`;
 const lateScript = `
@@ -60,7 +60,7 @@ document.querySelector("table-explorer").store = store;
 await import("/dist/explorer/index.js");
 `;
 
-// Asked before it has a store.
+// A page that runs a query before the element has a store.
 const earlyPage = latePage.replace("late.js", "early.js");
 const earlyScript = `
 import { openStore } from "/dist/index.js";
@@ -131,7 +131,7 @@ async function shows(locator: Locator, text: string | RegExp): Promise<void> {
   await locator.filter({ hasText: text }).waitFor();
 }
 
-// What has the focus, as one would call it.
+// Returns a name of the focused element.
 async function focused(page: Page): Promise<unknown> {
   return await page.evaluate(() => {
     const inside = document.querySelector("table-explorer")?.shadowRoot
@@ -142,7 +142,7 @@ async function focused(page: Page): Promise<unknown> {
   });
 }
 
-// From now on pages of lamps behind the first one come when they are released.
+// Holds back later pages of the table "lamps" until they are released.
 async function holdPages(page: Page): Promise<void> {
   await page.evaluate(() => {
     type Pages = { next(): Promise<unknown> };
@@ -176,7 +176,8 @@ interface Held {
   held: { release(): void; fail(error: Error): void; count: number };
 }
 
-// Chromium takes the focus from what can't have it with the next frame.
+// Waits two frames: Chromium removes the focus from an element that can no longer have it in the
+// next frame.
 async function twoFrames(page: Page): Promise<void> {
   await page.evaluate(
     () =>
@@ -210,7 +211,7 @@ async function plan(page: Page): Promise<Record<string, string>> {
   );
 }
 
-// The entity as it is stored, with all types.
+// Returns the stored entity with all types.
 async function stored(
   page: Page,
   table: string,
@@ -336,7 +337,7 @@ describe("<table-explorer> in a plain page", () => {
     ]);
     await explorer(page).locator("tr[data-row='0']").click();
     assert.equal(await dialog(page).getByLabel("PartitionKey").inputValue(), "desk");
-    assert.equal(await dialog(page).getByRole("group").count(), 5); // all of its properties
+    assert.equal(await dialog(page).getByRole("group").count(), 5); // one group for each property
     await page.close();
   });
 
@@ -356,7 +357,7 @@ describe("<table-explorer> in a plain page", () => {
     assert.equal(selected, "adn");
     assert.deepEqual(await accessibilityProblems(page), []);
     await screenshot(page, "error");
-    // The word is selected, so typing mends it.
+    // The wrong word is selected, so typing replaces it.
     await page.keyboard.type("and");
     assert.equal(await explorer(page).locator(".where").isVisible(), false);
     await page.keyboard.press("Escape");
@@ -681,7 +682,7 @@ describe("<table-explorer> in a plain page", () => {
     await page.keyboard.press("Escape");
     await dialog(page).waitFor({ state: "detached" });
     assert.equal(await focused(page), "row 1");
-    // From the last page on, the focus is not lost with its button.
+    // On the last page, the button "Next page" is disabled. The focus must not be lost.
     await button(explorer(page), "Next page").focus();
     await page.keyboard.press("Enter");
     await shows(status(page), "250 entities shown, that is all.");
@@ -693,7 +694,7 @@ describe("<table-explorer> in a plain page", () => {
     let page: Page;
     let next: Locator;
 
-    // Three pages, of which the second one is held.
+    // Shows three pages, the second of which is held back.
     beforeEach(async () => {
       page = await openPage();
       next = button(explorer(page), "Next page");
@@ -804,7 +805,7 @@ describe("<table-explorer> in a plain page", () => {
       await page.emulateMedia({ colorScheme });
       assert.deepEqual(await accessibilityProblems(page), [], colorScheme);
     }
-    // What has the focus is never behind the buttons.
+    // The focused element is never covered by the buttons.
     for (let stop = 0; stop < 20; ++stop) {
       await page.keyboard.press("Tab");
       const covered = await page.evaluate(() => {
@@ -831,7 +832,7 @@ describe("<table-explorer> in a plain page", () => {
     await shows(status(page), "No entity matches.");
     await page.reload();
     await explorer(page).locator("nav [aria-current]", { hasText: "kept" }).waitFor();
-    // Another store, and the one before is let go.
+    // With another store, the element closes the previous one.
     await explorer(page).evaluate((element) => element.setAttribute("store", "other"));
     await shows(explorer(page), "This store has no tables yet.");
     await explorer(page).evaluate((element) => element.setAttribute("store", "not a name"));
@@ -892,7 +893,7 @@ describe("<table-explorer> in a React application", () => {
     await page.getByRole("button", { name: "Toggle" }).click();
     await explorer(page).waitFor({ state: "detached" });
     await page.getByRole("button", { name: "Toggle" }).click();
-    // the store is still open: it is the page's
+    // The page supplied the store, so it is still open.
     await shows(explorer(page).locator("tbody"), "chairs");
     assert.deepEqual(await accessibilityProblems(page), []);
     assert.deepEqual(problems, []);

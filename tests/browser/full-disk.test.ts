@@ -1,6 +1,6 @@
-// A disk that is really full, under real Chromium: the profile is on a small file system of its
-// own, filled with ballast. Needs the right to mount one; elsewhere it is skipped, and the same
-// faults are injected in tests/web/storage.test.ts.
+// Tests real Chromium on a disk that is really full: the profile is on a small file system of its
+// own, which the test fills. Skipped without the permission to mount a file system;
+// tests/web/storage.test.ts injects the same faults.
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -13,7 +13,7 @@ import { newProfile } from "./support/browser.ts";
 import { serve } from "./support/server.ts";
 
 type Package = typeof import("../../web/src/index.ts");
-declare function entitable(): Promise<Package>; // inside the page
+declare function entitable(): Promise<Package>; // a function of the page
 
 const staging = fileURLToPath(new URL("../../build/package/staging", import.meta.url));
 const disk = mkdtempSync(join(tmpdir(), "entitable-disk-"));
@@ -25,14 +25,15 @@ after(() => {
   rmSync(disk, { recursive: true, force: true });
 });
 
-// Leaves about that much room.
+// Fills the disk until about this many bytes are free.
 function fill(roomBytes: number): void {
   const { bavail, bsize } = statfsSync(disk);
   const bytes = bavail * bsize - roomBytes;
   try {
     if (bytes > 0) appendFileSync(ballast, new Uint8Array(bytes));
   } catch (error) {
-    assert.equal((error as NodeJS.ErrnoException).code, "ENOSPC"); // the browser was faster
+    // the browser has filled the disk already
+    assert.equal((error as NodeJS.ErrnoException).code, "ENOSPC");
   }
 }
 
@@ -95,8 +96,8 @@ test("a full disk rejects writes, loses nothing, and writes succeed again when t
   assert.equal(full.visible, full.written, "readers see what is stored, no more and no less");
   assert.equal(full.state, "open");
 
-  // Now not even the browser's own books find room: it may also close the connection. It may free
-  // room as well, by compacting, so the disk is filled again until a write finds none.
+  // Now not even the browser's own bookkeeping fits on the disk, so it may close the connection. It
+  // may also free space by compacting. The disk is therefore filled again until a write fails.
   let deferredRows = 0;
   const writeDeferred = () =>
     page.evaluate(async (n) => {
@@ -120,7 +121,7 @@ test("a full disk rejects writes, loses nothing, and writes succeed again when t
   const relieved = await page.evaluate(async () => {
     const { store, table, row, count } = state();
     while (store.status.pendingBytes > 0) {
-      await new Promise((resolve) => setTimeout(resolve, 100)); // it is retried by itself
+      await new Promise((resolve) => setTimeout(resolve, 100)); // the store retries by itself
     }
     await table.createEntity(row(2000));
     return { visible: await count(), state: store.status.state };
@@ -138,7 +139,7 @@ test("a full disk rejects writes, loses nothing, and writes succeed again when t
   assert.deepEqual(found, { rows: full.written + deferredRows + 1, state: "open" });
 });
 
-// Inside the page: what the first step left there, and helpers.
+// In the page: the state that the first step left, and helpers.
 declare function state(): {
   store: Awaited<ReturnType<Package["openStore"]>>;
   table: ReturnType<Awaited<ReturnType<Package["openStore"]>>["table"]>;

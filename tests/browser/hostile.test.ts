@@ -1,6 +1,6 @@
-// A browser in which something is missing, or goes away: no Web Locks, no IndexedDB, the connection
-// lost, the site's data cleared. (That storage is forbidden is in package.test.ts, that the disk is
-// full in full-disk.test.ts.)
+// Tests in browsers where something is missing or disappears: no Web Locks, no IndexedDB, a lost
+// connection, cleared site data. (Forbidden storage is tested in package.test.ts, a full disk in
+// full-disk.test.ts.)
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -10,7 +10,7 @@ import { ownerOf, SharedTabs } from "./support/shared-tabs.ts";
 
 type Package = typeof import("../../web/src/index.ts");
 
-declare const user: typeof User; // inside the page
+declare const user: typeof User; // a variable of the page
 
 async function start(t: { after(end: () => Promise<void>): void }): Promise<SharedTabs> {
   const tabs = await SharedTabs.start();
@@ -18,7 +18,7 @@ async function start(t: { after(end: () => Promise<void>): void }): Promise<Shar
   return tabs;
 }
 
-// The code of the failure; "done" if there is none.
+// Inserts an entity. Returns the error's code; "done" if it succeeded.
 const insert = (page: Page) =>
   page.evaluate(() =>
     user.insert("strict").then(
@@ -41,7 +41,7 @@ test("without Web Locks the tab that opened the store last has it, and nothing i
   assert.equal(await rows(second), 1);
   assert.equal(await insert(second), "done");
   assert.equal(await insert(first), "StoreLocked");
-  assert.equal(await rows(first), 1); // as it was when the other one came
+  assert.equal(await rows(first), 1); // as before the other tab opened the store
   await first.evaluate(() => user.close());
   const third = await tabs.tab({}, without);
   assert.equal(await rows(third), 2);
@@ -66,7 +66,7 @@ test("without IndexedDB a store is in memory, with a warning, or not at all", as
 });
 
 describe("a connection to IndexedDB", () => {
-  // Keeps the connections that are used from now on.
+  // Records the connections that are used from now on.
   function keepConnections(): void {
     const { transaction } = IDBDatabase.prototype;
     const connections = new Set<IDBDatabase>();

@@ -1,5 +1,5 @@
-// The built package in real Chromium on its own IndexedDB: reloads, tabs, killed browsers, a strict
-// Content-Security-Policy.
+// Tests the built package in real Chromium with real IndexedDB: reloads, tabs, killed browsers, a
+// strict Content-Security-Policy.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -43,7 +43,7 @@ after(async () => {
   await profile.remove();
 });
 
-// Responses that the sites serve in addition to the package.
+// Returns responses that the sites serve in addition to the package.
 function beside(path: string): ReturnType<NonNullable<SiteOptions["override"]>> {
   if (path === "/") return { body: "<!doctype html><title>entitable</title>" };
   if (path === "/favicon.ico") return { status: 204, body: "" };
@@ -70,8 +70,8 @@ async function newPage(): Promise<Page> {
   return page;
 }
 
-// The package inside the page. What is passed to evaluate() runs there and sees nothing of this
-// file.
+// A function of the page. Functions that are passed to evaluate() run in the page and cannot use
+// variables of this file.
 declare function entitable(): Promise<Package>;
 
 async function pageWithPackage(): Promise<Page> {
@@ -117,7 +117,7 @@ describe("in Chromium", () => {
         yes: true,
       });
     });
-    await page.reload(); // without closing: the page's lock goes with it
+    await page.reload(); // the store is not closed; the browser releases the page's lock
     const entity = await page.evaluate(async () => {
       const { openStore } = await entitable();
       await using store = await openStore({ name: "reload" });
@@ -201,7 +201,7 @@ describe("in Chromium", () => {
       for await (const { partitionKey, rowKey, i } of table.listEntities())
         rows.push([partitionKey, rowKey, i]);
       for (let waits = 0; waits < 100; ++waits) {
-        if ((await store.stats()).segments < 256) break; // it was cut in a pause
+        if ((await store.stats()).segments < 256) break; // a checkpoint has shortened it in a pause
         await new Promise((resolve) => setTimeout(resolve, 50));
       }
       return rows;
@@ -236,11 +236,11 @@ describe("in Chromium", () => {
     scripts.set("/reader.mjs", readFileSync(output, "utf8"));
     const page = await pageWithPackage();
     const files = await filesOf(page, "checkpoints");
-    // a data: URL of the single-file build is not for our strict policy
+    // The strict policy forbids the data: URL that the single-file build uses.
     await page.goto("about:blank");
     const open = await serve(staging, { override: beside });
     t.after(() => open.close());
-    // Another origin has another IndexedDB: the entries are copied over as they are.
+    // Another origin has its own IndexedDB. The entries are copied there unchanged.
     await page.goto(open.url);
     const listing = await page.evaluate(async (entries) => {
       const { default: createModule } = await import("/reader.mjs" as string);
@@ -293,7 +293,8 @@ describe("in Chromium", () => {
     const sandbox = await serve(staging, {
       headers: {
         "content-security-policy": "sandbox allow-scripts",
-        "access-control-allow-origin": "*", // the origin is none, so everything is another's
+        // a sandboxed page has an opaque origin, so every request is cross-origin
+        "access-control-allow-origin": "*",
       },
       override: beside,
     });
@@ -345,11 +346,12 @@ describe("a browser that is killed while writing", () => {
         await table.createTable({ durability: "strict" });
         for (let i = 0; ; ++i) {
           await table.createEntity({ partitionKey: "p", rowKey: String(i).padStart(8, "0"), i });
-          // Reported before the next write begins, so that the kill comes between.
+          // Reported before the next write begins, so that the browser may be killed between two
+          // writes.
           await (globalThis as unknown as { report(i: number): Promise<void> }).report(i);
         }
       }, durability);
-      writing.catch(() => {}); // ends with the browser
+      writing.catch(() => {}); // rejects when the browser is killed
       while (acknowledged < 200) await new Promise((resolve) => setTimeout(resolve, 5));
       process.kill(browserProcess(own.folder), "SIGKILL");
       await writing.catch(() => {});
@@ -378,7 +380,8 @@ describe("a browser that is killed while writing", () => {
   }
 });
 
-// Chromium's profile names the process that uses it: SingletonLock -> <host>-<pid>.
+// Returns the id of the browser's process. Chromium's profile contains it: SingletonLock ->
+// <host>-<pid>.
 function browserProcess(folder: string): number {
   const target = readlinkSync(join(folder, "SingletonLock"));
   return Number(target.slice(target.lastIndexOf("-") + 1));
@@ -403,7 +406,7 @@ interface StoredFile {
   contents: number[];
 }
 
-// What is in the store's database, past the package.
+// Reads the files in the store's database, without the package.
 async function filesOf(page: Page, store: string): Promise<StoredFile[]> {
   return await page.evaluate(async (name) => {
     const folder = `/entitable/${name}`;

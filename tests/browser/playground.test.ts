@@ -1,5 +1,5 @@
-// <table-playground> as a user would use it: a plain page with one script tag, under a strict
-// policy.
+// Uses <table-playground> as a user would, in a plain page with one script tag under a strict
+// Content-Security-Policy.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -68,7 +68,7 @@ async function openPage(html: string): Promise<Page> {
   return page;
 }
 
-// Presses the button, and gives what is then shown.
+// Presses the run button. Returns the figures and the text that are then shown.
 async function run(page: Page): Promise<{ figures: Record<string, string>; text: string }> {
   const ended = page.evaluate(
     () =>
@@ -135,7 +135,7 @@ describe("<table-playground>", () => {
     assert.equal(await page.evaluate(focusedText), "Run");
     await page.keyboard.press("Enter");
     await page.getByText("Done.").waitFor();
-    assert.equal(await page.evaluate(focusedText), "Run"); // still
+    assert.equal(await page.evaluate(focusedText), "Run"); // the focus stays on the button
     await page.keyboard.press("Tab");
     assert.equal(await page.evaluate(focusedText), "Back to the original");
     await page.keyboard.press("Enter");
@@ -299,7 +299,8 @@ describe("<table-playground>", () => {
     const { "Time here": _, ...counted } = (await run(page)).figures;
     assert.deepEqual(counted, {
       Access: "table scan",
-      Requests: "9", // a table, four rows, and an answer from each of four partitions
+      // one for the table, four for rows, and a query page for each of four partitions
+      Requests: "9",
       "Rows read": "4",
       Returned: "0",
       "Rows written": "4",
@@ -355,7 +356,7 @@ describe("<table-playground>", () => {
       const { mockStore } = await import("entitable/testing");
       const met = (globalThis.met ??= { one: Promise.withResolvers(), two: Promise.withResolvers() });
       met.${own}.resolve();
-      await met.${other}.promise; // both run
+      await met.${other}.promise; // ensures that both run at the same time
       const mine = await mockStore({ fixtures: { Lamps: [] } });
       for (let n = 0; n < ${rows}; n += 1) await mine.table("Lamps").createEntity({ partitionKey: "p", rowKey: String(n) });
       await mine.close();
@@ -525,7 +526,8 @@ describe("<table-playground>", () => {
     await page.getByRole("button", { name: "Toggle" }).click();
     await page.locator("table-playground").waitFor({ state: "detached" });
     await page.getByRole("button", { name: "Toggle" }).click();
-    assert.match((await run(page)).text, /changed$/); // the store is still open: it is the page's
+    // the page supplied the store, so it is still open
+    assert.match((await run(page)).text, /changed$/);
     assert.deepEqual(await accessibilityProblems(page), []);
     await page.close();
   });

@@ -1,5 +1,4 @@
-// entitable/playwright under Playwright's own runner, in real Chromium: fixture/tables.spec.ts, and
-// the README's test.
+// Runs fixture/tables.spec.ts and the README's test by Playwright's own runner, in real Chromium.
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -15,7 +14,7 @@ import { serve } from "./support/server.ts";
 
 const exec = promisify(execFile);
 
-// What the README's test is about.
+// The application that the README's test uses.
 const app = `<!doctype html>
 <title>lamps</title>
 <button>Add</button>

@@ -1,6 +1,6 @@
-// The Table service's protocol in real Chromium: the official client, unmodified, over
-// store.httpClient and, with its own transport, over a Service Worker; and plain fetch. What a
-// Service Worker acknowledges outlives it.
+// Tests the Table service's protocol in real Chromium: the unmodified official client over
+// store.httpClient, the same client with its own transport over a Service Worker, and plain fetch.
+// What a Service Worker has acknowledged must survive the worker's end.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -32,12 +32,13 @@ type DropIn = typeof import("../../web/src/data-tables/index.ts");
 type Sdk = typeof import("./fixture/sdk-page.ts");
 
 const staging = fileURLToPath(new URL("../../build/package/staging", import.meta.url));
-const host = "https://shop.table.core.windows.net"; // there is none: what reaches the network fails
+// does not exist: requests that reach the network fail
+const host = "https://shop.table.core.windows.net";
 
 let profile: Profile;
 let context: BrowserContext;
 let site: Site;
-let folder: string; // of the site
+let folder: string; // the site's folder
 let page: Page;
 
 before(async () => {
@@ -81,14 +82,13 @@ function pageForEach(): void {
   afterEach(() => page.close());
 }
 
-// The site's pages, wherever they are.
+// Returns the site's pages.
 function beside(path: string): ReturnType<NonNullable<SiteOptions["override"]>> {
   if (path.endsWith("/")) return { body: "<!doctype html><title>entitable</title>" };
   return path === "/favicon.ico" ? { status: 204, body: "" } : undefined;
 }
 
-// Goes to a page of the site and waits until this Service Worker controls it, and none of another
-// scope.
+// Opens a page of the site, and waits until this Service Worker controls it and no other does.
 async function controlled(script: string, path = "/"): Promise<void> {
   await page.goto(new URL(path, site.url).href);
   await page.evaluate(
@@ -111,7 +111,7 @@ interface Answer {
   body: string;
 }
 
-// The page's own fetch.
+// Sends a request by the page's own fetch.
 async function ask(url: string, init: RequestInit = {}): Promise<Answer> {
   return await page.evaluate(
     async ([at, how]) => {
@@ -138,7 +138,7 @@ async function rowsOf(table: string): Promise<string[]> {
   return JSON.parse(body).value.map(({ RowKey }: { RowKey: string }) => RowKey);
 }
 
-// Kills the Service Workers, as Chromium does when they are idle.
+// Stops the Service Workers, as Chromium does with idle ones.
 async function stopWorkers(): Promise<void> {
   const devtools = await context.newCDPSession(page);
   await devtools.send("ServiceWorker.enable");
@@ -146,12 +146,13 @@ async function stopWorkers(): Promise<void> {
   await devtools.detach();
 }
 
-// In the page. What is passed to evaluate() runs there and sees nothing of this file.
+// Functions of the page. Functions that are passed to evaluate() run in the page and cannot use
+// variables of this file.
 declare function entitable(): Promise<Package>;
 declare function sdk(): Promise<Sdk>;
 declare function dropIn(): Promise<DropIn>;
 
-// A check of the suite on the page that is open, once its place is there.
+// Runs a check of the suite in the open page.
 const inPage: Runner = {
   async run(check) {
     const failure = await page.evaluate(async (index) => (await sdk()).failureOf(index), check);
@@ -296,7 +297,8 @@ describe("a Service Worker", () => {
     assert.equal((await post(`${host}/Tables`, { TableName: "shared" })).status, 201);
     const owners = await page.evaluate(async (url) => {
       const { openStore } = await entitable();
-      const timer = setInterval(() => void fetch(url), 20); // the worker owns it, and is never idle
+      // keeps the worker busy, so that it stays the owner
+      const timer = setInterval(() => void fetch(url), 20);
       const store = await openStore({ name: "shop" });
       clearInterval(timer);
       const table = store.table("shared");
@@ -310,7 +312,8 @@ describe("a Service Worker", () => {
         await new Promise<void>((itself) => store.on("owner", () => itself()));
       }
       seen.push(store.status.owner);
-      await fetch(url, { method: "POST", headers, body: body("3 by worker") }); // which follows
+      // the worker is now a follower
+      await fetch(url, { method: "POST", headers, body: body("3 by worker") });
       await table.getEntity("p", "3 by worker");
       Object.assign(globalThis, { store });
       return seen;
@@ -324,7 +327,8 @@ describe("a Service Worker", () => {
     await post(`${host}/Tables`, { TableName: "stopped" });
     await page.evaluate(async (url) => {
       const { openStore } = await entitable();
-      const timer = setInterval(() => void fetch(url), 20); // the worker owns it, and is never idle
+      // keeps the worker busy, so that it stays the owner
+      const timer = setInterval(() => void fetch(url), 20);
       const store = await openStore({ name: "shop" });
       clearInterval(timer);
       if (store.status.owner === "self") throw new Error("the worker doesn't own the store");
@@ -375,7 +379,7 @@ describe("a Service Worker", () => {
     copyFileSync(join(folder, "service-worker.js"), join(folder, "stale/service-worker.js"));
     const right = readFileSync(join(folder, "entitable.wasm"));
     const other = Buffer.from(right);
-    // of the build, behind the name of its section
+    // Changes the build id, which follows the name of its custom section.
     const id = other.lastIndexOf("entitable") + "entitable".length;
     other[id] = (other[id] ?? 0) ^ 1;
     const wasm = join(folder, "stale/entitable.wasm");
@@ -439,7 +443,7 @@ describe("a Service Worker", () => {
         account: { name: "mock" },
         wasm: "/dist/wasm/entitable.wasm",
         fixtures: { lamps: rows },
-        latency: 10_000, // of a clock that jumps
+        latency: 10_000, // of the virtual clock, which advances by itself
         faults: [
           { on: "get", rowKey: "1", times: 2, respond: { code: "ServerBusy", retryAfter: 0 } },
           { on: "get", rowKey: "2", network: "truncate", times: 1 },
@@ -464,7 +468,7 @@ describe("a Service Worker", () => {
       });
       const lamp = (row: string) =>
         `https://mock.table.core.windows.net/lamps(PartitionKey='desk',RowKey='${row}')`;
-      const { rowKey } = await lamps.getEntity("desk", "1"); // at the third try
+      const { rowKey } = await lamps.getEntity("desk", "1"); // succeeds at the third attempt
       const half = await fetch(lamp("2"));
       const headers = { "If-Match": "*" };
       const ways = [

@@ -1,11 +1,11 @@
-// For people to look at: every page of the built guide, after all its buttons were pressed, in
-// light, in dark, and on a phone.
+// Takes screenshots for people to look at: of every page of the built guide, after all its buttons
+// were pressed, in light and dark mode and on a phone.
 //
 //   node tests/browser/screenshots.ts                     all pages
-//   node tests/browser/screenshots.ts paging patterns/    the pages whose path begins so
+//   node tests/browser/screenshots.ts paging patterns/    pages whose path begins like this
 //
-// build/screenshots/<look>/<page>.png is a page, build/screenshots/sheet-<look>-<n>.png several of
-// them, small.
+// build/screenshots/<look>/<page>.png is one page. build/screenshots/sheet-<look>-<n>.png shows
+// several pages at a smaller size.
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { Page } from "playwright-core";
@@ -47,7 +47,7 @@ async function takeScreenshot(page: Page, path: string, look: Variant): Promise<
 
 const sheet = { width: 2000, height: 1400, gap: 12 };
 
-/** A page is cut into as many tiles as its length takes, each as high as the sheet. */
+/** Cuts a page into tiles that are as high as the sheet. */
 function tilesOf({ path, file, width, height }: Screenshot, tileWidth: number): string[] {
   const scale = tileWidth / width;
   const count = Math.ceil((height * scale) / sheet.height);
@@ -113,5 +113,5 @@ await guide.close();
 console.log(
   `build/screenshots; ${guide.problems.length} problems\n${guide.problems.join("\n")}`.trim(),
 );
-// Nothing that a picture would hide.
+// Errors of the pages fail the command, because screenshots do not show them.
 process.exitCode = guide.problems.length > 0 ? 1 : 0;

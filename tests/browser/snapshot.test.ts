@@ -1,4 +1,4 @@
-// A snapshot of a store in Chromium opens in Node, and back: the same bytes on both sides.
+// A snapshot taken in Chromium is restored in Node and vice versa. Both sides have the same bytes.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";

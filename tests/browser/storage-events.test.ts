@@ -1,10 +1,10 @@
-// What real Chromium does to a site's storage, and what a store then tells: it is nearly full (CDP
-// sets the quota, which estimate() reports though IndexedDB is not held to it), or was cleared but
-// for localStorage, as by an eviction.
+// Tests the events of a store in real Chromium when the site's storage is nearly full, and when it
+// was cleared without localStorage, as by an eviction. DevTools (CDP) sets the quota. estimate()
+// reports this quota, although IndexedDB is not limited by it.
 //
-// Since version 138 Chromium's estimate hides the quota from sites, and the one that CDP sets too:
-// it says ten gigabytes more than are used, or the size of the disk if that is less. Here it is
-// told not to.
+// Since version 138, Chromium's estimate() hides the real quota from sites, and also the one that
+// CDP sets: it reports ten gigabytes more than are used, or the size of the disk if that is less. A
+// flag turns this off.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -14,7 +14,7 @@ import { SharedTabs, until } from "./support/shared-tabs.ts";
 
 type Package = typeof import("../../web/src/index.ts");
 
-// Inside the page, and its workers.
+// Functions and variables of the page and its workers.
 declare function entitable(): Promise<Package>;
 declare const told: (StoreEvents["quota"] | StoreEvents["evicted"])[];
 
@@ -66,14 +66,14 @@ const write = (page: Page) =>
 
 const heardBy = (page: Page) => page.evaluate(() => told.length);
 
-// What it sets holds as long as the page is there.
+// Calls a DevTools method. Its effect lasts as long as the page exists.
 async function cdp(page: Page, method: string, parameters: object): Promise<void> {
   const session = await page.createCDPSession();
   const origin = new URL(page.url()).origin;
   await session.send(method as "Storage.overrideQuotaForOrigin", { origin, ...parameters });
 }
 
-// All that an eviction takes in Chromium.
+// Clears everything that an eviction clears in Chromium.
 const evict = (page: Page) =>
   cdp(page, "Storage.clearDataForOrigin", {
     storageTypes: "indexeddb,cache_storage,service_workers,file_systems",
@@ -90,7 +90,7 @@ describe("a store whose site uses more than 80 % of its quota", () => {
       const usage = await roomy.evaluate(
         async () => (await navigator.storage.estimate()).usage as number,
       );
-      const quota = Math.floor(usage / 2); // what is used changes by itself
+      const quota = Math.floor(usage / 2); // half, because usage changes by itself
       await cdp(roomy, "Storage.overrideQuotaForOrigin", { quotaSize: quota });
       const full = await newPage(tabs);
       assert.equal(await open(full, thread), "other-tab");
@@ -110,7 +110,7 @@ describe("a store whose data the browser threw away", () => {
       const tabs = await start(t);
       const first = await newPage(tabs);
       await open(first, thread);
-      await first.evaluate(() => told.length); // nothing is there to be lost
+      await first.evaluate(() => told.length); // there is no data yet that could be lost
       const before = Date.now();
       await write(first);
       await first.close();
@@ -126,7 +126,7 @@ describe("a store whose data the browser threw away", () => {
       await second.close();
       const third = await newPage(tabs);
       await open(third, thread);
-      // what was asked before is answered before
+      // Waits for a later response, by which time the event would have fired.
       await third.evaluate(() => navigator.storage.estimate());
       assert.equal(await heardBy(third), 0);
     });

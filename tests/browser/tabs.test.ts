@@ -1,6 +1,6 @@
-// Tabs that share a store in real Chromium, with real locks, channels and IndexedDB: whatever
-// happens to the owner, nothing that was acknowledged is lost, no group is torn, nothing is done
-// twice. (tests/web/tabs.test.ts has more, in one process.)
+// Tabs that share a store in real Chromium, with real locks, channels and IndexedDB. Whatever
+// happens to the owner, no acknowledged write is lost, no transaction is torn, and nothing is
+// applied twice. (tests/web/tabs.test.ts has more tests, in one process.)
 
 import assert from "node:assert/strict";
 import { appendFileSync, readdirSync } from "node:fs";
@@ -12,7 +12,7 @@ import { seededRandom } from "../web/support/random.ts";
 import type { user as User } from "./fixture/tab-page.ts";
 import { crash, lifecycle, ownerOf, SharedTabs, until } from "./support/shared-tabs.ts";
 
-declare const user: typeof User; // inside the page
+declare const user: typeof User; // a variable of the page
 
 describe("while two tabs write, the owner", () => {
   const ends: Record<string, (tabs: SharedTabs, owner: Page) => Promise<unknown>> = {
@@ -72,7 +72,8 @@ describe("a browser with several tabs that write", () => {
       pages.forEach((page, i) => void tabs.work(page, names[i] as string));
       await tabs.waitForWrites(pages, names);
       await sleep(random.below(700));
-      if (random.below(3) === 0) await (pages[0] as Page).close(); // a hand-over is under way
+      // so that the store is being handed over
+      if (random.below(3) === 0) await (pages[0] as Page).close();
       await sleep(random.below(30));
       await tabs.kill();
     }
@@ -80,8 +81,8 @@ describe("a browser with several tabs that write", () => {
     t.diagnostic(`${tabs.reports.length} acknowledged writes, ${rows} rows`);
   });
 
-  // Chromium would delete all databases of the origin at the second start after that
-  // (web/src/storage/idbfs-database.ts).
+  // Without the workaround in web/src/storage/idbfs-database.ts, Chromium would delete all
+  // databases of the origin at the second start after this.
   test("is killed in the middle of a record of its disk's log", async (t) => {
     const tabs = await SharedTabs.start();
     t.after(() => tabs.stop());
@@ -93,7 +94,7 @@ describe("a browser with several tabs that write", () => {
     );
     const newest = logs.sort().at(-1) as string;
     const half = Buffer.alloc(107, 7);
-    // a checksum, 512 bytes, whole in this block; and then only 100 of them
+    // The header says that 512 bytes follow in this block, but only 100 do.
     half.set([1, 2, 3, 4, 0, 2, 1]);
     appendFileSync(join(folder, newest), half);
     for (const session of ["second", "third", "fourth"]) {

@@ -1,5 +1,5 @@
-// Files of tables in Chromium: through a worker, in a tab that doesn't own the store, and while the
-// one that does goes away.
+// Imports and exports files in Chromium: through a worker, in a tab that does not own the store,
+// and while the owner's tab closes.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -19,7 +19,7 @@ const select = ["PartitionKey", "RowKey", "n", "big", "when", "text"];
 let profile: Profile;
 let site: Site;
 let context: BrowserContext;
-let file: string; // as Node writes it
+let file: string; // as exported in Node
 
 before(async () => {
   profile = await newProfile();

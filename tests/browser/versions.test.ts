@@ -1,5 +1,4 @@
-// Tabs that run versions of the package which can't talk to each other, on one store: the newer one
-// gets it.
+// Tabs with versions of the package that cannot share a store. The newer version gets the store.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -8,11 +7,11 @@ import { protocolVersion } from "../../web/src/tabs/messages.ts";
 import type { user as User } from "./fixture/tab-page.ts";
 import { ownerOf, SharedTabs } from "./support/shared-tabs.ts";
 
-declare const user: typeof User; // inside the page
+declare const user: typeof User; // a variable of the page
 
 const newer = protocolVersion + 1;
 
-// The package as this page gets it is of the next version.
+// Changes the package that this page loads to the next version.
 async function update(page: Page, site: string): Promise<void> {
   await page.setRequestInterception(true);
   page.on("request", async (request) => {

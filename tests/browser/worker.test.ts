@@ -1,5 +1,6 @@
-// Stores in workers, in real Chromium: they do what stores in the page do, share with tabs of
-// either kind, and end with their worker. (tests/web/worker.test.ts has more, without a worker.)
+// Stores in workers, in real Chromium: they behave like stores in a page, share with tabs of both
+// kinds, and close when their worker ends. (tests/web/worker.test.ts has more tests, without a
+// worker.)
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -37,8 +38,8 @@ interface Ended {
   acknowledged: number;
 }
 
-// The package inside the page. What is passed to evaluate() runs there and sees nothing of this
-// file.
+// A function of the page. Functions that are passed to evaluate() run in the page and cannot use
+// variables of this file.
 declare function entitable(): Promise<Package>;
 
 async function newPage(options: SiteOptions = {}): Promise<Page> {
@@ -56,7 +57,7 @@ async function newPage(options: SiteOptions = {}): Promise<Page> {
   return page;
 }
 
-// Runs in the page: a little of everything, as plain values.
+// Runs in the page: uses many features of a store, and returns the results as plain values.
 async function tour(options: Record<string, string>): Promise<unknown> {
   const { openStore, deleteStore } = await entitable();
   const warnings: string[] = [];
@@ -113,7 +114,7 @@ describe("a store in a worker", () => {
     page.on("worker", () => ++workers);
     assert.deepEqual(await page.evaluate(tour, { thread: "worker" }), inline);
     assert.equal(workers, 1);
-    await until(() => page.workers().length === 0); // it ends with the store
+    await until(() => page.workers().length === 0); // closing the store ends the worker
     assert.deepEqual(inline.warnings, []);
     for (const wasm of ["/dist/wasm/entitable.wasm", "dist/wasm/entitable.wasm"])
       assert.deepEqual(await page.evaluate(tour, { thread: "worker", wasm }), inline);
@@ -132,7 +133,7 @@ describe("a store in a worker", () => {
       return (await store.fetch("https://acct.table.core.windows.net/Tables")).status;
     });
     assert.equal(status, 403);
-    await page.reload(); // without closing: the worker's lock goes with the page
+    await page.reload(); // the store is not closed; the browser releases the worker's lock
     const tables = await page.evaluate(async () => {
       const { openStore } = await entitable();
       await using store = await openStore({ name: "kept", thread: "worker" });
@@ -319,13 +320,13 @@ describe("tabs with and without a worker share a store, and the owner", () => {
   }
 });
 
-// By Puppeteer, as Playwright switches the back/forward cache off.
+// By Puppeteer, because Playwright disables the back/forward cache.
 describe("a page in the back/forward cache", () => {
   for (const thread of ["inline", "worker"] as const) {
     test(`holds no lock, and its store (${thread}) goes on when it is shown again`, async (t) => {
       const { folder, remove } = await newProfile();
       const site = await serve(staging, {
-        headers: { "cache-control": "no-cache" }, // with "no-store" it would not be kept
+        headers: { "cache-control": "no-cache" }, // with "no-store", the page would not be cached
         override: (path) => (path.endsWith("/") ? { body: "<!doctype html>a page" } : undefined),
       });
       const browser = await launch(

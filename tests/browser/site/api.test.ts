@@ -1,4 +1,4 @@
-// The reference has all that the package exports.
+// The API reference contains everything that the package exports.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
@@ -15,8 +15,8 @@ before(async () => {
 
 after(() => guide?.close());
 
-// All entries that have declarations. Some of their scripts are for workers, or for a test runner:
-// what they export is read, not run.
+// All entries that have declarations. Some of the scripts are for workers or for a test runner, so
+// their exports are found by parsing and not by running them.
 const manifest = JSON.parse(readFileSync(new URL("package.json", packageFolder), "utf8"));
 const entries = Object.entries<{ types?: string; default: string }>(manifest.exports).filter(
   ([, { types }]) => types !== undefined,

@@ -1,5 +1,5 @@
-// What a first visit loads, and what the first run adds: bytes and files have limits that hold,
-// times are printed.
+// Limits the bytes and files that a first visit loads, and those that the first run adds. Prints
+// the times.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -8,23 +8,23 @@ import type { Page } from "playwright-core";
 import { type Guide, openGuide, runBlock } from "../support/guide.ts";
 
 interface Load {
-  readonly bytes: number; // compressed as a good server would
+  readonly bytes: number; // compressed by brotli
   readonly files: number;
 }
 
 interface Budget {
   readonly path: string;
-  /** The button that works when the page is ready. */
+  /** The button that is enabled when the page is ready. */
   readonly button: string;
   readonly first: { readonly kilobytes: number; readonly files: number };
-  /** After a block was run; absent where there is none. */
+  /** Additional limit after a block was run. Absent if the page has no block. */
   readonly run?: { readonly kilobytes: number; readonly files: number };
 }
 
-// Newer tools than the pinned ones make the module's two halves a fifth larger.
+// Compilers that are newer than the pinned ones make the two wasm modules a fifth larger.
 const newerKilobytes = process.env["ENTITABLE_ANY_VERSION"] === undefined ? 0 : 43;
 
-// About a sixth more than they need.
+// The limits are about a sixth above the current sizes.
 const budgets: readonly Budget[] = [
   {
     path: "",
@@ -44,7 +44,7 @@ const budgets: readonly Budget[] = [
 
 const kilobyte = 1024;
 
-// What pages ask for; not what the Service Worker puts away behind them.
+// Records what pages request. Does not include what the Service Worker caches in the background.
 function watched(guide: Guide, page: Page): () => Load {
   const loaded = new Set<string>();
   page.on("requestfinished", (request) => {
@@ -72,7 +72,7 @@ function requireWithin({ bytes, files }: Load, limit: Budget["first"], what: str
 
 for (const { path, button, first, run } of budgets) {
   test(`/${path} loads little, and the engine only when something runs`, async (t) => {
-    const guide = await openGuide(); // a browser that has never seen the site
+    const guide = await openGuide(); // with an empty browser profile
     t.after(() => guide.close());
     const page = await guide.context.newPage();
     const load = watched(guide, page);

@@ -1,5 +1,5 @@
-// The code editor of runnable blocks: loaded when a reader focuses the code, it replaces the text
-// area without a visible change, and Tab leaves it.
+// The code editor of live blocks. It is loaded when a reader focuses the code, and replaces the
+// text area without a visible change. Tab leaves it.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Locator, Page, Route } from "playwright-core";
@@ -10,7 +10,7 @@ let guide: Guide;
 
 before(async () => {
   guide = await openGuide();
-  // Requests are looked at here, so they come from the server.
+  // Without a Service Worker, all requests reach the server, where the test can observe them.
   await guide.context.addInitScript(() => {
     Object.defineProperty(Navigator.prototype, "serviceWorker", { value: undefined });
   });
@@ -34,7 +34,7 @@ function requested(page: Page): string[] {
   return urls;
 }
 
-// What has the focus, inside shadow roots too.
+// Returns the name of the focused element, including elements in shadow roots.
 function focused(page: Page): Promise<string> {
   return page.evaluate(() => {
     let element = document.activeElement;

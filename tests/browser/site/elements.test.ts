@@ -1,4 +1,4 @@
-// The pages on files and on the two elements: what they show is compared with what the data says.
+// The pages on files and on the two custom elements. What they show is compared with the data.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { type Guide, openGuide, runBlock } from "../support/guide.ts";
@@ -69,7 +69,8 @@ test("the table-explorer element: a query runs, and its plan is shown", async ()
   const page = await guide.open("explorer");
   const explorer = page.locator("table-explorer");
   await explorer.getByText("200 entities shown, and there are more.").waitFor();
-  // A third of 600 are desks, numbers 0, 3, 6, 9 of them below 10.
+  // A third of the 600 rows are desks: the numbers that are divisible by 3. Four of them are below
+  // 10.
   await explorer.getByRole("combobox").fill("PartitionKey eq 'desk' and RowKey lt '0010'");
   await page.keyboard.press("Enter");
   await explorer.getByText("4 entities shown, that is all.").waitFor();

@@ -1,4 +1,4 @@
-// What holds for every page of the guide, whatever it is about.
+// Checks that apply to every page of the guide.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { accessibilityProblems } from "../support/axe.ts";

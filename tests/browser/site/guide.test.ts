@@ -1,5 +1,5 @@
-// The chapters of the guide itself: buttons are pressed, and what is shown is compared with what
-// the data says.
+// The chapters that explain the service. The test presses the buttons and compares what is shown
+// with the data.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { type Guide, openGuide, runBlock, writeCode } from "../support/guide.ts";
@@ -54,7 +54,8 @@ test("both panes are run by one button, and compared", async () => {
 
   const append = await guide.open("patterns/append-anti-pattern");
   await append.getByRole("button", { name: "Run both" }).click();
-  // The pattern wrote more only because fewer requests were rejected, so no factor is shown.
+  // The pattern wrote more rows because fewer requests were rejected. A factor ("2.5 times") would
+  // mislead, so none is shown.
   await append.getByText("Rows written: 5,000 instead of 2,000").waitFor();
   await append.getByText("Rejected: none instead of 3,000").waitFor();
   await append.close();
@@ -122,8 +123,8 @@ test("the data model", async () => {
   await page.close();
 });
 
-// The filters of the design guide, as it has them; what they return follows from the data: 26
-// surnames, by turns over 400 employees, then ten rows each.
+// The filters of the design guide. What they return follows from the data: 26 surnames that repeat
+// over 400 employees, then ten rows of each other kind.
 const eitherOr = "PartitionKey eq 'Sales' and (RowKey eq '121' or RowKey eq '322')";
 type Question = [block: number, filter: string, access: string, cost: [number, number, number]];
 const filters: Question[] = [
@@ -447,7 +448,7 @@ test("load balancing: a simulation of the requests of the run, at a chosen rate"
   await slow(1);
   assert.equal(await told(1), "In 30 seconds, 15,000 requests were served and 0 were rejected.");
 
-  // The partition's limit counts entities: twenty transactions of a hundred.
+  // The partition's limit counts entities: twenty transactions of a hundred entities reach it.
   const packed = await runBlock(page, 2);
   assert.deepEqual(packed.figures, { Requests: "20", "Rows written": "2,000" });
   await slow(2);
@@ -462,7 +463,7 @@ test("load balancing: a simulation of the requests of the run, at a chosen rate"
   assert.match(spread, /^In 30 seconds, 1\d,\d{3} requests for 2\d\d,\d{3} entities were served/);
   assert.doesNotMatch(spread, /partition was too busy/);
 
-  // What a run asked for is shown, not what the one before it did.
+  // The counts of an earlier run are no longer shown.
   await page.locator("table-playground").nth(2).getByRole("textbox").fill("show(1);");
   await runBlock(page, 2);
   await page.getByText("This run sent no request to a partition.").waitFor();
@@ -488,7 +489,7 @@ test("the picture of the partitions is drawn while code runs, and begins anew wi
 
   await writeCode(block, "show(1);");
   assert.deepEqual((await runBlock(page, 2)).heat, {});
-  assert.equal(await picture.isHidden(), true); // there is nothing to picture
+  assert.equal(await picture.isHidden(), true); // no partition was used
   await page.close();
 });
 

@@ -1,4 +1,4 @@
-// The guide without a mouse: from the top of a page to a result, by the keys alone.
+// Uses the guide with the keyboard only: from the top of a page to a result.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Page } from "playwright-core";
@@ -12,7 +12,7 @@ before(async () => {
 
 after(() => guide?.close());
 
-// What has the focus, inside shadow roots too, and the group that it is in.
+// Returns the name of the focused element and of its group, including elements in shadow roots.
 function focused(page: Page): Promise<string> {
   return page.evaluate(() => {
     let element = document.activeElement;

@@ -1,5 +1,4 @@
-// The chapters on modelling: buttons are pressed, and what is shown is compared with what the data
-// says.
+// The chapters on modelling. The test presses the buttons and compares what is shown with the data.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { type Guide, openGuide, runBlock } from "../support/guide.ts";
@@ -18,8 +17,8 @@ test("choosing PartitionKey and RowKey", async () => {
   const page = await guide.open("modelling/choosing-keys");
   assert.deepEqual((await runBlock(page, 0)).tables[0], partitionSizes());
   const { tables, captions } = await runBlock(page, 1);
-  // Order n is customer n * 7919 % 400's, on the day floor(n * 365 / 12000) of the year; March has
-  // the days 59 to 89.
+  // Order n belongs to customer n * 7919 % 400, and to day floor(n * 365 / 12000) of the year.
+  // March consists of the days 59 to 89.
   const orders = Array.from({ length: 12_000 }, (_, n) => ({
     customer: (n * 7919) % 400,
     day: Math.floor((n * 365) / 12_000),
@@ -59,8 +58,9 @@ test("choosing PartitionKey and RowKey", async () => {
   await page.close();
 });
 
-// Rows of a partition under each choice: 12,000 orders on 365 days, of 400 customers, of these in
-// each month, and in 16 parts.
+// Returns the number of rows per partition for each choice of the partition key. There are 12,000
+// orders of 400 customers on 365 days. The choices: by day, by customer, by customer and month, by
+// one of 16 parts.
 function partitionSizes(): string[][] {
   const hash = (text: string) =>
     [...text].reduce((sum, letter) => (sum * 31 + letter.charCodeAt(0)) % 1009, 7) % 16;
@@ -91,7 +91,7 @@ test("sortable keys: zero padding and ISO dates", async () => {
     "01/03/2026, 01/08/2026, 02/02/2026, 02/06/2026, 02/07/2026",
   ]);
   assert.deepEqual(plain.captions, ["Numbers", "Days", "From 8 to 12"]);
-  // the list of all of them
+  // The table was shown as a list.
   assert.deepEqual([plain.tables, plain.figures["Returned"]], [[], "100"]);
   const padded = await runBlock(page, 4);
   assert.deepEqual(padded.values, [
@@ -220,7 +220,8 @@ test("the cost of denormalized entities", async () => {
     [pattern.figures["Requests"], pattern.figures["Rows read"], pattern.figures["Rows written"]],
     ["110", "100", "20"],
   );
-  // Twenty writes each time. A lookup of a row that has no copy reads the partition.
+  // Each mix has twenty writes. If the row has no copy for the lookup, the lookup reads the whole
+  // partition.
   const { tables, figures } = await runBlock(page, 2);
   const expected = [0, 0.1, 1, 10].flatMap((mix) => {
     const lookups = 20 * mix;
@@ -234,7 +235,7 @@ test("the cost of denormalized entities", async () => {
     tables[0],
     expected.map((row) => row.map((cell) => (typeof cell === "number" ? counted(cell) : cell))),
   );
-  // The cost is that of the forks.
+  // The block's cost is the sum of its forks' costs.
   const sum = (column: number) => expected.reduce((total, row) => total + Number(row[column]), 0);
   const [requests, read, written] = [2, 3, 4].map((column) => counted(sum(column)));
   assert.deepEqual(figures, {

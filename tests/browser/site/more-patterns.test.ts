@@ -1,5 +1,4 @@
-// More chapters on patterns: buttons are pressed, and what is shown is compared with what the data
-// says.
+// More chapters on patterns. The test presses the buttons and compares what is shown with the data.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { type Guide, openGuide, runBlock } from "../support/guide.ts";
@@ -33,7 +32,7 @@ test("eventually consistent transactions", async () => {
     ["no", "yes"],
     ["no", "yes"],
   ];
-  assert.equal(stopped.figures["Requests"], "73"); // to the forks
+  assert.equal(stopped.figures["Requests"], "73"); // all of them to forks
   assert.deepEqual(stopped.tables, [
     steps.map((step, i) => [step, ...(left[i] ?? [])]),
     steps.map((step) => [step, "no", "yes", "0"]),
@@ -71,7 +70,7 @@ test("a queue in the browser goes on after a reload", async () => {
   };
   assert.equal(await givenOut(), "1");
   await page.reload();
-  // It is hidden for three seconds.
+  // The message is hidden for three seconds.
   let times = await givenOut();
   while (times === undefined) times = await givenOut();
   assert.equal(times, "2");
@@ -80,8 +79,8 @@ test("a queue in the browser goes on after a reload", async () => {
 
 test("compound key", async () => {
   const page = await guide.open("patterns/compound-key");
-  // Of employee 123: 1 + (123 + year) % 5 and 1 + (369 + year) % 5; and one of four comments by
-  // (123 + year) % 4
+  // Employee 123 has the ratings 1 + (123 + year) % 5 and 1 + (369 + year) % 5, and one of four
+  // comments, chosen by (123 + year) % 4.
   const ratings = [
     ["2009", "3", "4", "Fine"],
     ["2010", "4", "5", "Good"],
@@ -93,7 +92,7 @@ test("compound key", async () => {
   const naive = await runBlock(page, 0);
   assert.deepEqual(naive.figures, {
     Access: "table scan, point query",
-    Requests: "6", // a partition for each of five years
+    Requests: "6", // one for the employee, and one partition for each of five years
     "Rows read": "5,001",
     Returned: "6",
   });
@@ -165,19 +164,19 @@ test("compound key", async () => {
   await page.close();
 });
 
-// As .NET counts them, from the end of the year 9999.
+// Inverted ticks, counted as in .NET from the end of the year 9999.
 function invertedTicks(ms: number): string {
   return String(3155378975999999999n - 621355968000000000n - BigInt(ms) * 10000n).padStart(19, "0");
 }
 
 test("log tail", async () => {
   const page = await guide.open("patterns/log-tail");
-  // Number n of 2,000 was three times n hours after the year began, and cost 5 + (13 n) % 90.
+  // Entry n of 2,000 is from 3n hours after the start of the year. Its amount is 5 + 13n % 90.
   const naive = await runBlock(page, 0);
   assert.deepEqual(naive.figures, {
     Access: "partition scan",
     Requests: "2",
-    "Rows read": "2,001", // where the first page ended, a row was looked at to say where to go on
+    "Rows read": "2,001", // to find the next key, the end of the first page reads one more row
     Returned: "2,000",
   });
   const rows = naive.tables[0] ?? [];
@@ -203,7 +202,7 @@ test("log tail", async () => {
   assert.deepEqual(overHttp.captions, ["200", "With only one of the two keys"]);
   assert.deepEqual(overHttp.values, ["400 InvalidInput"]);
 
-  // The 1st of September is day 244: number 1,944.
+  // The 1st of September is day 244, which begins with entry 1,944.
   const since = await runBlock(page, 3);
   assert.deepEqual(since.captions, ["The oldest three of 56"]);
   const [key, time = "", amount] = since.tables[0]?.at(-1) ?? [];
@@ -211,7 +210,7 @@ test("log tail", async () => {
   assert.match(time, /^2026-09-01T00:00/);
   assert.deepEqual([since.figures["Access"], since.figures["Rows read"]], ["row range", "56"]);
 
-  // January has 31 days of 8.
+  // January has 31 days with 8 entries each.
   const cut = await runBlock(page, 4);
   assert.deepEqual(cut.tables, [
     [
@@ -234,16 +233,17 @@ test("log tail", async () => {
 test("high-volume delete", async () => {
   const page = await guide.open("patterns/high-volume-delete");
   const naive = await runBlock(page, 0);
-  assert.deepEqual(naive.values, ["3,000"]); // 30 days of 100
+  assert.deepEqual(naive.values, ["3,000"]); // 30 days with 100 rows each
   assert.deepEqual(naive.figures, {
     Access: "table scan",
-    // in each of 20 partitions one that reads 450 rows, and two transactions for 150
+    // In each of 20 partitions: one query that reads 450 rows, and two transactions that delete
+    // 150.
     Requests: "60",
     "Rows read": "9,000",
     Returned: "3,000",
     "Rows deleted": "3,000",
   });
-  assert.equal(naive.heat["000007"], "450 read, 150 deleted"); // before: 5 a day for 90 days
+  assert.equal(naive.heat["000007"], "450 read, 150 deleted"); // initially 5 rows a day for 90 days
 
   const pattern = await runBlock(page, 1);
   assert.deepEqual(pattern.values, ["30"]);
@@ -262,14 +262,14 @@ test("high-volume delete", async () => {
 
   const again = await runBlock(page, 3);
   assert.deepEqual(again.values, ["409 TableBeingDeleted", "created"]);
-  // to the store that the block opened
+  // The requests went to the store that the block opened.
   assert.deepEqual(again.figures, { Requests: "3", Rejected: "1" });
   await page.close();
 });
 
 test("data series", async () => {
   const page = await guide.open("patterns/data-series");
-  // Of employee 42 on day 5: (42 * 7 + 5 * 5 + 3 * hour) % 60
+  // The count of employee 42 on day 5 is (42 * 7 + 5 * 5 + 3 * hour) % 60.
   const counts = Array.from({ length: 24 }, (_, hour) => (319 + 3 * hour) % 60).join(", ");
 
   const naive = await runBlock(page, 0);
@@ -317,8 +317,8 @@ test("wide entities", async () => {
     ["code", "TooManyProperties"],
   ]);
 
-  // Of employee 123 on day d: (123 * 31 + 17 d) % 100. Three hundred days have every remainder
-  // three times; 65 days are left.
+  // The count of employee 123 on day d is (123 * 31 + 17d) % 100. In three hundred days, every
+  // remainder occurs three times; 65 days remain.
   let total = 3 * 4950;
   for (let day = 301; day <= 365; day += 1) total += (3813 + 17 * day) % 100;
   const year = [
@@ -362,7 +362,8 @@ test("heterogeneous entity types", async () => {
   assert.deepEqual(pattern.tables, [sales]);
   assert.deepEqual(read(pattern), ["row range", "1"]);
 
-  // Sales is department 7: its employees begin with 2,100. Ages: 20 + (7 n) % 45
+  // Sales is department 7, whose employees begin with number 2,100. The age of employee n is 20 +
+  // 7n % 45.
   const resolved = await runBlock(page, 2);
   assert.deepEqual(resolved.tables, [
     [
@@ -413,7 +414,8 @@ test("client-side encryption", async () => {
   assert.deepEqual(chosen.tables, [
     [
       ["Sales", "000503", "Ken Kwok", "5,400", "55 bytes"],
-      ["Board", "000503", "Ken Kwok", "33 bytes", "55 bytes"], // 12 + 5 + 16
+      // 12 bytes nonce, 5 bytes text, 16 bytes authentication tag
+      ["Board", "000503", "Ken Kwok", "33 bytes", "55 bytes"],
     ],
     [["Board", "000503", "Ken Kwok", "5,400", "DE89 3704 0044 0532 0130 00"]],
   ]);
@@ -423,7 +425,7 @@ test("client-side encryption", async () => {
     ["v", "2"],
     ["key", "2026"],
     ["names", '["Account"]'],
-    ["wrapped", "56 characters"], // 40 bytes as base64
+    ["wrapped", "56 characters"], // 40 bytes in base64
   ]);
   assert.deepEqual(keys.tables[1]?.[0], ["code", "DecryptionFailed"]);
   assert.match(keys.tables[1]?.[1]?.[1] ?? "", /There is no key "2026"\.$/);
@@ -443,7 +445,7 @@ test("client-side encryption", async () => {
     ],
   );
   assert.deepEqual(refused.values, ["0", "DE90"]);
-  assert.equal(refused.figures["Requests"], "4"); // none of them what was refused
+  assert.equal(refused.figures["Requests"], "4"); // all of them for writes that were not rejected
   await page.close();
 });
 

@@ -1,4 +1,4 @@
-// After the first visit the site needs no network: the server is really gone.
+// After the first visit, the site needs no network. The test really stops the server.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Page } from "playwright-core";
@@ -22,7 +22,7 @@ async function controlled(page: Page): Promise<void> {
   });
 }
 
-// What is large is put away behind the visitor's back, once the rest is there.
+// Waits until the Service Worker has cached a large file, which it does in the background.
 async function kept(page: Page, file: string): Promise<void> {
   await page.evaluate(async (url) => {
     while ((await caches.match(url)) === undefined) {

@@ -1,4 +1,4 @@
-// What the pictures of a run count, by itself.
+// Tests, without a page, what the pictures of a run count.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Accesses, partitionRequestsOf } from "../../../demo/site/src/partition-access.ts";
@@ -42,7 +42,7 @@ test("reads, writes, deletions and refusals of each partition, those that nothin
   });
 
   const { version } = accesses;
-  accesses.count(store.requests.all()); // nothing new
+  accesses.count(store.requests.all()); // no new requests
   assert.equal(accesses.version, version);
   await lamps.submitTransaction([
     ["delete", { partitionKey: "wall", rowKey: "0" }],
@@ -51,9 +51,10 @@ test("reads, writes, deletions and refusals of each partition, those that nothin
       .map((row): TransactionAction => ["upsert", row]),
   ]);
   await lamps.submitTransaction(rows("desk", 5).map((row) => ["create", row])).catch(() => {});
-  await store.table("lamps").deleteEntity("floor", "0"); // the same table
+  await store.table("lamps").deleteEntity("floor", "0"); // the name in other case is the same table
   store.faults.add({ on: "insert", network: "offline" });
-  await lamps.createEntity({ partitionKey: "sky", rowKey: "0" }).catch(() => {}); // never arrived
+  // the request did not reach the store
+  await lamps.createEntity({ partitionKey: "sky", rowKey: "0" }).catch(() => {});
   accesses.count(store.requests.all());
   assert.notEqual(accesses.version, version);
   assert.deepEqual(told(accesses), {

@@ -1,4 +1,4 @@
-// The simulation of servers, by itself.
+// Tests the simulation of partition servers without a page.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import {
@@ -48,7 +48,8 @@ describe("the simulation of servers", () => {
     );
     assert.equal(seconds[3]?.throttled.moving, 5000);
     assert.equal(throttled(seconds.at(-1) as Second), 0);
-    assert.equal(new Set(ranges.map(({ server }) => server)).size, 4); // 2,500 each: none is busy
+    // 2,500 requests each, which is below a server's limit
+    assert.equal(new Set(ranges.map(({ server }) => server)).size, 4);
     assert.deepEqual(
       ranges.map(({ from }) => from),
       ranges.map(({ from }) => from).sort(),
@@ -62,8 +63,8 @@ describe("the simulation of servers", () => {
       assert.deepEqual(second.entities, [2000, 0, 0, 0, 0]);
       assert.equal(second.throttled.partition, 480);
     }
-    // 500 requests for 10,000 entities a second, over all servers: far below what the account
-    // takes.
+    // 500 requests for 10,000 entities per second over all servers are far below the account's
+    // limit.
     const spread = simulate(about(20, ...users), 500, 30);
     const last = spread.seconds.at(-1) as Second;
     assert.deepEqual([served(last), throttled(last)], [500, 0]);
@@ -71,7 +72,7 @@ describe("the simulation of servers", () => {
       last.entities.reduce((sum, one) => sum + one, 0),
       10_000,
     );
-    // Requests that are about nothing, such as for rows that are not there, are requests.
+    // Requests that find no entities count too.
     const idle = simulate(about(0, ...users), 25_000, 1);
     assert.deepEqual(
       [served(idle.seconds[0] as Second), idle.seconds[0]?.throttled.account],

@@ -1,5 +1,4 @@
-// The chapters on patterns: buttons are pressed, and what is shown is compared with what the data
-// says.
+// The chapters on patterns. The test presses the buttons and compares what is shown with the data.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { type Guide, openGuide, runBlock } from "../support/guide.ts";
@@ -12,8 +11,8 @@ before(async () => {
 
 after(() => guide?.close());
 
-// What is shown when a worker was stopped after each of its steps, and then when another one came
-// by.
+// The rows that a block shows after a worker was stopped: afterEach() for the state after each
+// step, afterAll() for the state after another worker has continued.
 const afterEach = (steps: readonly string[], states: readonly (readonly string[])[]) =>
   steps.map((step, index) => [step, ...(states[index] ?? [])]);
 const afterAll = (steps: readonly string[], ...state: string[]) =>
@@ -81,7 +80,7 @@ test("intra-partition secondary index: a transaction changes or deletes both row
       [`email_${after}`, ...none],
     ],
     moved,
-    moved, // the failed transaction left no change behind
+    moved, // the failed transaction changed nothing
     [
       ["empid_000223", ...none],
       [`email_${before}`, ...none],
@@ -89,7 +88,8 @@ test("intra-partition secondary index: a transaction changes or deletes both row
     ],
   ]);
   assert.deepEqual(changed.values, ["404 ResourceNotFound"]);
-  // 2 changed; a new row for the address, and the employee, and the old one deleted; 2 deleted
+  // Two rows changed. For the new address: a new row, the employee's row, and a deleted row. Then
+  // two rows deleted.
   assert.deepEqual([changed.figures["Rows written"], changed.figures["Rows deleted"]], ["4", "3"]);
   await page.close();
 });
@@ -194,7 +194,8 @@ test("index entities", async () => {
       ["000252", "Name7"],
     ],
   ]);
-  // Two transactions of three rows, and one that was too late: a request, whatever it was about.
+  // Two transactions of three rows each, and one that came too late, which counts as one rejected
+  // request.
   assert.deepEqual([renamed.figures["Rows written"], renamed.figures["Rejected"]], ["6", "1"]);
   assert.deepEqual(renamed.heat, { Sales: "13 read, 6 written, 1 request rejected" });
 
@@ -289,7 +290,7 @@ test("large entities", async () => {
   const stopped = await runBlock(page, 3);
   assert.deepEqual(stopped.tables, [
     afterEach(steps, left),
-    // without a file nothing is to be done
+    // Without a file, there is nothing to do.
     [["message put", "1", "1", "0"], ...afterAll(stored, "2", "2")],
   ]);
   await page.close();
@@ -311,7 +312,8 @@ test("large entities over several rows", async () => {
     ],
   ]);
   assert.deepEqual(chunks.values, ["true", "true"]);
-  // 3 and the employee; then 1, 2 deleted, and the employee
+  // 3 chunks and the employee are written. Then 1 chunk and the employee are written, and 2 chunks
+  // are deleted.
   assert.deepEqual([chunks.figures["Rows written"], chunks.figures["Rows deleted"]], ["6", "2"]);
   const limit = await runBlock(page, 5);
   assert.deepEqual(limit.values, [
@@ -356,7 +358,7 @@ test("log data anti-pattern", async () => {
   });
   assert.equal(hot.figures["Access"], "row range");
 
-  // Minute m of service s is an error if m + s is divisible by ten; its second is 3 s.
+  // Minute m of service s is an error if m + s is divisible by ten. Its second is 3s.
   const errors = [
     ["2014-07-31T15:04:18", "Message 904 of service 6"],
     ["2014-07-31T15:04:48", "Message 904 of service 16"],

@@ -1,11 +1,12 @@
-// What axe has to say about a page, shadow roots included.
+// Checks a page by axe, including shadow roots.
 import axe from "axe-core";
 import type { Page } from "playwright-core";
 
-// A line for each element that breaks a rule of WCAG 2.2 AA, or one of axe's best practices; or
-// only one of `rules`.
+// Returns a line for each element that violates a rule of WCAG 2.2 AA or one of axe's best
+// practices; if `rules` is given, only one of those.
 export async function accessibilityProblems(page: Page, rules?: string[]): Promise<string[]> {
-  await page.evaluate(axe.source); // by the debugger, so that no policy of the page is in the way
+  // evaluated by the debugger, which the page's policy does not restrict
+  await page.evaluate(axe.source);
   const options: axe.RunOptions = { resultTypes: ["violations"] };
   if (rules !== undefined) options.runOnly = rules;
   const { violations } = await page.evaluate(

@@ -1,12 +1,12 @@
-// Real Chromium, driven by Playwright. ENTITABLE_CHROMIUM names another executable.
+// Real Chromium, controlled by Playwright. ENTITABLE_CHROMIUM can name another executable.
 import { execFileSync } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type BrowserContext, chromium } from "playwright-core";
 
-// Debian's Chromium cannot sandbox as root, and tries to reach its maker's services unless told not
-// to.
+// Debian's Chromium cannot use its sandbox as root. By default, it also contacts services of its
+// vendor.
 export const flags = [
   "--no-sandbox",
   "--disable-gpu",
@@ -25,7 +25,7 @@ export function executable(): string {
 
 export interface Profile {
   readonly folder: string;
-  // A browser on this profile; what it stored before is there again.
+  // Opens a browser with this profile, which has what was stored before.
   open(): Promise<BrowserContext>;
   remove(): Promise<void>;
 }

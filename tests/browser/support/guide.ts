@@ -1,5 +1,5 @@
-// The guide as a visitor sees it: the built site behind a static file server, under a path that is
-// not the root.
+// The guide as a visitor sees it. A static file server serves the built site under a path other
+// than the root.
 import { globSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { BrowserContext, Locator, Page } from "playwright-core";
@@ -11,31 +11,31 @@ const folder = fileURLToPath(new URL("site/", build));
 
 /** What a live block shows after its button was pressed. */
 export interface RunResult {
-  /** By name: "Rows read" to "2,000". Without the time. */
+  /** The figures by name, such as "Rows read": "2,000". The time is left out. */
   readonly figures: Record<string, string>;
-  /** The tables that were shown: their rows, cell by cell. */
+  /** The rows and cells of the tables that are shown. */
   readonly tables: string[][][];
   readonly captions: string[];
   readonly values: string[];
   readonly error: string;
-  /** Of the picture of the partitions: those that were touched, with their numbers. */
+  /** The numbers in the picture of the partitions, by the name of each partition that was used. */
   readonly heat: Record<string, string>;
 }
 
 export interface Guide {
   readonly context: BrowserContext;
-  /** Where the site is; ends with a slash. */
+  /** The site's URL, which ends with a slash. */
   readonly url: string;
-  /** What any page printed, or threw. */
+  /** What any page printed or threw. */
   readonly problems: string[];
-  /** A page of the guide: "patterns/log-tail". */
+  /** Opens a page by its path, such as "patterns/log-tail". */
   open(path: string): Promise<Page>;
-  /** From then on there is no server. */
+  /** Stops the server. */
   stopServing(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Paths of all its pages. */
+/** Returns the paths of all pages. */
 export function pagesOfGuide(): string[] {
   return globSync("**/index.html", { cwd: folder })
     .map((file) => file.replace(/\/?index\.html$/, ""))
@@ -65,7 +65,8 @@ export async function openGuide(): Promise<Guide> {
 }
 
 /**
- * Presses the button of the live block number `index`, from 0, and waits for what is shown then.
+ * Presses the button of a live block, waits until the run has ended, and returns what is shown.
+ * `index` counts the page's blocks from 0.
  */
 export async function runBlock(page: Page, index: number): Promise<RunResult> {
   const block = page.locator("table-playground").nth(index);
@@ -88,9 +89,9 @@ export async function runBlock(page: Page, index: number): Promise<RunResult> {
 }
 
 /**
- * Writes other code into a block, whose text area makes way for the editor first. By the keyboard,
- * as a selection that a script makes is not the editor's before the next turn; until then Chromium
- * would type over it by itself, with a style that the policy forbids.
+ * Replaces the code of a block, after its text area was replaced by the editor. The text is
+ * selected by the keyboard: the editor would notice a selection by script only in the next turn,
+ * and until then Chromium itself would insert the text, with a style that the policy forbids.
  */
 export async function writeCode(block: Locator, code: string): Promise<void> {
   await block.getByRole("textbox", { name: "Code" }).focus();

@@ -1,8 +1,8 @@
-// Chromium driven by Puppeteer, where Playwright hides what is wanted of it.
+// Chromium controlled by Puppeteer, for what Playwright does not offer.
 import puppeteer, { type Browser, type LaunchOptions } from "puppeteer-core";
 import { executable, flags, type Profile } from "./browser.ts";
 
-// On this profile. An evaluate() may take as long as it likes.
+// Starts Chromium with this profile. evaluate() has no timeout.
 export function launch(
   { folder }: Pick<Profile, "folder">,
   more?: LaunchOptions,

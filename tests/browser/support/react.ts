@@ -1,11 +1,12 @@
-// A React application for a page that has the package under /dist: React is the example's.
+// Bundles React applications for pages that serve the package under /dist. React is installed by
+// the example.
 import { execFileSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
 const root = new URL("../../../", import.meta.url);
 
-/** The script of an application in JSX. */
+/** Returns the bundled script of an application written in JSX. */
 export async function bundleReact(application: string): Promise<string> {
   execFileSync(fileURLToPath(new URL("scripts/setup", root)), ["demo/example"]);
   const { outputFiles } = await build({

@@ -1,9 +1,9 @@
-// The shadows that lie on the edges of what scrolls, where there is more behind them.
+// Finds the scroll shadows of elements: the shadows at edges that have more content behind them.
 import type { Locator } from "playwright-core";
 
 /**
- * At half of its height: whether the left edge of an element is shaded, and the right one. Nothing
- * else must be drawn there.
+ * Returns whether the left and the right edge of an element are shaded at half its height. Nothing
+ * else may be drawn there.
  */
 export async function scrollShadowsOf(element: Locator): Promise<[left: boolean, right: boolean]> {
   const picture = await element.screenshot();

@@ -1,5 +1,5 @@
-// A static file server for tests: a folder under "/", with the headers that a careful host would
-// send.
+// A static file server for tests. Serves a folder under "/" with the headers that a careful host
+// would send.
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
@@ -23,13 +23,14 @@ export interface Site {
 
 export interface SiteOptions {
   headers?: Record<string, string>;
-  types?: Record<string, string>; // MIME types by ending, instead of the right ones
-  under?: string; // the folder's path instead of "/", between slashes
-  // Answers instead of the file, for example a page for every path or a wrong MIME type.
+  types?: Record<string, string>; // MIME types by file extension, instead of the correct ones
+  under?: string; // a path between slashes under which the folder is served instead of "/"
+  // Returns a response that is sent instead of the file, for example a page for every path or a
+  // wrong MIME type.
   override?: (path: string) => { status?: number; type?: string; body: string } | undefined;
 }
 
-// A page with nothing on it, beside the folder's files.
+// An empty page at "/", in addition to the folder's files.
 export const blankPage: NonNullable<SiteOptions["override"]> = (path) =>
   path === "/" ? { body: "<!doctype html><title>entitable</title>" } : undefined;
 

@@ -1,6 +1,6 @@
-// Tabs of one store in a browser that may be killed, and checks of what they wrote
-// (fixture/tab-page.ts). Driven by Puppeteer: Playwright keeps every page visible, so that none is
-// ever hidden or frozen.
+// Tabs that share a store in a browser that may be killed, and checks of what they wrote
+// (fixture/tab-page.ts). Controlled by Puppeteer, because Playwright keeps every page visible, so
+// that none is ever hidden or frozen.
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -13,7 +13,7 @@ import { flags, newProfile, type Profile } from "./browser.ts";
 import { launch } from "./puppeteer.ts";
 import { type Site, serve } from "./server.ts";
 
-declare const user: typeof User; // inside the page
+declare const user: typeof User; // a variable of the page
 
 const staging = fileURLToPath(new URL("../../../build/package/staging", import.meta.url));
 const fixture = fileURLToPath(new URL("../fixture/tab-page.ts", import.meta.url));
@@ -36,7 +36,7 @@ export async function lifecycle(page: Page, state: "frozen" | "active"): Promise
   await session.send("Page.setWebLifecycleState", { state });
 }
 
-// Its process dies.
+// Crashes the page's process.
 export async function crash(page: Page): Promise<void> {
   const crashed = new Promise((resolve) => page.once("error", resolve));
   void page.goto("chrome://crash").catch(() => {});
@@ -51,11 +51,11 @@ export class SharedTabs {
   readonly #flags: readonly string[];
   #browser: Promise<Browser> | undefined;
   readonly reports: Report[] = [];
-  readonly #reported = new Map<string, number>(); // how many of each tab
+  readonly #reported = new Map<string, number>(); // number of reports by tab
   readonly violations: string[] = [];
-  readonly problems: string[] = []; // said by pages, beyond what a kill brings with it
+  readonly problems: string[] = []; // printed or thrown by pages, except what a kill causes
 
-  // `more`: flags for the browser.
+  // `more`: additional flags for the browser.
   static async start(more: readonly string[] = []): Promise<SharedTabs> {
     const built = await build({
       entryPoints: [fixture],
@@ -67,7 +67,7 @@ export class SharedTabs {
     const script = built.outputFiles[0]?.text ?? "";
     const page = '<!doctype html><script type="module" src="/tab.js"></script>';
     const site = await serve(staging, {
-      // what is never stored is never in the back/forward cache
+      // "no-store" would keep the page out of the back/forward cache.
       headers: { "cache-control": "no-cache" },
       override: (path) =>
         path === "/favicon.ico"
@@ -87,7 +87,7 @@ export class SharedTabs {
     this.#flags = browserFlags;
   }
 
-  // A tab with the store open, in which `before` ran first. Starts the browser if there is none.
+  // Opens a tab with the store, after running `before` in it. Starts the browser if needed.
   async tab(options: object = {}, before = () => {}): Promise<Page> {
     const page = await this.blank();
     await page.evaluateOnNewDocument(before);
@@ -95,7 +95,7 @@ export class SharedTabs {
     return page;
   }
 
-  // A tab that has been nowhere yet.
+  // Opens an empty tab.
   async blank(): Promise<Page> {
     this.#browser ??= this.#startBrowser();
     const page = await (await this.#browser).newPage();
@@ -106,20 +106,21 @@ export class SharedTabs {
     return page;
   }
 
-  // Goes to the site, unless the page is there.
+  // Goes to the site, unless the page is already there, and opens the store.
   async open(page: Page, options: object = {}): Promise<void> {
     if (page.url() !== this.site.url) await page.goto(this.site.url);
     await page.waitForFunction(() => "user" in globalThis);
     await page.evaluate((given) => user.open(given), options);
   }
 
-  // Writes until the tab ends, or as often as told. Rejections are problems unless the tab ended.
+  // Writes until the tab ends, or `writes` times. A rejected write is a problem unless the tab has
+  // ended.
   work(page: Page, tab: string, writes?: number): Promise<void> {
     const working = page.evaluate((name, count) => user.writeInTurn(name, count), tab, writes);
     return this.#unlessEnded(page, tab, working);
   }
 
-  // So many writes of each kind, several at a time.
+  // Makes this many writes of each kind, several at a time.
   writeConcurrently(
     page: Page,
     tab: string,
@@ -139,11 +140,11 @@ export class SharedTabs {
       const ended = /closed|crashed|navigation|destroyed|Target/i.test(error.message);
       if (!ended) this.problems.push(`${tab}: ${error.message}`);
     });
-    // of what was asked of a page that crashed nothing is heard
+    // A page that crashed never settles its pending calls.
     return Promise.race([done, crashed]);
   }
 
-  // Every one of them has written something.
+  // Waits until every one of these tabs has written something.
   async waitForWrites(pages: readonly Page[], names: readonly string[]): Promise<void> {
     const state = async (page: Page, i: number) => {
       const { owner, state, currentStep } = await page.evaluate(() => ({
@@ -169,7 +170,7 @@ export class SharedTabs {
     this.#reported.set(report.tab, this.reported(report.tab) + 1);
   }
 
-  // The whole browser dies at once.
+  // Kills the browser's process.
   async kill(): Promise<void> {
     const browser = await this.#browser;
     const process = browser?.process();
@@ -186,9 +187,10 @@ export class SharedTabs {
     await this.profile.remove();
   }
 
-  // Checks everything written so far, whichever tabs crashed.
+  // Checks everything that was written so far by all tabs, including crashed ones.
   async check(page: Page): Promise<StoredState> {
-    const acknowledged = [...this.reports]; // before it looks: tabs may still be writing
+    // copied before reading, because tabs may still be writing
+    const acknowledged = [...this.reports];
     const found = await page.evaluate(() => user.readState());
     assert.deepEqual(this.violations, []);
     assert.deepEqual(this.problems, []);
