@@ -1,5 +1,5 @@
-// The older JavaScript client, azure-storage, against `entitable serve`: everything that it offers
-// for tables.
+// Runs azure-storage, the older JavaScript client, against `entitable serve`. Uses everything that
+// it offers for tables.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -27,7 +27,7 @@ const { TableQuery, TableBatch, TableUtilities } = library;
 const { String: text, Int32, Int64, Double, Boolean: truth } = TableUtilities.entityGenerator;
 const { Binary, Guid, DateTime } = TableUtilities.entityGenerator;
 
-let url: string; // of the account
+let url: string; // the account's URL
 let service: Service;
 let tables = 0;
 before(async () => {
@@ -363,7 +363,7 @@ describe("batches", () => {
         const { result } = await ask<Outcome[]>(service, "executeBatch", table, batch);
         assert.equal(result.length, 100);
       } else {
-        assert.throws(add); // by the client
+        assert.throws(add); // the client throws
       }
     }
   });

@@ -1,8 +1,9 @@
-// The older JavaScript client, with promises for its callbacks and types for what the test reads.
+// The older JavaScript client with promises instead of callbacks, and types for what the test
+// reads.
 
 import { createRequire } from "node:module";
 
-// A property; of ".metadata", which the client keeps among them, the ETag.
+// A property of an entity. The property ".metadata", which the client adds, has the ETag.
 export interface Property {
   _?: unknown;
   $?: string;
@@ -20,7 +21,7 @@ export interface Page<T> {
   continuationToken: object | null;
 }
 
-// What a batch's operation came to.
+// The result of one operation of a batch.
 export interface Outcome {
   entity?: Entity;
   response: { statusCode: number; isSuccessful: boolean };
@@ -84,10 +85,11 @@ export interface Library {
   };
 }
 
-// Installed by the stage, beside this file.
+// The test stage installs the client next to this file.
 export const library: Library = createRequire(import.meta.url)("azure-storage");
 
-// The answer to a method that tells a callback, or a rejection with what it told.
+// Calls a method that expects a callback. Resolves to the callback's result, or rejects with its
+// error.
 export function ask<T = unknown>(
   service: Service,
   method: string,
@@ -103,7 +105,7 @@ export function ask<T = unknown>(
   });
 }
 
-// Every entry, and the sizes of the pages.
+// Reads all pages. Returns all entries and the sizes of the pages.
 export async function all<T>(
   next: (token: object | null) => Promise<Answer<Page<T>>>,
 ): Promise<{ entries: T[]; sizes: number[] }> {

@@ -1,6 +1,5 @@
-// Debian's Python and Go clients against `entitable serve`: each of their checks is a test here.
-// They are packages of the system (scripts/setup), so it is the system's Python and Go that run
-// them.
+// Runs Debian's Python and Go clients against `entitable serve`. Each of their checks is a test
+// here. The clients are system packages (scripts/setup), so the system's Python and Go run them.
 
 import assert from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
@@ -19,7 +18,7 @@ after(killAllServers);
 const pathOf = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const certificate = pathOf("../web/support/localhost.pem");
 
-// What checks.py prints.
+// A line that checks.py prints.
 type Line = { checks: number } | { name: string; error: string | null };
 
 async function checksOf(
