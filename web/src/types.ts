@@ -804,8 +804,8 @@ export interface Store {
   readonly name: string;
   readonly status: StoreStatus;
   /**
-   * Returns the handle of a table. The table need not exist: nothing happens until one of the
-   * handle's methods is called.
+   * Returns the handle of a table. The table does not have to exist: nothing happens until one of
+   * the handle's methods is called.
    */
   table<T extends object = Record<string, unknown>>(
     name: string,

@@ -6,7 +6,7 @@
 //
 //     #  /  ?  \         "~  .~  >~  [~
 //     U+007F–U+009F      ~~ and one of 33 digits
-//     U+0000–U+001F      two spaces and one of 32 digits, as no allowed character sorts before these
+//     U+0000–U+001F      two spaces and one of 32 digits: no allowed character sorts before these
 //
 // Two rules make the encoding unambiguous:
 //

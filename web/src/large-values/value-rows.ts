@@ -28,7 +28,7 @@ export interface Key {
   readonly rowKey: string;
 }
 
-/** A row as a query returns it. It need not belong to a value. */
+/** A row as a query returns it. It may be a row of other data. */
 export interface FoundRow {
   readonly rowKey: string;
   readonly etag: string;

@@ -200,7 +200,7 @@ export class NodeFilesStorage implements LogStorage {
     if (!first || this.#relaxed.size === 0) return;
     await this.#flushRelaxed()
       .then(() => this.#flushFolder())
-      .catch(() => {}); // relaxed segments need not be flushed
+      .catch(() => {}); // relaxed segments do not require a flush
   }
 
   // ---- Reading ----------------------------------------------------------------------------------
