@@ -1,5 +1,5 @@
-// The two that are compared: Azurite in a process of its own, and a store of the package in this
-// one.
+// The two backends that are compared: Azurite in its own process, and a store of the package in
+// this process.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -12,10 +12,10 @@ import { openStore } from "../web/support/package.ts";
 import type { Backend, RawRequest, RawResponse } from "./request.ts";
 import { account, key } from "./sign.ts";
 
-const responseTimeoutMs = 60_000; // milliseconds, for an answer
+const responseTimeoutMs = 60_000; // how long to wait for a response
 
-// In memory, without output. It does not report a port that the system chose, so the caller passes
-// a free one.
+// Starts Azurite, in memory and without output. Azurite does not report a port that the system
+// chose, so it is started with a free one.
 export async function spawnAzurite(): Promise<{ child: ChildProcess; base: string }> {
   const port = await freePort();
   const main = createRequire(import.meta.url).resolve("azurite/dist/src/table/main.js");
@@ -63,7 +63,7 @@ async function started(output: Readable): Promise<void> {
   throw new Error(`Azurite did not start: ${said}`);
 }
 
-// As it stands: fetch would rewrite what it does not like.
+// Sends a request without changes; fetch would normalize it.
 async function sendOverHttp(agent: Agent, raw: RawRequest): Promise<RawResponse> {
   const { hostname, port } = new URL(raw.url);
   const path = raw.url.slice(raw.url.indexOf("/", "http://".length));
@@ -87,7 +87,7 @@ async function sendOverHttp(agent: Agent, raw: RawRequest): Promise<RawResponse>
   };
 }
 
-// A store that answers at `base` as if it were there.
+// Returns a backend over a store that responds to requests to `base`.
 export async function openEntitable(base: string): Promise<Backend> {
   const store = await openStore({
     persistence: "memory",

@@ -1,5 +1,5 @@
-// Groups and queries in `$batch` that shared access signatures let in: each operation has to be
-// allowed.
+// Transactions and queries in `$batch` that a shared access signature authorizes. The signature
+// must allow each operation.
 
 import { batchOf, type Group, part, sent, validGroup } from "./batch-scenarios.ts";
 import { type Policy, permissionOf, setPolicies, validDates } from "./policies.ts";
@@ -12,7 +12,7 @@ import type { StoreModel } from "./store-model.ts";
 
 const all = "raud";
 
-// What a write of this kind takes.
+// The permission that a write of this kind needs.
 const letters: Record<string, string> = {
   insert: "a",
   delete: "d",
@@ -27,7 +27,8 @@ const lettersOf = (steps: readonly Step[]) =>
 
 const keyOf = (step: Step | undefined): Key => step?.entities[0] ?? { pk: "", rk: "" };
 
-// Azurite decodes bounds twice, and takes an empty one for none.
+// Returns whether a key can be a signature's bound. Azurite decodes bounds twice, and ignores empty
+// ones.
 const isBound = ({ pk, rk }: Key) => pk !== "" && !`${pk}${rk}`.includes("%");
 
 // ---- How it is let in ---------------------------------------------------------------------------
@@ -41,7 +42,7 @@ const bySas = (step: Step, query: string, tags: readonly string[]): Step => ({
   tags: new Set(["sas", ...step.tags, ...tags]),
 });
 
-// Signed for each backend as it wants it.
+// Signed for each backend separately, because they sign differently.
 const byTable =
   (
     fieldsOf: (random: SeededRandom, group: Group) => Fields | undefined,
@@ -54,7 +55,7 @@ const byTable =
     return { ...bySas(step, "{{sas}}", tags), sas };
   };
 
-// As clients sign it.
+// Signed as clients sign.
 const byOwnTable =
   (given: Fields, ...tags: readonly string[]): Authorize =>
   (random, step, { table }) =>
@@ -75,7 +76,7 @@ const withPolicy =
     return made && { ...made, first: [setPolicies(random, group.table, [policy])] };
   };
 
-// All letters but one that the group needs.
+// Returns all permissions except one that the group needs.
 const withoutOnePermission =
   (every: string) =>
   (random: SeededRandom, { steps }: Group): Fields => {
@@ -83,7 +84,8 @@ const withoutOnePermission =
     return { sp: every.replace(needed, "") };
   };
 
-// Keys that one operation of the group leaves, at either end or by its partition.
+// Returns a key range that excludes one operation of the group: by its lower or upper bound, or by
+// its partition.
 function rangeExcludingOne(random: SeededRandom, { steps }: Group): Fields | undefined {
   const key = keyOf(random.pick(steps));
   const { pk, rk } = key;
@@ -97,7 +99,7 @@ function rangeExcludingOne(random: SeededRandom, { steps }: Group): Fields | und
   return { sp: all, ...random.pick(ranges) };
 }
 
-// The group's partition, or just its rows.
+// Returns a key range that includes all operations: the group's partition, or exactly its rows.
 function rangeIncludingAll(random: SeededRandom, { steps, pk }: Group): Fields | undefined {
   const keys = steps.map(keyOf);
   if (!keys.every(isBound)) return undefined;

@@ -10,7 +10,7 @@ import { someMembers, staleEtag, type Write, writeStep } from "./write-scenarios
 
 const batchBoundary = "batch_a1e9d677-b28b-435e-a89e-87e6a768a431";
 const setBoundary = "changeset_8a28b620-b4bb-458c-a177-0959fb14c977";
-// Headers that a client puts into the parts; the others are those of the request that carries them.
+// The headers that a client sends in the parts. The others are those of the whole request.
 const inParts = /^(accept|content-type|if-match|prefer)$/i;
 
 export function part(step: Step): string {
@@ -81,7 +81,7 @@ function deleteStep(table: string, key: Key): Step {
   });
 }
 
-// A few writes to one partition that succeed; the first has a value of `type`.
+// Makes a few writes to one partition that succeed. The first has a value of `type`.
 export function validGroup(
   model: StoreModel,
   random: SeededRandom,
@@ -120,7 +120,7 @@ export function validGroup(
   return { table, pk, present, steps };
 }
 
-// No override: a part is shown to Azurite by its method alone.
+// Makes a write without X-HTTP-Method: in parts, Azurite only uses the method.
 function plainWrite(
   random: SeededRandom,
   write: Write,

@@ -1,4 +1,4 @@
-// Where two answers differ.
+// Finds the differences between two responses.
 
 import type { Difference, NormalisedResponse } from "./request.ts";
 
@@ -7,7 +7,8 @@ export const outcome = ({ status, code, parts }: NormalisedResponse): string => 
   return `${status}${parts === undefined && code !== "" ? ` ${code}` : ""}${inside.length > 0 ? ` [${inside}]` : ""}`;
 };
 
-// Nothing but the outcome where that differs: all else follows from it.
+// Returns the differences. If the outcomes differ, returns only this difference, because it causes
+// all others.
 export function compare(ours: NormalisedResponse, theirs: NormalisedResponse): Difference[] {
   const [a, b] = [outcome(ours), outcome(theirs)];
   if (a !== b) return [{ path: "outcome", ours: a, theirs: b }];
@@ -35,7 +36,7 @@ const isTree = (value: unknown): value is Record<string, unknown> =>
 
 function compareTrees(path: string, ours: unknown, theirs: unknown, out: Difference[]): void {
   if (isTree(ours) && isTree(theirs) && Array.isArray(ours) === Array.isArray(theirs)) {
-    // Rows of different lists are different rows: no use in comparing them one by one.
+    // If two lists have different rows, comparing them row by row is useless.
     if (Array.isArray(ours) && namesOf(ours) !== namesOf(theirs)) {
       out.push({ path: `${path.slice(1)}.rows`, ours: namesOf(ours), theirs: namesOf(theirs) });
       return;
@@ -48,7 +49,7 @@ function compareTrees(path: string, ours: unknown, theirs: unknown, out: Differe
   }
 }
 
-// What a row is called: by its keys, or as a table.
+// Returns a name for a row: its keys, or the table's name.
 export function rowName(row: unknown): string {
   const { PartitionKey: pk, RowKey: rk, TableName: table } = (row ?? {}) as Record<string, unknown>;
   return String(table ?? `${pk}|${rk}`);

@@ -1,4 +1,4 @@
-// Two backends that are asked the same.
+// Sends the same requests to two backends and compares the responses.
 
 import { compare } from "./compare.ts";
 import type { KnownDifference } from "./known-differences.ts";
@@ -23,14 +23,14 @@ import { StoreModel } from "./store-model.ts";
 import { createTable, deleteTable } from "./table-scenarios.ts";
 
 const tablesMin = 4;
-const attemptsMax = 5; // to make a request of a scenario
-const scenariosMax = 50; // to find one that can be made
+const attemptsMax = 5; // to make a request of one scenario
+const scenariosMax = 50; // to find a scenario that is possible now
 
 export interface SessionOptions {
   seed: number;
   backends: readonly [Backend, Backend];
   scenarios: readonly Scenario[];
-  followed: readonly CoverageCell[]; // that the scenarios' answers bring with them
+  followed: readonly CoverageCell[]; // cells that responses to the scenarios' requests cover
   knownDifferences: readonly KnownDifference[];
   enforcesRules: boolean; // whether the first backend's codes must be those that the scenarios name
 }
@@ -54,15 +54,15 @@ export class DifferentialSession {
   readonly hits: Map<KnownDifference, number>;
   readonly failures: Failure[] = [];
   requests = 0;
-  pagesMax = 0; // of one query
+  pagesMax = 0; // of a single query
   readonly #random: SeededRandom;
   readonly #deck: ScenarioDeck;
   readonly #model = new StoreModel();
   readonly #backends: readonly [Backend, Backend];
   readonly #enforcesRules: boolean;
   readonly #states: readonly [BackendState, BackendState];
-  readonly #queue: QueuedRequest[] = []; // what comes before anything new
-  // along the pages of a query that both backends have more for
+  readonly #queue: QueuedRequest[] = []; // requests to send before any new one
+  // A query for which both backends have further pages.
   #pagedResult: PagedResult | undefined;
 
   constructor({
@@ -86,7 +86,7 @@ export class DifferentialSession {
     return this.#deck.rounds;
   }
 
-  // May ask a few more, to come to the end of what it began.
+  // Sends requests. May send a few more than `requests`, to complete what it has begun.
   async run(requests: number, failuresMax: number): Promise<void> {
     await this.#sendToBoth(resetProperties(this.#random));
     this.#queue.push(...queued(...fillTable(this.#random)));
@@ -99,7 +99,8 @@ export class DifferentialSession {
     }
   }
 
-  // What to ask when nothing waits: mostly a scenario's request, with those before and behind it.
+  // Returns the next requests if none is queued: usually a scenario's request, with those that must
+  // precede and follow it.
   #nextRequests(): QueuedRequest[] {
     const random = this.#random;
     const { tables } = this.#model;
@@ -117,7 +118,7 @@ export class DifferentialSession {
       }
       this.#deck.returnToDeck(scenario);
     }
-    return newTable(); // something else to find
+    return newTable(); // creates new data, so that another scenario becomes possible
   }
 
   #make(scenario: Scenario): Step | undefined {
@@ -155,7 +156,8 @@ export class DifferentialSession {
     if (step.writes) await this.#resynchronise(step, ...normalised);
   }
 
-  // The store's own duties are not a matter of comparison.
+  // Returns whether a difference is a known one. A code that the scenario requires of the first
+  // backend is never a known difference.
   #isAllowed(
     difference: Difference,
     step: Step,
@@ -171,7 +173,8 @@ export class DifferentialSession {
     return false;
   }
 
-  // Asks for the next page as soon as it can, or says how the pages together differ.
+  // Queues the request for the next page, if there is one. At the last page, returns the
+  // differences of all pages together.
   #followPages(
     step: Step,
     normalised: readonly [NormalisedResponse, NormalisedResponse],
@@ -193,8 +196,8 @@ export class DifferentialSession {
     return pagedResult.differences(step, this.#enforcesRules);
   }
 
-  // Both backends hold the same after every request: what only one of them did is undone, and what
-  // both did is remembered.
+  // Makes the contents of both backends equal after a request: undoes what only one of them did.
+  // Remembers what both did.
   async #resynchronise(
     step: Step,
     ours: NormalisedResponse,
@@ -229,7 +232,7 @@ export class DifferentialSession {
     );
   }
 
-  // To both, whatever they say.
+  // Sends a request to both backends and ignores the responses.
   async #sendToBoth(step: Step): Promise<void> {
     await Promise.all(
       this.#backends.map((backend, i) =>

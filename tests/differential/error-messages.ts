@@ -51,8 +51,8 @@ const messagePatterns: Record<string, readonly string[]> = {
   ],
 };
 
-// Returns whether `message`, without its ids, is a message of `code`. In a batch, the index of the
-// operation may precede the message.
+// Returns whether `message`, without its ids, is one of the messages of `code`. In a batch, the
+// index of the operation may precede it.
 export function isErrorMessageOf(code: string, message: string): boolean {
   return (messagePatterns[code] ?? []).some((text) =>
     new RegExp(`^(?:\\d+:)?${text}<ids>$`).test(message),

@@ -1,4 +1,5 @@
-// The example where it needs servers: its own tests, unchanged, against Azurite, and `npm run dev`.
+// The example's tests that need servers: its own tests, unchanged, against Azurite; and `npm run
+// dev`.
 
 import assert from "node:assert/strict";
 import { execFile, execFileSync, spawn } from "node:child_process";
@@ -15,7 +16,7 @@ test("the example passes its tests against Azurite", async (t) => {
   const chromium = execFileSync("sh", ["-c", "command -v chromium"], { encoding: "utf8" }).trim();
   const env = { ENTITABLE_CHROMIUM: chromium, ...process.env, AZURITE_TABLES: base, NO_COLOR: "1" };
   const run = await promisify(execFile)("npm", ["run", "test:azurite"], { cwd, env });
-  // failures that it can't be made to have
+  // The skipped tests need failures that Azurite cannot simulate.
   assert.match(run.stdout, /^ +Tests +5 passed \| 3 skipped \(8\)$/m);
   assert.match(run.stdout, /^ +5 passed \(/m);
 });

@@ -1,6 +1,7 @@
-// How Azurite may differ. "row n" is a row of the table in README.md. A difference without a row
-// names the section of core/rest/SERVICE.md with the service's rule, and says why Azurite differs.
-// Any other difference fails the test, and in a whole run each of these must occur.
+// The differences to Azurite that are allowed. "row n" is a row of the table in README.md. A
+// difference without a row names the section of core/rest/SERVICE.md with the service's rule, and
+// says why Azurite differs. Any other difference fails the test. In a complete run, each of these
+// differences must occur.
 
 import { isErrorMessageOf } from "./error-messages.ts";
 import { outcomeDifferences } from "./known-outcome-differences.ts";
@@ -105,8 +106,8 @@ const headerDifferences: readonly KnownDifference[] = [
   },
 ];
 
-// Both name the same entity, but theirs may lack the last character of the table's name, and the
-// encoding of keys.
+// Returns whether both texts name the same entity. Azurite's may lack the last character of the
+// table's name, and the encoding of keys.
 function cutName(ours: unknown, theirs: unknown): boolean {
   const [a, b] = [textOf(ours), textOf(theirs).replaceAll("'", "")];
   const forms = [a, decodeURIComponent(a)].map((text) => text.replaceAll("'", ""));
@@ -130,7 +131,7 @@ function sameInstant(ours: unknown, theirs: unknown): boolean {
 const isEntity = (value: unknown) =>
   typeof value === "object" && value !== null && "PartitionKey" in value && "RowKey" in value;
 
-// Behind the account, without quotes.
+// Returns the URL's part after the account, without quotes.
 const lastSegments = (url: string) =>
   url.replace(/^(?:<base>|http:\/\/undefined\/devstoreaccount1)\//, "").replaceAll("'", "");
 

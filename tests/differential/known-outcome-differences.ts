@@ -1,4 +1,4 @@
-// Where another status or code is allowed: by what the request was about.
+// The requests for which a different status or code is allowed.
 
 import type { KnownDifference, Listed, Unlisted } from "./known-differences.ts";
 import type { Step } from "./request.ts";
@@ -39,7 +39,7 @@ const invalid = /^400 InvalidInput$/;
 const nameless = /^400$/;
 const unauthenticated = /^403 AuthenticationFailed$/;
 const unauthorized = /^403 AuthorizationFailure$/;
-const done = /^202 \[20[0-4](?:,20[0-4])*\]$/; // a batch
+const done = /^202 \[20[0-4](?:,20[0-4])*\]$/; // the status of a batch and of its operations
 
 const writes: readonly KnownDifference[] = [
   {

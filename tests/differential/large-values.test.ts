@@ -1,5 +1,5 @@
-// Large values over Azurite: what is written is read, of every number of rows, by the official
-// client.
+// Writes and reads large values in Azurite through the official client, with every possible number
+// of rows.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AzureNamedKeyCredential, TableClient } from "@azure/data-tables";

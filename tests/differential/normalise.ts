@@ -32,22 +32,22 @@ const compared = [
   "vary",
 ];
 
-// Lists whose order does not matter.
+// Headers whose values are lists without an order.
 const unorderedLists = new Set(["access-control-expose-headers", "access-control-allow-headers"]);
 
 const guid = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}";
-// The end of every error message.
+// Every error message ends with this.
 const messageSuffix = new RegExp(`\\s*RequestId:${guid}\\s*Time:\\d{4}-\\d\\d-\\d\\dT[\\d:.]+Z$`);
 const etagForm = /^W\/"datetime'(.+)'"$/;
 
 const addressOf = (table: string, { pk, rk }: Key) => JSON.stringify([table.toLowerCase(), pk, rk]);
 
-// What one backend returned before: the ETags of its entities, and the token of its next page.
+// What one backend has returned: the ETags of its entities, and the token of the next page.
 export class BackendState {
   readonly base: string;
   next: string | undefined;
   readonly #batchTable: string | undefined;
-  readonly #etags = new Map<string, string>(); // place -> ETag
+  readonly #etags = new Map<string, string>(); // by the address of the entity
 
   constructor({ base, batchTable }: Pick<Backend, "base" | "batchTable">) {
     this.base = base;
@@ -63,7 +63,7 @@ export class BackendState {
     return this.#etags.get(addressOf(table, key));
   }
 
-  // New for a place: remembered. Otherwise whether it is the one that was given last.
+  // Describes an ETag by comparing it with the last ETag of the same entity, and remembers it.
   describeEtag(table: string, key: Key, etag: string, written: boolean): string {
     if (!etagForm.test(etag)) return etag;
     const address = addressOf(table, key);
@@ -73,7 +73,7 @@ export class BackendState {
     return last === undefined || last === etag ? "<current etag>" : "<changed etag>";
   }
 
-  // Of an entity that does not say which it is.
+  // Returns whether the backend has returned this ETag, for responses that do not name the entity.
   isKnown(etag: string): boolean {
     return [...this.#etags.values()].includes(etag);
   }
@@ -184,7 +184,7 @@ function jsonBody(
   return { code: error.code, body: { lang, message: text.replace(messageSuffix, "<ids>") } };
 }
 
-// An entity, or a list of entities, with its ETags and timestamps replaced.
+// Returns an entity or a list of entities with ETags and timestamps replaced.
 function withNames(step: Step, value: unknown, state: BackendState): unknown {
   if (Array.isArray(value)) return value.map((item) => withNames(step, item, state));
   if (typeof value !== "object" || value === null || "number" in value) return value;

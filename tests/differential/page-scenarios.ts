@@ -1,4 +1,4 @@
-// A table with more rows than one answer may hold, and queries of it that have to be continued.
+// A table with more rows than one response may have, and queries that have several pages.
 
 import { batchOf } from "./batch-scenarios.ts";
 import type { EdmType, Key, Step } from "./request.ts";
@@ -9,8 +9,8 @@ import { commonHeaders, encodeQueryValue, makeStep } from "./steps.ts";
 import { createTable } from "./table-scenarios.ts";
 import { writeStep } from "./write-scenarios.ts";
 
-// Partitions, with their numbers of rows: in the order of UTF-16, which is not that of code points.
-// The first two are a full page together.
+// The partitions and their numbers of rows, sorted by UTF-16 units (by code points, the order would
+// be different). The first two partitions together are one full page.
 const partitions: readonly (readonly [string, number])[] = [
   ["a", 400],
   ["b", 600],
@@ -31,7 +31,7 @@ const partitionRows = (pk: string, count: number): Row[] =>
   Array.from({ length: count }, (_, n) => ({ pk, rk: `${n}`.padStart(4, "0"), n: n % 7 }));
 const rows = partitions.flatMap(([pk, count]) => partitionRows(pk, count));
 
-// The requests that make the table.
+// Returns the requests that create and fill the table.
 export function fillTable(random: SeededRandom): Step[] {
   const steps = [{ ...createTable(random, table), table, expected: "ok" }];
   for (const [pk, count] of partitions) {
@@ -53,7 +53,7 @@ export function fillTable(random: SeededRandom): Step[] {
 
 interface Query {
   filter?: string;
-  where?: (row: Row) => boolean; // the rows that the filter means
+  where?: (row: Row) => boolean; // selects the rows that the filter matches
   top?: number;
   select?: string;
   types?: readonly EdmType[];
@@ -104,25 +104,25 @@ export const pageScenarios: readonly Scenario[] = [
   scenario({ select: "PartitionKey,RowKey,int321" }),
   scenario({ top: pageMax }),
   scenario({ top: pageMax - 1 }),
-  scenario({ top: 400 }), // ends with a partition
+  scenario({ top: 400 }), // the page ends at the end of a partition
   scenario({ top: 250 }),
   scenario(notThree),
   scenario({ ...notThree, top: 500 }),
   scenario({ filter: "string1 eq 'x'", types: ["String"] }),
-  // Pages of one row less, the same, and one more than a page may hold.
+  // The result has one row less than a full page, exactly a full page, and one row more.
   scenario({
     filter: "RowKey ge '0001' and PartitionKey le 'b'",
     where: ({ pk, rk }) => pk <= "b" && rk >= "0001",
   }),
   scenario({ filter: "PartitionKey le 'b'", where: ({ pk }) => pk <= "b" }),
   scenario({ filter: "PartitionKey gt 'a'", where: ({ pk }) => pk > "a" }),
-  // A continuation within each partition.
+  // Each partition has a page that ends within it.
   scenario({ filter: "RowKey lt '0090'", where: ({ rk }) => rk < "0090", top: 70 }),
   scenario({ filter: "int321 eq 5", where: ({ n }) => n === 5, types: ["Int32"] }),
   bySas,
 ];
 
-// What no scenario asks for by itself, but the answers to those above bring with them.
+// Continued queries, which are not scenarios of their own: they follow from the scenarios above.
 export const followed = ["query many rows", "query many rows by SAS", "query", "query tables"].map(
   (operation) => ({ operation: continued(operation), type: "-" as const, code: "ok" }),
 );
@@ -131,7 +131,7 @@ function continued(operation: string): string {
   return operation.endsWith(" continued") ? operation : `${operation} continued`;
 }
 
-// The page after `step`, by the token that each backend gave.
+// Returns the request for the page after that of `step`. Each backend gets its own token.
 export function nextPage(step: Step): Step {
   const target = step.target.replace(/[?&]\{\{next\}\}$/, "");
   const glue = target.includes("?") ? "&" : "?";

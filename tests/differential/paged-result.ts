@@ -1,4 +1,4 @@
-// The pages of one query, put together again.
+// The pages of one query, combined.
 
 import { rowName } from "./compare.ts";
 import type { Difference, NormalisedResponse, Step } from "./request.ts";
@@ -19,13 +19,13 @@ export class PagedResult {
     return this.#pages[0].length;
   }
 
-  // With `$top=0`, Azurite never ends the list.
+  // Whether a page had rows. With `$top=0`, Azurite returns empty pages without end.
   get hasProgress(): boolean {
     return this.#pages.some((pages) => pages.at(-1)?.length !== 0);
   }
 
-  // Once there is no more: how the unions differ, and, where the generator knows what there is, how
-  // ours differs from that.
+  // Called after the last page. Returns the difference between the combined pages of both backends.
+  // If the generator knows the rows, also returns how our pages differ from them.
   differences({ pages = {} }: Step, enforcesRules: boolean): Difference[] {
     const [ours, theirs] = this.#pages.map((pages) => JSON.stringify(pages.flat()));
     const out: Difference[] = [];

@@ -1,5 +1,5 @@
-// parity() of entitable/testing against the real Azurite: it reports only known deviations, and
-// every known deviation that the script must meet.
+// Runs parity() of entitable/testing against Azurite. It must report exactly the deviations that
+// are known.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -54,8 +54,8 @@ const script: ParityScript = async ({ url, httpClient, fetch }) => {
   await table.getEntity("p", "a");
 };
 
-// The deviations that this script meets, by their row in README.md or the section of
-// core/rest/SERVICE.md, and the differences that they explain. Any other difference fails the test.
+// The known deviations, by the row in README.md or the section of core/rest/SERVICE.md, and the
+// differences that each explains. Any other difference fails the test.
 const deviations: Record<string, (difference: ParityDifference) => boolean> = {
   "row 1: odata.metadata of a list, and of a selection": ({ kind, path }) =>
     kind === "body" && path === "odata.metadata",

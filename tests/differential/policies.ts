@@ -12,7 +12,7 @@ export interface Policy {
 }
 
 export const xmlType: Header = ["Content-Type", "application/xml"];
-// In the form that both backends give back.
+// In the form in which both backends return them.
 export const validDates = {
   start: "2024-01-01T00:00:00.0000000Z",
   expiry: "2099-01-01T00:00:00.0000000Z",
@@ -26,7 +26,7 @@ export const futureDates = {
   expiry: "2099-01-01T00:00:00.0000000Z",
 };
 
-// Permissions as a policy has them: each once, in this order.
+// Returns the permissions in a policy's form: each once, in this order.
 export function permissionOf(letters: string): string {
   return [..."raud"].filter((letter) => letters.includes(letter)).join("");
 }

@@ -1,5 +1,5 @@
-// Requests that shared access signatures let in by a stored access policy, which is set just
-// before.
+// Requests with shared access signatures that refer to a stored access policy. The policy is stored
+// just before the request.
 
 import {
   futureDates,
@@ -29,7 +29,7 @@ const whole = (permission = all): Policy => ({ id, ...validDates, permission });
 
 interface Scene {
   stored: readonly Policy[];
-  changed?: readonly Policy[]; // what stands in their place by then
+  changed?: readonly Policy[]; // the policies that replace `stored` before the request
   fields?: Fields; // in addition to `si`
 }
 
@@ -53,8 +53,8 @@ function scenario(
   return { operation: `${requested} by SAS`, type: "-", code, make };
 }
 
-// Azurite stores no policy that leaves something open. What only the store has of it is gone after
-// the request.
+// Azurite rejects policies with missing fields. Such a policy exists only in the store, and is
+// removed after the request.
 function partial(
   requested: RequestedOperation,
   code: string,
@@ -101,7 +101,7 @@ export const policyScenarios: readonly Scenario[] = [
     "half of upsert",
   ),
 
-  // Times.
+  // The policy's times.
   scenario(
     "get",
     "AuthenticationFailed",
@@ -115,7 +115,7 @@ export const policyScenarios: readonly Scenario[] = [
     "policy time",
   ),
 
-  // Another document since.
+  // The policies were replaced after signing.
   scenario(
     "get",
     "AuthenticationFailed",
@@ -139,7 +139,7 @@ export const policyScenarios: readonly Scenario[] = [
   ),
   scenario("get", "ok", { stored: [{ ...whole(), ...pastDates }], changed: [whole()] }),
 
-  // Said by both.
+  // A field is in both the policy and the signature.
   scenario("get", "AuthenticationFailed", { stored: [whole()], fields: { sp: "r" } }, "said twice"),
   scenario(
     "delete",
@@ -160,7 +160,7 @@ export const policyScenarios: readonly Scenario[] = [
     "said twice",
   ),
 
-  // One part said by each, or by neither.
+  // A field is in only one of them, or in neither.
   partial("get", "ok", noPermission, { sp: "r" }),
   partial("insert", "ok", noExpiry, { se: times.se }),
   partial("query", "ok", { id, permission: "r" }, times),

@@ -26,7 +26,7 @@ const mirrored: Record<string, string> = {
 };
 
 function comparison(random: SeededRandom, type: EdmType): Filter {
-  // Azurite has no order of Guid and Binary; the scenarios about their order ask for that.
+  // Azurite does not order Guid and Binary values. Other scenarios test their order.
   const operator = random.pick(type === "Guid" || type === "Binary" ? ["eq", "ne"] : operators);
   const name = propertyName(type, 1 + random.below(2));
   const { literal = "" } = validValue(random, type);
@@ -60,7 +60,7 @@ function condition(random: SeededRandom, type: EdmType, depth: number): Filter {
 
 interface Query {
   filter?: Filter;
-  options?: readonly string[]; // of the query, encoded
+  options?: readonly string[]; // query options, encoded
   table?: string;
   tags?: readonly string[];
 }

@@ -44,13 +44,13 @@ function getScenario(
   return { operation: "get", type: "-", code, make };
 }
 
-// A key that no entity can have is one that is not there.
+// Returns an address with a key that is too long, so that no entity can have it.
 function longKeyed(model: StoreModel, random: SeededRandom): EntityAddress | undefined {
   const address = model.existing(random);
   return address && { ...address, key: { pk: address.key.pk, rk: "k".repeat(513) } };
 }
 
-// Other ways to write the same address, and addresses with what no key may have.
+// Other spellings of an entity's address, and addresses with characters that keys cannot have.
 function addressScenarios(): Scenario[] {
   const addressed = (
     code: string,
@@ -80,7 +80,7 @@ function addressScenarios(): Scenario[] {
   ];
 }
 
-// Other forms of these values that clients accept.
+// Other values of Accept that the service accepts.
 function acceptScenarios(): Scenario[] {
   const accepting = (code: string, tags: string, ...values: readonly (string | undefined)[]) => {
     const { make, ...rest } = getScenario(code, existing, () => "", [tags]);

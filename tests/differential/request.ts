@@ -1,4 +1,4 @@
-// What travels: a request as the generator means it, and what a backend answered.
+// The types of requests and responses.
 
 import type { Fields } from "./sas.ts";
 
@@ -19,38 +19,39 @@ export interface Key {
   rk: string;
 }
 
-// An entity that a request asks for or writes; gone: it deletes it.
+// An entity that a request reads, writes or deletes.
 export interface TouchedEntity extends Key {
   isDeleted?: boolean;
 }
 
-// What a query finds, as far as the generator knows, before it is cut into pages.
+// What the generator knows about the whole result of a query.
 export interface Pages {
-  rows?: readonly string[]; // names of all of them, in order
-  size?: number; // of each page but the last
+  rows?: readonly string[]; // the names of all rows, in order
+  size?: number; // rows in each page except the last
 }
 
-// A request, and what it is about. The same text goes to both backends but for placeholders: {{etag
-// N}} is what the backend gave `entities[N]` last, {{next}} its continuation parameters, {{sas}}
-// `sas` as the backend wants it signed.
+// A request, and what the generator knows about it. Both backends get the same text, in which
+// placeholders are replaced: {{etag N}} by the ETag that the backend last returned for
+// `entities[N]`, {{next}} by its continuation parameters, {{sas}} by the fields `sas`, signed for
+// the backend.
 export interface Step {
-  operation: string; // one of those that scenarios.ts counts
-  types: readonly EdmType[]; // of the values in body or filter
+  operation: string; // as counted in scenarios.ts
+  types: readonly EdmType[]; // Edm types of the values in the body or filter
   method: string;
-  target: string; // behind the account: "/Tables", with query
+  target: string; // path after the account, with the query: "/Tables"
   headers: readonly (readonly [string, string])[];
   body?: string;
   table?: string;
   entities: readonly TouchedEntity[];
   writes: boolean;
-  tables: readonly string[]; // that it creates or deletes
-  tags: ReadonlySet<string>; // what known-differences.ts needs to know
-  expected?: string; // code of our answer, or "ok"
-  pages?: Pages; // of a query that is continued while there is more
-  sas?: Fields; // of a table's signature, for a batch
-  first?: readonly Step[]; // requests before it
-  after?: readonly Step[]; // requests behind it
-  isUndoneByFollowUps?: boolean; // what only one backend did is undone by the requests behind it
+  tables: readonly string[]; // tables that the request creates or deletes
+  tags: ReadonlySet<string>; // what known-differences.ts must know about the request
+  expected?: string; // the code that our response must have, or "ok"
+  pages?: Pages; // for a query whose further pages are requested
+  sas?: Fields; // for a batch: fields of a table's signature
+  first?: readonly Step[]; // requests to send before it
+  after?: readonly Step[]; // requests to send after it
+  isUndoneByFollowUps?: boolean; // the requests in `after` undo what only one backend did
 }
 
 export function headerOf(step: Step, name: string): string | undefined {
@@ -70,21 +71,21 @@ export interface RawResponse {
   body: string;
 }
 
-// One of the two that are compared.
+// One of the two backends that are compared.
 export interface Backend extends AsyncDisposable {
   readonly base: string; // URL of the account
-  // for what table a signature has to be that is to let a batch in; else the batch's own
+  // The table for which the signature of a batch must be. Absent: the batch's own table.
   readonly batchTable?: string;
   send(request: RawRequest): Promise<RawResponse>;
 }
 
-// What an answer says, with everything that may differ replaced by names: comparable as it is.
+// A response in which everything that may differ is replaced by placeholders.
 export interface NormalisedResponse {
   status: number;
-  code: string; // of the error, or ""
+  code: string; // the error's code; "" if there is none
   headers: Record<string, string>;
   body: unknown;
-  parts?: NormalisedResponse[]; // of a batch
+  parts?: NormalisedResponse[]; // the responses in a batch
 }
 
 export interface Difference {

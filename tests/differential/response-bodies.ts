@@ -1,5 +1,5 @@
-// The formats of bodies, read into what can be compared: numbers keep their kind, XML becomes a
-// tree, batches their parts.
+// Parses bodies into values that can be compared. Numbers keep their kind, XML becomes a tree, and
+// a batch becomes a list of parts.
 
 import assert from "node:assert/strict";
 import { parseXml, type XmlElement } from "../../web/src/data-tables/xml.ts";
@@ -10,7 +10,7 @@ const numeral = (text: string) =>
     ? `double ${Object.is(Number(text), -0) ? "-0" : Number(text)}`
     : `int ${text}`;
 
-// Azurite writes numbers that JSON has no text for as they are.
+// Azurite writes numbers such as NaN without quotes, although JSON has no such numbers.
 export function parseJson(text: string): unknown {
   return parseNumerals(text.replace(/:(-?Infinity|NaN)(?=[,}])/g, ':"$1"'));
 }
@@ -53,13 +53,13 @@ export interface BatchPart {
   body: string;
 }
 
-// The responses in a batch, of one change set or of one query.
+// Returns the responses in a batch, which is a change set or a query.
 export function parseBatch(text: string): BatchPart[] {
   return text
     .split(/\r?\n(?=HTTP\/1\.1 )|^(?=HTTP\/1\.1 )/m)
     .slice(1)
     .map((part) => {
-      // Azurite may leave out the blank line
+      // Azurite may omit the blank line.
       const [head = "", ...rest] = part.split(/(?:\r?\n){2}|\r?\n(?=\{)/);
       const [first = "", ...lines] = head.split(/\r?\n/);
       const headers = new Map<string, string>();

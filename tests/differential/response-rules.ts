@@ -11,7 +11,7 @@ import {
 
 const newest = "2020-12-06";
 
-// The version that an answer has to name.
+// Returns the service version that the response must name.
 export function requestedVersion(step: Step): string {
   const ofSignature = step.sas?.["sv"] ?? /[?&]sv=([^&]+)/.exec(step.target)?.[1];
   const version = headerOf(step, "x-ms-version") ?? ofSignature ?? newest;

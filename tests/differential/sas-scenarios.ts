@@ -1,4 +1,4 @@
-// Requests that shared access signatures let in, or not.
+// Requests with shared access signatures, valid and invalid.
 
 import type { Step } from "./request.ts";
 import { accountSas, expired, type Fields, tableSas } from "./sas.ts";
@@ -11,7 +11,8 @@ import { someMembers, type Write, writeStep } from "./write-scenarios.ts";
 // ---- Requests -----------------------------------------------------------------------------------
 
 export type RequestedOperation = "get" | "query" | "delete" | Write;
-type Sas = (random: SeededRandom, address: EntityAddress) => string; // the parameters of the query
+// returns the signature's query parameters
+type Sas = (random: SeededRandom, address: EntityAddress) => string;
 
 function stepOf(
   random: SeededRandom,
@@ -101,7 +102,8 @@ const ofAccount =
   (fields: Fields): Sas =>
   (random) =>
     accountSas(random, fields);
-// An empty bound is none, and Azurite decodes bounds twice: such keys go without.
+// Bounds are omitted for empty keys, because an empty bound means none, and for keys with %,
+// because Azurite decodes bounds twice.
 const ofKey: Sas = (random, { table, key: { pk, rk } }) => {
   const bounds: Fields =
     pk === "" || `${pk}${rk}`.includes("%") ? {} : { spk: pk, srk: rk, epk: pk, erk: rk };
@@ -168,7 +170,8 @@ export const sasScenarios: readonly Scenario[] = [
     "wrong",
   ),
   scenario("get", "AuthenticationFailed", ofTable({ sp: "r", si: "nobody" }), "no policy"),
-  // What a page is not asked for: it has no network between.
+  // A page's requests are not restricted by protocol and address, because there is no network in
+  // between.
   scenario("get", "ok", ofTable({ sp: "r", spr: "https" }), "protocol"),
   scenario("get", "ok", ofTable({ sp: "r", sip: "10.1.2.3" }), "address"),
   scenario("get", "AuthorizationServiceMismatch", ofAccount({ ss: "b" }), "service"),

@@ -4,12 +4,12 @@ import type { SeededRandom } from "./seeded-random.ts";
 import { account, hmac } from "./sign.ts";
 import { encodeQueryValue } from "./steps.ts";
 
-export type Fields = Readonly<Record<string, string | undefined>>; // undefined: not given
+export type Fields = Readonly<Record<string, string | undefined>>; // undefined: omitted
 
 const versions = ["2019-02-02", "2018-03-28", "2020-12-06"];
 const valid: Fields = { st: "2024-01-01T00:00:00Z", se: "2099-01-01T00:00:00Z" };
 export const expired: Fields = { st: "2020-01-01T00:00:00Z", se: "2021-01-01T00:00:00Z" };
-// For what a stored policy says.
+// The fields that a stored access policy defines instead.
 export const definedByPolicy: Fields = { st: undefined, se: undefined, sp: undefined };
 
 const queryOf = (fields: Fields) =>
@@ -17,12 +17,12 @@ const queryOf = (fields: Fields) =>
     .flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${encodeQueryValue(value)}`]))
     .join("&");
 
-// All fields but the signature: those that are not given are such that they hold.
+// Returns all fields except the signature. Fields that are not given get valid values.
 export function tableFields(random: SeededRandom, table: string, given: Fields): Fields {
   return { sv: random.pick(versions), tn: table, ...valid, ...given };
 }
 
-// As parameters of a query. `table` is the name that is signed.
+// Returns the signed fields as query parameters. `table` is the name that is signed.
 export function signedFields(fields: Fields, table: string): string {
   const { sp, st, se, si, sip, spr, sv, spk, srk, epk, erk } = fields;
   const resource = `/table/${account}/${table.toLowerCase()}`;

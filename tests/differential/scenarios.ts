@@ -1,6 +1,6 @@
-// The scenarios that the generator exercises: operation, Edm type, and error code (or "ok"), each
-// with a way to make such a request. The run deals from the whole deck before it deals a scenario
-// again, so that none is left to luck.
+// The scenarios of the generator. Each has an operation, an Edm type, an error code (or "ok"), and
+// a function that makes such a request. Scenarios are dealt like cards: all of them are used before
+// one is used again, so that none is missed by chance.
 
 import type { EdmType, Step } from "./request.ts";
 import type { SeededRandom } from "./seeded-random.ts";
@@ -10,17 +10,18 @@ export interface Scenario {
   operation: string;
   type: EdmType | "-";
   code: string;
-  // undefined: the model has not what it takes yet.
+  // Returns a request; undefined if the model does not have the required data yet.
   make(model: StoreModel, random: SeededRandom): Step | undefined;
 }
 
-// What is counted: answers to an operation, by a type of the values in the request, and by code.
+// The unit of coverage: responses to an operation are counted by the type of a value in the request
+// and by their code.
 export type CoverageCell = Pick<Scenario, "operation" | "type" | "code">;
 
 export const nameOf = ({ operation, type, code }: CoverageCell) => `${operation}|${type}|${code}`;
 
 export class ScenarioDeck {
-  rounds = 0; // how often the whole deck was dealt
+  rounds = 0; // how often all scenarios were dealt
   readonly #scenarios: readonly Scenario[];
   #left: Scenario[] = [];
 
@@ -41,8 +42,8 @@ export class ScenarioDeck {
   }
 }
 
-// Counts what was answered: by cell, and by scenario, since several scenarios may fall into the
-// same cell.
+// Counts responses: by coverage cell, and by scenario, because several scenarios can belong to one
+// cell.
 export class Coverage {
   readonly #counts = new Map<string, number>();
   readonly #expected = new Map<Scenario, number>();
@@ -59,12 +60,12 @@ export class Coverage {
     }
   }
 
-  // A request of `scenario` was answered as the scenario says.
+  // Counts a response that was as the scenario expects.
   countExpected(scenario: Scenario): void {
     this.#expected.set(scenario, (this.#expected.get(scenario) ?? 0) + 1);
   }
 
-  // How often the scenario was answered as it says that was so least often.
+  // Returns the lowest count of expected responses of any scenario.
   leastExpected(): number {
     return Math.min(...this.#expected.values());
   }
@@ -79,8 +80,8 @@ export class Coverage {
     return [...cells, ...scenarios];
   }
 
-  // A line per operation and code, with its count for each type; what was claimed and never seen is
-  // there with its 0.
+  // Returns a line for each operation and code, with the count for each type. Cells that never
+  // occurred have the count 0.
   lines(): string[] {
     const rows = new Map<string, string[]>();
     for (const [cell, count] of [...this.#counts].sort(([a], [b]) => (a < b ? -1 : 1))) {

@@ -1,4 +1,4 @@
-// Choices, all from one seed.
+// Random choices that depend only on a seed.
 
 import { type Random, seededRandom } from "../web/support/random.ts";
 

@@ -1,4 +1,4 @@
-// Requests to the service as a whole, and requests that no operation takes.
+// Requests to the service itself, and requests that match no operation.
 
 import type { Step } from "./request.ts";
 import type { Scenario } from "./scenarios.ts";
@@ -15,7 +15,7 @@ function scenario(
 ): Scenario {
   const make = (_: unknown, random: SeededRandom) => {
     const made = parts(random);
-    // Browsers send a preflight request without headers of the service's.
+    // A browser's preflight request does not have the service's headers.
     const common = made.method === "OPTIONS" ? [] : commonHeaders(random);
     const own = made.headers ?? [];
     const headers = [...common.filter(([name]) => !own.some(([other]) => other === name)), ...own];
@@ -41,7 +41,7 @@ const document = (...sections: readonly string[]) =>
 
 const rules = `<Cors>${rule("https://a.example", "GET,PUT")}${rule("https://b.example", "POST")}</Cors>`;
 
-// All sections, so that both backends hold the same whatever they held.
+// A document with all sections. After it is stored, both backends have equal properties.
 export const knownProperties = document(
   logging(false),
   metrics("HourMetrics", false),

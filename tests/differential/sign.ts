@@ -1,4 +1,4 @@
-// Shared Key Lite, for the account that every emulator knows.
+// Signs requests by Shared Key Lite, for the well-known account of the emulators.
 
 import { createHmac } from "node:crypto";
 
@@ -10,7 +10,7 @@ export function hmac(text: string): string {
   return createHmac("sha256", Buffer.from(key, "base64")).update(text).digest("base64");
 }
 
-// The headers that sign a request to `url`.
+// Returns the headers that sign a request to `url`.
 export function signed(url: string, date = new Date()): [string, string][] {
   const { pathname, searchParams } = new URL(url);
   const comp = searchParams.get("comp");

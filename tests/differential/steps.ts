@@ -1,4 +1,4 @@
-// How requests are put together.
+// Builds requests.
 
 import type { EdmType, Key, Step } from "./request.ts";
 import type { SeededRandom } from "./seeded-random.ts";
@@ -12,7 +12,7 @@ export const metadataLevels = [
   json,
 ];
 
-// The last version does not exist yet.
+// The last of these versions does not exist.
 const versions = ["2019-02-02", "2018-03-28", "2020-12-06", "2099-01-01"];
 
 export type Header = readonly [string, string];
@@ -41,7 +41,7 @@ export function entityPath(table: string, { pk, rk }: Key): string {
   return `/${table}(PartitionKey='${encodeKey(pk)}',RowKey='${encodeKey(rk)}')`;
 }
 
-// For what stands behind a question mark.
+// Encodes text for the query of a URL.
 export function encodeQueryValue(text: string): string {
   return encodeURIComponent(text).replaceAll("'", "%27");
 }
@@ -50,7 +50,7 @@ export interface Named extends Member {
   name: string;
 }
 
-// An entity as JSON; keys are left out where undefined.
+// Returns an entity as JSON. Keys that are undefined are left out.
 export function entityBody(
   random: SeededRandom,
   keys: Partial<Key>,
@@ -71,5 +71,6 @@ export function entityBody(
   return `{${out.join(",")}}`;
 }
 
-// Everywhere in the tables a name has values of one type, so that filters mean something.
+// The name of a property. Properties with the same name have the same type in all tables, so that
+// filters match some of them.
 export const propertyName = (type: EdmType, n: number) => `${type.toLowerCase()}${n}`;

@@ -1,12 +1,12 @@
-// What both backends hold, as far as the generator must know to ask for it. Kept true by `apply`,
-// which hears of what succeeded.
+// A model of what both backends contain, as far as the generator needs it. apply() updates it after
+// each request that succeeded.
 
 import type { Key, Step, TouchedEntity } from "./request.ts";
 import type { SeededRandom } from "./seeded-random.ts";
 
 const partitions = ["p1", "p2", "p3", "o'x", "\u00fc 1", "a,b", "", "(x)", "a%b&c=d+e"];
 const rows = ["r1", "r2", "r3", "r4", "r5", "", "100%25", "\u{1f600}", "a:b;c", '"q"', " lead"];
-const entitiesMax = 60; // a table with more is full: queries would only get slower
+const entitiesMax = 60; // a table with more gets no inserts, because they would slow down queries
 
 const nameOf = ({ pk, rk }: Key) => JSON.stringify([pk, rk]);
 
@@ -19,7 +19,7 @@ export class StoreModel {
   readonly tables = new Map<string, Map<string, Key>>();
   #count = 0;
 
-  // In an order that does not depend on case.
+  // Returns a name whose order does not depend on upper and lower case.
   newName(random: SeededRandom): string {
     return `tab${++this.#count}${random.pick(["x", "X", "xX"])}`;
   }
@@ -54,7 +54,7 @@ export class StoreModel {
   }
 
   apply(step: Step): void {
-    if (step.tags.has("filling")) return; // of the table that is only queried
+    if (step.tags.has("filling")) return; // the table for paged queries is not in the model
     if (step.operation === "create table") {
       for (const name of step.tables) this.tables.set(name, new Map());
     } else if (step.operation === "delete table") {

@@ -1,4 +1,4 @@
-// Requests to tables as such.
+// Requests that create, query and delete tables.
 
 import { policyDocument, validDates, xmlType } from "./policies.ts";
 import type { Step } from "./request.ts";

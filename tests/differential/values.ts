@@ -1,5 +1,4 @@
-// Values of every Edm type as JSON text: good ones, good ones that can be written in several ways,
-// and bad ones.
+// Values of every Edm type as JSON text: valid, valid in an unusual form, and invalid ones.
 
 import type { EdmType } from "./request.ts";
 import type { SeededRandom } from "./seeded-random.ts";
@@ -7,7 +6,7 @@ import type { SeededRandom } from "./seeded-random.ts";
 export interface Member {
   json: string; // the value
   annotation?: EdmType;
-  literal?: string; // the same in a filter
+  literal?: string; // the value as a literal in a filter
 }
 
 const quoted = JSON.stringify;
@@ -32,7 +31,7 @@ function int64Text(random: SeededRandom): string {
   return random.pick([digits, `-${digits}`, "0", "9223372036854775807", "-9223372036854775808"]);
 }
 
-// In the form that the service gives back.
+// Returns a valid value in the form in which the service returns it.
 export function validValue(random: SeededRandom, type: EdmType): Member {
   switch (type) {
     case "String": {
@@ -55,7 +54,7 @@ export function validValue(random: SeededRandom, type: EdmType): Member {
     case "Double": {
       const number = random.pick([1.5, -0.25, 1e-7, 1.7976931348623157e308, 2.5, 1234.0625]);
       const json = `${number}`;
-      // Azurite's filters know no exponents; the scenarios about other literals ask for those.
+      // Azurite's filters do not support exponents. Other scenarios test them.
       const literal = json.includes("e") ? "2.5" : json;
       return { json, literal, ...(random.oneIn(3) ? { annotation: "Double" } : {}) };
     }
@@ -74,7 +73,7 @@ export function validValue(random: SeededRandom, type: EdmType): Member {
   }
 }
 
-// Accepted by the service, which gives it back in another form or as another type.
+// Returns a valid value that the service returns in another form or as another type.
 export function unusualValue(random: SeededRandom, type: EdmType): Member {
   switch (type) {
     case "DateTime": {
@@ -116,7 +115,7 @@ export function unusualValue(random: SeededRandom, type: EdmType): Member {
   }
 }
 
-// Refused: what does not fit its type.
+// Returns an invalid value: it does not fit its type.
 export function invalidValue(random: SeededRandom, type: EdmType): Member {
   const bad: Record<EdmType, readonly string[]> = {
     String: ['{"a":1}', "[]", '["a"]'],
@@ -132,12 +131,12 @@ export function invalidValue(random: SeededRandom, type: EdmType): Member {
   return type === "String" || json === "1e400" ? { json } : { json, annotation: type };
 }
 
-// Refused: a date that the type has no value for.
+// Returns an invalid value: the type cannot represent such an early date.
 export function earlyDate(): Member {
   return { json: quoted("1600-12-31T23:59:59Z"), annotation: "DateTime" };
 }
 
-// Refused: one unit, or one byte, more than a property may hold.
+// Returns an invalid value: one unit or byte longer than a property may be.
 export function largeValue(type: "String" | "Binary"): Member {
   return type === "String"
     ? { json: quoted("x".repeat(32 * 1024 + 1)) }

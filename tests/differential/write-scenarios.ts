@@ -48,7 +48,7 @@ const typesOf = (members: readonly Named[]): EdmType[] =>
 interface Writing extends EntityAddress {
   write: Write;
   members?: readonly Named[];
-  body?: string; // instead of members
+  body?: string; // instead of `members`
   ifMatch?: string;
   contentType?: string;
   headers?: readonly Header[];
@@ -99,7 +99,7 @@ export function writeStep(random: SeededRandom, writing: Writing): Step {
   });
 }
 
-// The key that a body names.
+// Returns the key in a body.
 function keyIn(body: string, otherwise: Key): Key {
   try {
     const { PartitionKey: pk, RowKey: rk } = JSON.parse(body);
@@ -109,7 +109,7 @@ function keyIn(body: string, otherwise: Key): Key {
   }
 }
 
-// Where a write of this kind succeeds.
+// Returns an address for which a write of this kind succeeds.
 function fitting(model: StoreModel, random: SeededRandom, write: Write): EntityAddress | undefined {
   const fresh = write === "insert" || (!conditional(write) && random.oneIn(2));
   return fresh ? model.absent(random) : model.existing(random);
@@ -179,7 +179,7 @@ function valueScenarios(write: Write, type: EdmType): Scenario[] {
   return scenarios;
 }
 
-// A sound request that meets a state in which it fails.
+// Scenarios in which a valid request fails because of the stored data.
 function stateScenarios(write: Write, type: EdmType): Scenario[] {
   const members: Writer = (_, random) => ({ members: someMembers(random, type) });
   const missing = (model: StoreModel, random: SeededRandom) => {
@@ -277,7 +277,7 @@ function insertScenarios(): Scenario[] {
   ];
 }
 
-// What headers alone get refused.
+// Scenarios in which a request is rejected because of its headers.
 function headerScenarios(write: Write): Scenario[] {
   const scenarios = [
     scenario(write, "-", "AtomFormatNotSupported", (_, random) => ({
