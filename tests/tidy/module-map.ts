@@ -1,17 +1,17 @@
 // The module maps: the fenced blocks of core/MODULES.md and web/src/MODULES.md.
 //
-//     core/index            uses core/model       a module, and the modules it may use
-//       leaf  leaf_split    what they are         its files in the order of dependency, without
-//                                                 ending
+//   core/index            uses core/model       a module, and the modules that it may use
+//     leaf  leaf_split    what they are         its files without extension, in dependency order
 //
-// In C++ a module may also use what the modules on its line use; in TypeScript it may not.
+// In C++, a module may also use the modules that those on its line may use. In TypeScript it may
+// not.
 
 import type { Repository } from "./repository.ts";
 
 export interface Module {
   readonly name: string;
   readonly uses: readonly string[];
-  /** File names without ending, each after those it may include. */
+  /** File names without extension. Each comes after those that it may include. */
   readonly files: readonly string[];
 }
 
@@ -20,7 +20,9 @@ export type ModuleMap = ReadonlyMap<string, Module>;
 export const coreMapFile = "core/MODULES.md";
 export const webMapFile = "web/src/MODULES.md";
 
-/** Parses the map in `file`. Throws if the repository has no such file, or no map in it. */
+/**
+ * Parses the module map in `file`. Throws if the repository has no such file or if it has no map.
+ */
 export function readModuleMap(repository: Repository, file: string): ModuleMap {
   const lines = mapLines(repository, file);
   const modules = new Map<string, { name: string; uses: string[]; files: string[] }>();
@@ -47,7 +49,10 @@ function mapLines(repository: Repository, file: string): string[] {
   return match[1].split("\n");
 }
 
-/** What a module may use: itself, the modules it was given, and all that those may use. */
+/**
+ * Returns the modules that a module may use: itself, those on its line, and recursively those on
+ * their lines.
+ */
 export function reachableModules(moduleMap: ModuleMap, name: string): Set<string> {
   const reached = new Set<string>();
   const visit = (next: string) => {

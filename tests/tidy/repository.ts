@@ -1,18 +1,18 @@
-// The files that a rule looks at: those of git (tracked, or new and not ignored), or a sketch of
-// some in a canary test.
+// The files that a rule checks: those of git (tracked, or new and not ignored), or a few sample
+// files in a canary test.
 
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 
 export interface Repository {
-  /** Path from the root, with "/", to contents. Binary files have none. */
+  /** Contents by path from the root, with "/". Binary files are not included. */
   readonly text: ReadonlyMap<string, string>;
-  /** Path to size in bytes, of every file. */
+  /** Size in bytes by path, of every file. */
   readonly bytes: ReadonlyMap<string, number>;
 }
 
-/** One line per breach, each beginning with the path. Empty: all is well. */
+/** Returns one line per violation, each of which begins with the path. */
 export type Rule = (repository: Repository) => string[];
 
 export function readRepository(root: string): Repository {
@@ -37,14 +37,14 @@ export function repositoryOf(files: Record<string, string>): Repository {
   return { text, bytes };
 }
 
-/** Text files whose path matches. */
+/** Yields the text files whose path matches. */
 export function* matching(repository: Repository, path: RegExp): Generator<[string, string]> {
   for (const entry of repository.text) {
     if (path.test(entry[0])) yield entry;
   }
 }
 
-/** Every match of `pattern`, as `path:line: what`. */
+/** Returns each line that matches `pattern`, as `path:line: what`. */
 export function findings(path: string, text: string, pattern: RegExp, what: string): string[] {
   const lines = text.split("\n");
   return lines.flatMap((line, index) => {

@@ -1,4 +1,5 @@
-// The house rules, each with a canary: a sketch that breaks it, to show that the rule can fail.
+// Checks the project's rules. Each rule also has canaries: sample files that violate the rule,
+// which prove that it can fail.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -33,7 +34,7 @@ import { linesAreShort, noRetiredWords } from "./rules/words.ts";
 
 const repository = readRepository(`${import.meta.dirname}/../..`);
 
-// Two modules of the core, one above the other, and three modules of the package.
+// Two modules of the core, one of which uses the other, and three modules of the package.
 const moduleMaps = {
   "ARCHITECTURE.md": "See core/MODULES.md and web/src/MODULES.md.\n",
   "core/MODULES.md": [
@@ -58,8 +59,8 @@ const moduleMaps = {
 
 type Files = Record<string, string>;
 
-// The rule holds here, and breaks for each of the sketches, which are given without the module
-// maps.
+// Checks that the repository follows the rule, that the rule accepts `fine`, and that it rejects
+// each of `broken`. The module maps are added to these files.
 function rule(name: string, check: Rule, broken: Files[], fine: Files): void {
   describe(name, () => {
     test("holds", () => assert.equal(check(repository).join("\n"), ""));

@@ -1,11 +1,11 @@
-// Links that lead somewhere, and files that something leads to.
+// Rules about links and references: links have targets, and every file is referenced.
 
 import { posix } from "node:path";
 import { matching, type Repository } from "../repository.ts";
 
 const link = /\[[^\]]*\]\(([^)\s]+)\)/g;
 
-/** Relative links of documents go to files, and their fragments to headings. */
+/** Relative links in documents lead to existing files, and their fragments to headings. */
 export function linksResolve(repository: Repository): string[] {
   const folders = new Set([...repository.bytes.keys()].flatMap((path) => foldersAbove(path)));
   const violations: string[] = [];
@@ -43,21 +43,21 @@ function headings(markdown: string): Set<string> {
   return new Set([...titles].map(([, title = ""]) => slug(title)));
 }
 
-// Read by a tool under its name, or found by a pattern in CMake or tests/run.
+// Files that a tool reads by their name, or that CMake or tests/run finds by a pattern.
 const referencedImplicitly = [
   /^[^/]*$/, // at the root: conventional names
   /(^|\/)(\.npmrc|\.gitignore|package\.json|package-lock\.json|tsconfig\.json|CMakeLists\.txt|README\.md|index\.html)$/,
   /^\.ci\/run$/,
   /\.cc$/,
   /\.test\.ts$/,
-  /^demo\/site\/pages\/.*\.md$/, // all of them are pages
+  /^demo\/site\/pages\/.*\.md$/, // every file in this folder is a page
   /^tests\/testdata\//, // see everyGoldenFileIsUsed
   /^tests\/fuzz\/(corpus\/|\w+\.dict$)/,
 ];
 
-/** Every file is named by another one. */
+/** Every file is named in another file. */
 export function everyFileIsReferenced(repository: Repository): string[] {
-  const named = new Map<string, Set<string>>(); // base name -> files that say it
+  const named = new Map<string, Set<string>>(); // base name -> files that contain it
   for (const [path, text] of repository.text) {
     for (const [name] of text.matchAll(/[\w.-]*\w/g)) {
       named.set(name, (named.get(name) ?? new Set()).add(path));
@@ -67,14 +67,14 @@ export function everyFileIsReferenced(repository: Repository): string[] {
     .filter((path) => !referencedImplicitly.some((pattern) => pattern.test(path)))
     .filter((path) => {
       const name = posix.basename(path);
-      // TypeScript is also imported by the name of what it is compiled to.
+      // TypeScript files are also imported by the name of the compiled file.
       const names = [name, name.replace(/(\.d)?\.(m?)ts$/, ".$2js")];
       return !names.some((one) => named.get(one)?.difference(new Set([path])).size);
     })
     .map((path) => `${path}: no other file names it`);
 }
 
-/** Golden files belong to a test that names their folder, or them. */
+/** Every golden file is used by a test that names the file or its folder. */
 export function everyGoldenFileIsUsed(repository: Repository): string[] {
   const tests = [...matching(repository, /^tests\/.*(\.cc|\.h|\.ts|\.txt)$/)]
     .filter(([path]) => !path.startsWith("tests/testdata/"))
@@ -92,7 +92,7 @@ export function everyGoldenFileIsUsed(repository: Repository): string[] {
 
 const emptyCorpus = "has no corpus, so tests/run never runs it";
 
-/** Every fuzz target has seeds, and every corpus a target. */
+/** Every fuzz target has seed files, and every corpus has a target. */
 export function everyFuzzTargetHasSeeds(repository: Repository): string[] {
   const paths = [...repository.bytes.keys()];
   const targets = names(paths, /^tests\/fuzz\/(\w+)_fuzz\.cc$/);

@@ -1,4 +1,4 @@
-// The longest function, as a ratchet: the recorded number may only go down.
+// Limits the length of functions. The recorded maximum may only decrease.
 
 import { matching, type Repository } from "../repository.ts";
 
@@ -12,8 +12,8 @@ const areas: ReadonlyArray<[name: string, path: RegExp]> = [
 ];
 
 /**
- * Fails when a function is longer than the longest so far, and asks for the record when all are
- * shorter.
+ * Reports a function that is longer than the recorded maximum. If all functions are shorter, asks
+ * to lower the recorded number.
  */
 export function longestFunctionsDoNotGrow(repository: Repository): string[] {
   const record = JSON.parse(repository.text.get(recordFile) ?? "{}");
@@ -37,8 +37,8 @@ export interface Longest {
 }
 
 /**
- * The longest function of a file, C++ or TypeScript: from the first line of its head to its closing
- * brace.
+ * Returns the longest function of a C++ or TypeScript file. A function's length is counted from the
+ * first line of its declaration to its closing brace.
  */
 export function longestFunction(path: string, text: string): Longest {
   let longest: Longest = { lines: 0, where: path };
@@ -51,14 +51,14 @@ export function longestFunction(path: string, text: string): Longest {
 }
 
 interface Block {
-  readonly head: string; // what stands before the brace, from the end of the last statement
+  readonly head: string; // the text before the brace, back to the end of the last statement
   readonly from: number;
   readonly to: number;
 }
 
 function* blocks(code: string): Generator<Block> {
   const open: Array<{ head: string; from: number; parentheses: number }> = [];
-  let start = 0; // of the statement
+  let start = 0; // start of the current statement
   let parentheses = 0;
   const lineAt = lineCounter(code);
   for (let at = 0; at < code.length; at++) {
@@ -87,7 +87,7 @@ function opensFunction(head: string): boolean {
   return /(=>|\)( (const|noexcept|override|mutable))*( -> [^()]+|: [^()=]+)?)$/.test(head);
 }
 
-/** The same text, line by line, without comments and what quotation marks enclose. */
+/** Returns the text with the same lines, in which comments and strings are blank. */
 function withoutCommentsAndStrings(code: string): string {
   const blank = (text: string) => text.replace(/[^\n]/g, " ");
   return code

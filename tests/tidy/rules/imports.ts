@@ -1,4 +1,4 @@
-// Arrows of the TypeScript side, against the module map in web/src/MODULES.md.
+// Compares the imports of TypeScript files with the module map in web/src/MODULES.md.
 
 import { posix } from "node:path";
 import { readModuleMap, webMapFile } from "../module-map.ts";
@@ -6,13 +6,13 @@ import { matching, type Repository } from "../repository.ts";
 
 const importing = /(?:\bfrom |\bimport\(|^import )"([^"]+)"/gm;
 
-/** The module of a file of web/src: its folder, or its name without ending. */
+/** Returns the module of a file in web/src: its folder, or its name without extension. */
 function moduleOf(path: string): string {
   const [first = ""] = path.replace(/^web\/src\//, "").split("/");
   return first.replace(/(\.d)?\.m?[jt]s$/, "");
 }
 
-/** A module imports only what it was given; nothing is imported from outside the package. */
+/** A module imports only the modules on its line, and nothing from outside the package. */
 export function importsFollowModuleMap(repository: Repository): string[] {
   const moduleMap = readModuleMap(repository, webMapFile);
   const violations: string[] = [];
@@ -37,14 +37,15 @@ export function importsFollowModuleMap(repository: Repository): string[] {
   return violations;
 }
 
-/** A demo lives on what users get: the packages that it depends on, and its own files. */
+/** A demo imports only packages that it depends on, and its own files. */
 export function demoUsesThePackage(repository: Repository): string[] {
   const violations: string[] = [];
   for (const [path, text] of matching(repository, /^demo\/\w+\/src\/.*\.tsx?$/)) {
     const home = path.split("/").slice(0, 3).join("/");
     const manifest = JSON.parse(repository.text.get(posix.join(home, "../package.json")) ?? "{}");
     const packages = Object.keys(manifest.dependencies ?? {});
-    if (home.startsWith("demo/site/")) packages.push("entitable"); // as it was packed just before
+    // installed from the package that was just packed
+    if (home.startsWith("demo/site/")) packages.push("entitable");
     for (const [, target] of text.matchAll(importing)) {
       if (target === undefined || packages.includes(packageOf(target))) continue;
       const to = posix.join(posix.dirname(path), target);

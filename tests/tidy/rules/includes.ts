@@ -1,4 +1,4 @@
-// Arrows of the C++ side, against the module map in core/MODULES.md.
+// Compares the includes of C++ files with the module map in core/MODULES.md.
 
 import { dirname } from "node:path";
 import { coreMapFile, type ModuleMap, reachableModules, readModuleMap } from "../module-map.ts";
@@ -22,8 +22,8 @@ function moduleMapOf(repository: Repository): ModuleMap {
 }
 
 /**
- * An include goes to a module that the including one may use; inside a module, to a file listed
- * above.
+ * A file includes only files of modules that its module may use. Within a module, it includes only
+ * files that are listed before it.
  */
 export function includesFollowModuleMap(repository: Repository): string[] {
   const moduleMap = moduleMapOf(repository);
@@ -47,7 +47,7 @@ export function includesFollowModuleMap(repository: Repository): string[] {
   return violations;
 }
 
-/** The module map names every file, and no other. */
+/** The module map lists exactly the files that exist. */
 export function moduleMapIsComplete(repository: Repository): string[] {
   const moduleMap = moduleMapOf(repository);
   const present = new Map<string, Set<string>>();
@@ -71,7 +71,7 @@ export function moduleMapIsComplete(repository: Repository): string[] {
   return violations;
 }
 
-/** The libraries are linked as the module map says. */
+/** The libraries in CMake are linked as in the module map. */
 export function linksFollowModuleMap(repository: Repository): string[] {
   const cmake = repository.text.get("core/CMakeLists.txt") ?? "";
   const linked = new Map<string, string>();
@@ -92,14 +92,14 @@ export function linksFollowModuleMap(repository: Repository): string[] {
   return violations;
 }
 
-/** Only bindings know Emscripten. */
+/** Only bindings/ mentions Emscripten. */
 export function onlyBindingsKnowEmscripten(repository: Repository): string[] {
   return [...matching(repository, /^core\/.*\.(h|cc)$/)].flatMap(([path, text]) =>
     findings(path, text, /emscripten|\bEM_[A-Z]+/i, "only bindings/ know Emscripten"),
   );
 }
 
-/** The core has no clock, no randomness, no I/O, no threads, and prints nothing. */
+/** The core uses no clock, no randomness, no I/O and no threads, and prints nothing. */
 export function coreIsPure(repository: Repository): string[] {
   const impure =
     /#include <(iostream|ostream|istream|fstream|sstream|cstdio|stdio\.h|chrono|ctime|time\.h|random|thread|mutex|atomic|future|filesystem)>|\bstd::(cout|cerr|clog|rand)\b|\bs?n?printf\(/;

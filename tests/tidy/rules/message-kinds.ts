@@ -1,5 +1,4 @@
-// The kinds of messages, which are stated three times: documented in core/rpc/LAYOUT.md, and
-// declared in C++ and in TypeScript.
+// Compares the three lists of message kinds: in core/rpc/LAYOUT.md, in C++ and in TypeScript.
 
 import type { Repository } from "../repository.ts";
 
@@ -13,10 +12,15 @@ interface Statement {
   readonly kinds: Kinds;
 }
 
-/** "list tables", "list_tables" and "listTables" are the same name. */
+/**
+ * Makes names equal that differ only in spelling, such as "list tables", "list_tables" and
+ * "listTables".
+ */
 const normalized = (name: string) => name.replace(/[^a-z0-9]/gi, "").toLowerCase();
 
-/** Returns the group 1 (a name) and 2 (a number) of each match within one section of a text. */
+/**
+ * Returns group 1 (a name) and group 2 (a number) of each match of `entry` in a section of a text.
+ */
 function kindsIn(text: string, section: RegExp, entry: RegExp): Kinds {
   const content = section.exec(text)?.[1] ?? "";
   return new Map(
@@ -24,7 +28,7 @@ function kindsIn(text: string, section: RegExp, entry: RegExp): Kinds {
   );
 }
 
-/** Returns the number that a constant has, or that the first group of a pattern matches. */
+/** Returns the number in the first group of the pattern's match, under this name. */
 function constant(text: string, name: string, pattern: RegExp): Kinds {
   const value = pattern.exec(text)?.[1];
   return value === undefined ? new Map() : new Map([[name, Number(value)]]);
@@ -49,7 +53,7 @@ function rpcStatements(read: (path: string) => string, direction: "request" | "r
   ];
 }
 
-/** Returns the statements of the kinds of calls and of HTTP messages. */
+/** Returns what each file states about the kinds of calls and of HTTP messages. */
 function otherStatements(read: (path: string) => string): Statement[][] {
   const statement = (path: string, name: string, pattern: RegExp): Statement => ({
     path,
@@ -86,7 +90,9 @@ export function messageKindsAgree(repository: Repository): string[] {
   return [...groups, ...otherStatements(read)].flatMap(differences);
 }
 
-/** Compares each statement with the first one; a statement without kinds is a violation too. */
+/**
+ * Compares each file's statement with the first one. A statement without kinds is also a violation.
+ */
 function differences([first, ...others]: Statement[]): string[] {
   if (first === undefined) return [];
   if (first.kinds.size === 0) return [`${first.path}: states no message kinds`];

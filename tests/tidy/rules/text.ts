@@ -1,8 +1,8 @@
-// What no file may say, and how every file looks.
+// Rules about the text of all files.
 
 import { findings, matching, type Repository } from "../repository.ts";
 
-// Data that tests read as it is, and lock files, which are npm's.
+// Test data that must stay unchanged, and npm's lock files.
 const notOurs = /^tests\/(testdata|fuzz\/corpus)\/|(^|\/)package-lock\.json$/;
 
 function* ours(repository: Repository): Generator<[string, string]> {
@@ -11,7 +11,7 @@ function* ours(repository: Repository): Generator<[string, string]> {
   }
 }
 
-/** Nothing is left for later in a comment. */
+/** Comments postpone no work. */
 export function nothingLeftToDo(repository: Repository): string[] {
   const words = ["TO" + "DO", "FIX" + "ME", "XX" + "X", "HA" + "CK"];
   const pattern = new RegExp(`\\b(${words.join("|")})\\b`);
@@ -20,7 +20,7 @@ export function nothingLeftToDo(repository: Repository): string[] {
   );
 }
 
-/** The package prints nothing. (The core: see coreIsPure.) */
+/** The package prints nothing. (For the core, see coreIsPure.) */
 export function packagePrintsNothing(repository: Repository): string[] {
   return [...matching(repository, /^web\/src\/.*\.ts$/)].flatMap(([path, text]) => {
     const code = text.replace(/^\s*(\/\/|\*|\/\*).*$/gm, "");
@@ -28,7 +28,7 @@ export function packagePrintsNothing(repository: Repository): string[] {
   });
 }
 
-/** Nothing depends on one machine or one registry. */
+/** No file depends on one machine or one registry. */
 export function namesNoMachine(repository: Repository): string[] {
   const paths = ["work", "root", "home", "Users"].map((folder) => `/${folder}/[\\w.]`);
   const hosts = ["registry\\.", "deb\\.debian", "snapshot\\.debian", "pypi\\.", "\\.pkg\\.dev"];
@@ -44,7 +44,10 @@ export function namesNoMachine(repository: Repository): string[] {
   );
 }
 
-/** Text ends with a newline, and has no carriage returns, tabs or spaces at the ends of lines. */
+/**
+ * Text files end with a newline. They have no carriage returns, tabs or spaces at the ends of
+ * lines.
+ */
 export function textIsTidy(repository: Repository): string[] {
   return [...ours(repository)].flatMap(([path, text]) => [
     ...(text !== "" && !text.endsWith("\n") ? [`${path}: no newline at the end`] : []),
@@ -52,7 +55,7 @@ export function textIsTidy(repository: Repository): string[] {
   ]);
 }
 
-/** A header says first what it is for, and is included once. */
+/** A C++ header begins with a comment about its purpose, followed by #pragma once. */
 export function headersIntroduceThemselves(repository: Repository): string[] {
   return [...matching(repository, /^(core|bindings|tests)\/.*\.h$/)].flatMap(([path, text]) => [
     ...(/^\/\/ \S/.test(text) ? [] : [`${path}: no comment at the top`]),
@@ -60,7 +63,7 @@ export function headersIntroduceThemselves(repository: Repository): string[] {
   ]);
 }
 
-/** So does every module of the package. */
+/** Every TypeScript file of the package begins with a comment about its purpose. */
 export function modulesIntroduceThemselves(repository: Repository): string[] {
   return [...matching(repository, /^web\/src\/.*\.ts$/)].flatMap(([path, text]) =>
     /^(#!.*\n)?(\/\/ |\/\*\*?\s)/.test(text) ? [] : [`${path}: no comment at the top`],
@@ -69,7 +72,7 @@ export function modulesIntroduceThemselves(repository: Repository): string[] {
 
 const mebibyte = 1 << 20;
 
-/** What is big is built, or fetched by a package manager. */
+/** No file is large: large files are built, or installed by a package manager. */
 export function nothingIsBig(repository: Repository): string[] {
   return [...repository.bytes]
     .filter(([, size]) => size > mebibyte)

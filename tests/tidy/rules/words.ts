@@ -1,13 +1,13 @@
-// Words: the field's terms instead of those that they replaced, and lines that fit a screen.
+// Rules about words and line lengths: files use the terms of the field, and lines are short.
 
 import { findings, matching, type Repository } from "../repository.ts";
 
-// Data that tests read as it is, lock files, generated code, and the rule's own list.
+// Test data that must stay unchanged, lock files, generated code, and the rule's own list.
 const notProse =
   /^tests\/(testdata|fuzz\/corpus)\/|(^|\/)package-lock\.json$|unicode_tables|^tests\/tidy\/(rules\/words|tidy\.test)\.ts$/;
 const written = /\.(h|cc|ts|tsx|mjs|md|css|html|txt|cmake|sh)$|\/[\w-]+$/;
 
-// Each with what to say instead.
+// Each retired word, and what to use instead.
 const retired: ReadonlyArray<[word: string, instead: string]> = [
   ["whoever|nobody|somebody|anybody", "name the reader, caller, tab or client"],
   ["besides", "in addition, also"],
@@ -25,7 +25,7 @@ const retired: ReadonlyArray<[word: string, instead: string]> = [
   ["core/(direct|protocol|doors)", "core/rpc, core/rest, core/dispatch"],
 ];
 
-/** Names, comments and documents use the field's terms, not the words that these replaced. */
+/** Names, comments and documents do not use retired words. */
 export function noRetiredWords(repository: Repository): string[] {
   return [...matching(repository, written)]
     .filter(([path]) => !notProse.test(path))
@@ -41,9 +41,8 @@ const columnsMax = 100;
 const exempt = /\bhttps?:|biome-ignore/;
 
 /**
- * Comments and prose end at 100 columns. Code is the formatters' task; tables, code and front
- * matter of documents may be longer, and so may lines with a
- * URL or a directive of the linter.
+ * Comments and prose end at 100 columns. Formatters handle code. In documents, tables, code and
+ * front matter may be longer. So may lines with a URL or a linter directive.
  */
 export function linesAreShort(repository: Repository): string[] {
   return [...matching(repository, written)]
