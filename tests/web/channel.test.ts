@@ -1,5 +1,5 @@
-// Tests sending bytes between threads: what is transferred, what is copied, and that nothing else
-// is sent along.
+// Tests how bytes are sent between threads: what is transferred, what is copied, and that no other
+// bytes are sent.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,6 +1,6 @@
-// Tests the checkpointer by calling its functions at random moments. There is only one checkpoint
-// at a time. A caller that waits for a checkpoint does not wait for a timer, which hidden pages
-// delay.
+// Tests the checkpointer by calling its functions at random times. Only one checkpoint runs at a
+// time. A caller that awaits a checkpoint must not depend on a timer, because hidden pages delay
+// timers.
 
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
@@ -9,7 +9,7 @@ import { Checkpointer, type CheckpointerOptions } from "../../web/src/host/check
 import { StorageError } from "../../web/src/storage/log-storage.ts";
 import { type Random, seededRandom } from "./support/random.ts";
 
-// Throws if it is called out of order.
+// A fake engine that throws if its functions are called in a wrong order.
 class Engine {
   readonly #random: Random;
   open = false;

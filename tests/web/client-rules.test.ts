@@ -1,5 +1,5 @@
-// Tests the checks that are made before a call reaches the store. (table-client.test.ts tests what
-// the store returns.)
+// Tests the checks before a call reaches the store. (table-client.test.ts tests what the store
+// returns.)
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

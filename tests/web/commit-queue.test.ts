@@ -1,4 +1,5 @@
-// Tests the commit queue with an engine that checks its rules and a storage that fails on demand.
+// Tests the commit queue with a fake engine that checks the order of calls, and a storage that
+// fails on demand.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -54,7 +55,7 @@ class Bench {
     });
   }
 
-  // Resolves to the decoded response.
+  // Writes, and resolves to the decoded response.
   async write(block: object, durability?: Durability, signal?: AbortSignal): Promise<Reply> {
     const reply = this.queue.write(encode(block), durability, signal);
     return decode(reply instanceof Promise ? await reply : reply) as Reply;
@@ -168,7 +169,7 @@ describe("strict and relaxed writes", () => {
     await Promise.all(["a", "b", "c", "d", "e"].map((key) => bench.put(key, value)));
     assert.deepEqual(bench.engine.stageCalls, [2, 2, 1]);
     const huge = "y".repeat(5_000_000);
-    await bench.put("f", huge); // one write is never refused for its size here
+    await bench.put("f", huge); // a single write is never too large
     assert.equal(bench.stored.length, 4);
   });
 });
@@ -195,8 +196,8 @@ describe("a store that fails", () => {
     await bench.insert("there");
     bench.storage.auto = false;
     const lost = bench.insert("a");
-    const rested = bench.insert("a"); // fails with 409 only because of the one before
-    const real = bench.insert("there"); // fails with 409 for good
+    const rested = bench.insert("a"); // fails with 409 only because of the write before it
+    const real = bench.insert("there"); // fails with 409 even if the store succeeds
     lost.catch(() => {});
     await (await bench.storage.next()).fail("quota");
     await assert.rejects(lost, { code: "QuotaExceeded" });
@@ -244,7 +245,7 @@ describe("a store that fails", () => {
   test("a write made in the turn in which a segment is stored is counted once", async () => {
     for (let turns = 0; turns < 16; ++turns) {
       const bench = new Bench();
-      bench.hidden = true; // so deferred writes are stored at once
+      bench.hidden = true; // so that deferred writes are stored immediately
       bench.storage.auto = false;
       await bench.put("a", 1, "deferred");
       const segment = await bench.storage.next();
@@ -289,7 +290,7 @@ describe("a store that fails", () => {
       assert.deepEqual(await Promise.all(both), ["unknown", "unknown"]);
       assert.equal(bench.persistErrors.at(-1)?.retryInMs, 1000);
 
-      // The segment is still unsettled, so the next write is rejected instead of kept waiting.
+      // The segment is still unsettled. The next write is rejected rather than delayed.
       const refused = bench.insert("b");
       refused.catch(() => {});
       const second = await bench.storage.next();
@@ -298,7 +299,7 @@ describe("a store that fails", () => {
       await assert.rejects(refused, { failure: "aborted" });
       assert.deepEqual(bench.inMemory(), {});
 
-      // A repeated attempt that fails for lack of space proves nothing about the first attempt.
+      // A retry that fails for lack of space does not show whether the first attempt was stored.
       const again = bench.insert("b");
       again.catch(() => {});
       const third = await bench.storage.next();
@@ -391,7 +392,7 @@ describe("deferred writes", () => {
     const write = (i: number) => {
       const block = Uint8Array.from(blocks[i] as Uint8Array);
       const reply = bench.queue.write(block, "deferred", undefined, 10 + i);
-      block.fill(0); // the memory is reused after the call
+      block.fill(0); // callers reuse the memory after the call
       return reply;
     };
     write(0);
@@ -442,7 +443,7 @@ describe("deferred writes", () => {
     await first.succeed();
     await (await bench.storage.next()).succeed();
     assert.equal(bench.queue.pendingBytes, 0);
-    bench.queue.stop(new Error("the test is over")); // and its timer
+    bench.queue.stop(new Error("the test is over")); // also stops its timer
   });
 
   test("are then stored without a timer, which browsers slow down in hidden pages", async (t) => {
@@ -459,7 +460,7 @@ describe("deferred writes", () => {
   test("are stored at once when the page may close", async () => {
     const bench = new Bench({ deferredDelayMs: 1000 });
     const write = bench.insert("a", "deferred");
-    bench.queue.storePendingNow(); // also what is still in the queue
+    bench.queue.storePendingNow(); // also stores writes that are still in the queue
     await write;
     assert.equal(bench.storage.calls.length, 1);
   });
@@ -502,7 +503,7 @@ describe("deferred writes", () => {
     const store = await bench.storage.next();
     assert.deepEqual(await bench.insert("b", "deferred"), { ok: "b" });
     const strict = bench.insert("c");
-    const after = bench.insert("d", "deferred"); // behind a strict write in order
+    const after = bench.insert("d", "deferred"); // must follow the strict write
     assert(await isPending(strict));
     assert(await isPending(after));
     await store.succeed();
@@ -619,8 +620,8 @@ describe("aborting", () => {
 });
 
 describe("a write that needs unloaded parts", () => {
-  // Sets up a bench in which `b` cannot be staged until its parts are loaded. The test decides when
-  // loading ends and whether it succeeds.
+  // Prepares the bench so that the write of `b` needs parts that are not loaded. The test decides
+  // when loading ends and whether it succeeds.
   function lacking(bench: Bench): { arrive(): void; fail(): void } {
     let isThere = false;
     let [resolve, reject] = [() => {}, (_: Error) => {}];
@@ -655,7 +656,7 @@ describe("a write that needs unloaded parts", () => {
       if (arrives) arrive();
       else fail();
       assert.deepEqual(await Promise.all([a, c]), [{ ok: 1 }, { ok: 3 }]);
-      stops.c.abort(); // too late
+      stops.c.abort(); // too late to cancel
       assert.deepEqual(await bench.onDisk(), { a: 1, c: 3 });
     }
   });
@@ -669,7 +670,8 @@ describe("a write that needs unloaded parts", () => {
     b.catch(() => {});
     await sleep(1);
     const c = bench.put("c", 3, "deferred");
-    await (await bench.storage.next()).fail("unknown"); // what is not deferred waits no longer
+    // writes that are not deferred no longer wait for it
+    await (await bench.storage.next()).fail("unknown");
     await assert.rejects(b, { failure: "aborted" });
     fail();
     assert.deepEqual(await c, { ok: 3 });
@@ -695,9 +697,9 @@ describe("stop", () => {
   });
 });
 
-// Random writes of every durability, with failing and slow stores. At every moment the disk holds a
-// prefix of the acknowledged order (an unacknowledged write may be stored or not), and every
-// acknowledged strict write is on disk. In the end memory equals disk.
+// Makes random writes of every durability, with failing and slow stores. At any time, the disk
+// contains a prefix of the writes in the order of acknowledgement (unacknowledged writes may be
+// stored or not), and all acknowledged strict writes. At the end, memory and disk are equal.
 describe("what is stored is a prefix of what was acknowledged", () => {
   const seed = Number(process.env.ENTITABLE_SEED ?? 20261121);
   test(`random runs, ENTITABLE_SEED=${seed}`, async () => {

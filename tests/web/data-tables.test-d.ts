@@ -1,6 +1,5 @@
-// Checked by the compiler only (types.test.ts runs it). Code that imports entitable/data-tables
-// instead of @azure/data-tables has the same types under the same names: each can replace the
-// other.
+// Checked only by the compiler (types.test.ts runs it). entitable/data-tables has the same types
+// under the same names as @azure/data-tables, and values of one can be used as values of the other.
 
 import type * as official from "@azure/data-tables";
 import type * as ours from "../../web/src/data-tables/index.ts";

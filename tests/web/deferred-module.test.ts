@@ -1,5 +1,5 @@
-// Tests the deferred module: tables work with the primary module alone, and the deferred one is
-// loaded when it is needed, once, or is reported missing.
+// Tests the deferred module. Tables work with the primary module alone. The deferred module is
+// loaded once, when a call needs it. A failure to load it is reported.
 
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
@@ -43,7 +43,8 @@ after(() => server.close());
 
 function outdated(binary: Buffer): Buffer {
   const other = Buffer.from(binary);
-  other[other.length - 1] = other.at(-1) === 0x30 ? 0x31 : 0x30; // the build id ends the file
+  // the build id is at the end of the file
+  other[other.length - 1] = other.at(-1) === 0x30 ? 0x31 : 0x30;
   return other;
 }
 
@@ -58,7 +59,8 @@ interface Opened {
 async function open(durability: Durability = "strict", files = new Map()): Promise<Opened> {
   answer = right;
   const from = requests;
-  const deferredModuleUrl = `${origin}/${++stores}`; // compiled modules are cached by URL
+  // a new URL, because compiled modules are cached by URL
+  const deferredModuleUrl = `${origin}/${++stores}`;
   const engine = await createEngine({ splitModule: true, deferredModuleUrl });
   engine.configure(accountFromOptions({}, "acct"), undefined);
   const host = await openHost({ engine, storage: new MemoryStorage(files), durability });
@@ -82,7 +84,8 @@ async function list(store: StoreHandle): Promise<number[]> {
   return value.map(({ n }) => n);
 }
 
-// Encodes a PUT request. fetch() would read the body first, and so would call the store later.
+// Encodes a PUT request. Unlike fetch(), this does not delay the call of the store until the body
+// is read.
 function putBlock(rowKey: string, n: number): Uint8Array {
   const url = `${base}/people(PartitionKey='p',RowKey='${rowKey}')`;
   const body = new TextEncoder().encode(JSON.stringify({ n }));
@@ -340,7 +343,7 @@ describe("a deferred module that cannot be loaded", () => {
       fails("WasmVersionMismatch", /another build/),
     );
     const from = requests;
-    const another = await createEngine(options); // the site no longer has this primary module
+    const another = await createEngine(options); // the site no longer serves this primary module
     assert.equal(requests, from);
     answer = right;
     await another.loadDeferredModule();

@@ -1,5 +1,5 @@
 // Runs each operation through the official client and through entitable/data-tables, and compares
-// the results field by field. The documented differences are left out; drop-in-differences.test.ts
+// the results field by field. Documented differences are not compared; drop-in-differences.test.ts
 // tests each of them.
 
 import assert from "node:assert/strict";

@@ -1,5 +1,5 @@
-// Tests every difference between entitable/data-tables and the official client, and shows the
-// official behaviour beside it.
+// Tests every difference between entitable/data-tables and the official client. Each test also
+// checks what the official client does.
 
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
@@ -17,7 +17,7 @@ after(() => both.close());
 
 const key = (rowKey: string) => ({ partitionKey: "p", rowKey });
 
-// Resolves to the error of a call.
+// Resolves to the error with which a call rejects.
 async function refusal(call: Promise<unknown>): Promise<Record<string, unknown> & Error> {
   try {
     await call;
@@ -171,7 +171,7 @@ describe("the differences", () => {
     assert.match(ours.message, /^Unknown EDM type object: property "tags" .*"p".*"tags"/);
   });
 
-  // Returns the entity that is read after writing these properties.
+  // Writes an entity with these properties, and returns what is read.
   async function roundTrip(rowKey: string, properties: object, options: object = {}) {
     const read = { official: {}, ours: {} } as Record<"official" | "ours", Record<string, unknown>>;
     for (const side of ["official", "ours"] as const) {

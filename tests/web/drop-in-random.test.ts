@@ -1,5 +1,5 @@
-// Compares random operations through the official client and through entitable/data-tables: each
-// step has the same result, and so has the final data.
+// Makes random operations through the official client and through entitable/data-tables. The
+// results of each operation and the final data must be equal.
 
 import { test } from "node:test";
 import type { TransactionAction } from "@azure/data-tables";
@@ -55,8 +55,8 @@ function entity(fine = false) {
   return { ...keys(), ...properties };
 }
 
-// The values are valid: if several operations fail, the service does not define which of them it
-// reports.
+// Returns an action with valid values. If several operations failed, the service would not define
+// which of them it reports.
 function action(partitionKey: string): TransactionAction {
   const written = { ...entity(true), partitionKey };
   switch (below(4)) {
@@ -71,7 +71,7 @@ function action(partitionKey: string): TransactionAction {
   }
 }
 
-// The entity's current ETag, or an earlier one, or any.
+// Returns the entity's current ETag, an earlier ETag, or "*".
 let oldEtag = "*";
 async function etagFor(kind: number, read: () => Promise<{ etag: string }>): Promise<string> {
   if (kind === 0) return "*";

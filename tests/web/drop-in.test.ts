@@ -1,5 +1,5 @@
 // Tests the clients of entitable/data-tables: which store they use, what they reject, and the
-// operations for which the RPC entry point had no messages.
+// operations that use the REST entry point.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -22,7 +22,7 @@ test("the entry exports the official names and its own", () => {
   );
 });
 
-// The names of the tables that a client sees.
+// Returns the names of the tables that a client lists.
 async function tablesOf(url: string, ...rest: object[]): Promise<(string | undefined)[]> {
   const client = new TableServiceClient(url, ...(rest as [{ endpoint?: string }]));
   return (await all(client.listTables())).map(({ name }) => name);
@@ -48,7 +48,7 @@ describe("a client finds its store", () => {
     for (const store of [own, registered, other]) await store.close();
   });
 
-  // The first test, because a default store can be replaced but not removed.
+  // Must be the first test, because a default store can be replaced but not removed.
   test("by default: one named after the account, with its data", async () => {
     for (const url of [
       azure("lonely"),
@@ -75,7 +75,7 @@ describe("a client finds its store", () => {
     assert.deepEqual(await tablesOf(azure("acct")), ["registered"]);
     assert.deepEqual(await tablesOf(azure("acct"), token), ["registered"]);
     const again = registerAccount("acct", other);
-    unregister(); // of the replaced store
+    unregister(); // removes the registration of the store that was replaced
     assert.deepEqual(await tablesOf("http://127.0.0.1:10002/acct"), ["other"]);
     again();
     assert.deepEqual(await tablesOf(azure("acct")), []);

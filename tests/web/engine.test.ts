@@ -1,4 +1,4 @@
-// Tests the engine's calls without a host: opening, groups, segments, checkpoints and failures.
+// Tests the engine's functions without a host: opening, groups, segments, checkpoints and failures.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -438,7 +438,7 @@ describe("failures", () => {
     assert.throws(() => engine.rollback(version), { code: "InternalError" });
     assert.equal(engine.readOnly, true);
     assert.deepEqual(rows(engine.fork()), ["1"]);
-    assert.equal(engine.fork().readOnly, true); // the versions share data
+    assert.equal(engine.fork().readOnly, true); // a fork shares the damaged data
 
     const other = await files.open();
     files.commit(other, insert("2"));
@@ -446,7 +446,7 @@ describe("failures", () => {
     const lazy = await createEngine();
     lazy.recover(files.manifest);
     lazy.finishRecovery();
-    assert.throws(() => lazy.fork(), { code: "InternalError" }); // its part is not in memory
+    assert.throws(() => lazy.fork(), { code: "InternalError" }); // a part is not in memory
   });
 
   test("two stores in one process share nothing", async () => {

@@ -1,5 +1,5 @@
-// Tests the event "evicted": emitted when a store that held data is found empty, but not if the
-// store was deleted or never held data. The test controls the page's localStorage and Cache API.
+// Tests the event "evicted". It is emitted if a store that held data is found empty, but not if the
+// store was deleted or never held data. The test simulates the page's localStorage and Cache API.
 
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, test } from "node:test";
@@ -70,7 +70,7 @@ async function open(name: string, options: OpenOptions = {}) {
   return { store, told };
 }
 
-// Opens the store, waits longer than an event needs, and closes it. Resolves to the events.
+// Opens the store, waits until an event would have fired, and closes it. Resolves to the events.
 async function visit(
   name: string,
   { write = false, ...options }: OpenOptions & { write?: boolean } = {},

@@ -1,6 +1,6 @@
-// Tests the durability contract with a disk that fails at random and a process that dies at random.
-// Acknowledged strict and relaxed writes are stored, the stored deferred writes are a prefix, and a
-// rejected write has no effect.
+// Tests the durability contract on a disk that fails at random, with processes that crash at
+// random. Acknowledged strict and relaxed writes must be stored, the stored deferred writes must be
+// a prefix, and a rejected write must have no effect.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -16,7 +16,7 @@ import { RandomFaultStorage } from "./support/random-fault-storage.ts";
 interface Write {
   key: string;
   durability: Durability;
-  acknowledged?: number; // position among the acknowledgements
+  acknowledged?: number; // the number of acknowledgements before it
   rejected?: "no effect" | "not known";
 }
 
@@ -52,7 +52,7 @@ class Life {
     );
   }
 
-  // Checks the writes of a process that ended against the rows that are stored.
+  // Checks the writes of a process that has ended against the stored rows.
   check(there: ReadonlySet<string>): void {
     for (const { key, durability, acknowledged, rejected } of this.writes) {
       if (acknowledged !== undefined && durability !== "deferred")
@@ -88,7 +88,7 @@ test("acknowledged writes are stored and rejected ones are not, at any failure",
   let kept = new Set<string>();
   for (let n = 0; n < lives; ++n) {
     const life = await Life.begin(files, random);
-    life.disk.isHealthy = true; // else reading may fail too
+    life.disk.isHealthy = true; // otherwise reading may fail too
     const found = await keysOf(life.store);
     life.disk.isHealthy = false;
     for (const key of kept) assert(found.has(key), `a life later: ${key}`);
@@ -101,7 +101,7 @@ test("acknowledged writes are stored and rejected ones are not, at any failure",
     }
     if (random.below(3) === 0) {
       life.disk.isHealthy = true;
-      // deferred writes that cannot be stored are lost, and the close reports that
+      // Deferred writes that cannot be stored are lost, and close() reports this.
       await life.store.close().catch(() => {});
     }
     life.disk.dead = true;

@@ -31,7 +31,7 @@ async function peopleIn(store: Store): Promise<void> {
 describe("store.fetch", () => {
   test("creates, inserts and reads back", async () => {
     await using store = await open();
-    const { fetch } = store; // bound
+    const { fetch } = store; // works without `this`
     await peopleIn(store);
     const entity = { PartitionKey: "p", RowKey: "r", v: 1 };
     const inserted = await fetch(post("people", entity));

@@ -1,4 +1,4 @@
-// Tests stores of files as users open them in Node.
+// Tests stores in files, opened as users open them in Node.
 
 import assert from "node:assert/strict";
 import { fork } from "node:child_process";
@@ -61,7 +61,7 @@ describe("a store of files", () => {
     await store.close();
     const files = await readdir(join(path, "default"));
     assert(files.includes("manifest"), files.join());
-    // a checkpoint runs during the writes, for long on a busy machine
+    // Checkpoints run during the writes; on a busy machine they take long.
     assert(files.length < 600, `${files.length} files`);
     assert.deepEqual((await rowsOf(path)).sort(), [597, 598, 599]);
   });
@@ -119,7 +119,7 @@ describe("a store of files", () => {
         });
         child.on("exit", () => resolve());
       });
-      const rows = await rowsOf(path); // the lock of a dead process does not block
+      const rows = await rowsOf(path); // the dead process's lock does not block opening
       assert.deepEqual(
         rows,
         Array.from(rows, (_, i) => i),

@@ -1,5 +1,5 @@
 // Runs the golden conversations of the REST entry point (tests/testdata/rest) through the
-// WebAssembly module. The responses are byte for byte those of the native core.
+// WebAssembly module. The responses must have the same bytes as those of the native core.
 
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";

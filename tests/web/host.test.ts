@@ -1,4 +1,4 @@
-// Tests the host: opening a log, the checkpointer, ownership of a store.
+// Tests the host: opening a log, the checkpointer, and the ownership of a store.
 
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
@@ -299,13 +299,13 @@ describe("damage", () => {
 });
 
 describe("checkpoints", () => {
-  // With segments of this size a checkpoint is due after a few.
+  // With values of this size, a checkpoint is due after a few segments.
   const large = "x".repeat(1_500_000);
 
   async function someTurns(): Promise<void> {
     for (let turn = 0; turn < 20; ++turn) await yieldToEventLoop();
   }
-  // Returns whether there is a checkpoint after this many more ms of the test's clock.
+  // Advances the test's clock by `ms`. Returns whether a checkpoint was stored.
   async function isCheckpointed(bench: Bench, t: TestContext, ms: number): Promise<boolean> {
     t.mock.timers.tick(ms);
     await someTurns();
@@ -345,7 +345,7 @@ describe("checkpoints", () => {
     const bench = new Bench();
     const host = await bench.open();
     const shortened = (ms: number) => isCheckpointed(bench, t, ms);
-    // including the segment that claims the log
+    // The segment that claims the log counts too.
     for (let i = 1; i < 63; ++i) await host.write(put("k", i));
     assert.equal(await shortened(1000), false);
     assert.equal(await shortened(1000), false, "63 segments are few");
@@ -363,7 +363,7 @@ describe("checkpoints", () => {
     t.mock.timers.enable({ apis: ["setTimeout"] });
     const bench = new Bench();
     const host = await bench.open();
-    bench.engine.checkpointWork = 8 * 1024 * 1024; // 2 MB of log, or 128 segments
+    bench.engine.checkpointWork = 8 * 1024 * 1024; // allows 2 MB of log, or 128 segments
     const write = async (count: number, value: unknown) => {
       for (let i = 0; i < count; ++i) await host.write(put("k", value));
       for (let second = 0; second < 3; ++second) t.mock.timers.tick(1000);
@@ -386,7 +386,7 @@ describe("checkpoints", () => {
       let stored = 0;
       for (; !bench.storage.calls.some(({ name }) => name === "putPart"); ++stored) {
         await host.write(put("k", large));
-        t.mock.timers.tick(100); // a pause
+        t.mock.timers.tick(100); // a pause in the writes
         for (let turn = 0; turn < 5; ++turn) await yieldToEventLoop();
       }
       await host.close();
@@ -394,7 +394,7 @@ describe("checkpoints", () => {
     };
     const few = await logAtCheckpoint(0);
     assert.ok(few >= 4 && few < 8, String(few));
-    const some = await logAtCheckpoint(40 * megabyte); // a quarter of the data
+    const some = await logAtCheckpoint(40 * megabyte); // 10 MB of log: a quarter of the data
     assert.ok(some >= 10 && some < 14, String(some));
     const most = await logAtCheckpoint(4000 * megabyte);
     assert.ok(most >= 16 && most < 20, String(most));
@@ -423,7 +423,7 @@ describe("checkpoints", () => {
     });
 
     for (const [what, value, bearable] of [
-      ["2048 segments", 1, 2046], // including the segment that claims the log
+      ["2048 segments", 1, 2046], // and the segment that claims the log
       ["32 MB", large, 22],
     ] as const) {
       test(`wait for no more than ${what}`, async (t) => {
@@ -440,7 +440,7 @@ describe("checkpoints", () => {
   });
 
   describe("under way", () => {
-    // Returns at the first of three parts, during which something is written.
+    // Resolves when the first of three parts is being stored. A segment is stored at the same time.
     async function atDisturbedPart(t: TestContext) {
       t.mock.timers.enable({ apis: ["setTimeout"] });
       const bench = new Bench();
@@ -455,7 +455,7 @@ describe("checkpoints", () => {
       const parts = () => bench.storage.calls.filter(({ name }) => name === "putPart").length;
       return { bench, host, part, parts };
     }
-    // Returns after the first part, while the checkpoint yields to writes.
+    // Resolves after the first part, while the checkpoint pauses for writes.
     async function waiting(t: TestContext) {
       const { bench, host, part, parts } = await atDisturbedPart(t);
       await part.succeed();
@@ -475,7 +475,7 @@ describe("checkpoints", () => {
     });
 
     for (const [what, value, bearable] of [
-      ["2048 segments", 1, 2043], // including earlier ones, and the segment that claims the log
+      ["2048 segments", 1, 2043], // and earlier segments, and the one that claims the log
       ["32 MB", large, 20],
     ] as const) {
       test(`do not yield with a log of ${what}`, async (t) => {
@@ -498,7 +498,7 @@ describe("checkpoints", () => {
     test("do not yield while a caller waits for their end", async (t) => {
       for (const [end, left] of [
         ["compact", 0],
-        ["close", 1], // what was stored meanwhile does not justify another checkpoint
+        ["close", 1], // segments stored during the checkpoint do not justify another one
       ] as const) {
         const already = await waiting(t);
         await already.host[end]();
@@ -627,7 +627,7 @@ describe("checkpoints", () => {
     assert.deepEqual(bench.engine.rows, rows);
   });
 
-  // Resolves in the middle of a checkpoint, with the call for the part that it stores.
+  // Resolves in the middle of a checkpoint, with the storage call for a part.
   async function atPart() {
     const bench = new Bench();
     const host = await bench.open();
@@ -673,7 +673,7 @@ describe("checkpoints", () => {
     assert.equal(await leftAfter(62, 1, 0), 63, "and the segment that claims the log");
     assert.equal(await leftAfter(63, 1, 0), 0);
     assert.equal(await leftAfter(1, large, 0), 0);
-    const work = 24 * 1024 * 1024; // a sixteenth of it is 1.5 MB, of 1.43 MB and the claim
+    const work = 24 * 1024 * 1024; // allows 1.5 MB of log, which is 1.43 MB of data and the claim
     assert.equal(await leftAfter(1, large, work), 2);
     assert.equal(await leftAfter(2, large, work), 0);
   });
@@ -722,7 +722,7 @@ describe("ownership", () => {
     const second = acquireOwnership("o3", { locks, waitMs: 1000 });
     await sleep(5);
     first.release();
-    first.release(); // a second call is allowed
+    first.release(); // may be called again
     (await second).release();
   });
 

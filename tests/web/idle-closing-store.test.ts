@@ -1,4 +1,4 @@
-// Tests how a Service Worker keeps a store open during a burst of requests.
+// Tests how a Service Worker keeps a store open during a series of requests.
 
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
@@ -10,7 +10,7 @@ const idleMs = 1000;
 
 interface Bench {
   lease: IdleClosingStore;
-  opened: string[]; // what happened to stores, in order
+  opened: string[]; // which stores were opened and closed, in order
   fail: Error | undefined;
 }
 
@@ -45,7 +45,7 @@ async function tick(t: TestContext, ms: number): Promise<void> {
   await settle();
 }
 
-// Work that lasts until the test ends it.
+// Starts work that uses the store until end() is called.
 function work(lease: IdleClosingStore): { store: Promise<string>; end: () => void } {
   let end = () => {};
   const ended = new Promise<void>((resolve) => {

@@ -1,4 +1,4 @@
-// Tests that importing the package runs nothing and changes no globals, so it can be imported while
+// Importing the package must not run anything or change globals, so that it can be imported while
 // rendering on a server.
 
 import assert from "node:assert/strict";

@@ -13,11 +13,11 @@ const wasmUrl = new URL("../../web/src/wasm/entitable.wasm", import.meta.url);
 const bytes = new Uint8Array(await readFile(wasmUrl));
 
 const stale = bytes.slice();
-// the build id ends the file
+// The build id is at the end of the file.
 stale[stale.length - 1] = stale[stale.length - 1] === 0x30 ? 0x31 : 0x30;
 let isStale = true; // whether /stale responds with another build
 
-// Serves the file that the path names.
+// Serves the file that the URL's path names.
 let server: Server;
 let origin = "";
 let requests = 0;

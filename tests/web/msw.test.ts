@@ -19,7 +19,7 @@ import type { Store } from "../../web/src/types.ts";
 import { openStore } from "./support/package.ts";
 import { newProject } from "./support/project.ts";
 
-// Where the peer dependency is installed.
+// The project in which the peer dependency is installed.
 const project = newProject(["msw"]);
 after(() => rmSync(project, { recursive: true }));
 const entry = pathToFileURL(join(project, "node_modules/entitable/dist/msw.js")).href;
@@ -57,7 +57,7 @@ describe("entitable/msw", () => {
       ]),
     );
     await table.updateEntity({ partitionKey: "desk", rowKey: "3", stock: 1 });
-    await table.deleteEntity("desk", "4"); // 204, without a body
+    await table.deleteEntity("desk", "4"); // the response is 204 and has no body
     const pages: unknown[] = [];
     for await (const page of table.listEntities().byPage({ maxPageSize: 4 })) {
       pages.push(page.map(({ rowKey, name, stock }) => [rowKey, name, stock].join(" ").trim()));

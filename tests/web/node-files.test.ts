@@ -1,5 +1,5 @@
-// Tests the log in a folder of files: the storage contract, what a crash or a loss of power leaves
-// behind, failing disks, and the lock that excludes a second process.
+// Tests the log in a folder of files: the storage contract, what remains after a crash or a power
+// failure, failing disks, and the lock that excludes a second process.
 
 import assert from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
@@ -50,7 +50,8 @@ async function newFolder(): Promise<string> {
 
 const bytes = (...values: number[]) => Uint8Array.from(values);
 
-// Records the calls on a storage, in order, as "method name"; `fail` may throw in place of a call.
+// Records the calls of file system functions in order, as "function file". `fail` may throw instead
+// of a call.
 function watched(fail: (call: string) => void = () => {}) {
   const calls: string[] = [];
   const short = (file: unknown) =>
@@ -100,7 +101,7 @@ function failure(code: string): Error {
   return Object.assign(new Error(code), { code });
 }
 
-// Accepts one segment at a time.
+// The cases for storages that accept a single segment per call.
 const contract = storageContract.filter(({ several }) => !several);
 
 test("several segments in one call are rejected, and nothing is stored", async () => {
@@ -128,7 +129,7 @@ describe("files keep the storage contract", () => {
 
 describe("a file system without links keeps the storage contract", () => {
   for (const { name, run } of contract) {
-    // Without links and without a lock, two owners are not kept apart.
+    // Without hard links and without a lock, nothing separates two owners.
     if (name === "one of two owners is fenced") continue;
     test(name, async () => {
       const folder = await newFolder();
@@ -166,7 +167,7 @@ describe("files", () => {
     const wal = "wal-0000000000000001";
     const write = ["open tmp", "write tmp", "flush tmp"];
     const name = [`link tmp ${wal}`, "unlink tmp", "open store", "flush store"];
-    // checks first that it still owns the store
+    // The storage first checks that it still owns the store.
     assert.deepEqual(calls, ["readFile manifest", ...write, ...name]);
   });
 
@@ -281,14 +282,15 @@ describe("what a crash leaves in the folder", () => {
     const died = await NodeFilesStorage.open(folder);
     await died.addSegments(1, [bytes(1, 1)], "strict");
     for (let i = 2; i <= 4; ++i) await died.addSegments(i, [bytes(i, i)], "relaxed");
-    await truncate(`${folder}/wal-0000000000000003`, 0); // under both names, as a file system does
+    // also truncates the second link, as a power failure would
+    await truncate(`${folder}/wal-0000000000000003`, 0);
     const again = await NodeFilesStorage.open(folder);
     const prefix = [
       [1, [1, 1]],
       [2, [2, 2]],
     ];
     assert.deepEqual((await loadAll(again)).segments, prefix);
-    await again.addSegments(3, [bytes(7)], "strict"); // the number is free again
+    await again.addSegments(3, [bytes(7)], "strict"); // the number can be used again
     await again.close();
     assert.equal((await readdir(folder)).length, 3);
   });
@@ -316,7 +318,7 @@ describe("what a crash leaves in the folder", () => {
     const died = await NodeFilesStorage.open(folder, system);
     await died.addSegments(1, [bytes(1)], "strict");
     await died.putPart(1, bytes(1));
-    // the manifest is committed
+    // The manifest is stored, but deleting the obsolete files fails.
     await died.commitManifest(bytes(3), { segmentsBelow: 2, obsoleteParts: [1] });
     const again = await NodeFilesStorage.open(folder);
     const loaded = await loadAll(again, [], 2);
@@ -335,7 +337,7 @@ describe("what a crash leaves in the folder", () => {
     });
     await assert.rejects(deleteFolder(folder, system), { code: "ConnectionLost" });
     assert.deepEqual(await listFileStores(path.dirname(folder)), []);
-    await deleteFolder(folder, promises); // again: deletes what is left
+    await deleteFolder(folder, promises); // a second call deletes what remains
     assert.deepEqual(await readdir(path.dirname(folder)), []);
   });
 
@@ -447,7 +449,7 @@ describe("the lock of a folder", () => {
     });
     lock.release();
     const next = await lockFolder(folder, options);
-    lock.release(); // again: another holder has the lock now
+    lock.release(); // a second call; another process has the lock now
     await assert.rejects(lockFolder(folder, options), { code: "StoreLocked" });
     next.release();
     assert.deepEqual(await readdir(folder), []);
@@ -517,7 +519,7 @@ describe("stores in folders", () => {
     await writeFile(path.join(where, "file"), "");
     assert.deepEqual(await listFileStores(where), ["one", "two"]);
     await deleteFileStore({ path: where, name: "two", waitMs });
-    await deleteFileStore({ path: where, name: "two", waitMs }); // again
+    await deleteFileStore({ path: where, name: "two", waitMs }); // may be called again
     assert.deepEqual(await listFileStores(where), ["one"]);
   });
 

@@ -84,10 +84,10 @@ describe("entity tokens", () => {
       officialToken("1!3!YQ-"), // padding missing
       officialToken("1!04!YQ--"),
       officialToken("2!4!YQ--"),
-      officialToken("1!4!YR--"), // bits beyond the last byte
+      officialToken("1!4!YR--"), // non-zero bits after the last byte
       officialToken("1!4!Y Q-"),
-      officialToken("1!4!wIA-"), // C0 80, overlong
-      officialToken("1!4!gIA-"), // 80 80, no lead
+      officialToken("1!4!wIA-"), // C0 80: longer than necessary
+      officialToken("1!4!gIA-"), // 80 80: without a lead byte
       officialToken("1!4!w---"),
       officialToken("1!8!7aCB7bCA"), // a surrogate pair as two code points
       officialToken("1!8!-7+_vw--"),
@@ -113,7 +113,8 @@ test("page sizes that can't be a $top are InvalidInput", () => {
   for (const size of [0, 1, 1000, 1001]) assert.equal(checkedPageSize(size), size);
 });
 
-// Pages of numbers; the token is the number of the next page. Empty pages with a token are legal.
+// Pages of numbers. A page's continuation token is the number of the next page. Empty pages with a
+// token are legal.
 const pages = [[1, 2, 3], [], [4], [], [], [5, 6]];
 
 type NumberPage = number[] & { continuationToken?: string };

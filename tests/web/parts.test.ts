@@ -1,5 +1,5 @@
-// Tests loading parts on demand: unneeded parts stay in storage, needed ones are loaded in time,
-// and memory stays bounded.
+// Tests loading parts on demand: parts stay in storage until they are needed, and memory use stays
+// limited.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -24,7 +24,7 @@ class Bench {
   readonly warnings: StoreWarning[] = [];
   storage = new ControlledStorage(new MemoryStorage(this.files));
 
-  // About forty parts, and nothing else.
+  // A store whose log consists of about forty parts.
   static async filled(): Promise<Bench> {
     const bench = new Bench();
     const store = await bench.open();
@@ -137,7 +137,8 @@ describe("opening", () => {
   });
 });
 
-// Every fiftieth row, in parts far apart, plus one inserted row and two deleted ones.
+// Changes every fiftieth row, inserts one row and deletes two, so that changes are scattered over
+// many parts.
 async function scatter(bench: Bench): Promise<void> {
   const store = await bench.open();
   const table = store.table("rows");
@@ -361,7 +362,7 @@ describe("a store larger than its memory", () => {
       await table.updateEntity({ partitionKey: "p", rowKey: rowKey(i % 40), n: i }, "Merge");
     }
     storage.auto = false;
-    for (let ticks = 0; ticks < 2; ++ticks) t.mock.timers.tick(100); // a pause
+    for (let ticks = 0; ticks < 2; ++ticks) t.mock.timers.tick(100); // a pause in the writes
     const part = await storage.next();
     assert.equal(part.name, "putPart");
     storage.auto = true;

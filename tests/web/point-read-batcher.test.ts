@@ -1,5 +1,5 @@
-// Tests getEntity called many times in one turn: how many requests reach the store, and that the
-// responses do not depend on batching.
+// Tests many calls of getEntity in one turn of the event loop: how many requests reach the store,
+// and that batching does not change the results.
 
 import assert from "node:assert/strict";
 import { before, beforeEach, describe, test } from "node:test";
@@ -11,7 +11,7 @@ import { openStore } from "./support/package.ts";
 import { RpcStore, table } from "./support/rpc-store.ts";
 
 let store: RpcStore;
-let kinds: number[]; // of the reads that arrived
+let kinds: number[]; // the kinds of the read messages that reached the store
 let how: "at once" | "never";
 let deferReads: (() => void) | undefined;
 
@@ -79,7 +79,8 @@ describe("calls in one turn", () => {
     const refusal = alone[0]?.status === "rejected" ? alone[0].reason.code : undefined;
     assert.notEqual(refusal, undefined);
     assert.deepEqual(codes, [0, 1, "ResourceNotFound", 2, refusal, 3]);
-    assert.deepEqual(kinds, [get, multiGet, get, get, get, get, get]); // and the single one
+    // the last one is the single read of the missing row
+    assert.deepEqual(kinds, [get, multiGet, get, get, get, get, get]);
   });
 
   test("are batched even if some entities are missing", async () => {

@@ -1,5 +1,5 @@
-// Tests the work that opening a store begins before it has the lock. The owner uses the results
-// once; without ownership they are discarded and block no other tab.
+// Tests the work that begins before an opening store has the lock. The owner uses its results once.
+// Without ownership they are discarded, and do not block other tabs.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -33,7 +33,7 @@ test("what was begun early is used once, and later calls begin again", async () 
     assert.equal(engines.length, count);
     assert.equal((await loadAll(storage)).segments.length, count - 1);
     await storage.claim(count, Uint8Array.from([count]));
-    preconnect.discard(); // keeps what is in use
+    preconnect.discard(); // does not close what take() has returned
     assert.equal(engine.firstLiveSequence, 1);
     await storage.close();
     engine.close();

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
-// a JavaScript file of the build, without type declarations
+// A JavaScript file of the build, which has no type declarations.
 const path = "../../bindings/prune.mjs";
 const { prune } = (await import(path)) as { prune(glue: string): string };
 

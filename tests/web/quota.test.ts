@@ -1,5 +1,5 @@
 // Tests the event "quota": when owners and followers check the browser's estimate, and how often
-// they report it.
+// they emit the event.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -115,7 +115,7 @@ describe("a store whose origin is nearly full", () => {
     await until(() => follower.told.length === 1);
     assert.equal(follower.store.status.owner, "other-tab");
     await owner.store.table("people").createTable();
-    await owner.store.compact(); // within the minute
+    await owner.store.compact(); // within a minute of the last check
     assert.equal(looks, 2);
     assert.deepEqual([owner.told, follower.told], [[{ usage: 90, quota: 100 }], owner.told]);
     await follower.store.close();

@@ -1,6 +1,7 @@
-// Runs every ```ts block of the READMEs as a module, with the built package. The comment after a
-// line says what the line prints: console.log(x); // text. A line that runs several times lists its
-// outputs with ", ". tests/browser runs the blocks for pages and for Playwright.
+// Runs every ```ts block of the READMEs as a module, with the built package. A comment after a line
+// states what the line must print: console.log(x); // text. If the line runs several times, the
+// comment lists the outputs separated by ", ". tests/browser runs the blocks for pages and for
+// Playwright.
 
 import assert from "node:assert/strict";
 import { rmSync, writeFileSync } from "node:fs";
@@ -11,8 +12,8 @@ import { format } from "node:util";
 import { newProject } from "./support/project.ts";
 import { codeBlocksOf } from "./support/readme.ts";
 
-// The blocks are placed where their imports resolve to the built package and its peer dependencies,
-// as in a user's project.
+// The blocks are written into a project where their imports resolve to the built package and its
+// peer dependencies.
 const project = newProject(["@azure/data-tables", "msw"]);
 after(() => rmSync(project, { recursive: true }));
 

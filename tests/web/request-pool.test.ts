@@ -1,5 +1,5 @@
-// Tests the pool that keeps copies of request messages: a copy does not change while it is held,
-// and its memory is reused once it is released.
+// Tests the pool of copied request messages: a copy does not change until it is released, and its
+// memory is reused afterwards.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

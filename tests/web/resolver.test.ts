@@ -1,4 +1,5 @@
-// Tests reading heterogeneous entity types of one table as values of their own types.
+// Tests reading the entities of a table with several entity types, each converted by the schema of
+// its type.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -24,7 +25,7 @@ interface Department {
   head: number;
 }
 
-// A schema as libraries produce it: it drops properties that it does not know.
+// A schema like those of libraries, which remove unknown properties.
 const department: StandardSchema<Department> = {
   "~standard": {
     version: 1,
@@ -110,7 +111,7 @@ test("a property may decide the type; unknown types are kept or rejected", async
   await assert.rejects(async () => {
     for await (const _ of strict.listEntities());
   }, refused);
-  // Without the property that decides the type, the type is unknown.
+  // The property that decides the type was not selected, so the type is unknown.
   const select = { queryOptions: { select: ["rowKey"] } };
   await assert.rejects(
     strict.getEntity("Marketing", "00001", select),

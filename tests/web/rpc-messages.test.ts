@@ -1,5 +1,5 @@
-// Tests the RPC message codec with the engine: written values are read back, by the rules of the
-// client API.
+// Tests the codec of RPC messages with a real engine: values that are written are read back
+// according to the client API's rules.
 
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
@@ -41,7 +41,7 @@ function refused(statusCode: number, code: string, message?: string | RegExp) {
 }
 const misfit = refused(400, "InvalidInput", "An error occurred while processing this request.");
 
-// Returns the response to a write, with its text at the given place.
+// Builds the response to a write. `textAt`: the offset of its text. `wide`: the text is UTF-16.
 function writtenReply(etag: string, { textAt = 24, wide = false } = {}): Uint8Array {
   const units = Array.from(etag, (_, i) => etag.charCodeAt(i)).flatMap((u) => [u & 0xff, u >> 8]);
   const text = wide ? Uint8Array.from(units) : new TextEncoder().encode(etag);
@@ -822,7 +822,7 @@ describe("operations", () => {
     const make = () => encodeWrite(table, [{ kind: "insert", ...keys, entity }], false);
     const first = make().slice();
     for (let i = 0; i < 500; ++i) {
-      encodeGet(table, "q", "y".repeat(i)); // another length each time
+      encodeGet(table, "q", "y".repeat(i)); // a different length each time
       assert.deepEqual(make(), first);
     }
   });

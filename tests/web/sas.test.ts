@@ -1,5 +1,5 @@
-// Tests that shared access signatures equal those of the official functions for the same input and
-// clock, byte for byte.
+// Compares shared access signatures with those of the official functions. For the same input and
+// clock they must have the same bytes.
 
 import assert from "node:assert/strict";
 import { describe, mock, test } from "node:test";
@@ -86,7 +86,7 @@ describe("a thousand random signatures equal the official ones", () => {
   const seed = Number(process.env.ENTITABLE_SEED ?? Date.now() % 1e9);
   const { below } = seededRandom(seed);
   const pick = <T>(values: readonly T[]): T => values[below(values.length)] as T;
-  // Returns the option, or leaves it out, at random.
+  // Returns an object with this property, or at random without it.
   function maybe<N extends string, T>(name: N, value: () => T): { [K in N]?: T } {
     return below(2) === 0 ? {} : ({ [name]: value() } as { [K in N]?: T });
   }

@@ -1,4 +1,4 @@
-// Tests the official client, unmodified, over store.httpClient: all of its methods, and further
+// Runs the unmodified official client over store.httpClient: all of its methods, and further
 // requests that the transport accepts.
 
 import assert from "node:assert/strict";
@@ -16,7 +16,7 @@ import { openStore } from "./support/package.ts";
 import { describeSurface, environmentWithKey } from "./support/sdk-environments.ts";
 import { runCheck } from "./support/sdk-surface/index.ts";
 
-// The methods of the client's classes that the suite has called.
+// The methods of the client's classes that the suite has called so far.
 const called = new Set<string>();
 const classes = { TableClient, TableServiceClient, TableTransaction };
 

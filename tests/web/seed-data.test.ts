@@ -1,4 +1,4 @@
-// Tests fixtures from files, as `entitable serve --seed-data` reads and serves them.
+// Tests seed data from files: how `entitable serve --seed-data` reads and serves them.
 
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -45,7 +45,7 @@ const services = {
   done: true,
 };
 
-// Adds prototypes, which objects from files lack.
+// Reads the seed data. The clone has ordinary prototypes, which deepEqual requires.
 async function read(made: string): Promise<object> {
   return structuredClone(await readSeedData(made));
 }
@@ -166,7 +166,7 @@ describe("entitable serve --seed-data", () => {
     assert.match(missing.err, /^entitable: .*missing is no folder that can be read/);
   });
 
-  // Returns every byte of the responses, without the server's own address.
+  // Sends requests and returns every byte of the responses, without the server's own address.
   async function conversation(ask: typeof fetch, endpoint: string): Promise<string[]> {
     const said: string[] = [];
     const headers = { "Content-Type": "application/json", Accept: "application/json" };
@@ -206,7 +206,7 @@ describe("entitable serve --seed-data", () => {
     await using store = await mockStore({ seed: 42, clock, account, fixtures: seeds });
     const ask: typeof fetch = (url, asked) => store.fetch(String(url), asked);
     const inside = await conversation(ask, "http://127.0.0.1:10002/devstoreaccount1");
-    const length = /^content-length,\d+\n/m; // set by the server
+    const length = /^content-length,\d+\n/m; // only the server adds this header
     assert.deepEqual(
       inside.map((text) => text.replace(length, "")),
       said[0]?.map((text) => text.replace(length, "")),

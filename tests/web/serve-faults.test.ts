@@ -143,7 +143,7 @@ describe("entitable serve", () => {
     const took = async (words: string[]) => {
       const served = await start([...data, "--latency", "120", ...words]);
       const client = official(served);
-      await client.getEntity("desk", "1"); // the connection
+      await client.getEntity("desk", "1"); // opens the connection
       const before = performance.now();
       const { date } = (await client.deleteEntity("desk", "1")) as { date?: Date };
       const ms = performance.now() - before;
@@ -151,7 +151,7 @@ describe("entitable serve", () => {
       return { ms, date };
     };
     const real = await took([]);
-    assert(real.ms >= 119, `${real.ms}`); // timers may fire a little early by another clock
+    assert(real.ms >= 119, `${real.ms}`); // timers may fire slightly early by another clock
     const { date } = await took(["--seed", "1"]);
     assert.equal(date?.toISOString(), "2026-01-01T00:00:00.000Z", "240 ms later");
   });
@@ -168,7 +168,7 @@ describe("entitable serve", () => {
       ),
     );
     assert(codes.includes(204) && codes.includes(503), `${codes}`);
-    // after a second
+    // Succeeds after a second, by which time the limit has reset.
     assert.equal((await official(served).getEntity("desk", "2")).rowKey, "2");
     await served.signal("SIGTERM");
   });

@@ -1,4 +1,4 @@
-// Tests shared access signatures at a real server, which checks their protocol and address against
+// Tests shared access signatures with a real server, which compares their protocol and address with
 // those of the connection.
 
 import assert from "node:assert/strict";
@@ -18,7 +18,7 @@ import { emulatorKey } from "./support/server-process.ts";
 const { serve }: typeof import("../../web/src/server/serve.ts") = await import(
   new URL("dist/server/serve.js", packageFolder).href
 );
-// A certificate and key for tests only.
+// A certificate and a key for tests.
 const pem = readFileSync(new URL("support/localhost.pem", import.meta.url), "utf8");
 
 describe("a shared access signature", () => {
@@ -31,7 +31,7 @@ describe("a shared access signature", () => {
     code: string | undefined;
     text: string;
   }
-  // Queries the table with a signature, at a server with the given scheme. Returns the response.
+  // Queries the table with a signature. Resolves to the server's response.
   function asked(server: TableServer, options: TableSasSignatureValues): Promise<Answer> {
     const sas = generateTableSas("people", credential, { permissions, expiresOn, ...options });
     const { get } = server.url.startsWith("https:") ? https : http;

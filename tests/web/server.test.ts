@@ -1,5 +1,5 @@
-// Tests the HTTP server with a store whose responses the test makes up: what passes through it and
-// what does not. serve-store.test.ts has real stores and real clients.
+// Tests the HTTP server with a fake store whose responses the test chooses. serve-store.test.ts
+// tests it with real stores and real clients.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -27,7 +27,7 @@ http satisfies NodeHttp;
 https satisfies NodeHttp;
 process satisfies NodeProcess;
 
-// A certificate and key for tests only.
+// A certificate and a key for tests.
 const pem = readFileSync(new URL("support/localhost.pem", import.meta.url), "utf8");
 const bytes = (text: string) => new TextEncoder().encode(text);
 
@@ -48,7 +48,7 @@ async function serving(t: TestContext, answer: Answer, options: ServeOptions = {
   return server;
 }
 
-// Responds with the request that it got.
+// Responds with the request itself, as JSON.
 const echo: Answer = ({ method, url, headers, body, clientIp }) =>
   ok(JSON.stringify({ method, url, headers, body: body.length, clientIp }));
 
@@ -64,7 +64,7 @@ function open({ port }: TableServer): Promise<Socket> {
   });
 }
 
-// Resolves to the bytes that arrive until the server closes the connection.
+// Sends `raw`. Resolves to the bytes that arrive until the server closes the connection.
 async function exchanged(server: TableServer, raw: string): Promise<string> {
   const socket = await open(server);
   socket.write(raw, "latin1");
@@ -220,7 +220,7 @@ describe("a body", () => {
             else controller.close();
           },
         }),
-        ...{ duplex: "half" }, // which the platform's types lack
+        ...{ duplex: "half" }, // missing in the platform's types
       });
     assert.equal(await (await send(64)).text(), String(max));
     assert.equal((await send(65)).status, 413);
@@ -245,7 +245,7 @@ describe("a body", () => {
       return new WeakRef(chunk);
     };
     const chunks = Array.from("a body", (character) => send(character.charCodeAt(0)));
-    await new Promise(setImmediate); // weak references keep their targets until then
+    await new Promise(setImmediate); // weak references keep their targets until the next turn
     collectGarbage();
     assert.deepEqual(
       chunks.slice(1).map((chunk) => chunk.deref()),
@@ -269,7 +269,7 @@ describe("a body", () => {
     const server = await serving(t, sized);
     const socket = await open(server);
     const closed = new Promise((resolve) => socket.on("close", resolve));
-    socket.on("error", () => {}); // a reset is allowed
+    socket.on("error", () => {}); // the server may reset the connection
     socket.resume();
     socket.write("POST /t HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n");
     const chunk = `10000\r\n${"x".repeat(0x10000)}\r\n`;
@@ -447,7 +447,7 @@ describe("the server", () => {
         (handle) =>
           handle instanceof Server && (handle.address() as AddressInfo | null)?.port === port,
       );
-    // As Node does when the process has no file descriptor left.
+    // Node emits this error when the process has no file descriptors left.
     (server as Server).emit("error", Object.assign(new Error("accept EMFILE"), { code: "EMFILE" }));
     assert.equal(await (await fetch(url)).text(), "here");
   });
@@ -479,7 +479,7 @@ describe("the server", () => {
         });
         request.on("error", reject);
       });
-    assert.equal(await get("/quick"), "keep-alive "); // the connection is idle from now on
+    assert.equal(await get("/quick"), "keep-alive "); // the connection is now idle
     const slow = get("/slow");
     await arrived;
     let ended = false;
@@ -491,7 +491,7 @@ describe("the server", () => {
     answer();
     assert.equal(await slow, "close done");
     await closing;
-    await server.close(); // a second call is allowed
+    await server.close(); // may be called again
     agent.destroy();
   });
 });

@@ -1,5 +1,5 @@
-// Tests store.snapshot() and store.restore(): between stores of every kind, with damaged files and
-// a failing storage, and in tabs that share a store.
+// Tests store.snapshot() and store.restore(): between stores of every kind, with damaged files,
+// with a failing storage, and in tabs that share a store.
 
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -207,7 +207,7 @@ describe("restoring", () => {
       await store.restore(file);
       const table = store.table("people");
       let done = false;
-      let after: number | undefined; // the first write that began when it was done
+      let after: number | undefined; // the first write that began after the restore had ended
       let n = 0;
       const restoring = store.restore(file).then(() => {
         done = true;
@@ -246,7 +246,7 @@ describe("restoring", () => {
 class Bench {
   readonly files = new Map<string, Uint8Array>();
   storage = new ControlledStorage(new MemoryStorage(this.files));
-  fail = false; // true: every call fails
+  fail = false; // whether every storage call fails
 
   async open(): Promise<Store> {
     this.storage = new ControlledStorage(new MemoryStorage(this.files));
@@ -276,7 +276,7 @@ describe("restoring, when the storage fails", () => {
         for (;;) {
           const call = await bench.storage.next();
           if (call.name === name) {
-            bench.storage.auto = true; // later sweeps are not awaited
+            bench.storage.auto = true; // later removals of orphans do not wait for the test
             await call.fail(failure);
             break;
           }

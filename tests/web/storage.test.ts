@@ -1,5 +1,5 @@
-// Tests the storage contract in memory and on an in-memory IndexedDB (tests/browser tests the real
-// one), and the failures that only IndexedDB has: lost connections, a full disk, and deletion.
+// Tests the storage contract in memory and on a simulated IndexedDB (tests/browser uses a real
+// one). Also tests failures of IndexedDB: lost connections, a full disk, and deletion.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -17,7 +17,7 @@ import { IdbfsFixture, idbfsDatabase } from "./support/idbfs-fixture.ts";
 import { loadAll, storageContract } from "./support/storage-contract.ts";
 
 class SharedFixture extends IdbfsFixture {
-  // A later owner: claims the log as it finds it, and replaces it with a checkpoint.
+  // Takes over as a later owner: claims the log, and writes a checkpoint with this manifest.
   async takeOver(manifest: number, firstSegment: number): Promise<IdbfsStorage> {
     const storage = await this.open();
     const { segments } = await loadAll(storage, [], firstSegment);
@@ -44,7 +44,7 @@ describe("memory keeps the storage contract", () => {
   });
 });
 
-// Simulates Chromium, where a database is created and deleted before anything is written.
+// In Chromium, a scratch database is created and deleted before the first write.
 test("idbfs reads while the browser creates the database, and writes once it exists", async (t) => {
   t.mock.getter(globalThis.navigator, "userAgent", () => "Chrome/1");
   let begin = () => {};
@@ -93,7 +93,7 @@ describe("idbfs", () => {
     assert.deepEqual([...entries.keys()].sort(), [
       `${folder}/manifest`,
       `${folder}/part-000000000000001b`,
-      `${folder}/wal-0000000000000000`, // not a segment: the ends of part ranges
+      `${folder}/wal-0000000000000000`, // not a segment: the fence post of idbfs.ts
       `${folder}/wal-0000000000000019`,
       `${folder}/wal-000000000000001a`,
     ]);
@@ -297,7 +297,8 @@ describe("idbfs", () => {
   });
 
   describe("a previous owner", () => {
-    // Resolves to whether it is fenced after this many takeovers, this many ms later.
+    // Resolves to whether the previous owner is fenced `ms` later, after this many other owners
+    // have taken over.
     async function isFenced(others: number, ms: number, written: number): Promise<boolean> {
       const place = new SharedFixture();
       const before = await place.open();
@@ -339,7 +340,7 @@ describe("idbfs", () => {
     const place = new SharedFixture();
     const first = await place.open();
     await loadAll(first);
-    // without a claim, for lack of space: this segment claims the log
+    // There was no space for a claim, so this segment claims the log.
     await first.addSegments(1, [bytes], "strict");
     await first.addSegments(2, [bytes], "strict");
     await first.close();
@@ -428,7 +429,7 @@ describe("idbfs", () => {
     const place = new SharedFixture();
     const storage = await place.open();
     await storage.addSegments(1, [bytes], "strict");
-    // the connection closes for the deletion
+    // The browser closes the connection because the database is deleted.
     await deleteDatabase(indexedDB, mountPoint(place.store), 1000);
     const gone = { failure: "gone", code: "ConnectionLost", isFatal: true };
     await assert.rejects(storage.addSegments(2, [bytes], "strict"), gone);
@@ -490,9 +491,8 @@ function onNextTransaction(database: IDBDatabase, act: (tx: IDBTransaction) => v
   };
 }
 
-// Simulates a browser that closes the connection during the next transaction: the transaction
-// reports an abort, whether it took effect or not.
-// took effect or not.
+// Simulates a browser that closes the connection during the next transaction. The transaction
+// reports an abort, although it took effect if `arrives` is true.
 function breakNextTransaction(database: IDBDatabase, arrives: boolean): void {
   onNextTransaction(database, (tx) => {
     if (arrives) {
@@ -508,14 +508,14 @@ function breakNextTransaction(database: IDBDatabase, arrives: boolean): void {
       });
     } else {
       tx.commit = () => {
-        tx.abort(); // its error is null, as in browsers
+        tx.abort(); // the transaction's error is null, as in browsers
         database.close();
       };
     }
   });
 }
 
-// Simulates a full disk: the requests succeed and the transaction aborts at its end.
+// Simulates a full disk: the requests succeed, and the transaction aborts at its end.
 function abortNextTransaction(database: IDBDatabase, error: DOMException): void {
   onNextTransaction(database, (tx) => {
     tx.commit = () => {

@@ -1,5 +1,5 @@
-// Tests opening, closing, deleting and listing stores, in memory and in an in-memory IndexedDB;
-// tests/browser uses the real one.
+// Tests opening, closing, deleting and listing stores, in memory and in a simulated IndexedDB.
+// tests/browser uses a real one.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -26,7 +26,8 @@ describe("a store in memory", () => {
   test("frees its memory when it is closed and no longer referenced", async (t) => {
     const instantiate = WebAssembly.instantiate;
     let memory: WebAssembly.Memory | undefined;
-    // Not a mock of the test runner, which would keep the results of the calls.
+    // Replaced by hand: a mock of the test runner would keep the calls' results, and with them the
+    // memory.
     WebAssembly.instantiate = (async (module: WebAssembly.Module, imports: WebAssembly.Imports) => {
       const instance = await instantiate(module, imports);
       for (const value of Object.values(instance.exports)) {
@@ -120,7 +121,7 @@ describe("a store in IndexedDB", () => {
     } finally {
       indexedDB.open = real;
     }
-    await wasm.writable.close(); // empty
+    await wasm.writable.close(); // a response without content
     await failed;
     await deleteStore(name);
   });
@@ -300,7 +301,7 @@ describe("close", () => {
     await table.createTable();
     const last = table.createEntity(key);
     await store.close();
-    await last; // earlier calls are completed
+    await last; // calls before close() are completed
     await store.close();
     assert.equal(store.status.state, "closed");
     const calls = [
@@ -371,7 +372,7 @@ describe("invalid options", () => {
     { deferredDelayMs: -1 },
     { deferredDelayMs: 1001 },
     { deferredDelayMs: Number.NaN },
-    "shop" as OpenOptions, // which would open the default store
+    "shop" as OpenOptions, // would open the default store if it were accepted
     null as unknown as OpenOptions,
     { requestPersistence: "yes" as "never" },
   ];
@@ -460,7 +461,7 @@ describe("without IndexedDB", () => {
 
   test("a database that cannot be opened is an error, and no lock is left", async () => {
     const name = newName();
-    const request = indexedDB.open(`/entitable/${name}`, 22); // of a later version of IDBFS
+    const request = indexedDB.open(`/entitable/${name}`, 22); // as a later version of IDBFS would
     await new Promise((resolve) => {
       request.onsuccess = resolve;
     });

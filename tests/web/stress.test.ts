@@ -1,4 +1,4 @@
-// Tests the durability contract between tabs: support/stress.ts causes failures at random, and
+// Tests the durability contract between tabs. support/stress.ts causes failures at random, and
 // support/history-check.ts checks the result.
 
 import assert from "node:assert/strict";
@@ -17,7 +17,7 @@ interface Disk {
   end(): void;
 }
 
-// Connections also break.
+// A disk in a simulated IndexedDB, whose connections also break.
 function inIndexedDb(random: Random, faults: boolean): Disk {
   const fixture = new IdbfsFixture();
   const breaking = setInterval(() => {
@@ -45,7 +45,7 @@ for (const [where, begin] of [
         ? ["done", "unanswered", "rejected", "unknown"]
         : ["done", "unanswered"];
       const unseen = () => expected.filter((outcome) => !all.has(outcome));
-      // Each round is random, so the test runs until every kind of event has occurred.
+      // Each round is random, so rounds continue until every kind of event has occurred.
       for (let round = 0; round < rounds || (unseen().length > 0 && round < 60); ++round) {
         const { storage, end } = begin(random, faults);
         const { violations, outcomes } = await runStress({ random, faults, storage }).finally(end);

@@ -1,5 +1,5 @@
-// Tests the official client's methods and result types with the real engine in memory. Each test is
-// a rule of the service or of its official client. (client-rules.test.ts tests what is rejected
+// Tests the official client's methods and result types with a real engine in memory. Each test is a
+// rule of the service or of the official client. (client-rules.test.ts tests what is rejected
 // before it reaches the store.)
 
 import assert from "node:assert/strict";
@@ -15,7 +15,7 @@ before(async () => {
 });
 after(() => store.close());
 
-// Creates a table for each test.
+// Creates a new table.
 async function newTable(): Promise<TableClient> {
   const table = store.tableClient(`table${++tables}`);
   await table.createTable();
@@ -314,7 +314,7 @@ describe("values", () => {
         typedDate: { type: "DateTime", value: "2024-01-01T00:00:00.1234567Z" },
         typedText: { type: "String", value: "t" },
       });
-      // Writing the values back as they are changes nothing.
+      // Writing the values that were read changes nothing.
       const copy = store.tableClient(table.tableName);
       await copy.upsertEntity({ partitionKey: "copy", rowKey: "r", ...read }, "Replace");
       const again = await copy.getEntity("copy", "r", { disableTypeConversion: true });
@@ -387,7 +387,7 @@ describe("listing", () => {
     assert.equal(next.length, 6);
     assert.equal(next.continuationToken, undefined);
     await table.deleteEntity(next[0].partitionKey, next[0].rowKey);
-    // before the token: not returned again
+    // A row before the position of the token is not returned.
     await table.createEntity({ partitionKey: "p0", rowKey: "0", n: -1 });
     const later = (await table.listEntities().byPage({ continuationToken: token }).next()).value;
     assert.deepEqual(

@@ -1,6 +1,6 @@
-// Tests tabs that share a store: each tab sees the other's writes, and no write is lost or done
-// twice when the owner closes, dies, freezes or sleeps. All tabs run in one process, with simulated
-// locks and channels (support/simulated-tabs.ts); tests/browser has real ones.
+// Tests tabs that share a store: each tab sees the writes of the others, and no write is lost or
+// applied twice when the owner closes, dies, freezes or sleeps. All tabs run in one process, with
+// simulated locks and channels (support/simulated-tabs.ts). tests/browser uses real ones.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -22,7 +22,8 @@ async function open(tab: Tab, options: Partial<SharedHostOptions> = {}): Promise
   return new StoreHandle("shop", await tab.open(options));
 }
 
-// Returns the store of `b`, which got the lock when `a` died and has been asleep since.
+// Opens a store in `a` and `b`, and kills `a`. Tab `b` gets the lock but is frozen. Returns the
+// store of `b`.
 async function heirAsleep(a: Tab, b: Tab): Promise<Store> {
   const first = await open(a);
   await first.table("people").createTable();
@@ -195,7 +196,7 @@ test("a write is done once if its owner stored it and died before it responded",
   const written = second.table("people").createEntity(row("1"));
   while (origin.files.size === stored) await turn();
   a.kill();
-  await written; // a second insert would fail
+  await written; // a second insert of the same row would fail
   assert.equal(second.status.owner, "self");
   assert.equal((await second.stats()).rows, 1);
   await second.close();
@@ -208,7 +209,7 @@ test("a tab that wakes after its log was removed causes no harm", async () => {
     const second = await open(b);
     await first.table("people").createTable();
     const under = work === "write" ? first.table("people").createEntity(row("1")) : first.compact();
-    await Promise.resolve(); // the call on the storage has begun
+    await Promise.resolve(); // the storage call has begun
     a.freeze();
     await second.table("people").createEntity(row("2"));
     await second.compact();
@@ -235,8 +236,8 @@ describe("consecutive writes of a tab that loses ownership of the store", () => 
         const writes: Promise<{ etag?: string }>[] = [];
         const write = () => writes.push(table.upsertEntity(row("1", writes.length), "Replace"));
         write();
-        await Promise.resolve(); // it is being stored
-        for (let i = 0; i < 5; ++i) write(); // these wait
+        await Promise.resolve(); // the write is being stored
+        for (let i = 0; i < 5; ++i) write(); // these writes wait in the queue
         if (how === "suspend") a.dispatch("suspend");
         write();
         a.freeze();
@@ -356,7 +357,7 @@ test("a write that was rejected on its second sending may have been done", async
     hint: /^The call was applied completely or not at all/,
   });
   const call = await disk.next();
-  channel.post(hello); // the owner treats the follower as new, which sends the write again
+  channel.post(hello); // as if the follower were new; the follower sends the write again
   for (let i = 0; i < 20; ++i) await turn();
   await call.storeAndFail("unknown");
   await written;
@@ -392,10 +393,10 @@ test("an owner steps down for a later claim, even if it holds the lock", async (
   origin.lockLossDelayMs = () => 500;
   const [a, b, c, d] = tabsIn(origin, 4) as [Tab, Tab, Tab, Tab];
   const second = await heirAsleep(a, b);
-  const third = await open(c); // takes the lock of the sleeping tab
+  const third = await open(c); // steals the lock of the frozen tab
   assert.equal(third.status.owner, "self");
   await third.table("people").createEntity(row("1"));
-  b.thaw(); // does not know that it lost the lock, and claims the log
+  b.thaw(); // does not know yet that it lost the lock, and claims the log
   const written = second.table("people").createEntity(row("2"));
   const { generation } = third.status;
   await until(() => third.status.generation > generation);
@@ -423,7 +424,7 @@ test("an owner that is still opening the store steps down for a later claim", as
     return storage;
   };
   const second = await heirAsleep(a, b);
-  const opening = open(c); // takes the lock of the sleeping tab, and claims the log
+  const opening = open(c); // steals the lock of the frozen tab, and claims the log
   await until(() => c.opening);
   const segments = origin.files.size;
   await until(() => origin.files.size > segments);
@@ -439,7 +440,7 @@ test("an owner that is still opening the store steps down for a later claim", as
 });
 
 describe("a tab that is about to be suspended", () => {
-  const ownerTimeoutMs = 600_000; // the lock is not stolen
+  const ownerTimeoutMs = 600_000; // long enough that the lock is not stolen
 
   test("releases the store even while a write is being stored", async () => {
     const [a, b] = tabsIn(new Origin(), 2) as [Tab, Tab];
@@ -447,7 +448,7 @@ describe("a tab that is about to be suspended", () => {
     const second = await open(b, { ownerTimeoutMs });
     await first.table("people").createTable();
     const written = first.table("people").createEntity(row("1"));
-    await Promise.resolve(); // it is being stored
+    await Promise.resolve(); // the write is being stored
     a.dispatch("suspend");
     a.freeze();
     await second.table("people").createEntity(row("2"));
@@ -482,7 +483,7 @@ describe("a tab that is about to be suspended", () => {
     const deferred = first.table("people", { durability: "deferred" });
     await deferred.createEntity(row("1"));
     const flushed = first.flush();
-    await Promise.resolve(); // a write is being stored, and later writes wait for it
+    await Promise.resolve(); // a write is being stored, and later ones wait for it
     await deferred.createEntity(row("2"));
     a.dispatch("suspend");
     a.freeze();
@@ -501,13 +502,14 @@ describe("a tab that is about to be suspended", () => {
 
 const counters = 3;
 
-// The operations of one tab's user, and their outcomes.
+// The operations of one tab, and their outcomes.
 class User {
   readonly tab: Tab;
   readonly name: string;
   readonly acknowledged: string[] = [];
-  readonly increments = new Array<number>(counters).fill(0); // acknowledged
-  readonly tried = new Array<number>(counters).fill(0); // requested, and not known to have failed
+  readonly increments = new Array<number>(counters).fill(0); // increments that were acknowledged
+  // increments that were requested and may have succeeded
+  readonly tried = new Array<number>(counters).fill(0);
   done: Promise<void> | undefined;
 
   constructor(tab: Tab, name: string) {
@@ -523,7 +525,7 @@ class User {
     }
   }
 
-  // A key that is used only once: a conflict would mean that it was inserted twice.
+  // Inserts keys that are used only once. A conflict would mean that an insert was applied twice.
   async #insert(store: Store, key: string, random: Random): Promise<void> {
     const durability = random.below(2) === 0 ? "strict" : "relaxed";
     const keys = [key, `${key}+`, `${key}++`];

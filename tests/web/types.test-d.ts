@@ -1,5 +1,5 @@
-// Checked by the compiler only (types.test.ts runs it). The data types of this package and of the
-// official client are the same: each can replace the other.
+// Checked only by the compiler (types.test.ts runs it). The data types of this package and of the
+// official client are mutually assignable.
 
 import type * as official from "@azure/data-tables";
 import type * as ours from "../../web/src/index.ts";

@@ -1,5 +1,5 @@
 // Tests store.verify() and store.compact(): on files and in memory, with the built package; in tabs
-// that share a store; and in a host whose storage the test controls.
+// that share a store; and in a host with a storage that the test controls.
 
 import assert from "node:assert/strict";
 import { mkdtemp, readdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
@@ -103,7 +103,7 @@ describe("verify", () => {
       await store.close();
       const again = await inFiles(path);
       if (kind === "part") {
-        // Opening reads no part, even if the log has changed its rows.
+        // Opening reads no parts, even if the log has changed some of their rows.
         assert.equal(again.status.state, "open");
         const row = again.table("log").getEntity("p", "more");
         await assert.rejects(row, { code: "Corrupted" });
@@ -263,7 +263,7 @@ describe("a host", () => {
     const bench = new Bench();
     bench.files.set("wal-0000000000000001", encode([]));
     bench.files.set("part-0000000000000009", encode([]));
-    bench.storage.failing = "aborted"; // the claim and the first sweep
+    bench.storage.failing = "aborted"; // makes the claim and the first removal of orphans fail
     const host = await bench.open();
     bench.storage.failing = undefined;
     assert.equal((await host.verify()).orphans, 1);
@@ -289,7 +289,7 @@ describe("a host", () => {
     await part.succeed();
     await Promise.all([first, second]);
     assert.deepEqual(bench.names("wal-"), []);
-    assert.equal(bench.names("part-").length, 2); // one row each
+    assert.equal(bench.names("part-").length, 2); // each part has one row
     await host.close();
   });
 

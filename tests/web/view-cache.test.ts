@@ -1,4 +1,4 @@
-// Tests the cache of subarray views: each view shows the requested bytes of the current buffer.
+// Tests the cache of views: each view shows the requested bytes of the current buffer.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

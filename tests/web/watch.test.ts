@@ -1,5 +1,5 @@
-// Tests the engine's description of requests: their operation, the error response that would reject
-// them, and their outcome.
+// Tests what the engine says about a request: its operation, an error response that would reject
+// it, and its outcome.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -153,12 +153,13 @@ describe("the description of a request", () => {
   });
 });
 
-// The error that a client of each entry point makes of an error response.
+// Returns the error that an RPC client makes of the error response.
 function directError(engine: Engine, refusal: SimulatedError): RestError {
   const reply = engine.makeErrorResponse(encodeCreateTable("people"), refusal, now);
   return thrown(() => decodeWriteEtags(reply)) as RestError;
 }
 
+// Returns the error that the official client makes of the error response.
 async function officialError(engine: Engine, refusal: SimulatedError): Promise<RestError> {
   const refusing: Transport = {
     read: (block) => engine.makeErrorResponse(block, refusal, now),
@@ -269,7 +270,7 @@ describe("the outcome of a request", () => {
     assert.deepEqual(outcome(rest), { status: 201 });
     assert.deepEqual(outcome(batch), { status: 409, code: "EntityAlreadyExists" });
     const get = encodeGet("people", "p", "1");
-    // of a view of its memory
+    // The response is a view of wasm memory.
     assert.deepEqual(engine.responseOutcome(get, assertLoaded(engine.read(get))), { status: 200 });
   });
 

@@ -1,6 +1,6 @@
-// Tests a store in a worker without a worker: both ends of the port are in one process. The test's
+// Tests stores in workers without a worker: both ends of the port are in this process. The test's
 // host answers the calls, and the test itself triggers the worker's death and the page's lifecycle
-// events. tests/browser/worker.test.ts has real workers.
+// events. tests/browser/worker.test.ts uses real workers.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -46,10 +46,10 @@ class Page {
   readonly #listeners = new Set<(event: LifecycleEvent) => void>();
   hidden = false;
   asked = 0; // how often the marker was read
-  lastSeen: Date | undefined; // the marker of its stores
+  lastSeen: Date | undefined; // the marker (last-seen-marker.ts) of its stores
   wiped = 0;
   ended = 0;
-  pageServices: PageServices | undefined; // the worker's
+  pageServices: PageServices | undefined; // those that the worker received
   workerPort: MessagePort | undefined;
   fail: (reason: string) => void = () => {};
   readonly lifecycle: PageLifecycle = {
@@ -124,13 +124,13 @@ class Page {
     return new StoreHandle(options.name ?? "store", await this.host(options));
   }
 
-  // Does what a browser does when it ends a worker: closes its port and frees its locks.
+  // Ends the worker as a browser does: closes its port and releases its locks.
   kill(): void {
     this.workerPort?.close();
   }
 }
 
-// A host that returns each call's arguments, and whose events the test emits.
+// A host that returns each call's arguments. The test emits its events.
 class EchoHost implements Host {
   readonly events = new Emitter<StoreEvents>();
   readonly responses: Uint8Array[] = [];
@@ -174,7 +174,7 @@ class EchoHost implements Host {
   };
 }
 
-// A worker that sends only that it has started.
+// A worker that reports that it has started, and nothing else.
 const deaf = (build = buildId, entitable = protocolVersion) =>
   function serve(port: MessagePort) {
     port.onmessage = () => {};
@@ -307,7 +307,7 @@ describe("a store in a worker", () => {
         } else if (data.event === "suspend") {
           port.postMessage({ type: "set-last-seen", at, resumeCount: 0 });
         } else if (data.event === "resume") {
-          // sent before it was suspended
+          // A message that was sent before the page was suspended.
           port.postMessage({ type: "set-last-seen", at, resumeCount: 0 });
           port.postMessage({ type: "persist" });
         }
@@ -576,14 +576,14 @@ describe("the page's lifecycle", () => {
     };
     for (const n of [1, 2]) {
       page.tell("suspend");
-      page.tell("suspend"); // frozen, and in the back/forward cache
+      page.tell("suspend"); // first frozen, then in the back/forward cache
       while ((await ours()).length > 0) await turn();
       page.tell("resume");
       page.tell("resume");
       await table.createEntity(row(String(n)));
     }
     page.tell("suspend");
-    page.tell("resume"); // at once: messages sent before the suspension are outdated
+    page.tell("resume"); // immediately, so messages sent before the suspension are outdated
     await table.createEntity(row("3"));
     assert.equal((await store.stats()).rows, 3);
     assert.equal(store.status.state, "open");

@@ -1,5 +1,5 @@
 // Tests bulk writes through a store's table and through the official client: batches have the right
-// size, failures are located, and the result is as if each action were done alone.
+// size, failed actions are found, and the result is as if each action had been sent alone.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -38,7 +38,7 @@ const create = (partitionKey: string, rowKey: string): TransactionAction => [
   { partitionKey, rowKey },
 ];
 
-// Returns this many actions, over this many partitions in turn.
+// Returns this many actions, distributed over this many partitions in turn.
 function* rows(count: number, partitions = 1): Generator<TransactionAction> {
   for (let i = 0; i < count; ++i) yield upsert(`p${i % partitions}`, String(i).padStart(6, "0"));
 }
@@ -244,8 +244,8 @@ for (const [name, clientOf] of Object.entries(clients)) {
   });
 }
 
-// Compares random actions, many of which fail, with the same actions done one by one: their
-// results, their failures and the final table.
+// Compares a bulk write of random actions, many of which fail, with sending the same actions one by
+// one. Results, failures and the final table must be equal.
 async function sameAsAlone(clientOf: ClientFactory, random: Random): Promise<void> {
   const partitions = 1 + random.below(4);
   const perPartition = 1 + random.below(random.below(2) ? 8 : 150);
@@ -350,7 +350,8 @@ describe("bulk", () => {
     await using store = await open();
     const { requests, done } = await store.table("lamps").bulk(rows(40_000, 1000));
     assert.equal(done, 40_000);
-    assert(requests < 4000, `${requests}`); // 40 in a partition; 16 batches at a time are kept
+    // at least 40 actions of a partition are sent together, because 16 batches are buffered
+    assert(requests < 4000, `${requests}`);
   });
 
   test("errors of the input and of onProgress end the run", async () => {

@@ -1,5 +1,4 @@
-// Tests properties that are encrypted before they leave the page: what is stored, what is rejected,
-// and how tampering is detected.
+// Tests encrypted properties: what is stored, what is rejected, and how manipulation is detected.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -132,7 +131,7 @@ for (const [name, clientOf] of Object.entries(clients)) {
       await store.tableClient("leavers").createEntity(raw as TableEntity);
       const leavers = encryptedTable(store.tableClient("leavers"), options);
       await assert.rejects(leavers.getEntity("p", "ann"), { code: "DecryptionFailed" });
-      // Table names are compared without case.
+      // Upper and lower case in table names are equal.
       const shouted = encryptedTable(store.tableClient("PEOPLE"), options);
       assert.equal((await shouted.getEntity("p", "ann"))["Ssn"], ann.Ssn);
     });

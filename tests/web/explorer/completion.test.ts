@@ -1,4 +1,4 @@
-// Tests what is offered in a filter, and the position that an error points at.
+// Tests what the filter's completion suggests, and which position an error marks.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -25,8 +25,8 @@ seen.learn([
   { partitionKey: "p", rowKey: "x".repeat(100), etag: "x", age: { type: "String", value: "old" } },
 ]);
 
-// "|" is the caret. Returns the offered texts, and the filter with the caret after accepting the
-// first of them.
+// In `text`, "|" is the caret. Returns the suggested texts, and the filter after the first
+// suggestion was accepted, with the caret.
 function offered(text: string): { options: string; first: string | undefined } {
   const caret = text.indexOf("|");
   const filter = text.replace("|", "");

@@ -1,4 +1,5 @@
-// Tests the cost of a run, which is counted from its requests as the service would count them.
+// Tests the cost of a playground's run, which is computed from its requests as the service would
+// count them.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

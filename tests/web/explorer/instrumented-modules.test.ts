@@ -1,4 +1,4 @@
-// Tests which listeners observe the stores that an example's code opens.
+// Tests which listeners observe the stores that a playground's code opens.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

@@ -1,5 +1,5 @@
-// Tests the texts of values: the valid ones are those that the store accepts, and a literal in a
-// filter finds its value.
+// Tests the texts of property values: a text is valid if and only if the store accepts it, and a
+// filter with the value's literal finds the value.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -62,7 +62,7 @@ describe("values", () => {
           rowKey,
           typed,
         );
-        // too long for a filter; not equal to anything
+        // Skips values that are too long for a filter, and NaN, which equals nothing.
         if (v.value.length > 1000 || v.value === "NaN") continue;
         const filter = `RowKey eq '${rowKey}' and v eq ${literalOf(v)}`;
         const found = await table.listEntities({ queryOptions: { filter } }).next();

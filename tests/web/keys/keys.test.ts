@@ -1,5 +1,5 @@
-// Tests keys that encode values: each function has an inverse, errors beyond its limits, and an
-// order that the store's order of keys preserves.
+// Tests keys that encode values. Each encoding has an inverse, throws errors beyond its limits, and
+// preserves the order of the values in the store's order of keys.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -25,8 +25,7 @@ import { type Random, seededRandom } from "../support/random.ts";
 
 const seed = Number(process.env.ENTITABLE_SEED ?? Math.floor(Math.random() * 2 ** 31));
 
-// Texts with many of the special characters: those that are escaped, their neighbours, and the
-// escape characters.
+// Characters for random texts: those that are escaped, their neighbours, and the escape characters.
 const alphabet = [
   ...'\0\t\n\x1f !"#$%.,-/0:>?@AZ[\\]az{|}~\x7f\x80\x9f\xa0é',
   ..."\ud7ff\ue000\ufffd\uffff\u{10000}\u{1f600}\u{10ffff}",
@@ -46,7 +45,8 @@ function textsOf(random: Random, count: number): string[] {
   return [...texts];
 }
 
-// Returns the keys in the store's order; the store rejects invalid keys.
+// Stores rows with these keys and returns the keys in the store's order. The store rejects invalid
+// keys.
 async function listed(keys: readonly string[]): Promise<string[]> {
   await using store = await openStore({ name: "acme", persistence: "memory" });
   const table = store.table("keys");
@@ -58,7 +58,7 @@ async function listed(keys: readonly string[]): Promise<string[]> {
   return found;
 }
 
-// Checks that the store's order of the encoded values is the order of the values.
+// Checks that the encoded values have the same order in the store as the values themselves.
 async function keepsOrder<T>(
   values: readonly T[],
   encode: (value: T) => string,
@@ -73,7 +73,7 @@ function isForbidden(character: string): boolean {
   return point < 0x20 || (point >= 0x7f && point < 0xa0) || "#/?\\".includes(character);
 }
 
-// JavaScript compares UTF-16 units
+// Compares by UTF-16 units, as JavaScript's operators do.
 const byUnits = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
 
 function byParts(a: readonly string[], b: readonly string[]): number {
@@ -249,7 +249,7 @@ describe("invertedTicks", () => {
       });
     }
     assert.throws(() => invertedTicks(new Date(Number.NaN)), { message: /^This is no time: / });
-    // One tick, 100 ns, before the first: is read as the millisecond that contains it.
+    // One tick (100 ns) before the first one. It belongs to the millisecond before.
     assert.equal(parseInvertedTicks("2534023007999999998").getTime(), 0);
     assert.equal(parseInvertedTicks("2534023008000000000").getTime(), -1);
     assert.equal(parseInvertedTicks("3155378975999999999").getTime(), -62135596800000);

@@ -1,5 +1,5 @@
 // Tests large values of every size through a store's table and through the official client. A
-// reader never gets parts of two values, and a write that fails or conflicts leaves one of them.
+// reader never gets parts of two values. A write that fails or conflicts leaves one complete value.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -68,7 +68,7 @@ for (const [name, clientOf] of Object.entries(clients)) {
         [3 * rowBytes, ["photo", "photo!1", "photo!2"]],
         [3 * rowBytes + 1, ["photo", "photo!1", "photo!2", "photo!3"]],
         [most, ["photo", "photo!1", "photo!2", "photo!3"]],
-        [rowBytes + 7, ["photo", "photo!1"]], // shorter than before
+        [rowBytes + 7, ["photo", "photo!1"]], // fewer rows than before
         [3, ["photo"]],
       ];
       for (const [n, [length, rows]] of sizes.entries()) {
@@ -195,8 +195,8 @@ describe("large values", () => {
     assert.equal(await values.delete(...key), true);
   });
 
-  // Returns the table with responses in two pages: the first row, and the others. After each page
-  // it calls a function with the number of pages so far.
+  // Returns the table with each list divided into two pages: the first row, and the others. After
+  // each page, calls `after` with the number of pages so far.
   function paged(
     table: ReturnType<MockStore["table"]>,
     after: (pages: number) => Promise<unknown>,
@@ -232,7 +232,7 @@ describe("large values", () => {
   test("nor does a write that is repeated because its response was lost", async () => {
     await using store = await open();
     const table = store.table("files");
-    // Both writes have the same Version.
+    // A client that repeats a write uses the same Version; a fixed random source simulates this.
     const again = new LargeValues(table, { random: { fill: (bytes) => void bytes.fill(7) } });
     const others = new LargeValues(table);
     await again.write(...key, bytesOf(1, most));

@@ -1,5 +1,5 @@
 // Tests the queue over a store's table and over the official client: with one consumer, with
-// several at once, and after failures.
+// several concurrent ones, and with failures.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -137,7 +137,7 @@ for (const [name, clientOf] of Object.entries(clients)) {
       assert.deepEqual(longer?.body, { todo: ["a", "b"] });
       assert.equal(longer?.insertedAt.toISOString(), "2026-01-01T00:00:00.000Z");
       assert(await queue.release(spoil(longer)));
-      // A copy, as after structured cloning, stands for the same message.
+      // A structured clone of a message can be used instead of the message.
       const again = (await queue.get()) as QueueMessage<{ todo: string[] }>;
       assert.deepEqual(again.body, { todo: ["a", "b"] });
       assert(await queue.release(spoil(structuredClone(again))));
@@ -236,8 +236,8 @@ for (const [name, clientOf] of Object.entries(clients)) {
   });
 }
 
-// Runs three consumers at once, over a network and a service that fail, and compares them with a
-// plain list of the expected messages.
+// Runs three concurrent consumers over a network and a service that fail at random, and compares
+// them with a list of the expected messages.
 async function withFaults(
   clientOf: (store: MockStore) => QueueTable,
   random: Random,
@@ -270,20 +270,20 @@ async function withFaults(
 
   const stored = new Map<number, "yes" | "perhaps">(); // by body
   const gone = new Map<number, "yes" | "perhaps">();
-  // with the latest time when it was dequeued
+  // The messages that a consumer has, each with the latest time when it was dequeued.
   const holding = new Map<number, QueueMessage<number>>();
   let next = 0;
 
   const put = async (queue: TableQueue<number>) => {
     const n = next++;
-    stored.set(n, "perhaps"); // others may get it before its put has ended
+    stored.set(n, "perhaps"); // other consumers may get the message before put() resolves
     await queue.put(n, { delayMs: random.below(2) * random.below(200) }).then(
       () => stored.set(n, "yes"),
       () => {},
     );
   };
-  // A message was put, dequeued and moved by another consumer, and then put again by a client whose
-  // response was lost: it exists twice.
+  // Returns whether a message may exist twice: it was put, dequeued and moved by a consumer, and
+  // then put again by a client whose first response was lost.
   const mayBeDuplicate = ({ id }: QueueMessage<number>) =>
     triesAgain &&
     store.requests
@@ -321,8 +321,8 @@ async function withFaults(
     const held = [...holding.values()];
     const message = held[random.below(held.length)];
     if (message === undefined) return;
-    // From now on any consumer may get it, even before this one has its response, unless the call
-    // was rejected and no response was lost.
+    // From now on any consumer may get the message, even before this call's response arrives. The
+    // exception is a call that was rejected before it reached the store.
     const free = { ...message, visibleAt: new Date(0) };
     holding.set(message.body, free);
     const released = await queue.release(message).catch(() => undefined);
@@ -339,7 +339,7 @@ async function withFaults(
     store.clock.advance(random.below(60));
   }
 
-  // After all failures have ended, every message that was stored and not deleted exists once.
+  // After the last failure, every message that was stored and not deleted exists exactly once.
   for (const fault of faults) fault.remove();
   const left: number[] = [];
   for (const queue of [first, first.poison]) {
@@ -434,7 +434,8 @@ describe("a queue", () => {
     store.faults.add({ on: "insert", ...lost });
     await queue.put("once");
     assert.deepEqual(await queue.count(), { visible: 1, hidden: 0 });
-    // The message was dequeued, but the response was lost: it is hidden and becomes visible later.
+    // The message was dequeued but the response was lost. The message is hidden, and becomes
+    // visible later.
     store.faults.add({ on: "batch", ...lost });
     assert.equal(await queue.get(), undefined);
     store.clock.advance(30_000);

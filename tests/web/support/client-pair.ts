@@ -1,6 +1,6 @@
 // Makes the same calls through the official client (over the REST entry point) and through
-// entitable/data-tables (over the RPC entry point), on two stores with one clock, so that even
-// timestamps and ETags must be equal.
+// entitable/data-tables (over the RPC entry point). The two stores have the same clock, so that
+// even timestamps and ETags must be equal.
 
 import assert from "node:assert/strict";
 import * as official from "@azure/data-tables";
@@ -8,7 +8,8 @@ import type { Store } from "../../../web/src/types.ts";
 import { dataTables as ours } from "./data-tables.ts";
 import { openStore } from "./package.ts";
 
-// The objects that a case may use, with the official types. The compiler checks that ours fit.
+// The objects that a case may use, with the official client's types. The compiler checks that ours
+// fit these types.
 export interface ClientUnderTest {
   entry: typeof official;
   table(name?: string): official.TableClient;
@@ -18,7 +19,7 @@ export interface ClientUnderTest {
 export interface ClientPair {
   official: ClientUnderTest;
   ours: ClientUnderTest;
-  advanceClock(): void; // before each case
+  advanceClock(): void; // must be called before each case
   close(): Promise<void>;
 }
 
@@ -58,7 +59,8 @@ export async function openClientPair(): Promise<ClientPair> {
 
 export type Call = (side: ClientUnderTest) => unknown;
 
-// Checks that both sides have the same outcome, apart from the documented differences.
+// Makes the call on both sides, and checks that the outcomes are equal except for the documented
+// differences.
 export async function assertSameOutcome(both: ClientPair, call: Call, name = ""): Promise<void> {
   const expected = withoutDifferences(await outcomeOf(() => call(both.official)));
   const got = withoutDifferences(await outcomeOf(() => call(both.ours)), expected);
@@ -69,11 +71,11 @@ export async function assertSameOutcome(both: ClientPair, call: Call, name = "")
   }
 }
 
-// Removes the documented differences, by their number.
+// Removes the documented differences, which have numbers in the documentation.
 function withoutDifferences(outcome: Outcome, expected?: Outcome): Outcome {
   if ("error" in outcome) {
     const error = { ...outcome.error };
-    delete error.request; // ours has none
+    delete error.request; // ours has no request
     delete error.response;
     if ("details" in error) error.details = withoutHeaders(error.details);
     // 1: the official client leaves `code` undefined for single operations.
@@ -93,7 +95,7 @@ function withoutDifferences(outcome: Outcome, expected?: Outcome): Outcome {
   return outcome;
 }
 
-// The official client's errors carry the response's headers. Ours have no response.
+// Removes the response headers from an error's details. Our errors have no response.
 function withoutHeaders(details: unknown): unknown {
   if (!isObject(details)) return details;
   const headers = /^(date|server|cache-control|content-type|preference-applied|x-.*)$/;
@@ -110,7 +112,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
 
 type Outcome = { value: unknown } | { error: Record<string, unknown> };
 
-// Returns a call's outcome as plain data, with ids and times in messages replaced by names.
+// Returns the outcome of a call as plain data, with placeholders for ids and times in messages.
 async function outcomeOf(call: () => unknown): Promise<Outcome> {
   try {
     return { value: plain(await call()) };
@@ -125,7 +127,8 @@ const messageEnd =
   /(\\n|\n)RequestId:[\da-f-]{36}(\\n|\n)Time:\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{7}Z/g;
 const idNames: ReadonlySet<string> = new Set(["clientRequestId", "requestId"]);
 
-// Leaves out undefined properties and functions; a page keeps its continuation token.
+// Returns the value without undefined properties and functions. A page keeps its continuation
+// token.
 function plain(value: unknown, name = ""): unknown {
   if (typeof value === "string") {
     if (idNames.has(name) && guid.test(value)) return "<guid>";
@@ -145,7 +148,7 @@ function plain(value: unknown, name = ""): unknown {
   return Object.fromEntries(members);
 }
 
-// A token may leave out an empty next row key: our client does, and our service includes it.
+// Removes an empty next row key from a token. Our client omits it, our service does not.
 function withoutEmptyKey(token: string): string {
   if (token.startsWith("1!")) return token; // a token of tables
   return Buffer.from(token, "base64").toString().replace(',"nextRowKey":"1!0!"', "");

@@ -1,4 +1,4 @@
-// A storage whose calls wait for the test, and fail as the test decides. It wraps a real storage.
+// A storage whose calls wait until the test lets them succeed or fail. It wraps a real storage.
 
 import {
   type LogReader,
@@ -16,10 +16,10 @@ export interface Call {
   segments?: number; // how many
   id?: number;
   durability?: SegmentDurability;
-  // The call takes effect, or fails with nothing stored.
+  // succeed(): the call takes effect. fail(): it stores nothing and rejects.
   succeed(): Promise<void>;
   fail(failure: StorageFailure): Promise<void>;
-  // The connection breaks after the call took effect: it is stored, but its outcome is unknown.
+  // The call takes effect and then rejects, as if the connection had been lost.
   storeAndFail(failure: StorageFailure): Promise<void>;
 }
 
@@ -27,11 +27,11 @@ export class ControlledStorage implements LogStorage {
   readonly #inner: LogStorage;
   readonly calls: Call[] = []; // every call so far
   #waiting: Call[] = [];
-  #arrivals: (() => void)[] = [];
+  #arrivals: (() => void)[] = []; // to be called when a call waits
   auto = true; // false: calls wait for the test
-  failing: StorageFailure | undefined; // with auto: the failure of each call
+  failing: StorageFailure | undefined; // if `auto`: the failure of each call
   closes = 0;
-  segmentBytes?: number; // if set, groups may take several segments
+  segmentBytes?: number; // if set, a group may have several segments
 
   constructor(inner: LogStorage) {
     this.#inner = inner;
@@ -97,7 +97,7 @@ export class ControlledStorage implements LogStorage {
   ): Promise<void> {
     return new Promise((resolve, reject) => {
       const error = (failure: StorageFailure) => new StorageError(failure, `injected: ${failure}`);
-      // not a timer, which tests replace
+      // Not a timer, because tests replace timers.
       const settled = () => new Promise<void>((turn) => setImmediate(turn));
       const call: Call = {
         ...about,

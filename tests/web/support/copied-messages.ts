@@ -1,4 +1,4 @@
-// Request messages that remain valid: copies of the messages of one encoder.
+// Encodes request messages and copies them, so that they stay valid.
 
 import {
   type EntityQuery,

@@ -1,6 +1,9 @@
-// Compares values without Node's assert, for checks that also run in a page.
+// Compares values without Node's assert, for checks that also run in pages.
 
-/** Throws an Error that shows both values. An undefined property equals a missing one. */
+/**
+ * Throws an Error that shows both values if they differ. An undefined property equals a missing
+ * one.
+ */
 export function equal(actual: unknown, expected: unknown, message = "not equal"): void {
   const [a, b] = [show(actual), show(expected)];
   if (a !== b) throw new Error(`${message}:\n  actual   ${a}\n  expected ${b}`);

@@ -1,9 +1,9 @@
-// A small engine in JavaScript. It checks the rules of core/store/store.h on which the host
-// depends: one candidate at a time, consecutive segments, and only sealed data is stored.
+// A fake engine in JavaScript. It checks that the host follows the rules of core/store/store.h:
+// only one candidate at a time, consecutive segments, and storing only what was sealed.
 //
-// A message is JSON: { put: key, value } always succeeds, { insert: key, value } fails if the key
-// exists (which stands for 409), { fail: "OutOfMemory" } throws while staging. A response is JSON:
-// { ok: n } or { error: "exists" }.
+// A message is JSON. { put: key, value } always succeeds. { insert: key, value } fails if the key
+// exists, like a 409. { fail: "OutOfMemory" } throws while it is staged. A response is JSON: { ok:
+// n } or { error: "exists" }.
 
 import assert from "node:assert/strict";
 import { StoreError } from "../../../web/src/errors.ts";
@@ -29,9 +29,9 @@ interface Commit {
 
 interface Checkpoint {
   rows: [string, unknown][];
-  at: number; // the last commit in it
+  at: number; // the last commit that the checkpoint includes
   parts: number[];
-  sequence: number; // the first segment that stays live
+  sequence: number; // the first segment that the checkpoint does not cover
 }
 
 export function encode(value: unknown): Uint8Array {
@@ -56,9 +56,9 @@ export class FakeEngine implements Engine {
   #nextPart = 1;
   #coveredCommit = 0;
   closed = false;
-  stageCalls: number[] = []; // group sizes
+  stageCalls: number[] = []; // size of each staged group
 
-  // Only the real engine knows the content of its messages.
+  // Only the real engine understands its messages.
   readonly lastRead = { read: 0, returned: 0 };
   describeRequest(): never {
     throw new Error("not faked");
@@ -76,7 +76,7 @@ export class FakeEngine implements Engine {
     throw new Error("not faked");
   }
 
-  // Only the real engine has content for these.
+  // Only the real engine has snapshots.
   beginSnapshot(): void {
     throw new Error("not faked");
   }
@@ -127,7 +127,7 @@ export class FakeEngine implements Engine {
     else for (const [key, value] of decode(bytes)) this.#takeRow(key, value);
     if (this.#needed() === undefined) this.#overlaid = false;
   }
-  // The log has the newer version.
+  // Adds a part's row, unless the log has a newer version of the row.
   #takeRow(key: string, value: unknown): void {
     if (!this.rows.has(key)) this.rows.set(key, value);
   }
@@ -136,7 +136,7 @@ export class FakeEngine implements Engine {
   checkpointWork = 0; // bytes
   checkpointBytes = () => this.checkpointWork;
   trim(): void {}
-  // Returns all unloaded parts, for any request.
+  // Returns all unloaded parts, because every request needs all of them.
   #needed(): PartsNeeded | undefined {
     const ids = this.#parts.filter((id) => !this.#loaded.has(id));
     return ids.length === 0 ? undefined : new PartsNeeded(ids);
@@ -165,7 +165,7 @@ export class FakeEngine implements Engine {
   get readOnly(): boolean {
     return this.#damage.length > 0;
   }
-  #trapped = false; // no further call is allowed
+  #trapped = false; // after a trap, all calls fail
   damage(): Damage[] {
     if (this.#trapped) throw new StoreError("StoreClosed", "The store is closed.");
     return [...this.#damage];
@@ -224,7 +224,7 @@ export class FakeEngine implements Engine {
     if (!(staged instanceof PartsNeeded) && staged.changes) this.publish();
     return staged;
   }
-  // Simulates wasm memory, which is reused by the next call.
+  // Simulates a view of wasm memory, which the next call overwrites.
   #space = new Uint8Array(0);
   #dies(bytes: Uint8Array): Uint8Array {
     this.#space.fill(0xff);
@@ -277,7 +277,7 @@ export class FakeEngine implements Engine {
     this.#nextSequence = sequence + 1;
   }
 
-  // Returns a checkpoint with one row per part.
+  // Begins a checkpoint that has one row per part.
   beginCheckpoint(): boolean | PartsNeeded {
     assert(this.#checkpoint === undefined);
     if (this.#lastCommit === this.#coveredCommit) return false;

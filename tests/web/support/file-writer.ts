@@ -1,5 +1,5 @@
-// A process that writes rows 0, 1, 2, … into a store of files, several at a time, and prints the
-// acknowledged ones until it is killed. Arguments: the path and the durability.
+// A process that writes rows 0, 1, 2, … into a store in files, several at a time. It prints
+// acknowledged rows until it is killed. Arguments: the path and the durability.
 
 import type { Durability } from "../../../web/src/types.ts";
 import { openStore } from "./package.ts";

@@ -1,10 +1,10 @@
-// Reads golden files as tests/support/golden.h does: cases of text with their expected results. A
-// character stands for an octet of the file, so comparisons are of bytes.
+// Reads golden files as tests/support/golden.h does: cases of input text with their expected
+// results. Each character represents one byte of the file, so that bytes are compared.
 
 import { readFileSync } from "node:fs";
 
 export interface GoldenCase {
-  line: number; // of its first input line, from 1
+  line: number; // the line of its first input line, from 1
   input: string;
   expected: string;
 }
@@ -25,7 +25,7 @@ export function goldenCases(path: string): GoldenCase[] {
   return cases;
 }
 
-// Returns the text between two lines, or undefined if there are only comments.
+// Returns the case between two lines. Returns undefined if there are only comments.
 function caseOf(lines: readonly string[], begin: number, end: number): GoldenCase | undefined {
   const isAround = (line: string | undefined) => line === "" || line?.startsWith("#");
   while (begin < end && isAround(lines[begin])) ++begin;

@@ -1,15 +1,15 @@
-// Checks the final content of a store against the calls of each user and their responses.
+// Checks the final content of a store against the writes of each user and their outcomes.
 
 import type { Durability } from "../../../web/src/types.ts";
 
 export interface Write {
-  // "temporary insert": an insert that is deleted right afterwards
+  // A "temporary insert" is deleted immediately afterwards.
   kind: "insert" | "temporary insert" | "delete" | "put" | "increment";
   keys: string[]; // more than one: a transaction
   i: number; // the user's operation number
   durability: Durability;
-  // done; or rejected, without an effect; or unknown; or conflict: rejected by the service's rules,
-  // without an effect
+  // unanswered: no response yet. done: succeeded. rejected: failed without an effect. unknown: may
+  // have taken effect. conflict: rejected by the service's rules, without an effect.
   outcome: "unanswered" | "done" | "rejected" | "unknown" | "conflict";
 }
 
@@ -23,8 +23,8 @@ export type StoredRows = ReadonlyMap<string, { n: number; timestamp: string }>;
 const isUncertain = ({ outcome }: Write) => outcome === "unanswered" || outcome === "unknown";
 
 /**
- * Returns the violations. Without `faults` no write may be rejected, and the writes without a
- * response must also form a prefix.
+ * Returns the violations of the durability contract. Without `faults`, no write may be rejected,
+ * and the writes without a response must form a prefix too.
  */
 export function checkHistory(
   users: readonly UserHistory[],
@@ -60,7 +60,7 @@ function checkInserts(writes: readonly Write[], stored: StoredRows): string[] {
   return violations;
 }
 
-// An insert that is repeated after its row was deleted restores the row.
+// A row that was deleted must not exist again, as it would after a late repetition of its insert.
 function checkTemporaryInserts(writes: readonly Write[], stored: StoredRows): string[] {
   const violations: string[] = [];
   for (const { kind, keys, durability, outcome } of writes) {
@@ -78,13 +78,13 @@ function checkTemporaryInserts(writes: readonly Write[], stored: StoredRows): st
   return violations;
 }
 
-// The last write of a row decides its content.
+// A row must have the content of the last write to it.
 function checkPuts(writes: readonly Write[], stored: StoredRows): string[] {
   const all = writes.filter(({ kind, durability }) => kind === "put" && durability !== "deferred");
   const deferred = writes.filter(
     (write) => write.kind === "put" && write.durability === "deferred",
   );
-  // one write may be repeated late (web/README.md)
+  // A deferred write may be repeated late (web/README.md).
   if (deferred.length > 0 || all.length === 0) return [];
   const found = stored.get(all[0]?.keys[0] as string)?.n;
   const last = all.findLastIndex(({ outcome }) => outcome === "done");

@@ -1,4 +1,4 @@
-// A store's database in an in-memory IndexedDB. Several storages can be opened on it, one after
+// A store's database in a simulated IndexedDB. Several storages can be opened on it: one after
 // another, or at the same time as by two tabs.
 
 import "fake-indexeddb/auto";
@@ -11,7 +11,7 @@ import {
 import type { LogStorage } from "../../../web/src/storage/log-storage.ts";
 import type { StorageFixture } from "./storage-contract.ts";
 
-// Does what the module's IDBFS.getDB does.
+// Opens a database as IDBFS.getDB of the wasm module does.
 export function idbfsDatabase(mount: string): Promise<IDBDatabase> {
   return new Promise((resolve, reject) => {
     const request = indexedDB.open(mount, databaseVersion);
@@ -66,7 +66,7 @@ export class IdbfsFixture implements StorageFixture {
   }
 }
 
-// A storage that is still being opened.
+// A storage that can be used while it is still being opened: calls wait.
 export class OpeningStorage implements LogStorage {
   readonly #opening: Promise<LogStorage>;
 

@@ -1,12 +1,12 @@
-// The module's binary with a lower memory limit, so that a test runs out of memory quickly and
-// without gigabytes.
+// Lowers the memory limit in the wasm module's binary, so that a test runs out of memory quickly
+// and without using gigabytes.
 
 import { readFile } from "node:fs/promises";
 
 const folder = new URL("../../../web/src/wasm/", import.meta.url);
 const memorySection = 5;
 
-// Pages are 64 KB; the module starts with 256.
+// Returns the binary with a limit of `pagesMax` pages of 64 KB. The module starts with 256 pages.
 export async function wasmWithMaxPages(
   pagesMax: number,
   name = "entitable.wasm",
@@ -34,7 +34,7 @@ export async function wasmWithMaxPages(
     const maximumAt = at;
     leb128();
     for (let i = maximumAt, rest = pagesMax; i < at; ++i, rest >>>= 7) {
-      bytes[i] = (rest & 0x7f) | (i + 1 < at ? 0x80 : 0); // the same number of bytes as before
+      bytes[i] = (rest & 0x7f) | (i + 1 < at ? 0x80 : 0); // encoded in as many bytes as before
     }
     return bytes;
   }

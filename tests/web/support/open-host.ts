@@ -1,4 +1,4 @@
-// Opens a host as most tests need it: with a store in IndexedDB, without a page.
+// Opens a host as most tests need it: like a store in IndexedDB, but without a page.
 
 import { LocalHost, type LocalHostOptions } from "../../../web/src/host/local-host.ts";
 import { noPageLifecycle } from "../../../web/src/host/page-lifecycle.ts";

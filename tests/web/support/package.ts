@@ -1,4 +1,4 @@
-// The built package as users get it, with the types of its sources. web/build.mjs builds it.
+// The built package (web/build.mjs) as users get it, with the types of its sources.
 
 import { pathToFileURL } from "node:url";
 

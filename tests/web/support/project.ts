@@ -1,5 +1,5 @@
-// Creates a user's project: a folder with the built package and some of the tests' packages
-// installed.
+// Creates a project as a user would have: a folder in which the built package and some of the
+// tests' packages are installed.
 
 import { cpSync, mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,7 +9,7 @@ import { packageFolder } from "./package.ts";
 
 const installed = fileURLToPath(new URL("../../../node_modules", import.meta.url));
 
-// The package is copied, so that its own imports are resolved in this folder.
+// The package is copied and not linked, so that its imports are resolved in the project's folder.
 export function newProject(packages: readonly string[] = []): string {
   const project = mkdtempSync(join(tmpdir(), "entitable-project-"));
   writeFileSync(join(project, "package.json"), '{ "type": "module" }');

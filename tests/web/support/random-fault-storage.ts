@@ -1,4 +1,5 @@
-// A storage whose calls are slow, blocked, fail, or succeed with an unknown outcome, at random.
+// A storage whose calls, at random, are slow, never settle, fail, or succeed with an unknown
+// outcome.
 
 import { type LogStorage, StorageError } from "../../../web/src/storage/log-storage.ts";
 import type { Random } from "./random.ts";
@@ -6,13 +7,13 @@ import type { Random } from "./random.ts";
 export interface RandomFaultOptions {
   random: Random;
   faults: boolean; // false: the disk is only slow
-  mayCompleteAfterDeath?: boolean; // calls made before a death may be done after it
+  mayCompleteAfterDeath?: boolean; // calls made before the process died may still complete
 }
 
 export class RandomFaultStorage implements LogStorage {
   readonly #inner: LogStorage;
   readonly #options: RandomFaultOptions;
-  dead = false; // calls get no response any more
+  dead = false; // calls no longer get a response
   isHealthy = false;
 
   constructor(inner: LogStorage, options: RandomFaultOptions) {
@@ -44,9 +45,9 @@ export class RandomFaultStorage implements LogStorage {
     });
   inspect: LogStorage["inspect"] = (reader) => this.#inner.inspect(reader);
   claim: LogStorage["claim"] = (...a) => this.#inner.claim(...a);
-  readonly segmentBytes = 300; // small, so that many groups take several
+  readonly segmentBytes = 300; // small, so that many groups have several segments
   addSegments: LogStorage["addSegments"] = (sequence, segments, durability) => {
-    // stored possibly after the engine is gone
+    // Copied, because the call may take effect after the engine was closed.
     const copies = segments.map((bytes) => bytes.slice());
     return this.#withFaults(() => this.#inner.addSegments(sequence, copies, durability));
   };

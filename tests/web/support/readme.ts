@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 export interface CodeBlock {
-  line: number; // of its first line in the file
+  line: number; // number of its first line in the file
   source: string;
 }
 

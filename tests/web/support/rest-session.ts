@@ -1,6 +1,6 @@
-// Runs golden conversations through the module's REST entry point. It has its own store, and the
-// clock and ids of tests/core/rest/conversation.h, which explains the conversations. Text has one
-// character for each octet.
+// Runs golden conversations through the wasm module's REST entry point. Uses its own store, and the
+// same clock and ids as tests/core/rest/conversation.h, which explains the conversations. Texts
+// have one character per byte.
 
 import { accountFromOptions } from "../../../web/src/rest/account.ts";
 import {
@@ -46,7 +46,7 @@ export class RestSession {
     this.#engine.close();
   }
 
-  // Returns the response to a request, with both as text.
+  // Returns the response to a request. Both are texts with placeholders.
   responseTo(text: string): string {
     const request = parse(this.#withPlaceholdersFilled(text));
     return this.#textOf(request, this.#send(request));
@@ -112,7 +112,8 @@ export class RestSession {
     }
   }
 
-  // Replaces the store's times in either format, which all lie in one hour, and the request's.
+  // Replaces times by placeholders, in either format: those of the store, which all are within one
+  // hour, and the time of the request.
   #withNamedTimes(text: string): string {
     const now = new Date(this.#now).toISOString().replace(".000Z", ".0000000Z");
     return text.replaceAll(now, "{now}").replace(/2024-01-02T03[^Z]*Z/g, (found) => {
@@ -142,7 +143,8 @@ function parse(text: string): ParsedRequest {
   };
 }
 
-// "!! code" or "!! status code message", then "!! header: value".
+// Parses the lines of a simulated error: "!! code" or "!! status code message", then lines "!!
+// header: value".
 function refusalOf(lines: string[]): SimulatedError | undefined {
   const [first, ...rest] = lines.map((line) => line.slice("!! ".length));
   if (first === undefined) return undefined;

@@ -1,5 +1,4 @@
-// An in-memory store for tests that uses only the engine and the message codec, as the clients and
-// the host do.
+// An in-memory store for tests that consists only of an engine and the message codec.
 
 import {
   type DecodeOptions,
@@ -43,7 +42,7 @@ export class RpcStore {
     return store;
   }
 
-  // Stages and publishes one message, marks it as stored, and returns its response.
+  // Stages, publishes and stores one message. Returns its response.
   commit(block: Uint8Array): Uint8Array {
     const staged = assertLoaded(this.engine.stage([block], this.now));
     if (staged.changes) {
@@ -68,7 +67,7 @@ export class RpcStore {
     return this.write([operation], false, types)[0];
   }
 
-  // Overwrites existing rows.
+  // Inserts or replaces a row. Returns its ETag.
   put(entity: object, partitionKey = "p", rowKey = "r", types?: Record<string, EdmTypes>) {
     const kind = "insertOrReplace" as const;
     return this.write([{ kind, partitionKey, rowKey, entity }], false, types)[0];
@@ -107,13 +106,13 @@ export class RpcStore {
     return rest;
   }
 
-  // Returns the entity that is read after writing these properties.
+  // Writes an entity with these properties, and returns what is read.
   roundTrip(entity: object, types?: Record<string, EdmTypes>): Record<string, unknown> {
     this.put(entity, "p", "r", types);
     return this.properties();
   }
 
-  // The same, as types and texts.
+  // Like roundTrip(), but returns { type, value } pairs.
   typed(entity: object, types?: Record<string, EdmTypes>): Record<string, unknown> {
     this.put(entity, "p", "r", types);
     return this.properties("p", "r", { disableTypeConversion: true });

@@ -1,4 +1,5 @@
-// The environments of the official client's suite that exist in Node, and its runner for node:test.
+// The environments in Node for the official client's suite, and the runner of the suite under
+// node:test.
 
 import * as http from "node:http";
 import * as https from "node:https";
@@ -25,7 +26,7 @@ export interface Runner {
   close(): Promise<void>;
 }
 
-/** One test for each check of the suite. */
+/** Declares one test for each check of the suite. */
 export function describeSurface(
   name: string,
   kind: EnvironmentKind,
@@ -48,7 +49,7 @@ export function describeSurface(
   });
 }
 
-/** An environment whose account has a key, which the client has as well. */
+/** Returns an environment with an account key, which the client also has. */
 export function environmentWithKey(
   kind: EnvironmentKind,
   at: Omit<Account, "credential">,
@@ -68,7 +69,10 @@ export function environmentWithKey(
   };
 }
 
-/** Options that resolve every host name to this machine, and accept any certificate. */
+/**
+ * Returns client options that resolve every host name to this machine and accept the test
+ * certificate.
+ */
 export function resolveEveryHostToLoopback(ca?: string): TableServiceClientOptions {
   const here = { address: "127.0.0.1", family: 4 };
   const lookup: LookupFunction = (_name, { all }, done) => {

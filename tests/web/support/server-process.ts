@@ -18,7 +18,7 @@ export interface ExitResult {
 
 const running = new Set<ServerProcess>();
 
-// Processes left by failed tests, which would keep the test run from ending.
+// Kills the processes that failed tests have left, which would keep the test run from ending.
 export async function killAllServers(): Promise<void> {
   await Promise.all([...running].map((served) => served.signal("SIGKILL")));
 }
@@ -26,7 +26,7 @@ export async function killAllServers(): Promise<void> {
 export class ServerProcess {
   readonly #child: ChildProcessByStdio<null, Readable, Readable>;
   readonly ended: Promise<ExitResult>;
-  readonly lines: string[] = []; // complete lines of its output
+  readonly lines: string[] = []; // complete lines of its standard output
   #onLine: () => void = () => {};
 
   constructor(args: readonly string[], options: { env?: Record<string, string>; cwd?: string }) {
@@ -56,7 +56,7 @@ export class ServerProcess {
     });
   }
 
-  // Resolves when it serves, or rejects with its output.
+  // Resolves when the server serves all accounts. Rejects with its output if it ends before.
   async listening(accounts = 1): Promise<this> {
     let ended: ExitResult | undefined;
     void this.ended.then((how) => {
@@ -73,7 +73,8 @@ export class ServerProcess {
     return this;
   }
 
-  // Returns the endpoint of an account, by the order in which the accounts were given.
+  // Returns the endpoint of an account. Accounts are numbered in the order in which they were
+  // given.
   endpoint(account = 0): string {
     return this.lines[account]?.split(" ")[0] ?? "";
   }

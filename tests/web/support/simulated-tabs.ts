@@ -1,8 +1,7 @@
-// Simulates several tabs of one store in one process. Each has its own locks and channels, so that
-// a test can kill and freeze it.
+// Simulates several tabs of one store in one process. A test can kill and freeze each tab.
 //
-// A tab has what a browser provides: Web Locks that are freed when the tab dies, channels on which
-// messages arrive in order but not at once, and a page that freezes. All tabs store their files in
+// A tab has what a browser provides: Web Locks that are released when the tab dies, channels that
+// deliver messages in order but with a delay, and lifecycle events. The files of all tabs are in
 // one map.
 
 import type { LocalHost, LogOwnership } from "../../../web/src/host/local-host.ts";
@@ -24,12 +23,12 @@ interface Waiter {
   fail(error: unknown): void;
 }
 
-// The locks of an origin. They are all exclusive: entitable uses no others.
+// The locks of an origin. All are exclusive, because entitable uses no others.
 export class Origin {
   readonly files = new Map<string, Uint8Array>();
-  // how each engine accesses the stored files
+  // Returns a tab's access to the stored files.
   disk: (tab: Tab) => LogStorage = () => new MemoryStorage(this.files);
-  // delay until a tab learns that its lock was stolen, which other events may precede
+  // How long it takes until a tab learns that its lock was stolen. Other events may come first.
   lockLossDelayMs = () => 0;
   readonly tabs: Tab[] = [];
   readonly #held = new Map<string, Waiter>();
@@ -65,7 +64,7 @@ export class Origin {
     });
   }
 
-  // Frees all locks of a dead tab.
+  // Releases all locks of a dead tab.
   releaseLocks(tab: Tab): void {
     for (const [name, queue] of this.#queues) {
       const left = queue.filter((waiter) => waiter.tab !== tab);
@@ -130,10 +129,10 @@ export class Tab {
   dead = false;
   frozen = false;
   onDeath: () => void = () => {};
-  #deferredTasks: (() => void)[] = []; // tasks deferred while it is frozen
+  #deferredTasks: (() => void)[] = []; // tasks to run when it is no longer frozen
   #listeners = new Set<(event: LifecycleEvent) => void>();
   storage: TabStorage | undefined;
-  opening = false; // while it reads the log
+  opening = false; // whether it is reading the log
   host: SharedHost | undefined;
 
   constructor(origin: Origin) {
@@ -141,7 +140,7 @@ export class Tab {
     origin.tabs.push(this);
   }
 
-  // Runs in a task of this tab: not at all when the tab is dead, and later when it is frozen.
+  // Runs a task in this tab: never if the tab is dead, and later if it is frozen.
   queueTask(task: () => void): void {
     setImmediate(() => this.#run(task));
   }
@@ -204,15 +203,15 @@ export class Tab {
     }
   }
 
-  // The process dies: its code no longer runs, and its pending calls on the disk may or may not be
-  // done.
+  // The process of the tab dies. Its code no longer runs. Its pending storage calls may or may not
+  // take effect.
   kill(): void {
     this.dead = true;
     this.onDeath();
     this.origin.releaseLocks(this);
   }
 
-  // The whole tab freezes, without an event.
+  // Freezes the tab without a lifecycle event.
   freeze(): void {
     this.frozen = true;
   }
@@ -233,8 +232,8 @@ async function newEngine(): Promise<Engine> {
   return engine;
 }
 
-// Each call of a tab on its storage is a task, so that a tab can die or freeze before and after the
-// call.
+// The storage of a tab. Each call and each response is a separate task, so that the tab can die or
+// freeze in between.
 class TabStorage implements LogStorage {
   readonly #tab: Tab;
   readonly #inner: LogStorage;
@@ -267,7 +266,7 @@ class TabStorage implements LogStorage {
   readParts: LogStorage["readParts"] = (...a) => this.#task(() => this.#inner.readParts(...a));
   inspect: LogStorage["inspect"] = (reader) => this.#task(() => this.#inner.inspect(reader));
   claim: LogStorage["claim"] = (...a) => this.#task(() => this.#inner.claim(...a));
-  readonly segmentBytes = 400; // small, so that many groups take several
+  readonly segmentBytes = 400; // small, so that many groups have several segments
   addSegments: LogStorage["addSegments"] = (...a) =>
     this.#task(() => this.#inner.addSegments(...a));
   putPart: LogStorage["putPart"] = (...a) => this.#task(() => this.#inner.putPart(...a));

@@ -1,11 +1,11 @@
 // The rules of every LogStorage (web/src/storage/log-storage.ts) as test cases that use only the
-// storage. They run under node:test in memory and on fake-indexeddb, and in real browsers on
+// storage. They run in Node in memory and on a simulated IndexedDB, and in real browsers on
 // IndexedDB.
 
 import { type LogStorage, StorageError } from "../../../web/src/storage/log-storage.ts";
 import { equal } from "./equal.ts";
 
-// A place on which storages are opened, one after another, or at the same time as by two tabs.
+// Opens storages on the same files: one after another, or at the same time as by two tabs.
 export interface StorageFixture {
   open(): Promise<LogStorage>;
 }
@@ -23,7 +23,7 @@ export interface Loaded {
   orphans: number[];
 }
 
-// Loads the log, and then all the parts that a manifest would name.
+// Loads the log, and then the parts `named`, which a manifest would name.
 export async function loadAll(
   storage: Pick<LogStorage, "load" | "readParts">,
   named: number[] = [],
@@ -50,7 +50,7 @@ export async function loadAll(
   return loaded;
 }
 
-// The same through inspect().
+// A storage whose load() is inspect().
 const byInspecting = (storage: LogStorage): Pick<LogStorage, "load" | "readParts"> => ({
   load: (reader) => storage.inspect(reader),
   readParts: async () => {},
@@ -73,8 +73,8 @@ export const storageContract: ContractCase[] = [
       const first = await fixture.open();
       await first.addSegments(1, [bytes(1)], "strict");
       await first.addSegments(2, [bytes(2, 2)], "relaxed");
-      await first.addSegments(0x123456789a, [bytes(3)], "relaxed"); // hexadecimal, beyond 32 bits
-      await first.addSegments(16, [bytes()], "relaxed"); // an empty segment is a segment
+      await first.addSegments(0x123456789a, [bytes(3)], "relaxed"); // a number beyond 32 bits
+      await first.addSegments(16, [bytes()], "relaxed"); // an empty segment is valid
       await first.close();
       const second = await fixture.open();
       const loaded = await loadAll(second);
@@ -223,7 +223,8 @@ export const storageContract: ContractCase[] = [
       await before.putPart(1, bytes(0xa));
       const after = await fixture.open();
       equal((await loadAll(after)).orphans, [1]);
-      await before.putPart(2, bytes(0xa)); // not yet
+      // the log is not claimed yet, so the previous owner can still write
+      await before.putPart(2, bytes(0xa));
       await after.claim(3, bytes(0xb));
       await after.addSegments(4, [bytes(0xb, 4)], "strict");
       await after.putPart(1, bytes(0xb));
@@ -299,7 +300,7 @@ export const storageContract: ContractCase[] = [
       await first.close();
       const second = await fixture.open();
       await loadAll(second, [], 4);
-      await second.addSegments(4, [bytes(4)], "strict"); // a first segment is a claim as well
+      await second.addSegments(4, [bytes(4)], "strict"); // a first segment is also a claim
       await second.putPart(1, bytes(1));
       equal((await loadAll(second, [1], 4)).segments, [[4, [4]]]);
       await second.close();
@@ -323,7 +324,7 @@ export const storageContract: ContractCase[] = [
       equal(await claim(commit, 3), "fenced");
       equal((await loadAll(after)).segments.length, 2);
       await after.claim(3, bytes(0xb));
-      await after.claim(3, bytes(0xb)); // repeated
+      await after.claim(3, bytes(0xb)); // a repeated claim with the same bytes
       await before.close();
       await after.close();
     },
@@ -407,7 +408,7 @@ export const storageContract: ContractCase[] = [
       for (let i = 1; i <= 5; ++i) await storage.addSegments(i, [bytes(i)], "relaxed");
       for (let i = 1; i <= 4; ++i) await storage.putPart(i, bytes(i));
       await storage.commitManifest(bytes(42), { segmentsBelow: 4, obsoleteParts: [1, 3] });
-      const loaded = await loadAll(storage, [2, 4], 2); // the first is a claim, and may be kept
+      const loaded = await loadAll(storage, [2, 4], 2); // segment 2 is a claim, which may remain
       equal(loaded, {
         manifest: [42],
         parts: { 2: [2], 4: [4] },
@@ -461,7 +462,7 @@ export const storageContract: ContractCase[] = [
     async run(fixture) {
       const storage = await fixture.open();
       const last = storage.addSegments(1, [bytes(1)], "strict");
-      await storage.close(); // waits for the call under way
+      await storage.close(); // waits for the pending call
       await last;
       await storage.close();
       const calls = [
@@ -592,12 +593,13 @@ export const storageContract: ContractCase[] = [
       });
       const inspected = await inspecting;
       equal(inspected.manifest?.length, 1);
-      const before = inspected.manifest?.[0] === 9; // before or after, but consistent
+      // the state from before or after the calls, but consistent
+      const before = inspected.manifest?.[0] === 9;
       equal(inspected.parts, { 1: before ? [1, 1] : undefined });
       equal(inspected.orphans, [2]);
       if (before) equal(inspected.segments[0], [1, [1]]);
       await Promise.all([adding, committing]);
-      await storage.putPart(3, bytes(3)); // it is still the owner
+      await storage.putPart(3, bytes(3)); // inspect() does not change the ownership
       await storage.addSegments(3, [bytes(3)], "strict");
       const last = await loadAll(storage, [3], 2);
       equal(last.segments, [

@@ -1,4 +1,4 @@
-// A Node worker thread with its own store, which posts the store's responses.
+// A Node worker thread that opens a store and posts the store's responses.
 
 import { parentPort } from "node:worker_threads";
 import { mockStore } from "../../../web/src/testing/index.ts";

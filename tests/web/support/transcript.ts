@@ -1,5 +1,5 @@
-// Sends the same requests to a store for tests in any environment and records the responses as
-// text, to compare environments byte by byte. Runs in Node, pages and workers.
+// Sends the same requests to a mock store in any environment (Node, pages, workers) and records the
+// responses as text, so that environments can be compared byte by byte.
 
 import type { MockOptions } from "../../../web/src/testing/index.ts";
 import type { Store } from "../../../web/src/types.ts";
@@ -7,10 +7,10 @@ import type { Store } from "../../../web/src/types.ts";
 export type SendRequest = (url: string, init?: RequestInit) => Promise<Response>;
 export type Requests = readonly (readonly [path: string, init?: RequestInit])[];
 
-// The same in all environments, because responses contain it. Nothing listens there.
+// The same URL in all environments, because responses contain it. No server listens there.
 export const address = "http://127.0.0.1:10002/mock";
 
-// Everything that depends on random values.
+// Options by which random values affect the responses.
 export const options: MockOptions = {
   account: { name: "mock" },
   seed: 7,
@@ -71,7 +71,7 @@ export function transcriptOf(store: Store): Promise<string> {
 // Headers of the connection, which do not come from the store.
 const connectionHeaders = ["connection", "content-length", "keep-alive", "transfer-encoding"];
 
-/** Sends the requests in order, and records every response. */
+/** Sends the requests in order. Resolves to a text with every response. */
 export async function recordResponses(send: SendRequest, requests: Requests): Promise<string> {
   const responses: string[] = [];
   for (const [path, init] of requests) {

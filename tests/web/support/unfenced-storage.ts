@@ -1,4 +1,4 @@
-// An in-memory log without fencing of stale owners, for tests that must detect the lost writes.
+// An in-memory log that does not fence previous owners, for tests that must detect the lost writes.
 
 import {
   type LogStorage,

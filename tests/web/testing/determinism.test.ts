@@ -1,5 +1,5 @@
-// Tests that equal calls get equal bytes: in every store with the same seed, in forks, after
-// rollbacks and over HTTP.
+// Equal calls must get equal bytes: in every mock store with the same seed, in forks, after
+// rollbacks, and over HTTP.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

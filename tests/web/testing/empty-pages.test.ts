@@ -1,5 +1,5 @@
-// Tests pages that end early: a reader that follows the continuations gets each row once, through
-// every entry point.
+// Tests pages that end early. A reader that follows the continuation tokens gets each row once, by
+// RPC and by REST.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -49,7 +49,7 @@ function questionFrom(random: Random): Question {
 const keyOf = ({ partitionKey, rowKey }: { partitionKey?: string; rowKey?: string }) =>
   `${partitionKey} ${rowKey}`;
 
-// Returns pages of keys.
+// Requests pages, and resolves to the keys in each.
 type Ask = (filter: string | undefined, most: number | undefined) => Promise<string[][]>;
 
 async function pagesOf(pages: AsyncIterable<{ partitionKey?: string; rowKey?: string }[]>) {

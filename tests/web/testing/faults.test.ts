@@ -1,4 +1,4 @@
-// Tests fault rules through every entry point: which requests fail, how often, which error each
+// Tests fault rules for RPC and REST requests: which requests fail, how often, which error each
 // caller gets, and what the request log contains.
 
 import assert from "node:assert/strict";
@@ -16,7 +16,7 @@ const people = { people: [entity("ann"), entity("bob")] };
 const open = (options: MockOptions = {}) =>
   mockStore({ name: "acme", fixtures: people, ...options });
 
-// The official client, which retries without waiting.
+// Returns the official client, which retries without delay.
 function official(store: MockStore, retries = 3): TableClient {
   return new TableClient(url, "people", {
     httpClient: store.httpClient,
@@ -286,7 +286,7 @@ describe("a truncated response", () => {
   const cut: FaultRule = { on: "*", network: "truncate" };
   const ann = `${url}/people(PartitionKey='p',RowKey='ann')`;
 
-  // Uses its own connection, to a server with the same fault rule.
+  // Runs the official client over HTTP, with a server whose store has the same fault rule.
   async function overHttp(run: (client: TableClient, endpoint: string) => Promise<void>) {
     await using store = await open({ faults: [cut] });
     await using server = await serve(store, { port: 0 });
@@ -332,7 +332,7 @@ describe("a truncated response", () => {
     assert.equal(store.requests.all().at(-1)?.status, 202);
   });
 
-  // Returns what arrives before the stream fails.
+  // Returns the text that arrives before the response's stream fails.
   async function halfOf(answer: Response): Promise<string> {
     let text = "";
     const reader = (answer.body as ReadableStream<Uint8Array>).getReader();
@@ -430,7 +430,8 @@ describe("a delay", () => {
     await assert.rejects(got, { name: "AbortError" });
     store.clock.autoAdvance = true;
     await store.clock.wait(5);
-    for (let turn = 0; turn < 3; ++turn) await yieldToEventLoop(); // when it would jump
+    // long enough for the clock to advance by itself
+    for (let turn = 0; turn < 3; ++turn) await yieldToEventLoop();
     assert.equal(store.clock.elapsedMs, 5);
   });
 

@@ -1,4 +1,4 @@
-// Tests temporary limits of a store for tests, and the latency of its requests.
+// Tests the temporary limits and the latency of mock stores.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -30,7 +30,7 @@ describe("throttling", () => {
       ["create", entity("q", 10)],
       ["create", entity("q", 11)],
     ]);
-    store.clock.advance(10_000); // at most one second's worth is saved
+    store.clock.advance(10_000); // the allowance of at most one second is saved
     for (let i = 20; i < 24; ++i) assert.equal(await insert(store, "q", i), "ok");
     assert.equal(await insert(store, "q", 24), tooMuch);
     const rows = (await store.stats()).rows;

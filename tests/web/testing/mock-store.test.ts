@@ -1,4 +1,4 @@
-// Tests stores for tests: forks, savepoints, fixtures and the clock, and that they behave like
+// Tests mock stores: forks, savepoints, fixtures, the clock, and that they otherwise behave like
 // other stores.
 
 import assert from "node:assert/strict";
@@ -133,7 +133,7 @@ describe("a fork", () => {
 
   test("has the same account, and requires the same signatures", async () => {
     const key = Buffer.from("secret").toString("base64");
-    // The built package, which has an HMAC implementation.
+    // The built package, because it contains an HMAC implementation.
     const built = await import(new URL("dist/testing/index.js", packageFolder).href);
     const account = { name: "acme", keys: [key], authorize: true };
     const store: MockStore = await built.mockStore({ account });
@@ -197,7 +197,7 @@ describe("a savepoint", () => {
     const standing = store.savepoint();
     await store.reset();
     assert.equal(store.clock.autoAdvance, true);
-    await insert(store, "dan"); // which would never resolve
+    await insert(store, "dan"); // would not resolve while the clock stands still
     store.rollback(standing);
     assert.equal(store.clock.autoAdvance, false);
   });
@@ -220,7 +220,7 @@ describe("a savepoint", () => {
     assert.throws(() => store.rollback(scoped), { code });
     const last = store.savepoint();
     await store.close();
-    last.release(); // nothing is left to release
+    last.release(); // has no effect after closing
   });
 
   test("does not wait for writes, and rejects during a write", async () => {

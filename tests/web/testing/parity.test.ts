@@ -1,5 +1,5 @@
-// Tests the comparison of one script on two services: which differences are ignored, and how each
-// kind is reported.
+// Tests parity(), which compares the responses of two services to one script: which differences are
+// ignored, and how the others are reported.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -12,7 +12,7 @@ const url = "http://127.0.0.1:10002/acme";
 const json = { "Content-Type": "application/json", Accept: "application/json;odata=fullmetadata" };
 const open = (options: MockOptions = {}) => mockStore({ name: "acme", ...options });
 
-// Calls of the official client, with an error as the last one.
+// Calls of the official client. The last one rejects.
 const byClient: ParityScript = async ({ url, httpClient }) => {
   const options = { httpClient, allowInsecureConnection: true };
   const service = new TableServiceClient(url, options);
@@ -70,7 +70,7 @@ describe("no difference is reported", () => {
   }
 });
 
-// Compares with a store whose responses are modified.
+// Compares a store with a copy whose responses are modified by `tampered`.
 async function differences(
   script: ParityScript,
   options: MockOptions,
@@ -87,7 +87,7 @@ async function differences(
   return (await parity(script, { mock, real })).differences;
 }
 
-// Replaces a text.
+// Returns a function that changes a response's body.
 const withBody = (change: (text: string) => string) => async (answer: Response) =>
   new Response(change(await answer.text()), {
     status: answer.status,

@@ -1,5 +1,5 @@
-// Tests that one seed gives the same bytes wherever the store is: in this thread, in another, or
-// behind a server. tests/browser/determinism.test.ts compares pages and workers with the same text.
+// The same seed must give the same bytes wherever the store is: in this thread, in another thread,
+// or behind a server. tests/browser/determinism.test.ts does the same for pages and workers.
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -21,7 +21,8 @@ async function inline(): Promise<string> {
   return await transcriptOf(store);
 }
 
-// Sends requests to any port with the host of the URL, which fetch does not allow.
+// Returns a function that sends requests to this port, with the host of the URL. fetch cannot do
+// this.
 function toPort(port: number): SendRequest {
   return async (url, init = {}) => {
     const { pathname, search, host } = new URL(url);

@@ -1,5 +1,5 @@
-// Tests stores that scan as the service does: the rows do not change, the number of pages is the
-// one that explain returns, and each page has one partition.
+// Tests mock stores that scan as the service does: the rows are the same, the number of pages is
+// the one that explain() returns, and each page has rows of one partition.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

@@ -1,5 +1,5 @@
-// Tests what the official client's retry policy does with each fault rule and each option, with its
-// default delays. The delays pass on the store's clock, so no real time passes.
+// Tests how the official client's retry policy, with its default delays, reacts to each fault rule
+// and option. The delays pass on the store's virtual clock.
 
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
@@ -14,12 +14,13 @@ const busy = { code: "ServerBusy", retryAfter: 7 };
 interface Tried {
   client: TableClient;
   store: MockStore;
-  // Counts all requests since the last call, and the seconds that passed.
+  // Returns the statuses of all requests since the last call of took(), and the seconds that
+  // passed.
   took(): { statuses: (number | string)[]; seconds: number };
 }
 
-// The client with its defaults: three retries, the first after about a second. Its timers run on
-// the store's clock.
+// Runs the official client with its defaults: three retries, the first after about a second. Its
+// timers run on the store's clock.
 async function tried(t: TestContext, options: MockOptions, run: (tried: Tried) => Promise<void>) {
   await using store = await mockStore({ name: "acme", fixtures: { people: [ann] }, ...options });
   t.mock.method(globalThis, "setTimeout", (call: () => void, ms: number) => {
@@ -44,7 +45,7 @@ function rejects(call: Promise<unknown>, what: Partial<RestError> | { name: stri
   return assert.rejects(call, what);
 }
 
-// Half of each delay is random.
+// Checks a duration. Half of each delay is random, so it lies within a range.
 function about(seconds: number, least: number, most: number): void {
   assert(seconds >= least && seconds <= most, `${seconds} s`);
 }
@@ -75,7 +76,7 @@ describe("an error response from a rule", () => {
       await rejects(get(client), { statusCode: 500 });
       const { statuses, seconds } = took();
       assert.deepEqual(statuses, [500, 500, 500, 500]);
-      about(seconds, 3.5, 7); // 1 + 2 + 4, the half of each at random
+      about(seconds, 3.5, 7); // 1 + 2 + 4, of which half is random
     });
   });
 
@@ -183,7 +184,7 @@ describe("a network failure from a rule", () => {
     test(`${network}: the call is retried, and then rejected`, async (t) => {
       const faults: FaultRule[] = [{ on: "insert", network }];
       await tried(t, { faults }, async ({ client, store, took }) => {
-        const lost = network === "timeout" ? 30 : 0; // seconds for each
+        const lost = network === "timeout" ? 30 : 0; // seconds lost by each timeout
         const insert = client.createEntity({ partitionKey: "p", rowKey: "x" });
         await rejects(insert, { code });
         const four = took();

@@ -1,4 +1,4 @@
-// Tests the file readers with text of every kind, in chunks of every size.
+// Tests the file readers with text of every kind, divided into chunks of every size.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -26,8 +26,8 @@ function readAll(reader: RowReader, pieces: Iterable<string>): Row[] {
   return rows;
 }
 
-// One text per row: its line, and the entity as p/r name:Type=value, or what is wrong with it. "…"
-// at the end: no more could be read.
+// Returns one text per row: its line, and either the entity as p/r name:Type=value or the row's
+// problem. A final "…" means that the rest could not be read.
 function shown(format: Format, text: string, reader: RowReader = makers[format]()): string[] {
   const rows = readAll(reader, [text]).map((row) => {
     if ("problem" in row) return `${row.line}: ${row.problem}`;

@@ -1,5 +1,5 @@
-// store.export() and store.import(): round trips of every kind of value, rows that are refused,
-// sources that fail, and that no more than a little of a file is held.
+// Tests store.export() and store.import(): round trips of every kind of value, rejected rows,
+// sources that fail, and that only a small part of a file is in memory.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -38,7 +38,7 @@ async function textOf(options: ExportOptions, from = store): Promise<string> {
   return await new Response(from.export(options)).text();
 }
 
-// Returns the entities with types, without what the store itself adds.
+// Returns the entities with types, without ETags and timestamps.
 async function rowsOf(table: string, from = store): Promise<object[]> {
   const rows: object[] = [];
   const list = from.tableClient(table).listEntities({ disableTypeConversion: true });
@@ -557,7 +557,7 @@ describe("tabs that share a store", () => {
       const file = await textOf({ table: "rows", format: "ndjson" }, follower);
       assert.equal(file.split("\n").length, 3001);
       await follower.close();
-      await owner.close().catch(() => {}); // it is dead
+      await owner.close().catch(() => {}); // the tab was killed
     }
   });
 });

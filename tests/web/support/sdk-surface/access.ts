@@ -14,7 +14,7 @@ import { all, assertRejected, type Check, type CheckContext } from "./environmen
 const year = 365 * 24 * 3600 * 1000;
 const rights = { query: true, add: true, update: true, delete: true };
 
-// Returns a table of the locked account with rows 1 and 2 in partitions a, b and c.
+// Creates a table in the locked account, with rows 1 and 2 in each of the partitions a, b and c.
 async function grid(context: CheckContext): Promise<TableClient> {
   const table = await context.newTable(context.environment.locked);
   for (const partitionKey of ["a", "b", "c"]) {
@@ -23,7 +23,7 @@ async function grid(context: CheckContext): Promise<TableClient> {
   return table;
 }
 
-// Returns a client that has only this signature.
+// Returns a client whose only credential is this signature.
 function holder(context: CheckContext, table: string, sas: string): TableClient {
   return context.table(table, {
     ...context.environment.locked,

@@ -21,7 +21,7 @@ const values = {
   guid: { type: "Guid", value: "c9da6455-213d-42c9-9a79-3e9149a57833" } satisfies Edm<"Guid">,
 };
 
-// Writes and reads values as `{ type, value }`. The client returns types that JSON has as text.
+// Values as { type, value } pairs. The client returns types that JSON has no form for as text.
 const typed = {
   binary: { type: "Binary", value: "AAH/" },
   boolean: { type: "Boolean", value: true },

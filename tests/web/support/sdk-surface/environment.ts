@@ -1,5 +1,5 @@
-// What the official client's checks know about the environment in which they run, and their
-// helpers. Nothing here depends on Node or on a page, so that it can be bundled for either.
+// The environment in which the official client's checks run, and helpers for the checks. Depends on
+// neither Node nor a page, so that it can be bundled for both.
 
 import {
   type AzureNamedKeyCredential,
@@ -33,14 +33,14 @@ export interface Account {
 export interface Environment {
   kind: EnvironmentKind;
   account: Account; // with all rights
-  hostStyle: Account; // the same at an address that selects accounts by host name
-  // accepts only signed requests, with all rights of an account SAS; may be the same
+  hostStyle: Account; // the same account at a URL that names it in the host
+  // An account that only accepts signed requests. The client has all permissions. May be the same
+  // as `account`.
   locked: Account;
   key: NamedKeyCredential; // of the locked account
-  // Signing functions: the client's own, or this package's if the client's build has none that
-  // work.
+  // The signing functions: the client's own, or this package's if the client's build has none.
   signer: { tableSas: typeof generateTableSas; accountSas: typeof generateAccountSas };
-  // as the owner of the locked account
+  // Sets access policies with the permissions of the locked account's owner.
   setPolicies(table: string, policies: SignedIdentifier[]): Promise<unknown>;
 }
 
@@ -61,7 +61,7 @@ export class CheckContext {
     this.#prefix = prefix;
   }
 
-  /** A name that no other check uses. */
+  /** Returns a table name that no other check uses. */
   name(): string {
     return `${this.#prefix}n${++this.#tables}`;
   }

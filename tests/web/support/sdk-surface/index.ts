@@ -1,6 +1,5 @@
-// Checks of everything that the official client does with data. They run in every environment in
-// which a store responds: in Node, in a page, through a Service Worker, and through a server's HTTP
-// and HTTPS.
+// Checks of everything that the official client does. They run in every environment: over a store
+// in Node, in a page, through a Service Worker, and through a server over HTTP and HTTPS.
 
 import { access } from "./access.ts";
 import { entities } from "./entities.ts";
@@ -31,12 +30,12 @@ export interface ExpectedFailure {
   check: string;
   kinds: EnvironmentKind[];
   reason: string;
-  error: RegExp; // of an attempt
+  error: RegExp; // the error of such an attempt
 }
 
 /**
- * The checks that fail in some environments because of the client's or the emulator's own rules.
- * The suite checks that they still fail.
+ * The checks that fail in some environments because of restrictions of the client or the emulator.
+ * The suite verifies that they still fail.
  */
 export const expectedFailures: readonly ExpectedFailure[] = [
   {
@@ -69,7 +68,7 @@ export function expectedFailureOf(
   );
 }
 
-/** REQUIRES: an environment runs each check once. */
+/** Runs a check. REQUIRES: each check runs only once in an environment. */
 export async function runCheck(index: number, environment: Environment): Promise<void> {
   const check = checks[index];
   if (check === undefined) throw new Error(`There is no check ${index}.`);

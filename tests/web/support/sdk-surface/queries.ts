@@ -11,7 +11,7 @@ interface Keys {
 
 const keyOf = ({ partitionKey, rowKey }: Keys) => `${partitionKey}/${rowKey}`;
 
-// Returns rows 000, 001, … of these partitions, in the order of a listing.
+// Inserts rows 000, 001, … into these partitions. Returns their keys in the order of a listing.
 async function fill(table: TableClient, partitions: string[], rows: number): Promise<string[]> {
   const keys: Required<Keys>[] = [];
   for (const partitionKey of partitions) {
