@@ -80,8 +80,8 @@ async function live(t: TestContext, random: Random): Promise<void> {
     onCheckpoint() {},
   });
   checkpointer.start();
-  const asked: Promise<unknown>[] = [];
-  const ask = (answer: Promise<void>) => asked.push(answer.catch((error: unknown) => error));
+  const pendingCalls: Promise<unknown>[] = [];
+  const ask = (answer: Promise<void>) => pendingCalls.push(answer.catch((error: unknown) => error));
   for (let step = 0; step < 200; ++step) {
     const what = random.below(100);
     if (what < 40)
@@ -95,7 +95,7 @@ async function live(t: TestContext, random: Random): Promise<void> {
   let over = false;
   const ending = (random.below(2) === 0 ? checkpointer.checkpointOnClose() : Promise.resolve())
     .then(() => checkpointer.stop())
-    .then(() => Promise.all(asked))
+    .then(() => Promise.all(pendingCalls))
     .then(() => {
       over = true;
     });

@@ -291,12 +291,12 @@ describe("a store that fails", () => {
       assert.equal(bench.persistErrors.at(-1)?.retryInMs, 1000);
 
       // The segment is still unsettled. The next write is rejected rather than delayed.
-      const refused = bench.insert("b");
-      refused.catch(() => {});
+      const rejected = bench.insert("b");
+      rejected.catch(() => {});
       const second = await bench.storage.next();
       assert.equal(second.sequence, first.sequence);
       await second.fail("unknown");
-      await assert.rejects(refused, { failure: "aborted" });
+      await assert.rejects(rejected, { failure: "aborted" });
       assert.deepEqual(bench.inMemory(), {});
 
       // A retry that fails for lack of space does not show whether the first attempt was stored.

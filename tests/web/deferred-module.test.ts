@@ -53,7 +53,7 @@ let stores = 0;
 interface Opened {
   store: StoreHandle;
   host: LocalHost;
-  asked(): number; // requests for the deferred module
+  requestCount(): number; // requests for the deferred module
 }
 
 async function open(durability: Durability = "strict", files = new Map()): Promise<Opened> {
@@ -64,7 +64,7 @@ async function open(durability: Durability = "strict", files = new Map()): Promi
   const engine = await createEngine({ splitModule: true, deferredModuleUrl });
   engine.configure(accountFromOptions({}, "acct"), undefined);
   const host = await openHost({ engine, storage: new MemoryStorage(files), durability });
-  return { store: new StoreHandle("halves", host), host, asked: () => requests - from };
+  return { store: new StoreHandle("halves", host), host, requestCount: () => requests - from };
 }
 
 async function openWithTable(durability: Durability = "strict"): Promise<Opened> {
@@ -112,7 +112,7 @@ const missing = fails("WasmLoadFailed", /entitable.rest\.wasm could not be loade
 describe("the primary module", () => {
   test("is sufficient for tables, even after reopening", async () => {
     const files = new Map<string, Uint8Array>();
-    const { store, asked } = await open("strict", files);
+    const { store, requestCount } = await open("strict", files);
     const table = store.table("people");
     await table.createTable();
     for (let i = 0; i < 5; ++i)
@@ -131,12 +131,12 @@ describe("the primary module", () => {
     await table.updateEntity(row("2", 22), "Replace");
     assert.equal((await store.stats()).rows, 5);
     await store.close();
-    assert.equal(asked(), 0);
+    assert.equal(requestCount(), 0);
 
     const again = await open("strict", files);
     assert.equal((await again.store.table("people").getEntity("p", "2")).n, 22);
     assert.deepEqual(await again.store.stats().then(({ rows }) => rows), 5);
-    assert.equal(again.asked(), 0);
+    assert.equal(again.requestCount(), 0);
     await again.store.close();
   });
 
@@ -169,12 +169,12 @@ test("a primary module of another build is rejected by name", async () => {
 
 describe("the deferred module", () => {
   test("is loaded once, for all concurrent calls", async () => {
-    const { store, asked } = await openWithTable();
+    const { store, requestCount } = await openWithTable();
     await store.table("people").createEntity(row("1", 1));
-    assert.equal(asked(), 0);
+    assert.equal(requestCount(), 0);
     assert.deepEqual(await Promise.all([list(store), list(store), list(store)]), [[1], [1], [1]]);
     assert.deepEqual(await list(store), [1]);
-    assert.equal(asked(), 1);
+    assert.equal(requestCount(), 1);
     await store.close();
   });
 
@@ -206,12 +206,12 @@ describe("the deferred module", () => {
     const snapshot = await full.snapshot();
     await full.close();
     for (const [name, way] of ways) {
-      const { store, asked } = await openWithTable();
+      const { store, requestCount } = await openWithTable();
       answer = busy;
       await assert.rejects(way(store, snapshot), missing, name);
       answer = right;
       await way(store, snapshot);
-      assert.ok(asked() >= 2, name); // verifying opens a second engine
+      assert.ok(requestCount() >= 2, name); // verifying opens a second engine
       assert.equal(typeof (await store.table("people").createEntity(row("7"))).etag, "string");
       await store.close();
     }
@@ -247,16 +247,16 @@ describe("the deferred module", () => {
     await table.createTable();
     const text = "x".repeat(30_000);
     for (let i = 0; i < 100; ++i) await table.createEntity({ ...row(`${i}`, i), text });
-    let refused: unknown;
-    for (let i = 100; i < 2000 && refused === undefined; ++i) {
+    let failure: unknown;
+    for (let i = 100; i < 2000 && failure === undefined; ++i) {
       const body = JSON.stringify({ PartitionKey: "p", RowKey: `${i}`, text });
       const insert = { method: "POST", headers: json, body };
-      refused = await store.fetch(`${base}/people`, insert).then(
+      failure = await store.fetch(`${base}/people`, insert).then(
         () => undefined,
         (error: unknown) => error,
       );
     }
-    assert.equal((refused as StoreError).code, "OutOfMemory");
+    assert.equal((failure as StoreError).code, "OutOfMemory");
     const malformed = { method: "POST", headers: json, body: "{" };
     assert.equal((await store.fetch(`${base}/people`, malformed)).status, 400);
     await table.deleteEntity("p", "1");
@@ -266,7 +266,7 @@ describe("the deferred module", () => {
 
 describe("a deferred module that cannot be loaded", () => {
   test("rejects that call, and the next call requests it again", async () => {
-    const { store, asked } = await openWithTable();
+    const { store, requestCount } = await openWithTable();
     const table = store.table("people");
     answer = busy;
     await assert.rejects(list(store), missing);
@@ -276,7 +276,7 @@ describe("a deferred module that cannot be loaded", () => {
     answer = right;
     assert.equal(await put(store, "1", 1), 204);
     assert.deepEqual(await list(store), [1, 2]);
-    assert.equal(asked(), 3);
+    assert.equal(requestCount(), 3);
     await store.close();
   });
 
@@ -302,7 +302,7 @@ describe("a deferred module that cannot be loaded", () => {
   }
 
   test("is requested once for writes that wait together", async () => {
-    const { store, host, asked } = await openWithTable();
+    const { store, host, requestCount } = await openWithTable();
     answer = busy;
     const puts = Array.from({ length: 10 }, (_, i) => host.write(putBlock(`${i}`, i)));
     const [direct, ...rejected] = await Promise.allSettled([
@@ -311,7 +311,7 @@ describe("a deferred module that cannot be loaded", () => {
     ]);
     assert.equal(direct.status, "fulfilled");
     for (const put of rejected) assert.ok(missing(put.status === "rejected" && put.reason));
-    assert.equal(asked(), 1);
+    assert.equal(requestCount(), 1);
     answer = right;
     assert.deepEqual(await list(store), [9]);
     await store.close();
@@ -353,12 +353,12 @@ describe("a deferred module that cannot be loaded", () => {
   test("is awaited by writes when the store closes, but not by reads", async () => {
     for (const writes of [false, true]) {
       const { store } = await openWithTable();
-      const asked = new Promise<ServerResponse>((resolve) => {
+      const arrived = new Promise<ServerResponse>((resolve) => {
         answer = resolve;
       });
       const call = writes ? put(store, "1", 1) : list(store);
       call.catch(() => {});
-      const response = await asked;
+      const response = await arrived;
       let isClosed = false;
       const closing = store.close().then(() => {
         isClosed = true;
@@ -389,16 +389,16 @@ describe("the complete module", () => {
 
   test("exports no more than the primary module, which satisfies the imports", async () => {
     const names = (all: { name: string }[]) => all.map(({ name }) => name);
-    const whole = names(WebAssembly.Module.exports(await compileModule(undefined, "complete")));
-    const half = names(WebAssembly.Module.exports(await compileModule(undefined, "primary")));
+    const complete = names(WebAssembly.Module.exports(await compileModule(undefined, "complete")));
+    const primary = names(WebAssembly.Module.exports(await compileModule(undefined, "primary")));
     const wanted = WebAssembly.Module.imports(await WebAssembly.compile(second));
     assert.deepEqual(
-      whole.filter((name) => !half.includes(name)),
+      complete.filter((name) => !primary.includes(name)),
       [],
     );
     for (const { module, name } of wanted) {
       assert.equal(module, "primary");
-      assert.ok(half.includes(name), name);
+      assert.ok(primary.includes(name), name);
     }
   });
 });

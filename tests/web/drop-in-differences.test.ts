@@ -158,8 +158,8 @@ describe("the differences", () => {
   });
 
   test("14: a whole Double stays a Double without type conversion", async () => {
-    const whole = { whole: { type: "Double", value: 3 } };
-    const read = await roundTrip("whole", whole, { disableTypeConversion: true });
+    const properties = { whole: { type: "Double", value: 3 } };
+    const read = await roundTrip("whole", properties, { disableTypeConversion: true });
     assert.deepEqual(read.ours.whole, { type: "Double", value: "3" });
   });
 

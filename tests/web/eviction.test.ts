@@ -65,9 +65,9 @@ const newName = () => `evicted-${++stores}`;
 async function open(name: string, options: OpenOptions = {}) {
   const settings = checkOptions({ name, persistence: "indexeddb", ...options });
   const store = new StoreHandle(name, await openHost(settings, pageServices));
-  const told: Date[] = [];
-  store.on("evicted", ({ lastSeen }) => told.push(lastSeen)); // right after it was opened
-  return { store, told };
+  const events: Date[] = [];
+  store.on("evicted", ({ lastSeen }) => events.push(lastSeen)); // right after it was opened
+  return { store, events };
 }
 
 // Opens the store, waits until an event would have fired, and closes it. Resolves to the events.
@@ -75,11 +75,11 @@ async function visit(
   name: string,
   { write = false, ...options }: OpenOptions & { write?: boolean } = {},
 ) {
-  const { store, told } = await open(name, options);
+  const { store, events } = await open(name, options);
   if (write) await store.table("people").createTable();
   for (let i = 0; i < 10; ++i) await turn();
   await store.close();
-  return told;
+  return events;
 }
 
 const evict = (name: string) => deleteDatabase(indexedDB, mountPoint(name), 1000);
@@ -109,7 +109,7 @@ describe("a store whose data the browser evicted", () => {
     await visit(name, { write: true });
     await evict(name);
     const [first, second] = await Promise.all([open(name, { readOnly: true }), open(name)]);
-    await until(() => first.told.length === 1 && second.told.length === 1);
+    await until(() => first.events.length === 1 && second.events.length === 1);
     await second.store.close();
     await first.store.close();
   });
@@ -120,10 +120,10 @@ describe("a store whose data the browser evicted", () => {
     const [key, old] = [...remembered][0] as [string, string];
     remembered.set(key, new Date(5).toISOString());
     await evict(name);
-    const { store, told } = await open(name);
+    const { store, events } = await open(name);
     await store.table("people").createTable();
-    await until(() => told.length === 1);
-    assert.deepEqual(told, [new Date(5)]);
+    await until(() => events.length === 1);
+    assert.deepEqual(events, [new Date(5)]);
     assert((remembered.get(key) ?? "") >= old);
     await store.close();
   });

@@ -112,9 +112,9 @@ describe("store.fetch", () => {
     const send = (size: number) =>
       store.fetch(`${base}/people`, { method: "POST", headers: json, body: body(size) });
     assert.equal((await send(most)).status, 201);
-    const refused = await send(most + 1);
-    assert.equal(refused.status, 413);
-    assert.equal((await bodyOf(refused))["odata.error"].code, "RequestBodyTooLarge");
+    const rejected = await send(most + 1);
+    assert.equal(rejected.status, 413);
+    assert.equal((await bodyOf(rejected))["odata.error"].code, "RequestBodyTooLarge");
     assert.equal((await send(2 * most)).status, 413);
   });
 
@@ -124,8 +124,8 @@ describe("store.fetch", () => {
     const key = { PartitionKey: "p", RowKey: "r" };
     const table = store.table("people");
     const direct = table.createEntity({ partitionKey: "p", rowKey: "r" });
-    const [{ etag }, refused] = await Promise.all([direct, store.fetch(post("people", key))]);
-    assert.equal(refused.status, 409);
+    const [{ etag }, rejected] = await Promise.all([direct, store.fetch(post("people", key))]);
+    assert.equal(rejected.status, 409);
     const read = await store.fetch(`${base}/people(PartitionKey='p',RowKey='r')`);
     assert.equal(read.headers.get("etag"), etag);
     const replaced = await store.fetch(`${base}/people(PartitionKey='p',RowKey='r')`, {

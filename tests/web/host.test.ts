@@ -575,8 +575,8 @@ describe("checkpoints", () => {
     assert.equal(bench.names("part-").length, 3);
   });
 
-  for (const at of ["putPart", "commitManifest"] as const) {
-    test(`that fail at ${at} keep the old manifest, clean up and are retried`, async () => {
+  for (const callName of ["putPart", "commitManifest"] as const) {
+    test(`that fail at ${callName} keep the old manifest, clean up and are retried`, async () => {
       const bench = new Bench();
       const host = await bench.open();
       bench.storage.auto = false;
@@ -585,7 +585,7 @@ describe("checkpoints", () => {
       const disk = (async () => {
         while (!failed) {
           const call = await bench.storage.next();
-          failed = call.name === at;
+          failed = call.name === callName;
           await (failed ? call.fail("quota") : call.succeed());
         }
         bench.storage.auto = true;

@@ -68,8 +68,8 @@ describe("entitable/msw", () => {
       [lamp(5), lamp(6)],
     ]);
     const stranger = new AzureNamedKeyCredential("shop", "d3Jvbmc=");
-    const refused = new TableClient(endpoint, "lamps", stranger).getEntity("desk", "1");
-    await assert.rejects(refused, { statusCode: 403 });
+    const unauthorized = new TableClient(endpoint, "lamps", stranger).getEntity("desk", "1");
+    await assert.rejects(unauthorized, { statusCode: 403 });
     assert.equal((await store.stats()).rows, 6);
   });
 
@@ -146,9 +146,9 @@ test("a truncated response reaches the handlers' callers", async () => {
   });
   server.use(...handlers(mock));
   const lamp = `${endpoint}/lamps(PartitionKey='desk',RowKey='1')`;
-  const half = await fetch(lamp);
-  assert.equal(half.status, 200);
-  await assert.rejects(half.text(), { name: "TypeError" });
+  const truncated = await fetch(lamp);
+  assert.equal(truncated.status, 200);
+  await assert.rejects(truncated.text(), { name: "TypeError" });
   const table = new TableClient(endpoint, "lamps", credential, { retryOptions });
   await assert.rejects(table.getEntity("desk", "1"), { code: "PARSE_ERROR" });
   await assert.rejects(table.deleteEntity("desk", "1"), { name: "RestError" });

@@ -277,7 +277,7 @@ describe("what a crash leaves in the folder", () => {
     assert.deepEqual((await readdir(folder)).length, 2, "flushed now");
   });
 
-  test("a loss of power loses relaxed segments from the first torn one on", async () => {
+  test("a power failure loses relaxed segments from the first torn one on", async () => {
     const folder = await newFolder();
     const died = await NodeFilesStorage.open(folder);
     await died.addSegments(1, [bytes(1, 1)], "strict");
@@ -310,7 +310,7 @@ describe("what a crash leaves in the folder", () => {
     await again.close();
   });
 
-  test("is swept after a checkpoint died before it removed obsolete files", async () => {
+  test("is removed after a crash between a checkpoint and removing obsolete files", async () => {
     const folder = await newFolder();
     const { system } = watched((call) => {
       if (/^unlink (wal|part)/.test(call)) throw failure("EIO");
@@ -392,7 +392,7 @@ describe("a disk that fails", () => {
     await storage.close();
   });
 
-  test("names that cannot be flushed: unknown until the call is repeated", async () => {
+  test("if names cannot be flushed, the outcome is unknown until the call is repeated", async () => {
     const folder = await newFolder();
     let failing = true;
     const { system } = watched((call) => {

@@ -25,7 +25,7 @@ async function begin({ exists = true } = {}) {
 
 const unused = () => assert.fail("nothing was reopened");
 
-test("what was begun early is used once, and later calls begin again", async () => {
+test("early work is used once, and later calls begin their own", async () => {
   const { engines, preconnect } = await begin();
   for (const count of [1, 2]) {
     const [engine, storage] = await preconnect.take(unused);

@@ -14,19 +14,19 @@ import { StoreHandle } from "../../web/src/store.ts";
 import type { StoreEvents } from "../../web/src/types.ts";
 import { until } from "./support/until.ts";
 
-type Told = StoreEvents["quota"];
+type QuotaEvent = StoreEvents["quota"];
 
 const minute = 60_000;
 
 describe("a quota watch", () => {
   function watchOf(looks: (StorageEstimate | undefined)[]) {
-    const told: (number | undefined)[] = [];
+    const reported: (number | undefined)[] = [];
     let now = 1000;
     let looked = 0;
     const watch: QuotaWatch = new QuotaWatch({
       estimate: async () => looks[looked++],
       onNearlyFull: (event) => {
-        told.push(event.usage);
+        reported.push(event.usage);
         watch.noteReported(event);
       },
       now: () => now,
@@ -35,7 +35,7 @@ describe("a quota watch", () => {
       now += afterMs;
       await watch.check();
     };
-    return { told, check, watch, looked: () => looked };
+    return { reported, check, watch, looked: () => looked };
   }
   const used = (...usages: number[]) => usages.map((usage) => ({ usage, quota: 1000 }));
 
@@ -46,24 +46,24 @@ describe("a quota watch", () => {
       [801, 1],
       [1100, 1],
     ] as const) {
-      const { told, check } = watchOf(used(usage));
+      const { reported, check } = watchOf(used(usage));
       await check();
-      assert.equal(told.length, tells, String(usage));
+      assert.equal(reported.length, tells, String(usage));
     }
   });
 
   test("reports once, again after another 5 %, and again after usage had fallen", async () => {
-    const { told, check, looked } = watchOf(used(810, 820, 859, 861, 870, 790, 805, 700, 805));
+    const { reported, check, looked } = watchOf(used(810, 820, 859, 861, 870, 790, 805, 700, 805));
     while (looked() < 9) await check();
-    assert.deepEqual(told, [810, 861, 805, 805]);
+    assert.deepEqual(reported, [810, 861, 805, 805]);
   });
 
   test("does not repeat another tab's report", async () => {
-    const { told, check, watch } = watchOf(used(910, 960));
+    const { reported, check, watch } = watchOf(used(910, 960));
     watch.noteReported({ usage: 900, quota: 1000 });
     await check();
     await check();
-    assert.deepEqual(told, [960]);
+    assert.deepEqual(reported, [960]);
   });
 
   test("checks immediately, then at most once a minute", async () => {
@@ -77,9 +77,9 @@ describe("a quota watch", () => {
 
   test("reports nothing if the browser returns no useful estimate", async () => {
     const looks = [undefined, {}, { usage: 5 }, { quota: 5 }, { usage: 5, quota: 0 }];
-    const { told, check, looked } = watchOf(looks);
+    const { reported, check, looked } = watchOf(looks);
     while (looked() < looks.length) await check();
-    assert.deepEqual(told, []);
+    assert.deepEqual(reported, []);
   });
 
   test("reports nothing in Node", async () => {
@@ -103,21 +103,24 @@ describe("a store whose origin is nearly full", () => {
       name,
       await openHost(checkOptions({ name, persistence }), pageServices),
     );
-    const told: Told[] = [];
-    store.on("quota", (event) => told.push(event)); // right after it was opened
-    return { store, told };
+    const reported: QuotaEvent[] = [];
+    store.on("quota", (event) => reported.push(event)); // right after it was opened
+    return { store, reported };
   };
 
   test("reports it once to each tab that opens it", async () => {
     const owner = await open("full");
-    await until(() => owner.told.length === 1);
+    await until(() => owner.reported.length === 1);
     const follower = await open("full");
-    await until(() => follower.told.length === 1);
+    await until(() => follower.reported.length === 1);
     assert.equal(follower.store.status.owner, "other-tab");
     await owner.store.table("people").createTable();
     await owner.store.compact(); // within a minute of the last check
     assert.equal(looks, 2);
-    assert.deepEqual([owner.told, follower.told], [[{ usage: 90, quota: 100 }], owner.told]);
+    assert.deepEqual(
+      [owner.reported, follower.reported],
+      [[{ usage: 90, quota: 100 }], owner.reported],
+    );
     await follower.store.close();
     await owner.store.close();
   });
@@ -134,9 +137,9 @@ describe("a store whose origin is nearly full", () => {
     usage = 85;
     await owner.store.table("people").createTable();
     await owner.store.compact();
-    for (const { told } of [owner, follower]) {
-      await until(() => told.length === 1);
-      assert.deepEqual(told, [{ usage: 85, quota: 100 }]);
+    for (const { reported } of [owner, follower]) {
+      await until(() => reported.length === 1);
+      assert.deepEqual(reported, [{ usage: 85, quota: 100 }]);
     }
     await follower.store.close();
     await owner.store.close();
@@ -144,9 +147,9 @@ describe("a store whose origin is nearly full", () => {
 
   test("reports nothing in memory", async () => {
     const before = looks;
-    const { store, told } = await open("volatile", "memory");
+    const { store, reported } = await open("volatile", "memory");
     for (let i = 0; i < 5; ++i) await turn();
-    assert.deepEqual([looks, told], [before, []]);
+    assert.deepEqual([looks, reported], [before, []]);
     await store.close();
   });
 });

@@ -49,7 +49,7 @@ test("memory is reused during a burst, and little of it is kept afterwards", () 
   assert.ok(again.length <= 2, `${again.length} buffers`);
 });
 
-test("held messages do not change, in whatever order others are released", () => {
+test("messages in the pool do not change, whatever the order in which others are released", () => {
   const seed = Number(process.env["ENTITABLE_SEED"] ?? 20261122);
   const random = new SeededRandom(seed);
   const below = (limit: number) => Math.floor(random.fraction() * limit);

@@ -101,16 +101,16 @@ test("a property may decide the type; unknown types are kept or rejected", async
   const raw = (await staff.getEntity("Marketing", "x")) as unknown as RawEntity;
   assert.equal(raw["n"], 1);
   const strict = store.table("staff", { resolver: { ...resolver, otherwise: "error" } });
-  const refused = {
+  const expectedError = {
     name: "StoreError",
     code: "ValidationFailed",
     message:
       'The entity with partitionKey "Marketing" and rowKey "x" can\'t be resolved: there is no schema for toString.',
   };
-  await assert.rejects(strict.getEntity("Marketing", "x"), refused);
+  await assert.rejects(strict.getEntity("Marketing", "x"), expectedError);
   await assert.rejects(async () => {
     for await (const _ of strict.listEntities());
-  }, refused);
+  }, expectedError);
   // The property that decides the type was not selected, so the type is unknown.
   const select = { queryOptions: { select: ["rowKey"] } };
   await assert.rejects(

@@ -28,7 +28,7 @@ before(async () => {
   store = await RpcStore.open();
 });
 
-function refused(statusCode: number, code: string, message?: string | RegExp) {
+function rejectedWith(statusCode: number, code: string, message?: string | RegExp) {
   return (error: unknown) => {
     assert.ok(error instanceof RestError);
     assert.equal(error.statusCode, statusCode);
@@ -39,7 +39,11 @@ function refused(statusCode: number, code: string, message?: string | RegExp) {
     return true;
   };
 }
-const misfit = refused(400, "InvalidInput", "An error occurred while processing this request.");
+const misfit = rejectedWith(
+  400,
+  "InvalidInput",
+  "An error occurred while processing this request.",
+);
 
 // Builds the response to a write. `textAt`: the offset of its text. `wide`: the text is UTF-16.
 function writtenReply(etag: string, { textAt = 24, wide = false } = {}): Uint8Array {
@@ -135,7 +139,7 @@ describe("values come back as they were written", () => {
     const entity: Record<string, unknown> = {};
     for (let i = 0; i < 252; ++i) entity[`p${i}`] = i % 3 === 0 ? `text ${i}` : i;
     assert.deepEqual(store.roundTrip(entity), entity);
-    assert.throws(() => store.put({ ...entity, more: 1 }), refused(400, "TooManyProperties"));
+    assert.throws(() => store.put({ ...entity, more: 1 }), rejectedWith(400, "TooManyProperties"));
   });
   test("adjacent strings that end and start with the halves of a surrogate pair", () => {
     const entity = { a: "\ud83d", b: "\ude00", c: "x\ud83d", d: "\ude00y" };
@@ -171,12 +175,12 @@ describe("binaries", () => {
     const bytes = new Uint8Array(65536).map((_, i) => i * 7);
     assert.deepEqual(new Uint8Array(store.roundTrip({ v: bytes }).v as Uint8Array), bytes);
     const more = new Uint8Array(65537);
-    assert.throws(() => store.put({ v: more }), refused(400, "PropertyValueTooLarge"));
+    assert.throws(() => store.put({ v: more }), rejectedWith(400, "PropertyValueTooLarge"));
   });
-  test("a view over a larger buffer is written as exactly the view", () => {
-    const whole = new Uint8Array([1, 2, 3, 4, 5, 6, 7, 8]);
+  test("a view over a larger larger is written as exactly the view", () => {
+    const larger = new Uint8Array([1, 2, 3, 4, 5, 6, 7, 8]);
     assert.deepEqual(
-      [...(store.roundTrip({ v: whole.subarray(2, 5) }).v as Uint8Array)],
+      [...(store.roundTrip({ v: larger.subarray(2, 5) }).v as Uint8Array)],
       [3, 4, 5],
     );
     const buffer = Buffer.from("pooled");
@@ -332,10 +336,14 @@ describe("types", () => {
   test("dates that the service cannot store are rejected as by the service", () => {
     assert.throws(
       () => store.put({ v: new Date("1600-12-31T23:59:59.999Z") }),
-      refused(400, "OutOfRangeInput", /^The 'v' parameter of value '12\/31\/1600 23:59:59' is out/),
+      rejectedWith(
+        400,
+        "OutOfRangeInput",
+        /^The 'v' parameter of value '12\/31\/1600 23:59:59' is out/,
+      ),
     );
     for (const text of ["+010000-01-01T00:00:00.000Z", "-000001-01-01T00:00:00.000Z"]) {
-      assert.throws(() => store.put({ v: new Date(text) }), refused(400, "InvalidInput"));
+      assert.throws(() => store.put({ v: new Date(text) }), rejectedWith(400, "InvalidInput"));
     }
   });
   test("the types option applies only to plain numbers", () => {
@@ -413,7 +421,10 @@ describe("system properties", () => {
   test("Timestamp is ignored; a key under its service name is a duplicate", () => {
     assert.deepEqual(store.roundTrip({ Timestamp: "x", kept: 1 }), { kept: 1 });
     for (const name of ["PartitionKey", "RowKey"]) {
-      assert.throws(() => store.put({ [name]: "x" }), refused(400, "DuplicatePropertiesSpecified"));
+      assert.throws(
+        () => store.put({ [name]: "x" }),
+        rejectedWith(400, "DuplicatePropertiesSpecified"),
+      );
     }
   });
   test("an entity read can be written back", () => {
@@ -514,13 +525,13 @@ describe("pages", () => {
   test("a top of 0 returns nothing; one that is not an integer up to 1000 is rejected", () => {
     assert.deepEqual(store.query({ filter, top: 0 }), { rows: [] });
     for (const top of [1001, -1, 1.5, Number.NaN, 2 ** 32 + 5]) {
-      assert.throws(() => store.query({ filter, top }), refused(400, "InvalidInput"));
+      assert.throws(() => store.query({ filter, top }), rejectedWith(400, "InvalidInput"));
     }
   });
   test("the error of a malformed filter names the position", () => {
     assert.throws(
       () => store.query({ filter: "a eq" }),
-      refused(400, "InvalidInput", /^Syntax error at position 4 in 'a eq'\./),
+      rejectedWith(400, "InvalidInput", /^Syntax error at position 4 in 'a eq'\./),
     );
   });
   test("a copied response at an odd offset decodes equally", () => {
@@ -566,12 +577,12 @@ describe("errors", () => {
     store.put({}, "p", "there");
     assert.throws(
       () => store.insert({}, "p", "there"),
-      refused(409, "EntityAlreadyExists", "The specified entity already exists."),
+      rejectedWith(409, "EntityAlreadyExists", "The specified entity already exists."),
     );
-    assert.throws(() => store.get("p", "nobody"), refused(404, "ResourceNotFound"));
+    assert.throws(() => store.get("p", "nobody"), rejectedWith(404, "ResourceNotFound"));
     assert.throws(
       () => decodePage(assertLoaded(store.engine.read(encodeQuery("nowhere", {})))),
-      refused(404, "TableNotFound"),
+      rejectedWith(404, "TableNotFound"),
     );
   });
   test("missing and mistyped keys", () => {
@@ -579,8 +590,8 @@ describe("errors", () => {
       store.write([
         { kind: "insert", partitionKey, rowKey, entity: {} } as unknown as WriteOperation,
       ]);
-    assert.throws(insert(undefined, "r"), refused(400, "PropertiesNeedValue"));
-    assert.throws(insert("p", null), refused(400, "PropertiesNeedValue"));
+    assert.throws(insert(undefined, "r"), rejectedWith(400, "PropertiesNeedValue"));
+    assert.throws(insert("p", null), rejectedWith(400, "PropertiesNeedValue"));
     assert.throws(insert(5, "r"), (error: RestError) => error.statusCode === 400);
   });
   test("an outdated, wrong or malformed ETag", () => {
@@ -593,8 +604,11 @@ describe("errors", () => {
       etag: tag,
     });
     assert.notEqual(store.write([replace(etag)])[0], etag);
-    assert.throws(() => store.write([replace(etag)]), refused(412, "UpdateConditionNotSatisfied"));
-    assert.throws(() => store.write([replace("etag")]), refused(400, "InvalidInput"));
+    assert.throws(
+      () => store.write([replace(etag)]),
+      rejectedWith(412, "UpdateConditionNotSatisfied"),
+    );
+    assert.throws(() => store.write([replace("etag")]), rejectedWith(400, "InvalidInput"));
     assert.ok(store.write([replace("*")])[0]);
   });
   test("of a transaction name the operation, and nothing is written", () => {
@@ -607,7 +621,7 @@ describe("errors", () => {
     store.write([operation("insert", "1"), operation("insert", "2")], true);
     assert.throws(
       () => store.write([operation("insert", "3"), operation("insert", "2")], true),
-      refused(409, "EntityAlreadyExists", /^1:The specified entity already exists\./),
+      rejectedWith(409, "EntityAlreadyExists", /^1:The specified entity already exists\./),
     );
     assert.equal(store.query({ filter: "PartitionKey eq 'tx'" }).rows.length, 2);
     const etags = store.write([operation("merge", "1"), operation("delete", "2")], true);
@@ -616,7 +630,7 @@ describe("errors", () => {
     const bad = { ...operation("insert", "4"), entity: { v: { type: "Int32", value: "x" } } };
     assert.throws(
       () => store.write([operation("insert", "5"), bad], true),
-      refused(400, "InvalidInput", "1:An error occurred while processing this request."),
+      rejectedWith(400, "InvalidInput", "1:An error occurred while processing this request."),
     );
   });
 });
@@ -646,7 +660,7 @@ describe("operations", () => {
       store.write([{ kind: "delete", partitionKey: "p", rowKey: "ops", etag: "*" }]),
       [undefined],
     );
-    assert.throws(() => store.get("p", "ops"), refused(404, "ResourceNotFound"));
+    assert.throws(() => store.get("p", "ops"), rejectedWith(404, "ResourceNotFound"));
   });
   test("entities with different properties in one transaction keep their own", () => {
     const operations = [{ a: 1, b: 2 }, { b: 3, a: 4 }, { a: 5 }, { c: "x", a: 6 }, {}].map(
@@ -714,7 +728,7 @@ describe("operations", () => {
   });
   test("a getter that calls a store is rejected, and the entity is written unchanged", () => {
     const refusals: unknown[] = [];
-    const asked = (value: unknown) => {
+    const callStore = (value: unknown) => {
       try {
         encodeGet(table, "another", "key");
       } catch (error) {
@@ -726,10 +740,10 @@ describe("operations", () => {
     const plain = { a: "text", b: 2, c: new Uint8Array([3]) };
     const entity = {
       get a() {
-        return asked(plain.a);
+        return callStore(plain.a);
       },
       get b() {
-        return asked(plain.b);
+        return callStore(plain.b);
       },
       c: plain.c,
     };
@@ -791,7 +805,7 @@ describe("operations", () => {
       for (let length = 0; length < 80; ++length) {
         const row = "x".repeat(length) + last;
         if (last === "\u007f" || last === "\u0080") {
-          assert.throws(() => store.get("p", row), refused(400, "OutOfRangeInput"));
+          assert.throws(() => store.get("p", row), rejectedWith(400, "OutOfRangeInput"));
           continue;
         }
         store.put({ length }, "p", row);
@@ -831,7 +845,7 @@ describe("operations", () => {
 describe("tables", () => {
   test("are created, listed and dropped", () => {
     for (const name of ["Zebra", "alpha", "Beta"]) store.commit(encodeCreateTable(name));
-    assert.throws(() => store.drop("nothere"), refused(404, "ResourceNotFound"));
+    assert.throws(() => store.drop("nothere"), rejectedWith(404, "ResourceNotFound"));
     assert.deepEqual(store.tables().names, ["alpha", "Beta", table, "Zebra"]);
     const first = store.tables({ top: 2 });
     assert.deepEqual(first.names, ["alpha", "Beta"]);

@@ -156,9 +156,9 @@ describe("entitable serve --seed-data", () => {
   });
 
   test("reports errors in them", async () => {
-    const refused = folder({ "people.ndjson": '{"partitionKey":"p","rowKey":"a/b"}' });
+    const invalid = folder({ "people.ndjson": '{"partitionKey":"p","rowKey":"a/b"}' });
     const words = ["serve", "--port", "0", "--seed-data"];
-    const { code, err } = await run([...words, refused]);
+    const { code, err } = await run([...words, invalid]);
     assert.equal(code, 1);
     assert.match(err, /^entitable: Fixture people\[0\]: /);
     const missing = await run([...words, join(root, "missing")]);
@@ -177,8 +177,8 @@ describe("entitable serve --seed-data", () => {
       ["POST", "people"],
       ["GET", "nobody()"],
     ] as const) {
-      const asked = { method, headers, ...(method === "POST" ? { body } : {}) };
-      const answer = await ask(`${endpoint}/${path}`, asked);
+      const init = { method, headers, ...(method === "POST" ? { body } : {}) };
+      const answer = await ask(`${endpoint}/${path}`, init);
       const kept = [...answer.headers].filter(([name]) => !/^(connection|keep-alive)$/.test(name));
       const lines = [answer.status, ...kept.sort(), await answer.text()].join("\n");
       said.push(lines.replaceAll(endpoint, "<endpoint>"));
@@ -204,7 +204,7 @@ describe("entitable serve --seed-data", () => {
     const clock = "2026-03-01T12:00:00Z";
     const seeds = await readSeedData(fixtures);
     await using store = await mockStore({ seed: 42, clock, account, fixtures: seeds });
-    const ask: typeof fetch = (url, asked) => store.fetch(String(url), asked);
+    const ask: typeof fetch = (url, init) => store.fetch(String(url), init);
     const inside = await conversation(ask, "http://127.0.0.1:10002/devstoreaccount1");
     const length = /^content-length,\d+\n/m; // only the server adds this header
     assert.deepEqual(

@@ -32,7 +32,7 @@ describe("a shared access signature", () => {
     text: string;
   }
   // Queries the table with a signature. Resolves to the server's response.
-  function asked(server: TableServer, options: TableSasSignatureValues): Promise<Answer> {
+  function queryWith(server: TableServer, options: TableSasSignatureValues): Promise<Answer> {
     const sas = generateTableSas("people", credential, { permissions, expiresOn, ...options });
     const { get } = server.url.startsWith("https:") ? https : http;
     return new Promise((resolve, reject) => {
@@ -62,11 +62,11 @@ describe("a shared access signature", () => {
 
   test("for HTTPS only is valid over HTTPS only", async (t) => {
     const { plain, secure } = await servers(t);
-    const refused = await asked(plain, { protocol: "https" });
-    assert.deepEqual([refused.status, refused.code], [403, "AuthorizationProtocolMismatch"]);
-    assert.equal((await asked(secure, { protocol: "https" })).status, 200);
-    assert.equal((await asked(plain, { protocol: "https,http" })).status, 200);
-    assert.equal((await asked(plain, {})).status, 200);
+    const rejected = await queryWith(plain, { protocol: "https" });
+    assert.deepEqual([rejected.status, rejected.code], [403, "AuthorizationProtocolMismatch"]);
+    assert.equal((await queryWith(secure, { protocol: "https" })).status, 200);
+    assert.equal((await queryWith(plain, { protocol: "https,http" })).status, 200);
+    assert.equal((await queryWith(plain, {})).status, 200);
   });
 
   test("for HTTPS is not made valid over HTTP by the scheme in the request line", async (t) => {
@@ -95,9 +95,9 @@ describe("a shared access signature", () => {
       { start: "126.0.0.0", end: "127.0.0.0" },
     ]) {
       for (const server of [plain, secure]) {
-        const refused = await asked(server, { ipRange });
-        assert.deepEqual([refused.status, refused.code], [403, "AuthorizationSourceIPMismatch"]);
-        assert.match(refused.text, /using this source IP 127\.0\.0\.1\.\n/);
+        const rejected = await queryWith(server, { ipRange });
+        assert.deepEqual([rejected.status, rejected.code], [403, "AuthorizationSourceIPMismatch"]);
+        assert.match(rejected.text, /using this source IP 127\.0\.0\.1\.\n/);
       }
     }
     for (const ipRange of [
@@ -105,7 +105,7 @@ describe("a shared access signature", () => {
       { start: "127.0.0.0", end: "127.255.255.255" },
       { start: "127.0.0.1", end: "127.0.0.1" },
     ]) {
-      assert.equal((await asked(plain, { ipRange })).status, 200);
+      assert.equal((await queryWith(plain, { ipRange })).status, 200);
     }
   });
 });

@@ -101,14 +101,14 @@ for (const kind of ["http", "https"] as const) {
 describe("authorization", () => {
   test("accepts only an account's own key, unless it is off", async () => {
     const wrong = Buffer.from("wrong").toString("base64");
-    for (const [auth, refused] of [
+    for (const [auth, isRejected] of [
       ["development", true],
       ["strict", true],
       ["off", false],
     ] as const) {
       const served = await start(["--in-memory", "--auth", auth]);
       const creating = table(served, "people", 0, wrong).createTable();
-      if (refused) await assert.rejects(creating, withStatus(403));
+      if (isRejected) await assert.rejects(creating, withStatus(403));
       else await creating;
       await table(served, "others").createTable();
       await stop(served);

@@ -52,7 +52,7 @@ async function serving(t: TestContext, answer: Answer, options: ServeOptions = {
 const echo: Answer = ({ method, url, headers, body, clientIp }) =>
   ok(JSON.stringify({ method, url, headers, body: body.length, clientIp }));
 
-async function asked(server: TableServer, raw: string): Promise<RestRequest> {
+async function receivedRequest(server: TableServer, raw: string): Promise<RestRequest> {
   const text = await exchanged(server, raw);
   return JSON.parse(Buffer.from(text, "latin1").toString().split("\r\n\r\n")[1] ?? "");
 }
@@ -115,7 +115,10 @@ describe("a request", () => {
     const server = await serving(t, echo);
     const target = "/acct/t(PartitionKey='o''x',RowKey='%c3%bc%201')?a='b'&%24top=1";
     const head = ["Host: 127.0.0.1:10002", "X-Ms-Thing: gr\xfcn", "Connection: close"];
-    const request = await asked(server, `MERGE ${target} HTTP/1.1\r\n${head.join("\r\n")}\r\n\r\n`);
+    const request = await receivedRequest(
+      server,
+      `MERGE ${target} HTTP/1.1\r\n${head.join("\r\n")}\r\n\r\n`,
+    );
     assert.equal(request.method, "MERGE");
     assert.equal(request.url, `http://127.0.0.1:10002${target}`);
     assert.deepEqual(request.headers[1], ["X-Ms-Thing", "gr\xfcn"]);
@@ -124,12 +127,12 @@ describe("a request", () => {
 
   test("may name its host in the target, or not at all", async (t) => {
     const server = await serving(t, echo);
-    const proxied = await asked(
+    const proxied = await receivedRequest(
       server,
       "GET https://acct.table.core.windows.net/t HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
     );
     assert.equal(proxied.url, "http://acct.table.core.windows.net/t", "by its connection");
-    const old = await asked(server, "GET /t HTTP/1.0\r\n\r\n");
+    const old = await receivedRequest(server, "GET /t HTTP/1.0\r\n\r\n");
     assert.equal(old.url, "http://127.0.0.1/t");
   });
 
@@ -205,8 +208,8 @@ describe("a body", () => {
     const send = (length: number) =>
       fetch(server.url, { method: "POST", body: new Uint8Array(length) });
     assert.equal(await (await send(max)).text(), String(max));
-    const refused = await send(max + 1);
-    assert.deepEqual([refused.status, await refused.text()], [413, "too large"]);
+    const rejected = await send(max + 1);
+    assert.deepEqual([rejected.status, await rejected.text()], [413, "too large"]);
   });
 
   test("in chunks is joined, and has the same maximum length", async (t) => {

@@ -52,7 +52,7 @@ test("idbfs reads while the browser creates the database, and writes once it exi
     begin = resolve;
   });
   const factory = {
-    open: (...asked: Parameters<IDBFactory["open"]>) => indexedDB.open(...asked),
+    open: (...args: Parameters<IDBFactory["open"]>) => indexedDB.open(...args),
     deleteDatabase(name: string) {
       const request = new EventTarget() as unknown as IDBOpenDBRequest;
       void begun.then(() => request.onsuccess?.(new Event("success")));

@@ -112,8 +112,8 @@ describe("a store in IndexedDB", () => {
     const real = indexedDB.open;
     try {
       await new Promise<void>((resolve) => {
-        indexedDB.open = (...asked: Parameters<typeof real>) => {
-          const request = real.apply(indexedDB, asked);
+        indexedDB.open = (...args: Parameters<typeof real>) => {
+          const request = real.apply(indexedDB, args);
           request.addEventListener("success", () => resolve());
           return request;
         };

@@ -58,7 +58,7 @@ for (const [where, begin] of [
   }
 }
 
-test("canary: without fencing the same runs lose writes, which is noticed", async (t) => {
+test("canary: without fencing the same runs lose writes, and the check finds this", async (t) => {
   t.diagnostic(`ENTITABLE_SEED=${seed}`);
   const random = seededRandom(seed);
   for (let round = 1; round <= 30; ++round) {

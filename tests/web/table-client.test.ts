@@ -25,7 +25,7 @@ async function newTable(): Promise<TableClient> {
 const key = { partitionKey: "p", rowKey: "r" };
 const etagPattern = /^W\/"datetime'\d{4}-\d\d-\d\dT\d\d%3A\d\d%3A\d\d(\.\d{1,7})?Z'"$/;
 
-function refused(statusCode: number, code: string, message?: string | RegExp) {
+function rejectedWith(statusCode: number, code: string, message?: string | RegExp) {
   return (error: unknown) => {
     const { name, ...rest } = error as Error & { statusCode: number; code: string };
     assert.equal(name, "RestError");
@@ -46,9 +46,9 @@ describe("tables", () => {
     await table.createEntity(key);
     await table.deleteTable();
     await table.deleteTable();
-    await assert.rejects(table.getEntity("p", "r"), refused(404, "TableNotFound"));
+    await assert.rejects(table.getEntity("p", "r"), rejectedWith(404, "TableNotFound"));
     await table.createTable();
-    await assert.rejects(table.getEntity("p", "r"), refused(404, "ResourceNotFound"));
+    await assert.rejects(table.getEntity("p", "r"), rejectedWith(404, "ResourceNotFound"));
   });
 
   test("the service client creates, deletes and lists them", async () => {
@@ -92,16 +92,19 @@ describe("tables", () => {
   test("of an illegal name are rejected", async () => {
     await assert.rejects(
       store.tableClient("no-dashes").createTable(),
-      refused(400, "InvalidResourceName"),
+      rejectedWith(400, "InvalidResourceName"),
     );
-    await assert.rejects(store.serviceClient().createTable("ab"), refused(400, "OutOfRangeInput"));
+    await assert.rejects(
+      store.serviceClient().createTable("ab"),
+      rejectedWith(400, "OutOfRangeInput"),
+    );
   });
 
   test("that do not exist are TableNotFound", async () => {
     const table = store.tableClient("missing");
-    await assert.rejects(table.createEntity(key), refused(404, "TableNotFound"));
-    await assert.rejects(table.getEntity("p", "r"), refused(404, "TableNotFound"));
-    await assert.rejects(table.listEntities().next(), refused(404, "TableNotFound"));
+    await assert.rejects(table.createEntity(key), rejectedWith(404, "TableNotFound"));
+    await assert.rejects(table.getEntity("p", "r"), rejectedWith(404, "TableNotFound"));
+    await assert.rejects(table.listEntities().next(), rejectedWith(404, "TableNotFound"));
   });
 });
 
@@ -115,7 +118,7 @@ describe("single entities", () => {
     assert(!("name" in response));
     await assert.rejects(
       table.createEntity(key),
-      refused(409, "EntityAlreadyExists", "The specified entity already exists."),
+      rejectedWith(409, "EntityAlreadyExists", "The specified entity already exists."),
     );
   });
 
@@ -127,7 +130,7 @@ describe("single entities", () => {
     assert.deepEqual(rest, { ...key, etag, Name: "Ann", name: "ann" });
     assert.match(String(timestamp), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{1,7}Z$/);
     assert(etag?.includes(encodeURIComponent(String(timestamp))));
-    await assert.rejects(table.getEntity("p", "x"), refused(404, "ResourceNotFound"));
+    await assert.rejects(table.getEntity("p", "x"), rejectedWith(404, "ResourceNotFound"));
   });
 
   test("empty strings are legal keys", async () => {
@@ -140,7 +143,7 @@ describe("single entities", () => {
   test("a missing key on create is PropertiesNeedValue", async () => {
     const table = await newTable();
     const noRowKey = { partitionKey: "p" } as unknown as typeof key;
-    await assert.rejects(table.createEntity(noRowKey), refused(400, "PropertiesNeedValue"));
+    await assert.rejects(table.createEntity(noRowKey), rejectedWith(400, "PropertiesNeedValue"));
   });
 
   test("a written etag or timestamp is not stored", async () => {
@@ -153,7 +156,10 @@ describe("single entities", () => {
 
   test("updateEntity merges by default, replaces on request, and requires the entity", async () => {
     const table = await newTable();
-    await assert.rejects(table.updateEntity({ ...key, a: 1 }), refused(404, "ResourceNotFound"));
+    await assert.rejects(
+      table.updateEntity({ ...key, a: 1 }),
+      rejectedWith(404, "ResourceNotFound"),
+    );
     await table.createEntity({ ...key, a: 1, b: 2 });
     const merged = await table.updateEntity({ ...key, b: 3 });
     assert.match(merged.etag ?? "", etagPattern);
@@ -177,14 +183,14 @@ describe("single entities", () => {
     const response = await table.deleteEntity("p", "r");
     assert(!("etag" in response));
     assert(response.date instanceof Date);
-    await assert.rejects(table.deleteEntity("p", "r"), refused(404, "ResourceNotFound"));
+    await assert.rejects(table.deleteEntity("p", "r"), rejectedWith(404, "ResourceNotFound"));
   });
 
   test("an ETag that no longer matches is UpdateConditionNotSatisfied", async () => {
     const table = await newTable();
     const { etag } = await table.createEntity({ ...key, n: 1 });
     const second = await table.updateEntity({ ...key, n: 2 }, "Merge", { etag });
-    const stale = refused(412, "UpdateConditionNotSatisfied");
+    const stale = rejectedWith(412, "UpdateConditionNotSatisfied");
     await assert.rejects(table.updateEntity({ ...key, n: 3 }, "Merge", { etag }), stale);
     await assert.rejects(table.updateEntity({ ...key, n: 3 }, "Replace", { etag }), stale);
     await assert.rejects(table.deleteEntity("p", "r", { etag }), stale);
@@ -204,11 +210,11 @@ describe("single entities", () => {
     const long = "x".repeat(32 * 1024);
     await table.createEntity({ ...key, long });
     const tooLong = { ...key, rowKey: "s", long: `${long}x` };
-    await assert.rejects(table.createEntity(tooLong), refused(400, "PropertyValueTooLarge"));
+    await assert.rejects(table.createEntity(tooLong), rejectedWith(400, "PropertyValueTooLarge"));
     const many = Object.fromEntries(Array.from({ length: 253 }, (_, i) => [`p${i}`, i]));
     await assert.rejects(
       table.createEntity({ ...key, rowKey: "s", ...many }),
-      refused(400, "TooManyProperties"),
+      rejectedWith(400, "TooManyProperties"),
     );
     for (const bad of ["a/b", "a\\b", "a#b", "a?b", "a\u0001b"]) {
       await assert.rejects(
@@ -374,7 +380,7 @@ describe("listing", () => {
     assert.equal(first.value.length, 1000);
   });
 
-  test("continues from a token, even when the entity it names is gone", async () => {
+  test("continues from a token, even if the entity that it names was deleted", async () => {
     const table = await filled(10);
     const pages = table
       .listEntities({ queryOptions: { filter: "n ge 0" } })
@@ -426,14 +432,14 @@ describe("listing", () => {
     assert.deepEqual(await numbers("PartitionKey eq 'p1' and RowKey gt '00001'"), [4, 7]);
     assert.deepEqual(await numbers("n lt 2 or not (n le 7)"), [0, 1, 8]);
     assert.deepEqual(await numbers("partitionKey eq 'p1'"), [], "names are the service's");
-    await assert.rejects(numbers("n lt"), refused(400, "InvalidInput"));
-    await assert.rejects(numbers("n eq 1 garbage"), refused(400, "InvalidInput"));
+    await assert.rejects(numbers("n lt"), rejectedWith(400, "InvalidInput"));
+    await assert.rejects(numbers("n eq 1 garbage"), rejectedWith(400, "InvalidInput"));
   });
 
   test("checks page sizes", async () => {
     const table = await filled(3);
     const page = (maxPageSize: number) => table.listEntities().byPage({ maxPageSize }).next();
-    await assert.rejects(page(1001), refused(400, "InvalidInput"));
+    await assert.rejects(page(1001), rejectedWith(400, "InvalidInput"));
     assert.equal((await page(1000)).value.length, 3);
     const none = (await page(0)).value;
     assert.deepEqual([none.length, none.continuationToken], [0, undefined]);
@@ -518,25 +524,25 @@ describe("transactions", () => {
     const message = "1:The specified entity already exists.";
     await assert.rejects(
       table.submitTransaction(clash),
-      refused(409, "EntityAlreadyExists", message),
+      rejectedWith(409, "EntityAlreadyExists", message),
     );
-    await assert.rejects(table.getEntity("p", "a"), refused(404, "ResourceNotFound"));
+    await assert.rejects(table.getEntity("p", "a"), rejectedWith(404, "ResourceNotFound"));
     const stale: TransactionAction[] = [
       ["create", row("a")],
       ["update", row("b"), "Merge", { etag: `W/"datetime'2000-01-01T00%3A00%3A00Z'"` }],
     ];
     await assert.rejects(
       table.submitTransaction(stale),
-      refused(412, "UpdateConditionNotSatisfied", /^1:/),
+      rejectedWith(412, "UpdateConditionNotSatisfied", /^1:/),
     );
-    await assert.rejects(table.getEntity("p", "a"), refused(404, "ResourceNotFound"));
+    await assert.rejects(table.getEntity("p", "a"), rejectedWith(404, "ResourceNotFound"));
   });
 
   test("have at most 100 operations, each entity once", async () => {
     const table = await newTable();
     const creates = (count: number): TransactionAction[] =>
       Array.from({ length: count }, (_, i) => ["create", row(`r${i}`)]);
-    await assert.rejects(table.submitTransaction(creates(101)), refused(400, "InvalidInput"));
+    await assert.rejects(table.submitTransaction(creates(101)), rejectedWith(400, "InvalidInput"));
     assert.equal((await table.submitTransaction(creates(100))).subResponses.length, 100);
     const twice: TransactionAction[] = [
       ["upsert", row("x")],
@@ -544,7 +550,7 @@ describe("transactions", () => {
     ];
     await assert.rejects(
       table.submitTransaction(twice),
-      refused(400, "InvalidDuplicateRow", /^1:/),
+      rejectedWith(400, "InvalidDuplicateRow", /^1:/),
     );
   });
 });

@@ -187,7 +187,7 @@ test("a tab that is closed during its takeover leaves the store to the others", 
   await third.close();
 });
 
-test("a write is done once if its owner stored it and died before it responded", async () => {
+test("a write is applied once if its owner stored it and died before it responded", async () => {
   const origin = new Origin();
   const [a, b] = tabsIn(origin, 2) as [Tab, Tab];
   await (await open(a)).table("people").createTable();
@@ -301,7 +301,7 @@ test("a tab that is closed while it becomes the owner completes its earlier call
   assert.equal((await again.stats()).rows, 200);
 });
 
-test("a follower whose hello arrives a second time has its writes done in order", async () => {
+test("a follower whose hello arrives a second time has its writes applied in order", async () => {
   const origin = new Origin();
   const [a, b, c] = tabsIn(origin, 3) as [Tab, Tab, Tab];
   const first = await open(a);
@@ -337,7 +337,7 @@ test("a lock that was stolen before its holder got it is lost, not forbidden", a
   assert.deepEqual(heard, ["lost"]);
 });
 
-test("a write that was rejected on its second sending may have been done", async () => {
+test("a write that was rejected on its second sending may have been applied", async () => {
   const origin = new Origin();
   const [a, b, c] = tabsIn(origin, 3) as [Tab, Tab, Tab];
   const disk = new ControlledStorage(new MemoryStorage(origin.files));

@@ -201,7 +201,7 @@ describe("tabs that share a store", () => {
     await owner.close();
   });
 
-  test("compact it even if the owner dies halfway", async () => {
+  test("compact it even if the owner dies during it", async () => {
     const origin = new Origin();
     const [a, b] = [new Tab(origin), new Tab(origin)];
     await a.open();

@@ -284,9 +284,9 @@ describe("a store in a worker", () => {
     const evicted = new Page();
     evicted.lastSeen = new Date(5);
     const empty = await evicted.open({ persistence: "indexeddb" });
-    const told = await new Promise<StoreEvents["evicted"]>((done) => empty.on("evicted", done));
+    const event = await new Promise<StoreEvents["evicted"]>((done) => empty.on("evicted", done));
     assert.deepEqual(
-      [told, evicted.lastSeen, evicted.wiped],
+      [event, evicted.lastSeen, evicted.wiped],
       [{ lastSeen: new Date(5) }, undefined, 1],
     );
     assert(later.lastSeen !== undefined, "the log had data when it was opened");
@@ -375,7 +375,7 @@ describe("between a page and the host in its worker", () => {
     assert.deepEqual(host.status, there.status);
     const at = new Date(5);
     const status: StoreStatus = { ...there.status, generation: 8 };
-    const told: StoreEvents = {
+    const events: StoreEvents = {
       status,
       persisted: { at },
       "persist-error": {
@@ -390,10 +390,10 @@ describe("between a page and the host in its worker", () => {
       "version-conflict": { ours: 1, theirs: 2 },
     };
     Object.assign(there.status, { generation: 8 });
-    for (const name of Object.keys(told) as (keyof StoreEvents)[]) {
+    for (const name of Object.keys(events) as (keyof StoreEvents)[]) {
       const heard = new Promise((resolve) => host.on(name, resolve));
-      there.events.emit(name, told[name]);
-      assert.deepEqual(await heard, told[name], name);
+      there.events.emit(name, events[name]);
+      assert.deepEqual(await heard, events[name], name);
     }
     assert.equal(host.status.generation, 8);
     await host.close().catch(() => {});

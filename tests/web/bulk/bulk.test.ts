@@ -407,13 +407,13 @@ describe("bulk", () => {
   });
 
   test("locates actions that a table view rejects", async () => {
-    const refused = Object.assign(new Error("no merges"), {
+    const mergeError = Object.assign(new Error("no merges"), {
       name: "StoreError",
       code: "NotSupported",
     });
     const client: BulkClient = {
       async submitTransaction(actions) {
-        if (actions.some(([, { rowKey }]) => rowKey === "000003")) throw refused;
+        if (actions.some(([, { rowKey }]) => rowKey === "000003")) throw mergeError;
       },
     };
     const { done, failed } = await bulk(client, rows(10), { onError: "continue" });

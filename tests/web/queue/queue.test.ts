@@ -470,8 +470,8 @@ describe("a queue", () => {
     await assert.rejects(queue.put(1, { delayMs: -1 }), RangeError);
     await assert.rejects(queue.get({ visibilityTimeoutMs: -1 }), RangeError);
     await table.deleteTable();
-    for (const asked of [queue.get(), queue.put(1), queue.delete({ popReceipt: "x" })]) {
-      await assert.rejects(asked, { statusCode: 404, code: "TableNotFound" });
+    for (const call of [queue.get(), queue.put(1), queue.delete({ popReceipt: "x" })]) {
+      await assert.rejects(call, { statusCode: 404, code: "TableNotFound" });
     }
   });
 });

@@ -99,13 +99,13 @@ describe("equal calls get equal bytes", () => {
       );
       await client.createTable();
       const created = await client.createEntity({ partitionKey: "p", rowKey: "a" });
-      const refused = await client
+      const rejection = await client
         .createEntity({ partitionKey: "p", rowKey: "a" })
         .catch((error: Error) => error.message);
-      return { created, refused };
+      return { created, rejection };
     };
     const first = await run(store);
-    assert.equal(typeof first.refused, "string");
+    assert.equal(typeof first.rejection, "string");
     assert.deepEqual(await run(fork), first);
   });
 

@@ -310,8 +310,8 @@ describe("a truncated response", () => {
         assert.equal(read, "RestError PARSE_ERROR undefined");
         const page = await codeOf(client.listEntities().next());
         assert.equal(page, "RestError PARSE_ERROR undefined");
-        const refused = await codeOf(client.createEntity(entity("bob")));
-        assert.equal(refused, "RestError PARSE_ERROR undefined", "the body of an error");
+        const errorCode = await codeOf(client.createEntity(entity("bob")));
+        assert.equal(errorCode, "RestError PARSE_ERROR undefined", "the body of an error");
         const write = await codeOf(client.deleteEntity("p", "ann"));
         assert.equal(write, "RestError ECONNRESET undefined", "there is no body to cut");
         if (client !== real) await store.seed(people);
@@ -353,12 +353,12 @@ describe("a truncated response", () => {
       [store.fetch, ann],
       [fetch, there],
     ] as const) {
-      const whole = await (await ask(address)).text();
+      const complete = await (await ask(address)).text();
       const fault = store.faults.add(cut);
       const answer = await ask(address);
       assert.equal(answer.status, 200);
-      assert.equal(answer.headers.get("content-length"), `${whole.length}`);
-      assert.equal(await halfOf(answer), whole.slice(0, whole.length / 2));
+      assert.equal(answer.headers.get("content-length"), `${complete.length}`);
+      assert.equal(await halfOf(answer), complete.slice(0, complete.length / 2));
       await assert.rejects((await ask(address)).json(), { name: "TypeError" });
       const removal = ask(address, { method: "DELETE", headers: { "If-Match": "*" } });
       await assert.rejects(removal, { name: "TypeError" }, "it has no body");

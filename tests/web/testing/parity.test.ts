@@ -81,8 +81,8 @@ async function differences(
   await using other = await open({ fixtures, ...options });
   const real = {
     url,
-    fetch: async (asked: RequestInfo | URL, init?: RequestInit) =>
-      tampered(await other.fetch(asked, init)),
+    fetch: async (input: RequestInfo | URL, init?: RequestInit) =>
+      tampered(await other.fetch(input, init)),
   };
   return (await parity(script, { mock, real })).differences;
 }
@@ -107,20 +107,20 @@ describe("a difference is reported", () => {
       },
       { faults: [{ on: "get", respond }] },
     );
-    const asked = { requestIndex: 0, request: `GET ${url}/people(PartitionKey='p',RowKey='b')` };
+    const common = { requestIndex: 0, request: `GET ${url}/people(PartitionKey='p',RowKey='b')` };
     assert.deepEqual(found, [
-      { ...asked, kind: "status", mock: 404, real: 503 },
-      { ...asked, kind: "code", mock: "ResourceNotFound", real: "ServerBusy" },
-      { ...asked, kind: "header", path: "retry-after", mock: undefined, real: "3" },
+      { ...common, kind: "status", mock: 404, real: 503 },
+      { ...common, kind: "code", mock: "ResourceNotFound", real: "ServerBusy" },
+      { ...common, kind: "header", path: "retry-after", mock: undefined, real: "3" },
       {
-        ...asked,
+        ...common,
         kind: "header",
         path: "x-ms-error-code",
         mock: "ResourceNotFound",
         real: "ServerBusy",
       },
       {
-        ...asked,
+        ...common,
         kind: "body",
         path: "odata.error.message.value",
         mock: "The specified resource does not exist.",

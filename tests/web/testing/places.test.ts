@@ -26,15 +26,15 @@ async function inline(): Promise<string> {
 function toPort(port: number): SendRequest {
   return async (url, init = {}) => {
     const { pathname, search, host } = new URL(url);
-    const asked = httpRequest({
+    const outgoing = httpRequest({
       port,
       host: "127.0.0.1",
       path: pathname + search,
       method: init.method ?? "GET",
       headers: { ...(init.headers as Record<string, string>), host },
     });
-    const answered = once(asked, "response") as Promise<[IncomingMessage]>;
-    asked.end(init.body);
+    const answered = once(outgoing, "response") as Promise<[IncomingMessage]>;
+    outgoing.end(init.body);
     const [response] = await answered;
     const chunks: Buffer[] = [];
     for await (const chunk of response) chunks.push(chunk as Buffer);

@@ -289,16 +289,16 @@ const samples: Record<Format, string> = {
 
 describe("chunks and damage", () => {
   for (const format of Object.keys(samples) as Format[]) {
-    const whole = samples[format];
+    const complete = samples[format];
 
     test(`${format} reads the same wherever it is split in two, and character by character`, () => {
-      const expected = readAll(makers[format](), [whole]);
+      const expected = readAll(makers[format](), [complete]);
       assert.ok(expected.length >= 2);
-      for (let at = 0; at <= whole.length; ++at) {
-        const rows = readAll(makers[format](), [whole.slice(0, at), whole.slice(at)]);
+      for (let at = 0; at <= complete.length; ++at) {
+        const rows = readAll(makers[format](), [complete.slice(0, at), complete.slice(at)]);
         assert.deepEqual(rows, expected, `cut at ${at}`);
       }
-      assert.deepEqual(readAll(makers[format](), whole.split("")), expected);
+      assert.deepEqual(readAll(makers[format](), complete.split("")), expected);
     });
 
     const seed = Number(process.env["ENTITABLE_SEED"] ?? Date.now() % 1e9);
@@ -306,7 +306,7 @@ describe("chunks and damage", () => {
       const random = seededRandom(seed);
       const signs = '",;\t|\r\n{}[]:\\ @0a\u00e9\ud800\0';
       for (let run = 0; run < 3000; ++run) {
-        let text = whole;
+        let text = complete;
         for (let edits = 1 + random.below(6); edits > 0; --edits) {
           const at = random.below(text.length + 1);
           const cut = random.below(4) === 0 ? random.below(20) : random.below(2);

@@ -516,12 +516,9 @@ describe("files damaged at random", () => {
     test(`${format}: every row is written or in the report (seed ${seed})`, async () => {
       const random = seededRandom(seed);
       const table = await newTable(randomEntities(random, false).slice(0, 40));
-      const whole = new TextEncoder().encode(await textOf({ table, format }));
+      const file = new TextEncoder().encode(await textOf({ table, format }));
       for (let run = 0; run < 40; ++run) {
-        const bytes = whole.slice(
-          0,
-          whole.length - (run % 4 === 0 ? random.below(whole.length) : 0),
-        );
+        const bytes = file.slice(0, file.length - (run % 4 === 0 ? random.below(file.length) : 0));
         for (let edits = random.below(8); edits > 0; --edits) {
           if (bytes.length > 0) bytes[random.below(bytes.length)] = random.below(256);
         }
