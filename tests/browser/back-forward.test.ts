@@ -34,7 +34,7 @@ async function awayAndBack(page: Page, url: string, meanwhile: () => Promise<unk
 
 describe("a page in the back/forward cache", () => {
   for (const who of ["owner", "follower"] as const) {
-    test(`was the store's ${who}, and goes on with what others wrote meanwhile`, async (t) => {
+    test(`was the store's ${who}, and then sees what others wrote in the meantime`, async (t) => {
       const tabs = await SharedTabs.start();
       t.after(() => tabs.stop());
       const first = await tabs.tab();
@@ -62,7 +62,7 @@ describe("a page in the back/forward cache", () => {
     assert.equal((await tabs.check(page)).counter, 10);
   });
 
-  test("was writing when it left, and goes on writing", async (t) => {
+  test("was writing when it was left, and continues writing", async (t) => {
     const tabs = await SharedTabs.start();
     t.after(() => tabs.stop());
     const page = await tabs.tab();

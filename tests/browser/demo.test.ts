@@ -114,7 +114,7 @@ test("loads every city with a progress bar, and can pause", { timeout: 240_000 }
   await screenshot("3-loaded");
 });
 
-test("finds everything again after a reload", async () => {
+test("has all data after a reload", async () => {
   await page.reload();
   await page.waitForSelector("#clear-button:not([hidden])");
   assert.match((await page.textContent("#load-text")) ?? "", /^135,233 cities are stored/);
@@ -186,7 +186,7 @@ test("a page is followed by the next one", async () => {
   await says(new RegExp(`^${expected} entities shown, that is all`));
 });
 
-test("$select shows the columns asked for", async () => {
+test("$select shows the selected columns", async () => {
   await query("PartitionKey eq 'JP'", "name,population");
   assert.deepEqual(
     await page.$$eval("thead th", (cells) => cells.map((cell) => cell.textContent)),
@@ -279,7 +279,7 @@ test("a transaction that fails changes nothing", async () => {
   await screenshot("7-transaction");
 });
 
-test("works on a phone-sized window, and in the dark", async () => {
+test("works in a phone-sized window and in dark mode", async () => {
   await page.setViewportSize({ width: 390, height: 844 });
   await page.emulateMedia({ colorScheme: "dark" });
   await query("PartitionKey eq 'IS'");
@@ -295,7 +295,7 @@ test("works on a phone-sized window, and in the dark", async () => {
   assert.deepEqual(await accessibilityProblems(page), [], "light");
 });
 
-test("everything is there after the browser was closed", async () => {
+test("has all data after the browser was closed", async () => {
   await context.close();
   context = await profile.open();
   page = await openPage();

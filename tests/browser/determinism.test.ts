@@ -74,11 +74,11 @@ after(async () => {
 declare const ofStore: () => Promise<string>;
 declare const ofFetch: () => Promise<string>;
 
-test("a store in a page says what one in Node says", async () => {
+test("a store in a page has the same responses as one in Node", async () => {
   assert.equal(await page.evaluate(() => ofStore()), expected);
 });
 
-test("a store in a worker says the same", async () => {
+test("so does a store in a worker", async () => {
   const said = await page.evaluate(async () => {
     const worker = new Worker("/worker.js");
     return await new Promise((resolve, reject) => {
@@ -89,7 +89,7 @@ test("a store in a worker says the same", async () => {
   assert.equal(said, expected);
 });
 
-test("a store in a Service Worker says the same", async () => {
+test("so does a store in a Service Worker", async () => {
   await page.evaluate(async () => {
     const { serviceWorker } = navigator;
     const controlled = new Promise((resolve) => {

@@ -10,19 +10,19 @@ import { ownerOf, SharedTabs, until } from "./support/shared-tabs.ts";
 
 // Variables of the page.
 declare const user: typeof User;
-declare const spied: { asked: string[]; held: (() => void)[]; hold: boolean };
+declare const spied: { durabilities: string[]; held: (() => void)[]; hold: boolean };
 declare let answered: boolean;
 
 // Records the durability of each write transaction. While `hold` is true, holds back the events
 // that report complete transactions.
 function spy(): void {
   const { transaction } = IDBDatabase.prototype;
-  const seen: typeof spied = { asked: [], held: [], hold: false };
+  const seen: typeof spied = { durabilities: [], held: [], hold: false };
   Object.assign(globalThis, { spied: seen });
   IDBDatabase.prototype.transaction = function (stores, mode, options) {
     const real = transaction.call(this, stores, mode, options);
     if (mode !== "readwrite") return real;
-    seen.asked.push(real.durability);
+    seen.durabilities.push(real.durability);
     let heard: ((event: Event) => void) | undefined;
     Object.defineProperty(real, "oncomplete", {
       set: (listener: (event: Event) => void) => {
@@ -62,40 +62,40 @@ describe("a write", () => {
   // Holds back completion events until the test has checked the state.
   async function held(page: Page, durability: "strict" | "relaxed" | "deferred") {
     await owner.evaluate(() => {
-      Object.assign(spied, { asked: [], hold: true });
+      Object.assign(spied, { durabilities: [], hold: true });
     });
     await write(page, durability);
     const isHeld = () => owner.evaluate(() => spied.held.length === 1);
     const isAnswered = () => page.evaluate(() => answered);
-    const asked = () => owner.evaluate(() => spied.asked);
+    const durabilities = () => owner.evaluate(() => spied.durabilities);
     const releaseEvent = () =>
       owner.evaluate(() => {
         spied.hold = false;
         for (const hear of spied.held.splice(0)) hear();
       });
-    return { isHeld, isAnswered, asked, releaseEvent };
+    return { isHeld, isAnswered, durabilities, releaseEvent };
   }
 
   for (const who of ["owner", "follower"] as const) {
     for (const durability of ["strict", "relaxed"] as const) {
-      test(`that is ${durability}, of the ${who}, is answered when it is stored so`, async () => {
+      test(`that is ${durability}, of the ${who}, is acknowledged when it is stored with that durability`, async () => {
         const page = who === "owner" ? owner : follower;
-        const { isHeld, isAnswered, asked, releaseEvent } = await held(page, durability);
+        const { isHeld, isAnswered, durabilities, releaseEvent } = await held(page, durability);
         await until(isHeld);
         await page.evaluate(() => user.readState()); // requested later, but answered immediately
         assert.equal(await isAnswered(), false);
-        assert.deepEqual(await asked(), [durability]);
+        assert.deepEqual(await durabilities(), [durability]);
         await releaseEvent();
         await until(isAnswered);
       });
     }
 
-    test(`that is deferred, of the ${who}, is answered before it is stored`, async () => {
+    test(`that is deferred, of the ${who}, is acknowledged before it is stored`, async () => {
       const page = who === "owner" ? owner : follower;
-      const { isHeld, isAnswered, asked, releaseEvent } = await held(page, "deferred");
+      const { isHeld, isAnswered, durabilities, releaseEvent } = await held(page, "deferred");
       await until(isAnswered);
       await until(isHeld);
-      assert.deepEqual(await asked(), ["relaxed"]);
+      assert.deepEqual(await durabilities(), ["relaxed"]);
       assert((await page.evaluate(() => user.status().pendingBytes)) > 0);
       await releaseEvent();
       await page.evaluate(() => user.flush());
@@ -117,7 +117,7 @@ const leaving: Record<string, (page: Page, tabs: SharedTabs) => Promise<unknown>
   },
 };
 
-describe("what was deferred is stored at once when the page", () => {
+describe("deferred writes are stored immediately when the page", () => {
   for (const thread of ["inline", "worker"] as const) {
     for (const [how, leave] of Object.entries(leaving)) {
       test(`${how} (${thread})`, async (t) => {

@@ -245,7 +245,7 @@ async function screenshot(page: Page, name: string): Promise<void> {
 }
 
 describe("<table-explorer> in a plain page", () => {
-  test("lists tables with counts, and shows rows, plan and pages of one", async () => {
+  test("lists tables with row counts, and shows a table's rows, plan and pages", async () => {
     const page = await openPage();
     await shows(status(page), "200 entities shown, and there are more.");
     const tables = await explorer(page).locator("nav li").allTextContents();
@@ -341,7 +341,7 @@ describe("<table-explorer> in a plain page", () => {
     await page.close();
   });
 
-  test("points at what is wrong with a filter", async () => {
+  test("marks the position of an error in a filter", async () => {
     const page = await openPage();
     await shows(status(page), "200 entities");
     const box = page.getByRole("combobox", { name: "Filter" });
@@ -366,7 +366,7 @@ describe("<table-explorer> in a plain page", () => {
     await page.close();
   });
 
-  test("completes properties, operators and values that were seen", async () => {
+  test("completes properties, operators, and values of rows shown before", async () => {
     const page = await openPage();
     await shows(status(page), "200 entities");
     const box = page.getByRole("combobox", { name: "Filter" });
@@ -415,7 +415,7 @@ describe("<table-explorer> in a plain page", () => {
     await page.close();
   });
 
-  test("keeps the types of an entity that is changed, and adds and removes properties", async () => {
+  test("keeps the types of an edited entity, and adds and removes properties", async () => {
     const page = await openPage();
     await button(explorer(page), /^Everything/).click();
     await shows(status(page), "1 entity shown");
@@ -464,7 +464,7 @@ describe("<table-explorer> in a plain page", () => {
     await page.close();
   });
 
-  test("shows a conflict, and loads what is stored now", async () => {
+  test("shows a conflict, and loads the stored entity", async () => {
     const page = await openPage();
     await ask(page, "PartitionKey eq 'desk' and RowKey eq '0000'");
     await explorer(page).locator("tr[data-row='0']").click();
@@ -498,7 +498,7 @@ describe("<table-explorer> in a plain page", () => {
     await page.close();
   });
 
-  test("makes a table, inserts into it, and deletes it", async () => {
+  test("creates a table, inserts into it, and deletes it", async () => {
     const page = await openPage();
     await shows(status(page), "200 entities");
     await button(explorer(page), "New table…").click();
@@ -580,7 +580,7 @@ describe("<table-explorer> in a plain page", () => {
     await page.close();
   });
 
-  test("exports the keys whatever is selected, so that the file can be read again", async () => {
+  test("always exports the keys, so that the file can be imported", async () => {
     const page = await openPage();
     await shows(status(page), "200 entities");
     await page.getByLabel("Select").fill("name");
@@ -601,7 +601,8 @@ describe("<table-explorer> in a plain page", () => {
         document.body.append("changed;");
       });
     });
-    const told = async () => (await page.locator("body").textContent())?.split("changed;").length;
+    const changeCount = async () =>
+      (await page.locator("body").textContent())?.split("changed;").length;
     const mimeType = "text/csv";
     const into = async (table: string, buffer: Buffer, report: string) => {
       await button(explorer(page), "Import…").click();
@@ -614,15 +615,15 @@ describe("<table-explorer> in a plain page", () => {
     };
     await into("lamps", file, "14 rows read, 0 written, 14 rejected.");
     await into("no table", file, "400 InvalidResourceName");
-    assert.equal(await told(), 1, "nothing was written, so no event is dispatched");
+    assert.equal(await changeCount(), 1, "nothing was written, so no event is dispatched");
     await into("selected", file, "14 rows read, 14 written, 0 rejected.");
-    assert.equal(await told(), 2);
+    assert.equal(await changeCount(), 2);
     await into("made", Buffer.from("PartitionKey,RowKey\r\n"), "0 rows read, 0 written");
-    assert.equal(await told(), 3, "a table was made");
+    assert.equal(await changeCount(), 3, "a table was made");
     await page.close();
   });
 
-  test("keeps what is asked before the first table is there, and what is typed when it is read anew", async () => {
+  test("keeps a query made before the first table exists, and typed text during a refresh", async () => {
     const page = await openPage("early");
     await shows(status(page), "1 entity shown, that is all.");
     assert.deepEqual(await rowKeys(page), ["r2"]);
@@ -638,7 +639,7 @@ describe("<table-explorer> in a plain page", () => {
     await page.close();
   });
 
-  test("is used by the keyboard alone", async () => {
+  test("can be used with the keyboard only", async () => {
     const page = await openPage();
     await shows(status(page), "200 entities");
     await page.locator("h1").evaluate((heading: HTMLElement) => {
@@ -690,7 +691,7 @@ describe("<table-explorer> in a plain page", () => {
     await page.close();
   });
 
-  describe("while a page is read for long", () => {
+  describe("while reading a page takes long", () => {
     let page: Page;
     let next: Locator;
 
@@ -718,7 +719,7 @@ describe("<table-explorer> in a plain page", () => {
 
     const release = () => page.evaluate(() => (window as unknown as Held).held.release());
 
-    test("its button keeps the focus, and asks for one at a time", async () => {
+    test("the button keeps the focus, and requests one page at a time", async () => {
       await page.keyboard.press("Enter");
       assert.equal(await page.evaluate(() => (window as unknown as Held).held.count), 2);
       await release();
@@ -731,7 +732,7 @@ describe("<table-explorer> in a plain page", () => {
       assert.equal(await focused(page), "row 0");
     });
 
-    test("a newer query makes it uninteresting", async () => {
+    test("the page of an older query is ignored", async () => {
       await button(explorer(page), "Run").click();
       await ran(page);
       assert.equal(await next.isEnabled(), true);
@@ -741,7 +742,7 @@ describe("<table-explorer> in a plain page", () => {
       assert.equal(await next.isEnabled(), true);
     });
 
-    test("another table makes it uninteresting, though the page size is none", async () => {
+    test("the page of another table is ignored, even if the page size is invalid", async () => {
       await page.getByLabel("Page size").fill("0");
       await explorer(page).locator("nav button", { hasText: "Everything" }).click();
       await release();
@@ -750,7 +751,7 @@ describe("<table-explorer> in a plain page", () => {
       assert.equal(await next.isVisible(), false);
     });
 
-    test("that it failed is said, and the focus goes to what asks again", async () => {
+    test("a failure is shown, and the button that retries gets the focus", async () => {
       await page.evaluate(() =>
         (window as unknown as Held).held.fail(new Error("The disk is gone.")),
       );
@@ -760,7 +761,7 @@ describe("<table-explorer> in a plain page", () => {
     });
   });
 
-  test("keeps a thousand rows out of the document", async () => {
+  test("renders only the visible ones of a thousand rows", async () => {
     const page = await openPage();
     await page.getByLabel("Page size").fill("1000");
     await ask(page, "");
@@ -773,7 +774,7 @@ describe("<table-explorer> in a plain page", () => {
     await page.close();
   });
 
-  test("hints at columns beyond its edges, and at the end of them no more", async () => {
+  test("shows shadows at edges with more columns behind them", async () => {
     const page = await openPage();
     await button(explorer(page), /^Everything/).click();
     await ran(page);
@@ -787,7 +788,7 @@ describe("<table-explorer> in a plain page", () => {
     await page.close();
   });
 
-  test("fits a phone, in the dark as in the light", async () => {
+  test("fits a phone, in dark and light mode", async () => {
     const page = await openPage();
     await shows(status(page), "200 entities");
     await page.emulateMedia({ colorScheme: "dark" });
@@ -821,7 +822,7 @@ describe("<table-explorer> in a plain page", () => {
     await page.close();
   });
 
-  test("opens a store by its name, which is there again after a reload", async () => {
+  test("opens a store by its name, also after a reload", async () => {
     const page = await openPage("named");
     await shows(explorer(page), "This store has no tables yet.");
     assert.deepEqual(await accessibilityProblems(page), []);
@@ -839,7 +840,7 @@ describe("<table-explorer> in a plain page", () => {
     await shows(explorer(page).locator(".rest > .error"), "ValidationFailed");
     await page.close();
   });
-  test("takes a store that was set before the element was known, and opens none by itself", async () => {
+  test("accepts a store that was set before the element was defined, and opens none itself", async () => {
     const page = await openPage("late");
     await shows(status(page), "1 entity shown, that is all.");
     await explorer(page).evaluate((element: HTMLElement & { store: unknown }) => {
@@ -853,7 +854,7 @@ describe("<table-explorer> in a plain page", () => {
     await page.close();
   });
 
-  test("nothing was complained about", () => assert.deepEqual(problems.splice(0), []));
+  test("no page printed or threw anything", () => assert.deepEqual(problems.splice(0), []));
 });
 
 describe("<table-explorer> in a React application", () => {
@@ -885,7 +886,7 @@ describe("<table-explorer> in a React application", () => {
     reactCode = await bundleReact(application);
   });
 
-  test("takes the store and the table as properties, and comes and goes", async () => {
+  test("accepts store and table as properties, and can be removed and added", async () => {
     const page = await openPage("react");
     await shows(explorer(page).locator("tbody"), "lamps");
     await page.getByRole("button", { name: "Chairs", exact: true }).click();

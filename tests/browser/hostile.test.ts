@@ -29,7 +29,7 @@ const insert = (page: Page) =>
 
 const rows = (page: Page) => page.evaluate(async () => (await user.readState()).rows.length);
 
-test("without Web Locks the tab that opened the store last has it, and nothing is lost", async (t) => {
+test("without Web Locks the last tab that opened the store owns it, and nothing is lost", async (t) => {
   const tabs = await start(t);
   const without = () => {
     Reflect.deleteProperty(Navigator.prototype, "locks");
@@ -77,7 +77,7 @@ describe("a connection to IndexedDB", () => {
     };
   }
 
-  test("that is lost is made anew", async (t) => {
+  test("that is lost is opened again", async (t) => {
     const tabs = await start(t);
     const owner = await tabs.tab({}, keepConnections);
     const follower = await tabs.tab();
@@ -93,7 +93,7 @@ describe("a connection to IndexedDB", () => {
     assert.equal(await rows(follower), 3);
   });
 
-  test("that ends because the site's data was cleared rejects writes, and can be read", async (t) => {
+  test("that ends because the site's data was cleared rejects writes but not reads", async (t) => {
     const tabs = await start(t);
     const owner = await tabs.tab();
     const follower = await tabs.tab();

@@ -98,7 +98,7 @@ describe("in Chromium", () => {
     await page.close();
   });
 
-  test("a store is there again after a reload, with every type of value", async () => {
+  test("a store has values of every type after a reload", async () => {
     const page = await pageWithPackage();
     await page.evaluate(async () => {
       const { openStore, edm } = await entitable();
@@ -159,7 +159,7 @@ describe("in Chromium", () => {
     await page.close();
   });
 
-  test("a second tab of an exclusive store waits, is told StoreLocked, and opens when the first closes", async () => {
+  test("a second tab of an exclusive store waits, gets StoreLocked, and opens when the first closes", async () => {
     const first = await pageWithPackage();
     await first.evaluate(async () => {
       const { openStore } = await entitable();
@@ -169,14 +169,14 @@ describe("in Chromium", () => {
       });
     });
     const second = await pageWithPackage();
-    const refused = await second.evaluate(async () => {
+    const failure = await second.evaluate(async () => {
       const { openStore } = await entitable();
       const started = performance.now();
       const error = await openStore({ name: "tabs", tabs: "exclusive" }).catch((e) => e);
       return { code: error.code, name: error.name, waited: performance.now() - started };
     });
-    assert.deepEqual([refused.name, refused.code], ["StoreError", "StoreLocked"]);
-    assert(refused.waited > 2900 && refused.waited < 10_000, `${refused.waited} ms`);
+    assert.deepEqual([failure.name, failure.code], ["StoreError", "StoreLocked"]);
+    assert(failure.waited > 2900 && failure.waited < 10_000, `${failure.waited} ms`);
     const opening = second.evaluate(async () => {
       const { openStore } = await entitable();
       await (await openStore({ name: "tabs", tabs: "exclusive" })).close();
@@ -187,7 +187,7 @@ describe("in Chromium", () => {
     await second.close();
   });
 
-  test("checkpoints shorten the log, and what they leave opens again", async () => {
+  test("checkpoints shorten the log, and the store opens again", async () => {
     const page = await pageWithPackage();
     const written = await page.evaluate(async () => {
       const { openStore } = await entitable();
@@ -289,7 +289,7 @@ describe("in Chromium", () => {
     await page.close();
   });
 
-  test("where the browser forbids storage, a store is in memory, with a warning", async () => {
+  test("if the browser forbids storage, a store is in memory, with a warning", async () => {
     const sandbox = await serve(staging, {
       headers: {
         "content-security-policy": "sandbox allow-scripts",
@@ -305,24 +305,24 @@ describe("in Chromium", () => {
       const warnings: string[] = [];
       const store = await openStore({ onWarning: ({ code }) => warnings.push(code) });
       await store.table("people").createTable();
-      const refused = await openStore({ persistence: "indexeddb" }).catch(
+      const error = await openStore({ persistence: "indexeddb" }).catch(
         (error: { code: string }) => error.code,
       );
-      return [store.status.persistence, warnings, refused];
+      return [store.status.persistence, warnings, error];
     });
     assert.deepEqual(seen, ["memory", ["PersistenceUnavailable"], "PersistenceUnavailable"]);
     await page.close();
     await sandbox.close();
   });
 
-  test("nothing was printed and nothing went wrong on any page", () => {
+  test("no page printed or threw anything", () => {
     assert.deepEqual(problems, []);
   });
 });
 
 describe("a browser that is killed while writing", () => {
   for (const durability of ["strict", "relaxed", "deferred"] as const) {
-    test(`${durability}: what is there is a prefix${durability === "deferred" ? "" : " with every acknowledged write"}`, async (t) => {
+    test(`${durability}: the stored rows are a prefix${durability === "deferred" ? "" : " with every acknowledged write"}`, async (t) => {
       const own = await newProfile();
       let killed = await own.open();
       t.after(async () => {

@@ -112,7 +112,7 @@ describe("<table-playground>", () => {
     await page.close();
   });
 
-  test("each run begins with the same store, whatever the one before did", async () => {
+  test("each run begins with the same store, whatever the previous run did", async () => {
     const page = await openPage(`<table-playground setup="people">
       const { etag } = await table("people").createEntity({ partitionKey: "Sales", rowKey: "new" });
       await show(etag);
@@ -125,7 +125,7 @@ describe("<table-playground>", () => {
     await page.close();
   });
 
-  test("code is edited, run by the keyboard, and brought back", async () => {
+  test("code is edited, run by the keyboard, and reset", async () => {
     const page = await openPage(`<table-playground>show("first");</table-playground>`);
     const code = page.getByRole("textbox", { name: "Code" });
     await code.fill('show("second"); // a # comment');
@@ -144,7 +144,7 @@ describe("<table-playground>", () => {
     await page.close();
   });
 
-  test("imports what the page offers, and names what it does not", async () => {
+  test("imports modules that the page offers; an error names other modules", async () => {
     const page = await openPage(`<table-playground>
       import { edm, RestError as Refusal } from "entitable";
       import * as all from
@@ -159,15 +159,15 @@ describe("<table-playground>", () => {
     const { text } = await run(page);
     assert.match(text, /partitionKeyrowKeynpr5true$/);
     await page.getByRole("textbox").fill('import x from "elsewhere";');
-    const refused = await run(page);
+    const failed = await run(page);
     assert.match(
-      refused.text,
+      failed.text,
       /The module "elsewhere" is not available here\. Available modules: entitable,/,
     );
     await page.close();
   });
 
-  test("shows what the service answers, with the line", async () => {
+  test("shows the service's error with its line in the code", async () => {
     const page = await openPage(`<table-playground>
       // The first line.
       await table("missing").getEntity("a", "b");
@@ -225,7 +225,7 @@ describe("<table-playground>", () => {
     await page.close();
   });
 
-  test("who left the code before the other editor came is not brought back to it", async () => {
+  test("an editor that loads after the reader left the code does not take the focus", async () => {
     const page = await openPage(`<table-playground>show("first");</table-playground>`);
     await page.evaluate(async () => {
       const { TablePlayground }: typeof import("../../web/src/explorer/index.ts") = await import(
@@ -256,7 +256,7 @@ describe("<table-playground>", () => {
     await page.close();
   });
 
-  test("elements that name the same store share it, and the last that goes closes it", async () => {
+  test("elements that name the same store share it, and the last one closes it", async () => {
     const page = await openPage(`
       <table-playground store="common">show(store.status.owner); globalThis.kept = store;</table-playground>
       <table-playground store="common">show(store === globalThis.kept); show(store.status.owner);</table-playground>`);
@@ -287,7 +287,7 @@ describe("<table-playground>", () => {
     await page.close();
   });
 
-  test("counts requests as the service would need them, and those to forks", async () => {
+  test("counts requests as the service would need them, including those to forks", async () => {
     const page = await openPage(`<table-playground>
       await table("people").createTable();
       for (const partitionKey of ["a", "b", "c"]) await table("people").createEntity({ partitionKey, rowKey: "1" });
@@ -308,7 +308,7 @@ describe("<table-playground>", () => {
     await page.close();
   });
 
-  test("tells that a run begins, and of its requests while it goes on", async () => {
+  test("fires playground-start with requests that are added during the run", async () => {
     const page = await openPage(`<table-playground setup="people">
       await table("people").getEntity("Sales", "000007");
       globalThis.soFar = globalThis.start.requests.length;
@@ -321,7 +321,7 @@ describe("<table-playground>", () => {
       });
     });
     await run(page);
-    const told = await page.evaluate(async () => {
+    const eventCounts = await page.evaluate(async () => {
       const { start, soFar } = globalThis as unknown as {
         start: PlaygroundStart;
         soFar: number;
@@ -330,11 +330,11 @@ describe("<table-playground>", () => {
       const first = await rows?.next();
       return [soFar, start.requests.length, first?.value.rowKey];
     });
-    assert.deepEqual(told, [1, 3, "000000"]);
+    assert.deepEqual(eventCounts, [1, 3, "000000"]);
     await page.close();
   });
 
-  test("of a mock store that it is given, a run's own requests are counted, as that store reads", async () => {
+  test("counts only the run's requests to a mock store that the page supplies", async () => {
     const page = await openPage(`<table-playground></table-playground>`);
     await page.evaluate(async () => {
       const { mockStore } = await import("/dist/testing/index.js" as string);
@@ -351,7 +351,7 @@ describe("<table-playground>", () => {
     await page.close();
   });
 
-  test("of those that run at the same time, each counts the stores that its own code opens", async () => {
+  test("concurrent playgrounds each count the stores that their own code opens", async () => {
     const code = (own: string, other: string, rows: number) => `<table-playground label="${own}">
       const { mockStore } = await import("entitable/testing");
       const met = (globalThis.met ??= { one: Promise.withResolvers(), two: Promise.withResolvers() });
@@ -379,7 +379,7 @@ describe("<table-playground>", () => {
     await page.close();
   });
 
-  test("says that of stores which openStore opened nothing is counted", async () => {
+  test("says that requests to stores from openStore are not counted", async () => {
     const note = "Requests to stores that openStore opened are not counted.";
     const page = await openPage(`<table-playground setup="people">
       import { openStore } from "entitable";
@@ -408,7 +408,7 @@ describe("<table-playground>", () => {
     await page.close();
   });
 
-  test("waits for what it is to show, whether the code does or not", async () => {
+  test("waits for shown values, even if the code does not await them", async () => {
     const page = await openPage(`<table-playground setup="people">
       show(table("people").listEntities({ queryOptions: { filter: "RowKey eq '000007'" } }), "Later");
       show("at once");
@@ -421,7 +421,7 @@ describe("<table-playground>", () => {
     await page.close();
   });
 
-  test("sets the thousands of counts apart, and shows other numbers as they are", async () => {
+  test("formats counts with thousands separators, and other numbers without", async () => {
     const page = await openPage(`<table-playground>
       const rows = [{ what: "all", year: 2026, rows: 12000 }, { what: "some", year: 2027, rows: 30 }];
       show(rows, "As they are");
@@ -447,7 +447,7 @@ describe("<table-playground>", () => {
     await page.close();
   });
 
-  test("shows long texts whole, in a wide page and in a narrow one", async () => {
+  test("shows long texts completely, in wide and narrow pages", async () => {
     const page = await openPage(`<table-playground>
       const words = "as long as it likes, ".repeat(30).trim();
       show([{ short: "two words", words, word: "x".repeat(300), n: 1 }, { short: "b", words: "c", word: "d", n: 2 }]);
@@ -467,10 +467,10 @@ describe("<table-playground>", () => {
           return { isWhole, isCut: `${textOverflow} ${webkitLineClamp}`, isLong: lines > 2 };
         }),
       );
-      const whole = { isWhole: true, isCut: "clip none" };
+      const complete = { isWhole: true, isCut: "clip none" };
       assert.deepEqual(
         cells,
-        [false, true, true, false].map((isLong) => ({ ...whole, isLong })),
+        [false, true, true, false].map((isLong) => ({ ...complete, isLong })),
         `${width}`,
       );
     }
@@ -478,7 +478,7 @@ describe("<table-playground>", () => {
     await page.close();
   });
 
-  test("keeps what is written in the store that it names", async () => {
+  test("keeps data in the store that it names", async () => {
     const html = `<table-playground store="kept" run>
       await table("visits").createTable();
       await table("visits").createEntity({ partitionKey: "p", rowKey: crypto.randomUUID() });
@@ -493,7 +493,7 @@ describe("<table-playground>", () => {
     await page.close();
   });
 
-  test("in a React application it takes properties, tells of runs, and comes and goes", async () => {
+  test("in a React application it accepts properties, fires events, and can be removed and added", async () => {
     reactCode = await bundleReact(`
       import { StrictMode, useState } from "react";
       import { createRoot } from "react-dom/client";
@@ -501,13 +501,13 @@ describe("<table-playground>", () => {
       const store = await mockStore({ fixtures: { Lamps: [{ partitionKey: "desk", rowKey: "0042", stock: 7 }] } });
       function App() {
         const [code, change] = useState('await show(table("Lamps").listEntities());');
-        const [told, tell] = useState("nothing ran");
+        const [message, tell] = useState("nothing ran");
         const [shown, show] = useState(true);
         return (
           <>
             <button onClick={() => change('show("changed");')}>Change</button>
             <button onClick={() => show(!shown)}>Toggle</button>
-            <p>{told}</p>
+            <p>{message}</p>
             {shown && <table-playground store={store} code={code} onplayground-run={({ detail }) => tell("shown: " + detail.shown.length)} />}
           </>
         );
@@ -532,7 +532,7 @@ describe("<table-playground>", () => {
     await page.close();
   });
 
-  test("nothing was printed and nothing went wrong on any page", () => {
+  test("no page printed or threw anything", () => {
     assert.deepEqual(problems, []);
   });
 });

@@ -215,7 +215,7 @@ describe("the official client over a Service Worker", () => {
 describe("a Service Worker", () => {
   pageForEach();
 
-  test("answers plain fetch, and the data is there after a reload", async () => {
+  test("answers plain fetch, and keeps the data after a reload", async () => {
     await controlled(shop);
     assert.equal((await post(`${host}/Tables`, { TableName: "reloads" })).status, 201);
     const entity = { PartitionKey: "p", RowKey: "r", v: 1 };
@@ -231,7 +231,7 @@ describe("a Service Worker", () => {
     assert.equal((await ask(url)).status, 404);
   });
 
-  test("leaves to the network what is not the account's", async () => {
+  test("leaves other requests to the network", async () => {
     await controlled(shop);
     assert.match((await ask("/dist/index.js")).body, /export/);
     await assert.rejects(ask("https://other.table.core.windows.net/Tables"), /Failed to fetch/);
@@ -253,7 +253,7 @@ describe("a Service Worker", () => {
     assert.deepEqual(await rowsOf("kills"), rows);
   });
 
-  test("that is killed amid requests has lost nothing that it acknowledged", async () => {
+  test("that is killed during requests has lost no acknowledged write", async () => {
     await controlled(shop);
     assert.equal((await post(`${host}/Tables`, { TableName: "amid" })).status, 201);
     for (let round = 0; round < 3; ++round) {
@@ -292,7 +292,7 @@ describe("a Service Worker", () => {
     }
   });
 
-  test("shares the store with a page, and either may own it", async () => {
+  test("shares the store with a page, and both can own it", async () => {
     await controlled(shop);
     assert.equal((await post(`${host}/Tables`, { TableName: "shared" })).status, 201);
     const owners = await page.evaluate(async (url) => {
@@ -322,7 +322,7 @@ describe("a Service Worker", () => {
     assert.deepEqual(await rowsOf("shared"), ["1 by page", "2 by worker", "3 by worker"]);
   });
 
-  test("is stopped while it owns the store, and the page goes on", async () => {
+  test("is stopped while it owns the store, and the page continues", async () => {
     await controlled(shop);
     await post(`${host}/Tables`, { TableName: "stopped" });
     await page.evaluate(async (url) => {
@@ -346,7 +346,7 @@ describe("a Service Worker", () => {
     assert.equal((await rowsOf("stopped")).length, 50);
   });
 
-  test("says so while a page has the store for itself", async () => {
+  test("reports that a page has an exclusive store open", async () => {
     await controlled(shop);
     await page.evaluate(async () => {
       const { openStore } = await entitable();
@@ -374,7 +374,7 @@ describe("a Service Worker", () => {
     assert.equal((await ask(`${host}/Tables`)).status, 200);
   });
 
-  test("has the module of its own version only", async () => {
+  test("uses only the module of its own version", async () => {
     mkdirSync(join(folder, "stale"));
     copyFileSync(join(folder, "service-worker.js"), join(folder, "stale/service-worker.js"));
     const right = readFileSync(join(folder, "entitable.wasm"));
@@ -388,15 +388,15 @@ describe("a Service Worker", () => {
     await page.evaluate(() => caches.open("entitable-wasm-of-yesterday"));
     await controlled("/stale/service-worker.js?account=stale&store=stale", "/stale/");
     const tables = "https://stale.table.core.windows.net/Tables";
-    const refused = await ask(tables);
-    assert.equal(refused.status, 500);
-    assert.match(refused.body, /of another build than its JavaScript/);
+    const response = await ask(tables);
+    assert.equal(response.status, 500);
+    assert.match(response.body, /of another build than its JavaScript/);
     writeFileSync(wasm, right);
     assert.equal((await ask(tables)).status, 200);
     assert(!(await page.evaluate(() => caches.keys())).includes("entitable-wasm-of-yesterday"));
   });
 
-  test("is put on a site and registered as the README says", async (t) => {
+  test("can be installed on a site as the README says", async (t) => {
     const project = newProject();
     t.after(() => rmSync(project, { recursive: true }));
     mkdirSync(join(project, "public"));
@@ -411,7 +411,7 @@ describe("a Service Worker", () => {
   });
 
   for (const form of ["imported", "bundled"]) {
-    test(`of the site's own, ${form}, serves what it says`, async (t) => {
+    test(`in the site's own worker, ${form}, serves the account that it names`, async (t) => {
       const source = `
         const account = { name: "own", authorize: true, keys: ["a2V5"] };
         entitable.serve({ account, store: "mine-${form}", wasm: "/dist/wasm/entitable.wasm" });
@@ -434,7 +434,7 @@ describe("a Service Worker", () => {
     });
   }
 
-  test("of the site's own, serves a mock store with its faults", async (t) => {
+  test("in the site's own worker, serves a mock store with its faults", async (t) => {
     const source = `
       import "entitable/service-worker";
       import { mockStore } from "entitable/testing";
@@ -469,11 +469,11 @@ describe("a Service Worker", () => {
       const lamp = (row: string) =>
         `https://mock.table.core.windows.net/lamps(PartitionKey='desk',RowKey='${row}')`;
       const { rowKey } = await lamps.getEntity("desk", "1"); // succeeds at the third attempt
-      const half = await fetch(lamp("2"));
+      const truncated = await fetch(lamp("2"));
       const headers = { "If-Match": "*" };
       const ways = [
-        half.status,
-        await half.text().catch((error) => error.name),
+        truncated.status,
+        await truncated.text().catch((error) => error.name),
         (await fetch(lamp("2"))).status,
         await fetch(lamp("2"), { method: "DELETE", headers }).catch((error) => error.name),
         (await fetch(lamp("2"))).status,
@@ -489,7 +489,7 @@ describe("a Service Worker", () => {
     });
   });
 
-  test("that serves nothing, or has no module, does not install", async () => {
+  test("that serves no account, or has no module, cannot be installed", async () => {
     writeFileSync(join(folder, "silent.js"), 'importScripts("/service-worker.js");');
     mkdirSync(join(folder, "alone"));
     copyFileSync(join(folder, "service-worker.js"), join(folder, "alone/service-worker.js"));

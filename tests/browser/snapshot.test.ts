@@ -28,7 +28,7 @@ after(async () => {
 });
 
 describe("a snapshot", () => {
-  test("of a store in IndexedDB opens in Node, and back", async () => {
+  test("of a store in IndexedDB is restored in Node, and vice versa", async () => {
     const page = await context.newPage();
     await page.goto(site.url);
     const taken = await page.evaluate(async () => {

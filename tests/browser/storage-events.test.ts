@@ -16,7 +16,7 @@ type Package = typeof import("../../web/src/index.ts");
 
 // Functions and variables of the page and its workers.
 declare function entitable(): Promise<Package>;
-declare const told: (StoreEvents["quota"] | StoreEvents["evicted"])[];
+declare const events: (StoreEvents["quota"] | StoreEvents["evicted"])[];
 
 const threads = ["inline", "worker"] as const;
 const name = "told";
@@ -47,7 +47,7 @@ const open = (page: Page, thread: (typeof threads)[number]) =>
       const heard: unknown[] = [];
       store.on("quota", (event) => heard.push(event));
       store.on("evicted", (event) => heard.push(event));
-      Object.assign(globalThis, { store, told: heard });
+      Object.assign(globalThis, { store, events: heard });
       return store.status.owner;
     },
     { name, thread },
@@ -64,7 +64,7 @@ const write = (page: Page) =>
     await store.close();
   });
 
-const heardBy = (page: Page) => page.evaluate(() => told.length);
+const heardBy = (page: Page) => page.evaluate(() => events.length);
 
 // Calls a DevTools method. Its effect lasts as long as the page exists.
 async function cdp(page: Page, method: string, parameters: object): Promise<void> {
@@ -81,7 +81,7 @@ const evict = (page: Page) =>
 
 describe("a store whose site uses more than 80 % of its quota", () => {
   for (const thread of threads) {
-    test(`tells so each tab that opens it (${thread})`, async (t) => {
+    test(`fires quota in each tab that opens it (${thread})`, async (t) => {
       const tabs = await start(t);
       const roomy = await newPage(tabs);
       await write(roomy);
@@ -95,7 +95,7 @@ describe("a store whose site uses more than 80 % of its quota", () => {
       const full = await newPage(tabs);
       assert.equal(await open(full, thread), "other-tab");
       await until(async () => (await heardBy(full)) > 0);
-      const [event] = (await full.evaluate(() => told)) as StoreEvents["quota"][];
+      const [event] = (await full.evaluate(() => events)) as StoreEvents["quota"][];
       assert.equal(event?.quota, quota);
       assert((event?.usage ?? 0) > 0.8 * quota);
       assert.equal(await heardBy(full), 1);
@@ -104,13 +104,13 @@ describe("a store whose site uses more than 80 % of its quota", () => {
   }
 });
 
-describe("a store whose data the browser threw away", () => {
+describe("a store whose data the browser evicted", () => {
   for (const thread of threads) {
-    test(`tells so when it is opened next, once (${thread})`, async (t) => {
+    test(`fires evicted once, when it is opened next (${thread})`, async (t) => {
       const tabs = await start(t);
       const first = await newPage(tabs);
       await open(first, thread);
-      await first.evaluate(() => told.length); // there is no data yet that could be lost
+      await first.evaluate(() => events.length); // there is no data yet that could be lost
       const before = Date.now();
       await write(first);
       await first.close();
@@ -119,7 +119,7 @@ describe("a store whose data the browser threw away", () => {
       assert.equal(await open(second, thread), "self");
       await until(async () => (await heardBy(second)) > 0);
       const lastSeen = await second.evaluate(() => {
-        const [event] = told as StoreEvents["evicted"][];
+        const [event] = events as StoreEvents["evicted"][];
         return event?.lastSeen.getTime() ?? 0;
       });
       assert(lastSeen >= before && lastSeen <= Date.now());
@@ -135,7 +135,7 @@ describe("a store whose data the browser threw away", () => {
 
 describe("a store that was deleted", () => {
   for (const where of ["a page", "a worker of the site's own"]) {
-    test(`by ${where} tells nothing`, async (t) => {
+    test(`by ${where} fires no event`, async (t) => {
       const tabs = await start(t);
       const page = await newPage(tabs);
       await write(page);

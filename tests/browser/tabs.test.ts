@@ -93,10 +93,10 @@ describe("a browser with several tabs that write", () => {
       file.endsWith(".log"),
     );
     const newest = logs.sort().at(-1) as string;
-    const half = Buffer.alloc(107, 7);
+    const partialRecord = Buffer.alloc(107, 7);
     // The header says that 512 bytes follow in this block, but only 100 do.
-    half.set([1, 2, 3, 4, 0, 2, 1]);
-    appendFileSync(join(folder, newest), half);
+    partialRecord.set([1, 2, 3, 4, 0, 2, 1]);
+    appendFileSync(join(folder, newest), partialRecord);
     for (const session of ["second", "third", "fourth"]) {
       const page = await tabs.tab();
       await tabs.check(page);

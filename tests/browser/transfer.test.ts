@@ -83,7 +83,7 @@ function exported(page: Page, table: string): Promise<string> {
   );
 }
 
-test("a table goes in by one tab and out by another, one of them with a worker", async () => {
+test("one tab imports a table and another exports it, one of them with a worker", async () => {
   const owner = await openTab({});
   const follower = await openTab({ thread: "worker" });
   assert.deepEqual(await imported(follower, "first"), { written: rows, rejections: [] });

@@ -38,37 +38,39 @@ const codeOf = (page: Page) =>
   );
 
 for (const who of ["owner", "follower"] as const) {
-  test(`an older tab, the ${who}, gives way to a newer one and is told so`, async (t) => {
+  test(`an older tab, the ${who}, closes its store for a newer tab, with an event`, async (t) => {
     const tabs = await SharedTabs.start();
     t.after(() => tabs.stop());
     const first = await tabs.tab();
     const older = who === "owner" ? first : await tabs.tab();
     assert.equal(await codeOf(older), "done");
-    const told = older.evaluate(() => user.conflict());
+    const conflict = older.evaluate(() => user.conflict());
     const page = await tabs.blank();
     await update(page, tabs.site.url);
     await tabs.open(page);
     assert.equal(await ownerOf(page), "self");
-    assert.deepEqual(await told, { theirs: newer, ours: protocolVersion });
+    assert.deepEqual(await conflict, { theirs: newer, ours: protocolVersion });
     assert.equal(await codeOf(older), "VersionConflict");
     assert.equal(await codeOf(page), "done");
     assert.equal((await page.evaluate(() => user.readState())).rows.length, 2);
   });
 }
 
-test("an older tab that opens a newer one's store is refused", async (t) => {
+test("an older tab cannot open the store of a newer one", async (t) => {
   const tabs = await SharedTabs.start();
   t.after(() => tabs.stop());
   const page = await tabs.blank();
   await update(page, tabs.site.url);
   await tabs.open(page);
-  const refused = await tabs.tab().then(
+  const errorMessage = await tabs.tab().then(
     () => "opened",
     (error: Error) => error.message,
   );
   assert(
-    refused.includes(`newer version of entitable (protocol ${newer}, here ${protocolVersion})`),
-    refused,
+    errorMessage.includes(
+      `newer version of entitable (protocol ${newer}, here ${protocolVersion})`,
+    ),
+    errorMessage,
   );
   assert.equal(await codeOf(page), "done");
 });

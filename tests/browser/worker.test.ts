@@ -107,7 +107,7 @@ async function tour(options: Record<string, string>): Promise<unknown> {
 }
 
 describe("a store in a worker", () => {
-  test("does what one in the page does", async () => {
+  test("behaves like a store in the page", async () => {
     const page = await newPage();
     const inline = (await page.evaluate(tour, {})) as { warnings: string[] };
     let workers = 0;
@@ -122,7 +122,7 @@ describe("a store in a worker", () => {
     await page.close();
   });
 
-  test("takes the module as a Response, asks the account's signatures, and survives a reload", async () => {
+  test("accepts the module as a Response, checks signatures, and keeps its data after a reload", async () => {
     const page = await newPage();
     const status = await page.evaluate(async () => {
       const { openStore } = await entitable();
@@ -143,7 +143,7 @@ describe("a store in a worker", () => {
     await page.close();
   });
 
-  test("that is killed leaves calls unknown and the store closed; nothing acknowledged is lost", async () => {
+  test("whose worker is killed closes; pending calls have unknown outcomes, and no acknowledged write is lost", async () => {
     const page = await newPage();
     await page.evaluate(async () => {
       const { openStore } = await entitable();
@@ -185,13 +185,13 @@ describe("a store in a worker", () => {
 async function splitModule(thread: "inline" | "worker"): Promise<unknown[]> {
   const { openStore, deleteStore } = await entitable();
   const seen: unknown[] = [];
-  const asked = async () => seen.push(await (await fetch("/asked")).json());
+  const recordRequests = async () => seen.push(await (await fetch("/asked")).json());
   const store = await openStore({ name: "halves", account: { name: "acct" }, thread });
   const people = store.table("people");
   await people.createTable();
   await people.createEntity({ partitionKey: "p", rowKey: "1", n: 7 });
   seen.push((await people.getEntity("p", "1")).n);
-  await asked();
+  await recordRequests();
   const list = () => store.fetch("https://acct.table.core.windows.net/people()?$select=n");
   await list().catch(({ code, message }: { code: string; message: string }) =>
     seen.push(code, message.replace(/http:.*/, "…")),
@@ -200,7 +200,7 @@ async function splitModule(thread: "inline" | "worker"): Promise<unknown[]> {
   const answers = await Promise.all([list(), people.getEntity("p", "2"), list()]);
   seen.push(answers[0].status, answers[1].n, answers[2].status);
   seen.push((await people.explain()).rowsRead);
-  await asked();
+  await recordRequests();
   await store.close();
   await deleteStore("halves");
   return seen;
@@ -208,15 +208,16 @@ async function splitModule(thread: "inline" | "worker"): Promise<unknown[]> {
 
 describe("the deferred module", () => {
   for (const thread of ["inline", "worker"] as const) {
-    test(`comes when a request does, and is asked for again if it failed (${thread})`, async () => {
-      const asked: string[] = [];
+    test(`is loaded for the first REST request, and again if loading failed (${thread})`, async () => {
+      const requested: string[] = [];
       const page = await newPage({
         override: (path) => {
-          if (path === "/asked") return { type: "application/json", body: JSON.stringify(asked) };
+          if (path === "/asked")
+            return { type: "application/json", body: JSON.stringify(requested) };
           const [name] = /[^/]+\.wasm$/.exec(path) ?? [];
           if (name === undefined) return undefined;
-          asked.push(name);
-          const fails = asked.filter((each) => each === "entitable.rest.wasm").length === 1;
+          requested.push(name);
+          const fails = requested.filter((each) => each === "entitable.rest.wasm").length === 1;
           return name === "entitable.rest.wasm" && fails ? { status: 503, body: "" } : undefined;
         },
       });
@@ -236,13 +237,13 @@ describe("the deferred module", () => {
     });
   }
 
-  test("is not asked for where the whole module is there, or inline", async () => {
+  test("is not requested if the complete module is given or is inline", async () => {
     for (const isThere of [["entitable.wasm"], []]) {
-      const asked = new Set<string>();
+      const requested = new Set<string>();
       const page = await newPage({
         override: (path) => {
           const [name] = /[^/]+\.wasm$/.exec(path) ?? [];
-          if (name !== undefined) asked.add(name);
+          if (name !== undefined) requested.add(name);
           return name === undefined || isThere.includes(name)
             ? undefined
             : { status: 404, body: "not found" };
@@ -250,13 +251,13 @@ describe("the deferred module", () => {
       });
       const inline = await page.evaluate(tour, {});
       assert.deepEqual(await page.evaluate(tour, { thread: "worker" }), inline);
-      assert.deepEqual([...asked], ["entitable.core.wasm", "entitable.wasm"]);
+      assert.deepEqual([...requested], ["entitable.core.wasm", "entitable.wasm"]);
       await page.close();
     }
   });
 });
 
-describe("without a worker the store runs in the page, with a warning", () => {
+describe("if no worker can start, the store runs in the page, with a warning", () => {
   const none: Record<string, SiteOptions> = {
     "where a CSP forbids it": { headers: { "content-security-policy": "worker-src 'none'" } },
     "where its script is missing": {
@@ -286,7 +287,7 @@ describe("without a worker the store runs in the page, with a warning", () => {
   }
 });
 
-describe("tabs with and without a worker share a store, and the owner", () => {
+describe("when tabs with and without a worker share a store, the owner", () => {
   const threads = [
     ["worker", "inline"],
     ["inline", "worker"],
@@ -323,7 +324,7 @@ describe("tabs with and without a worker share a store, and the owner", () => {
 // By Puppeteer, because Playwright disables the back/forward cache.
 describe("a page in the back/forward cache", () => {
   for (const thread of ["inline", "worker"] as const) {
-    test(`holds no lock, and its store (${thread}) goes on when it is shown again`, async (t) => {
+    test(`holds no lock, and its store (${thread}) continues when the page is shown again`, async (t) => {
       const { folder, remove } = await newProfile();
       const site = await serve(staging, {
         headers: { "cache-control": "no-cache" }, // with "no-store", the page would not be cached

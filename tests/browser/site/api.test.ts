@@ -22,7 +22,7 @@ const entries = Object.entries<{ types?: string; default: string }>(manifest.exp
   ([, { types }]) => types !== undefined,
 );
 
-test("the manifest was read as it is meant", () => {
+test("the test reads the manifest's entries correctly", () => {
   const found = entries.map(([entry]) => entry);
   assert.deepEqual(
     [".", "./worker", "./package.json"].map((entry) => found.includes(entry)),
@@ -32,17 +32,17 @@ test("the manifest was read as it is meant", () => {
 
 for (const [entry, target] of entries) {
   const title = entry.replace(/^\./, "entitable").replaceAll("/", "-");
-  test(`${title}: each of its exports, with a declaration`, async () => {
+  test(`${title}: every export has a declaration`, async () => {
     const [, exported] = parse(readFileSync(new URL(target.default, packageFolder), "utf8"));
     const names = exported.map((one) => {
       assert("name" in one, "one that is not read here: export *");
       return one.name;
     });
     const page = await guide.open(`api/${title}`);
-    const told = await page.$$eval(".declaration", (sections) =>
+    const declarations = await page.$$eval(".declaration", (sections) =>
       sections.map((section) => [section.id, section.querySelector("pre")?.textContent ?? ""]),
     );
-    const codes = new Map(told.map(([id = "", code = ""]) => [id, code]));
+    const codes = new Map(declarations.map(([id = "", code = ""]) => [id, code]));
     assert(codes.size > 0);
     for (const one of names) assert(codes.get(one)?.includes(one), one);
     await page.close();
@@ -66,6 +66,6 @@ test("types lead to their declarations", async () => {
   await page.close();
 });
 
-test("nothing was printed and nothing went wrong", () => {
+test("no page printed or threw anything", () => {
   assert.deepEqual(guide.problems, []);
 });

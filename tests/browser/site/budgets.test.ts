@@ -65,9 +65,9 @@ function fileOf(guide: Guide, url: string): URL {
 }
 
 function requireWithin({ bytes, files }: Load, limit: Budget["first"], what: string): string {
-  const told = `${what}: ${(bytes / kilobyte).toFixed(1)} KB (brotli) in ${files} files`;
-  assert(bytes <= limit.kilobytes * kilobyte && files <= limit.files, told);
-  return told;
+  const summary = `${what}: ${(bytes / kilobyte).toFixed(1)} KB (brotli) in ${files} files`;
+  assert(bytes <= limit.kilobytes * kilobyte && files <= limit.files, summary);
+  return summary;
 }
 
 for (const { path, button, first, run } of budgets) {

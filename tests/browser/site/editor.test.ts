@@ -43,7 +43,7 @@ function focused(page: Page): Promise<string> {
   });
 }
 
-test("it is not fetched on load, but on the first edit, once; what is edited runs", async () => {
+test("the editor is loaded on the first edit, once; the edited code runs", async () => {
   const page = await guide.context.newPage();
   const urls = requested(page);
   await page.goto(`${guide.url}querying/`, { waitUntil: "networkidle" });
@@ -67,7 +67,7 @@ test("it is not fetched on load, but on the first edit, once; what is edited run
   await page.close();
 });
 
-test("what is typed while it comes is there, the caret where it was, and all can be undone", async () => {
+test("text typed while the editor loads is kept, as is the caret, and all can be undone", async () => {
   const page = await guide.open("querying");
   const held = new Promise<Route>((resolve) => page.route(chunk, resolve));
   const original = await text(block(page));
@@ -86,7 +86,7 @@ test("what is typed while it comes is there, the caret where it was, and all can
   await page.close();
 });
 
-test("who has gone on is not brought back", async () => {
+test("an editor that loads late does not take back the focus", async () => {
   const page = await guide.open("querying");
   const held = new Promise<Route>((resolve) => page.route(chunk, resolve));
   await codeOf(block(page)).focus();
@@ -98,7 +98,7 @@ test("who has gone on is not brought back", async () => {
   await page.close();
 });
 
-test("where it can't be fetched, the text area stays, and it is tried again", async () => {
+test("if the editor can't be loaded, the text area stays, and the next focus tries again", async () => {
   const page = await guide.context.newPage();
   const errors: string[] = [];
   page.on("pageerror", (error) => errors.push(String(error)));
@@ -114,7 +114,7 @@ test("where it can't be fetched, the text area stays, and it is tried again", as
   await page.close();
 });
 
-test("the keyboard gets in and out, indents, and completes words; axe finds nothing", async () => {
+test("the keyboard enters and leaves, indents, and completes words; axe finds no problem", async () => {
   const page = await guide.open("querying");
   await codeOf(block(page)).focus();
   await editorOf(block(page)).waitFor();
@@ -150,6 +150,6 @@ test("the keyboard gets in and out, indents, and completes words; axe finds noth
   await page.close();
 });
 
-test("nothing was printed and nothing went wrong", () => {
+test("no page printed or threw anything", () => {
   assert.deepEqual(guide.problems, []);
 });

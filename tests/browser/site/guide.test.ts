@@ -39,17 +39,17 @@ test("index: a table scan and a point query", async () => {
   await page.close();
 });
 
-test("both panes are run by one button, and compared", async () => {
+test("one button runs both panes and compares them", async () => {
   const page = await guide.open("");
   await page.getByRole("button", { name: "Run both" }).click();
-  const told = page.locator(".cost-comparison .bars");
-  await told.getByText("20,000 times fewer").waitFor();
-  const [rows, requests] = await told.locator(".comparison").allTextContents();
+  const comparison = page.locator(".cost-comparison .bars");
+  await comparison.getByText("20,000 times fewer").waitFor();
+  const [rows, requests] = await comparison.locator(".comparison").allTextContents();
   assert.equal(rows, "Rows read: 20,000 times fewer20,000 naive1 pattern");
   assert.equal(requests, "Requests: 10 times fewer10 naive1 pattern");
   await page.locator("table-playground").first().getByRole("textbox").fill("throw new Error();");
   await runBlock(page, 0);
-  assert.equal(await told.textContent(), "");
+  assert.equal(await comparison.textContent(), "");
   await page.close();
 
   const append = await guide.open("patterns/append-anti-pattern");
@@ -138,7 +138,7 @@ const filters: Question[] = [
   [9, "PartitionKey eq 'Sales' and RowKey ge 'B' and RowKey lt 'F'", "row range", [1, 40, 40]],
 ];
 
-test("querying: the filters run as they are written, by the plans that are claimed", async () => {
+test("querying: the filters run with the plans that the text states", async () => {
   const page = await guide.open("querying");
   for (const [block, filter, access, cost] of filters) {
     const code = page.locator("table-playground").nth(block).getByRole("textbox");
@@ -200,7 +200,7 @@ test("querying: what is shown, and the picture", async () => {
   await page.close();
 });
 
-test("querying: what a projection sends, weighed", async () => {
+test("querying: the bytes that a projection saves", async () => {
   const page = await guide.open("querying");
   const [weighed = []] = (await runBlock(page, 12)).tables;
   const rows = weighed.map(([select, bytes, rows, metadata, members]) => {
@@ -250,9 +250,9 @@ test("entity group transactions", async () => {
   ]);
   assert.deepEqual((await runBlock(page, 2)).figures, { Requests: "100", "Rows written": "100" });
   assert.deepEqual((await runBlock(page, 3)).figures, { Requests: "1", "Rows written": "100" });
-  const refused = await runBlock(page, 4);
+  const rejected = await runBlock(page, 4);
   assert.deepEqual(
-    refused.tables[0]?.map((row) => row.slice(0, 2)),
+    rejected.tables[0]?.map((row) => row.slice(0, 2)),
     [
       ["another partition", "rejected by the client"],
       ["101 operations", "400 InvalidInput"],
@@ -431,7 +431,8 @@ test("errors and retries", async () => {
 
 test("load balancing: a simulation of the requests of the run, at a chosen rate", async () => {
   const page = await guide.open("servers");
-  const told = (index: number) => page.locator(".servers .summary-text").nth(index).textContent();
+  const summaryOf = (index: number) =>
+    page.locator(".servers .summary-text").nth(index).textContent();
   const slow = async (index: number) => {
     const slider = page.getByRole("slider").nth(index);
     for (const key of ["ArrowLeft", "ArrowLeft", "ArrowLeft"]) await slider.press(key);
@@ -440,26 +441,29 @@ test("load balancing: a simulation of the requests of the run, at a chosen rate"
   const { figures } = await runBlock(page, 0);
   assert.deepEqual(figures, { Requests: "2,000", "Rows written": "2,000" });
   assert.equal(
-    await told(0), // 30 times 2,000 of 5,000
+    await summaryOf(0), // 30 times 2,000 of 5,000
     "In 30 seconds, 60,000 requests were served and 90,000 were rejected: 90,000 because their partition was too busy.",
   );
   await runBlock(page, 1);
-  assert.match((await told(1)) ?? "", /because their server was too busy/);
+  assert.match((await summaryOf(1)) ?? "", /because their server was too busy/);
   await slow(1);
-  assert.equal(await told(1), "In 30 seconds, 15,000 requests were served and 0 were rejected.");
+  assert.equal(
+    await summaryOf(1),
+    "In 30 seconds, 15,000 requests were served and 0 were rejected.",
+  );
 
   // The partition's limit counts entities: twenty transactions of a hundred entities reach it.
   const packed = await runBlock(page, 2);
   assert.deepEqual(packed.figures, { Requests: "20", "Rows written": "2,000" });
   await slow(2);
   assert.equal(
-    await told(2),
+    await summaryOf(2),
     "In 30 seconds, 600 requests for 60,000 entities were served and 14,400 were rejected: 14,400 because their partition was too busy.",
   );
   const both = await runBlock(page, 3);
   assert.deepEqual(both.figures, { Requests: "100", "Rows written": "2,000" });
   await slow(3);
-  const spread = (await told(3)) ?? "";
+  const spread = (await summaryOf(3)) ?? "";
   assert.match(spread, /^In 30 seconds, 1\d,\d{3} requests for 2\d\d,\d{3} entities were served/);
   assert.doesNotMatch(spread, /partition was too busy/);
 
@@ -470,7 +474,7 @@ test("load balancing: a simulation of the requests of the run, at a chosen rate"
   await page.close();
 });
 
-test("the picture of the partitions is drawn while code runs, and begins anew with each run", async () => {
+test("the picture of the partitions is drawn during a run, and is cleared for each run", async () => {
   const page = await guide.open("patterns/append-anti-pattern");
   const block = page.locator("table-playground").nth(2);
   const picture = page.locator("table-playground[data-heat] + .heat").last();
@@ -493,7 +497,7 @@ test("the picture of the partitions is drawn while code runs, and begins anew wi
   await page.close();
 });
 
-test("persistence: rows are there after a reload, and in a snapshot", async () => {
+test("persistence: rows exist after a reload and in a snapshot", async () => {
   const page = await guide.open("persistence");
   assert.deepEqual((await runBlock(page, 0)).values, ["1"]);
   await page.reload();
@@ -568,7 +572,7 @@ test("using @azure/data-tables", async () => {
   await page.close();
 });
 
-test("the colours are chosen, and stay chosen", async () => {
+test("a chosen colour scheme is kept", async () => {
   const page = await guide.open("");
   const scheme = () => page.evaluate(() => getComputedStyle(document.documentElement).colorScheme);
   assert.equal(await scheme(), "light dark");
@@ -600,6 +604,6 @@ test("on a phone the contents are a menu, which the keyboard opens", async () =>
   await page.close();
 });
 
-test("nothing was printed and nothing went wrong", () => {
+test("no page printed or threw anything", () => {
   assert.deepEqual(guide.problems, []);
 });

@@ -34,7 +34,7 @@ async function tabUntil(page: Page, wanted: string, key = "Tab"): Promise<void> 
   assert.fail(`${wanted} was not reached: ${passed.join(" | ")}`);
 }
 
-test("the first stop leads past the contents", async () => {
+test("the first focusable element skips the contents", async () => {
   const page = await guide.open("patterns/intra-partition-index");
   await page.keyboard.press("Tab");
   assert.equal(await focused(page), "Skip to content");
@@ -67,7 +67,7 @@ test("code is reached, changed, run, and left again", async () => {
   await page.close();
 });
 
-test("every stop can be seen to have the focus", async () => {
+test("the focus is visible on every element", async () => {
   const page = await guide.open("start");
   for (let i = 0; i < 30; ++i) {
     await page.keyboard.press("Tab");
@@ -87,6 +87,6 @@ test("every stop can be seen to have the focus", async () => {
   await page.close();
 });
 
-test("nothing was printed and nothing went wrong", () => {
+test("no page printed or threw anything", () => {
   assert.deepEqual(guide.problems, []);
 });

@@ -57,7 +57,7 @@ test("eventually consistent transactions", async () => {
   await page.close();
 });
 
-test("a queue in the browser goes on after a reload", async () => {
+test("a queue in the browser continues after a reload", async () => {
   const page = await guide.open("patterns/eventually-consistent");
   const block = (await page.locator("table-playground").count()) - 1;
   const givenOut = async () => {
@@ -311,8 +311,8 @@ test("data series", async () => {
 
 test("wide entities", async () => {
   const page = await guide.open("patterns/wide-entities");
-  const refused = await runBlock(page, 0);
-  assert.deepEqual(refused.tables[0]?.slice(0, 2), [
+  const rejected = await runBlock(page, 0);
+  assert.deepEqual(rejected.tables[0]?.slice(0, 2), [
     ["status", "400"],
     ["code", "TooManyProperties"],
   ]);
@@ -436,19 +436,19 @@ test("client-side encryption", async () => {
   assert.match(moved.tables[0]?.[1]?.[1] ?? "", /Its key is another one, or it was changed\.$/);
   assert.match(moved.tables[1]?.[1]?.[1] ?? "", /Account is not encrypted, and should be\.$/);
 
-  const refused = await runBlock(page, 5);
+  const rejected = await runBlock(page, 5);
   assert.deepEqual(
-    refused.tables[0]?.map(([what, code]) => [what, code]),
+    rejected.tables[0]?.map(([what, code]) => [what, code]),
     [
       ["filter", "EncryptedProperty"],
       ["merge", "NotSupported"],
     ],
   );
-  assert.deepEqual(refused.values, ["0", "DE90"]);
-  assert.equal(refused.figures["Requests"], "4"); // all of them for writes that were not rejected
+  assert.deepEqual(rejected.values, ["0", "DE90"]);
+  assert.equal(rejected.figures["Requests"], "4"); // all of them for writes that were not rejected
   await page.close();
 });
 
-test("nothing was printed and nothing went wrong", () => {
+test("no page printed or threw anything", () => {
   assert.deepEqual(guide.problems, []);
 });

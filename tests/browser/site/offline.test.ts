@@ -31,7 +31,7 @@ async function kept(page: Page, file: string): Promise<void> {
   }, `${guide.url}${file}`);
 }
 
-test("with the server gone, pages that were never visited open and run", async () => {
+test("without the server, pages that were never visited open and run", async () => {
   const first = await guide.open("");
   await controlled(first);
   await kept(first, "cities.json");
@@ -51,7 +51,7 @@ test("with the server gone, pages that were never visited open and run", async (
   await page.close();
 });
 
-test("so does the workbench, which loads its cities", async () => {
+test("so does the workbench, which loads its data", async () => {
   const page = await guide.open("workbench");
   await page.getByRole("button", { name: "Load the cities" }).click();
   await page

@@ -14,7 +14,7 @@ async function shopOf(throttle?: { partitionOpsPerSecond: number }) {
   return await mockStore({ scans: "azure", fixtures: { Lamps }, throttle });
 }
 
-function told(accesses: Accesses): Record<string, number[]> {
+function countsOf(accesses: Accesses): Record<string, number[]> {
   return Object.fromEntries(
     accesses
       .all()
@@ -25,7 +25,7 @@ function told(accesses: Accesses): Record<string, number[]> {
   );
 }
 
-test("reads, writes, deletions and refusals of each partition, those that nothing asked for included", async () => {
+test("counts reads, writes, deletions and rejections of each partition, including unused partitions", async () => {
   await using store = await shopOf();
   await using before = store.fork();
   const lamps = store.table("Lamps");
@@ -35,7 +35,7 @@ test("reads, writes, deletions and refusals of each partition, those that nothin
   await lamps.getEntity("desk", "none").catch(() => {});
   accesses.count(store.requests.all());
   await accesses.settled();
-  assert.deepEqual(told(accesses), {
+  assert.deepEqual(countsOf(accesses), {
     "Lamps/desk": [4, 0, 0, 1, 1, 0],
     "Lamps/floor": [2, 0, 0, 0, 0, 0],
     "Lamps/wall": [0, 0, 0, 0, 0, 0],
@@ -57,14 +57,14 @@ test("reads, writes, deletions and refusals of each partition, those that nothin
   await lamps.createEntity({ partitionKey: "sky", rowKey: "0" }).catch(() => {});
   accesses.count(store.requests.all());
   assert.notEqual(accesses.version, version);
-  assert.deepEqual(told(accesses), {
+  assert.deepEqual(countsOf(accesses), {
     "Lamps/desk": [4, 0, 0, 2, 1, 5],
     "Lamps/floor": [2, 0, 1, 0, 0, 0],
     "Lamps/wall": [0, 2, 1, 0, 0, 0],
   });
 });
 
-test("what is refused because a partition is too busy, and a table that was not there before", async () => {
+test("counts requests that a busy partition rejects, and finds a new table", async () => {
   await using store = await shopOf({ partitionOpsPerSecond: 2 });
   await using before = store.fork();
   await store.table("Bulbs").createTable();
@@ -77,10 +77,10 @@ test("what is refused because a partition is too busy, and a table that was not 
   const accesses = new Accesses(before);
   accesses.count(store.requests.all());
   await accesses.settled();
-  assert.deepEqual(told(accesses), { "Bulbs/e27": [0, 2, 0, 1, 0, 1] });
+  assert.deepEqual(countsOf(accesses), { "Bulbs/e27": [0, 2, 0, 1, 0, 1] });
 });
 
-test("partitions are told of until the store that lists them is closed", async () => {
+test("counts are available until the store that lists the partitions is closed", async () => {
   await using store = await shopOf();
   const before = store.fork();
   await before.close();
@@ -88,7 +88,7 @@ test("partitions are told of until the store that lists them is closed", async (
   const accesses = new Accesses(before);
   accesses.count(store.requests.all());
   await accesses.settled();
-  assert.deepEqual(told(accesses), { "Lamps/desk": [1, 0, 0, 0, 0, 0] });
+  assert.deepEqual(countsOf(accesses), { "Lamps/desk": [1, 0, 0, 0, 0, 0] });
 });
 
 test("the work of servers: a transaction is one request about its rows, a page about those that it looked at", async () => {

@@ -19,7 +19,7 @@ const throttled = (second: Second) =>
   Object.values(second.throttled).reduce((sum, one) => sum + one, 0);
 
 describe("the simulation of servers", () => {
-  test("nothing is refused, and nothing moves, while one server can do it all", () => {
+  test("no request is rejected and no range moves while one server is enough", () => {
     const { seconds, ranges } = simulate(hundred, 2800, 30);
     assert.equal(seconds.length, 30);
     assert(seconds.every((second) => served(second) === 2800 && throttled(second) === 0));
@@ -38,7 +38,7 @@ describe("the simulation of servers", () => {
     ]);
   });
 
-  test("many partitions are spread until nothing is refused", () => {
+  test("many partitions are distributed until no request is rejected", () => {
     const { seconds, ranges } = simulate(hundred, 10_000, 30);
     assert.deepEqual(seconds[0]?.served, [model.serverLimit, 0, 0, 0, 0]);
     assert.equal(seconds[0]?.throttled.server, 6000);
@@ -80,7 +80,7 @@ describe("the simulation of servers", () => {
     );
   });
 
-  test("no keys help against the account's limit", () => {
+  test("no choice of keys raises the account's limit", () => {
     const { seconds } = simulate(hundred, 40_000, 30);
     for (const second of seconds) {
       assert(served(second) <= model.accountLimit);
@@ -89,7 +89,7 @@ describe("the simulation of servers", () => {
     assert.equal((seconds.at(-1) as Second).throttled.account > 0, true);
   });
 
-  test("what arrives is served or refused, at any rate and for any keys", () => {
+  test("every request is served or rejected, at any rate and for any keys", () => {
     for (const rate of [1, 999, 20_000]) {
       for (const run of [
         onePartition,
