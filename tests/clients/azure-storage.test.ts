@@ -74,7 +74,7 @@ async function query(table: string, what: unknown, of = service): Promise<Entity
 
 const rowKeys = (rows: Entity[]) => rows.map(({ RowKey }) => RowKey?._);
 
-const refused = (asking: Promise<unknown>, statusCode: number, code: string) =>
+const rejectedWith = (asking: Promise<unknown>, statusCode: number, code: string) =>
   assert.rejects(asking, (error: { statusCode?: number; code?: string }) => {
     assert.deepEqual([error.statusCode, error.code], [statusCode, code]);
     return true;
@@ -83,7 +83,7 @@ const refused = (asking: Promise<unknown>, statusCode: number, code: string) =>
 describe("tables", () => {
   test("are created, found, listed page by page, and deleted", async () => {
     await ask(service, "createTable", "listedA");
-    await refused(ask(service, "createTable", "ListedA"), 409, "TableAlreadyExists");
+    await rejectedWith(ask(service, "createTable", "ListedA"), 409, "TableAlreadyExists");
     const made = await ask<{ created: boolean }>(service, "createTableIfNotExists", "listedB");
     const again = await ask<{ created: boolean }>(service, "createTableIfNotExists", "listedB");
     assert.deepEqual([made.result.created, again.result.created], [true, false]);
@@ -99,7 +99,7 @@ describe("tables", () => {
     assert(sizes.every((size) => size <= 1));
     await ask(service, "deleteTable", "listedA");
     assert.equal(await exists("listedA"), false);
-    await refused(ask(service, "deleteTable", "listedA"), 404, "ResourceNotFound");
+    await rejectedWith(ask(service, "deleteTable", "listedA"), 404, "ResourceNotFound");
     const gone = await ask<boolean>(service, "deleteTableIfExists", "listedA");
     assert.equal(gone.result, false);
     const { result } = await ask<Page<string>>(service, "listTablesSegmented", null);
@@ -185,9 +185,9 @@ describe("entities", () => {
     const words = [table, entity("p", "2", { n: Int32(2) }), options];
     const echoed = await ask<Entity>(service, "insertEntity", ...words);
     assert.deepEqual([echoed.response.statusCode, echoed.result["n"]?._], [201, 2]);
-    await refused(insert(table, entity("p", "1")), 409, "EntityAlreadyExists");
-    await refused(insert("absent", entity("p", "1")), 404, "TableNotFound");
-    await refused(get(table, "p", "3"), 404, "ResourceNotFound");
+    await rejectedWith(insert(table, entity("p", "1")), 409, "EntityAlreadyExists");
+    await rejectedWith(insert("absent", entity("p", "1")), 404, "TableNotFound");
+    await rejectedWith(get(table, "p", "3"), 404, "ResourceNotFound");
   });
 
   test("are replaced and merged, on condition or without", async () => {
@@ -200,13 +200,13 @@ describe("entities", () => {
     let row = await get(table, "p", "r");
     assert.deepEqual([row["a"]?._, row["b"]?._], [1, 2]);
     for (const method of ["mergeEntity", "replaceEntity", "deleteEntity"]) {
-      await refused(
+      await rejectedWith(
         change(method, withETag(first, entity("p", "r", { b: Int32(3) }))),
         412,
         "UpdateConditionNotSatisfied",
       );
       const absent = change(method, entity("p", "absent"));
-      await refused(absent, 404, "ResourceNotFound");
+      await rejectedWith(absent, 404, "ResourceNotFound");
     }
     const replaced = await change(
       "replaceEntity",
@@ -226,7 +226,7 @@ describe("entities", () => {
     assert.deepEqual(values(row), { PartitionKey: "p", RowKey: "r", e: 6 });
     assert.deepEqual(rowKeys(await query(table, null)), ["new", "newer", "r"]);
     await change("deleteEntity", withETag(etagOf(row), entity("p", "r")));
-    await refused(get(table, "p", "r"), 404, "ResourceNotFound");
+    await rejectedWith(get(table, "p", "r"), 404, "ResourceNotFound");
   });
 
   test("that break a rule are refused by its name", async () => {
@@ -238,7 +238,7 @@ describe("entities", () => {
       [entity("p", "r", { n: Int64("not a number") }), "InvalidInput"],
       [entity("p", "r", { "not-a-name": Int32(1) }), "PropertyNameInvalid"],
     ];
-    for (const [row, code] of cases) await refused(insert(table, row), 400, code);
+    for (const [row, code] of cases) await rejectedWith(insert(table, row), 400, code);
   });
 });
 
@@ -275,7 +275,7 @@ describe("queries", () => {
     for (const filter of filters) assert.deepEqual(rowKeys(await query(table, filter)), ["here"]);
     const either = new TableQuery().where("i eq ?", 5).or("i eq ?", -5);
     assert.equal((await query(table, either)).length, 2);
-    await refused(query(table, new TableQuery().where("i eq")), 400, "InvalidInput");
+    await rejectedWith(query(table, new TableQuery().where("i eq")), 400, "InvalidInput");
   });
 
   test("select, and take so many", async () => {
@@ -383,7 +383,11 @@ describe("batches", () => {
     assert.deepEqual(rowKeys(await query(table, null)), ["there"]);
     const stale = new TableBatch();
     stale.mergeEntity(withETag("W/\"datetime'2000-01-01T00%3A00%3A00Z'\"", entity("p", "there")));
-    await refused(ask(service, "executeBatch", table, stale), 412, "UpdateConditionNotSatisfied");
+    await rejectedWith(
+      ask(service, "executeBatch", table, stale),
+      412,
+      "UpdateConditionNotSatisfied",
+    );
   });
 
   test("read one entity", async () => {
@@ -409,23 +413,23 @@ describe("shared access", () => {
     const adder = signed(table, { Permissions: "ra", Expiry: soon() });
     await insert(table, entity("p", "r", { n: Int32(1) }), adder);
     assert.equal((await get(table, "p", "r", adder))["n"]?._, 1);
-    await refused(
+    await rejectedWith(
       ask(adder, "deleteEntity", table, entity("p", "r")),
       403,
       "AuthorizationPermissionMismatch",
     );
     const late = signed(table, { Permissions: "r", Expiry: new Date(Date.now() - 60_000) });
-    await refused(get(table, "p", "r", late), 403, "AuthenticationFailed");
+    await rejectedWith(get(table, "p", "r", late), 403, "AuthenticationFailed");
     const early = signed(table, { Permissions: "r", Start: soon(), Expiry: soon() });
-    await refused(get(table, "p", "r", early), 403, "AuthenticationFailed");
+    await rejectedWith(get(table, "p", "r", early), 403, "AuthenticationFailed");
     const elsewhere = signed(table, {
       Permissions: "r",
       Expiry: soon(),
       IPAddressOrRange: "203.0.113.7",
     });
-    await refused(get(table, "p", "r", elsewhere), 403, "AuthorizationSourceIPMismatch");
+    await rejectedWith(get(table, "p", "r", elsewhere), 403, "AuthorizationSourceIPMismatch");
     const other = await newTable();
-    await refused(query(other, null, adder), 403, "AuthenticationFailed");
+    await rejectedWith(query(other, null, adder), 403, "AuthenticationFailed");
     const all = new TableBatch();
     all.insertEntity(entity("q", "1"));
     all.insertEntity(entity("q", "2"));
@@ -445,7 +449,7 @@ describe("shared access", () => {
     );
     await insert(table, entity("b", "6"), reader);
     const outside = insert(table, entity("d", "6"), reader);
-    await refused(outside, 403, "AuthorizationFailure");
+    await rejectedWith(outside, 403, "AuthorizationFailure");
   });
 
   test("goes by stored policies", async () => {
@@ -466,9 +470,13 @@ describe("shared access", () => {
     const sas = service.generateSharedAccessSignature(table, { Id: "reading" });
     const reader = library.createTableServiceWithSas(url, sas);
     assert.deepEqual(await query(table, null, reader), []);
-    await refused(insert(table, entity("p", "r"), reader), 403, "AuthorizationPermissionMismatch");
+    await rejectedWith(
+      insert(table, entity("p", "r"), reader),
+      403,
+      "AuthorizationPermissionMismatch",
+    );
     await ask(service, "setTableAcl", table, {});
-    await refused(query(table, null, reader), 403, "AuthenticationFailed");
+    await rejectedWith(query(table, null, reader), 403, "AuthenticationFailed");
   });
 
   test("to the account", async () => {
@@ -482,12 +490,12 @@ describe("shared access", () => {
       );
     await insert(table, entity("p", "r"), sas("a", "o"));
     assert.equal((await query(table, null, sas("r", "o"))).length, 1);
-    await refused(
+    await rejectedWith(
       ask(sas("r", "o"), "deleteEntity", table, entity("p", "r")),
       403,
       "AuthorizationPermissionMismatch",
     );
-    await refused(
+    await rejectedWith(
       ask(sas("r", "o"), "createTable", "another"),
       403,
       "AuthorizationResourceTypeMismatch",
@@ -497,7 +505,7 @@ describe("shared access", () => {
 
   test("needs the right key", async () => {
     const wrong = library.createTableService("devstoreaccount1", "d3Jvbmc=", url);
-    await refused(ask(wrong, "createTable", "any"), 403, "AuthenticationFailed");
+    await rejectedWith(ask(wrong, "createTable", "any"), 403, "AuthenticationFailed");
   });
 });
 

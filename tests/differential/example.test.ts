@@ -39,6 +39,6 @@ test("the example has a list to play with", async (t) => {
   const { endpoint, table, sas } = await (await fetch(`${site}session.json`)).json();
   const rows = await (await fetch(`${endpoint}/${table}()?${sas}`)).json();
   assert.ok(rows.value.length > 20);
-  const refused = await fetch(`${endpoint}/${table}()`);
-  assert.equal(refused.status, 403);
+  const unsigned = await fetch(`${endpoint}/${table}()`);
+  assert.equal(unsigned.status, 403);
 });

@@ -99,9 +99,11 @@ const headerDifferences: readonly KnownDifference[] = [
   {
     reason: "row 3: Preference-Applied without Prefer, and none with an error",
     allows: ({ path, ours, theirs }, { headers }, { status, parts }) => {
-      const asked = headers.some(([name]) => name === "Prefer") || parts !== undefined;
+      const isRequested = headers.some(([name]) => name === "Prefer") || parts !== undefined;
       const failed = status >= 400 || parts !== undefined;
-      return isPreference(path) && (asked ? failed && theirs === undefined : ours === undefined);
+      return (
+        isPreference(path) && (isRequested ? failed && theirs === undefined : ours === undefined)
+      );
     },
   },
 ];

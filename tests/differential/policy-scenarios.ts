@@ -25,7 +25,7 @@ import type { StoreModel } from "./store-model.ts";
 const all = "raud";
 const id = "policy";
 const other: Policy = { id: "other", ...validDates, permission: all };
-const whole = (permission = all): Policy => ({ id, ...validDates, permission });
+const completePolicy = (permission = all): Policy => ({ id, ...validDates, permission });
 
 interface Scene {
   stored: readonly Policy[];
@@ -78,26 +78,26 @@ function partial(
   return { ...cell, make: both };
 }
 
-const noPermission: Policy = { ...whole(), permission: undefined };
-const noExpiry: Policy = { ...whole(), expiry: undefined };
-const noStart: Policy = { ...whole(), start: undefined };
+const noPermission: Policy = { ...completePolicy(), permission: undefined };
+const noExpiry: Policy = { ...completePolicy(), expiry: undefined };
+const noStart: Policy = { ...completePolicy(), start: undefined };
 const times = { st: "2024-01-01T00:00:00Z", se: "2099-01-01T00:00:00Z" };
 
 export const policyScenarios: readonly Scenario[] = [
   ...operationPermissions.flatMap(([requested, sp]) => [
-    scenario(requested, "ok", { stored: [whole(sp)] }),
-    scenario(requested, "ok", { stored: [other, whole()] }),
+    scenario(requested, "ok", { stored: [completePolicy(sp)] }),
+    scenario(requested, "ok", { stored: [other, completePolicy()] }),
     scenario(
       requested,
       "AuthorizationPermissionMismatch",
-      { stored: [other, whole(permissionOf(missingPermissions[sp] ?? ""))] },
+      { stored: [other, completePolicy(permissionOf(missingPermissions[sp] ?? ""))] },
       "permission",
     ),
   ]),
   scenario(
     "insert or merge",
     "AuthorizationPermissionMismatch",
-    { stored: [whole("a")] },
+    { stored: [completePolicy("a")] },
     "half of upsert",
   ),
 
@@ -105,13 +105,13 @@ export const policyScenarios: readonly Scenario[] = [
   scenario(
     "get",
     "AuthenticationFailed",
-    { stored: [{ ...whole(), ...pastDates }] },
+    { stored: [{ ...completePolicy(), ...pastDates }] },
     "policy time",
   ),
   scenario(
     "merge",
     "AuthenticationFailed",
-    { stored: [{ ...whole(), ...futureDates }] },
+    { stored: [{ ...completePolicy(), ...futureDates }] },
     "policy time",
   ),
 
@@ -119,44 +119,62 @@ export const policyScenarios: readonly Scenario[] = [
   scenario(
     "get",
     "AuthenticationFailed",
-    { stored: [whole(), other], changed: [other] },
+    { stored: [completePolicy(), other], changed: [other] },
     "no policy",
   ),
-  scenario("insert", "AuthenticationFailed", { stored: [whole()], changed: [] }, "no policy"),
-  scenario("get", "AuthenticationFailed", { stored: [{ ...whole(), id: "Policy" }] }, "no policy"),
-  scenario("query", "ok", { stored: [whole("aud")], changed: [whole("r")] }),
+  scenario(
+    "insert",
+    "AuthenticationFailed",
+    { stored: [completePolicy()], changed: [] },
+    "no policy",
+  ),
+  scenario(
+    "get",
+    "AuthenticationFailed",
+    { stored: [{ ...completePolicy(), id: "Policy" }] },
+    "no policy",
+  ),
+  scenario("query", "ok", { stored: [completePolicy("aud")], changed: [completePolicy("r")] }),
   scenario(
     "delete",
     "AuthorizationPermissionMismatch",
-    { stored: [whole()], changed: [whole("rau")] },
+    { stored: [completePolicy()], changed: [completePolicy("rau")] },
     "permission",
   ),
   scenario(
     "get",
     "AuthenticationFailed",
-    { stored: [whole()], changed: [{ ...whole(), ...pastDates }] },
+    { stored: [completePolicy()], changed: [{ ...completePolicy(), ...pastDates }] },
     "policy time",
   ),
-  scenario("get", "ok", { stored: [{ ...whole(), ...pastDates }], changed: [whole()] }),
+  scenario("get", "ok", {
+    stored: [{ ...completePolicy(), ...pastDates }],
+    changed: [completePolicy()],
+  }),
 
   // A field is in both the policy and the signature.
-  scenario("get", "AuthenticationFailed", { stored: [whole()], fields: { sp: "r" } }, "said twice"),
+  scenario(
+    "get",
+    "AuthenticationFailed",
+    { stored: [completePolicy()], fields: { sp: "r" } },
+    "said twice",
+  ),
   scenario(
     "delete",
     "AuthenticationFailed",
-    { stored: [whole()], fields: { sp: "d" } },
+    { stored: [completePolicy()], fields: { sp: "d" } },
     "said twice",
   ),
   scenario(
     "query",
     "AuthenticationFailed",
-    { stored: [whole()], fields: { se: "2099-01-01T00:00:00Z" } },
+    { stored: [completePolicy()], fields: { se: "2099-01-01T00:00:00Z" } },
     "said twice",
   ),
   scenario(
     "merge",
     "AuthenticationFailed",
-    { stored: [whole()], fields: { st: "2024-01-01T00:00:00Z" } },
+    { stored: [completePolicy()], fields: { st: "2024-01-01T00:00:00Z" } },
     "said twice",
   ),
 

@@ -27,8 +27,8 @@ export class CommitTimer {
     };
     const { transaction } = IDBDatabase.prototype;
     const { commit } = IDBTransaction.prototype;
-    IDBDatabase.prototype.transaction = function (...asked) {
-      const made = transaction.apply(this, asked);
+    IDBDatabase.prototype.transaction = function (...args) {
+      const made = transaction.apply(this, args);
       // Added before all other listeners, because promise callbacks run between two listeners.
       made.addEventListener("complete", completed);
       return made;
