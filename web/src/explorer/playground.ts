@@ -97,7 +97,8 @@ export class TablePlayground extends StoreElement {
   };
   /**
    * Creates an editor that replaces the element's text area. It is called when the code first gets
-   * the focus, so a page does not have to load the editor before. If it rejects, the text area stays.
+   * the focus, so a page does not have to load the editor before. If it rejects, the text area
+   * stays.
    */
   static editor: ((options: CodeEditorOptions) => Promise<CodeEditor>) | undefined;
 
