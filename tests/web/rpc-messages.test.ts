@@ -177,7 +177,7 @@ describe("binaries", () => {
     const more = new Uint8Array(65537);
     assert.throws(() => store.put({ v: more }), rejectedWith(400, "PropertyValueTooLarge"));
   });
-  test("a view over a larger larger is written as exactly the view", () => {
+  test("a view over a larger buffer is written as exactly the view", () => {
     const larger = new Uint8Array([1, 2, 3, 4, 5, 6, 7, 8]);
     assert.deepEqual(
       [...(store.roundTrip({ v: larger.subarray(2, 5) }).v as Uint8Array)],
