@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { decodePage, decodeWriteEtags } from "../../web/src/client/rpc-messages.ts";
+import { ResponseDecoder } from "../../web/src/client/rpc-messages.ts";
 import { RestError, StoreError } from "../../web/src/errors.ts";
 import { createEngine, type Engine } from "../../web/src/wasm/engine.ts";
 import { assertLoaded } from "./support/assert-loaded.ts";
@@ -13,6 +13,8 @@ import {
   encodeWrite,
 } from "./support/copied-messages.ts";
 import { wasmWithMaxPages } from "./support/limited-memory.ts";
+
+const decoder = new ResponseDecoder();
 
 const now = Date.UTC(2026, 0, 1);
 
@@ -72,9 +74,9 @@ function insert(rowKey: string, entity: object = {}): Uint8Array {
   return encodeWrite("people", [{ kind: "insert", partitionKey: "p", rowKey, entity }], false);
 }
 function rows(engine: Engine): unknown[] {
-  return decodePage(assertLoaded(engine.read(encodeQuery("people", {})))).rows.map(
-    (row) => row.rowKey,
-  );
+  return decoder
+    .page(assertLoaded(engine.read(encodeQuery("people", {}))))
+    .rows.map((row) => row.rowKey);
 }
 
 describe("opening", () => {
@@ -94,10 +96,10 @@ describe("opening", () => {
     const first = await files.open();
     files.commit(first, create, insert("1", { v: 1.5 }), insert("2"));
     files.commit(first, insert("3", { text: "\ud83d" }));
-    const before = decodePage(assertLoaded(first.read(encodeQuery("people", {}))));
+    const before = decoder.page(assertLoaded(first.read(encodeQuery("people", {}))));
     first.close();
     const second = await files.open();
-    assert.deepEqual(decodePage(assertLoaded(second.read(encodeQuery("people", {})))), before);
+    assert.deepEqual(decoder.page(assertLoaded(second.read(encodeQuery("people", {})))), before);
     assert.equal(second.verify(), "");
   });
 
@@ -110,9 +112,9 @@ describe("opening", () => {
     assert.ok(files.parts.size > 0);
     files.commit(first, insert("3"));
     assert.equal(files.segments.size, 1);
-    const before = decodePage(assertLoaded(first.read(encodeQuery("people", {}))));
+    const before = decoder.page(assertLoaded(first.read(encodeQuery("people", {}))));
     const second = await files.open();
-    assert.deepEqual(decodePage(assertLoaded(second.read(encodeQuery("people", {})))), before);
+    assert.deepEqual(decoder.page(assertLoaded(second.read(encodeQuery("people", {})))), before);
     assert.ok(second.firstLiveSequence > 1);
     files.commit(second, insert("4"));
     files.checkpoint(second);
@@ -198,8 +200,8 @@ describe("groups", () => {
     const staged = assertLoaded(engine.stage([insert("1"), insert("1"), insert("2")], now));
     assert.deepEqual(staged.failed, [false, true, false]);
     assert.equal(staged.changes, true);
-    assert.equal(decodeWriteEtags(staged.responses[0] as Uint8Array).etags.length, 1);
-    assert.throws(() => decodeWriteEtags(staged.responses[1] as Uint8Array), {
+    assert.equal(decoder.writeEtags(staged.responses[0] as Uint8Array).length, 1);
+    assert.throws(() => decoder.writeEtags(staged.responses[1] as Uint8Array), {
       code: "EntityAlreadyExists",
     });
     assert.deepEqual(rows(engine), [], "readers see the published version only");
@@ -213,7 +215,7 @@ describe("groups", () => {
     files.commit(engine, create);
     const one = assertLoaded(engine.write([insert("1")], now));
     assert.deepEqual([one.failed, one.changes], [[false], true]);
-    assert.equal(decodeWriteEtags(one.responses[0] as Uint8Array).etags.length, 1);
+    assert.equal(decoder.writeEtags(one.responses[0] as Uint8Array).length, 1);
     assert.deepEqual(rows(engine), ["1"]);
     const again = assertLoaded(engine.write([insert("1")], now));
     assert.deepEqual([again.failed, again.changes], [[true], false]);
@@ -245,7 +247,7 @@ describe("groups", () => {
     );
     assert.deepEqual(staged.failed, [true, true, true]);
     assert.equal(staged.changes, false);
-    assert.throws(() => decodeWriteEtags(staged.responses[1] as Uint8Array), {
+    assert.throws(() => decoder.writeEtags(staged.responses[1] as Uint8Array), {
       code: "InvalidInput",
     });
     assert.deepEqual(engine.stage([], now), { responses: [], failed: [], changes: false });
@@ -271,7 +273,7 @@ describe("groups", () => {
     files.commit(engine, create, insert("1"));
     engine.stage([insert("2")], now - 1e9);
     engine.publish();
-    const page = decodePage(assertLoaded(engine.read(encodeQuery("people", {})))).rows;
+    const page = decoder.page(assertLoaded(engine.read(encodeQuery("people", {})))).rows;
     assert.ok(String(page[1]?.timestamp) > String(page[0]?.timestamp));
   });
 });
@@ -301,8 +303,8 @@ describe("memory", () => {
     }
     assert.deepEqual(bytes, copy);
     assert.deepEqual(responses[0], reply);
-    assert.equal(decodeWriteEtags(responses[0] as Uint8Array).etags.length, 1);
-    const page = decodePage(assertLoaded(engine.read(encodeQuery("people", {}))));
+    assert.equal(decoder.writeEtags(responses[0] as Uint8Array).length, 1);
+    const page = decoder.page(assertLoaded(engine.read(encodeQuery("people", {}))));
     assert.equal(page.rows.length, 1000);
     assert.ok(
       page.rows.every((row) => row.partitionKey !== "big" || row.text === "y".repeat(20000)),
@@ -343,7 +345,8 @@ describe("memory", () => {
     assert.ok(stored > 50);
     assert.equal(engine.verify(), "");
     assert.ok(engine.stats().rows >= stored * 10);
-    const first = decodePage(assertLoaded(engine.read(encodeQuery("people", { top: 1 })))).rows[0];
+    const first = decoder.page(assertLoaded(engine.read(encodeQuery("people", { top: 1 }))))
+      .rows[0];
     assert.ok(first !== undefined);
     const remove = encodeWrite(
       "people",

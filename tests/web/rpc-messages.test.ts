@@ -3,12 +3,10 @@
 
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
+import { MessageReader } from "../../web/src/client/message-reader.ts";
 import {
-  decodeExplain,
-  decodePage,
-  decodeWriteEtag,
-  decodeWriteEtags,
   RequestEncoder,
+  ResponseDecoder,
   type WriteOperation,
 } from "../../web/src/client/rpc-messages.ts";
 import { edm } from "../../web/src/edm/edm.ts";
@@ -22,6 +20,8 @@ import {
   encodeWrite,
 } from "./support/copied-messages.ts";
 import { RpcStore, table } from "./support/rpc-store.ts";
+
+const decoder = new ResponseDecoder();
 
 let store: RpcStore;
 before(async () => {
@@ -79,8 +79,8 @@ test("an ETag is decoded correctly, whatever the previous ETags were", () => {
   ]);
   for (const [first] of responses.entries()) {
     for (const [text, reply] of [responses[first] as (typeof responses)[0], ...responses]) {
-      assert.equal(decodeWriteEtag(reply), text);
-      assert.deepEqual(decodeWriteEtags(reply).etags, [text]);
+      assert.equal(decoder.writeEtag(reply), text);
+      assert.deepEqual(decoder.writeEtags(reply), [text]);
     }
   }
 });
@@ -539,7 +539,7 @@ describe("pages", () => {
     for (const offset of [0, 1, 4, 7]) {
       const moved = new Uint8Array(reply.length + offset);
       moved.set(reply, offset);
-      assert.equal(decodePage(moved.subarray(offset)).rows.length, 25);
+      assert.equal(decoder.page(moved.subarray(offset)).rows.length, 25);
     }
   });
   test("a page of thousands of shapes is decoded", () => {
@@ -581,7 +581,7 @@ describe("errors", () => {
     );
     assert.throws(() => store.get("p", "nobody"), rejectedWith(404, "ResourceNotFound"));
     assert.throws(
-      () => decodePage(assertLoaded(store.engine.read(encodeQuery("nowhere", {})))),
+      () => decoder.page(assertLoaded(store.engine.read(encodeQuery("nowhere", {})))),
       rejectedWith(404, "TableNotFound"),
     );
   });
@@ -713,7 +713,7 @@ describe("operations", () => {
         assert.deepEqual(message, alone);
         return message;
       });
-      assert.throws(() => decodeWriteEtag(store.commit(kept)), { statusCode: 400 });
+      assert.throws(() => decoder.writeEtag(store.commit(kept)), { statusCode: 400 });
       assert.throws(
         () =>
           encoder.get(table, "e", "f", undefined, () => {
@@ -827,7 +827,7 @@ describe("operations", () => {
       store.put({ value }, "short", "r");
       const query = { filter: "PartitionKey eq 'short'", select: ["value"] };
       const reply = assertLoaded(store.engine.read(encodeQuery(table, query)));
-      assert.equal(decodePage(reply).rows[0]?.["value"], value);
+      assert.equal(decoder.page(reply).rows[0]?.["value"], value);
     }
   });
   test("messages do not depend on earlier messages", () => {
@@ -838,6 +838,57 @@ describe("operations", () => {
     for (let i = 0; i < 500; ++i) {
       encodeGet(table, "q", "y".repeat(i)); // a different length each time
       assert.deepEqual(make(), first);
+    }
+  });
+});
+
+describe("a response decoder", () => {
+  const message = () => assertLoaded(store.engine.read(encodeQuery(table, {})));
+
+  test("decodes the next response after one that failed", () => {
+    const own = new ResponseDecoder();
+    const etag = `W/"datetime'2026-11-22T13%3A57%3A05.1Z'"`;
+    assert.throws(() => own.page(writtenReply(etag)), { code: "VersionConflict" });
+    assert.throws(() => own.page(new Uint8Array(16)), { code: "VersionConflict" });
+    assert.throws(() => own.error(writtenReply(etag)), { code: "VersionConflict" });
+    assert.throws(
+      () => own.page(assertLoaded(store.engine.read(encodeQuery("nowhere", {})))),
+      rejectedWith(404, "TableNotFound"),
+    );
+    const missing = own.error(assertLoaded(store.engine.read(encodeQuery("nowhere", {}))));
+    rejectedWith(404, "TableNotFound")(missing);
+    assert.equal(own.writeEtag(writtenReply(etag)), etag);
+  });
+  test("decodes a response that arrives after release()", () => {
+    const own = new ResponseDecoder();
+    store.put({ v: 1 }, "p", "released");
+    const before = own.page(message());
+    own.release();
+    assert.deepEqual(own.page(message()), before);
+    assert.deepEqual(own.page(message()), before);
+  });
+  test("a reader throws unless a message is open, and reads one message at a time", () => {
+    const reader = new MessageReader();
+    const readings = [
+      () => reader.readWord(),
+      () => reader.readText(),
+      () => reader.readOptionalText(),
+      () => reader.readCount(),
+      () => reader.readDouble(),
+      () => reader.readLong(),
+      () => reader.words[0],
+    ];
+    const assertClosed = () => {
+      for (const read of readings) assert.throws(read, /read after it was closed/);
+    };
+    assertClosed();
+    for (const reply of [message(), message().slice()]) {
+      reader.open(reply);
+      assert.throws(() => reader.open(reply), /Another response message is open/);
+      assert.ok(reader.readWord() > 0);
+      reader.close();
+      assertClosed();
+      assert.equal(reader.text, "");
     }
   });
 });
@@ -862,7 +913,7 @@ describe("explain", () => {
     store.put({ v: 1 }, "why", "1");
     store.put({ v: 2 }, "why", "2");
     const filter = "PartitionKey eq 'why' and v gt 1";
-    const explained = decodeExplain(
+    const explained = decoder.explain(
       assertLoaded(store.engine.read(encodeExplain(table, { filter }))),
     );
     assert.equal(explained.kind, "partition");
@@ -873,11 +924,11 @@ describe("explain", () => {
     assert.equal(explained.serviceRoundTrips, 1);
     assert.equal(explained.ranges.length, 1);
     assert.deepEqual(explained.ranges[0]?.from, { partitionKey: "why", rowKey: "" });
-    const all = decodeExplain(assertLoaded(store.engine.read(encodeExplain(table, {}))));
+    const all = decoder.explain(assertLoaded(store.engine.read(encodeExplain(table, {}))));
     assert.equal(all.kind, "table");
     assert.deepEqual(all.ranges, [{ from: { partitionKey: "", rowKey: "" } }]);
     const never = "PartitionKey lt 'a' and PartitionKey gt 'b'";
-    const nothing = decodeExplain(
+    const nothing = decoder.explain(
       assertLoaded(store.engine.read(encodeExplain(table, { filter: never }))),
     );
     assert.equal(nothing.kind, "empty");

@@ -4,11 +4,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { TableClient } from "@azure/data-tables";
-import {
-  decodePage,
-  decodeWriteEtags,
-  type WriteOperation,
-} from "../../web/src/client/rpc-messages.ts";
+import { ResponseDecoder, type WriteOperation } from "../../web/src/client/rpc-messages.ts";
 import { RestError, StoreError } from "../../web/src/errors.ts";
 import { accountFromOptions } from "../../web/src/rest/account.ts";
 import { RestEntryPoint } from "../../web/src/rest/entry-point.ts";
@@ -27,6 +23,8 @@ import {
   encodeQuery,
   encodeWrite,
 } from "./support/copied-messages.ts";
+
+const decoder = new ResponseDecoder();
 
 const now = Date.UTC(2026, 0, 1);
 const base = "http://127.0.0.1:10002/acct";
@@ -156,7 +154,7 @@ describe("the description of a request", () => {
 // Returns the error that an RPC client makes of the error response.
 function directError(engine: Engine, refusal: SimulatedError): RestError {
   const reply = engine.makeErrorResponse(encodeCreateTable("people"), refusal, now);
-  return thrown(() => decodeWriteEtags(reply)) as RestError;
+  return thrown(() => decoder.writeEtags(reply)) as RestError;
 }
 
 // Returns the error that the official client makes of the error response.
@@ -280,7 +278,7 @@ describe("the outcome of a request", () => {
     for (const rowKey of ["1", "2", "3"]) {
       commit(engine, write({ kind: "insert", partitionKey: "p", rowKey, entity: { n: 1 } }));
     }
-    assert.equal(decodePage(assertLoaded(engine.read(encodeQuery("people", {})))).rows.length, 3);
+    assert.equal(decoder.page(assertLoaded(engine.read(encodeQuery("people", {})))).rows.length, 3);
     assert.deepEqual(engine.lastRead, { read: 3, returned: 3 });
     engine.read(encodeQuery("people", { filter: "n eq 2" }));
     assert.deepEqual(engine.lastRead, { read: 3, returned: 0 });

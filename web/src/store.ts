@@ -1,6 +1,6 @@
 // The handle of an open store: it creates clients, and forwards all other calls to its host.
 
-import { releaseViews } from "./client/rpc-messages.ts";
+import { releaseStoreCodec } from "./client/store-codec.ts";
 import { TableHandle } from "./client/table-client.ts";
 import { ServiceHandle } from "./client/table-service-client.ts";
 import { AbortError, StoreError } from "./errors.ts";
@@ -112,7 +112,7 @@ export class StoreHandle implements Store {
     try {
       await this.#host.close();
     } finally {
-      releaseViews();
+      releaseStoreCodec(this.#host);
     }
   }
 

@@ -17,9 +17,10 @@ import type {
 export interface Transport {
   // Runs a read message and returns its response message.
   //
-  // Lifetimes: the request is valid until the call returns (client/request-encoder.ts). An
-  // implementation that needs it longer must copy it. A response that is not a promise is a view,
-  // which is valid until the store's next call. Decode it with decodeOnArrival().
+  // Lifetimes: the request is valid until the call returns (client/request-encoder.ts); an
+  // implementation that needs the request longer copies it. A response that is returned directly,
+  // not by a promise, is a view of memory that the next call of the store overwrites: use it within
+  // withResponse(), before any await.
   //
   // Throws or rejects with StoreError if the store cannot respond. An error of the service is a
   // response; client/response-decoder.ts turns it into a RestError. If a mock store delays its
@@ -50,6 +51,15 @@ export interface Transport {
 
   // Returns the time of the store's clock, in milliseconds since 1970.
   now(): number;
+}
+
+// Passes the response to `use` as soon as it is there, and returns the result of `use`. REQUIRES:
+// `use` copies what it needs before it calls the store.
+export function withResponse<R>(
+  response: Uint8Array | Promise<Uint8Array>,
+  use: (response: Uint8Array) => R,
+): R | Promise<R> {
+  return response instanceof Promise ? response.then(use) : use(response);
 }
 
 export interface RestoreCall extends RestoreOptions {

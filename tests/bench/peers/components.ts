@@ -30,7 +30,10 @@ const storing = /\/storage\/|\/host\/(segment-writer|checkpointer)\./;
 const components: readonly (readonly [name: Component, source: RegExp])[] = [
   ["module", /^wasm:|\.wasm$/],
   ["encoding", /\/client\/(request-encoder|message-writer|property-(names|writer))\./],
-  ["decoding", /\/client\/response-decoder\./],
+  [
+    "decoding",
+    /\/client\/(response-(decoder|text)|message-reader|page-decoder|row-shapes|binary-values)\./,
+  ],
   ["host and queue", /\/dist\/(host|tabs|wasm|slab)\b/],
   ["client", /\/dist\//],
   ["benchmark", /\/page\.js$|\/peers\//],

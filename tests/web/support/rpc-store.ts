@@ -2,12 +2,9 @@
 
 import {
   type DecodeOptions,
-  decodeEntity,
-  decodePage,
-  decodeTables,
-  decodeWriteEtags,
   type EntityPage,
   type EntityQuery,
+  ResponseDecoder,
   type TableQuery,
   type WriteOperation,
 } from "../../../web/src/client/rpc-messages.ts";
@@ -22,6 +19,8 @@ import {
   encodeQuery,
   encodeWrite,
 } from "./copied-messages.ts";
+
+const decoder = new ResponseDecoder();
 
 export const table = "people";
 
@@ -59,7 +58,7 @@ export class RpcStore {
   }
 
   write(operations: WriteOperation[], transaction = false, types?: Record<string, EdmTypes>) {
-    return decodeWriteEtags(this.commit(encodeWrite(table, operations, transaction, types))).etags;
+    return decoder.writeEtags(this.commit(encodeWrite(table, operations, transaction, types)));
   }
 
   insert(entity: object, partitionKey = "p", rowKey = "r", types?: Record<string, EdmTypes>) {
@@ -79,19 +78,22 @@ export class RpcStore {
     select?: string[],
     options?: DecodeOptions,
   ): Record<string, unknown> {
-    return decodeEntity(this.#read(encodeGet(table, partitionKey, rowKey, select)), options ?? {});
+    return decoder.entity(
+      this.#read(encodeGet(table, partitionKey, rowKey, select)),
+      options ?? {},
+    );
   }
 
   query(query: EntityQuery = {}, options?: DecodeOptions): EntityPage {
-    return decodePage(this.#read(encodeQuery(table, query)), options ?? {});
+    return decoder.page(this.#read(encodeQuery(table, query)), options ?? {});
   }
 
   tables(query: TableQuery = {}) {
-    return decodeTables(this.#read(encodeListTables(query)));
+    return decoder.tables(this.#read(encodeListTables(query)));
   }
 
   drop(name: string) {
-    return decodeWriteEtags(this.commit(encodeDropTable(name))).etags;
+    return decoder.writeEtags(this.commit(encodeDropTable(name)));
   }
 
   // Returns an entity without its system properties.

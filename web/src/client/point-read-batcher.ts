@@ -7,8 +7,9 @@
 // wait until the turn ends, or until the engine gets any other call. Each read therefore sees the
 // state at the time of its call.
 
-import type { Transport } from "../transport.ts";
-import { decodeEntity, decodePage, type EntityKey, RequestEncoder } from "./rpc-messages.ts";
+import { type Transport, withResponse } from "../transport.ts";
+import { type EntityKey, RequestEncoder, type ResponseDecoder } from "./rpc-messages.ts";
+import { storeCodec } from "./store-codec.ts";
 
 type Row = Record<string, unknown>;
 
@@ -26,11 +27,13 @@ export class PointReadBatcher {
   readonly #transport: Transport;
   // A separate encoder, because a batch may be sent while the shared encoder is in use.
   readonly #encoder = new RequestEncoder();
+  readonly #decoder: ResponseDecoder;
   #isTurnOpen = false;
   #pending: PendingRead[] = [];
 
   constructor(transport: Transport) {
     this.#transport = transport;
+    this.#decoder = storeCodec(transport).decoder;
   }
 
   // Queues the read and returns a promise of its row. Returns undefined if the read was not queued:
@@ -52,6 +55,8 @@ export class PointReadBatcher {
     this.#isTurnOpen = false;
     this.#flush();
   };
+
+  readonly #decode = (response: Uint8Array) => this.#decoder.entity(response);
 
   readonly #read = (request: Uint8Array) => this.#transport.read(request);
 
@@ -90,7 +95,8 @@ export class PointReadBatcher {
     if (this.#transport.batchesReads !== true) return undefined;
     try {
       const response = this.#encoder.multiGet(table, reads, this.#read);
-      if (!(response instanceof Promise)) return decodePage(response, { copyBinaries: true }).rows;
+      if (!(response instanceof Promise))
+        return this.#decoder.page(response, { copyBinaries: true }).rows;
       response.catch(() => {});
       return undefined;
     } catch {
@@ -101,8 +107,9 @@ export class PointReadBatcher {
   #readOne({ table, partitionKey, rowKey, resolve, reject }: PendingRead): void {
     try {
       const response = this.#encoder.get(table, partitionKey, rowKey, undefined, this.#read);
-      if (response instanceof Promise) response.then(decodeEntity).then(resolve, reject);
-      else resolve(decodeEntity(response));
+      const row = withResponse(response, this.#decode);
+      if (row instanceof Promise) row.then(resolve, reject);
+      else resolve(row);
     } catch (error) {
       reject(error);
     }

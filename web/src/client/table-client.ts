@@ -1,7 +1,7 @@
 // Client of one table, with the methods, types and checks of the official TableClient, over RPC
 // messages.
 
-import type { Transport } from "../transport.ts";
+import { type Transport, withResponse } from "../transport.ts";
 import type {
   BulkActions,
   BulkOptions,
@@ -36,18 +36,13 @@ import { checkOperationOptions, requireKeys, writeKind } from "./operation-check
 import { checkedPageSize, decodeEntityToken, encodeEntityToken, paged } from "./paging.ts";
 import { type PointReadBatcher, pointReadBatcher } from "./point-read-batcher.ts";
 import { applyResolver } from "./resolver.ts";
-import {
-  decodeEntity,
-  decodeExplain,
-  decodeOnArrival,
-  decodePage,
-  decodeWriteEtag,
-  decodeWriteEtags,
-  type EntityQuery,
-  type RequestEncoder,
-  type WriteOperation,
+import type {
+  EntityQuery,
+  RequestEncoder,
+  ResponseDecoder,
+  WriteOperation,
 } from "./rpc-messages.ts";
-import { storeEncoder } from "./store-encoder.ts";
+import { storeCodec } from "./store-codec.ts";
 import { createTable, deleteTable } from "./table-service-client.ts";
 import { operationsFromActions, transactionResponse } from "./transaction.ts";
 
@@ -64,6 +59,7 @@ export class TableHandle implements TableClient, Pick<Table, "bulk" | "explain">
   readonly tableName: string;
   readonly #transport: Transport;
   readonly #encoder: RequestEncoder;
+  readonly #decoder: ResponseDecoder;
   readonly #pointReadBatcher: PointReadBatcher | undefined;
   readonly #types: Record<string, EdmTypes> | undefined;
   readonly #durability: Durability | undefined;
@@ -72,7 +68,9 @@ export class TableHandle implements TableClient, Pick<Table, "bulk" | "explain">
   constructor(transport: Transport, tableName: string, options: TableHandleOptions = {}) {
     this.tableName = tableName;
     this.#transport = transport;
-    this.#encoder = storeEncoder(transport);
+    const { encoder, decoder } = storeCodec(transport);
+    this.#encoder = encoder;
+    this.#decoder = decoder;
     this.#pointReadBatcher = pointReadBatcher(transport);
     this.#types = options.types;
     this.#durability = options.durability;
@@ -108,12 +106,12 @@ export class TableHandle implements TableClient, Pick<Table, "bulk" | "explain">
         this.#transport.read(request, options.abortSignal),
       );
       const decode = (message: Uint8Array) => {
-        const entity = decodeEntity(message, options);
+        const entity = this.#decoder.entity(message, options);
         return (
           this.#usesResolver(options) ? this.#applyResolver(entity) : entity
         ) as TableEntityResult<T>;
       };
-      return Promise.resolve(decodeOnArrival(response, decode));
+      return Promise.resolve(withResponse(response, decode));
     } catch (error) {
       return Promise.reject(error);
     }
@@ -144,7 +142,7 @@ export class TableHandle implements TableClient, Pick<Table, "bulk" | "explain">
       this.#transport.read(request, options.abortSignal),
     );
     const decode = (message: Uint8Array): TableEntityResultPage<T> => {
-      const { rows, next } = decodePage(message, options);
+      const { rows, next } = this.#decoder.page(message, options);
       const shaped = this.#usesResolver(options)
         ? rows.map((row) => this.#applyResolver(row))
         : rows;
@@ -152,7 +150,7 @@ export class TableHandle implements TableClient, Pick<Table, "bulk" | "explain">
       if (next !== undefined) page.continuationToken = encodeEntityToken(next);
       return page;
     };
-    return decodeOnArrival(response, decode);
+    return withResponse(response, decode);
   }
 
   #usesResolver({ disableTypeConversion }: ListTableEntitiesOptions): boolean {
@@ -169,7 +167,7 @@ export class TableHandle implements TableClient, Pick<Table, "bulk" | "explain">
     const response = this.#encoder.explain(this.tableName, query, (request) =>
       this.#transport.read(request, options.abortSignal),
     );
-    return decodeOnArrival(response, decodeExplain);
+    return withResponse(response, (message) => this.#decoder.explain(message));
   }
 
   // ---- Writing ----------------------------------------------------------------------------------
@@ -251,8 +249,8 @@ export class TableHandle implements TableClient, Pick<Table, "bulk" | "explain">
   ): Promise<TableTransactionResponse> {
     const operations = operationsFromActions(actions);
     const response = this.#sendWrite(operations, true, options);
-    const { etags } = decodeWriteEtags(response instanceof Promise ? await response : response);
-    return transactionResponse(operations, etags);
+    const message = response instanceof Promise ? await response : response;
+    return transactionResponse(operations, this.#decoder.writeEtags(message));
   }
 
   // The bulk module is loaded on first use, since most pages never use it.
@@ -261,8 +259,8 @@ export class TableHandle implements TableClient, Pick<Table, "bulk" | "explain">
     return await bulk(this, actions, options);
   }
 
-  // Sends the write and returns its response. A response that is not a promise is valid until the
-  // store's next call, so callers decode it before any await.
+  // Sends the write and returns its response, with the lifetime of Transport.read(). Callers do not
+  // use withResponse(), because of its additional promise.
   #sendWrite(
     operations: readonly WriteOperation[],
     transaction: boolean,
@@ -277,7 +275,7 @@ export class TableHandle implements TableClient, Pick<Table, "bulk" | "explain">
 
   // Decodes the response to a single write.
   #writeResponse(response: Uint8Array): CreateTableEntityResponse {
-    const etag = decodeWriteEtag(response);
+    const etag = this.#decoder.writeEtag(response);
     const date = new Date(this.#transport.now());
     return etag === undefined ? { date } : { date, etag };
   }

@@ -2,7 +2,7 @@
 // RPC messages.
 
 import { RestError } from "../errors.ts";
-import type { Transport } from "../transport.ts";
+import { type Transport, withResponse } from "../transport.ts";
 import type {
   ListTableItemsOptions,
   OperationOptions,
@@ -15,13 +15,8 @@ import type {
 } from "../types.ts";
 import { checkOperationOptions } from "./operation-checks.ts";
 import { checkedPageSize, decodeTableToken, paged } from "./paging.ts";
-import {
-  decodeOnArrival,
-  decodeTables,
-  decodeWriteEtags,
-  type TableQuery,
-} from "./rpc-messages.ts";
-import { storeEncoder } from "./store-encoder.ts";
+import type { TableQuery } from "./rpc-messages.ts";
+import { storeCodec } from "./store-codec.ts";
 
 export class ServiceHandle implements TableServiceClient {
   readonly #transport: Transport;
@@ -54,16 +49,17 @@ export class ServiceHandle implements TableServiceClient {
     if (filter !== undefined) query.filter = filter;
     if (settings.maxPageSize !== undefined) query.top = checkedPageSize(settings.maxPageSize);
     if (settings.continuationToken) query.next = decodeTableToken(settings.continuationToken);
-    const response = storeEncoder(this.#transport).listTables(query, (request) =>
+    const { encoder, decoder } = storeCodec(this.#transport);
+    const response = encoder.listTables(query, (request) =>
       this.#transport.read(request, options.abortSignal),
     );
     const decode = (message: Uint8Array): TableItemResultPage => {
-      const { names, next } = decodeTables(message);
+      const { names, next } = decoder.tables(message);
       const page: TableItemResultPage = names.map((name) => ({ name }));
       if (next !== undefined) page.continuationToken = next;
       return page;
     };
-    return decodeOnArrival(response, decode);
+    return withResponse(response, decode);
   }
 }
 
@@ -75,10 +71,11 @@ export async function createTable(
 ): Promise<void> {
   checkOperationOptions(options);
   try {
-    const response = storeEncoder(transport).createTable(name, (message) =>
+    const { encoder, decoder } = storeCodec(transport);
+    const response = encoder.createTable(name, (message) =>
       transport.write(message, options.durability, options.abortSignal),
     );
-    decodeWriteEtags(response instanceof Promise ? await response : response);
+    await withResponse(response, (message) => decoder.writeEtags(message));
   } catch (error) {
     if (!(error instanceof RestError && error.code === "TableAlreadyExists")) throw error;
   }
@@ -92,10 +89,11 @@ export async function deleteTable(
 ): Promise<void> {
   checkOperationOptions(options);
   try {
-    const response = storeEncoder(transport).dropTable(name, (message) =>
+    const { encoder, decoder } = storeCodec(transport);
+    const response = encoder.dropTable(name, (message) =>
       transport.write(message, options.durability, options.abortSignal),
     );
-    decodeWriteEtags(response instanceof Promise ? await response : response);
+    await withResponse(response, (message) => decoder.writeEtags(message));
   } catch (error) {
     if (!(error instanceof RestError && error.statusCode === 404)) throw error;
   }

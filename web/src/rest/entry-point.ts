@@ -1,9 +1,9 @@
 // The REST entry point: takes an HTTP request of the Table service's protocol and returns the
 // response. Adapters (fetch, the official client's transport, a server) call `RestEntryPoint.send`.
 
-import { throwResponseError } from "../client/rpc-messages.ts";
+import { storeCodec } from "../client/store-codec.ts";
 import { RestError, TruncatedResponseError } from "../errors.ts";
-import type { Transport } from "../transport.ts";
+import { type Transport, withResponse } from "../transport.ts";
 import type { AbortSignalLike, RandomSource } from "../types.ts";
 import { truncatedResponseFromError } from "./error-response.ts";
 import {
@@ -54,13 +54,14 @@ export class RestEntryPoint {
     const response = isReadMethod(request.method)
       ? this.#transport.handle(message, request.signal)
       : this.#transport.write(message, undefined, request.signal);
-    // A response that is not a promise is valid only until the store's next call.
-    const responseMessage =
-      response instanceof Uint8Array ? response : await response.catch(throwConnectionReset);
-    return isHttpResponse(responseMessage)
-      ? decodeHttpResponse(responseMessage)
-      : throwResponseError(responseMessage);
+    const decoded = withResponse(response, this.#decode);
+    return decoded instanceof Promise ? await decoded.catch(throwConnectionReset) : decoded;
   }
+
+  readonly #decode = (message: Uint8Array): HttpResponse => {
+    if (isHttpResponse(message)) return decodeHttpResponse(message);
+    throw storeCodec(this.#transport).decoder.error(message);
+  };
 }
 
 // Throws the error. A truncated response without a body becomes a lost connection, because there is
