@@ -144,8 +144,8 @@ export class CommitQueue {
     return this.#fatalError;
   }
 
-  // Applies a write and returns its response. A response that is not a promise is valid until the
-  // next call of the engine. Rejects with AbortError if `signal` aborts while the write is queued.
+  // Applies a write and returns its response. A response that is not a promise is a view, like that
+  // of Engine.writeOne(). Rejects with AbortError if `signal` aborts while the write is queued.
   write(
     request: Uint8Array,
     durability: Durability = this.#options.durability,

@@ -88,7 +88,7 @@ export class CallServer {
     try {
       const value = this.#dispatch(call);
       if (value instanceof Promise) value.then(respond, reject);
-      else respond(value.slice()); // a copy, because the host overwrites the bytes in the next call
+      else respond(value.slice()); // a view (Transport.read)
     } catch (error) {
       reject(error);
     }

@@ -91,7 +91,7 @@ export interface StagedResponses {
 }
 
 export interface WriteResult {
-  response: Uint8Array; // a view of wasm memory, valid until the next call
+  response: Uint8Array; // a view, like that of read()
   changes: boolean; // false: there is nothing to seal
 }
 
@@ -124,8 +124,8 @@ export interface Engine {
   deferReads(reads: () => void): void;
   flushDeferredReads(): void; // runs the registered function now
 
-  // Runs an RPC request message that reads, and returns the response message. The response is a
-  // view of wasm memory that is valid until the next call: decode or copy it before.
+  // Executes an RPC request message that reads, and returns its response message. The response is a
+  // view of wasm memory, which the next call of any function overwrites.
   read(request: Uint8Array): Uint8Array | PartsNeeded;
 
   // Sets the account that the REST entry point serves. `hmac` computes HMAC-SHA256 to check

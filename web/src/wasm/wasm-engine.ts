@@ -523,7 +523,7 @@ export class WasmEngine implements Engine {
     return new PartsNeeded(this.#readU64s(this.#size / 8));
   }
 
-  // Returns a view of the result's bytes, which is valid until the next call.
+  // Returns a view of the result's bytes, which the next call overwrites.
   #view(): Uint8Array<ArrayBuffer> {
     return this.#views.view(this.#module.HEAPU8, this.#address, this.#size);
   }
