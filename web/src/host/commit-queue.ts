@@ -25,6 +25,7 @@ import {
   PartsNeeded,
   type StagedResponses,
 } from "../wasm/engine.ts";
+import { DeferredWrites, type UnstoredWrite } from "./deferred-writes.ts";
 import type { LogSize } from "./log-growth.ts";
 import type { PartLoader } from "./part-loader.ts";
 import { type PooledRequest, requestPool } from "./request-pool.ts";
@@ -32,12 +33,6 @@ import { isFatal, SegmentWriter, type StoreOutcome, toError } from "./segment-wr
 
 // Bounds the time to stage a group; holds the largest transaction.
 const groupBytesMax = 4 * 1024 * 1024;
-const pendingBytesMax = 8 * 1024 * 1024;
-const deferredDelayUnderLoadMs = 1000;
-// Larger segments save nothing, and are in memory twice until stored.
-const fullSegmentBytes = 1024 * 1024;
-const retryFirstMs = 1000;
-const retryMaxMs = 30_000;
 
 export interface CommitQueueOptions {
   engine: Pick<
@@ -55,12 +50,6 @@ export interface CommitQueueOptions {
   // Storing failed. With a retry time, the deferred writes are kept and stored again then; without
   // one, nothing can be stored any more.
   onPersistError: (error: Error, retryInMs: number | undefined) => void;
-}
-
-// A deferred write that was acknowledged but is not stored yet.
-export interface UnstoredWrite {
-  readonly request: Uint8Array;
-  readonly callNumber: number | undefined; // as given to write()
 }
 
 // An entry of the queue: a write, a task or a flush. A flush has no message; it resolves when
@@ -92,36 +81,29 @@ export class CommitQueue {
   #pausedFor: PauseReason | undefined; // while it is set, nothing is staged
   readonly #writer: SegmentWriter;
   #fatalError: Error | undefined; // once set, every later write rejects with it
-
-  // Deferred writes that are published but not stored. Sizes are the bytes of their request
-  // messages.
-  #pendingBytes = 0;
-  #pendingWrites: PooledRequest[] = []; // empty unless tracksUnstored
-  #pendingSince = 0;
-  #pendingInSegment = 0; // how many of #pendingBytes are in the segments being stored
-  #writesInSegment = 0;
-  #sealedAt = 0;
-  #lastDeferredAt = 0; // by Date.now(), which is cheaper than performance.now()
-  #timer: ReturnType<typeof setTimeout> | undefined;
-  #retryMs = 0; // not 0: the last attempt to store failed
+  readonly #deferred: DeferredWrites;
 
   constructor(options: CommitQueueOptions) {
     this.#options = options;
     this.#writer = new SegmentWriter(options);
+    this.#deferred = new DeferredWrites({
+      ...options,
+      onTimer: (remainingMs) => this.#onDeferredTimer(remainingMs),
+    });
   }
 
   get pendingBytes(): number {
-    return this.#pendingBytes;
+    return this.#deferred.bytes;
   }
 
   // The acknowledged deferred writes that are not stored, in the order of the calls.
   get unstored(): UnstoredWrite[] {
-    return [...this.#pendingWrites];
+    return this.#deferred.unstored;
   }
 
   // Whether nothing is queued, pending or being stored.
   get idle(): boolean {
-    return this.#queued.length === 0 && this.#pendingBytes === 0 && this.#writer.idle;
+    return this.#queued.length === 0 && this.#deferred.bytes === 0 && this.#writer.idle;
   }
 
   // Whether nothing is staged or being stored. Writes may be queued, and published writes may be
@@ -133,10 +115,7 @@ export class CommitQueue {
   // Forgets the pending writes, because the engine was rolled back to an earlier version. REQUIRES:
   // the writer is idle, or the call is within runExclusively().
   discardPending(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    this.#pendingBytes = 0;
-    this.#releasePending(this.#pendingWrites.length);
+    this.#deferred.discard();
   }
 
   // The error after which nothing can be stored any more; undefined if there was none.
@@ -211,7 +190,7 @@ export class CommitQueue {
   // Stops the queue: queued writes are rejected with `reason`, and deferred writes that were not
   // stored are lost.
   stop(reason: Error): void {
-    clearTimeout(this.#timer);
+    this.#deferred.stopTimer();
     this.#fatalError ??= reason;
     this.#reject(this.#queued, this.#fatalError);
   }
@@ -291,7 +270,7 @@ export class CommitQueue {
   // beyond the bound are stored before they are acknowledged, like relaxed writes; while storing
   // fails, they are rejected.
   #dequeueDeferred(): QueuedWrite[] {
-    let bytesLeft = pendingBytesMax - this.#pendingBytes;
+    let bytesLeft = this.#deferred.bytesLeft;
     return this.#dequeue((item) => {
       if (item.durability !== "deferred" || bytesLeft <= 0) return false;
       bytesLeft -= bytesOf(item);
@@ -331,7 +310,7 @@ export class CommitQueue {
       this.#queued.length === 0 &&
       this.#pausedFor === undefined &&
       !this.#writer.holdsCandidate &&
-      this.#pendingBytes < pendingBytesMax &&
+      this.#deferred.bytesLeft > 0 &&
       this.#fatalError === undefined
     );
   }
@@ -342,9 +321,7 @@ export class CommitQueue {
     const written = this.#options.engine.writeOne(request, this.#options.now());
     if (written instanceof PartsNeeded) return undefined;
     if (written.changes) {
-      this.#addPending(request.length);
-      if (this.#options.tracksUnstored)
-        this.#pendingWrites.push(requestPool.add(request, callNumber));
+      this.#deferred.add(request, callNumber);
       this.#scheduleStore();
     }
     return written.response;
@@ -355,58 +332,24 @@ export class CommitQueue {
     if (staged === undefined) return;
     for (const [i, { pooled }] of group.entries()) {
       if (pooled === undefined) continue;
-      const changes = staged.changes && !staged.failed[i];
-      if (changes) this.#addPending(pooled.size);
-      if (changes && this.#options.tracksUnstored) this.#pendingWrites.push(pooled);
+      if (staged.changes && !staged.failed[i]) this.#deferred.addPooled(pooled);
       else requestPool.release(pooled);
     }
     if (staged.changes) this.#scheduleStore();
     resolveGroup(group, staged);
   }
 
-  #addPending(bytes: number): void {
-    this.#lastDeferredAt = Date.now();
-    if (this.#pendingBytes === 0) this.#pendingSince = performance.now();
-    this.#pendingBytes += bytes;
-  }
-
-  // Releases the first `count` pending writes.
-  #releasePending(count: number): void {
-    const released = this.#pendingWrites.splice(0, count);
-    requestPool.releaseAll(released, this.#pendingWrites.length > 0);
-  }
-
   // Schedules storing of pending writes, and the retry of an unsettled segment.
   #scheduleStore(delayMs = this.#options.deferredDelayMs): void {
     if (this.#writer.running) return; // called again when storing ends
-    if (this.#pendingBytes === 0 && this.#writer.idle) return;
+    if (this.#deferred.bytes === 0 && this.#writer.idle) return;
     if (this.#fatalError !== undefined) return;
-    const isSegmentFull = this.#pendingBytes >= fullSegmentBytes;
-    if (this.#retryMs === 0 && (isSegmentFull || this.#options.hidden())) {
-      // Not a timer: browsers slow them down in hidden pages.
-      queueMicrotask(() => this.#storePending());
-      return;
-    }
-    if (this.#timer !== undefined) return;
-    const wait = Math.max(delayMs, this.#retryMs);
-    this.#timer = setTimeout(() => {
-      this.#timer = undefined;
-      const more = this.#retryMs > 0 ? 0 : this.#remainingDelayMs();
-      if (more > 1) this.#scheduleStore(more);
-      else this.#storePending();
-    }, wait);
+    this.#deferred.startTimer(delayMs);
   }
 
-  // Returns how much longer pending writes may wait, in milliseconds. While further writes arrive,
-  // all of them wait for one common segment. The upper bound uses the monotonic clock, so that it
-  // holds even if the system clock is set back.
-  #remainingDelayMs(): number {
-    const quietFor = Date.now() - this.#lastDeferredAt;
-    const pendingFor = performance.now() - this.#pendingSince;
-    return Math.min(
-      this.#options.deferredDelayMs - quietFor,
-      deferredDelayUnderLoadMs - pendingFor,
-    );
+  #onDeferredTimer(remainingMs: number): void {
+    if (remainingMs > 1) this.#scheduleStore(remainingMs);
+    else this.#storePending();
   }
 
   #storePending(): void {
@@ -415,8 +358,8 @@ export class CommitQueue {
       this.#retryUnsettled();
       return;
     }
-    if (this.#pendingBytes === 0) return;
-    this.#beforeSeal();
+    if (this.#deferred.bytes === 0) return;
+    this.#deferred.beforeSeal();
     this.#writer.store("published", "relaxed", (outcome) => this.#onStoreEnded(outcome));
   }
 
@@ -427,12 +370,12 @@ export class CommitQueue {
     const staged = this.#stage(group);
     if (staged === undefined) return;
     const flushes = group.some((item) => item.pooled === undefined);
-    if (!staged.changes && !(flushes && this.#pendingBytes > 0)) {
+    if (!staged.changes && !(flushes && this.#deferred.bytes > 0)) {
       resolveGroup(group, staged); // nothing to store
       return;
     }
     const durability = group.some((item) => item.durability === "strict") ? "strict" : "relaxed";
-    this.#beforeSeal();
+    this.#deferred.beforeSeal();
     this.#writer.store(staged.changes ? "candidate" : "published", durability, (outcome) => {
       if (outcome.stored) {
         resolveGroup(group, staged);
@@ -447,7 +390,8 @@ export class CommitQueue {
   // Rejects a group of deferred writes if storing fails and the bound on pending bytes is reached.
   // Returns whether it did.
   #rejectDeferred(group: QueuedWrite[]): boolean {
-    if (this.#retryMs === 0 || group.some((item) => item.durability !== "deferred")) return false;
+    if (!this.#deferred.isRetrying || group.some((item) => item.durability !== "deferred"))
+      return false;
     for (const item of group) {
       item.reject(
         new StoreError(
@@ -484,13 +428,6 @@ export class CommitQueue {
 
   // ---- When storing ---------------------------------------------------------------------------
 
-  // Called before sealing: all pending writes go into the segments.
-  #beforeSeal(): void {
-    this.#pendingInSegment = this.#pendingBytes;
-    this.#writesInSegment = this.#pendingWrites.length;
-    this.#sealedAt = performance.now();
-  }
-
   #retryUnsettled(): void {
     this.#writer.settle((outcome) => this.#onStoreEnded(outcome));
   }
@@ -502,18 +439,14 @@ export class CommitQueue {
 
   #handleOutcome(outcome: StoreOutcome): void {
     if (outcome.stored) {
-      this.#pendingBytes -= this.#pendingInSegment;
-      this.#releasePending(this.#writesInSegment);
-      this.#pendingSince = this.#sealedAt; // the pending writes arrived after that
-      this.#retryMs = 0;
+      this.#deferred.onStored();
       this.#options.onStored(outcome.size);
     } else if (isFatal(outcome.error)) {
       this.#fail(outcome.error);
     } else {
       if (!outcome.settled) this.#rejectWaiting();
-      if (this.#pendingBytes === 0 && outcome.settled) return;
-      this.#retryMs = Math.min(Math.max(this.#retryMs * 2, retryFirstMs), retryMaxMs);
-      this.#options.onPersistError(outcome.error, this.#retryMs);
+      if (this.#deferred.bytes === 0 && outcome.settled) return;
+      this.#options.onPersistError(outcome.error, this.#deferred.backOff());
     }
   }
 
@@ -524,7 +457,7 @@ export class CommitQueue {
   }
 
   #resume(): void {
-    this.#scheduleStore(this.#remainingDelayMs());
+    this.#scheduleStore(this.#deferred.remainingDelayMs);
     this.#pump();
   }
 

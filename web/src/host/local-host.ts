@@ -21,7 +21,8 @@ import type {
 } from "../types.ts";
 import { type Engine, PartsNeeded } from "../wasm/engine.ts";
 import { Checkpointer } from "./checkpointer.ts";
-import { CommitQueue, type UnstoredWrite } from "./commit-queue.ts";
+import { CommitQueue } from "./commit-queue.ts";
+import type { UnstoredWrite } from "./deferred-writes.ts";
 import { Emitter } from "./emitter.ts";
 import { EvictionDetector, type LastSeenMarker } from "./eviction-detector.ts";
 import type { LogSize } from "./log-growth.ts";

@@ -13,7 +13,7 @@
 // its writes are rejected.
 
 import { AbortError, StoreError } from "../errors.ts";
-import type { UnstoredWrite } from "../host/commit-queue.ts";
+import type { UnstoredWrite } from "../host/deferred-writes.ts";
 import { Emitter } from "../host/emitter.ts";
 import type { LocalHost, LogOwnership } from "../host/local-host.ts";
 import { locksForbiddenError, storeLockedError } from "../host/ownership.ts";
