@@ -1,0 +1,93 @@
+// Reads the log from the files of an IDBFS mount.
+
+import type { FileEntry } from "./idbfs-database.ts";
+import { contentsOf, type IdbfsEntries, isClaim } from "./idbfs-entries.ts";
+import { requestResult } from "./idbfs-transaction.ts";
+import {
+  compareParts,
+  type LogReader,
+  manifestName,
+  partName,
+  segmentName,
+} from "./log-storage.ts";
+
+const partsAhead = 8; // how many parts are requested at once: each has about 250 kB
+const segmentBatchMax = 256; // segments of one getAll: their sizes are not known before
+
+export interface LoadedLog {
+  manifest: Uint8Array | undefined;
+  first: number; // the first live segment
+  last: number; // the newest segment
+  claims: number[]; // the live segments that are claims, ascending
+  orphans: number[]; // stored parts that the manifest does not name
+}
+
+// Passes the log to the reader, in one transaction. `parts`: "all" reads every part, "missing" only
+// reports the parts that are missing. `batchBytes`: about how many bytes of segments one request
+// reads.
+export async function readLog(
+  entries: IdbfsEntries,
+  files: IDBObjectStore,
+  reader: LogReader,
+  parts: "missing" | "all",
+  batchBytes: number,
+): Promise<LoadedLog> {
+  const entryRead = requestResult<FileEntry | undefined>(files.get(entries.path(manifestName)));
+  const listing = entries.numbers(files, "part-", 0); // runs while the reader reads the manifest
+  listing.catch(() => {}); // awaited below
+  const entry = await entryRead;
+  // An entry that is not a file must not look like a new store. Empty bytes are read as a damaged
+  // manifest.
+  const manifest = contentsOf(entry);
+  const named = reader.manifest(entry === undefined ? undefined : (manifest ?? new Uint8Array()));
+  const { missing, orphans } = compareParts(named.parts, await listing);
+  await readParts(entries, files, parts === "all" ? named.parts : missing, reader.part);
+  const first = named.firstSegment;
+  const live = await entries.numbers(files, "wal-", first);
+  const claims = await readSegments(entries, files, live, reader, batchBytes);
+  return { manifest, first, last: live.at(-1) ?? first - 1, claims, orphans };
+}
+
+// Reads a few parts at a time. Each result arrives as its own task, so the page stays responsive
+// between two parts.
+export async function readParts(
+  entries: IdbfsEntries,
+  files: IDBObjectStore,
+  ids: readonly number[],
+  take: (id: number, bytes: Uint8Array | undefined) => void | Promise<void>,
+): Promise<void> {
+  for (let i = 0; i < ids.length; i += partsAhead) {
+    await Promise.all(
+      ids.slice(i, i + partsAhead).map(async (id) => {
+        await take(id, contentsOf(await requestResult(files.get(entries.path(partName(id))))));
+      }),
+    );
+  }
+}
+
+// Passes segments to the reader. Resolves to the numbers of those that are claims.
+async function readSegments(
+  entries: IdbfsEntries,
+  files: IDBObjectStore,
+  sequences: readonly number[],
+  reader: LogReader,
+  batchBytes: number,
+): Promise<number[]> {
+  const claims: number[] = [];
+  let count = 16;
+  for (let i = 0; i < sequences.length; ) {
+    const batch = sequences.slice(i, i + count);
+    const read = await entries.read(files, batch.map(segmentName));
+    let bytes = 0;
+    for (const [at, sequence] of batch.entries()) {
+      const contents = contentsOf(read[at]);
+      bytes += contents?.length ?? 0;
+      if (isClaim(read[at])) claims.push(sequence);
+      reader.segment(sequence, contents);
+    }
+    i += batch.length;
+    const mean = bytes / batch.length;
+    count = Math.max(1, Math.min(segmentBatchMax, Math.floor(batchBytes / Math.max(mean, 1))));
+  }
+  return claims;
+}

@@ -1,0 +1,159 @@
+// A connection to an IndexedDB database that is opened again when it is lost. Browsers close
+// connections when they clear site data or when the disk fails.
+
+import { StoreError } from "../errors.ts";
+import { openExisting } from "./idbfs-database.ts";
+import { ConnectionLost, nameOf, runTransaction, storageError } from "./idbfs-transaction.ts";
+import { type SegmentDurability, StorageError } from "./log-storage.ts";
+
+const reopenDelaysMs = [0, 50, 250, 1000, 3000]; // before each attempt of a call
+const reopenWaitMs = 2000; // of one attempt: on a full disk the browser may never respond
+
+export interface ReconnectingDatabaseOptions {
+  name: string;
+  factory: IDBFactory;
+  onLost: () => void; // called when the connection is lost
+  onReopened: (() => void) | undefined; // called when a lost connection was re-established
+}
+
+export class ReconnectingDatabase {
+  readonly #options: ReconnectingDatabaseOptions;
+  #connection: IDBDatabase | undefined; // undefined: lost
+  #fatalError: StorageError | undefined; // every later call rejects with it
+  #reopening: Promise<IDBDatabase> | undefined;
+  readonly #running = new Set<Promise<unknown>>();
+
+  // Takes ownership of the connection.
+  constructor(connection: IDBDatabase, options: ReconnectingDatabaseOptions) {
+    this.#options = options;
+    this.#use(connection);
+  }
+
+  // The current connection; undefined while it is lost.
+  get connection(): IDBDatabase | undefined {
+    return this.#connection;
+  }
+
+  // Runs one transaction until it completes or fails, on a new connection if the current one is
+  // lost. `body` must be safe to repeat: an attempt whose connection broke may have been committed.
+  transact<T>(
+    mode: "readonly" | "readwrite",
+    durability: SegmentDurability | undefined,
+    body: (files: IDBObjectStore) => T | Promise<T>,
+    mayHaveCommittedBefore = false,
+  ): Promise<T> {
+    return this.#track(async () => {
+      let mayHaveCommitted = mayHaveCommittedBefore;
+      for (const delayMs of reopenDelaysMs) {
+        if (delayMs > 0) await sleep(delayMs);
+        try {
+          const database = this.#connection ?? (await this.#reopen());
+          return await runTransaction(database, mode, durability, body);
+        } catch (error) {
+          if (error instanceof ConnectionLost) {
+            this.#onConnectionLost(error.database);
+            mayHaveCommitted ||= error.mayHaveCommitted;
+          } else if (error instanceof StoreError || nameOf(error) === "ConstraintError") {
+            throw error;
+          } else if (this.#connection !== undefined) {
+            throw storageError(error);
+          }
+          // otherwise the connection could not be re-established yet: try again
+        }
+      }
+      const failure = mayHaveCommitted && mode === "readwrite" ? "unknown" : "aborted";
+      const message = "The connection to IndexedDB is lost and could not be re-established.";
+      throw new StorageError(failure, message);
+    });
+  }
+
+  // Runs one read-only transaction. Unlike transact(), does not repeat it if the connection breaks.
+  readOnce<T>(body: (files: IDBObjectStore) => Promise<T>): Promise<T> {
+    return this.#track(async () => {
+      const database = this.#connection ?? (await this.#reopen());
+      try {
+        return await runTransaction(database, "readonly", undefined, body);
+      } catch (error) {
+        const ours = error instanceof ConnectionLost || error instanceof DOMException;
+        throw ours ? storageError(error) : error; // otherwise `body` threw it
+      }
+    });
+  }
+
+  // Makes every later call reject with this error.
+  fail(error: StorageError): void {
+    this.#fatalError = error;
+  }
+
+  // Closes after running calls have ended. May be called again.
+  async close(): Promise<void> {
+    this.#fatalError ??= new StorageError("closed", "The storage is closed.");
+    await Promise.allSettled([...this.#running]);
+    this.#connection?.close();
+    this.#connection = undefined;
+  }
+
+  // Opens the database again. There is one open request at a time, shared by all calls and attempts
+  // that wait for it.
+  async #reopen(): Promise<IDBDatabase> {
+    this.#reopening ??= openExisting(this.#options.factory, this.#options.name)
+      .then((database) => {
+        if (this.#fatalError === undefined || this.#running.size > 0) {
+          this.#use(database);
+          this.#options.onReopened?.();
+        } else {
+          database.close(); // too late: the storage is closed
+        }
+        return database;
+      })
+      .catch((error: unknown) => {
+        if (error instanceof StorageError) this.#fatalError = error;
+        throw error;
+      })
+      .finally(() => {
+        this.#reopening = undefined;
+      });
+    return await withTimeout(reopenWaitMs, this.#reopening);
+  }
+
+  #use(database: IDBDatabase): void {
+    this.#connection = database;
+    // The browser closed the connection: site data cleared, or a disk failure.
+    database.onclose = () => this.#onConnectionLost(database);
+    // The database is about to be deleted. Running transactions still complete; the next call opens
+    // the database again and finds out what is left.
+    database.onversionchange = () => {
+      database.close();
+      this.#onConnectionLost(database);
+    };
+  }
+
+  #onConnectionLost(database: IDBDatabase): void {
+    if (this.#connection !== database) return;
+    this.#connection = undefined;
+    this.#options.onLost();
+  }
+
+  // Runs a call, and lets close() wait for it. Rejects after a fatal error.
+  async #track<T>(call: () => Promise<T>): Promise<T> {
+    if (this.#fatalError !== undefined) throw this.#fatalError;
+    const running = call();
+    this.#running.add(running);
+    try {
+      return await running;
+    } finally {
+      this.#running.delete(running);
+    }
+  }
+}
+
+function withTimeout<T>(ms: number, promise: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error("The browser does not respond.")), ms);
+    promise.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}
+
+function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
