@@ -117,7 +117,8 @@ export class Origin {
         this.#next(name);
       };
       held.then(over, over);
-      waiter.settle(held);
+      // Not at once: if the lock is stolen first, the request fails.
+      held.then(() => waiter.settle(held), waiter.fail);
     });
   }
 }
