@@ -187,6 +187,48 @@ test("a tab that is closed during its takeover leaves the store to the others", 
   await third.close();
 });
 
+test("a tab that is closed after a failed takeover does not try again", async () => {
+  const [a, b] = tabsIn(new Origin(), 2) as [Tab, Tab];
+  const first = await open(a);
+  let takeovers = 0;
+  const openLocal = () => {
+    takeovers += 1;
+    return Promise.reject(new Error("The disk cannot be read."));
+  };
+  const second = await open(b, { openLocal });
+  const failed = new Promise((resolve) => second.on("persist-error", resolve));
+  await first.close();
+  await failed;
+  await second.close();
+  await sleep(1200); // a takeover is tried again after 1 s
+  assert.equal(takeovers, 1);
+});
+
+test("a tab that is closed during its takeover and loses the lock does not try again", async () => {
+  const [a, b, c] = tabsIn(new Origin(), 3) as [Tab, Tab, Tab];
+  const first = await open(a);
+  let takeovers = 0;
+  let fail = () => {};
+  const openLocal = () => {
+    takeovers += 1;
+    return new Promise<never>((_, reject) => {
+      fail = () => reject(new Error("The disk cannot be read."));
+    });
+  };
+  const second = await open(b, { openLocal });
+  const third = await open(c);
+  await first.table("people").createTable();
+  void first.close();
+  await until(() => takeovers === 1);
+  const closed = second.close();
+  await third.table("people").createEntity(row("1")); // steals the lock
+  fail();
+  await closed;
+  await third.close(); // releases the lock
+  await sleep(50);
+  assert.equal(takeovers, 1);
+});
+
 test("a write is applied once if its owner stored it and died before it responded", async () => {
   const origin = new Origin();
   const [a, b] = tabsIn(origin, 2) as [Tab, Tab];

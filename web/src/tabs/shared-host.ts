@@ -389,15 +389,19 @@ export class SharedHost implements Host {
 
   #requestLock(how: "queue" | "steal"): void {
     this.#lockRequest?.end();
-    this.#lockRequest = requestStoreLock(this.#options.locks, this.#options.name, how, {
+    const request = requestStoreLock(this.#options.locks, this.#options.name, how, {
       held: () => {
         this.#opening = this.#becomeOwner().finally(() => {
           this.#opening = undefined;
         });
       },
-      lost: () => this.#onReplaced(),
+      lost: () => {
+        // A tab that leaves may hold the lock until its writes are stored.
+        if (this.#lockRequest === request) this.#onReplaced();
+      },
       failed: (error) => this.#shutDown(locksForbiddenError(error)),
     });
+    this.#lockRequest = request;
   }
 
   // Releases the lock, the engine and the connection to the owner, but keeps the calls without a
@@ -434,8 +438,8 @@ export class SharedHost implements Host {
     }
   }
 
+  // Does nothing if the tab has joined or closed in the meantime.
   async #rejoin(): Promise<void> {
-    this.#state = "suspended";
     await this.#released;
     if (this.#state === "suspended") this.#join(); // also while closing, to finish pending calls
   }
@@ -525,6 +529,7 @@ export class SharedHost implements Host {
     this.#local = undefined;
     this.#leave();
     if (local !== undefined) this.#released = this.#settlePendingCalls(this.#resendUnstored(local));
+    this.#state = "suspended";
     void this.#rejoin();
   }
 
