@@ -8,17 +8,14 @@
 //   suspended   the page is frozen or in the back/forward cache: has no lock, engine or owner
 //   closed
 //
-// The lock says which tab should be the owner; the log says which tab is (storage/log-storage.ts,
-// "claim"). A page that was frozen and replaced may resume and act as the owner for a moment, but
-// its writes are rejected.
+// The first three are roles in the election of the owner (election.ts). When the engine of this tab
+// is no longer the owner, handover.ts sends its calls to the next owner.
 
 import { AbortError, StoreError } from "../errors.ts";
-import type { UnstoredWrite } from "../host/deferred-writes.ts";
 import { Emitter } from "../host/emitter.ts";
 import type { LocalHost, LogOwnership } from "../host/local-host.ts";
-import { locksForbiddenError, storeLockedError } from "../host/ownership.ts";
+import { storeLockedError } from "../host/ownership.ts";
 import type { LifecycleEvent, PageLifecycle } from "../host/page-lifecycle.ts";
-import { type PooledRequest, requestPool } from "../host/request-pool.ts";
 import type { Host } from "../transport.ts";
 import type {
   AbortSignalLike,
@@ -34,20 +31,19 @@ import type {
 } from "../types.ts";
 import { bytesFrom } from "../util/chunks.ts";
 import { CallClient } from "./call-client.ts";
-import { CallServer, isOwnershipError } from "./call-server.ts";
+import { CallServer } from "./call-server.ts";
 import type { OpenChannel } from "./channel.ts";
 import { ClientConnections } from "./client-connections.ts";
+import { Election } from "./election.ts";
 import { Follower } from "./follower.ts";
+import { Handover } from "./handover.ts";
 import {
-  type Announcement,
   forwardedEvents,
-  type MessageCall,
   type PlainCall,
   protocolVersion,
   type ToClient,
   type ToOwner,
 } from "./messages.ts";
-import { type LockRequest, requestStoreLock, runStealExclusively } from "./store-lock.ts";
 import { TabChannel } from "./tab-channel.ts";
 
 const rejoinAfterMs = 1000; // the delay after a takeover that could not open the store
@@ -68,30 +64,23 @@ export interface SharedHostOptions {
   openLocal(ownership: LogOwnership): Promise<LocalHost>; // reads the log into an engine
 }
 
-type State = "joining" | "following" | "owning" | "suspended" | "closed";
-
 export class SharedHost implements Host {
   readonly #options: SharedHostOptions;
   readonly #tabId: string;
   readonly #client: CallClient;
   readonly #events = new Emitter<StoreEvents>();
-  readonly #tabChannel: TabChannel;
   readonly #follower: Follower;
+  readonly #election: Election;
+  readonly #handover: Handover;
   readonly #opened: Promise<void>;
   #resolveOpened: () => void = () => {};
   #rejectOpened: (error: unknown) => void = () => {};
-  #state: State = "suspended";
   #local: LocalHost | undefined; // the engine, while this tab owns the store
   #clients: ClientConnections | undefined;
-  #lockRequest: LockRequest | undefined;
   #opening: Promise<void> | undefined; // pending while this tab becomes the owner
-  // Calls to the local engine without a response yet. #orElseOwner() handles each result before
-  // others that wait for the same promise.
-  readonly #pendingLocalCalls = new Set<Promise<unknown>>();
-  // Resolves when the last local engine is closed and all its calls have ended.
-  #released: Promise<void> = Promise.resolve();
   #unwatch: () => void = () => {};
   #closing: Promise<void> | undefined;
+  #closed = false;
   #failure: StoreError | undefined; // every call rejects with it, once a newer version took over
 
   static async open(options: SharedHostOptions): Promise<SharedHost> {
@@ -105,29 +94,54 @@ export class SharedHost implements Host {
     const id = crypto.getRandomValues(new Uint8Array(16));
     this.#tabId = Array.from(id, (byte) => byte.toString(16).padStart(2, "0")).join("");
     this.#client = new CallClient(id);
-    this.#tabChannel = new TabChannel({
+    const tabChannel = new TabChannel({
       ...options,
       store: options.name,
       tabId: this.#tabId,
-      onAnnouncement: (announcement) => this.#onAnnouncement(announcement),
+      onAnnouncement: (announcement) => this.#election.onAnnouncement(announcement),
       onMessage: (message) => this.#follower.receive(message),
     });
     this.#follower = new Follower({
       client: this.#client,
-      tabChannel: this.#tabChannel,
+      tabChannel,
       events: this.#events,
       ownerTimeoutMs: options.ownerTimeoutMs,
       onReady: () => this.#onFollowing(),
-      onSilent: () => void this.#replaceOwner(),
+      onSilent: () => void this.#election.replaceOwner(),
       status: () => this.status,
+    });
+    this.#election = this.#createElection(tabChannel);
+    this.#handover = new Handover({
+      client: this.#client,
+      isClosing: () => this.#closing !== undefined,
+      onResendFailed: (error) =>
+        this.#events.emit("persist-error", { error, pendingBytes: 0, retryInMs: undefined }),
     });
     this.#opened = new Promise((resolve, reject) => {
       this.#resolveOpened = resolve;
       this.#rejectOpened = reject;
     });
     this.#unwatch = options.lifecycle.watch((event) => this.#onLifecycleEvent(event));
-    this.#join();
+    this.#election.join();
     this.#limitOpenTime();
+  }
+
+  #createElection(tabChannel: TabChannel): Election {
+    return new Election({
+      ...this.#options,
+      tabChannel,
+      follower: this.#follower,
+      generation: () => this.#local?.status.generation,
+      onElected: (isOwner) => {
+        this.#opening = this.#becomeOwner(isOwner).finally(() => {
+          this.#opening = undefined;
+        });
+      },
+      onReplaced: () => this.#onReplaced(),
+      onClient: (client) => this.#clients?.attach(client),
+      onRefused: (error) => this.#shutDown(error),
+      onNewerVersion: (version) => void this.#closeForNewerVersion(version),
+    });
   }
 
   // ---- Transport --------------------------------------------------------------------------------
@@ -157,7 +171,7 @@ export class SharedHost implements Host {
       return this.#client.request(kind, request, undefined, undefined, callNumber);
     const response = this.#local[kind](request);
     if (!(response instanceof Promise)) return response;
-    return this.#responseOrResend(response, kind, request, callNumber);
+    return this.#handover.responseOrResend(response, kind, request, callNumber);
   }
 
   write(
@@ -173,23 +187,14 @@ export class SharedHost implements Host {
       return this.#client.request("write", request, durability, signal, callNumber);
     const response = local.write(request, durability, signal, callNumber);
     if (!(response instanceof Promise)) return response;
-    return this.#responseOrResend(response, "write", request, callNumber, durability, signal);
-  }
-
-  // Keeps a copy of the request until the response arrives, because the next owner may have to run
-  // the call. Not needed for synchronous responses.
-  #responseOrResend(
-    response: Promise<Uint8Array>,
-    kind: MessageCall,
-    request: Uint8Array,
-    callNumber: number,
-    durability?: Durability,
-    signal?: AbortSignalLike,
-  ): Promise<Uint8Array> {
-    const pooled = requestPool.add(request);
-    const elsewhere = () =>
-      this.#client.request(kind, pooled.request, durability, signal, callNumber);
-    return this.#orElseOwner(response, elsewhere, pooled);
+    return this.#handover.responseOrResend(
+      response,
+      "write",
+      request,
+      callNumber,
+      durability,
+      signal,
+    );
   }
 
   now(): number {
@@ -201,8 +206,7 @@ export class SharedHost implements Host {
   get status(): StoreStatus {
     const elsewhere = this.#follower.status as StoreStatus;
     const status = this.#local?.status ?? { ...elsewhere, owner: "other-tab" };
-    if (this.#closing !== undefined || this.#state === "closed")
-      return { ...status, state: "closed" };
+    if (this.#closing !== undefined || this.#closed) return { ...status, state: "closed" };
     return this.#options.writeError === undefined ? status : { ...status, state: "read-only" };
   }
 
@@ -286,35 +290,7 @@ export class SharedHost implements Host {
     const callNumber = this.#client.nextCallNumber();
     const local = this.#localIfInOrder;
     if (local === undefined) return await elsewhere(callNumber);
-    return await this.#orElseOwner(callLocal(local), () => elsewhere(callNumber));
-  }
-
-  // Waits for a local response. If the local engine is no longer the owner, calls `elsewhere`
-  // instead, before `#pendingLocalCalls` reports the call as ended.
-  #orElseOwner<T>(
-    response: Promise<T>,
-    elsewhere: () => Promise<T>,
-    pooled?: PooledRequest,
-  ): Promise<T> {
-    this.#pendingLocalCalls.add(response);
-    const onSettled = () => {
-      this.#pendingLocalCalls.delete(response);
-      if (pooled !== undefined) requestPool.release(pooled);
-    };
-    return response.then(
-      (value) => {
-        onSettled();
-        return value;
-      },
-      (error: unknown) => {
-        try {
-          if (!isOwnershipError(error) || this.#closing !== undefined) throw error;
-          return elsewhere();
-        } finally {
-          onSettled();
-        }
-      },
-    );
+    return await this.#handover.orElseOwner(callLocal(local), () => elsewhere(callNumber));
   }
 
   // Finishes pending calls first, whichever tab owns the store.
@@ -329,7 +305,7 @@ export class SharedHost implements Host {
       lost = error;
     }
     this.#shutDown(closedError(this.#options.name));
-    await this.#released;
+    await this.#handover.released;
     if (lost !== undefined) throw lost;
   }
 
@@ -342,9 +318,9 @@ export class SharedHost implements Host {
   }
 
   #shutDown(failure: Error): void {
-    if (this.#state === "closed") return;
+    if (this.#closed) return;
     this.#leave();
-    this.#state = "closed";
+    this.#closed = true;
     this.#unwatch();
     this.#client.rejectAll(failure);
     this.#rejectOpened(failure);
@@ -354,8 +330,7 @@ export class SharedHost implements Host {
 
   #requireOpen(): void {
     if (this.#failure !== undefined) throw this.#failure;
-    if (this.#closing !== undefined || this.#state === "closed")
-      throw closedError(this.#options.name);
+    if (this.#closing !== undefined || this.#closed) throw closedError(this.#options.name);
   }
 
   // ---- Opening ----------------------------------------------------------------------------------
@@ -367,7 +342,7 @@ export class SharedHost implements Host {
     const onAbort = () => this.#shutDown(new AbortError());
     signal?.addEventListener("abort", onAbort);
     const timer = setTimeout(() => {
-      if (exclusive && this.#state !== "owning")
+      if (exclusive && this.#election.role !== "owning")
         this.#shutDown(storeLockedError(this.#options.name));
     }, waitMs);
     const settled = () => {
@@ -380,80 +355,48 @@ export class SharedHost implements Host {
 
   // ---- Joining and leaving ----------------------------------------------------------------------
 
-  #join(): void {
-    this.#state = "joining";
-    this.#requestLock("queue"); // first, because it takes longest
-    this.#tabChannel.join();
-    this.#follower.start();
-  }
-
-  #requestLock(how: "queue" | "steal"): void {
-    this.#lockRequest?.end();
-    const request = requestStoreLock(this.#options.locks, this.#options.name, how, {
-      held: () => {
-        this.#opening = this.#becomeOwner().finally(() => {
-          this.#opening = undefined;
-        });
-      },
-      lost: () => {
-        // A tab that leaves may hold the lock until its writes are stored.
-        if (this.#lockRequest === request) this.#onReplaced();
-      },
-      failed: (error) => this.#shutDown(locksForbiddenError(error)),
-    });
-    this.#lockRequest = request;
-  }
-
   // Releases the lock, the engine and the connection to the owner, but keeps the calls without a
   // response. `when`: when to release the lock if something is still being stored. A page about to
   // be frozen releases the lock immediately, because it may never resume. Writes that are not
   // stored before the next owner's claim are then fenced.
   #leave(when: "now" | "stored" = "stored"): void {
-    const { owner } = this.#follower;
-    if (owner !== undefined) this.#tabChannel.post({ to: owner, type: "bye" });
-    this.#follower.stop();
+    const releaseLock = this.#election.leave();
     this.#clients?.close();
     this.#clients = undefined;
-    this.#tabChannel.leave();
-    const lockRequest = this.#lockRequest;
-    this.#lockRequest = undefined;
     const local = this.#local;
     this.#local = undefined;
     if (local !== undefined) this.#follower.status = local.status;
     const gone =
-      local?.closeForTakeover().catch(() => this.#resendUnstored(local)) ?? this.#opening;
-    if (gone !== undefined) this.#released = this.#settlePendingCalls(gone);
-    if (gone === undefined || local?.idle || when === "now") lockRequest?.end();
-    else void gone.then(() => lockRequest?.end());
+      local?.closeForTakeover().catch(() => this.#handover.resendUnstored(local)) ?? this.#opening;
+    if (gone !== undefined) this.#handover.begin(gone);
+    if (gone === undefined || local?.idle || when === "now") releaseLock();
+    else void gone.then(releaseLock);
   }
 
   #onLifecycleEvent(event: LifecycleEvent): void {
-    if (this.#state === "closed") return;
-    if (event === "suspend" && this.#state !== "suspended" && this.#closing === undefined) {
+    if (this.#closed) return;
+    const isSuspended = this.#election.role === "none";
+    if (event === "suspend" && !isSuspended && this.#closing === undefined) {
       this.#local?.storePendingNow();
       this.#leave("now");
-      this.#state = "suspended";
-    } else if (event === "resume" && this.#state === "suspended") {
+    } else if (event === "resume" && isSuspended) {
       void this.#rejoin();
     }
   }
 
   // Does nothing if the tab has joined or closed in the meantime.
   async #rejoin(): Promise<void> {
-    await this.#released;
-    if (this.#state === "suspended") this.#join(); // also while closing, to finish pending calls
+    await this.#handover.released;
+    // Also while closing, to finish pending calls.
+    if (this.#election.role === "none" && !this.#closed) this.#election.join();
   }
 
   // ---- Owning -----------------------------------------------------------------------------------
 
-  async #becomeOwner(): Promise<void> {
-    this.#state = "owning";
-    this.#follower.stop();
-    const lockRequest = this.#lockRequest;
-    const isOwner = () => this.#lockRequest === lockRequest && this.#state === "owning";
+  async #becomeOwner(isOwner: () => boolean): Promise<void> {
     const { name, locks, channels } = this.#options;
     this.#clients = new ClientConnections({ store: name, owner: this.#tabId, locks, channels });
-    this.#announceOwner();
+    this.#election.announceOwner();
     let local: LocalHost;
     try {
       local = await this.#options.openLocal({
@@ -475,7 +418,7 @@ export class SharedHost implements Host {
     this.#forwardEvents(local);
     this.#answerPendingCalls(local);
     this.#clients.serve(local);
-    this.#announceOwner();
+    this.#election.announceOwner();
     this.#resolveOpened();
     this.#events.emit("owner", { owner: "self" });
   }
@@ -515,7 +458,6 @@ export class SharedHost implements Host {
           retryInMs: rejoinAfterMs,
         });
         this.#leave();
-        this.#state = "suspended";
         setTimeout(() => void this.#rejoin(), rejoinAfterMs);
       },
       () => this.#shutDown(error as StoreError),
@@ -528,109 +470,20 @@ export class SharedHost implements Host {
     const local = this.#local;
     this.#local = undefined;
     this.#leave();
-    if (local !== undefined) this.#released = this.#settlePendingCalls(this.#resendUnstored(local));
-    this.#state = "suspended";
+    if (local !== undefined) this.#handover.begin(this.#handover.resendUnstored(local));
     void this.#rejoin();
-  }
-
-  // Resolves when the local engine is gone and each of its calls has a response or is handed to
-  // `#client`. No call is sent to another owner before that.
-  async #settlePendingCalls(gone: Promise<void>): Promise<void> {
-    await gone;
-    await Promise.allSettled([...this.#pendingLocalCalls]);
-  }
-
-  // Resends deferred writes that were acknowledged but not stored.
-  async #resendUnstored(local: LocalHost): Promise<void> {
-    const unstored = await local.abandon();
-    if (this.#closing === undefined) for (const write of unstored) this.#resend(write);
-  }
-
-  // Resends one write. The write may fail this time; the failure is reported as persist-error.
-  #resend({ request, callNumber }: UnstoredWrite): void {
-    this.#client.resend(request, callNumber).catch((error: Error) => {
-      this.#events.emit("persist-error", { error, pendingBytes: 0, retryInMs: undefined });
-    });
   }
 
   // ---- Following --------------------------------------------------------------------------------
 
-  #onAnnouncement(announcement: Announcement): void {
-    const { entitable: version, type, from, generation } = announcement;
-    if (this.#state !== "owning") {
-      if (type === "owner") this.#onOwnerAnnounced(announcement);
-    } else if (type === "owner") {
-      if (version === protocolVersion && generation !== undefined)
-        this.#compareGenerations(generation);
-    } else if (type === "hello") {
-      if (version === protocolVersion && !this.#options.exclusive) this.#clients?.attach(from);
-      this.#announceOwner();
-    } else if (type === "yield" && version > protocolVersion) {
-      void this.#yield(version);
-    }
-  }
-
-  // Called when another tab announces that it is the owner too. The later claim wins. The owner
-  // with the earlier claim was frozen while its lock was stolen, or was still opening the store
-  // when a resumed owner claimed the log. Its reads are out of date, and only its next write would
-  // fail.
-  #compareGenerations(generation: number): void {
-    const mine = this.#local?.status.generation;
-    if (mine === undefined || generation === mine) return;
-    if (generation > mine) this.#onReplaced();
-    else this.#announceOwner();
-  }
-
-  #announceOwner(): void {
-    this.#tabChannel.announce("owner", this.#local?.status.generation);
-  }
-
-  #onOwnerAnnounced({
-    entitable: version,
-    from,
-    exclusive,
-    account,
-    generation,
-  }: Announcement): void {
-    if (version > protocolVersion) {
-      void this.#yield(version);
-    } else if (version < protocolVersion) {
-      this.#tabChannel.announce("yield");
-    } else if (this.#options.exclusive) {
-      // This tab waits for the lock, at most `waitMs`.
-    } else if (exclusive) {
-      setTimeout(() => {
-        if (this.#state === "joining") this.#shutDown(storeLockedError(this.#options.name));
-      }, this.#options.waitMs);
-    } else if (account !== this.#options.account) {
-      this.#shutDown(otherAccountError(this.#options.name));
-    } else {
-      this.#follower.onOwnerAnnounced(from, generation);
-    }
-  }
-
   #onFollowing(): void {
-    this.#state = "following";
+    this.#election.onFollowing();
     this.#resolveOpened();
     this.#events.emit("owner", { owner: "other-tab" });
   }
 
-  // Replaces an owner that is silent, unless it responds to another "hello" or another tab took
-  // over.
-  async #replaceOwner(): Promise<void> {
-    const waits = () => this.#state === "joining" || this.#state === "following";
-    const { owner } = this.#follower;
-    if (!waits() || this.#options.exclusive) return;
-    await runStealExclusively(this.#options.locks, this.#options.name, async () => {
-      this.#tabChannel.announce("hello");
-      await new Promise((resolve) => setTimeout(resolve, this.#options.ownerTimeoutMs / 5));
-      const isSilent = this.#follower.owner === owner && this.#follower.isSilent;
-      if (waits() && isSilent) this.#requestLock("steal");
-    });
-  }
-
   // Closes this tab's store, because another tab uses a newer version of the protocol.
-  async #yield(version: number): Promise<void> {
+  async #closeForNewerVersion(version: number): Promise<void> {
     const versions = `protocol ${version}, here ${protocolVersion}`;
     this.#failure = new StoreError(
       "VersionConflict",
@@ -645,11 +498,4 @@ export class SharedHost implements Host {
 
 function closedError(name: string): StoreError {
   return new StoreError("StoreClosed", `The store "${name}" is closed.`);
-}
-
-function otherAccountError(name: string): StoreError {
-  const message = `The store "${name}" is open in another tab for another account.`;
-  return new StoreError("ValidationFailed", message, {
-    hint: "Give the same account option in every tab, and in the Service Worker.",
-  });
 }

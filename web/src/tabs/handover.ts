@@ -1,0 +1,102 @@
+// Hands a tab's calls over when its local engine is no longer the owner. Calls that failed for this
+// reason, and deferred writes that the engine did not store, are sent to the next owner.
+
+import type { UnstoredWrite } from "../host/deferred-writes.ts";
+import type { LocalHost } from "../host/local-host.ts";
+import { type PooledRequest, requestPool } from "../host/request-pool.ts";
+import type { AbortSignalLike, Durability } from "../types.ts";
+import type { CallClient } from "./call-client.ts";
+import { isOwnershipError } from "./call-server.ts";
+import type { MessageCall } from "./messages.ts";
+
+export interface HandoverOptions {
+  client: CallClient; // sends calls to the owner
+  isClosing(): boolean; // nothing is handed over any more
+  onResendFailed(error: Error): void; // a deferred write failed at the next owner
+}
+
+export class Handover {
+  readonly #options: HandoverOptions;
+  // Calls to the local engine without a response yet. orElseOwner() handles each result before
+  // others that wait for the same promise.
+  readonly #pendingCalls = new Set<Promise<unknown>>();
+  #released: Promise<void> = Promise.resolve();
+
+  constructor(options: HandoverOptions) {
+    this.#options = options;
+  }
+
+  // Resolves when the last local engine is closed and all its calls have ended.
+  get released(): Promise<void> {
+    return this.#released;
+  }
+
+  // The local engine is being closed. `gone` resolves when it is closed; `released` waits for that.
+  begin(gone: Promise<void>): void {
+    this.#released = this.#settlePendingCalls(gone);
+  }
+
+  // Resolves when the local engine is gone and each of its calls has a response or is handed to
+  // the client. No call is sent to another owner before that.
+  async #settlePendingCalls(gone: Promise<void>): Promise<void> {
+    await gone;
+    await Promise.allSettled([...this.#pendingCalls]);
+  }
+
+  // Keeps a copy of the request until the response arrives, because the next owner may have to run
+  // the call. Not needed for synchronous responses.
+  responseOrResend(
+    response: Promise<Uint8Array>,
+    kind: MessageCall,
+    request: Uint8Array,
+    callNumber: number,
+    durability?: Durability,
+    signal?: AbortSignalLike,
+  ): Promise<Uint8Array> {
+    const pooled = requestPool.add(request);
+    const elsewhere = () =>
+      this.#options.client.request(kind, pooled.request, durability, signal, callNumber);
+    return this.orElseOwner(response, elsewhere, pooled);
+  }
+
+  // Waits for a local response. If the local engine is no longer the owner, calls `elsewhere`
+  // instead, before `#pendingCalls` reports the call as ended.
+  orElseOwner<T>(
+    response: Promise<T>,
+    elsewhere: () => Promise<T>,
+    pooled?: PooledRequest,
+  ): Promise<T> {
+    this.#pendingCalls.add(response);
+    const onSettled = () => {
+      this.#pendingCalls.delete(response);
+      if (pooled !== undefined) requestPool.release(pooled);
+    };
+    return response.then(
+      (value) => {
+        onSettled();
+        return value;
+      },
+      (error: unknown) => {
+        try {
+          if (!isOwnershipError(error) || this.#options.isClosing()) throw error;
+          return elsewhere();
+        } finally {
+          onSettled();
+        }
+      },
+    );
+  }
+
+  // Resends deferred writes that were acknowledged but not stored.
+  async resendUnstored(local: LocalHost): Promise<void> {
+    const unstored = await local.abandon();
+    if (!this.#options.isClosing()) for (const write of unstored) this.#resend(write);
+  }
+
+  // Resends one write. The write may fail this time; the failure is reported as persist-error.
+  #resend({ request, callNumber }: UnstoredWrite): void {
+    this.#options.client
+      .resend(request, callNumber)
+      .catch((error: Error) => this.#options.onResendFailed(error));
+  }
+}
