@@ -41,8 +41,8 @@ void describe_get(MessageReader& in, RequestDescription& out) {
 }
 
 // Describes only the table and not the keys, because a description has space for one key.
-void describe_get_each(MessageReader& in, RequestDescription& out) {
-  const GetEachFields fields = read_get_each_fields(in);
+void describe_multi_get(MessageReader& in, RequestDescription& out) {
+  const MultiGetFields fields = read_multi_get_fields(in);
   out.operation = RequestOperation::get;
   set(out.table, fields.table);
 }
@@ -104,7 +104,7 @@ void describe_message(MessageReader& in, RequestDescription& out) {
     case RequestKind::list_tables:
       return describe_tables(in, out);
     case RequestKind::multi_get:
-      return describe_get_each(in, out);
+      return describe_multi_get(in, out);
     case RequestKind::write:
       return describe_write(in, out);
     case RequestKind::create_table:

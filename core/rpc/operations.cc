@@ -148,13 +148,13 @@ std::vector<PartId> handle_get(const Store& store, MessageReader& in, PageWriter
   return {};
 }
 
-std::vector<PartId> handle_get_each(const Store& store, MessageReader& in, PageWriter& pages,
-                                    ResponseBuffer& out, RowCounts& rows) {
-  const GetEachFields fields = read_get_each_fields(in);
+std::vector<PartId> handle_multi_get(const Store& store, MessageReader& in, PageWriter& pages,
+                                     ResponseBuffer& out, RowCounts& rows) {
+  const MultiGetFields fields = read_multi_get_fields(in);
   if (!in.ok()) return respond_with_error(out, malformed_error());
   if (fields.keys.size() > limits::page_rows_max)
     return respond_with_error(out, Error(ErrorCode::invalid_input));
-  const std::optional<Page> page = store.get_each(fields.table, fields.keys);
+  const std::optional<Page> page = store.multi_get(fields.table, fields.keys);
   const auto found = page ? std::span<const RowView>(page->rows) : std::span<const RowView>();
   rows = RowCounts{found.size(), found.size()};
   pages.write(out, fields.table, found, {}, std::nullopt);
@@ -272,7 +272,7 @@ std::vector<PartId> handle_read(const Store& store, std::string_view request, Pa
     case RequestKind::list_tables:
       return handle_list_tables(store, in, out);
     case RequestKind::multi_get:
-      return handle_get_each(store, in, pages, out, counted);
+      return handle_multi_get(store, in, pages, out, counted);
     case RequestKind::write:
     case RequestKind::create_table:
     case RequestKind::drop_table:

@@ -32,7 +32,7 @@ struct ListTablesFields {
   std::optional<std::string_view> from;
 };
 
-struct GetEachFields {
+struct MultiGetFields {
   std::string_view table;
   std::vector<KeyView> keys;
 };
@@ -53,8 +53,8 @@ inline std::vector<std::string_view> read_select(MessageReader& in) {
 inline GetFields read_get_fields(MessageReader& in) {
   return GetFields{in.text(), KeyView{in.text(), in.text()}, read_select(in)};
 }
-inline GetEachFields read_get_each_fields(MessageReader& in) {
-  GetEachFields fields{in.text(), {}};
+inline MultiGetFields read_multi_get_fields(MessageReader& in) {
+  MultiGetFields fields{in.text(), {}};
   const std::uint32_t count = in.word();
   if (in.words_left() / 2 < count) {
     in.fail();

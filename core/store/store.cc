@@ -230,7 +230,7 @@ std::variant<RowResult, Error, PartsNeeded> Store::get(std::string_view table,
   return answer;
 }
 
-std::optional<Page> Store::get_each(std::string_view table, std::span<const KeyView> keys) const {
+std::optional<Page> Store::multi_get(std::string_view table, std::span<const KeyView> keys) const {
   const Table* found = state_->published.catalog.find(table);
   if (found == nullptr) return std::nullopt;
   return get_rows(found->index, keys);

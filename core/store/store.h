@@ -109,7 +109,7 @@ class Store {
   std::variant<RowResult, Error, PartsNeeded> get(std::string_view table, const KeyView& key) const;
   // Returns the rows of the leading keys, up to the first key whose row is missing or not loaded,
   // or until the page is full. get() of that key tells the reason.
-  std::optional<Page> get_each(std::string_view table, std::span<const KeyView> keys) const;
+  std::optional<Page> multi_get(std::string_view table, std::span<const KeyView> keys) const;
   std::variant<Page, Error, PartsNeeded> query(std::string_view table, const Query& query) const;
   std::variant<Explain, Error, PartsNeeded> explain(std::string_view table,
                                                     const Query& query) const;
