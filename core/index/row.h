@@ -9,7 +9,7 @@
 
 #include "core/base/check.h"
 #include "core/index/row_layout.h"
-#include "core/index/shape.h"
+#include "core/index/schema.h"
 #include "core/model/entity.h"
 
 namespace entitable {

@@ -1,39 +1,18 @@
-// Shapes: the property names and types that rows of a table share, stored once.
+// A shape: property names and types that rows of a table share, stored once.
 //
-// A shape is the interned *set* of (property name, Edm type). Its columns are in canonical order:
-// the order in which the table's property dictionary first saw the names. The order in which a
-// client writes properties therefore never creates a new shape. A row stores only values, at
-// offsets that the shape knows. A $filter is bound once per shape, and a page is decoded shape by
-// shape.
+// A shape is a *set* of (property name, Edm type), interned by a Schema (schema.h). A row stores
+// only values, at offsets that its shape knows. A $filter is bound once per shape, and a page is
+// decoded shape by shape.
 //
-// The number of shapes per table is bounded (shapes_max, shape_columns_max). When the bound is
-// reached, rows with new sets of properties get the generic shape and carry their own property
-// list. Such rows are slower and larger, but correct.
-//
-// Invariants: shapes and the dictionary only grow; a Shape never changes and never moves; ids are
-// dense from 0, and 0 is the generic shape. A shape interned by a write that is then discarded
-// stays; the bound covers it.
-//
-// The dictionary decides the order of columns, which readers can observe. Versions that must not
-// observe each other (forks) therefore do not grow the same dictionary. A fork gets a new Schema on
-// top of the old one: it shares the old names and shapes under their ids and adds its own.
+// Invariants: a Shape never changes and never moves.
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <forward_list>
-#include <memory>
 #include <optional>
-#include <span>
-#include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
-#include "core/base/check.h"
-#include "core/base/refcounted.h"
-#include "core/model/commit.h"
-#include "core/model/entity.h"
+#include "core/model/edm.h"
 
 namespace entitable {
 
@@ -47,152 +26,32 @@ struct Column {
   std::uint32_t slot;  // offset of the value from the base of the row (row_layout.h)
 };
 
-// Bounds per table: the number of shapes without the generic one, and the sum of their columns.
-inline constexpr std::size_t shapes_max = 2048;
-inline constexpr std::size_t shape_columns_max = 131'072;
-
 class Schema;
 
 class Shape {
  public:
-  explicit Shape(const Schema& schema) : schema_(&schema) {}
+  // Creates the generic shape.
+  explicit Shape(const Schema& schema);
+  // `columns` are in canonical order; the constructor assigns their slots.
+  Shape(const Schema& schema, ShapeId id, std::vector<Column> columns);
   ShapeId id() const { return id_; }
   // The schema that interned it. Schemas on top of that schema use the same Shape.
   const Schema& schema() const { return *schema_; }
-  // In canonical order. Empty for the generic shape.
+  // In canonical order (schema.h). Empty for the generic shape.
   const std::vector<Column>& columns() const { return columns_; }
   bool is_generic() const { return id_ == generic_shape_id; }
   // Returns the position of the property in columns(), or nothing.
   std::optional<std::uint32_t> find(std::string_view name) const;
   // Bytes of a row from its base to its first text (row_layout.h).
   std::uint32_t fixed_bytes() const { return fixed_bytes_; }
+  std::size_t memory_bytes() const;  // estimated
 
  private:
-  friend class Schema;
   const Schema* schema_;
-  ShapeId id_ = generic_shape_id;
-  std::uint32_t fixed_bytes_ = 0;
+  ShapeId id_;
+  std::uint32_t fixed_bytes_;
   std::vector<Column> columns_;
   std::vector<std::uint16_t> buckets_;  // hash table by name, open addressing: position + 1, or 0
-};
-
-// The property dictionary and the shapes of one table. All versions of the table share it, except
-// forks.
-class Schema : public RefCounted<Schema> {
- public:
-  Schema();
-  // Creates a schema on top of `base`. REQUIRES: nothing is added to `base` any more.
-  explicit Schema(const Ref<Schema>& base);
-  ~Schema();
-  Schema(const Schema&) = delete;
-
-  // A shape, and how its columns map to the properties that were interned.
-  struct Interned {
-    const Shape* shape;
-    // order[column] is the position in `properties`; valid until the next intern().
-    std::span<const std::uint16_t> order;
-  };
-
-  // Returns the shape for an entity's properties: an existing shape, a new one, or the generic
-  // shape if the table has no space for another. The order of `properties` does not matter. For the
-  // generic shape, `order` sorts the properties by the bytes of their names. A valid `shape_hint`
-  // skips the comparison. REQUIRES: names are unique; a `shape_hint` other than 0 is the result of
-  // find_hint() for the same properties.
-  Interned intern(std::span<const PropertyView> properties, ShapeHint shape_hint = 0);
-  const Shape& intern(const std::vector<Property>& properties);
-  // Returns the result of the last intern() again. REQUIRES: that call had the names and types of
-  // `properties` in the same order.
-  Interned last_interned(std::span<const PropertyView> properties) const {
-    ENTITABLE_DCHECK(last_cached_ != nullptr &&
-                     (last_cached_->shape->is_generic() || matches(*last_cached_, properties)));
-    static_cast<void>(properties);
-    return {last_cached_->shape, last_cached_->order};
-  }
-  // Returns whether intern() would add nothing.
-  bool interns_without_growth(std::span<const PropertyView> properties);
-
-  // Returns a hint other than 0 if properties with exactly these names and types, in this order,
-  // were interned recently. The names then need no validation, because only valid names are
-  // interned. With the hint, intern() of this schema, or of a schema on top of it, does not compare
-  // the properties again.
-  ShapeHint find_hint(std::span<const PropertyView> properties) const;
-  // Returns the slot where the caller may cache the encoded definition of the hinted property list,
-  // empty at first, or null if the hint is no longer cached.
-  std::string* encoded_definition(ShapeHint shape_hint) const;
-
-  // REQUIRES: id < shape_count().
-  const Shape& shape(ShapeId id) const { return *shapes_[id]; }
-  std::size_t shape_count() const { return shapes_.size(); }  // including the generic shape
-  std::size_t memory_bytes() const;                           // estimated
-
-  // Reusable memory for packing one row at a time. The contents are unspecified between calls. The
-  // next call releases the memory of a very large row.
-  struct Scratch {
-    std::vector<PropertyView> properties;
-    std::string row;
-  };
-  Scratch& scratch() {
-    if (scratch_.row.capacity() > scratch_bytes_max) std::string().swap(scratch_.row);
-    return scratch_;
-  }
-
- private:
-  static constexpr std::size_t scratch_bytes_max = 64 * 1024;
-  using NameId = std::uint32_t;
-  // A cached result of intern(), for one list of properties in one order.
-  struct CachedShape {
-    const Shape* shape = nullptr;
-    std::vector<std::uint16_t> order;
-    // The interned property list. The names are joined in one text, so that names that are
-    // contiguous in a request are compared at once.
-    struct ListedProperty {
-      EdmType type;
-      std::uint32_t name_bytes;
-    };
-    std::vector<ListedProperty> property_list;
-    std::string names;
-    ShapeHint id = 0;  // unique among the hints of this schema and of those below it
-    mutable std::string encoded_definition;
-  };
-  std::size_t cache_index(std::span<const PropertyView> properties) const;
-  // A property of the set being looked up, by name id.
-  struct Member {
-    NameId id;
-    std::string_view name;  // points into the dictionary
-    EdmType type;
-    std::uint16_t position;  // position in the interned list
-  };
-  // A schema on top of another looks up in the lower schema what its own maps do not have. Above
-  // this number of layers it copies the maps instead.
-  static constexpr std::uint32_t layers_max = 8;
-
-  static bool matches(const CachedShape& cached, std::span<const PropertyView> properties);
-  static bool matches_columns(const CachedShape& cached, std::span<const PropertyView> properties);
-  static void store_property_list(std::span<const PropertyView> properties, CachedShape& cached);
-  bool has_room(std::size_t more_columns) const;
-  const Shape* find(std::span<const PropertyView> properties, bool may_add);
-  const Shape& find_or_add(std::span<const PropertyView> properties);
-  bool add_member(const PropertyView& property, std::uint16_t position, bool may_add);
-  const ShapeId* find_shape_id() const;
-  const Shape& add_shape();
-
-  Ref<Schema> base_;                      // the schema below this one, or null
-  const Schema* lookup_base_ = nullptr;   // next layer for lookups, or null
-  std::uint32_t layers_ = 1;              // layers to look into, including this schema
-  std::forward_list<std::string> names_;  // names added by this schema; they never move
-  std::unordered_map<std::string_view, NameId> name_ids_;
-  std::vector<std::unique_ptr<Shape>> own_shapes_;      // shapes added by this schema
-  std::vector<const Shape*> shapes_;                    // all shapes, by ShapeId
-  std::unordered_map<std::string, ShapeId> shape_ids_;  // by shape_key_
-  NameId name_count_ = 0;                               // names of all layers
-  std::size_t columns_total_ = 0;
-  std::size_t memory_ = 0;
-  std::array<CachedShape, 8> shape_cache_;
-  ShapeHint hints_issued_ = 0;
-  const CachedShape* last_cached_ = nullptr;  // the last result of intern()
-  std::vector<Member> members_;
-  std::string shape_key_;
-  Scratch scratch_;
 };
 
 }  // namespace entitable

@@ -30,7 +30,7 @@
 #include "core/index/key_range.h"
 #include "core/index/node.h"
 #include "core/index/row.h"
-#include "core/index/shape.h"
+#include "core/index/schema.h"
 
 namespace entitable {
 

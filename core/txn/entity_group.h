@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "core/index/shape.h"
+#include "core/index/schema.h"
 #include "core/txn/operation.h"
 
 namespace entitable {

@@ -1,5 +1,5 @@
 // Tests the versions of a store: forks, kept versions and rollbacks.
-#include "core/index/shape.h"
+#include "core/index/schema.h"
 #include "tests/support/store_helpers.h"
 #include "tests/support/test_host.h"
 
