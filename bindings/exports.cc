@@ -18,6 +18,7 @@
 #include "bindings/handle.h"
 #include "core/base/bytes.h"
 #include "core/base/check.h"
+#include "core/store/versions.h"
 
 using entitable::ByteReader;
 using entitable::ByteWriter;
@@ -29,9 +30,11 @@ using entitable::Error;
 using entitable::PartId;
 using entitable::PartInfo;
 using entitable::PartsNeeded;
+using entitable::Restore;
 using entitable::Result;
 using entitable::SealedSegment;
-using entitable::Store;
+using entitable::SnapshotExport;
+using entitable::Versions;
 using entitable::bindings::CallResult;
 using entitable::bindings::guarded;
 using entitable::bindings::guarded_response;
@@ -68,6 +71,16 @@ struct DiscardUnlessDone {
     if (!done) handle.store.discard();
   }
 };
+
+SnapshotExport& open_snapshot(Handle& h) {
+  ENTITABLE_CHECK(h.snapshot.has_value());
+  return *h.snapshot;
+}
+
+Restore& open_restore(Handle& h) {
+  ENTITABLE_CHECK(h.restore.has_value());
+  return *h.restore;
+}
 
 // Implements entitable_stage and entitable_stage_and_publish.
 template <typename StageFunction>
@@ -443,7 +456,7 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_abandon_checkpoint(Handle* hand
 
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_begin_snapshot(Handle* handle) {
   return guarded(handle, [](Handle& h) {
-    h.store.begin_snapshot();
+    h.snapshot.emplace(h.store);
     return return_done(h);
   });
 }
@@ -451,7 +464,7 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_begin_snapshot(Handle* handle) 
 // Bytes: the next chunk of the snapshot file. Nothing: the file is complete.
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_next_snapshot_chunk(Handle* handle) {
   return guarded(handle, [](Handle& h) {
-    auto next = h.store.next_snapshot_chunk();
+    auto next = open_snapshot(h).next_chunk();
     if (auto* chunk = std::get_if<std::string>(&next)) return h.return_bytes(std::move(*chunk));
     const auto* parts = std::get_if<PartsNeeded>(&next);
     return parts == nullptr ? h.return_nothing() : h.return_parts_needed(parts->ids);
@@ -460,7 +473,7 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_next_snapshot_chunk(Handle* han
 
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_end_snapshot(Handle* handle) {
   return guarded(handle, [](Handle& h) {
-    h.store.close_snapshot();
+    h.snapshot.reset();
     h.bytes = std::string();
     return return_done(h);
   });
@@ -468,7 +481,7 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_end_snapshot(Handle* handle) {
 
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_begin_restore(Handle* handle) {
   return guarded(handle, [](Handle& h) {
-    h.store.begin_restore();
+    h.restore.emplace(h.store);
     return return_done(h);
   });
 }
@@ -476,7 +489,7 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_begin_restore(Handle* handle) {
 // Input: the next chunk of the snapshot file.
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_restore_chunk(Handle* handle, std::uint32_t size) {
   return guarded(handle, [&](Handle& h) {
-    const Result<void> added = h.store.add_restore_chunk(h.input_view(size));
+    const Result<void> added = open_restore(h).add(h.input_view(size));
     return added.ok() ? return_done(h) : h.return_error(added.error());
   });
 }
@@ -484,7 +497,7 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_restore_chunk(Handle* handle, s
 // Bytes: the number of tables and the number of entities, as u64 each.
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_finish_restore(Handle* handle) {
   return guarded(handle, [](Handle& h) {
-    const auto report = h.store.finish_restore();
+    const auto report = open_restore(h).finish();
     if (!report.ok()) return h.return_error(report.error());
     std::string bytes;
     ByteWriter out(bytes);
@@ -508,7 +521,9 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_begin_replace(Handle* handle, s
       ENTITABLE_CHECK(in.ok());
       std::memcpy(call->client.data(), client.data(), client.size());
     }
-    return return_done(h, h.store.begin_replace(call) ? 1 : 0);
+    const bool begun = open_restore(h).begin_replace(call);
+    if (begun) h.restore.reset();
+    return return_done(h, begun ? 1 : 0);
   });
 }
 
@@ -516,18 +531,18 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_begin_replace(Handle* handle, s
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_stage_merge(Handle* handle, double now_ms) {
   return guarded(handle, [&](Handle& h) {
     DiscardUnlessDone discard{h};
-    const auto staged = h.store.stage_merge(entitable::rpc::ticks_from_unix_ms(now_ms));
+    const auto staged = open_restore(h).stage_merge(entitable::rpc::ticks_from_unix_ms(now_ms));
     if (const auto* error = std::get_if<Error>(&staged)) return h.return_error(*error);
     discard.done = true;
     if (const auto* parts = std::get_if<PartsNeeded>(&staged))
       return h.return_parts_needed(parts->ids);
-    return return_done(h, std::get<Store::Merge>(staged) == Store::Merge::staged ? 1 : 0);
+    return return_done(h, std::get<Restore::Merge>(staged) == Restore::Merge::staged ? 1 : 0);
   });
 }
 
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_end_restore(Handle* handle) {
   return guarded(handle, [](Handle& h) {
-    h.store.close_restore();
+    h.restore.reset();
     return return_done(h);
   });
 }
@@ -538,7 +553,7 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_end_restore(Handle* handle) {
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_fork(Handle* handle) {
   return guarded(handle, [](Handle& h) {
     auto fork = std::make_unique<Handle>();
-    fork->store = h.store.fork();
+    fork->store = Versions(h.store).fork();
     fork->account = h.account;
     fork->poisoned = h.poisoned;
     return return_done(h, entitable::bindings::address_of(fork.release()));
@@ -548,7 +563,7 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_fork(Handle* handle) {
 // Number: the number of the kept version.
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_retain_version(Handle* handle) {
   return guarded(handle, [](Handle& h) {
-    const std::uint64_t version = h.store.keep_version();
+    const std::uint64_t version = Versions(h.store).keep();
     h.result = CallResult{Status::done, 0, 0, 0, version};
     return &h.result;
   });
@@ -557,14 +572,14 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_retain_version(Handle* handle) 
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_rollback_to_version(Handle* handle,
                                                                      double version) {
   return guarded(handle, [&](Handle& h) {
-    h.store.rollback(static_cast<std::uint64_t>(version));
+    Versions(h.store).rollback(static_cast<std::uint64_t>(version));
     return return_done(h);
   });
 }
 
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_release_version(Handle* handle, double version) {
   return guarded(handle, [&](Handle& h) {
-    h.store.release_version(static_cast<std::uint64_t>(version));
+    Versions(h.store).release(static_cast<std::uint64_t>(version));
     return return_done(h);
   });
 }

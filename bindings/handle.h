@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <exception>
 #include <new>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -13,6 +14,8 @@
 #include "core/dispatch/dispatcher.h"
 #include "core/dispatch/instrumentation.h"
 #include "core/rpc/operations.h"
+#include "core/store/restore.h"
+#include "core/store/snapshot_export.h"
 #include "core/store/store.h"
 
 namespace entitable::bindings {
@@ -43,7 +46,9 @@ struct CheckFailure {
 
 struct Handle {
   Store store;
-  rest::Account account;  // the account that the REST entry point serves
+  std::optional<SnapshotExport> snapshot;  // of `store`, while it is being exported
+  std::optional<Restore> restore;          // into `store`, while a file is being read or merged
+  rest::Account account;                   // the account that the REST entry point serves
   // A check failed or an exception was thrown, so memory may be corrupt and all writes are
   // rejected.
   bool poisoned = false;

@@ -6,6 +6,7 @@
 #include "core/base/check.h"
 #include "core/index/cursor.h"
 #include "core/model/limits.h"
+#include "core/store/store_state.h"
 
 namespace entitable {
 namespace {
@@ -15,6 +16,10 @@ constexpr PartId whole_table = 1;
 constexpr std::size_t merge_bytes = 1'000'000;
 
 }  // namespace
+
+Restore::Restore(Store& store) : store_(store) {
+  ENTITABLE_CHECK(!store.state().recovery.has_value());
+}
 
 Result<void> Restore::add(std::string_view chunk) {
   reader_.add(chunk);
@@ -62,10 +67,29 @@ Result<RestoreReport> Restore::finish() {
   return RestoreReport{reader_.header().tables, reader_.header().rows};
 }
 
-Version Restore::make_replacement(const Version& now) && {
+bool Restore::begin_replace(const std::optional<ClientCall>& call) {
+  StoreState& state = store_.state();
+  ENTITABLE_CHECK(!state.checkpoint.has_value() && !state.candidate.has_value() &&
+                  state.snapshot == nullptr && state.pending.empty() && !store_.read_only());
+  if (call.has_value() && state.window.find(call->client, call->number) != nullptr) return false;
+  StoreState::Replacement next{make_replacement(state.published), state.window};
+  if (call.has_value()) {
+    next.window.reserve({*call});
+    next.window.add(ClientCall(*call));
+  }
+  state.checkpoint.emplace(next.version, next.window, state.manifest, state.next_sequence,
+                           state.epoch);
+  state.replacement.emplace(std::move(next));
+  state.segment_bytes_at_checkpoint = state.segment_bytes;
+  return true;
+}
+
+// Returns `now` with its content replaced by the snapshot's. Timestamps issued later are newer than
+// all timestamps of `now` and of the snapshot.
+Version Restore::make_replacement(const Version& now) {
   Version version = now;
   version.catalog = Catalog();
-  for (const auto& table : tables_) {
+  for (const auto& table : std::exchange(tables_, {})) {
     auto name = TableName::parse(table->info.name);
     ENTITABLE_CHECK(name.ok());
     Table& restored = version.catalog.restore_table(version.next_table++, std::move(*name),
@@ -77,8 +101,28 @@ Version Restore::make_replacement(const Version& now) && {
   return version;
 }
 
+std::variant<Restore::Merge, Error, PartsNeeded> Restore::stage_merge(Ticks now) {
+  const Merged before = merged_;
+  const std::vector<WriteRequest> requests = next_merge(store_.state().published.catalog);
+  if (requests.empty()) return Merge::done;
+  StageResult staged = store_.stage(requests, now);
+  if (!staged.parts_needed.empty()) {
+    merged_ = before;
+    return PartsNeeded{std::move(staged.parts_needed)};
+  }
+  for (const WriteResult& answer : staged.results) {
+    if (const auto* failed = std::get_if<GroupFailure>(&answer)) {
+      store_.discard();
+      return failed->error;
+    }
+  }
+  return Merge::staged;
+}
+
+// Returns the next requests of a merge; empty when all rows were returned. Each request inserts or
+// replaces rows of one partition, within the limits of a transaction. Tables that are missing in
+// `now` are created first. REQUIRES: `now` holds the effect of all requests returned before.
 std::vector<WriteRequest> Restore::next_merge(const Catalog& now) {
-  merged_before_ = merged_;
   std::vector<WriteRequest> requests;
   while (requests.empty() && merged_.tables < tables_.size()) {
     const RestoredTable& table = *tables_[merged_.tables];
@@ -91,10 +135,6 @@ std::vector<WriteRequest> Restore::next_merge(const Catalog& now) {
     merge_rows(table, requests);
   }
   return requests;
-}
-
-void Restore::rewind_merge() {
-  merged_ = merged_before_;
 }
 
 void Restore::merge_rows(const RestoredTable& table, std::vector<WriteRequest>& requests) {

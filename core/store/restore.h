@@ -7,12 +7,14 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "core/base/result.h"
 #include "core/index/table_index.h"
 #include "core/log/snapshot_codec.h"
 #include "core/store/requests.h"
+#include "core/store/store.h"
 #include "core/store/writer.h"
 
 namespace entitable {
@@ -24,6 +26,9 @@ struct RestoreReport {
 
 class Restore {
  public:
+  // REQUIRES: the store outlives this object and is not moved.
+  explicit Restore(Store& store);
+
   // Adds the next bytes of the file. After an error (corrupted or format_too_new) the caller must
   // drop this object.
   Result<void> add(std::string_view chunk);
@@ -31,17 +36,14 @@ class Restore {
   // below: finish() succeeded.
   Result<RestoreReport> finish();
 
-  // Returns a version with the content of the snapshot, to follow the version `now`. Timestamps
-  // issued later are newer than all timestamps of `now` and of the snapshot. REQUIRES: called at
-  // most once.
-  Version make_replacement(const Version& now) &&;
-  // Returns the next requests of a merge, about 1 MB in total, or no requests after the last row.
-  // Each request inserts or replaces rows of one partition, within the limits of a transaction, or
-  // creates a table that is missing in `now`. REQUIRES: all requests returned before have been
-  // applied to `now`.
-  std::vector<WriteRequest> next_merge(const Catalog& now);
-  // Makes next_merge() return its last requests again. For requests that could not be written.
-  void rewind_merge();
+  // Starts to replace the content by a checkpoint (README.md). Returns false if `call` was already
+  // applied. After true this object holds nothing any more. REQUIRES: nothing is pending; no
+  // candidate, checkpoint or snapshot is open; the store is not damaged.
+  bool begin_replace(const std::optional<ClientCall>& call);
+  // Stages the next rows of the file, about 1 MB. Only `staged` leaves a candidate. REQUIRES: there
+  // is no candidate.
+  enum class Merge { staged, done };
+  std::variant<Merge, Error, PartsNeeded> stage_merge(Ticks now);
 
  private:
   struct RestoredTable {
@@ -52,8 +54,11 @@ class Restore {
 
   void begin_table();
   void end_table();
+  Version make_replacement(const Version& now);
+  std::vector<WriteRequest> next_merge(const Catalog& now);
   void merge_rows(const RestoredTable& table, std::vector<WriteRequest>& requests);
 
+  Store& store_;
   SnapshotReader reader_;
   std::vector<std::unique_ptr<RestoredTable>> tables_;  // in the order of folded names
   Ticks newest_ = 0;
@@ -63,7 +68,6 @@ class Restore {
     std::optional<EntityKey> next;  // the next row of the current table; absent: the first row
   };
   Merged merged_;
-  Merged merged_before_;  // before the last next_merge()
 };
 
 }  // namespace entitable

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>
-#include <map>
 #include <span>
 #include <utility>
 
@@ -12,8 +11,7 @@
 #include "core/log/segment.h"
 #include "core/query/planner.h"
 #include "core/store/memory_limit.h"
-#include "core/store/recovery.h"
-#include "core/store/snapshot.h"
+#include "core/store/store_state.h"
 #include "core/store/stored_part.h"
 #include "core/store/verify.h"
 
@@ -43,93 +41,16 @@ void add_parts(std::vector<PartId>& ids, const PartsNeeded& need) {
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
 }
 
+SealedSegment seal_segment(StoreState& state, SegmentWriter writer) {
+  SealedSegment segment{state.sealed_sequence(), std::move(writer).finish()};
+  ++state.sealed_segments;
+  state.sealed_bytes += segment.bytes.size();
+  return segment;
+}
+
 }  // namespace
 
-struct Store::State {
-  Version published;
-  CallWindow window;
-  Candidate::Scratch scratch;
-  std::optional<Candidate> candidate;
-
-  // The records of commits that no stored segment holds: published commits, then the candidate's.
-  PendingRecords pending;
-  std::uint64_t stored_commit = 0;    // the newest commit in a stored segment
-  std::uint64_t sealed_through = 0;   // the newest commit in the last sealed segment
-  std::uint64_t sealed_bytes = 0;     // size of the segments that are sealed but not stored
-  std::uint64_t sealed_segments = 0;  // number of these segments
-  std::uint64_t next_sequence = 1;
-  std::uint64_t epoch = 1;
-
-  Manifest manifest;                // of the last checkpoint
-  std::uint64_t segment_bytes = 0;  // size of all segments that the manifest does not cover
-  std::optional<Checkpoint> checkpoint;
-  std::uint64_t segment_bytes_at_checkpoint = 0;
-
-  // The restored content while a checkpoint stores it in place of the published version.
-  struct Replacement {
-    Version version;
-    CallWindow window;
-  };
-  std::optional<Replacement> replacement;
-  std::optional<Snapshot> snapshot;
-  std::optional<Restore> restore;
-
-  std::optional<Recovery> recovery;  // while opening
-  std::uint64_t memory_limit = 0;    // 0: none
-  double page_share = 1;             // see set_page_fraction()
-  bool as_service = false;           // see set_service_read_mode()
-  std::vector<Damage> damage;
-
-  struct KeptVersion {
-    Version version;
-    CallWindow window;
-  };
-  std::map<std::uint64_t, KeptVersion> kept;
-  std::uint64_t last_kept = 0;
-  bool has_unloaded_parts = false;  // true if the store has parts, so that some may be unloaded
-  bool branched = false;            // shares nodes with other stores or kept versions
-
-  // Starts a new branch, because other stores or kept versions share this store's nodes from now
-  // on.
-  void branch() {
-    ENTITABLE_CHECK(!recovery.has_value() && !has_unloaded_parts && damage.empty() &&
-                    !candidate.has_value() && !checkpoint.has_value());
-    published.catalog.start_branch();
-    branched = true;
-  }
-
-  std::uint64_t memory() const {
-    std::uint64_t bytes = 0;
-    for (const Ref<Table>& table : published.catalog.tables()) bytes += table->index.memory_bytes();
-    return bytes;
-  }
-  std::vector<TableIndex*> versions_without(const ListedPart& listed);
-
-  // Publishes the candidate. REQUIRES: window.reserve() was called with the candidate's calls.
-  void publish(Candidate& made) {
-    for (ClientCall& call : made.calls()) window.add(std::move(call));
-    published = std::move(made.version());
-  }
-  void discard() {
-    candidate.reset();
-    pending.drop_after(published.last_commit);
-  }
-
-  // Forgets the sealed segments that were not stored, so that their commits are sealed again.
-  void reset_sealed() {
-    sealed_through = stored_commit;
-    sealed_bytes = sealed_segments = 0;
-  }
-  std::uint64_t sealed_sequence() const { return next_sequence + sealed_segments; }
-  SealedSegment seal(SegmentWriter writer) {
-    SealedSegment segment{sealed_sequence(), std::move(writer).finish()};
-    ++sealed_segments;
-    sealed_bytes += segment.bytes.size();
-    return segment;
-  }
-};
-
-Store::Store() : state_(std::make_unique<State>()) {}
+Store::Store() : state_(std::make_unique<StoreState>()) {}
 Store::~Store() = default;
 Store::Store(Store&&) noexcept = default;
 Store& Store::operator=(Store&&) noexcept = default;
@@ -171,20 +92,6 @@ Result<void> Store::load_part(PartId id, std::optional<std::string_view> bytes) 
   return load_stored_part(*listed, bytes, versions, state_->damage);
 }
 
-// Returns the versions of the part's table in which the part is unloaded, ready to be changed.
-std::vector<TableIndex*> Store::State::versions_without(const ListedPart& listed) {
-  std::vector<TableIndex*> versions;
-  const auto add = [&](Catalog& catalog) {
-    const Table* table = catalog.find(listed.table);
-    if (table == nullptr || !is_unloaded(table->index, listed)) return;
-    versions.push_back(&catalog.mutable_table(listed.table)->index);
-  };
-  add(published.catalog);
-  if (candidate.has_value()) add(candidate->version().catalog);
-  if (snapshot.has_value()) add(snapshot->tables());
-  return versions;
-}
-
 void Store::set_memory_limit(std::uint64_t bytes) {
   state_->memory_limit = bytes;
 }
@@ -193,7 +100,7 @@ void Store::set_memory_limit(std::uint64_t bytes) {
 void Store::enforce_memory_limit() {
   if (state_->memory_limit == 0 || state_->memory() <= state_->memory_limit) return;
   if (state_->candidate.has_value() || state_->checkpoint.has_value() ||
-      state_->snapshot.has_value() || state_->recovery.has_value()) {
+      state_->snapshot != nullptr || state_->recovery.has_value()) {
     return;
   }
   if (state_->branched) return;
@@ -354,7 +261,7 @@ StageResult Store::stage(const std::vector<WriteRequest>& requests, Ticks now) {
     return staged;
   }
   struct DiscardUnlessStaged {
-    State& state;
+    StoreState& state;
     ~DiscardUnlessStaged() {
       if (!state.candidate.has_value()) state.discard();
     }
@@ -386,7 +293,7 @@ StageResult Store::write(const WriteRequest& request, Ticks now, StageResult mem
   // Moves the published version into the candidate, so that rows can be changed in place. The
   // destructor moves it back, even if an exception is thrown.
   struct Taken {
-    State& state;
+    StoreState& state;
     Candidate candidate{std::move(state.published), state.window, state.pending, state.scratch};
     ~Taken() { state.publish(candidate); }
   } taken{*state_};
@@ -424,7 +331,7 @@ std::optional<SealedSegment> Store::seal_next(std::size_t bytes_max) {
     writer.add(records[at]);
     state_->sealed_through = records.number(at);
   }
-  return state_->seal(std::move(writer));
+  return seal_segment(*state_, std::move(writer));
 }
 
 SealedSegment Store::claim() {
@@ -432,7 +339,7 @@ SealedSegment Store::claim() {
                   !state_->recovery.has_value() && !read_only());
   state_->reset_sealed();
   ++state_->epoch;
-  return state_->seal(SegmentWriter(state_->next_sequence, state_->epoch));
+  return seal_segment(*state_, SegmentWriter(state_->next_sequence, state_->epoch));
 }
 
 void Store::mark_stored(std::uint64_t sequence) {
@@ -451,7 +358,7 @@ std::variant<bool, PartsNeeded> Store::begin_checkpoint() {
                   !state_->branched);
   const bool changed = state_->published.last_commit != state_->manifest.last_commit;
   const bool covers = state_->next_sequence != state_->manifest.first_live_sequence;
-  if (read_only() || !(changed || covers) || state_->snapshot.has_value()) return false;
+  if (read_only() || !(changed || covers) || state_->snapshot != nullptr) return false;
   std::vector<PartId> overlaid = state_->published.catalog.parts_with_overlay();
   if (!overlaid.empty()) return PartsNeeded{std::move(overlaid)};
   // A segment that is being stored now has the number next_sequence, so it stays live. Recovery
@@ -503,118 +410,6 @@ void Store::abandon_checkpoint() {
   }
   state_->checkpoint.reset();
   state_->replacement.reset();
-}
-
-// ---- Snapshot and restore -----------------------------------------------------------------------
-
-void Store::begin_snapshot() {
-  ENTITABLE_CHECK(!state_->recovery.has_value());
-  state_->snapshot.emplace(state_->published.catalog);
-}
-
-std::variant<std::string, SnapshotEnd, PartsNeeded> Store::next_snapshot_chunk() {
-  ENTITABLE_CHECK(state_->snapshot.has_value());
-  std::optional<std::string> chunk = state_->snapshot->next();
-  if (chunk.has_value()) return std::move(*chunk);
-  const std::vector<PartId>& parts = state_->snapshot->parts_needed();
-  if (!parts.empty()) return PartsNeeded{parts};
-  return SnapshotEnd{};
-}
-
-void Store::close_snapshot() {
-  state_->snapshot.reset();
-}
-
-void Store::begin_restore() {
-  ENTITABLE_CHECK(!state_->recovery.has_value());
-  state_->restore.emplace();
-}
-
-Result<void> Store::add_restore_chunk(std::string_view chunk) {
-  ENTITABLE_CHECK(state_->restore.has_value());
-  return state_->restore->add(chunk);
-}
-
-Result<RestoreReport> Store::finish_restore() {
-  ENTITABLE_CHECK(state_->restore.has_value());
-  return state_->restore->finish();
-}
-
-bool Store::begin_replace(const std::optional<ClientCall>& call) {
-  ENTITABLE_CHECK(state_->restore.has_value() && !state_->checkpoint.has_value() &&
-                  !state_->candidate.has_value() && !state_->snapshot.has_value() &&
-                  state_->pending.empty() && !read_only());
-  if (call.has_value() && state_->window.find(call->client, call->number) != nullptr) return false;
-  State::Replacement next{std::move(*state_->restore).make_replacement(state_->published),
-                          state_->window};
-  state_->restore.reset();
-  if (call.has_value()) {
-    next.window.reserve({*call});
-    next.window.add(ClientCall(*call));
-  }
-  state_->checkpoint.emplace(next.version, next.window, state_->manifest, state_->next_sequence,
-                             state_->epoch);
-  state_->replacement.emplace(std::move(next));
-  state_->segment_bytes_at_checkpoint = state_->segment_bytes;
-  return true;
-}
-
-std::variant<Store::Merge, Error, PartsNeeded> Store::stage_merge(Ticks now) {
-  ENTITABLE_CHECK(state_->restore.has_value());
-  const std::vector<WriteRequest> requests = state_->restore->next_merge(state_->published.catalog);
-  if (requests.empty()) return Merge::done;
-  StageResult staged = stage(requests, now);
-  if (!staged.parts_needed.empty()) {
-    state_->restore->rewind_merge();
-    return PartsNeeded{std::move(staged.parts_needed)};
-  }
-  for (const WriteResult& answer : staged.results) {
-    if (const auto* failed = std::get_if<GroupFailure>(&answer)) {
-      discard();
-      return failed->error;
-    }
-  }
-  return Merge::staged;
-}
-
-void Store::close_restore() {
-  state_->restore.reset();
-}
-
-// ---- Versions -----------------------------------------------------------------------------------
-
-Store Store::fork() {
-  state_->branch();
-  Store fork;
-  State& other = *fork.state_;
-  other.published = state_->published;
-  other.window = state_->window;
-  other.stored_commit = other.sealed_through = other.published.last_commit;
-  other.branch();
-  return fork;
-}
-
-std::uint64_t Store::keep_version() {
-  state_->branch();
-  state_->kept.emplace(state_->last_kept + 1,
-                       State::KeptVersion{state_->published, state_->window});
-  return ++state_->last_kept;
-}
-
-void Store::rollback(std::uint64_t version) {
-  const auto at = state_->kept.find(version);
-  ENTITABLE_CHECK(at != state_->kept.end() && state_->sealed_segments == 0);
-  State::KeptVersion back = at->second;
-  state_->branch();
-  back.version.catalog.start_branch();
-  state_->published = std::move(back.version);
-  state_->window = std::move(back.window);
-  state_->pending = {};
-  state_->stored_commit = state_->sealed_through = state_->published.last_commit;
-}
-
-void Store::release_version(std::uint64_t version) {
-  ENTITABLE_CHECK(state_->kept.erase(version) == 1);
 }
 
 }  // namespace entitable

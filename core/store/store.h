@@ -1,6 +1,8 @@
 // The store: the one facade that the REST and the RPC entry points use. Every change of state goes
 // through stage(), publish() and apply(Commit). README.md in this folder describes the sequences of
-// calls: writing, opening, checkpoints, snapshots, restores and versions.
+// calls: writing, opening, checkpoints, snapshots, restores and versions. Snapshots, restores and
+// versions are classes of their own, which work on a store: snapshot_export.h, restore.h,
+// versions.h.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +20,6 @@
 #include "core/store/checkpoint.h"
 #include "core/store/recovery.h"
 #include "core/store/requests.h"
-#include "core/store/restore.h"
 
 namespace entitable {
 
@@ -64,13 +65,13 @@ struct TablePage {
 
 // ---- Files --------------------------------------------------------------------------------------
 
-struct SnapshotEnd {};  // the file is complete
-
 struct CheckpointEnd {
   std::string manifest;
   std::uint64_t first_live_sequence;  // segments with a smaller sequence are covered
   std::vector<PartId> obsolete_parts;
 };
+
+struct StoreState;
 
 class Store {
  public:
@@ -162,37 +163,11 @@ class Store {
   void mark_checkpoint_committed();   // the manifest is stored
   void abandon_checkpoint();
 
-  // Snapshot and restore.
-  void begin_snapshot();
-  std::variant<std::string, SnapshotEnd, PartsNeeded> next_snapshot_chunk();
-  void close_snapshot();  // allowed before or after the end of the file
-  void begin_restore();
-  Result<void> add_restore_chunk(std::string_view chunk);
-  Result<RestoreReport> finish_restore();
-  // Starts to replace the content. Returns false if `call` was already applied. REQUIRES:
-  // finish_restore() succeeded; nothing is pending; no candidate, checkpoint or snapshot is open.
-  bool begin_replace(const std::optional<ClientCall>& call);
-  // Stages the next rows of the file. Only `staged` leaves a candidate. REQUIRES: finish_restore()
-  // succeeded; there is no candidate.
-  enum class Merge { staged, done };
-  std::variant<Merge, Error, PartsNeeded> stage_merge(Ticks now);
-  void close_restore();  // allowed at any time
-
-  // Versions. fork(), keep_version() and rollback() REQUIRE: the store was opened without parts, is
-  // never trimmed, and is not damaged; there is no candidate and no checkpoint.
-  // Returns a store that starts with the published version, including pending commits, which the
-  // fork does not have to store. The fork has no memory limit and no kept versions.
-  Store fork();
-  // Keeps the published version. Returns its number, which is never reused.
-  std::uint64_t keep_version();
-  // Drops everything published since that version, stored or not. REQUIRES: the version is kept; no
-  // segment is being stored.
-  void rollback(std::uint64_t version);
-  void release_version(std::uint64_t version);  // REQUIRES: the version is kept
+  // For the classes of core/store that work on a store.
+  StoreState& state() { return *state_; }
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  std::unique_ptr<StoreState> state_;
 };
 
 }  // namespace entitable

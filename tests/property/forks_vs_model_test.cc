@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "core/store/versions.h"
 #include "tests/support/catch.h"
 #include "tests/support/env_number.h"
 #include "tests/support/generators.h"
@@ -120,19 +121,19 @@ class Forest {
 
   void fork(Node& node) {
     if (nodes_.size() == stores_max) return;
-    nodes_.push_back({node.store.fork(), node.past, {}});
+    nodes_.push_back({Versions(node.store).fork(), node.past, {}});
   }
-  void keep(Node& node) { node.kept[node.store.keep_version()] = node.past; }
+  void keep(Node& node) { node.kept[Versions(node.store).keep()] = node.past; }
   void rollback(Node& node) {
     if (node.kept.empty()) return;
     const auto at =
         std::next(node.kept.begin(), static_cast<std::ptrdiff_t>(prng_.below(node.kept.size())));
-    node.store.rollback(at->first);
+    Versions(node.store).rollback(at->first);
     node.past = at->second;
   }
   void forget(Node& node) {
     if (node.kept.empty()) return;
-    node.store.release_version(node.kept.begin()->first);
+    Versions(node.store).release(node.kept.begin()->first);
     node.kept.erase(node.kept.begin());
   }
 

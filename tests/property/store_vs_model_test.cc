@@ -3,6 +3,7 @@
 // one seed, ENTITABLE_STEPS sets the number of steps.
 
 #include "core/filter/parser.h"
+#include "core/store/restore.h"
 #include "tests/support/catch.h"
 #include "tests/support/env_number.h"
 #include "tests/support/model_store.h"
@@ -228,12 +229,12 @@ class Run {
                now_);
     host.store_pending(next);
     next.publish();
-    next.begin_restore();
-    REQUIRE(next.add_restore_chunk(host_.snapshot(store_)).ok());
-    const auto report = next.finish_restore();
+    Restore restore(next);
+    REQUIRE(restore.add(host_.snapshot(store_)).ok());
+    const auto report = restore.finish();
     REQUIRE(report.ok());
     REQUIRE(report->tables == model_.tables().size());
-    REQUIRE(next.begin_replace(std::nullopt));
+    REQUIRE(restore.begin_replace(std::nullopt));
     host.write_checkpoint(next);
     store_ = std::move(next);
     host_ = std::move(host);

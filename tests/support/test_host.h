@@ -10,6 +10,7 @@
 
 #include "core/base/check.h"
 #include "core/log/file_names.h"
+#include "core/store/snapshot_export.h"
 #include "core/store/store.h"
 
 namespace entitable::test {
@@ -83,14 +84,13 @@ class TestHost {
   // Returns a complete snapshot file.
   std::string snapshot(Store& store) const {
     std::string file;
-    store.begin_snapshot();
+    SnapshotExport snapshot(store);
     while (true) {
-      const auto chunk = with_parts(store, [&] { return store.next_snapshot_chunk(); });
+      const auto chunk = with_parts(store, [&] { return snapshot.next_chunk(); });
       const auto* bytes = std::get_if<std::string>(&chunk);
       if (bytes == nullptr) break;
       file += *bytes;
     }
-    store.close_snapshot();
     return file;
   }
 

@@ -3,6 +3,7 @@
 
 #include "core/base/check.h"
 #include "core/store/store.h"
+#include "core/store/versions.h"
 #include "tests/bench/core/sizes.h"
 #include "tests/bench/core/workload.h"
 
@@ -61,17 +62,17 @@ BENCHMARK(store_get)->Apply(at_each_size);
 // With its end.
 void store_fork(benchmark::State& state) {
   Store& store = shared_store(rows_of(state));
-  for (auto _ : state) benchmark::DoNotOptimize(store.fork());
+  for (auto _ : state) benchmark::DoNotOptimize(Versions(store).fork());
   per_operation(state, 1);
 }
 BENCHMARK(store_fork)->Apply(at_each_size);
 
 void store_checkpoint_and_roll_back(benchmark::State& state) {
-  Store store = shared_store(rows_of(state)).fork();
+  Store store = Versions(shared_store(rows_of(state))).fork();
   for (auto _ : state) {
-    const std::uint64_t version = store.keep_version();
-    store.rollback(version);
-    store.release_version(version);
+    const std::uint64_t version = Versions(store).keep();
+    Versions(store).rollback(version);
+    Versions(store).release(version);
   }
   per_operation(state, 1);
 }

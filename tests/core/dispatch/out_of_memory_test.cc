@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/dispatch/dispatcher.h"
+#include "core/store/versions.h"
 #include "tests/core/rpc/request_builder.h"
 #include "tests/support/catch.h"
 #include "tests/support/env_number.h"
@@ -216,18 +217,18 @@ class Pair {
   void change_versions() {
     switch (prng_.below(4)) {
       case 0:
-        kept_.push_back(alone_.store.keep_version());
-        REQUIRE(group_.store.keep_version() == kept_.back());
+        kept_.push_back(Versions(alone_.store).keep());
+        REQUIRE(Versions(group_.store).keep() == kept_.back());
         break;
       case 1:
         if (kept_.empty()) break;
-        alone_.store.rollback(kept_.back());
-        group_.store.rollback(kept_.back());
+        Versions(alone_.store).rollback(kept_.back());
+        Versions(group_.store).rollback(kept_.back());
         break;
       case 2:
         kept_.clear();
-        alone_.store = alone_.store.fork();
-        group_.store = group_.store.fork();
+        alone_.store = Versions(alone_.store).fork();
+        group_.store = Versions(group_.store).fork();
         break;
       default:
         store_pending();

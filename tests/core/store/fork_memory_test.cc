@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "core/store/versions.h"
 #include "tests/support/store_helpers.h"
 
 namespace {
@@ -102,7 +103,7 @@ std::size_t bytes_each(Store& store, Change change) {
     std::vector<Store> alive;
     alive.reserve(forks);
     for (std::size_t i = 0; i < forks; ++i) {
-      alive.push_back(store.fork());
+      alive.push_back(Versions(store).fork());
       change(alive.back(), static_cast<int>(i));
     }
     each = (live_bytes - before) / forks;
@@ -141,14 +142,14 @@ TEST_CASE("forks and rollbacks allocate the same whatever the store's size") {
   Store small = filled(10);
   Store large = filled(20'000, 100);
   const auto count = [](Store& store) {
-    const std::uint64_t kept = store.keep_version();
-    store.rollback(kept);
-    store.release_version(kept);
+    const std::uint64_t kept = Versions(store).keep();
+    Versions(store).rollback(kept);
+    Versions(store).release(kept);
     const std::size_t before = allocations;
-    const Store fork = store.fork();
-    const std::uint64_t version = store.keep_version();
-    store.rollback(version);
-    store.release_version(version);
+    const Store fork = Versions(store).fork();
+    const std::uint64_t version = Versions(store).keep();
+    Versions(store).rollback(version);
+    Versions(store).release(version);
     return allocations - before;
   };
   const std::size_t expected = count(small);
@@ -159,11 +160,11 @@ TEST_CASE("forks and rollbacks allocate the same whatever the store's size") {
 TEST_CASE("releasing a kept version frees its memory") {
   Store store = filled(5'000);
   const std::size_t before = live_bytes;
-  const std::uint64_t version = store.keep_version();
+  const std::uint64_t version = Versions(store).keep();
   publish_nowhere(store, {drop("people"), create("people")});
   CHECK(live_bytes > before - 10'000);
-  store.rollback(version);
-  store.release_version(version);
+  Versions(store).rollback(version);
+  Versions(store).release(version);
   CHECK(live_bytes < before + 2'000);
   CHECK(store.stats().rows == 5'000);
 }

@@ -1,6 +1,7 @@
 // Tests a store that is larger than its memory limit.
 #include "core/store/memory_limit.h"
 
+#include "core/store/snapshot_export.h"
 #include "tests/support/store_helpers.h"
 #include "tests/support/test_host.h"
 
@@ -208,10 +209,9 @@ TEST_CASE("nothing is unloaded while another version is held") {
     store.abandon_checkpoint();
   }
   SECTION("a snapshot") {
-    store.begin_snapshot();
+    const SnapshotExport snapshot(store);
     store.enforce_memory_limit();
     CHECK_FALSE(is_unloaded(store, 300));
-    store.close_snapshot();
   }
   store.enforce_memory_limit();
   CHECK(is_unloaded(store, 300));

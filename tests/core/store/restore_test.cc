@@ -1,6 +1,5 @@
 #include "core/store/restore.h"
 
-#include "core/store/snapshot.h"
 #include "tests/support/prng.h"
 #include "tests/support/snapshot_files.h"
 #include "tests/support/store_helpers.h"
@@ -15,20 +14,19 @@ std::string snapshot_of(Store& store) {
   return TestHost().snapshot(store);
 }
 
-Result<RestoreReport> read(Store& store, std::string_view file, std::size_t chunk = 4096) {
-  store.begin_restore();
+Result<RestoreReport> read(Restore& restore, std::string_view file, std::size_t chunk = 4096) {
   for (std::size_t at = 0; at < file.size(); at += chunk) {
-    if (auto added = store.add_restore_chunk(file.substr(at, chunk)); !added.ok())
-      return added.error();
+    if (auto added = restore.add(file.substr(at, chunk)); !added.ok()) return added.error();
   }
-  return store.finish_restore();
+  return restore.finish();
 }
 
 // Replaces the store's content. Returns false if it stopped after `stop_after` steps, as in a
 // crash.
-bool replace(Store& store, TestHost& host, const std::optional<ClientCall>& call = std::nullopt,
+bool replace(Restore& restore, Store& store, TestHost& host,
+             const std::optional<ClientCall>& call = std::nullopt,
              std::size_t stop_after = SIZE_MAX) {
-  if (!store.begin_replace(call)) return true;
+  if (!restore.begin_replace(call)) return true;
   std::size_t steps = 0;
   while (auto part = store.next_checkpoint_part()) {
     if (steps++ == stop_after) return false;
@@ -44,15 +42,14 @@ bool replace(Store& store, TestHost& host, const std::optional<ClientCall>& call
   return true;
 }
 
-void merge(Store& store, TestHost& host, Ticks now = noon) {
+void merge(Restore& restore, Store& store, TestHost& host, Ticks now = noon) {
   while (true) {
-    const auto staged = host.with_parts(store, [&] { return store.stage_merge(now); });
+    const auto staged = host.with_parts(store, [&] { return restore.stage_merge(now); });
     REQUIRE_FALSE(std::holds_alternative<Error>(staged));
-    if (std::get<Store::Merge>(staged) == Store::Merge::done) break;
+    if (std::get<Restore::Merge>(staged) == Restore::Merge::done) break;
     host.store_pending(store);
     store.publish();
   }
-  store.close_restore();
 }
 
 // Makes a store with tables of many rows and partitions.
@@ -87,11 +84,12 @@ TEST_CASE("replacing a store by a snapshot makes it equal") {
   TestHost host;
   publish(target, {create("old"), create("People"), insert("People", "p", "gone")});
   host.store_pending(target);
-  const auto report = read(target, file);
+  Restore restore(target);
+  const auto report = read(restore, file);
   REQUIRE(report.ok());
   CHECK(report->tables == 3);
   CHECK(report->entities == source.stats().rows);
-  REQUIRE(replace(target, host));
+  REQUIRE(replace(restore, target, host));
   CHECK(target.verify().empty());
   CHECK((snapshot_of(target) == file));
   CHECK(host.segments.empty());
@@ -128,8 +126,9 @@ TEST_CASE("a crash during a replacement leaves the old or the new content") {
     publish(target, {insert("old", "p", "s", 6)});
     host.store_pending(target);
     const std::string before = snapshot_of(target);
-    REQUIRE(read(target, file).ok());
-    finished = replace(target, host, std::nullopt, stop);
+    Restore restore(target);
+    REQUIRE(read(restore, file).ok());
+    finished = replace(restore, target, host, std::nullopt, stop);
     auto reopened = host.open();
     REQUIRE(reopened.ok());
     CAPTURE(stop);
@@ -148,12 +147,12 @@ TEST_CASE("an abandoned replacement changes nothing") {
   publish(target, {create("old"), insert("old", "p", "r", 5)});
   host.store_pending(target);
   const std::string before = snapshot_of(target);
-  REQUIRE(read(target, snapshot_of(source)).ok());
-  REQUIRE(target.begin_replace(std::nullopt));
+  Restore restore(target);
+  REQUIRE(read(restore, snapshot_of(source)).ok());
+  REQUIRE(restore.begin_replace(std::nullopt));
   const auto part = target.next_checkpoint_part();
   REQUIRE(part.has_value());
   target.abandon_checkpoint();
-  target.close_restore();
   CHECK((snapshot_of(target) == before));
   publish(target, {insert("old", "p", "s", 5)});
   host.store_pending(target);
@@ -168,17 +167,18 @@ TEST_CASE("a replacement that is sent again is done once") {
   const ClientCall call{ClientId{1, 2, 3}, 9, {}};
   Store target = new_store();
   TestHost host;
-  REQUIRE(read(target, file).ok());
-  REQUIRE(replace(target, host, call));
+  Restore first(target);
+  REQUIRE(read(first, file).ok());
+  REQUIRE(replace(first, target, host, call));
   auto next_owner = host.open();
   REQUIRE(next_owner.ok());
   publish(*next_owner, {insert("none", "p", "r", 5)});
   host.store_pending(*next_owner);
   for (Store* store : {&target, &*next_owner}) {
     const std::string before = snapshot_of(*store);
-    REQUIRE(read(*store, file).ok());
-    CHECK(!store->begin_replace(call));
-    store->close_restore();
+    Restore restore(*store);
+    REQUIRE(read(restore, file).ok());
+    CHECK(!restore.begin_replace(call));
     CHECK((snapshot_of(*store) == before));
   }
 }
@@ -191,19 +191,19 @@ TEST_CASE("damaged snapshots change nothing") {
   publish(target, {create("old"), insert("old", "p", "r", 5)});
   const std::string before = snapshot_of(target);
   for_each_damage(file, [&](const std::string& what, const std::string& damaged) {
-    const auto report = read(target, damaged, 50);
-    target.close_restore();
+    Restore restore(target);
+    const auto report = read(restore, damaged, 50);
     if (!report.ok() && report.error().code == ErrorCode::corrupted) return;
     CAPTURE(what);
     REQUIRE(!report.ok());
     REQUIRE(report.error().code == ErrorCode::corrupted);
   });
   CHECK((snapshot_of(target) == before));
+  Restore newer_restore(target);
   const auto newer =
-      read(target, file_of(FileKind::snapshot, records_of(file), format_major + 1, 0));
+      read(newer_restore, file_of(FileKind::snapshot, records_of(file), format_major + 1, 0));
   REQUIRE(!newer.ok());
   CHECK(newer.error().code == ErrorCode::format_too_new);
-  target.close_restore();
 }
 
 TEST_CASE("merging keeps other rows and writes the snapshot's rows") {
@@ -217,8 +217,9 @@ TEST_CASE("merging keeps other rows and writes the snapshot's rows") {
   host.store_pending(target);
   const std::uint64_t before = target.stats().rows;
   const auto there = source.get("people", {"p1", "r1"});
-  REQUIRE(read(target, snapshot_of(source)).ok());
-  merge(target, host, noon + 5000);
+  Restore restore(target);
+  REQUIRE(read(restore, snapshot_of(source)).ok());
+  merge(restore, target, host, noon + 5000);
   CHECK(target.verify().empty());
   const bool both = std::holds_alternative<RowResult>(there);
   CHECK(target.stats().rows == before + source.stats().rows - (both ? 1 : 0));
@@ -246,9 +247,10 @@ TEST_CASE("merging creates a table again that was dropped meanwhile") {
     publish(source, {write("big", std::move(put))});
   }
   Store target = new_store();
-  REQUIRE(read(target, snapshot_of(source)).ok());
+  Restore restore(target);
+  REQUIRE(read(restore, snapshot_of(source)).ok());
   const auto merge_more = [&] {
-    return std::get<Store::Merge>(target.stage_merge(noon)) == Store::Merge::staged;
+    return std::get<Restore::Merge>(restore.stage_merge(noon)) == Restore::Merge::staged;
   };
   REQUIRE(merge_more());
   target.publish();

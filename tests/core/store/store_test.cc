@@ -1,6 +1,7 @@
 #include "core/store/store.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -8,6 +9,8 @@
 #include "core/log/segment.h"
 #include "core/model/limits.h"
 #include "core/model/service_error.h"
+#include "core/store/restore.h"
+#include "core/store/snapshot_export.h"
 #include "tests/support/store_helpers.h"
 #include "tests/support/test_host.h"
 
@@ -191,20 +194,20 @@ TEST_CASE("a write does not change the version of open pages, snapshots and chec
   publish(store, {create("people"), insert("people", "p", "a", 1)});
   host.store_pending(store);
   const auto page = store.query("people", Query{});
-  store.begin_snapshot();
+  std::optional<SnapshotExport> snapshot(std::in_place, store);
   REQUIRE(store.write(upsert("people", "p", "a", 2), noon).changes);
   REQUIRE(store.write(insert("people", "p", "b", 3), noon).changes);
   CHECK(std::get<Page>(page).rows[0].find("value")->int32() == 1);
   std::string file;
-  for (auto chunk = store.next_snapshot_chunk(); std::holds_alternative<std::string>(chunk);
-       chunk = store.next_snapshot_chunk()) {
+  for (auto chunk = snapshot->next_chunk(); std::holds_alternative<std::string>(chunk);
+       chunk = snapshot->next_chunk()) {
     file += std::get<std::string>(chunk);
   }
-  store.close_snapshot();
+  snapshot.reset();
   Store other = new_store();
-  other.begin_restore();
-  REQUIRE(other.add_restore_chunk(file).ok());
-  CHECK(other.finish_restore()->entities == 1);
+  Restore restore(other);
+  REQUIRE(restore.add(file).ok());
+  CHECK(restore.finish()->entities == 1);
   CHECK(rows_of(store, "people") == "a=2 b=3");
 
   host.store_pending(store);

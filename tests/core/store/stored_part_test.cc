@@ -2,8 +2,12 @@
 // is needed is in memory for the next call.
 #include "core/store/stored_part.h"
 
+#include <optional>
 #include <set>
+#include <utility>
 
+#include "core/store/restore.h"
+#include "core/store/snapshot_export.h"
 #include "tests/support/log_files.h"
 #include "tests/support/store_helpers.h"
 #include "tests/support/test_host.h"
@@ -216,12 +220,12 @@ TEST_CASE("dropping a table drops the overlays of its parts") {
   TestHost host = disk_with_log();
   SECTION("in memory") {
     Store store = opened(host);
-    store.begin_snapshot();  // of the content before the drop
+    std::optional<SnapshotExport> snapshot(std::in_place, store);  // of the content before the drop
     publish(store, {drop("big")});
     CHECK(store.parts_with_inexact_counts().empty());
-    const auto first = store.next_snapshot_chunk();
+    const auto first = snapshot->next_chunk();
     CHECK(std::get<PartsNeeded>(first).ids.size() == 2);
-    store.close_snapshot();
+    snapshot.reset();
     host.store_pending(store);
     REQUIRE(host.checkpoint(store));
     CHECK(host.parts.size() == 1);
@@ -372,19 +376,19 @@ TEST_CASE("a snapshot loads what it needs, and checkpoints wait for it") {
     Store all = all_of(host);
     return host.snapshot(all);
   }();
-  store.begin_snapshot();
+  std::optional<SnapshotExport> snapshot(std::in_place, store);
   host.stage(store, {put_large(0, 'y')}, noon);
   store.publish();
   host.store_pending(store);
   CHECK_FALSE(std::get<bool>(store.begin_checkpoint()));
   std::string file;
   while (true) {
-    const auto chunk = host.with_parts(store, [&] { return store.next_snapshot_chunk(); });
+    const auto chunk = host.with_parts(store, [&] { return snapshot->next_chunk(); });
     const auto* bytes = std::get_if<std::string>(&chunk);
     if (bytes == nullptr) break;
     file += *bytes;
   }
-  store.close_snapshot();
+  snapshot.reset();
   CHECK((file == whole));
   CHECK(store.verify().empty());
   CHECK(host.checkpoint(store));
@@ -395,14 +399,13 @@ TEST_CASE("merging a snapshot into a store loads what it needs") {
   Store source = all_of(host);
   publish(source, {put_large(300, 'z')});
   Store store = opened(host);
-  store.begin_restore();
-  REQUIRE(store.add_restore_chunk(host.snapshot(source)).ok());
-  REQUIRE(store.finish_restore().ok());
-  while (std::get<Store::Merge>(host.with_parts(store, [&] { return store.stage_merge(noon); })) ==
-         Store::Merge::staged) {
+  Restore restore(store);
+  REQUIRE(restore.add(host.snapshot(source)).ok());
+  REQUIRE(restore.finish().ok());
+  while (std::get<Restore::Merge>(host.with_parts(
+             store, [&] { return restore.stage_merge(noon); })) == Restore::Merge::staged) {
     store.publish();
   }
-  store.close_restore();
   CHECK(store.stats().rows == rows + 1);
   const auto answer = store.get("big", {"p", row_name(300)});
   CHECK(std::get<RowResult>(answer).row.find("text")->string() == std::string(10'000, 'z'));

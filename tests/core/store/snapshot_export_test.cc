@@ -1,4 +1,4 @@
-#include "core/store/snapshot.h"
+#include "core/store/snapshot_export.h"
 
 #include "tests/support/snapshot_files.h"
 #include "tests/support/store_helpers.h"
@@ -54,11 +54,11 @@ TEST_CASE("a snapshot has the content from when it began, and is returned in chu
   publish(store, {create("big")});
   for (int i = 0; i < 1000; ++i) publish(store, {write("big", large(i))});
   const std::string before = snapshot_of(store);
-  store.begin_snapshot();
+  SnapshotExport snapshot(store);
   std::string file;
   std::size_t chunks = 0;
   while (true) {
-    const auto next = store.next_snapshot_chunk();
+    const auto next = snapshot.next_chunk();
     const auto* chunk = std::get_if<std::string>(&next);
     if (chunk == nullptr) break;
     CHECK(chunk->size() < 1'100'000);

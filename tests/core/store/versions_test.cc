@@ -1,5 +1,9 @@
 // Tests the versions of a store: forks, kept versions and rollbacks.
+#include "core/store/versions.h"
+
 #include "core/index/schema.h"
+#include "core/store/restore.h"
+#include "core/store/snapshot_export.h"
 #include "tests/support/store_helpers.h"
 #include "tests/support/test_host.h"
 
@@ -49,7 +53,7 @@ bool is_generic(const Store& store, std::string_view row) {
 
 TEST_CASE("a fork starts with the published version and changes independently") {
   Store store = people();
-  Store fork = store.fork();
+  Store fork = Versions(store).fork();
   CHECK(rows_of(fork, "people") == "a=1");
   publish(store, {upsert("people", "p", "a", 2), create("more")});
   publish(fork, {insert("people", "p", "b", 3), drop("people"), create("other")});
@@ -64,9 +68,9 @@ TEST_CASE("a fork starts with the published version and changes independently") 
 
 TEST_CASE("a fork outlives its store, and can be forked itself") {
   std::optional<Store> store = people();
-  Store fork = store->fork();
+  Store fork = Versions(*store).fork();
   store.reset();
-  Store second = fork.fork();
+  Store second = Versions(fork).fork();
   publish(fork, {upsert("people", "p", "a", 5)});
   CHECK(rows_of(fork, "people") == "a=5");
   CHECK(rows_of(second, "people") == "a=1");
@@ -86,7 +90,7 @@ TEST_CASE("a fork has its own policies, properties, calls and clock") {
   WriteRequest call = upsert("people", "p", "called", 1);
   call.call = ClientCall{ClientId{{1}}, 1, {}};
   publish(store, {service("a"), policies("one"), call}, noon + 1'000);
-  Store fork = store.fork();
+  Store fork = Versions(store).fork();
   CHECK_FALSE(fork.stage({call}, noon).changes);  // the call was already applied
 
   WriteRequest second = upsert("people", "p", "called", 2);
@@ -106,7 +110,7 @@ TEST_CASE("a fork has its own policies, properties, calls and clock") {
 TEST_CASE("a fork does not store the commits from before the fork") {
   Store store = people();
   CHECK(store.stats().pending_commits == 2);
-  Store fork = store.fork();
+  Store fork = Versions(store).fork();
   CHECK(fork.stats().pending_commits == 0);
   CHECK_FALSE(fork.seal().has_value());
   publish(fork, {insert("people", "p", "b", 2)});
@@ -120,33 +124,33 @@ TEST_CASE("a fork does not store the commits from before the fork") {
 
 TEST_CASE("a store can roll back to kept versions any number of times") {
   Store store = people();
-  const std::uint64_t one = store.keep_version();
+  const std::uint64_t one = Versions(store).keep();
   publish(store, {upsert("people", "p", "a", 2)});
-  const std::uint64_t two = store.keep_version();
+  const std::uint64_t two = Versions(store).keep();
   CHECK(one != two);
   for (int round = 0; round < 3; ++round) {
     publish(store, {drop("people")});
-    store.rollback(two);
+    Versions(store).rollback(two);
     CHECK(rows_of(store, "people") == "a=2");
     publish(store, {insert("people", "p", "b", 3)});
-    store.rollback(one);
+    Versions(store).rollback(one);
     CHECK(rows_of(store, "people") == "a=1");
     CHECK(store.verify().empty());
   }
-  store.release_version(one);
-  store.rollback(two);
+  Versions(store).release(one);
+  Versions(store).rollback(two);
   CHECK(rows_of(store, "people") == "a=2");
-  store.release_version(two);
+  Versions(store).release(two);
   CHECK(rows_of(store, "people") == "a=2");
-  CHECK(store.keep_version() > two);
+  CHECK(Versions(store).keep() > two);
 }
 
 TEST_CASE("a rollback drops pending commits, and later commits are stored") {
   Store store = people();
   store_nowhere(store);
-  const std::uint64_t version = store.keep_version();
+  const std::uint64_t version = Versions(store).keep();
   publish(store, {upsert("people", "p", "a", 2)});
-  store.rollback(version);
+  Versions(store).rollback(version);
   CHECK(store.stats().pending_commits == 0);
   CHECK_FALSE(store.seal().has_value());
   publish(store, {upsert("people", "p", "a", 3)});
@@ -157,7 +161,7 @@ TEST_CASE("a rollback drops pending commits, and later commits are stored") {
   // The new commits reuse numbers of commits in a stored segment.
   publish(store, {upsert("people", "p", "a", 4)});
   store_nowhere(store);
-  store.rollback(version);
+  Versions(store).rollback(version);
   publish(store, {upsert("people", "p", "a", 5)});
   CHECK(store.seal().has_value());
   CHECK(rows_of(store, "people") == "a=5");
@@ -172,42 +176,42 @@ TEST_CASE("the same calls return the same bytes, in forks and after a rollback")
   };
   Store alone = people();
   const std::string expected = calls(alone);
-  const std::uint64_t version = store.keep_version();
-  Store first = store.fork();
-  Store second = store.fork();
+  const std::uint64_t version = Versions(store).keep();
+  Store first = Versions(store).fork();
+  Store second = Versions(store).fork();
   CHECK(calls(first) == expected);
   publish(store, {put("other", {"three", "two", "four"})}, noon + 10'000);
   CHECK(calls(second) == expected);
-  store.rollback(version);
+  Versions(store).rollback(version);
   CHECK(calls(store) == expected);
 }
 
 TEST_CASE("columns are in the order of the store's own writes") {
   Store store = people();
-  const std::uint64_t version = store.keep_version();
-  Store one = store.fork();
-  Store two = store.fork();
+  const std::uint64_t version = Versions(store).keep();
+  Store one = Versions(store).fork();
+  Store two = Versions(store).fork();
   publish(one, {put("x", {"b", "a"})});
   publish(two, {put("x", {"a", "b"})});
   publish(store, {put("x", {"b", "value", "a"})});
   CHECK(names_in(one, "x") == "b a");
   CHECK(names_in(two, "x") == "a b");
   CHECK(names_in(store, "x") == "value b a");
-  store.rollback(version);
+  Versions(store).rollback(version);
   publish(store, {put("x", {"a", "b", "value"})});
   CHECK(names_in(store, "x") == "value a b");
 }
 
 TEST_CASE("a fork that has used all its shapes does not affect other stores") {
   Store store = people();
-  Store greedy = store.fork();
+  Store greedy = Versions(store).fork();
   for (std::size_t i = 0; i < shapes_max; ++i) {
     publish(greedy, {put("many", {"p" + std::to_string(i)})});
   }
   CHECK(is_generic(greedy, "many"));  // the last set, because people() had one shape already
   publish(store, {put("x", {"new"})});
   CHECK_FALSE(is_generic(store, "x"));
-  Store fork = greedy.fork();
+  Store fork = Versions(greedy).fork();
   publish(fork, {put("y", {"newer"}), put("z", {"p7"})});
   CHECK(is_generic(fork, "y"));
   CHECK_FALSE(is_generic(fork, "z"));
@@ -218,7 +222,7 @@ TEST_CASE("any number of nested forks with changes") {
   line.push_back(people());
   constexpr int generations = 300;
   for (int i = 1; i <= generations; ++i) {
-    Store next = line.back().fork();
+    Store next = Versions(line.back()).fork();
     const std::string name = "p" + std::to_string(i);
     publish(next, {put("r" + std::to_string(i), {name, "all", "value"})});
     line.push_back(std::move(next));
@@ -237,15 +241,15 @@ TEST_CASE("any number of nested forks with changes") {
 TEST_CASE("a snapshot continues with the version it started with") {
   Store store = people();
   const std::string expected = file_of(store);
-  const std::uint64_t version = store.keep_version();
-  store.begin_snapshot();
+  const std::uint64_t version = Versions(store).keep();
+  SnapshotExport snapshot(store);
   publish(store, {drop("people")});
-  Store fork = store.fork();
-  store.rollback(version);
+  Store fork = Versions(store).fork();
+  Versions(store).rollback(version);
   publish(store, {upsert("people", "p", "a", 9)});
   std::string file;
   for (;;) {
-    auto chunk = store.next_snapshot_chunk();
+    auto chunk = snapshot.next_chunk();
     if (std::holds_alternative<SnapshotEnd>(chunk)) break;
     file += std::get<std::string>(chunk);
   }
@@ -257,19 +261,19 @@ TEST_CASE("a fork can be replaced by a snapshot and forked again") {
   publish(other, {create("towns"), insert("towns", "p", "x", 7)});
   const std::string file = file_of(other);
   Store store = people();
-  const std::uint64_t version = store.keep_version();
-  Store fork = store.fork();
+  const std::uint64_t version = Versions(store).keep();
+  Store fork = Versions(store).fork();
   for (Store* into : {&fork, &store}) {
     TestHost nowhere;
     store_nowhere(*into);
-    into->begin_restore();
-    REQUIRE(into->add_restore_chunk(file).ok());
-    REQUIRE(into->finish_restore().ok());
-    REQUIRE(into->begin_replace(std::nullopt));
+    Restore restore(*into);
+    REQUIRE(restore.add(file).ok());
+    REQUIRE(restore.finish().ok());
+    REQUIRE(restore.begin_replace(std::nullopt));
     REQUIRE(nowhere.write_checkpoint(*into));
     CHECK(rows_of(*into, "towns") == "x=7");
     CHECK(rows_of(*into, "people") == "no table");
-    Store again = into->fork();
+    Store again = Versions(*into).fork();
     publish(again, {upsert("towns", "p", "y", 8)});
     CHECK(rows_of(again, "towns") == "x=7 y=8");
     CHECK(rows_of(*into, "towns") == "x=7");
@@ -277,7 +281,7 @@ TEST_CASE("a fork can be replaced by a snapshot and forked again") {
   store.set_memory_limit(1);
   store.enforce_memory_limit();  // unloads nothing, because no file could be loaded again
   CHECK(rows_of(store, "towns") == "x=7");
-  store.rollback(version);
+  Versions(store).rollback(version);
   CHECK(rows_of(store, "people") == "a=1");
   CHECK(store.verify().empty());
 }

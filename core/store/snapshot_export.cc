@@ -1,6 +1,9 @@
-#include "core/store/snapshot.h"
+#include "core/store/snapshot_export.h"
 
 #include <utility>
+
+#include "core/base/check.h"
+#include "core/store/store_state.h"
 
 namespace entitable {
 namespace {
@@ -15,10 +18,25 @@ SnapshotHeader header_of(const Catalog& catalog) {
 
 }  // namespace
 
-Snapshot::Snapshot(const Catalog& catalog) : catalog_(catalog) {}
+SnapshotExport::SnapshotExport(Store& store)
+    : state_(store.state()), catalog_(state_.published.catalog) {
+  ENTITABLE_CHECK(!state_.recovery.has_value() && state_.snapshot == nullptr);
+  state_.snapshot = &catalog_;
+}
+
+SnapshotExport::~SnapshotExport() {
+  state_.snapshot = nullptr;
+}
+
+std::variant<std::string, SnapshotEnd, PartsNeeded> SnapshotExport::next_chunk() {
+  std::optional<std::string> chunk = next();
+  if (chunk.has_value()) return std::move(*chunk);
+  if (!parts_needed_.empty()) return PartsNeeded{parts_needed_};
+  return SnapshotEnd{};
+}
 
 // Writes the header. It holds the number of rows, so counts must be exact.
-bool Snapshot::begin() {
+bool SnapshotExport::begin() {
   parts_needed_ = catalog_.parts_with_inexact_counts();
   if (!parts_needed_.empty()) return false;
   begun_ = true;
@@ -26,7 +44,8 @@ bool Snapshot::begin() {
   return true;
 }
 
-std::optional<std::string> Snapshot::next() {
+// Returns nothing at the end of the file, or if parts_needed_ is not empty.
+std::optional<std::string> SnapshotExport::next() {
   if (!begun_ && !begin()) return std::nullopt;
   parts_needed_.clear();
   if (!writer_.has_value()) return std::nullopt;
@@ -49,7 +68,7 @@ std::optional<std::string> Snapshot::next() {
 
 // Writes rows up to the end of the table, the end of the chunk, or the first unloaded part. After a
 // part was loaded, continues with a new cursor.
-void Snapshot::write_rows() {
+void SnapshotExport::write_rows() {
   if (rows_->part_needed() != 0) {
     const Table* table = catalog_.find(catalog_.names()[next_table_ - 1]->id);
     rows_.emplace(table->index, KeyRange{rows_->position(), std::nullopt});

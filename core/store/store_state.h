@@ -1,0 +1,100 @@
+// The state behind a Store. Internal to core/store: only Store and the classes that work on a store
+// use it (snapshot_export.h, restore.h, versions.h).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "core/base/check.h"
+#include "core/log/manifest_codec.h"
+#include "core/log/pending_records.h"
+#include "core/store/call_window.h"
+#include "core/store/catalog.h"
+#include "core/store/checkpoint.h"
+#include "core/store/recovery.h"
+#include "core/store/writer.h"
+
+namespace entitable {
+
+struct StoreState {
+  Version published;
+  CallWindow window;
+  Candidate::Scratch scratch;
+  std::optional<Candidate> candidate;
+
+  // The records of commits that no stored segment holds: published commits, then the candidate's.
+  PendingRecords pending;
+  std::uint64_t stored_commit = 0;    // the newest commit in a stored segment
+  std::uint64_t sealed_through = 0;   // the newest commit in the last sealed segment
+  std::uint64_t sealed_bytes = 0;     // size of the segments that are sealed but not stored
+  std::uint64_t sealed_segments = 0;  // number of these segments
+  std::uint64_t next_sequence = 1;
+  std::uint64_t epoch = 1;
+
+  Manifest manifest;                // of the last checkpoint
+  std::uint64_t segment_bytes = 0;  // size of all segments that the manifest does not cover
+  std::optional<Checkpoint> checkpoint;
+  std::uint64_t segment_bytes_at_checkpoint = 0;
+
+  // The restored content while a checkpoint stores it in place of the published version.
+  struct Replacement {
+    Version version;
+    CallWindow window;
+  };
+  std::optional<Replacement> replacement;
+  Catalog* snapshot = nullptr;  // the version of the open SnapshotExport, or null
+
+  std::optional<Recovery> recovery;  // while opening
+  std::uint64_t memory_limit = 0;    // 0: none
+  double page_share = 1;             // see set_page_fraction()
+  bool as_service = false;           // see set_service_read_mode()
+  std::vector<Damage> damage;
+
+  struct KeptVersion {
+    Version version;
+    CallWindow window;
+  };
+  std::map<std::uint64_t, KeptVersion> kept;
+  std::uint64_t last_kept = 0;
+  bool has_unloaded_parts = false;  // true if the store has parts, so that some may be unloaded
+  bool branched = false;            // shares nodes with other stores or kept versions
+
+  // Starts a new branch, because other stores or kept versions share this store's nodes from now
+  // on.
+  void branch() {
+    ENTITABLE_CHECK(!recovery.has_value() && !has_unloaded_parts && damage.empty() &&
+                    !candidate.has_value() && !checkpoint.has_value());
+    published.catalog.start_branch();
+    branched = true;
+  }
+
+  std::uint64_t memory() const {
+    std::uint64_t bytes = 0;
+    for (const Ref<Table>& table : published.catalog.tables()) bytes += table->index.memory_bytes();
+    return bytes;
+  }
+  // Returns the versions of the part's table in which the part is unloaded, ready to be changed.
+  std::vector<TableIndex*> versions_without(const ListedPart& listed);
+
+  // Publishes the candidate. REQUIRES: window.reserve() was called with the candidate's calls.
+  void publish(Candidate& made) {
+    for (ClientCall& call : made.calls()) window.add(std::move(call));
+    published = std::move(made.version());
+  }
+  void discard() {
+    candidate.reset();
+    pending.drop_after(published.last_commit);
+  }
+
+  // Forgets the sealed segments that were not stored, so that their commits are sealed again.
+  void reset_sealed() {
+    sealed_through = stored_commit;
+    sealed_bytes = sealed_segments = 0;
+  }
+  std::uint64_t sealed_sequence() const { return next_sequence + sealed_segments; }
+};
+
+}  // namespace entitable

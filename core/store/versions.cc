@@ -1,0 +1,44 @@
+#include "core/store/versions.h"
+
+#include <utility>
+
+#include "core/base/check.h"
+#include "core/store/store_state.h"
+
+namespace entitable {
+
+Store Versions::fork() {
+  state_.branch();
+  Store fork;
+  StoreState& other = fork.state();
+  other.published = state_.published;
+  other.window = state_.window;
+  other.stored_commit = other.sealed_through = other.published.last_commit;
+  other.branch();
+  return fork;
+}
+
+std::uint64_t Versions::keep() {
+  state_.branch();
+  state_.kept.emplace(state_.last_kept + 1,
+                      StoreState::KeptVersion{state_.published, state_.window});
+  return ++state_.last_kept;
+}
+
+void Versions::rollback(std::uint64_t version) {
+  const auto at = state_.kept.find(version);
+  ENTITABLE_CHECK(at != state_.kept.end() && state_.sealed_segments == 0);
+  StoreState::KeptVersion back = at->second;
+  state_.branch();
+  back.version.catalog.start_branch();
+  state_.published = std::move(back.version);
+  state_.window = std::move(back.window);
+  state_.pending = {};
+  state_.stored_commit = state_.sealed_through = state_.published.last_commit;
+}
+
+void Versions::release(std::uint64_t version) {
+  ENTITABLE_CHECK(state_.kept.erase(version) == 1);
+}
+
+}  // namespace entitable
