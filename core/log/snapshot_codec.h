@@ -20,7 +20,8 @@
 
 namespace entitable {
 
-// A part ends with the row that makes its file this many bytes or more.
+// A part ends with the row that makes its file this many bytes or more, not counting what follows
+// the last row: the checksum of the rows and the end record.
 inline constexpr std::size_t snapshot_part_bytes = 250'000;
 
 struct SnapshotHeader {
