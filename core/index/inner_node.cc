@@ -6,7 +6,7 @@
 
 namespace entitable {
 
-InnerNode::InnerNode() : Node(false), bounds_(make_ref<Bounds>()) {
+InnerNode::InnerNode() : Node(false), bounds_(make_ref<ChildBounds>()) {
   totals_.memory = own_memory();
 }
 
@@ -14,7 +14,7 @@ Ref<InnerNode> InnerNode::build(std::span<const Child> children) {
   ENTITABLE_CHECK(!children.empty() && children.size() <= inner_children_max);
   Ref<InnerNode> inner = make_ref<InnerNode>();
   const std::uint64_t memory_before = inner->own_memory();
-  Bounds::List bounds;
+  ChildBounds::List bounds;
   for (std::size_t i = 0; i < children.size(); ++i) {
     bounds[i] = children[i].lower.view();
     inner->children_[i] = children[i].node;
@@ -26,7 +26,7 @@ Ref<InnerNode> InnerNode::build(std::span<const Child> children) {
 }
 
 std::vector<Child> InnerNode::children() const {
-  const Bounds::List all = bounds_->list();
+  const ChildBounds::List all = bounds_->list();
   std::vector<Child> list;
   list.reserve(size() + 1);  // callers usually add a child
   for (std::uint32_t i = 0; i < size(); ++i) {
@@ -38,8 +38,8 @@ std::vector<Child> InnerNode::children() const {
 // ---- Changes ---------------------------------------------------------------
 
 // Returns the bounds for changes. Clones them if copies of this node share them.
-Bounds& InnerNode::mutable_bounds() {
-  if (!bounds_.unique()) bounds_ = make_ref<Bounds>(*bounds_);
+ChildBounds& InnerNode::mutable_bounds() {
+  if (!bounds_.unique()) bounds_ = make_ref<ChildBounds>(*bounds_);
   return *bounds_;
 }
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/index/bounds.h"
+#include "core/index/child_bounds.h"
 #include "core/index/node.h"
 #include "core/model/key.h"
 
@@ -54,11 +54,11 @@ class InnerNode : public Node {
   std::string verify() const;
 
  private:
-  Bounds& mutable_bounds();
+  ChildBounds& mutable_bounds();
   void insert(std::uint32_t i, const KeyView& lower, const Ref<Node>& node);
   std::uint64_t own_memory() const;
 
-  Ref<Bounds> bounds_;
+  Ref<ChildBounds> bounds_;
   std::array<Ref<Node>, inner_children_max> children_;
 };
 

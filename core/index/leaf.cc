@@ -77,14 +77,14 @@ Ref<Leaf> Leaf::build_with_capacity(std::span<const RowSource> rows, std::uint32
   return leaf;
 }
 
-Ref<Leaf> Leaf::clone(std::uint32_t room) const {
+Ref<Leaf> Leaf::clone(std::uint32_t spare_bytes) const {
   if (unloaded_) {
     Ref<Leaf> unloaded = make_unloaded(part_, totals_.rows, totals_.bytes, overlay_);
     unloaded->has_exact_totals_ = has_exact_totals_;
     return unloaded;
   }
   Ref<Leaf> leaf = make_ref<Leaf>();
-  leaf->allocate(room == 0 ? used_bytes() : capacity_for(used_bytes() + room));
+  leaf->allocate(spare_bytes == 0 ? used_bytes() : capacity_for(used_bytes() + spare_bytes));
   leaf->copy_from(*this);
   leaf->streak_ = streak_;
   leaf->last_insert_slot_ = last_insert_slot_;
@@ -165,10 +165,10 @@ std::uint32_t Leaf::push(std::string_view bytes) {
   return heap_;
 }
 
-// Ensures that the gap has at least `room` bytes.
-void Leaf::reserve(std::uint32_t room) {
-  if (gap() >= room) return;
-  reallocate(capacity_for(used_bytes() + room));
+// Ensures that the gap has at least `gap_bytes` bytes.
+void Leaf::reserve(std::uint32_t gap_bytes) {
+  if (gap() >= gap_bytes) return;
+  reallocate(capacity_for(used_bytes() + gap_bytes));
 }
 
 void Leaf::reallocate(std::uint32_t capacity) {

@@ -60,8 +60,8 @@ class Leaf : public Node {
   static Ref<Leaf> build_with_slack(std::span<const RowSource> rows, std::uint64_t bytes);
   // Returns the buffer size in bytes that build() would allocate for these rows.
   static std::uint64_t bytes_for(std::span<const RowSource> rows);
-  // Returns a copy whose buffer has space for `room` more bytes.
-  Ref<Leaf> clone(std::uint32_t room) const;
+  // Returns a copy whose buffer has space for `spare_bytes` more.
+  Ref<Leaf> clone(std::uint32_t spare_bytes) const;
   // Returns the bytes that a row takes in the buffer.
   static std::uint32_t cost(std::uint32_t packed_bytes) {
     return packed_bytes + static_cast<std::uint32_t>(sizeof(LeafSlot));
@@ -211,7 +211,7 @@ class Leaf : public Node {
   static Ref<Leaf> build_with_capacity(std::span<const RowSource> rows, std::uint32_t capacity);
   void append_all(std::span<const RowSource> rows);
   void copy_from(const Leaf& from);
-  void reserve(std::uint32_t room);
+  void reserve(std::uint32_t gap_bytes);
   void reallocate(std::uint32_t capacity);
   void shrink_buffer();
   void add_partition_key(std::string_view partition);

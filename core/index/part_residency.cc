@@ -111,7 +111,7 @@ std::vector<PartId> TableIndex::parts_with_inexact_counts() const {
   return unloaded_parts(*this, [](const Leaf& leaf) { return !leaf.has_exact_totals(); });
 }
 
-std::vector<ResidentPart> TableIndex::resident_parts() const {
+std::vector<ResidentPart> TableIndex::sweep_resident_parts() const {
   std::vector<ResidentPart> parts;
   for_each_group(
       *this, [](const LeafIterator& walk) { walk.leaf().clear_used(); },

@@ -146,8 +146,9 @@ class TableIndex {
   std::uint64_t dirty_bytes() const;
   // Returns the parts that may be unloaded, in key order. Resets ResidentPart::recently_used of all
   // parts to false.
-  std::vector<ResidentPart> resident_parts() const;
-  // Unloads these parts. REQUIRES: resident_parts() would return them all; `parts` is sorted by id.
+  std::vector<ResidentPart> sweep_resident_parts() const;
+  // Unloads these parts. REQUIRES: sweep_resident_parts() would return them all; `parts` is sorted
+  // by id.
   void unload_parts(const std::vector<PartId>& parts);
   // Calls visit(const LeafInfo&) for all leaves, in key order.
   template <typename Visit>

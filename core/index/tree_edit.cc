@@ -146,8 +146,8 @@ std::optional<KeyView> TreeEdit::upper() const {
   return std::nullopt;
 }
 
-Leaf& TreeEdit::mutable_leaf(std::uint32_t room) {
-  if (!leaf_ref_->unique()) *leaf_ref_ = as_node(leaf().clone(room));
+Leaf& TreeEdit::mutable_leaf(std::uint32_t spare_bytes) {
+  if (!leaf_ref_->unique()) *leaf_ref_ = as_node(leaf().clone(spare_bytes));
   return static_cast<Leaf&>(**leaf_ref_);
 }
 

@@ -38,8 +38,8 @@ class TreeEdit {
   std::optional<KeyView> upper() const;
 
   // Returns the leaf so that the caller can change it. If the leaf is shared, first replaces it by
-  // a clone with space for `room` more bytes.
-  Leaf& mutable_leaf(std::uint32_t room);
+  // a clone with space for `spare_bytes` more bytes.
+  Leaf& mutable_leaf(std::uint32_t spare_bytes);
   // Must be called after a change of the leaf. `before`: the leaf's totals before the change.
   // Adjusts the totals of the nodes above. If the leaf shrank and is underfull, merges it with a
   // neighbour, unless the merged leaf would be nearly full.

@@ -20,9 +20,9 @@ namespace {
 // previous put or erase of the commit, and does not repeat them.
 enum class MutationKind : std::uint8_t {
   put = 1,
-  put_beside = 2,
+  put_in_same_partition = 2,
   erase = 3,
-  erase_beside = 4,
+  erase_in_same_partition = 4,
   create_table = 5,
   drop_table = 6,
   table_acl = 7,
@@ -59,10 +59,10 @@ char* put_table(char* at, TableId table) {
 std::size_t key_bytes_max(const KeyView& key) {
   return integers_max + key.partition.size() + key.row.size();
 }
-char* put_key(char* at, TableId table, const KeyView& key, MutationKind kind, MutationKind beside,
-              LastPartition& last_partition) {
+char* put_key(char* at, TableId table, const KeyView& key, MutationKind kind,
+              MutationKind same_partition_kind, LastPartition& last_partition) {
   if (last_partition.table == table && last_partition.partition == key.partition) {
-    at = put_kind(at, beside);
+    at = put_kind(at, same_partition_kind);
   } else {
     at = put_bytes(put_table(put_kind(at, kind), table), key.partition);
     last_partition = {table, key.partition};
@@ -76,7 +76,8 @@ std::size_t row_bytes_max(const PutRow& row) {
 char* put_row(char* at, const PutRow& row, Ticks last_timestamp, std::uint32_t shape,
               LastPartition& last_partition) {
   ENTITABLE_CHECK(row.timestamp > 0 && row.timestamp <= last_timestamp);
-  at = put_key(at, row.table, row.key, MutationKind::put, MutationKind::put_beside, last_partition);
+  at = put_key(at, row.table, row.key, MutationKind::put, MutationKind::put_in_same_partition,
+               last_partition);
   at = put_ticks(at, row.timestamp, last_timestamp);
   return put_values(put_varint(at, shape), row.properties);
 }
@@ -169,8 +170,8 @@ void CommitEncoder::write(const PutRow& mutation) {
 void CommitEncoder::write(const DeleteRow& mutation) {
   const KeyView key = mutation.key.view();
   append_bounded(mutations_, key_bytes_max(key), [&](char* at) {
-    return put_key(at, mutation.table, key, MutationKind::erase, MutationKind::erase_beside,
-                   last_partition_);
+    return put_key(at, mutation.table, key, MutationKind::erase,
+                   MutationKind::erase_in_same_partition, last_partition_);
   });
 }
 
@@ -212,9 +213,9 @@ class CommitDecoder {
   const char* read_head();
   const char* read_shapes();
   const char* read_mutation();
-  const char* read_key(bool beside, KeyView& key);
-  const char* read_put(bool beside);
-  const char* read_erase(bool beside);
+  const char* read_key(bool same_partition, KeyView& key);
+  const char* read_put(bool same_partition);
+  const char* read_erase(bool same_partition);
   const char* read_create_table();
   const char* read_drop_table();
   const char* read_table_acl();
@@ -272,11 +273,11 @@ const char* CommitDecoder::read_mutation() {
   switch (static_cast<MutationKind>(reader_.u8())) {
     case MutationKind::put:
       return read_put(false);
-    case MutationKind::put_beside:
+    case MutationKind::put_in_same_partition:
       return read_put(true);
     case MutationKind::erase:
       return read_erase(false);
-    case MutationKind::erase_beside:
+    case MutationKind::erase_in_same_partition:
       return read_erase(true);
     case MutationKind::create_table:
       return read_create_table();
@@ -291,8 +292,8 @@ const char* CommitDecoder::read_mutation() {
   return reader_.ok() ? "the kind of mutation is unknown" : field_truncated;
 }
 
-const char* CommitDecoder::read_key(bool beside, KeyView& key) {
-  if (!beside) {
+const char* CommitDecoder::read_key(bool same_partition, KeyView& key) {
+  if (!same_partition) {
     if (const char* bad = read_table_id(reader_, last_partition_.table)) return bad;
     last_partition_.partition = reader_.bytes();
   } else if (!last_partition_.partition) {
@@ -303,10 +304,10 @@ const char* CommitDecoder::read_key(bool beside, KeyView& key) {
   return check_stored_key(key);
 }
 
-const char* CommitDecoder::read_put(bool beside) {
+const char* CommitDecoder::read_put(bool same_partition) {
   KeyView key;
   Ticks timestamp = 0;
-  if (const char* bad = read_key(beside, key)) return bad;
+  if (const char* bad = read_key(same_partition, key)) return bad;
   if (const char* bad = read_ticks(reader_, commit_.last_timestamp, timestamp)) return bad;
   if (timestamp == 0) return "a row has no timestamp";
   if (timestamp > commit_.last_timestamp) return "a row is newer than the last timestamp";
@@ -323,9 +324,9 @@ const char* CommitDecoder::read_put(bool beside) {
   return nullptr;
 }
 
-const char* CommitDecoder::read_erase(bool beside) {
+const char* CommitDecoder::read_erase(bool same_partition) {
   KeyView key;
-  if (const char* bad = read_key(beside, key)) return bad;
+  if (const char* bad = read_key(same_partition, key)) return bad;
   commit_.mutations.emplace_back(
       DeleteRow{last_partition_.table, EntityKey(key.partition, key.row)});
   return nullptr;

@@ -49,9 +49,9 @@ inline char* put_bytes(char* at, std::string_view bytes) {
 // Appends the bytes that put(start) writes. `put` returns the end of what it wrote. REQUIRES: `put`
 // writes at most `room` bytes.
 template <typename Put>
-void append_bounded(std::string& out, std::size_t room, Put put) {
+void append_bounded(std::string& out, std::size_t bytes_max, Put put) {
   const std::size_t start = out.size();
-  out.resize(start + room);
+  out.resize(start + bytes_max);
   const char* const end = put(out.data() + start);
   out.resize(static_cast<std::size_t>(end - out.data()));
 }

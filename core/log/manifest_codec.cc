@@ -26,40 +26,40 @@ void write_state(const Manifest& manifest, RecordWriter& file) {
   ENTITABLE_CHECK(manifest.epoch > 0 && manifest.first_live_sequence > 0);
   ENTITABLE_CHECK(manifest.next_table > 0 && manifest.next_part > 0);
   ENTITABLE_CHECK(manifest.last_timestamp >= 0);
-  ByteWriter writer(file.begin(RecordType::manifest_state));
+  ByteWriter writer(file.begin_record(RecordType::manifest_state));
   writer.varint(manifest.epoch);
   writer.varint(manifest.first_live_sequence);
   writer.varint(manifest.last_commit);
   writer.u64(static_cast<std::uint64_t>(manifest.last_timestamp));
   writer.varint(manifest.next_table);
   writer.varint(manifest.next_part);
-  file.end();
+  file.end_record();
 }
 
 void write_options(const Manifest& manifest, RecordWriter& file) {
-  ByteWriter writer(file.begin(RecordType::manifest_options));
+  ByteWriter writer(file.begin_record(RecordType::manifest_options));
   writer.varint(manifest.options.size());
   for (const auto& [key, value] : manifest.options) {
     writer.bytes(key);
     writer.bytes(value);
   }
-  file.end();
+  file.end_record();
 }
 
 void write_service(const Manifest& manifest, RecordWriter& file) {
-  ByteWriter(file.begin(RecordType::manifest_service)).bytes(manifest.service_properties);
-  file.end();
+  ByteWriter(file.begin_record(RecordType::manifest_service)).bytes(manifest.service_properties);
+  file.end_record();
 }
 
 void write_calls(const Manifest& manifest, RecordWriter& file) {
-  std::string& out = file.begin(RecordType::manifest_calls);
+  std::string& out = file.begin_record(RecordType::manifest_calls);
   ByteWriter(out).varint(manifest.calls.size());
   for (const ClientCall& call : manifest.calls) append_call(call, manifest.last_timestamp, out);
-  file.end();
+  file.end_record();
 }
 
 void write_table(const ManifestTable& table, RecordWriter& file) {
-  std::string& out = file.begin(RecordType::manifest_table);
+  std::string& out = file.begin_record(RecordType::manifest_table);
   ByteWriter writer(out);
   writer.varint(table.id);
   writer.bytes(table.name);
@@ -73,7 +73,7 @@ void write_table(const ManifestTable& table, RecordWriter& file) {
     writer.varint(part.bytes);
     writer.u32(part.checksum);
   }
-  file.end();
+  file.end_record();
 }
 
 // ---- Reading: the functions return null, or why the payload is bad -----------------------------

@@ -56,7 +56,7 @@ PartWriter::PartWriter(PartId id, TableId table, const KeyView& lower,
   ENTITABLE_CHECK(id > 0 && table > 0 && table <= table_id_max);
   if (upper) upper_.emplace(upper->partition, upper->row);
   ENTITABLE_CHECK(!upper || compare(lower, *upper) < 0);
-  ByteWriter header(file_.begin(RecordType::part_header));
+  ByteWriter header(file_.begin_record(RecordType::part_header));
   header.varint(id);
   header.varint(table);
   header.bytes(lower.partition);
@@ -66,8 +66,8 @@ PartWriter::PartWriter(PartId id, TableId table, const KeyView& lower,
     header.bytes(upper->partition);
     header.bytes(upper->row);
   }
-  file_.end();
-  bytes_ = &file_.begin(RecordType::part_rows);
+  file_.end_record();
+  bytes_ = &file_.begin_record(RecordType::part_rows);
   count_at_ = bytes_->size();
   ByteWriter(*bytes_).u32(0);
 }
@@ -105,7 +105,7 @@ std::string PartWriter::finish() && {
   for (std::size_t i = 0; i < count_bytes; ++i) {
     (*bytes_)[count_at_ + i] = static_cast<char>(static_cast<std::uint8_t>(rows_ >> (8 * i)));
   }
-  file_.end();
+  file_.end_record();
   std::string file = std::move(file_).finish();
   ENTITABLE_DCHECK(reads_back(file, rows_));
   return file;

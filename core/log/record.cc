@@ -38,10 +38,10 @@ std::string header_of(FileKind kind, std::uint16_t major, std::uint16_t minor) {
 
 }  // namespace
 
-RecordWriter::RecordWriter(FileKind kind, std::size_t room) {
+RecordWriter::RecordWriter(FileKind kind, std::size_t reserved_bytes) {
   // Cached, because every write that is stored alone creates a segment.
   static const std::string of_segment = header_of(FileKind::segment, format_major, format_minor);
-  file_.reserve(record_layout::header_bytes + room);
+  file_.reserve(record_layout::header_bytes + reserved_bytes);
   file_.append(kind == FileKind::segment ? of_segment
                                          : header_of(kind, format_major, format_minor));
   begin_chain();
@@ -56,16 +56,16 @@ void RecordWriter::begin_chain() {
   chain_ = crc32c(std::string_view(file_).substr(file_.size() - record_layout::checksum_bytes));
 }
 
-std::string& RecordWriter::begin(RecordType type, std::uint8_t flags) {
+std::string& RecordWriter::begin_record(RecordType type, std::uint8_t flags) {
   ENTITABLE_CHECK(open_at_ == no_open_record);
   open_at_ = file_.size();
   const char prefix[record_layout::prefix_bytes] = {static_cast<char>(type),
                                                     static_cast<char>(flags)};
-  file_.append(prefix, sizeof prefix);  // end() fills in the length
+  file_.append(prefix, sizeof prefix);  // end_record() fills in the length
   return file_;
 }
 
-void RecordWriter::end() {
+void RecordWriter::end_record() {
   ENTITABLE_CHECK(open_at_ != no_open_record);
   const std::size_t length = file_.size() - open_at_ - record_layout::prefix_bytes;
   ENTITABLE_CHECK(length <= std::numeric_limits<std::uint32_t>::max());
@@ -80,7 +80,7 @@ void RecordWriter::end() {
   open_at_ = no_open_record;
 }
 
-std::string RecordWriter::take() {
+std::string RecordWriter::take_bytes() {
   ENTITABLE_CHECK(open_at_ == no_open_record);
   return std::exchange(file_, {});
 }
@@ -88,10 +88,10 @@ std::string RecordWriter::take() {
 std::string RecordWriter::finish() && {
   const std::uint32_t records = records_;
   const std::uint32_t chain = masked_crc32c({}, chain_);
-  ByteWriter writer(begin(RecordType::end));
+  ByteWriter writer(begin_record(RecordType::end));
   writer.u32(records);
   writer.u32(chain);
-  end();
+  end_record();
   return std::move(file_);
 }
 

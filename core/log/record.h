@@ -69,21 +69,21 @@ std::uint32_t masked_crc32c(std::string_view bytes, std::uint32_t seed = 0);
 // Writes a file, record by record.
 class RecordWriter {
  public:
-  // `room`: bytes to reserve after the header.
-  explicit RecordWriter(FileKind kind, std::size_t room = 0);
+  // Reserves memory for `reserved_bytes` after the header.
+  explicit RecordWriter(FileKind kind, std::size_t reserved_bytes = 0);
   // For tests: writes another format version.
   RecordWriter(FileKind kind, std::uint16_t major, std::uint16_t minor);
 
   // Opens a record. Returns the buffer of the file: the caller appends the payload to it and must
   // not change the bytes already in it. REQUIRES: no record is open.
-  std::string& begin(RecordType type, std::uint8_t flags = 0);
+  std::string& begin_record(RecordType type, std::uint8_t flags = 0);
   // Closes the open record. REQUIRES: a record is open; its payload is shorter than 4 GiB.
-  void end();
+  void end_record();
   // Returns the number of bytes written and not yet taken.
   std::size_t size() const { return file_.size(); }
-  // Returns the bytes written since the last take() and removes them from memory. REQUIRES: no
-  // record is open.
-  std::string take();
+  // Returns the bytes written since the last take_bytes() and removes them from memory. REQUIRES:
+  // no record is open.
+  std::string take_bytes();
   // Writes the end record and returns the remaining bytes. Must be the last call. REQUIRES: no
   // record is open.
   std::string finish() &&;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t guid_bytes = 16;
 
-std::size_t value_room(const ValueView& value) {
+std::size_t text_bytes_max(const ValueView& value) {
   return varint_bytes_max + value.bytes().size();
 }
 
@@ -147,11 +147,11 @@ bool is_too_large(std::size_t bytes_bound, std::size_t shape_bytes, const KeyVie
 }  // namespace
 
 std::size_t values_bytes_max(std::span<const PropertyView> properties) {
-  std::size_t room = 0;
+  std::size_t bytes = 0;
   for (const PropertyView& property : properties) {
-    room += property.value.type() == EdmType::guid ? guid_bytes : value_room(property.value);
+    bytes += property.value.type() == EdmType::guid ? guid_bytes : text_bytes_max(property.value);
   }
-  return room;
+  return bytes;
 }
 
 char* put_values(char* at, std::span<const PropertyView> properties) {

@@ -49,7 +49,7 @@ Result<Commit> read_commit(const Record& record, std::uint64_t number, ShapeDict
 constexpr std::size_t frame_bytes = record_layout::prefix_bytes + record_layout::checksum_bytes;
 constexpr std::size_t header_bytes_max = frame_bytes + 8 + 10 + 10;
 
-std::size_t room_for(const SegmentWriter::Capacity& capacity) {
+std::size_t bytes_max_of(const SegmentWriter::Capacity& capacity) {
   return header_bytes_max + capacity.bytes + capacity.commits * frame_bytes +
          record_layout::end_bytes;
 }
@@ -62,7 +62,7 @@ SegmentWriter::SegmentWriter(std::uint64_t sequence, std::uint64_t epoch)
 }
 
 SegmentWriter::SegmentWriter(std::uint64_t sequence, std::uint64_t epoch, const Capacity& capacity)
-    : file_(FileKind::segment, room_for(capacity)),
+    : file_(FileKind::segment, bytes_max_of(capacity)),
       sequence_(sequence),
       epoch_(epoch),
       has_one_commit_(capacity.commits == 1) {
@@ -70,11 +70,11 @@ SegmentWriter::SegmentWriter(std::uint64_t sequence, std::uint64_t epoch, const 
 }
 
 void SegmentWriter::write_header(std::uint64_t first_commit) {
-  ByteWriter writer(file_.begin(RecordType::segment_header));
+  ByteWriter writer(file_.begin_record(RecordType::segment_header));
   writer.u64(sequence_);
   writer.varint(epoch_);
   writer.varint(first_commit);
-  file_.end();
+  file_.end_record();
 }
 
 void SegmentWriter::add(std::string_view commit) {
@@ -84,13 +84,13 @@ void SegmentWriter::add(std::string_view commit) {
   } else {
     ENTITABLE_CHECK(number == last_commit_ + 1 && !has_one_commit_);
   }
-  std::string& payload = file_.begin(RecordType::commit);
+  std::string& payload = file_.begin_record(RecordType::commit);
   if (has_one_commit_) {
     payload.append(commit);  // the segment has no shapes yet
   } else {
     append_commit(commit, shapes_, payload);
   }
-  file_.end();
+  file_.end_record();
   last_commit_ = number;
 }
 

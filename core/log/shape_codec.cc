@@ -70,11 +70,11 @@ char* put_definition_with(char* at, std::span<const PropertyView> properties, On
 
 std::size_t definition_bytes_max(std::span<const PropertyView> properties) {
   constexpr std::size_t length_bytes_max = 3;  // length of a name, which has at most 765 bytes
-  std::size_t room = length_bytes_max;
+  std::size_t bytes = length_bytes_max;
   for (const PropertyView& property : properties) {
-    room += 1 + length_bytes_max + property.name.size();
+    bytes += 1 + length_bytes_max + property.name.size();
   }
-  return room;
+  return bytes;
 }
 
 char* put_definition(char* at, std::span<const PropertyView> properties) {

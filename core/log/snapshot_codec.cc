@@ -15,11 +15,11 @@ namespace entitable {
 
 SnapshotWriter::SnapshotWriter(const SnapshotHeader& header)
     : file_(FileKind::snapshot), tables_left_(header.tables), rows_left_(0) {
-  ByteWriter writer(file_.begin(RecordType::snapshot_header));
+  ByteWriter writer(file_.begin_record(RecordType::snapshot_header));
   writer.varint(header.tables);
   writer.varint(header.rows);
   writer.bytes(header.service_properties);
-  file_.end();
+  file_.end_record();
 }
 
 void SnapshotWriter::begin_table(const SnapshotTable& table) {
@@ -28,12 +28,12 @@ void SnapshotWriter::begin_table(const SnapshotTable& table) {
   --tables_left_;
   ++table_;
   rows_left_ = table.rows;
-  std::string& out = file_.begin(RecordType::snapshot_table);
+  std::string& out = file_.begin_record(RecordType::snapshot_table);
   ByteWriter writer(out);
   writer.bytes(table.name);
   append_policies(table.acl, out);
   writer.varint(table.rows);
-  file_.end();
+  file_.end_record();
 }
 
 void SnapshotWriter::begin_row(std::string_view partition, std::string_view row, Ticks timestamp) {
@@ -56,8 +56,8 @@ void SnapshotWriter::end_row() {
 
 void SnapshotWriter::end_part() {
   if (!part_.has_value()) return;
-  ByteWriter(file_.begin(RecordType::snapshot_part)).raw(std::move(*part_).finish());
-  file_.end();
+  ByteWriter(file_.begin_record(RecordType::snapshot_part)).raw(std::move(*part_).finish());
+  file_.end_record();
   part_.reset();
 }
 
@@ -83,7 +83,7 @@ Result<SnapshotReader::Step> SnapshotReader::next() {
     if (!step.ok()) return step.error();
     if (*step) return **step;
   }
-  if (!records_.ended()) return Step::more;
+  if (!records_.ended()) return Step::chunk_needed;
   if (!has_header_ || tables_ != header_.tables || rows_left_ != 0 || all_rows_left_ != 0) {
     return Error(ErrorCode::corrupted, "the snapshot has not all of its tables and rows");
   }

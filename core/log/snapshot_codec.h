@@ -45,7 +45,7 @@ struct SnapshotTable {
 //   writer.begin_row(partition, row, timestamp);
 //   writer.property(name, value);  // in any order
 //   writer.end_row();
-//   … std::string bytes = writer.take();  // at any time, to free memory
+//   … std::string bytes = writer.take_bytes();  // at any time, to free memory
 //   bytes += std::move(writer).finish();
 class SnapshotWriter {
  public:
@@ -59,9 +59,9 @@ class SnapshotWriter {
     properties_.push_back({name, value});
   }
   void end_row();
-  // Returns how many bytes take() would return now.
+  // Returns how many bytes take_bytes() would return now.
   std::size_t size() const { return file_.size(); }
-  std::string take() { return file_.take(); }
+  std::string take_bytes() { return file_.take_bytes(); }
   // Returns the remaining bytes. Must be the last call. REQUIRES: the numbers of tables and rows in
   // the header were written.
   std::string finish() &&;
@@ -81,7 +81,7 @@ class SnapshotWriter {
 // Reads a snapshot that arrives in chunks.
 class SnapshotReader {
  public:
-  enum class Step { more, table, row, end };  // see next()
+  enum class Step { chunk_needed, table, row, end };
 
   void add(std::string_view chunk) { records_.add(chunk); }
   // Reads on and returns what was read: a table, a row or the end, or `more` if the next chunk is
@@ -91,7 +91,7 @@ class SnapshotReader {
   // Checks that the snapshot is complete. REQUIRES: all chunks were added.
   Result<void> finish() const;
 
-  // Valid after the first step other than `more`.
+  // Valid after the first step other than `chunk_needed`.
   const SnapshotHeader& header() const { return header_; }
   const SnapshotTable& table() const { return table_; }  // the last table that was read
   // The row that was read last. The views are valid until the next call of next() or add().

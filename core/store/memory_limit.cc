@@ -12,7 +12,7 @@ void unload_unused_parts(Catalog& catalog, std::uint64_t bytes) {
   };
   std::vector<Resident> residents;
   for (std::size_t table = 0; table < catalog.tables().size(); ++table) {
-    for (const ResidentPart& part : catalog.tables()[table]->index.resident_parts()) {
+    for (const ResidentPart& part : catalog.tables()[table]->index.sweep_resident_parts()) {
       residents.push_back({table, part});
     }
   }

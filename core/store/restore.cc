@@ -27,7 +27,7 @@ Result<void> Restore::add(std::string_view chunk) {
     const auto step = reader_.next();
     if (!step.ok()) return step.error();
     switch (*step) {
-      case SnapshotReader::Step::more:
+      case SnapshotReader::Step::chunk_needed:
         return {};
       case SnapshotReader::Step::table:
         end_table();

@@ -63,7 +63,7 @@ std::optional<std::string> SnapshotExport::next() {
       return last;
     }
   }
-  return writer_->take();
+  return writer_->take_bytes();
 }
 
 // Writes rows up to the end of the table, the end of the chunk, or the first unloaded part. After a

@@ -178,8 +178,8 @@ inline std::string file_of(FileKind kind, const std::vector<RawRecord>& records,
                            std::uint16_t major = format_major, std::uint16_t minor = format_minor) {
   RecordWriter file(kind, major, minor);
   for (const RawRecord& record : records) {
-    file.begin(static_cast<RecordType>(record.type), record.flags).append(record.payload);
-    file.end();
+    file.begin_record(static_cast<RecordType>(record.type), record.flags).append(record.payload);
+    file.end_record();
   }
   return std::move(file).finish();
 }

@@ -31,7 +31,7 @@ inline std::string bytes_of(const SnapshotContent& content) {
       for (const Property& p : row.properties) writer.property(p.name, p.value.view());
       writer.end_row();
     }
-    bytes += writer.take();
+    bytes += writer.take_bytes();
   }
   return bytes + std::move(writer).finish();
 }
@@ -45,7 +45,7 @@ inline Result<SnapshotContent> read_snapshot(std::string_view file, std::size_t 
     while (true) {
       const auto step = reader.next();
       if (!step.ok()) return step.error();
-      if (*step == SnapshotReader::Step::more || *step == SnapshotReader::Step::end) break;
+      if (*step == SnapshotReader::Step::chunk_needed || *step == SnapshotReader::Step::end) break;
       if (*step == SnapshotReader::Step::table) {
         content.tables.push_back({reader.table(), {}});
       } else {

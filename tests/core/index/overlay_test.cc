@@ -133,7 +133,7 @@ TEST_CASE("a loaded part may be unloaded with its overlay, and be loaded again")
   index.put(sized("b", "25", 60, 9));
   index.erase({"b", "12"});
   index.load_part(3, ten_rows());
-  const std::vector<ResidentPart> resident = index.resident_parts();
+  const std::vector<ResidentPart> resident = index.sweep_resident_parts();
   REQUIRE(resident.size() == 1);
   index.unload_parts({resident[0].part});
   CHECK(index.verify() == "");
@@ -153,7 +153,7 @@ TEST_CASE("a row that changes after loading keeps its part from being unloaded")
   index.put(sized("b", "15", 60, 9));
   index.load_part(3, ten_rows());
   index.put(sized("b", "15", 60, 11));
-  CHECK(index.resident_parts().empty());
+  CHECK(index.sweep_resident_parts().empty());
   CHECK(timestamp_of(index, "15") == 11);
 }
 
@@ -291,7 +291,7 @@ class OverlayRun {
 
   void drop() {
     std::vector<PartId> dropped;
-    for (const ResidentPart& part : index_.resident_parts()) {
+    for (const ResidentPart& part : index_.sweep_resident_parts()) {
       if (random_.chance(2)) dropped.push_back(part.part);
     }
     index_.unload_parts(dropped);

@@ -37,7 +37,7 @@ std::string head(std::uint8_t mutations) {
 // put: table 1, partition "p", row "r", ticks `last`, shape 1, value 5
 const std::string put = test::bytes_from_hex("01 01 01 70 01 72 01 01 05000000");
 // Another put, written relative to `put`: row "s", value 6
-const std::string put_beside = test::bytes_from_hex("02 01 73 01 01 06000000");
+const std::string put_in_same_partition = test::bytes_from_hex("02 01 73 01 01 06000000");
 
 Entity entity_of(std::string_view row, Ticks timestamp) {
   return Entity{EntityKey("p", row), timestamp, {{"a", Value::of_int32(5)}}};
@@ -213,15 +213,15 @@ TEST_CASE("shapes that the segment has are not written again") {
 }
 
 TEST_CASE("a truncated or overlong commit is invalid") {
-  const std::string good = head(2) + put + put_beside;
+  const std::string good = head(2) + put + put_in_same_partition;
   REQUIRE(error_of(good).empty());
   for (std::size_t size = 0; size < good.size(); ++size) {
     CAPTURE(size);
     CHECK(!error_of(good.substr(0, size)).empty());
   }
   CHECK(error_of(good + '\0') == "bytes follow its last mutation");
-  CHECK(error_of(head(1) + put + put_beside) == "bytes follow its last mutation");
-  CHECK(error_of(head(3) + put + put_beside) == "mutation 3: it is truncated");
+  CHECK(error_of(head(1) + put + put_in_same_partition) == "bytes follow its last mutation");
+  CHECK(error_of(head(3) + put + put_in_same_partition) == "mutation 3: it is truncated");
   CHECK(error_of(head(100) + put) == "it has fewer mutations than its count");
 }
 
@@ -275,8 +275,8 @@ TEST_CASE("mutations are checked") {
 }
 
 TEST_CASE("a row written relative to the previous row needs a previous row") {
-  CHECK(error_of(head(1) + put_beside) == "mutation 1: no entity mutation precedes it");
+  CHECK(error_of(head(1) + put_in_same_partition) == "mutation 1: no entity mutation precedes it");
   CHECK(error_of(head(2) + test::bytes_from_hex("06 01 04 01 72")) ==
         "mutation 2: no entity mutation precedes it");
-  CHECK(error_of(head(3) + put + test::bytes_from_hex("06 01") + put_beside).empty());
+  CHECK(error_of(head(3) + put + test::bytes_from_hex("06 01") + put_in_same_partition).empty());
 }

@@ -31,8 +31,8 @@ TEST_CASE("each kind of file starts with its magic") {
 TEST_CASE("a file is its header, its records and its end") {
   RecordWriter file(FileKind::part);
   CHECK(file.size() == record_layout::header_bytes);
-  file.begin(RecordType::part_rows, record_flag_skippable).append("payload");
-  file.end();
+  file.begin_record(RecordType::part_rows, record_flag_skippable).append("payload");
+  file.end_record();
   CHECK(file.size() == record_layout::header_bytes + 6 + 7 + 4);
   const std::string bytes = std::move(file).finish();
 

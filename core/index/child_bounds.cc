@@ -1,4 +1,4 @@
-#include "core/index/bounds.h"
+#include "core/index/child_bounds.h"
 
 #include <algorithm>
 
@@ -6,7 +6,7 @@
 
 namespace entitable {
 
-std::uint32_t Bounds::find(const KeyView& key) const {
+std::uint32_t ChildBounds::find(const KeyView& key) const {
   const SearchResult run = search_runs(runs_.data(), run_count(), partition_prefix_, key.partition,
                                        [this](std::uint32_t r) { return partition(r); });
   if (!run.found) return (run.index < run_count() ? runs_[run.index].first : children_) - 1;
@@ -21,7 +21,7 @@ std::uint32_t Bounds::find(const KeyView& key) const {
   return position.found ? position.index : position.index - 1;
 }
 
-Bounds::List Bounds::list() const {
+ChildBounds::List ChildBounds::list() const {
   List all;
   for (std::uint32_t r = 0; r < run_count(); ++r) {
     for (std::uint32_t i = runs_[r].first; i < run_end(r); ++i) all[i] = {partition(r), row(i)};
@@ -29,13 +29,13 @@ Bounds::List Bounds::list() const {
   return all;
 }
 
-std::uint64_t Bounds::memory() const {
-  return sizeof(Bounds) + text_.size() + runs_.size() * sizeof(KeyRun);
+std::uint64_t ChildBounds::memory() const {
+  return sizeof(ChildBounds) + text_.size() + runs_.size() * sizeof(KeyRun);
 }
 
 // ---- Changes ---------------------------------------------------------------
 
-void Bounds::assign(const List& bounds, std::uint32_t children) {
+void ChildBounds::assign(const List& bounds, std::uint32_t children) {
   ENTITABLE_CHECK(children <= inner_children_max);
   std::string text;
   std::size_t bytes = 0;
@@ -62,7 +62,7 @@ void Bounds::assign(const List& bounds, std::uint32_t children) {
   set_heads();
 }
 
-void Bounds::insert(std::uint32_t i, const KeyView& bound) {
+void ChildBounds::insert(std::uint32_t i, const KeyView& bound) {
   if (insert_into_run(i, bound)) return;
   List all = list();
   std::copy_backward(all.begin() + i, all.begin() + children_, all.begin() + children_ + 1);
@@ -72,7 +72,7 @@ void Bounds::insert(std::uint32_t i, const KeyView& bound) {
 
 // Handles the usual case: the bound follows another bound of its partition and shares the prefix of
 // their run. In all other cases, changes nothing and returns false.
-bool Bounds::insert_into_run(std::uint32_t i, const KeyView& bound) {
+bool ChildBounds::insert_into_run(std::uint32_t i, const KeyView& bound) {
   if (i == 1) return false;
   const std::uint32_t run = run_containing(runs_.data(), run_count(), i - 1);
   const std::string_view neighbour = row(i - 1);
@@ -93,13 +93,13 @@ bool Bounds::insert_into_run(std::uint32_t i, const KeyView& bound) {
   return true;
 }
 
-void Bounds::erase(std::uint32_t i) {
+void ChildBounds::erase(std::uint32_t i) {
   List all = list();
   std::copy(all.begin() + i + 1, all.begin() + children_, all.begin() + i);
   assign(all, children_ - 1);
 }
 
-void Bounds::set_heads() {
+void ChildBounds::set_heads() {
   for (std::uint32_t r = 0; r < run_count(); ++r) set_row_heads(r);
   partition_prefix_ = 0;
   if (runs_.empty()) return;
@@ -110,7 +110,7 @@ void Bounds::set_heads() {
   }
 }
 
-void Bounds::set_row_heads(std::uint32_t run) {
+void ChildBounds::set_row_heads(std::uint32_t run) {
   std::uint32_t first = runs_[run].first;
   if (row(first).empty()) heads_[first++] = 0;
   const std::uint32_t end = run_end(run);
@@ -120,7 +120,7 @@ void Bounds::set_row_heads(std::uint32_t run) {
   for (std::uint32_t i = first; i < end; ++i) heads_[i] = head_of(row(i), prefix);
 }
 
-std::string Bounds::verify() const {
+std::string ChildBounds::verify() const {
   for (std::uint32_t r = 0; r < run_count(); ++r) {
     const KeyRun& run = runs_[r];
     if (run.first != (r == 0 ? 1 : run_end(r - 1)) || run_end(r) <= run.first) {

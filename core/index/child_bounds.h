@@ -24,7 +24,7 @@ namespace entitable {
 
 inline constexpr std::uint32_t inner_children_max = 64;
 
-class Bounds : public RefCounted<Bounds> {
+class ChildBounds : public RefCounted<ChildBounds> {
  public:
   // In key order. [0] is unused: the first child has no lower bound in this node.
   using List = std::array<KeyView, inner_children_max>;
