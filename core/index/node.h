@@ -44,8 +44,8 @@ struct Totals {
 
 // A Leaf or an InnerNode. A node may be changed in place if it and all nodes above it are
 // referenced once. A shared node keeps its rows and keys. Only the mutable members of a shared leaf
-// change: its part with the number of leaves and the overlay (Leaf::set_part), its used flag and its
-// column cache.
+// change: its part with the number of leaves and the overlay (Leaf::set_part), its used flag and
+// its column cache.
 class Node : public RefCounted<Node> {
  public:
   virtual ~Node() = default;
