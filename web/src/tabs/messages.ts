@@ -149,7 +149,8 @@ export function errorFromWire(wire: WireError): Error {
   const { name, message, code, statusCode, hint, uncertain = false } = wire;
   const options = hint === undefined ? {} : { hint };
   if (name === "AbortError") return new AbortError(message);
-  if (name === "StoreError") return new StoreError(code as StoreErrorCode, message, { ...options, uncertain });
+  if (name === "StoreError")
+    return new StoreError(code as StoreErrorCode, message, { ...options, uncertain });
   if (name === "RestError") {
     if (statusCode !== undefined && code !== undefined)
       return serviceError(statusCode, code, message, hint);
