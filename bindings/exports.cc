@@ -229,8 +229,8 @@ EMSCRIPTEN_KEEPALIVE double entitable_first_live_sequence(Handle* handle) {
   return static_cast<double>(handle->store.first_live_sequence());
 }
 
-EMSCRIPTEN_KEEPALIVE std::uint32_t entitable_read_only(Handle* handle) {
-  return handle->store.read_only() || handle->poisoned ? 1 : 0;
+EMSCRIPTEN_KEEPALIVE std::uint32_t entitable_is_damaged(Handle* handle) {
+  return handle->store.is_damaged() || handle->poisoned ? 1 : 0;
 }
 
 // Input: the file's name, then the message.
@@ -528,10 +528,12 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_begin_replace(Handle* handle, s
 }
 
 // Value: 1 if a candidate was staged, 0 if the whole file is merged.
-EMSCRIPTEN_KEEPALIVE const CallResult* entitable_stage_merge(Handle* handle, double now_ms) {
+EMSCRIPTEN_KEEPALIVE const CallResult* entitable_stage_restored_rows(Handle* handle,
+                                                                     double now_ms) {
   return guarded(handle, [&](Handle& h) {
     DiscardUnlessDone discard{h};
-    const auto staged = open_restore(h).stage_merge(entitable::rpc::ticks_from_unix_ms(now_ms));
+    const auto staged =
+        open_restore(h).stage_restored_rows(entitable::rpc::ticks_from_unix_ms(now_ms));
     if (const auto* error = std::get_if<Error>(&staged)) return h.return_error(*error);
     discard.done = true;
     if (const auto* parts = std::get_if<PartsNeeded>(&staged))

@@ -51,7 +51,7 @@ export interface EntitableModule {
   _entitable_trim_memory(handle: Address): ResultAddress;
   _entitable_finish_recovery(handle: Address): ResultAddress;
   _entitable_first_live_sequence(handle: Address): number;
-  _entitable_read_only(handle: Address): number;
+  _entitable_is_damaged(handle: Address): number;
   _entitable_report_damage(handle: Address, fileSize: number, size: number): ResultAddress;
   _entitable_rpc_read(handle: Address, size: number): ResultAddress;
   _entitable_rest_read(handle: Address, size: number, nowMs: number): ResultAddress;
@@ -91,7 +91,7 @@ export interface EntitableModule {
   _entitable_restore_chunk(handle: Address, size: number): ResultAddress;
   _entitable_finish_restore(handle: Address): ResultAddress;
   _entitable_begin_replace(handle: Address, size: number): ResultAddress;
-  _entitable_stage_merge(handle: Address, nowMs: number): ResultAddress;
+  _entitable_stage_restored_rows(handle: Address, nowMs: number): ResultAddress;
   _entitable_end_restore(handle: Address): ResultAddress;
   _entitable_fork(handle: Address): ResultAddress;
   _entitable_retain_version(handle: Address): ResultAddress;

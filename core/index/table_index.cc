@@ -191,7 +191,7 @@ struct RowWrite {
     edit.record_path(path);
     path.run = position.run;
     path.slot = position.slot + 1;
-    edit.propagate_change(before);
+    edit.rebalance_after_change(before);
   }
 };
 
@@ -217,7 +217,7 @@ void TableIndex::put(const KeyView& key, Ticks timestamp, std::span<const Proper
   if (edit.leaf().is_unloaded()) {
     const Totals before = edit.leaf().totals();
     edit.mutable_leaf(0).put_in_overlay(key, row);
-    edit.propagate_change(before);
+    edit.rebalance_after_change(before);
     return;
   }
   const RowWrite row_write(edit.leaf(), on_last_path ? target.position : edit.leaf().find(key), key,
@@ -263,7 +263,7 @@ bool TableIndex::erase(const KeyView& key) {
     const Leaf::FindResult position = edit.leaf().find(key);
     edit.mutable_leaf(0).erase(position);
   }
-  edit.propagate_change(before);
+  edit.rebalance_after_change(before);
   return true;
 }
 

@@ -151,7 +151,7 @@ Leaf& TreeEdit::mutable_leaf(std::uint32_t spare_bytes) {
   return static_cast<Leaf&>(**leaf_ref_);
 }
 
-void TreeEdit::propagate_change(const Totals& before) {
+void TreeEdit::rebalance_after_change(const Totals& before) {
   const Totals& after = (*leaf_ref_)->totals();
   adjust_ancestors(depth_, before, after);
   if (after.bytes < before.bytes) merge_upwards();

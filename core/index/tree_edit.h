@@ -43,7 +43,7 @@ class TreeEdit {
   // Must be called after a change of the leaf. `before`: the leaf's totals before the change.
   // Adjusts the totals of the nodes above. If the leaf shrank and is underfull, merges it with a
   // neighbour, unless the merged leaf would be nearly full.
-  void propagate_change(const Totals& before);
+  void rebalance_after_change(const Totals& before);
   // Replaces the leaf by `leaves`. The lower bound of the first of them is ignored.
   void replace(std::vector<Child> leaves);
   // Replaces the leaf by `leaves` without splitting nodes above. Returns false and changes nothing

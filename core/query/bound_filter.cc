@@ -211,7 +211,7 @@ BoundFilter::Candidate BoundFilter::next_in_rows(const RowBatch& batch, std::siz
 // Returns the next candidate by reading the cached column of the first test. A scan spends most of
 // its time here, so the loop does not read the rows.
 template <BoundFilter::TestKind kind>
-BoundFilter::Candidate BoundFilter::next_in_column(const RowBatch& batch, const char* values,
+BoundFilter::Candidate BoundFilter::next_by_column(const RowBatch& batch, const char* values,
                                                    std::size_t from) const {
   constexpr std::size_t width = bytes_of(*column_form<kind>());
   const Test first = tests_[entry_];
@@ -241,7 +241,7 @@ BoundFilter::Candidate BoundFilter::next(const RowBatch& batch, std::size_t from
   const char* const values = batch.values(tests_[entry_].column);
   return dispatch_on_kind(tests_[entry_].kind, [&]<TestKind kind>() {
     if constexpr (column_form<kind>().has_value()) {
-      if (values != nullptr) return next_in_column<kind>(batch, values, from);
+      if (values != nullptr) return next_by_column<kind>(batch, values, from);
     }
     return next_in_rows<kind>(batch, from);
   });

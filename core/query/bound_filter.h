@@ -139,7 +139,7 @@ class BoundFilter {
   template <TestKind kind>
   Candidate next_in_rows(const RowBatch& batch, std::size_t from) const;
   template <TestKind kind>
-  Candidate next_in_column(const RowBatch& batch, const char* values, std::size_t from) const;
+  Candidate next_by_column(const RowBatch& batch, const char* values, std::size_t from) const;
 
   std::vector<Test> tests_;            // in reverse order: the last one is tested first
   std::vector<TestedColumn> columns_;  // at most cached_columns_max

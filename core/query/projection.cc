@@ -23,14 +23,14 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(blanks) - first + 1);
 }
 
-SelectedProperty select_property(std::string_view name, const Shape& shape) {
-  if (name == "PartitionKey") return {SelectedKind::partition_key};
-  if (name == "RowKey") return {SelectedKind::row_key};
-  if (name == "Timestamp") return {SelectedKind::timestamp};
-  if (shape.is_generic()) return {SelectedKind::by_name};
+PropertySource select_property(std::string_view name, const Shape& shape) {
+  if (name == "PartitionKey") return {PropertySourceKind::partition_key};
+  if (name == "RowKey") return {PropertySourceKind::row_key};
+  if (name == "Timestamp") return {PropertySourceKind::timestamp};
+  if (shape.is_generic()) return {PropertySourceKind::by_name};
   const std::optional<std::uint32_t> column = shape.find(name);
-  if (!column.has_value()) return {SelectedKind::missing};
-  return {SelectedKind::column, *column};
+  if (!column.has_value()) return {PropertySourceKind::missing};
+  return {PropertySourceKind::column, *column};
 }
 
 }  // namespace
@@ -63,9 +63,9 @@ Result<std::vector<std::string>> parse_select(std::string_view text) {
   return normalize_select(names);
 }
 
-std::vector<SelectedProperty> select_properties(const std::vector<std::string>& select,
-                                                const Shape& shape) {
-  std::vector<SelectedProperty> properties;
+std::vector<PropertySource> find_property_sources(const std::vector<std::string>& select,
+                                                  const Shape& shape) {
+  std::vector<PropertySource> properties;
   properties.reserve(select.size());
   for (const std::string& name : select) properties.push_back(select_property(name, shape));
   return properties;

@@ -19,7 +19,7 @@ Result<std::vector<std::string>> parse_select(std::string_view text);
 // Applies the rules of parse_select() to a list that is already split.
 Result<std::vector<std::string>> normalize_select(const std::vector<std::string_view>& names);
 
-enum class SelectedKind : std::uint8_t {
+enum class PropertySourceKind : std::uint8_t {
   partition_key,
   row_key,
   timestamp,
@@ -28,14 +28,14 @@ enum class SelectedKind : std::uint8_t {
   missing,  // the rows of the shape lack the property: null
 };
 
-struct SelectedProperty {
-  SelectedKind kind;
+struct PropertySource {
+  PropertySourceKind kind;
   std::uint32_t column = 0;  // only if the kind is `column`
 };
 
 // Returns, for each name in `select`, where rows of the shape have that property. REQUIRES:
 // `select` is not empty.
-std::vector<SelectedProperty> select_properties(const std::vector<std::string>& select,
-                                                const Shape& shape);
+std::vector<PropertySource> find_property_sources(const std::vector<std::string>& select,
+                                                  const Shape& shape);
 
 }  // namespace entitable

@@ -184,22 +184,22 @@ class EntityWriter {
 };
 
 void write_selected(EntityWriter& entity, const RowView& row, const std::string& name,
-                    const SelectedProperty& selected) {
+                    const PropertySource& selected) {
   switch (selected.kind) {
-    case SelectedKind::partition_key:
+    case PropertySourceKind::partition_key:
       return entity.text(name, row.partition());
-    case SelectedKind::row_key:
+    case PropertySourceKind::row_key:
       return entity.text(name, row.row());
-    case SelectedKind::timestamp:
+    case PropertySourceKind::timestamp:
       return entity.timestamp(row.timestamp());
-    case SelectedKind::column:
+    case PropertySourceKind::column:
       return entity.property(name, row.value(selected.column));
-    case SelectedKind::by_name:
+    case PropertySourceKind::by_name:
       if (const auto value = row.find(name); value.has_value()) {
         return entity.property(name, *value);
       }
       break;
-    case SelectedKind::missing:
+    case PropertySourceKind::missing:
       break;
   }
   entity.null(name);
@@ -236,7 +236,7 @@ class RowsWriter {
   void write_selection(const RowView& row) {
     if (shape_ != &row.shape()) {
       shape_ = &row.shape();
-      properties_ = select_properties(selected_, *shape_);
+      properties_ = find_property_sources(selected_, *shape_);
     }
     for (std::size_t i = 0; i < selected_.size(); ++i) {
       write_selected(entity_, row, selected_[i], properties_[i]);
@@ -247,8 +247,8 @@ class RowsWriter {
   const std::vector<std::string>& selected_;
   const bool alone_;
   ShapeStarts starts_;
-  const Shape* shape_ = nullptr;              // the shape for which `properties_` is valid
-  std::vector<SelectedProperty> properties_;  // the selection, resolved for that shape
+  const Shape* shape_ = nullptr;            // the shape for which `properties_` is valid
+  std::vector<PropertySource> properties_;  // the selection, resolved for that shape
 };
 
 // Returns an estimate of the size of the rows as JSON, so that the body is allocated once.

@@ -22,7 +22,7 @@ struct SasKeyRange {
   std::string first_partition, first_row;
   std::string last_partition, last_row;
 
-  bool is_all() const { return first_partition.empty() && last_partition.empty(); }
+  bool is_unbounded() const { return first_partition.empty() && last_partition.empty(); }
   bool contains(const KeyView& key) const;
   // Returns `filter`, restricted to these keys.
   Filter restrict_filter(Filter filter) const;

@@ -118,30 +118,30 @@ void WireShapes::fill(WireShape& shape, const RowView& row) const {
 }
 
 void WireShapes::fill_selected(WireShape& shape, const RowView& row) const {
-  const std::vector<SelectedProperty> properties = select_properties(select_, row.shape());
+  const std::vector<PropertySource> properties = find_property_sources(select_, row.shape());
   for (std::size_t i = 0; i < properties.size(); ++i) {
     const std::string& name = select_[i];
     switch (properties[i].kind) {
-      case SelectedKind::partition_key:
+      case PropertySourceKind::partition_key:
         shape.add(column_partition);
         break;
-      case SelectedKind::row_key:
+      case PropertySourceKind::row_key:
         shape.add(column_row);
         break;
-      case SelectedKind::timestamp:
+      case PropertySourceKind::timestamp:
         shape.add(column_timestamp);
         break;
-      case SelectedKind::column: {
+      case PropertySourceKind::column: {
         const Column& column = row.shape().columns()[properties[i].column];
         shape.add(static_cast<std::uint8_t>(column.type), name, column.slot);
         break;
       }
-      case SelectedKind::by_name: {
+      case PropertySourceKind::by_name: {
         const std::optional<ValueView> value = row.find(name);
         shape.add(value.has_value() ? static_cast<std::uint8_t>(value->type()) : column_null, name);
         break;
       }
-      case SelectedKind::missing:
+      case PropertySourceKind::missing:
         shape.add(column_null, name);
         break;
     }

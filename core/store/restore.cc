@@ -70,7 +70,7 @@ Result<RestoreReport> Restore::finish() {
 bool Restore::begin_replace(const std::optional<ClientCall>& call) {
   StoreState& state = store_.state();
   ENTITABLE_CHECK(!state.checkpoint.has_value() && !state.candidate.has_value() &&
-                  state.snapshot == nullptr && state.pending.empty() && !store_.read_only());
+                  state.snapshot == nullptr && state.pending.empty() && !store_.is_damaged());
   if (call.has_value() && state.window.find(call->client, call->number) != nullptr) return false;
   StoreState::Replacement next{make_replacement(state.published), state.window};
   if (call.has_value()) {
@@ -101,7 +101,7 @@ Version Restore::make_replacement(const Version& now) {
   return version;
 }
 
-std::variant<Restore::Merge, Error, PartsNeeded> Restore::stage_merge(Ticks now) {
+std::variant<Restore::Merge, Error, PartsNeeded> Restore::stage_restored_rows(Ticks now) {
   const Merged before = merged_;
   const std::vector<WriteRequest> requests = next_merge(store_.state().published.catalog);
   if (requests.empty()) return Merge::done;

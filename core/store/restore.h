@@ -43,7 +43,7 @@ class Restore {
   // Stages the next rows of the file, about 1 MB. Only `staged` leaves a candidate. REQUIRES: there
   // is no candidate.
   enum class Merge { staged, done };
-  std::variant<Merge, Error, PartsNeeded> stage_merge(Ticks now);
+  std::variant<Merge, Error, PartsNeeded> stage_restored_rows(Ticks now);
 
  private:
   struct RestoredTable {

@@ -113,7 +113,7 @@ std::uint64_t Store::first_live_sequence() const {
                                       : state_->manifest.first_live_sequence;
 }
 
-bool Store::read_only() const {
+bool Store::is_damaged() const {
   return !state_->damage.empty();
 }
 
@@ -256,7 +256,7 @@ StageResult Store::stage(const std::vector<WriteRequest>& requests, Ticks now) {
   ENTITABLE_CHECK(!state_->candidate.has_value() && !state_->recovery.has_value());
   StageResult staged;
   staged.results.reserve(requests.size());
-  if (read_only()) {
+  if (is_damaged()) {
     staged.results.assign(requests.size(), GroupFailure{Error(ErrorCode::read_only), 0, false});
     return staged;
   }
@@ -287,7 +287,7 @@ StageResult Store::stage(const std::vector<WriteRequest>& requests, Ticks now) {
 StageResult Store::write(const WriteRequest& request, Ticks now, StageResult memory) {
   ENTITABLE_CHECK(!state_->candidate.has_value() && !state_->recovery.has_value());
   ENTITABLE_CHECK(!request.call.has_value());
-  if (read_only()) return stage({request}, now);
+  if (is_damaged()) return stage({request}, now);
   memory.results.resize(1);
   memory.parts_needed.clear();
   // Moves the published version into the candidate, so that rows can be changed in place. The
@@ -336,7 +336,7 @@ std::optional<SealedSegment> Store::seal_next(std::size_t bytes_max) {
 
 SealedSegment Store::claim() {
   ENTITABLE_CHECK(state_->pending.empty() && !state_->candidate.has_value() &&
-                  !state_->recovery.has_value() && !read_only());
+                  !state_->recovery.has_value() && !is_damaged());
   state_->reset_sealed();
   ++state_->epoch;
   return seal_segment(*state_, SegmentWriter(state_->next_sequence, state_->epoch));
@@ -358,7 +358,7 @@ std::variant<bool, PartsNeeded> Store::begin_checkpoint() {
                   !state_->branched);
   const bool changed = state_->published.last_commit != state_->manifest.last_commit;
   const bool covers = state_->next_sequence != state_->manifest.first_live_sequence;
-  if (read_only() || !(changed || covers) || state_->snapshot != nullptr) return false;
+  if (is_damaged() || !(changed || covers) || state_->snapshot != nullptr) return false;
   std::vector<PartId> overlaid = state_->published.catalog.parts_with_overlay();
   if (!overlaid.empty()) return PartsNeeded{std::move(overlaid)};
   // A segment that is being stored now has the number next_sequence, so it stays live. Recovery

@@ -100,7 +100,7 @@ class Store {
   void set_memory_limit(std::uint64_t bytes);
   void enforce_memory_limit();
   std::uint64_t first_live_sequence() const;  // the manifest covers all earlier segments
-  bool read_only() const;
+  bool is_damaged() const;
   const std::vector<Damage>& damage() const;
   void report_damage(Damage damage);  // a file that the host could not find or read
 

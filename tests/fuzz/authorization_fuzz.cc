@@ -63,7 +63,7 @@ void check_refusal(const Error& error) {
 // Checks that contains() and restrict_filter() agree on keys at and around the bounds.
 void check_range(const SasKeyRange& range) {
   const Filter restrict_filter = range.restrict_filter({});
-  ENTITABLE_CHECK(restrict_filter.empty() == range.is_all() &&
+  ENTITABLE_CHECK(restrict_filter.empty() == range.is_unbounded() &&
                   test::check_structure(restrict_filter) == "sound");
   for (const std::string& partition :
        {std::string(), range.first_partition, range.first_partition + "a", range.last_partition,

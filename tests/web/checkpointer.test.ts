@@ -53,7 +53,7 @@ class Engine {
         requireOpen();
         return { manifest: new Uint8Array(1), segmentsBelow: 1, obsoleteParts: [] };
       },
-      checkpointCommitted: () => {
+      markCheckpointCommitted: () => {
         requireOpen();
         end();
       },

@@ -71,7 +71,8 @@ class Bench {
   async onDisk(): Promise<Record<string, unknown>> {
     const { segments } = await loadAll(new MemoryStorage(this.files));
     const reader = new FakeEngine();
-    for (const [sequence, bytes] of segments) reader.replay(sequence, Uint8Array.from(bytes ?? []));
+    for (const [sequence, bytes] of segments)
+      reader.replaySegment(sequence, Uint8Array.from(bytes ?? []));
     assert.deepEqual(reader.damage(), []);
     return Object.fromEntries(reader.rows);
   }

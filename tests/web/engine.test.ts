@@ -33,7 +33,7 @@ class Files {
     }
     for (const sequence of [...this.segments.keys()].sort((a, b) => a - b)) {
       if (sequence < engine.firstLiveSequence) continue;
-      engine.replay(sequence, this.segments.get(sequence) as Uint8Array);
+      engine.replaySegment(sequence, this.segments.get(sequence) as Uint8Array);
     }
     engine.finishRecovery();
     return engine;
@@ -65,7 +65,7 @@ class Files {
     for (const sequence of [...this.segments.keys()]) {
       if (sequence < end.segmentsBelow) this.segments.delete(sequence);
     }
-    engine.checkpointCommitted();
+    engine.markCheckpointCommitted();
   }
 }
 
@@ -84,7 +84,7 @@ describe("opening", () => {
     const engine = await createEngine();
     assert.deepEqual(engine.recover(undefined), []);
     engine.finishRecovery();
-    assert.equal(engine.readOnly, false);
+    assert.equal(engine.isDamaged, false);
     assert.deepEqual(engine.damage(), []);
     assert.equal(engine.verify(), "");
     assert.equal(engine.seal(), undefined);
@@ -141,7 +141,7 @@ describe("opening", () => {
     const last = files.segments.get(2) as Uint8Array;
     last[last.length - 1] = (last[last.length - 1] as number) ^ 1;
     const second = await files.open();
-    assert.equal(second.readOnly, true);
+    assert.equal(second.isDamaged, true);
     assert.equal(second.damage().length, 1);
     assert.match((second.damage()[0] as { file: string }).file, /^wal-/);
     assert.deepEqual(rows(second), ["1"]);
@@ -160,7 +160,7 @@ describe("opening", () => {
     assert.equal(parts.length, 1);
     engine.loadPart(parts[0]?.id as number, undefined);
     engine.finishRecovery();
-    assert.equal(engine.readOnly, true);
+    assert.equal(engine.isDamaged, true);
     assert.deepEqual(rows(engine), []);
     assert.equal(engine.stats().tables.length, 1);
   });
@@ -171,7 +171,7 @@ describe("opening", () => {
     engine.reportDamage({ file: "wal-é", message: "could not be read – 💥" });
     engine.finishRecovery();
     assert.deepEqual(engine.damage(), [{ file: "wal-é", message: "could not be read – 💥" }]);
-    assert.equal(engine.readOnly, true);
+    assert.equal(engine.isDamaged, true);
   });
 
   test("a manifest of a newer format cannot be opened", async () => {
@@ -185,7 +185,7 @@ describe("opening", () => {
       () => {
         engine.recover(garbage);
         engine.finishRecovery();
-        if (engine.readOnly) throw new StoreError("Corrupted", "damage was reported");
+        if (engine.isDamaged) throw new StoreError("Corrupted", "damage was reported");
       },
       (error: StoreError) => ["Corrupted", "FormatTooNew"].includes(error.code),
     );
@@ -387,7 +387,7 @@ describe("failures", () => {
     const closed = (error: unknown) => error instanceof StoreError && error.code === "StoreClosed";
     assert.throws(() => engine.recover(undefined), closed);
     assert.throws(() => engine.read(create), closed);
-    assert.throws(() => engine.readOnly, closed);
+    assert.throws(() => engine.isDamaged, closed);
     assert.throws(() => engine.stats(), closed);
   });
 
@@ -403,7 +403,7 @@ describe("failures", () => {
       () => engine.stage([insert("2")], now),
       (error: RestError) => error instanceof RestError && /Open it again/.test(error.message),
     );
-    assert.equal(engine.readOnly, true);
+    assert.equal(engine.isDamaged, true);
     assert.deepEqual(rows(engine), ["1"]);
   });
 
@@ -439,9 +439,9 @@ describe("failures", () => {
     const version = engine.retainVersion();
     engine.releaseVersion(version);
     assert.throws(() => engine.rollback(version), { code: "InternalError" });
-    assert.equal(engine.readOnly, true);
+    assert.equal(engine.isDamaged, true);
     assert.deepEqual(rows(engine.fork()), ["1"]);
-    assert.equal(engine.fork().readOnly, true); // a fork shares the damaged data
+    assert.equal(engine.fork().isDamaged, true); // a fork shares the damaged data
 
     const other = await files.open();
     files.commit(other, insert("2"));

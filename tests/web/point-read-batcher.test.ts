@@ -13,7 +13,7 @@ import { RpcStore, table } from "./support/rpc-store.ts";
 let store: RpcStore;
 let kinds: number[]; // the kinds of the read messages that reached the store
 let how: "at once" | "never";
-let deferReads: (() => void) | undefined;
+let runBeforeNextChange: (() => void) | undefined;
 
 before(async () => {
   store = await RpcStore.open();
@@ -22,14 +22,14 @@ before(async () => {
 beforeEach(() => {
   kinds = [];
   how = "at once";
-  deferReads = undefined;
+  runBeforeNextChange = undefined;
 });
 
 function handle(name = table, options: TableHandleOptions = {}, batchesReads = true): TableHandle {
   const transport: Transport = {
     batchesReads,
-    deferReads: (reads) => {
-      deferReads = reads;
+    runBeforeNextChange: (reads) => {
+      runBeforeNextChange = reads;
     },
     read(block) {
       kinds.push(block[0] as number);
@@ -37,7 +37,7 @@ function handle(name = table, options: TableHandleOptions = {}, batchesReads = t
       return assertLoaded(store.engine.read(block));
     },
     write: async (block) => {
-      deferReads?.();
+      runBeforeNextChange?.();
       return store.commit(block);
     },
     handle: () => assert.fail("not through this entry point"),

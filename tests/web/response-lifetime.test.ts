@@ -143,7 +143,7 @@ test("a released decoder keeps no view of the store's memory", async () => {
     return new WeakRef(memory.buffer);
   };
   const buffers = [decoded()];
-  decoder.release();
+  decoder.dropCaches();
   buffers.push(decoded());
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc") as () => void;
@@ -151,5 +151,5 @@ test("a released decoder keeps no view of the store's memory", async () => {
     collect();
     return buffers.every((buffer) => buffer.deref() === undefined);
   });
-  decoder.release(); // the decoder itself is still referenced
+  decoder.dropCaches(); // the decoder itself is still referenced
 });

@@ -863,7 +863,7 @@ describe("a response decoder", () => {
     const own = new ResponseDecoder();
     store.put({ v: 1 }, "p", "released");
     const before = own.page(message());
-    own.release();
+    own.dropCaches();
     assert.deepEqual(own.page(message()), before);
     assert.deepEqual(own.page(message()), before);
   });

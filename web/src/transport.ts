@@ -29,10 +29,10 @@ export interface Transport {
   read(request: Uint8Array, signal?: AbortSignalLike): Uint8Array | Promise<Uint8Array>;
 
   // Whether point reads may be batched (client/point-read-batcher.ts). This is so if reads are
-  // answered synchronously, and no code counts or observes single reads. deferReads() registers
-  // `reads`, a function that the store calls before anything in it changes.
+  // answered synchronously, and no code counts or observes single reads. runBeforeNextChange()
+  // registers `reads`, a function that the store calls before anything in it changes.
   readonly batchesReads?: boolean;
-  deferReads?(reads: () => void): void;
+  runBeforeNextChange?(reads: () => void): void;
 
   // Runs a write message and returns its response message; lifetimes are those of read().
   // `durability` defaults to the store's. Writes are applied in the order of the calls. Throws or

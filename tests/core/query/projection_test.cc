@@ -67,24 +67,24 @@ TEST_CASE("each name is found in a shape once") {
   index.put({EntityKey("p", "r"), 1, {{"a", Value::of_int32(1)}, {"b", Value::of_string("x")}}});
   const RowView row = *index.find({"p", "r"}).row;
   const Names names = {"b", "Timestamp", "missing", "RowKey", "PartitionKey", "a", "A"};
-  const std::vector<SelectedProperty> selected = select_properties(names, row.shape());
+  const std::vector<PropertySource> selected = find_property_sources(names, row.shape());
   REQUIRE(selected.size() == names.size());
-  CHECK(selected[0].kind == SelectedKind::column);
+  CHECK(selected[0].kind == PropertySourceKind::column);
   CHECK(row.shape().columns()[selected[0].column].name == "b");
-  CHECK(selected[1].kind == SelectedKind::timestamp);
-  CHECK(selected[2].kind == SelectedKind::missing);
-  CHECK(selected[3].kind == SelectedKind::row_key);
-  CHECK(selected[4].kind == SelectedKind::partition_key);
-  CHECK(selected[5].kind == SelectedKind::column);
+  CHECK(selected[1].kind == PropertySourceKind::timestamp);
+  CHECK(selected[2].kind == PropertySourceKind::missing);
+  CHECK(selected[3].kind == PropertySourceKind::row_key);
+  CHECK(selected[4].kind == PropertySourceKind::partition_key);
+  CHECK(selected[5].kind == PropertySourceKind::column);
   CHECK(row.shape().columns()[selected[5].column].name == "a");
-  CHECK(selected[6].kind == SelectedKind::missing);
+  CHECK(selected[6].kind == PropertySourceKind::missing);
 }
 
 TEST_CASE("properties of the generic shape are looked up by name") {
   const TableIndex index;
   const Shape& generic = index.schema().shape(generic_shape_id);
-  const std::vector<SelectedProperty> selected = select_properties({"a", "RowKey"}, generic);
+  const std::vector<PropertySource> selected = find_property_sources({"a", "RowKey"}, generic);
   REQUIRE(selected.size() == 2);
-  CHECK(selected[0].kind == SelectedKind::by_name);
-  CHECK(selected[1].kind == SelectedKind::row_key);
+  CHECK(selected[0].kind == PropertySourceKind::by_name);
+  CHECK(selected[1].kind == PropertySourceKind::row_key);
 }

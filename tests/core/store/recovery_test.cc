@@ -31,7 +31,7 @@ std::string read_damaged(const TestHost& host, std::string_view file) {
     REQUIRE(store.error().code == ErrorCode::format_too_new);
     return "refused";
   }
-  REQUIRE(store->read_only());
+  REQUIRE(store->is_damaged());
   REQUIRE_FALSE(store->damage().empty());
   CHECK(store->damage()[0].file == file);
   CHECK_FALSE(store->damage()[0].message.empty());
@@ -61,7 +61,7 @@ std::string read_damaged_segment(const TestHost& host, std::string_view file) {
 TEST_CASE("an undamaged store opens with all its rows") {
   const auto store = small_disk().open();
   REQUIRE(store.ok());
-  CHECK_FALSE(store->read_only());
+  CHECK_FALSE(store->is_damaged());
   CHECK(rows_of(*store, "people") == "a=1 b=2 c=3 d=3 e=3");
   CHECK(store->stats().segments_since_checkpoint == 3);
 }
@@ -204,7 +204,7 @@ TEST_CASE("damage that the host reports makes the store read-only") {
   REQUIRE(store.replay(host.segments.begin()->first, host.segments.begin()->second).ok());
   store.report_damage({segment_name(2), "the file cannot be read"});
   store.finish_recovery();
-  CHECK(store.read_only());
+  CHECK(store.is_damaged());
   CHECK(store.damage().back().file == segment_name(2));
   CHECK(rows_of(store, "people") == "a=1 b=2 c=3");
 }

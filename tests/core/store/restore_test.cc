@@ -44,7 +44,7 @@ bool replace(Restore& restore, Store& store, TestHost& host,
 
 void merge(Restore& restore, Store& store, TestHost& host, Ticks now = noon) {
   while (true) {
-    const auto staged = host.with_parts(store, [&] { return restore.stage_merge(now); });
+    const auto staged = host.with_parts(store, [&] { return restore.stage_restored_rows(now); });
     REQUIRE_FALSE(std::holds_alternative<Error>(staged));
     if (std::get<Restore::Merge>(staged) == Restore::Merge::done) break;
     host.store_pending(store);
@@ -250,7 +250,7 @@ TEST_CASE("merging creates a table again that was dropped meanwhile") {
   Restore restore(target);
   REQUIRE(read(restore, snapshot_of(source)).ok());
   const auto merge_more = [&] {
-    return std::get<Restore::Merge>(restore.stage_merge(noon)) == Restore::Merge::staged;
+    return std::get<Restore::Merge>(restore.stage_restored_rows(noon)) == Restore::Merge::staged;
   };
   REQUIRE(merge_more());
   target.publish();

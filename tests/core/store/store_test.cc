@@ -338,7 +338,7 @@ TEST_CASE("a claim takes the sequence that the previous owner would use next") {
   host.store_pending(*after);
 
   const auto reopened = host.open();
-  CHECK_FALSE(reopened->read_only());
+  CHECK_FALSE(reopened->is_damaged());
   CHECK(reopened->stats().rows == 1);
   CHECK(reopened->stats().next_sequence == 4);
 }

@@ -48,7 +48,7 @@ Store all_of(const TestHost& host) {
 Store opened(const TestHost& host) {
   auto store = host.open(TestHost::Load::on_demand);
   REQUIRE(store.ok());
-  REQUIRE_FALSE(store->read_only());
+  REQUIRE_FALSE(store->is_damaged());
   return std::move(*store);
 }
 
@@ -124,7 +124,7 @@ TEST_CASE("a part that is already loaded or not listed is ignored") {
   }
   CHECK(store.load_part(host.parts.begin()->first, std::nullopt).ok());
   CHECK(store.load_part(4711, std::nullopt).ok());
-  CHECK_FALSE(store.read_only());
+  CHECK_FALSE(store.is_damaged());
   CHECK(store.verify().empty());
   CHECK(store.stats().rows == rows + 1);
 }
@@ -250,7 +250,7 @@ TEST_CASE("rows that segments wrote to a damaged part remain") {
   const PartId id = std::get<PartsNeeded>(store.get("big", {"p", row_name(7)})).ids.front();
   host.parts.erase(id);
   host.load_parts(store, {id});
-  CHECK(store.read_only());
+  CHECK(store.is_damaged());
   CHECK(store.damage()[0].file == part_name(id));
   CHECK(text_of(host, store, 7) == std::string(10'000, 'y'));
   CHECK(text_of(host, store, 6) == "none");
@@ -344,7 +344,7 @@ TEST_CASE("damage found later is reported, and no row of the part is returned") 
       break;
     }
   }
-  CHECK(store.read_only());
+  CHECK(store.is_damaged());
   REQUIRE(store.damage().size() == 1);
   CHECK(store.damage()[0].file == part_name(id));
   const auto answer = store.get("big", {"p", row_name(300)});
@@ -365,7 +365,7 @@ TEST_CASE("a part of a newer format changes nothing") {
       store.load_part(id, file_of(FileKind::part, records_of(host.parts.at(id)), format_major + 1));
   REQUIRE_FALSE(loaded.ok());
   CHECK(loaded.error().code == ErrorCode::format_too_new);
-  CHECK_FALSE(store.read_only());
+  CHECK_FALSE(store.is_damaged());
   CHECK(needs_parts(store, 300));
 }
 
@@ -403,7 +403,7 @@ TEST_CASE("merging a snapshot into a store loads what it needs") {
   REQUIRE(restore.add(host.snapshot(source)).ok());
   REQUIRE(restore.finish().ok());
   while (std::get<Restore::Merge>(host.with_parts(
-             store, [&] { return restore.stage_merge(noon); })) == Restore::Merge::staged) {
+             store, [&] { return restore.stage_restored_rows(noon); })) == Restore::Merge::staged) {
     store.publish();
   }
   CHECK(store.stats().rows == rows + 1);

@@ -88,7 +88,7 @@ export class FakeEngine implements Engine {
   restore(): void {}
   finishRestore = () => ({ tables: 0, entities: 0 });
   beginReplace = () => false;
-  stageMerge = () => false;
+  stageRestoredRows = () => false;
   endRestore(): void {}
   fork(): Engine {
     throw new Error("not faked");
@@ -144,7 +144,7 @@ export class FakeEngine implements Engine {
   uncountedParts(): PartsNeeded | undefined {
     return this.#overlaid ? this.#needed() : undefined;
   }
-  replay(sequence: number, bytes: Uint8Array): void {
+  replaySegment(sequence: number, bytes: Uint8Array): void {
     if (this.#damage.length > 0) return;
     if (sequence !== this.#nextSequence) {
       this.reportDamage({ file: `wal-${this.#nextSequence}`, message: "is missing" });
@@ -162,7 +162,7 @@ export class FakeEngine implements Engine {
   get firstLiveSequence(): number {
     return this.#firstLive;
   }
-  get readOnly(): boolean {
+  get isDamaged(): boolean {
     return this.#damage.length > 0;
   }
   #trapped = false; // after a trap, all calls fail
@@ -174,8 +174,8 @@ export class FakeEngine implements Engine {
     this.#damage.push(damage);
   }
 
-  deferReads(): void {}
-  flushDeferredReads(): void {}
+  runBeforeNextChange(): void {}
+  runPendingReads(): void {}
 
   read(block: Uint8Array): Uint8Array | PartsNeeded {
     const needed = this.#needed();
@@ -303,7 +303,7 @@ export class FakeEngine implements Engine {
     const manifest = encode({ format: 1, firstLive: sequence, parts, lastCommit: at });
     return { manifest, segmentsBelow: sequence, obsoleteParts: this.#parts };
   }
-  checkpointCommitted(): void {
+  markCheckpointCommitted(): void {
     const { parts, at, sequence } = this.#checkpoint as Checkpoint;
     this.#parts = parts;
     this.#coveredCommit = at;

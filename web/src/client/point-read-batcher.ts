@@ -45,7 +45,7 @@ export class PointReadBatcher {
       return undefined;
     }
     if (this.#transport.batchesReads !== true) return undefined;
-    if (this.#pending.length === 0) this.#transport.deferReads?.(this.#flush);
+    if (this.#pending.length === 0) this.#transport.runBeforeNextChange?.(this.#flush);
     return new Promise((resolve, reject) => {
       this.#pending.push({ table, partitionKey, rowKey, resolve, reject });
     });
@@ -121,7 +121,7 @@ const batchers = new WeakMap<Transport, PointReadBatcher>();
 // Returns the batcher that all handles of a store share; undefined if the store does not batch
 // reads.
 export function pointReadBatcher(transport: Transport): PointReadBatcher | undefined {
-  if (transport.deferReads === undefined) return undefined;
+  if (transport.runBeforeNextChange === undefined) return undefined;
   let reads = batchers.get(transport);
   if (reads === undefined) {
     reads = new PointReadBatcher(transport);

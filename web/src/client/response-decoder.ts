@@ -61,13 +61,13 @@ export class ResponseDecoder {
       throw new StoreError("VersionConflict", `The response is of kind ${found}, not ${kind}.`);
     } finally {
       reader.close();
-      if (this.#isReleased) this.release();
+      if (this.#isReleased) this.dropCaches();
     }
   }
 
   // Drops the cached shapes and text, and all views of the store's memory. A response that arrives
   // later is decoded without a cache.
-  release(): void {
+  dropCaches(): void {
     this.#isReleased = true;
     this.#reader = new MessageReader();
     this.#shapes.clear();

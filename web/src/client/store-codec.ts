@@ -22,5 +22,5 @@ export function storeCodec(transport: Transport): StoreCodec {
 
 // Releases what the decoder caches. Called when the store is closed; its handles may live on.
 export function releaseStoreCodec(transport: Transport): void {
-  codecs.get(transport)?.decoder.release();
+  codecs.get(transport)?.decoder.dropCaches();
 }

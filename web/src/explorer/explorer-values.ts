@@ -1,6 +1,6 @@
 // Values of the eight Edm types as text: validates them and formats them as filter literals.
 
-import { isValidText } from "../edm/text.ts";
+import { isValidText } from "../edm/text-validation.ts";
 import type { EdmTypes } from "../types.ts";
 
 export interface TypedValue {

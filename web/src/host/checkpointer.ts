@@ -36,7 +36,7 @@ export interface CheckpointerOptions {
     | "beginCheckpoint"
     | "nextCheckpointPart"
     | "finishCheckpoint"
-    | "checkpointCommitted"
+    | "markCheckpointCommitted"
     | "abandonCheckpoint"
     | "beginReplace"
   >;
@@ -238,7 +238,7 @@ export class Checkpointer {
       }
       const { manifest, segmentsBelow, obsoleteParts } = this.#engine.finishCheckpoint();
       await this.#commit(manifest, { segmentsBelow, obsoleteParts });
-      this.#engine.checkpointCommitted();
+      this.#engine.markCheckpointCommitted();
       for (const id of this.#possiblyReferenced) this.#orphans.add(id);
       this.#possiblyReferenced.clear();
       this.#log.committed();

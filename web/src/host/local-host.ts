@@ -89,7 +89,7 @@ export class LocalHost implements Host {
     try {
       engine.setMemoryLimit(options.memoryLimit);
       const orphans = await recover(engine, (reader) => storage.load(reader));
-      const writes = options.persistence !== "memory" && !options.readOnly && !engine.readOnly;
+      const writes = options.persistence !== "memory" && !options.readOnly && !engine.isDamaged;
       if (options.logOwnership?.isOwner() === false)
         throw fencedError("nothing yet, but has the lock");
       const claimed = !writes || (await claim(engine, storage));
@@ -166,8 +166,8 @@ export class LocalHost implements Host {
     return this.#readWhenLoaded(response, () => this.#options.engine.read(copy));
   }
 
-  deferReads(reads: () => void): void {
-    if (this.#closing === undefined) this.#options.engine.deferReads(reads);
+  runBeforeNextChange(reads: () => void): void {
+    if (this.#closing === undefined) this.#options.engine.runBeforeNextChange(reads);
   }
 
   handle(request: Uint8Array): Uint8Array | Promise<Uint8Array> {
@@ -329,7 +329,7 @@ export class LocalHost implements Host {
   }
 
   async #close(beforeRelease: () => Promise<void> | void): Promise<void> {
-    this.#options.engine.flushDeferredReads();
+    this.#options.engine.runPendingReads();
     let lost: unknown;
     try {
       await this.#queue.flush();
@@ -515,7 +515,7 @@ export function damageMessage(name: string, [first]: readonly StoreDamage[]): st
 
 function writeErrorFor({ name, engine, readOnly }: LocalHostOptions): StoreError | undefined {
   if (readOnly) return readOnlyError(name);
-  if (engine.readOnly) {
+  if (engine.isDamaged) {
     return new StoreError("Corrupted", `The store "${name}" is damaged and takes no writes.`, {
       hint: "status.damage lists what is missing; copy what can be read, then delete the store.",
     });

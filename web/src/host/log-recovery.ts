@@ -23,7 +23,7 @@ export async function recover(
     },
     segment(sequence, bytes) {
       hasLog = true;
-      if (bytes !== undefined) engine.replay(sequence, bytes);
+      if (bytes !== undefined) engine.replaySegment(sequence, bytes);
       else engine.reportDamage({ file: segmentName(sequence), message: "is not a file of bytes" });
     },
   });

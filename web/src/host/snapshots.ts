@@ -20,7 +20,7 @@ export interface SnapshotsOptions {
     | "beginRestore"
     | "restore"
     | "finishRestore"
-    | "stageMerge"
+    | "stageRestoredRows"
     | "endRestore"
   >;
   queue: Pick<CommitQueue, "runExclusively" | "stageAsOwnGroup">;
@@ -112,7 +112,7 @@ export class Snapshots {
     while (more) {
       await queue.stageAsOwnGroup(() => {
         try {
-          const staged = engine.stageMerge(now());
+          const staged = engine.stageRestoredRows(now());
           if (staged instanceof PartsNeeded) return staged;
           more = staged;
         } catch (error) {

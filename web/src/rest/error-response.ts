@@ -5,7 +5,7 @@ import type { RestError } from "../errors.ts";
 import { platformRandom, randomGuid } from "../util/random.ts";
 import { decodeHttpResponse, type HttpResponse, isHttpResponse } from "./http-message.ts";
 
-export function responseFromError(cause: unknown, random = platformRandom): HttpResponse {
+export function serverErrorResponse(cause: unknown, random = platformRandom): HttpResponse {
   const message = cause instanceof Error ? cause.message : String(cause);
   // not instanceof: the store may come from another copy of the package
   const { code } = Object(cause) as { code?: unknown };
@@ -14,9 +14,9 @@ export function responseFromError(cause: unknown, random = platformRandom): Http
     : errorResponse(500, "Internal Server Error", "InternalError", message, random);
 }
 
-// Like responseFromError(), but returns a Response of fetch.
+// Like serverErrorResponse(), but returns a Response of fetch.
 export function fetchResponseFromError(cause: unknown, random = platformRandom): Response {
-  const { status, reason, headers, body } = responseFromError(cause, random);
+  const { status, reason, headers, body } = serverErrorResponse(cause, random);
   const pairs = headers.map(([name, value]): [string, string] => [name, value]);
   return new Response(body, { status, statusText: reason, headers: pairs });
 }

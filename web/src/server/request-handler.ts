@@ -5,7 +5,7 @@ import { bodyBytesMax } from "../rest/entry-point.ts";
 import {
   errorResponse,
   isSimulatedNetworkError,
-  responseFromError,
+  serverErrorResponse,
   truncatedResponseFromError,
 } from "../rest/error-response.ts";
 import type { HeaderList, HttpResponse } from "../rest/http-message.ts";
@@ -187,7 +187,7 @@ async function outgoingResponseFor(
     const truncated = truncatedResponseFromError(error);
     if (truncated !== undefined) return { ...truncated, isTruncated: true };
     if (isSimulatedNetworkError(error)) return undefined;
-    return { ...responseFromError(error, restEntryPoint.random), isTruncated: false };
+    return { ...serverErrorResponse(error, restEntryPoint.random), isTruncated: false };
   }
 }
 

@@ -7,8 +7,8 @@ import { callHeaderBytes, callKind } from "../util/message-kinds.ts";
 import {
   type CallResponse,
   errorFromWire,
-  type MessageCall,
-  type PlainCall,
+  type MessageCallKind,
+  type PlainCallKind,
   type RemoteCall,
   type ToOwner,
   writesInFlightMax,
@@ -75,7 +75,7 @@ export class CallClient {
   // Sends one request message and resolves to the response message. Rejects with the owner's error,
   // or with AbortError if `signal` aborts before the call had an effect. `request` is copied.
   request(
-    kind: MessageCall,
+    kind: MessageCallKind,
     request: Uint8Array,
     durability?: Durability,
     signal?: AbortSignalLike,
@@ -104,7 +104,7 @@ export class CallClient {
     return this.#add({ number, kind: "restore", request, mode }) as Promise<RestoreReport>;
   }
 
-  requestPlain(kind: PlainCall, number = this.nextCallNumber()): Promise<unknown> {
+  requestPlain(kind: PlainCallKind, number = this.nextCallNumber()): Promise<unknown> {
     return this.#add({ number, kind });
   }
 

@@ -7,7 +7,7 @@ import { type PooledRequest, requestPool } from "../host/request-pool.ts";
 import type { AbortSignalLike, Durability } from "../types.ts";
 import type { CallClient } from "./call-client.ts";
 import { isOwnershipError } from "./call-server.ts";
-import type { MessageCall } from "./messages.ts";
+import type { MessageCallKind } from "./messages.ts";
 
 export interface HandoverOptions {
   client: CallClient; // sends calls to the owner
@@ -47,7 +47,7 @@ export class Handover {
   // the call. Not needed for synchronous responses.
   responseOrResend(
     response: Promise<Uint8Array>,
-    kind: MessageCall,
+    kind: MessageCallKind,
     request: Uint8Array,
     callNumber: number,
     durability?: Durability,

@@ -52,12 +52,12 @@ export function isAnnouncement(message: unknown): message is Announcement {
 
 // Calls with a message (for "restore": a snapshot file), and calls without content, whose response
 // is a plain value.
-export type MessageCall = "read" | "handle" | "write" | "restore";
-export type PlainCall = "flush" | "stats" | "verify" | "compact" | "snapshot";
+export type MessageCallKind = "read" | "handle" | "write" | "restore";
+export type PlainCallKind = "flush" | "stats" | "verify" | "compact" | "snapshot";
 
 export interface RemoteCall {
   number: number;
-  kind: MessageCall | PlainCall;
+  kind: MessageCallKind | PlainCallKind;
   request?: Uint8Array | undefined;
   mode?: RestoreMode | undefined; // of "restore"
   durability?: Durability | undefined; // of "write"

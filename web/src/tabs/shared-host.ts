@@ -39,7 +39,7 @@ import { Follower } from "./follower.ts";
 import { Handover } from "./handover.ts";
 import {
   forwardedEvents,
-  type PlainCall,
+  type PlainCallKind,
   protocolVersion,
   type ToClient,
   type ToOwner,
@@ -155,8 +155,8 @@ export class SharedHost implements Host {
     return this.#local !== undefined;
   }
 
-  deferReads(reads: () => void): void {
-    this.#local?.deferReads(reads);
+  runBeforeNextChange(reads: () => void): void {
+    this.#local?.runBeforeNextChange(reads);
   }
 
   handle(request: Uint8Array): Uint8Array | Promise<Uint8Array> {
@@ -273,7 +273,7 @@ export class SharedHost implements Host {
     return this.#client.hasOrderedCalls ? undefined : this.#local;
   }
 
-  #callPlain<T>(kind: PlainCall, callLocal: (local: LocalHost) => Promise<T>): Promise<T> {
+  #callPlain<T>(kind: PlainCallKind, callLocal: (local: LocalHost) => Promise<T>): Promise<T> {
     return this.#callOwner(
       callLocal,
       (callNumber) => this.#client.requestPlain(kind, callNumber) as Promise<T>,

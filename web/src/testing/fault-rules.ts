@@ -133,7 +133,7 @@ export function checkRule(rule: FaultRule): void {
   }
   if (respond === undefined) return;
   if (Object(respond) !== respond) throw invalid(`respond must say an answer, not ${respond}.`);
-  checkAnswer(respond);
+  checkResponse(respond);
 }
 
 function checkMatch({ on, table, partitionKey, rowKey }: FaultRule): void {
@@ -149,7 +149,7 @@ function checkMatch({ on, table, partitionKey, rowKey }: FaultRule): void {
   }
 }
 
-function checkAnswer({
+function checkResponse({
   code,
   status = 500,
   message = "",

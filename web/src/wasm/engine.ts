@@ -102,7 +102,7 @@ export interface Engine {
   // finishRecovery(). recover() returns the parts that the manifest names. Throws StoreError
   // FormatTooNew.
   recover(manifest: Uint8Array | undefined): PartInfo[];
-  replay(sequence: number, bytes: Uint8Array): void;
+  replaySegment(sequence: number, bytes: Uint8Array): void;
   finishRecovery(): void;
   // Loads a part. May be called at any time; a part that is not needed is ignored. `bytes`
   // undefined: the file is missing, which is damage.
@@ -115,14 +115,14 @@ export interface Engine {
   // If memory exceeds the limit, unloads parts that were not used recently.
   trim(): void;
   readonly firstLiveSequence: number;
-  readonly readOnly: boolean;
+  readonly isDamaged: boolean;
   damage(): Damage[];
   reportDamage(damage: Damage): void;
 
   // Registers `reads`. It runs once, before the next call of any function except read(). A caller
   // can thus defer reads and still run them before anything changes.
-  deferReads(reads: () => void): void;
-  flushDeferredReads(): void; // runs the registered function now
+  runBeforeNextChange(reads: () => void): void;
+  runPendingReads(): void; // runs the registered function now
 
   // Executes an RPC request message that reads, and returns its response message. The response is a
   // view of wasm memory, which the next call of any function overwrites.
@@ -182,7 +182,7 @@ export interface Engine {
   beginCheckpoint(): boolean | PartsNeeded;
   nextCheckpointPart(): CheckpointPart | undefined; // undefined: that was all
   finishCheckpoint(): CheckpointEnd;
-  checkpointCommitted(): void;
+  markCheckpointCommitted(): void;
   abandonCheckpoint(): void;
 
   // Writes the published version as a snapshot file, one chunk per call of nextSnapshotChunk().
@@ -193,14 +193,14 @@ export interface Engine {
   // Reads a snapshot file, one chunk per call of restore(). Throws StoreError Corrupted or
   // FormatTooNew. After finishRestore(), the caller either replaces the store's content or merges.
   // To replace, it calls beginReplace(), then nextCheckpointPart() and the other functions of a
-  // checkpoint. To merge, it calls stageMerge() until that returns false.
+  // checkpoint. To merge, it calls stageRestoredRows() until that returns false.
   beginRestore(): void;
   restore(chunk: Uint8Array): void;
   finishRestore(): RestoreReport;
   // `call`: client id and call number, as in a call's header. Returns false if that call was
   // already applied.
   beginReplace(call: Uint8Array | undefined): boolean;
-  stageMerge(nowMs: number): boolean | PartsNeeded;
+  stageRestoredRows(nowMs: number): boolean | PartsNeeded;
   endRestore(): void;
 
   // Versions. All functions take constant time, because versions share memory. Only some stores

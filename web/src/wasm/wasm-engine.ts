@@ -79,7 +79,7 @@ export class WasmEngine implements Engine {
     return parts;
   }
 
-  replay(sequence: number, bytes: Uint8Array): void {
+  replaySegment(sequence: number, bytes: Uint8Array): void {
     this.#writeInput(bytes);
     this.#call((m, h) => m._entitable_replay_segment(h, sequence, bytes.length));
   }
@@ -112,14 +112,14 @@ export class WasmEngine implements Engine {
     return this.#catchingTraps((m, h) => m._entitable_first_live_sequence(h));
   }
 
-  get readOnly(): boolean {
-    return this.#catchingTraps((m, h) => m._entitable_read_only(h)) !== 0;
+  get isDamaged(): boolean {
+    return this.#catchingTraps((m, h) => m._entitable_is_damaged(h)) !== 0;
   }
 
   // If the store is not read-only, there is no damage. Checking this first is cheap; m.damage()
   // creates objects.
   damage(): Damage[] {
-    if (!this.readOnly) return [];
+    if (!this.isDamaged) return [];
     return this.#requireResult(this.#catchingTraps((m, h) => m.damage(h)));
   }
 
@@ -132,12 +132,12 @@ export class WasmEngine implements Engine {
 
   // ---- Reading and writing ----------------------------------------------------------------------
 
-  deferReads(reads: () => void): void {
-    if (this.#deferredReads !== reads) this.flushDeferredReads();
+  runBeforeNextChange(reads: () => void): void {
+    if (this.#deferredReads !== reads) this.runPendingReads();
     this.#deferredReads = reads;
   }
 
-  flushDeferredReads(): void {
+  runPendingReads(): void {
     const reads = this.#deferredReads;
     this.#deferredReads = undefined;
     reads?.();
@@ -201,7 +201,7 @@ export class WasmEngine implements Engine {
   // Does not use #call, for the same reason as read().
   writeOne(request: Uint8Array, nowMs: number): WriteResult | PartsNeeded {
     if (!this.#instance.isComplete && isHttpRequest(request)) return this.#instance.needed;
-    if (this.#deferredReads !== undefined) this.flushDeferredReads();
+    if (this.#deferredReads !== undefined) this.runPendingReads();
     const changes = this.#readResult(this.#callWriteOne(request, nowMs));
     if (changes instanceof PartsNeeded) return changes;
     const { HEAPU8: bytes, HEAPU32: words } = this.#module;
@@ -350,7 +350,7 @@ export class WasmEngine implements Engine {
     return { manifest: this.#copy(obsolete * 8), segmentsBelow: this.#number, obsoleteParts };
   }
 
-  checkpointCommitted(): void {
+  markCheckpointCommitted(): void {
     this.#call((m, h) => m._entitable_mark_checkpoint_committed(h));
   }
 
@@ -394,8 +394,8 @@ export class WasmEngine implements Engine {
     return this.#call((m, h) => m._entitable_begin_replace(h, call?.length ?? 0)) !== 0;
   }
 
-  stageMerge(nowMs: number): boolean | PartsNeeded {
-    const staged = this.#callForResult((m, h) => m._entitable_stage_merge(h, nowMs));
+  stageRestoredRows(nowMs: number): boolean | PartsNeeded {
+    const staged = this.#callForResult((m, h) => m._entitable_stage_restored_rows(h, nowMs));
     return staged instanceof PartsNeeded ? staged : staged !== 0;
   }
 
@@ -540,7 +540,7 @@ export class WasmEngine implements Engine {
   }
 
   #catchingTraps<T>(call: (module: EntitableModule, handle: number) => T): T {
-    if (this.#deferredReads !== undefined) this.flushDeferredReads();
+    if (this.#deferredReads !== undefined) this.runPendingReads();
     const handle = this.#requireHandle();
     try {
       return call(this.#module, handle);
