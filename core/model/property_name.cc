@@ -6,7 +6,7 @@
 
 #include "core/base/utf8.h"
 #include "core/model/limits.h"
-#include "core/model/unicode_tables.h"
+#include "core/model/unicode_categories.h"
 
 namespace entitable {
 namespace {

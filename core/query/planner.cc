@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "core/base/check.h"
+#include "core/query/covering_ranges.h"
 #include "core/query/key_analysis.h"
-#include "core/query/key_ranges.h"
 
 namespace entitable {
 namespace {

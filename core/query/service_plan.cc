@@ -1,7 +1,7 @@
 #include "core/query/service_plan.h"
 
+#include "core/query/covering_ranges.h"
 #include "core/query/key_analysis.h"
-#include "core/query/key_ranges.h"
 
 namespace entitable {
 namespace {

@@ -10,9 +10,9 @@
 #include "core/base/number_text.h"
 #include "core/model/limits.h"
 #include "core/rest/batch_request.h"
-#include "core/rest/entity_body.h"
 #include "core/rest/http_codec.h"
 #include "core/rest/multipart.h"
+#include "core/rest/request_body.h"
 #include "core/rest/routed_request.h"
 
 namespace entitable::rest {

@@ -9,8 +9,8 @@
 #include "core/model/limits.h"
 #include "core/query/continuation.h"
 #include "core/rest/data_response.h"
-#include "core/rest/entity_body.h"
 #include "core/rest/odata_json.h"
+#include "core/rest/request_body.h"
 #include "core/rest/resource_urls.h"
 
 namespace entitable::rest {

@@ -16,7 +16,7 @@ HandleResult get_entity(const AuthorizedRequest& authorized);
 // response.
 //
 // In this order: AtomFormatNotSupported, MediaTypeNotSupported; RequestBodyTooLarge; errors of the
-// body (entity_body.h) and of if_match_of(); AuthorizationFailure for a key in the body that the
+// body (request_body.h) and of if_match_of(); AuthorizationFailure for a key in the body that the
 // caller may not write. REQUIRES: authorized.route is that of a write.
 Result<EntityWrite> parse_entity_write(const AuthorizedRequest& authorized);
 HandleResult write_entity(const AuthorizedRequest& authorized);

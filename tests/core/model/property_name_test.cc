@@ -2,7 +2,7 @@
 
 #include "core/base/utf8.h"
 #include "core/model/limits.h"
-#include "core/model/unicode_tables.h"
+#include "core/model/unicode_categories.h"
 #include "tests/support/catch.h"
 
 using namespace entitable;
@@ -85,7 +85,7 @@ TEST_CASE("characters by category") {
 
 TEST_CASE("the tables hold as many characters as Unicode has") {
   REQUIRE(unicode_version() ==
-          "14.0.0");  // another version has other numbers: see unicode_tables.py
+          "14.0.0");  // another version has other numbers: see unicode_categories.py
   int letters = 0;
   int marks = 0;
   for (char32_t c = 0x80; c <= 0x10FFFF; ++c) {

@@ -1,6 +1,6 @@
 #include "core/query/key_analysis.h"
 
-#include "core/query/key_ranges.h"
+#include "core/query/covering_ranges.h"
 #include "tests/core/query/query_testing.h"
 
 using namespace entitable;

@@ -4,7 +4,7 @@ import { findings, matching, type Repository } from "../repository.ts";
 
 // Test data that must stay unchanged, lock files, generated code, and the rule's own list.
 const notProse =
-  /^tests\/(testdata|fuzz\/corpus)\/|(^|\/)package-lock\.json$|unicode_tables|^tests\/tidy\/(rules\/words|tidy\.test)\.ts$/;
+  /^tests\/(testdata|fuzz\/corpus)\/|(^|\/)package-lock\.json$|unicode_categories|^tests\/tidy\/(rules\/words|tidy\.test)\.ts$/;
 const written = /\.(h|cc|ts|tsx|mjs|md|css|html|txt|cmake|sh)$|\/[\w-]+$/;
 
 // Each retired word, and what to use instead.

@@ -10,7 +10,7 @@ import { StoreError } from "../../../web/src/errors.ts";
 import type {
   CheckpointEnd,
   CheckpointPart,
-  Claim,
+  ClaimSegment,
   Damage,
   Engine,
   EngineStats,
@@ -264,7 +264,7 @@ export class FakeEngine implements Engine {
     this.#sealed = { sequence: sequence + segments.length - 1, through: last.number };
     return { sequence, segments: segments.map(encode) };
   }
-  claim(): Claim {
+  claim(): ClaimSegment {
     assert.equal(this.#pending.length, 0);
     this.#sealed = { sequence: this.#nextSequence, through: this.#storedCommit };
     return { sequence: this.#nextSequence, bytes: encode([]) };

@@ -37,7 +37,7 @@ export class PropertyNames {
   }
 
   // The number of different names in this message.
-  get count(): number {
+  get countInMessage(): number {
     return this.#names.length;
   }
 

@@ -127,7 +127,7 @@ export class RequestEncoder {
     const words = writer.words;
     words[headerBytes / 4] = transaction ? writeTransaction : 0;
     words[headerBytes / 4 + 1] = operations.length;
-    words[headerBytes / 4 + 2] = this.#names.count;
+    words[headerBytes / 4 + 2] = this.#names.countInMessage;
     words[headerBytes / 4 + 3] = table.length;
     return this.#send(
       writer,

@@ -13,7 +13,7 @@ import type {
   UpdateTableEntityOptions,
 } from "../types.ts";
 import { EntityCipher, type EntityCipherOptions, infoProperty } from "./cipher.ts";
-import { comparedKeys, propertyNamesIn } from "./filter.ts";
+import { comparedKeys, propertyNamesIn } from "./filter-names.ts";
 
 /**
  * The table methods that encryptedTable needs. The official TableClient and every table handle have

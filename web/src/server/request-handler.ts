@@ -10,7 +10,7 @@ import {
 } from "../rest/error-response.ts";
 import type { HeaderList, HttpResponse } from "../rest/http-message.ts";
 import type { NodeRequest, NodeResponse } from "../util/node.ts";
-import { type EntryPoints, entryPointFor } from "./accounts.ts";
+import { type EntryPoints, entryPointFor } from "./account-routing.ts";
 import type { ServedRequest } from "./types.ts";
 
 export interface RequestHandlerOptions {

@@ -9,7 +9,7 @@
 //   closed
 //
 // The first three are roles in the election of the owner (election.ts). When the engine of this tab
-// is no longer the owner, handover.ts sends its calls to the next owner.
+// is no longer the owner, call-failover.ts sends its calls to the next owner.
 
 import { AbortError, StoreError } from "../errors.ts";
 import { Emitter } from "../host/emitter.ts";
@@ -31,12 +31,12 @@ import type {
 } from "../types.ts";
 import { bytesFrom } from "../util/chunks.ts";
 import { CallClient } from "./call-client.ts";
+import { CallFailover } from "./call-failover.ts";
 import { CallServer } from "./call-server.ts";
 import type { OpenChannel } from "./channel.ts";
 import { ClientConnections } from "./client-connections.ts";
 import { Election } from "./election.ts";
 import { Follower } from "./follower.ts";
-import { Handover } from "./handover.ts";
 import {
   forwardedEvents,
   type PlainCallKind,
@@ -71,7 +71,7 @@ export class SharedHost implements Host {
   readonly #events = new Emitter<StoreEvents>();
   readonly #follower: Follower;
   readonly #election: Election;
-  readonly #handover: Handover;
+  readonly #failover: CallFailover;
   readonly #opened: Promise<void>;
   #resolveOpened: () => void = () => {};
   #rejectOpened: (error: unknown) => void = () => {};
@@ -111,7 +111,7 @@ export class SharedHost implements Host {
       status: () => this.status,
     });
     this.#election = this.#createElection(tabChannel);
-    this.#handover = new Handover({
+    this.#failover = new CallFailover({
       client: this.#client,
       isClosing: () => this.#closing !== undefined,
       onResendFailed: (error) =>
@@ -171,7 +171,7 @@ export class SharedHost implements Host {
       return this.#client.request(kind, request, undefined, undefined, callNumber);
     const response = this.#local[kind](request);
     if (!(response instanceof Promise)) return response;
-    return this.#handover.responseOrResend(response, kind, request, callNumber);
+    return this.#failover.responseOrResend(response, kind, request, callNumber);
   }
 
   write(
@@ -187,7 +187,7 @@ export class SharedHost implements Host {
       return this.#client.request("write", request, durability, signal, callNumber);
     const response = local.write(request, durability, signal, callNumber);
     if (!(response instanceof Promise)) return response;
-    return this.#handover.responseOrResend(
+    return this.#failover.responseOrResend(
       response,
       "write",
       request,
@@ -290,7 +290,7 @@ export class SharedHost implements Host {
     const callNumber = this.#client.nextCallNumber();
     const local = this.#localIfInOrder;
     if (local === undefined) return await elsewhere(callNumber);
-    return await this.#handover.orElseOwner(callLocal(local), () => elsewhere(callNumber));
+    return await this.#failover.orElseOwner(callLocal(local), () => elsewhere(callNumber));
   }
 
   // Finishes pending calls first, whichever tab owns the store.
@@ -305,7 +305,7 @@ export class SharedHost implements Host {
       lost = error;
     }
     this.#shutDown(closedError(this.#options.name));
-    await this.#handover.released;
+    await this.#failover.released;
     if (lost !== undefined) throw lost;
   }
 
@@ -367,8 +367,8 @@ export class SharedHost implements Host {
     this.#local = undefined;
     if (local !== undefined) this.#follower.status = local.status;
     const gone =
-      local?.closeForTakeover().catch(() => this.#handover.resendUnstored(local)) ?? this.#opening;
-    if (gone !== undefined) this.#handover.begin(gone);
+      local?.closeForTakeover().catch(() => this.#failover.resendUnstored(local)) ?? this.#opening;
+    if (gone !== undefined) this.#failover.begin(gone);
     if (gone === undefined || local?.idle || when === "now") releaseLock();
     else void gone.then(releaseLock);
   }
@@ -386,7 +386,7 @@ export class SharedHost implements Host {
 
   // Does nothing if the tab has joined or closed in the meantime.
   async #rejoin(): Promise<void> {
-    await this.#handover.released;
+    await this.#failover.released;
     // Also while closing, to finish pending calls.
     if (this.#election.role === "none" && !this.#closed) this.#election.join();
   }
@@ -470,7 +470,7 @@ export class SharedHost implements Host {
     const local = this.#local;
     this.#local = undefined;
     this.#leave();
-    if (local !== undefined) this.#handover.begin(this.#handover.resendUnstored(local));
+    if (local !== undefined) this.#failover.begin(this.#failover.resendUnstored(local));
     void this.#rejoin();
   }
 

@@ -8,7 +8,7 @@ import type { yieldToEventLoop } from "../util/event-loop.ts";
 // Code that every page has already loaded. This module is loaded on demand and therefore gets that
 // code as a parameter. If it imported the code, bundlers such as esbuild would move it into
 // separate files, for which every page would wait.
-export interface Dependencies {
+export interface TransferDependencies {
   readonly AbortError: typeof AbortError;
   readonly StoreError: typeof StoreError;
   readonly yieldToEventLoop: typeof yieldToEventLoop;
@@ -18,7 +18,7 @@ export interface Dependencies {
 const formats: readonly FileFormat[] = ["ndjson", "json", "csv"];
 
 /** Throws StoreError ValidationFailed if the format is unknown. */
-export function checkFormat(format: FileFormat, dependencies: Dependencies): void {
+export function checkFormat(format: FileFormat, dependencies: TransferDependencies): void {
   oneOf("format", format, formats, dependencies);
 }
 
@@ -27,7 +27,7 @@ export function oneOf<T extends string>(
   name: string,
   value: T,
   allowed: readonly T[],
-  { StoreError }: Dependencies,
+  { StoreError }: TransferDependencies,
 ): void {
   if (allowed.includes(value)) return;
   throw new StoreError(
@@ -39,7 +39,7 @@ export function oneOf<T extends string>(
 /** Throws AbortError if the signal is aborted. */
 export function checkSignal(
   signal: AbortSignalLike | undefined,
-  { AbortError }: Dependencies,
+  { AbortError }: TransferDependencies,
 ): void {
   if (signal?.aborted) throw new AbortError();
 }

@@ -2,7 +2,7 @@
 
 import type { StoreError } from "../errors.ts";
 import type { EdmTypes } from "../types.ts";
-import type { Dependencies } from "./checks.ts";
+import type { TransferDependencies } from "./checks.ts";
 import { CsvParser, type CsvRecord, formatCell } from "./csv-parser.ts";
 import type { ReadProperty } from "./json-entity.ts";
 import {
@@ -185,7 +185,7 @@ export class CsvWriter {
     names: readonly string[],
     select: ReadonlySet<string> | undefined,
     typed: boolean,
-    { StoreError }: Pick<Dependencies, "StoreError">,
+    { StoreError }: Pick<TransferDependencies, "StoreError">,
   ) {
     this.#newError = (message, hint) => new StoreError("ValidationFailed", message, { hint });
     this.#system = systemColumns.filter(

@@ -2,7 +2,7 @@
 // bytes are an error.
 
 import type { ImportSource } from "../types.ts";
-import type { Dependencies } from "./checks.ts";
+import type { TransferDependencies } from "./checks.ts";
 
 const chunkUnits = 64 * 1024;
 const byteOrderMark = "\ufeff";
@@ -21,7 +21,7 @@ export class InvalidTextError extends Error {
  */
 export async function* decodeText(
   source: ImportSource,
-  chunksFrom: Dependencies["chunksFrom"],
+  chunksFrom: TransferDependencies["chunksFrom"],
 ): AsyncGenerator<string> {
   let begins = true;
   for await (const text of typeof source === "string"

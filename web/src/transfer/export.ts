@@ -2,7 +2,7 @@
 // page is in memory at a time.
 
 import type { ExportOptions, ListTableEntitiesOptions, TableClient } from "../types.ts";
-import { checkFormat, checkSignal, type Dependencies } from "./checks.ts";
+import { checkFormat, checkSignal, type TransferDependencies } from "./checks.ts";
 import { CsvWriter } from "./csv-rows.ts";
 import { entityToJson } from "./json-entity.ts";
 
@@ -12,7 +12,7 @@ type Entity = Readonly<Record<string, unknown>>;
 export async function* exportFile(
   client: TableClient,
   options: ExportOptions,
-  dependencies: Dependencies,
+  dependencies: TransferDependencies,
 ): AsyncGenerator<Uint8Array> {
   checkFormat(options.format, dependencies);
   const text = { ndjson: ndjson, json: json, csv: csv }[options.format];
@@ -26,7 +26,7 @@ export async function* exportFile(
 async function* ndjson(
   client: TableClient,
   options: ExportOptions,
-  dependencies: Dependencies,
+  dependencies: TransferDependencies,
 ): AsyncGenerator<string> {
   const { typed = true } = options;
   for await (const page of pages(client, options, dependencies)) {
@@ -37,7 +37,7 @@ async function* ndjson(
 async function* json(
   client: TableClient,
   options: ExportOptions,
-  dependencies: Dependencies,
+  dependencies: TransferDependencies,
 ): AsyncGenerator<string> {
   const { typed = true } = options;
   let before = "[\n";
@@ -52,7 +52,7 @@ async function* json(
 async function* csv(
   client: TableClient,
   options: ExportOptions,
-  dependencies: Dependencies,
+  dependencies: TransferDependencies,
 ): AsyncGenerator<string> {
   const select = selectedProperties(options);
   const names = await namesOf(client, options, select, dependencies);
@@ -84,7 +84,7 @@ async function namesOf(
   client: TableClient,
   options: ExportOptions,
   select: ReadonlySet<string> | undefined,
-  dependencies: Dependencies,
+  dependencies: TransferDependencies,
 ): Promise<string[]> {
   const names = new Set(select);
   if (select === undefined) {
@@ -99,7 +99,7 @@ async function namesOf(
 async function* pages(
   client: TableClient,
   { query, signal }: ExportOptions,
-  dependencies: Dependencies,
+  dependencies: TransferDependencies,
 ): AsyncGenerator<Entity[]> {
   const options: ListTableEntitiesOptions = { disableTypeConversion: true };
   if (query !== undefined) options.queryOptions = query;

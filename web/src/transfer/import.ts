@@ -16,7 +16,7 @@ import type {
   TableEntity,
   TransactionAction,
 } from "../types.ts";
-import { checkFormat, checkSignal, type Dependencies, oneOf } from "./checks.ts";
+import { checkFormat, checkSignal, oneOf, type TransferDependencies } from "./checks.ts";
 import { decodeText, InvalidTextError } from "./decode-text.ts";
 import { createReader } from "./readers.ts";
 import type { Row } from "./row-reader.ts";
@@ -30,7 +30,7 @@ export async function importFile(
   client: TableClient,
   source: ImportSource,
   options: ImportOptions,
-  dependencies: Dependencies,
+  dependencies: TransferDependencies,
 ): Promise<ImportReport> {
   checkFormat(options.format, dependencies);
   oneOf("mode", options.mode ?? "insert", ["insert", "upsert", "replace"], dependencies);
@@ -47,7 +47,7 @@ interface BufferedRow {
 class Import {
   readonly #client: TableClient;
   readonly #options: ImportOptions;
-  readonly #dependencies: Dependencies;
+  readonly #dependencies: TransferDependencies;
   readonly #report: ImportReport = {
     rows: 0,
     written: 0,
@@ -62,7 +62,7 @@ class Import {
   // must be written last.
   #bufferedKeys = new Set<string>();
 
-  constructor(client: TableClient, options: ImportOptions, dependencies: Dependencies) {
+  constructor(client: TableClient, options: ImportOptions, dependencies: TransferDependencies) {
     this.#client = client;
     this.#options = options;
     this.#dependencies = dependencies;

@@ -28,7 +28,7 @@ export interface SealedSegments {
   sequence: number; // the number of the first segment; the others follow without gaps
   segments: Uint8Array[]; // with consecutive sequences
 }
-export interface Claim {
+export interface ClaimSegment {
   sequence: number;
   bytes: Uint8Array;
 }
@@ -171,7 +171,7 @@ export interface Engine {
   // `segmentBytes` bytes, unless it consists of a single commit. Returns undefined if there is
   // nothing to seal.
   seal(segmentBytes?: number): SealedSegments | undefined;
-  claim(): Claim; // when this segment is stored, the engine owns the log
+  claim(): ClaimSegment; // when this segment is stored, the engine owns the log
   markStored(sequence: number): void; // all sealed segments up to this number are stored
 
   // Returns about how many bytes of rows a checkpoint would write now. Visits every leaf of the

@@ -9,7 +9,7 @@ import { ViewCache } from "../util/view-cache.ts";
 import type {
   CheckpointEnd,
   CheckpointPart,
-  Claim,
+  ClaimSegment,
   Damage,
   Engine,
   EngineStats,
@@ -319,7 +319,7 @@ export class WasmEngine implements Engine {
     return segments.length === 0 ? undefined : { sequence, segments };
   }
 
-  claim(): Claim {
+  claim(): ClaimSegment {
     this.#call((m, h) => m._entitable_claim(h));
     return { sequence: this.#number, bytes: this.#copy() };
   }

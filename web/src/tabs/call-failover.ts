@@ -1,5 +1,5 @@
-// Hands a tab's calls over when its local engine is no longer the owner. Calls that failed for this
-// reason, and deferred writes that the engine did not store, are sent to the next owner.
+// Moves a tab's calls to the next owner when its local engine no longer is the owner. Calls that
+// failed for this reason, and deferred writes that the engine did not store, are sent again.
 
 import type { UnstoredWrite } from "../host/deferred-writes.ts";
 import type { LocalHost } from "../host/local-host.ts";
@@ -9,20 +9,20 @@ import type { CallClient } from "./call-client.ts";
 import { isOwnershipError } from "./call-server.ts";
 import type { MessageCallKind } from "./messages.ts";
 
-export interface HandoverOptions {
+export interface CallFailoverOptions {
   client: CallClient; // sends calls to the owner
   isClosing(): boolean; // nothing is handed over any more
   onResendFailed(error: Error): void; // a deferred write failed at the next owner
 }
 
-export class Handover {
-  readonly #options: HandoverOptions;
+export class CallFailover {
+  readonly #options: CallFailoverOptions;
   // Calls to the local engine without a response yet. orElseOwner() handles each result before
   // others that wait for the same promise.
   readonly #pendingCalls = new Set<Promise<unknown>>();
   #released: Promise<void> = Promise.resolve();
 
-  constructor(options: HandoverOptions) {
+  constructor(options: CallFailoverOptions) {
     this.#options = options;
   }
 

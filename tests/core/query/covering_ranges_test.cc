@@ -1,4 +1,4 @@
-#include "core/query/key_ranges.h"
+#include "core/query/covering_ranges.h"
 
 #include "tests/support/catch.h"
 

@@ -1,4 +1,4 @@
-#include "core/rest/entity_body.h"
+#include "core/rest/request_body.h"
 
 #include <algorithm>
 #include <cstddef>
