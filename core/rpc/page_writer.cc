@@ -1,6 +1,7 @@
 #include "core/rpc/page_writer.h"
 
 #include "core/base/check.h"
+#include "core/rpc/column_payload.h"
 #include "core/rpc/response_cursor.h"
 
 namespace entitable::rpc {
@@ -11,50 +12,19 @@ std::size_t row_text_max(const RowView& row, const WireShape& shape) {
   return shape.extra_row_text_max + row.packed_bytes() + row.partition().size();
 }
 
-[[gnu::always_inline]] inline void write_date_time(ResponseCursor& out, Ticks ticks) {
-  const Ticks since_epoch = ticks - ticks_at_unix_epoch;
-  Ticks milliseconds = since_epoch / ticks_per_millisecond;
-  Ticks rest = since_epoch - milliseconds * ticks_per_millisecond;
-  if (rest < 0) {
-    --milliseconds;
-    rest += ticks_per_millisecond;
-  }
-  out.float64(static_cast<double>(milliseconds));
-  out.word(static_cast<std::uint32_t>(rest));
-}
+// A value in a packed row, with the accessors of ValueView.
+struct PackedValue {
+  const RowView& row;
+  std::uint32_t slot;
 
-// Writes lower-case hexadecimal digits with hyphens, as model/guid.h does.
-[[gnu::always_inline]] inline void write_guid(ResponseCursor& out, std::string_view bytes) {
-  constexpr std::string_view digits = "0123456789abcdef";
-  char* to = out.allocate_ascii(guid_units);
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    if (i == 4 || i == 6 || i == 8 || i == 10) *to++ = '-';
-    const auto byte = static_cast<std::uint8_t>(bytes[i]);
-    *to++ = digits[byte >> 4];
-    *to++ = digits[byte & 15];
-  }
-}
-
-void write_value(ResponseCursor& out, const ValueView& value) {
-  switch (value.type()) {
-    case EdmType::string:
-      return out.text(value.string());
-    case EdmType::binary:
-      return out.binary(value.binary());
-    case EdmType::boolean:
-      return out.word(value.boolean() ? 1 : 0);
-    case EdmType::date_time:
-      return write_date_time(out, value.date_time());
-    case EdmType::float64:
-      return out.float64(value.float64());
-    case EdmType::guid:
-      return write_guid(out, value.guid_bytes());
-    case EdmType::int32:
-      return out.word(static_cast<std::uint32_t>(value.int32()));
-    case EdmType::int64:
-      return out.two_words(static_cast<std::uint64_t>(value.int64()));
-  }
-}
+  std::string_view string() const { return row.text(slot); }
+  std::string_view binary() const { return row.text(slot); }
+  std::string_view guid_bytes() const { return row.guid(slot); }
+  std::uint8_t boolean() const { return row.fixed<std::uint8_t>(slot); }
+  Ticks date_time() const { return row.fixed<std::int64_t>(slot); }
+  std::int32_t int32() const { return row.fixed<std::int32_t>(slot); }
+  std::int64_t bits() const { return row.fixed<std::int64_t>(slot); }
+};
 
 }  // namespace
 
@@ -131,35 +101,11 @@ PageWriter::MaxSize PageWriter::find_shapes(std::span<const RowView> rows) {
 void PageWriter::write_row(ResponseWriter& writer, RowView row, const WireShape& shape) {
   ResponseCursor out = writer.open_cursor(shape.row_words_max, row_text_max(row, shape));
   out.word(shape.page_index);
+  const auto system = [&](std::uint8_t type) __attribute__((always_inline)) {
+    write_system_column(out, row, type);
+  };
   for (const WireColumn& column : shape.columns) {
-    switch (column.type) {
-      case column_null:
-        break;
-      case static_cast<std::uint8_t>(EdmType::string):
-        out.text(row.text(column.slot));
-        break;
-      case static_cast<std::uint8_t>(EdmType::binary):
-        out.binary(row.text(column.slot));
-        break;
-      case static_cast<std::uint8_t>(EdmType::boolean):
-        out.word(row.fixed<std::uint8_t>(column.slot));
-        break;
-      case static_cast<std::uint8_t>(EdmType::date_time):
-        write_date_time(out, row.fixed<std::int64_t>(column.slot));
-        break;
-      case static_cast<std::uint8_t>(EdmType::float64):
-      case static_cast<std::uint8_t>(EdmType::int64):
-        out.two_words(row.fixed<std::uint64_t>(column.slot));
-        break;
-      case static_cast<std::uint8_t>(EdmType::guid):
-        write_guid(out, row.guid(column.slot));
-        break;
-      case static_cast<std::uint8_t>(EdmType::int32):
-        out.word(row.fixed<std::uint32_t>(column.slot));
-        break;
-      default:
-        write_system_column(out, row, column.type);
-    }
+    write_payload(out, column.type, PackedValue{row, column.slot}, system);
   }
   writer.commit_cursor(out);
 }
@@ -169,18 +115,21 @@ void PageWriter::write_generic_row(ResponseWriter& writer, const RowView& row,
   ResponseCursor out = writer.open_cursor(shape.row_words_max, row_text_max(row, shape));
   out.word(shape.page_index);
   const bool selects_all = shapes_.select().empty();
+  const auto write_value = [&out](const ValueView& value) {
+    write_payload(out, static_cast<std::uint8_t>(value.type()), value, [](std::uint8_t) {});
+  };
   for (const WireColumn& column : shape.columns) {
     if (column.type >= column_etag) {
       write_system_column(out, row, column.type);
     } else if (column.type != column_null && !selects_all) {
       const std::optional<ValueView> value = row.find(column.name);
       ENTITABLE_CHECK(value.has_value());
-      write_value(out, *value);
+      write_value(*value);
     }
   }
   if (selects_all) {
     row.for_each_property(
-        [&out](std::string_view, const ValueView& value) { write_value(out, value); });
+        [&write_value](std::string_view, const ValueView& value) { write_value(value); });
   }
   writer.commit_cursor(out);
 }

@@ -23,22 +23,6 @@ std::uint32_t mix(std::uint32_t hash, std::string_view text) {
   return mix(hash, static_cast<std::uint32_t>(text.size()));
 }
 
-// Includes the word that may be needed for alignment.
-std::size_t payload_words_max(std::uint8_t type) {
-  switch (type) {
-    case column_null:
-    case static_cast<std::uint8_t>(EdmType::guid):
-      return 0;
-    case static_cast<std::uint8_t>(EdmType::float64):
-    case static_cast<std::uint8_t>(EdmType::int64):
-      return 3;
-    case static_cast<std::uint8_t>(EdmType::date_time):
-      return 4;
-    default:
-      return 1;
-  }
-}
-
 }  // namespace
 
 // ---- WireShape ----------------------------------------------------------------------------------
@@ -48,8 +32,9 @@ WireShape::WireShape(std::uint32_t hint)
 
 void WireShape::add(std::uint8_t type, std::string_view name, std::uint32_t slot) {
   columns.push_back(WireColumn{type, slot, name});
-  row_words_max += payload_words_max(type);
-  if (type == static_cast<std::uint8_t>(EdmType::guid)) extra_row_text_max += guid_units;
+  const PayloadSize size = payload_size(type);
+  row_words_max += size.words_max;
+  extra_row_text_max += size.text_bytes;
   const auto units = static_cast<std::uint32_t>(utf16_length(name));
   header_words.push_back(units | static_cast<std::uint32_t>(type) << 24);
   ++header_words[names_units_at - 1];

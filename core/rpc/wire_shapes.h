@@ -11,21 +11,13 @@
 #include <vector>
 
 #include "core/index/row.h"
+#include "core/rpc/column_payload.h"
 #include "core/rpc/message.h"
 
 namespace entitable::rpc {
 
-// The column types of a page are the numbers of EdmType and the following.
-inline constexpr std::uint8_t column_null = 0;
-inline constexpr std::uint8_t column_etag = 16;
-inline constexpr std::uint8_t column_partition = 17;
-inline constexpr std::uint8_t column_row = 18;
-inline constexpr std::uint8_t column_timestamp = 19;
-
-inline constexpr std::size_t guid_units = 36;
-
 struct WireColumn {
-  std::uint8_t type;
+  std::uint8_t type;      // column_payload.h
   std::uint32_t slot;     // in the row's shape
   std::string_view name;  // empty for system columns
 };
