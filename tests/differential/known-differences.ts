@@ -50,7 +50,7 @@ const headerDifferences: readonly KnownDifference[] = [
   },
   {
     reason: "SERVICE.md §6.2: in a batch always minimal metadata, or no Content-Type",
-    unlisted: "writes the headers of parts by hand, whatever the part asks for",
+    unlisted: "writes the headers of parts itself, regardless of what the part requests",
     allows: ({ path, ours, theirs }) =>
       path.startsWith("parts.") &&
       isType(path) &&
@@ -67,8 +67,8 @@ const headerDifferences: readonly KnownDifference[] = [
   },
   {
     reason:
-      "SERVICE.md §6.2: in a batch DataServiceId whatever was preferred, and its address in Location cut and not encoded",
-    unlisted: "cuts the table's name out of the address by a pattern that loses characters",
+      "SERVICE.md §6.2: in a batch, DataServiceId regardless of Prefer, and Location with a truncated, unencoded URL",
+    unlisted: "extracts the table's name from the URL with a pattern that loses characters",
     allows: ({ path, ours, theirs }, step) =>
       isGroup(step) &&
       ((header("dataserviceid")(path) && (ours === undefined || cutName(ours, theirs))) ||
@@ -76,14 +76,14 @@ const headerDifferences: readonly KnownDifference[] = [
   },
   {
     reason: "SERVICE.md §2.5: x-ms-client-request-id not always echoed",
-    unlisted: "its handlers copy it or forget it, each for itself",
+    unlisted: "only some of its handlers copy the header",
     allows: ({ path, ours, theirs }, { headers }) =>
       header("x-ms-client-request-id")(path) &&
       theirs === undefined &&
       headers.some(([name, value]) => name === "x-ms-client-request-id" && value === ours),
   },
   {
-    reason: "row 11: a continuation behind no rows",
+    reason: "row 11: a continuation after an empty list",
     allows: ({ path, ours, theirs }, { tags }) =>
       tags.has("top 0") &&
       path.startsWith("headers.x-ms-continuation-") &&
@@ -91,8 +91,8 @@ const headerDifferences: readonly KnownDifference[] = [
       theirs === "<token>",
   },
   {
-    reason: "SERVICE.md §2.5: a Content-Type of nothing",
-    unlisted: "gives the format that was asked for, also of nothing",
+    reason: "SERVICE.md §2.5: Content-Type without a body",
+    unlisted: "sends the requested format even if there is no body",
     allows: ({ path, ours }, _step, { status }) =>
       isType(path) && ours === undefined && status === 204,
   },
@@ -161,20 +161,20 @@ const bodyDifferences: readonly KnownDifference[] = [
   },
   {
     reason: "SERVICE.md §2.4: keys in odata.id and odata.editLink are not encoded",
-    unlisted: "pastes keys into the address as they are",
+    unlisted: "inserts keys into the URL without encoding them",
     allows: ({ path, ours, theirs }) =>
       /\.odata\.(?:id|editLink)$/.test(path) &&
       decodeURIComponent(textOf(ours)).replaceAll("'", "") === textOf(theirs).replaceAll("'", ""),
   },
   {
-    reason: "SERVICE.md §6.2: an insert in a batch is answered without its entity",
-    unlisted: "writes 201 and no body, as if nothing had been preferred",
+    reason: "SERVICE.md §6.2: the response to an insert in a batch lacks the entity",
+    unlisted: "writes 201 without a body, and ignores Prefer",
     allows: ({ path, ours, theirs }, step) =>
       isGroup(step) && /^parts\.\d+\.body$/.test(path) && isEntity(ours) && theirs === undefined,
   },
   {
-    reason: "SERVICE.md §6.2: a query in a batch is answered without the host",
-    unlisted: "asks the part for the Host that only the batch has",
+    reason: "SERVICE.md §6.2: URLs in the response to a query in a batch lack the host",
+    unlisted: "reads Host from the part, but only the batch has this header",
     allows: ({ path, ours, theirs }, { operation }) =>
       operation.startsWith("batch query") &&
       /\.odata\.(?:metadata|id)$/.test(path) &&
@@ -182,7 +182,7 @@ const bodyDifferences: readonly KnownDifference[] = [
       lastSegments(decodeURIComponent(textOf(ours))) === lastSegments(textOf(theirs)),
   },
   {
-    reason: "row 7: an integral Double comes back as Int32",
+    reason: "row 7: an integral Double is returned as Int32",
     allows: ({ path, ours, theirs }) => {
       const [kind, value] = numberOf(ours);
       const [otherKind, otherValue] = numberOf(theirs);
@@ -190,21 +190,21 @@ const bodyDifferences: readonly KnownDifference[] = [
     },
   },
   {
-    reason: "row 9: DateTime comes back as it was sent",
+    reason: "row 9: DateTime is returned as sent",
     allows: ({ path, ours, theirs }) => inEntity(path) && sameInstant(ours, theirs),
   },
   {
-    reason: "row 9: Guid comes back as it was sent",
+    reason: "row 9: Guid is returned as sent",
     allows: ({ path, ours, theirs }) =>
       inEntity(path) && textOf(theirs) !== "" && textOf(theirs).toLowerCase() === ours,
   },
   {
-    reason: "row 10: a selected property that is absent is left out",
+    reason: "row 10: a selected property that is absent is omitted",
     allows: ({ path, ours, theirs }, { tags }) =>
       tags.has("select") && inEntity(path) && ours === null && theirs === undefined,
   },
   {
-    reason: "row 19: error XML in another form, or JSON where XML is due",
+    reason: "row 19: error XML in another form, or JSON instead of XML",
     allows: ({ path, ours, theirs }, _step, { status }) => {
       if (status < 400) return false;
       if (last(path) === "root") return ours === "m:error" || ours === undefined;
@@ -214,8 +214,7 @@ const bodyDifferences: readonly KnownDifference[] = [
   },
   {
     reason: "SERVICE.md §9.3: another text for the same error",
-    unlisted:
-      "has its own texts; codes are what clients read, and response-rules.ts holds ours to SERVICE.md §9.3",
+    unlisted: "has its own texts; clients read codes, and response-rules.ts checks our texts",
     allows: ({ path, ours }, _step, { code }) =>
       path.endsWith("body.message") && isErrorMessageOf(code, textOf(ours)),
   },
@@ -229,7 +228,7 @@ const rowsOf = (tag: string): KnownDifference["allows"] => {
 
 const rowDifferences: readonly KnownDifference[] = [
   {
-    reason: "SERVICE.md §2.1: links of the secondary lead to the primary",
+    reason: "SERVICE.md §2.1: links in responses of the secondary point to the primary",
     unlisted: "builds links from Host and account only",
     allows: ({ path, ours, theirs }, { tags }) =>
       tags.has("secondary read") &&
@@ -242,17 +241,17 @@ const rowDifferences: readonly KnownDifference[] = [
     allows: rowsOf("mixed filter"),
   },
   {
-    reason: "row 13: exponents, suffixes and special numbers are taken for names",
+    reason: "row 13: exponents, suffixes and special numbers are read as names",
     allows: rowsOf("other literal"),
   },
   {
-    reason: "row 2: one table is answered like a query of its entities",
+    reason: "row 2: a request for one table is treated as a query of its entities",
     allows: rowsOf("one table"),
   },
-  { reason: "row 11: $top=0 of tables gives all", allows: rowsOf("top 0") },
+  { reason: "row 11: $top=0 of tables returns all tables", allows: rowsOf("top 0") },
   {
-    reason: "SERVICE.md §4.4: a blank selection selects nothing, * a property of that name",
-    unlisted: "has no notion of *, and splits nothing into one empty name",
+    reason: "SERVICE.md §4.4: a blank $select selects nothing, and * a property of that name",
+    unlisted: "does not support *, and splits an empty text into one empty name",
     allows: rowsOf("select all"),
   },
 ];
