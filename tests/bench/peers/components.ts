@@ -34,7 +34,7 @@ const components: readonly (readonly [name: Component, source: RegExp])[] = [
     "decoding",
     /\/client\/(response-(decoder|text)|message-reader|page-decoder|row-shapes|binary-values)\./,
   ],
-  ["host and queue", /\/dist\/(host|tabs|wasm|slab)\b/],
+  ["host and queue", /\/dist\/(host|tabs|wasm|util\/byte-arena)\b/],
   ["client", /\/dist\//],
   ["benchmark", /\/page\.js$|\/peers\//],
 ];
