@@ -193,12 +193,12 @@ void count_inserts_between(Store& store, const std::vector<std::size_t>& order) 
 }
 
 void count_writes(Store& store) {
-  std::size_t end = store_rows;  // keys from here on are behind all that are there
+  std::size_t end = store_rows;  // keys from here on are greater than all keys in the store
   const std::vector<std::size_t> order = shuffled(store_rows);
   count_groups("insert, in groups of 100", store, end,
                [](std::size_t first) { return write_message(insert_group(first)); });
   end += 2 * writes;
-  count_singles("insert, behind all others", store,
+  count_singles("insert, after all others", store,
                 [&](std::size_t i) { return write_message({insert_operation(key(end + i), i)}); });
   end += 2 * writes;
   count_inserts_between(store, order);
@@ -207,7 +207,7 @@ void count_writes(Store& store) {
     merge.properties.push_back({"version", Value::of_int32(2)});
     return write_message({merge});
   });
-  count_singles("REST: insert, behind all others", store,
+  count_singles("REST: insert, after all others", store,
                 [&](std::size_t i) { return rest_insert(key(end + i), i).message(); });
   end += 2 * writes;
   count_groups("REST: insert, in groups of 100", store, end,

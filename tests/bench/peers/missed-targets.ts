@@ -23,7 +23,7 @@ const warmingUp =
 // For single writes that are stored later.
 const stored = (row: string) =>
   `The median batch takes {${row}-median} µs, as the next row of the table shows. The mean also includes work that occurs once in thousands of calls: garbage collection, and sealing a megabyte of log and ` +
-  `handing it to IndexedDB ("storing" in the table under "CPU profile by component"). In Node, sealing takes 0.19 µs per write, of which the checksum is four tenths. Copying the bytes out takes 0.1 µs, nearly all of it for the first access to the new memory. ` +
+  `handing it to IndexedDB ("storing" in the table under "CPU profile by component"). In Node, sealing takes 0.19 µs per write, of which the checksum is four tenths. Copying the sealed bytes out of wasm memory takes 0.1 µs per write, nearly all of it for the first access to the newly allocated buffer. ` +
   "The browser's own threads store and compile at the same time, and use the same CPU cores.";
 
 export const missedTargetReasons: Readonly<Record<string, string>> = {
@@ -32,7 +32,7 @@ export const missedTargetReasons: Readonly<Record<string, string>> = {
   "load-strict": waitingLoad("strict"),
   "load-ten-strict":
     "Ten transactions share one IndexedDB transaction. They are acknowledged together, so the next ten also start together: the disk waits for the page's thread, and then the page's thread for the disk. " +
-    `The figure is therefore about one raw put of all ten in IDBFS format, {put-ten-groups-file-strict} µs, plus the work of the page's thread. ${components}`,
+    `The figure is therefore about the sum of two others, per entity: a raw put of all ten transactions in IDBFS format, {put-ten-groups-file-strict} µs, and the work of the page's thread. ${components}`,
   "insert-deferred":
     `${stored("insert")} The hand-over alone takes {hand-over} µs, in which the browser copies and compresses the data. ${warmingUp} The first thousand calls of a page take {insert-first} µs each. ` +
     `"Instructions of the core" counts what the core does for an insert: it finds the place, checks and packs each property, and writes a log record with a checksum. No step is done twice.`,

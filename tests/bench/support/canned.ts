@@ -56,7 +56,8 @@ export class CannedSequence {
   }
 }
 
-// A process that responds over HTTP with the responses that were last set.
+// A process that responds over HTTP with the responses of the last call of answer(): it sends them
+// in order, and then again from the first one.
 export class CannedServer {
   readonly child: ChildProcess;
   readonly base: string;
