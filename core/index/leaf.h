@@ -142,8 +142,9 @@ class Leaf : public Node {
   // Appends all rows to `rows`. They are valid as long as this leaf is unchanged.
   void append_rows(std::vector<RowSource>& rows) const;
 
-  // Changes. REQUIRES: this leaf is referenced once; `packed` and `partition` do not point into it;
-  // `position` is the result of find() for the key.
+  // Insert, replace or erase one row. `packed` begins with the row key, which has `key_bytes`
+  // bytes. REQUIRES: this leaf is referenced once; `packed` and `partition` do not point into it;
+  // `position` is the result of find() for the row's key.
   void insert(const FindResult& position, std::string_view partition, std::string_view packed,
               std::uint32_t key_bytes);
   void replace(std::uint32_t i, std::string_view packed, std::uint32_t key_bytes);

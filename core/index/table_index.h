@@ -71,7 +71,7 @@ struct LeafInfo {
 struct ResidentPart {
   PartId part;
   std::uint64_t memory;  // bytes that unloading the part frees, estimated
-  bool recently_used;    // one of its rows was searched for or read since resident_parts()
+  bool recently_used;    // a row was searched for or read since the last sweep_resident_parts()
 };
 
 class TableIndex {
@@ -87,8 +87,8 @@ class TableIndex {
   // Finds many keys. Faster than many calls of find(), because cache misses overlap. REQUIRES:
   // found.size() == keys.size().
   void find_many(std::span<const KeyView> keys, std::span<Found> found) const;
-  // Finds a key that the caller is about to change. Stores the path to the row, which makes the
-  // change, and finding neighbouring keys, faster.
+  // Finds a row that the caller is about to change. Remembers the path to the row, which speeds up
+  // the change and later searches for neighbouring keys.
   Found find_for_update(const KeyView& key) const;
 
   // Inserts the row, or replaces the row with the same key. REQUIRES: check_entity(entity).ok().
@@ -100,8 +100,8 @@ class TableIndex {
   void put(const KeyView& key, Ticks timestamp, std::span<const PropertyView> properties,
            bool same_shape_as_previous = false, ShapeHint shape_hint = 0);
   // A put() for the simplest case: no node above the row is shared with another version, and either
-  // the row fits into its leaf, or the leaf can be split into two without splitting its parent.
-  // Returns false and changes nothing in all other cases. REQUIRES: as put().
+  // the row fits into its leaf, or the leaf can be split into two without splitting its parent. In
+  // all other cases it returns false and changes nothing. REQUIRES: as for put().
   bool put_in_place(const KeyView& key, Ticks timestamp, std::span<const PropertyView> properties,
                     ShapeHint shape_hint = 0);
   // Erases the row with this key. Returns whether the row existed. If its leaf is unloaded, this is
@@ -128,8 +128,8 @@ class TableIndex {
   // of LeafInfo (they contain no U+0000).
   void add_unloaded(std::span<const UnloadedPart> parts);
   void add_unloaded(const KeyRange& range, PartId part, std::uint64_t rows, std::uint64_t bytes);
-  // Replaces the unloaded leaf of `part` by leaves with `rows`, the rows of the part in key order,
-  // and with the changes of the leaf's overlay. REQUIRES: `part` is unloaded in this version.
+  // Replaces the unloaded leaf of `part` with leaves that have `rows`, the rows of the part in key
+  // order, and the changes of the leaf's overlay. REQUIRES: `part` is unloaded in this version.
   void load_part(PartId part, const std::vector<Entity>& rows);
   // Returns some key in the range of this part's unloaded leaf, or nothing if the part is not
   // unloaded. `range`: the part's range in the manifest (core/log/manifest_codec.h), which limits
@@ -153,13 +153,13 @@ class TableIndex {
   // Calls visit(const LeafInfo&) for all leaves, in key order.
   template <typename Visit>
   void for_each_leaf(Visit visit) const;
-  // Stores in leaves that `part` now holds their rows. Must be called after the part was written
-  // from the leaves of `version` whose lower bounds lie in `range`. Other versions share these leaf
-  // nodes, except where they have changed rows since.
+  // Sets the part of all leaves of `version` whose lower bounds lie in `range`. REQUIRES: `part`
+  // was written from the rows of these leaves. Other versions share these leaf nodes, except where
+  // they have changed rows since.
   static void set_part(const TableIndex& version, const KeyRange& range, PartId part);
 
-  // Checks all structural invariants, for tests and verify. Returns the first violation, or an
-  // empty text.
+  // Checks all structural invariants; used by Store::verify() and by tests. Returns the first
+  // violation, or an empty text.
   std::string verify() const;
 
  private:

@@ -16,8 +16,8 @@
 namespace entitable {
 namespace {
 
-// These numbers never change. A _beside mutation has the same table and partition key as the
-// previous put or erase of the commit, and does not repeat them.
+// These numbers never change. A mutation `_in_same_partition` has the same table and partition key
+// as the previous put or erase of the commit, and does not repeat them.
 enum class MutationKind : std::uint8_t {
   put = 1,
   put_in_same_partition = 2,
@@ -32,7 +32,9 @@ enum class MutationKind : std::uint8_t {
 constexpr std::size_t mutation_bytes_min = 2;
 constexpr std::size_t mutation_bytes_usual = 192;  // a guess, to reserve memory
 constexpr std::size_t shape_bytes_min = 1;
-// An upper bound for the bytes of the numbers in one mutation, and of those in one commit.
+// An upper bound for the bytes of all numbers of a mutation, except its property values: kind,
+// table, lengths, timestamp, shape. Also an upper bound for a commit's own numbers, outside its
+// shapes and mutations: number, timestamp, counts.
 constexpr std::size_t integers_max = 64;
 
 // The table and partition of the previous put or erase. No partition: there was none yet.

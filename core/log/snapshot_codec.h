@@ -84,9 +84,9 @@ class SnapshotReader {
   enum class Step { chunk_needed, table, row, end };
 
   void add(std::string_view chunk) { records_.add(chunk); }
-  // Reads on and returns what was read: a table, a row or the end, or `chunk_needed` if the
-  // next chunk must be added first. Errors: ErrorCode::corrupted, whose message names the place and
-  // the reason; ErrorCode::format_too_new. The snapshot as a whole is valid only once finish() has
+  // Reads on and returns what was read: a table, a row or the end, or `chunk_needed` if the next
+  // chunk must be added first. Errors: ErrorCode::corrupted, whose message names the place and the
+  // reason; ErrorCode::format_too_new. The snapshot as a whole is valid only once finish() has
   // succeeded.
   Result<Step> next();
   // Checks that the snapshot is complete. REQUIRES: all chunks were added.

@@ -27,9 +27,10 @@ struct QueryOptions {
   bool unsupported = false;       // there is another name that begins with '$'
 };
 
-// Ignores other parameters. InvalidQueryParameterValue: one of the parameters above occurs twice,
-// its value has malformed escapes, or `timeout` is not a number. OutOfRangeQueryParameterValue:
-// `timeout` is below 1. Otherwise `timeout` has no effect.
+// Parses the query part of a URL. Ignores unknown parameters that do not begin with '$'. A valid
+// `timeout` has no effect. Errors: InvalidQueryParameterValue if one of the parameters above occurs
+// twice, its value has malformed escapes, or `timeout` is not a number;
+// OutOfRangeQueryParameterValue if `timeout` is below 1.
 Result<QueryOptions> parse_query_options(std::string_view raw_query);
 
 // NotImplemented: an unsupported option such as $orderby. Only reads call this; writes ignore such

@@ -112,7 +112,8 @@ bool puts_as_given(const Mutation& mutation, const Operation& operation) {
   return put != nullptr && put->properties.data() == operation.properties.data();
 }
 
-// Sets what all staged mutations still lack: timestamps, same_shape_as_previous and shape_hint.
+// Sets the remaining fields of all staged puts: timestamp, same_shape_as_previous and shape_hint.
+// Fills staged.timestamps; a delete gets 0.
 void finish(const std::vector<Operation>& operations, const TimestampSource& next_timestamp,
             ShapeHint shape_hint, StagedMutations& staged) {
   bool before_as_given = false;

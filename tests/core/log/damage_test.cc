@@ -133,7 +133,7 @@ TEST_CASE("damage anywhere in a large part is detected") {
         damaged.resize(at);
         break;
       default: {
-        // A sector that was never written, as a file system may leave it.
+        // Zeros, as a file system may leave in a sector that was never written.
         const std::size_t length = std::min<std::size_t>(512, file.size() - at);
         damaged.replace(at, length, length, '\0');
       }
