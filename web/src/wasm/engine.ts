@@ -213,10 +213,16 @@ export interface Engine {
 
   stats(): EngineStats;
   verify(): string; // returns the first violated invariant; empty: all hold
-  // Links the deferred module (module.ts). Has no effect if the module is complete. Functions that
-  // cannot return PartsNeeded may need the deferred module; before calling them, the caller must
-  // await this function. Functions for tables do not need it. Rejects with StoreError
-  // WasmLoadFailed or WasmVersionMismatch. Nothing has changed then, and the caller may try again.
+  // Links the deferred module (module.ts). Has no effect if the module is complete. Rejects with
+  // StoreError WasmLoadFailed or WasmVersionMismatch. Then nothing has changed, and the caller may
+  // try again.
+  //
+  // If read(), handle(), stage(), write(), writeOne() or nextSnapshotChunk() needs the deferred
+  // module, it returns DeferredModuleNeeded, which is a PartsNeeded. The following need it too, but
+  // do not report that, so the caller must await this function first: describeRequest(),
+  // makeErrorResponse(), responseOutcome(), beginRestore(), restore(), finishRestore(),
+  // beginReplace(), stageMerge(), the functions of versions, verify(), and queries while
+  // emulateServiceScans() is on. All other functions work without it.
   loadDeferredModule(): Promise<void>;
   // Opens the IndexedDB database of IDBFS (storage/idbfs-database.ts). Its name is the mount point.
   openIdbfsDatabase(mountPoint: string): Promise<IDBDatabase>;
