@@ -129,7 +129,7 @@ describe("files keep the storage contract", () => {
 
 describe("a file system without links keeps the storage contract", () => {
   for (const { name, run } of contract) {
-    // Without hard links and without a lock, nothing separates two owners.
+    // Without hard links and without a lock, nothing fences a stale owner.
     if (name === "one of two owners is fenced") continue;
     test(name, async () => {
       const folder = await newFolder();

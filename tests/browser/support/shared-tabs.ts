@@ -189,7 +189,8 @@ export class SharedTabs {
 
   // Checks everything that was written so far by all tabs, including crashed ones.
   async check(page: Page): Promise<StoredState> {
-    // copied before reading, because tabs may still be writing
+    // Copied before the state is read: tabs may still be writing, and the state may lack what they
+    // report afterwards.
     const acknowledged = [...this.reports];
     const found = await page.evaluate(() => user.readState());
     assert.deepEqual(this.violations, []);

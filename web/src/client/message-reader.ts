@@ -13,7 +13,7 @@ import {
 } from "./message-layout.ts";
 import { ResponseText } from "./response-text.ts";
 
-// The arrays over the buffer of a message.
+// Typed arrays that view the whole buffer of a message.
 class BufferViews {
   readonly words: Int32Array;
   readonly doubles: Float64Array;

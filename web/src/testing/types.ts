@@ -200,7 +200,7 @@ export type NetworkFault =
 export interface FaultRule extends RequestMatch {
   on: Operation | readonly Operation[] | "*";
   when?: (request: RequestDescription) => boolean;
-  /** How often the rule applies. Default: always. */
+  /** The maximum number of times that the rule applies. Default: no limit. */
   times?: number;
   /** How many matching requests succeed before the rule applies. */
   skip?: number;

@@ -137,9 +137,9 @@ function isFiniteText(text: string): boolean {
   return Number.isFinite(Number(text));
 }
 
-// Formats a value without quotes. A Double always gets a point or an exponent, as in the service's
-// responses. JSON.parse does not distinguish 3.0 from 3, so such a Double also gets a type
-// annotation.
+// Formats a value without quotes. A Double always has a decimal point or an exponent, as in the
+// service's responses. A typed export also annotates the type of a Double such as 3.0, because
+// JSON.parse does not distinguish 3.0 from 3.
 function bareText(type: EdmTypes, text: string): string {
   return type === "Double" && /^-?\d+$/.test(text) ? `${text}.0` : text;
 }
