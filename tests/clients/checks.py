@@ -1,7 +1,7 @@
-"""What the checks of both Python clients share: where the server is, and how they tell of their outcome.
+"""What the checks of both Python clients share: the server's address and the report of outcomes.
 
-Each line of the output is a JSON object: first {"checks": how many there are}, then one of each as it ends,
-{"name": ..., "error": its traceback or null}.
+Each line of the output is a JSON object. The first line is {"checks": the number of checks}. When a
+check ends, a line {"name": ..., "error": its traceback or null} follows.
 """
 
 import json
@@ -20,7 +20,8 @@ KEY = os.environ["ENTITABLE_KEY"]
 SECURE_URL = os.environ["ENTITABLE_SECURE_URL"]  # of a server with the same account and a certificate
 CERTIFICATE = os.environ["ENTITABLE_CERTIFICATE"]
 
-# The account as in production, by the name of its host; every such host is here.
+# The account's URL as in production, with the account's name in the host. All such hosts resolve
+# to this machine.
 HOST_URL = f"http://{ACCOUNT}.table.core.windows.net:{urlsplit(URL).port}"
 find_address = socket.getaddrinfo
 socket.getaddrinfo = lambda host, *rest, **more: find_address(
@@ -28,7 +29,7 @@ socket.getaddrinfo = lambda host, *rest, **more: find_address(
 
 CONNECTION = f"DefaultEndpointsProtocol=http;AccountName={ACCOUNT};AccountKey={KEY};TableEndpoint={URL}"
 
-# Keys that must survive the way through URLs, filters and JSON.
+# Keys that must come back unchanged through URLs, filters and JSON.
 ODD_KEYS = ["o'neil", "a b", "100%", "%41", "a+b&c=d", "ü ß 中 😀", "(1,2)", "~!@$^*;:,."]
 
 STRING = "it's \"so\" – ü 😀\t<&>"
@@ -41,7 +42,7 @@ def from_now(hours):
 
 
 class Teller(unittest.TestResult):
-    """Tells of each check as it ends."""
+    """Prints the outcome of each check when the check ends."""
 
     def __init__(self):
         super().__init__()
