@@ -221,7 +221,7 @@ export interface Engine {
   // module, it returns DeferredModuleNeeded, which is a PartsNeeded. The following need it too, but
   // do not report that, so the caller must await this function first: describeRequest(),
   // makeErrorResponse(), responseOutcome(), beginRestore(), restore(), finishRestore(),
-  // beginReplace(), stageMerge(), the functions of versions, verify(), and queries while
+  // beginReplace(), stageRestoredRows(), the functions of versions, verify(), and queries while
   // emulateServiceScans() is on. All other functions work without it.
   loadDeferredModule(): Promise<void>;
   // Opens the IndexedDB database of IDBFS (storage/idbfs-database.ts). Its name is the mount point.
