@@ -36,7 +36,6 @@ namespace entitable {
 
 class InnerNode;
 class Leaf;
-class Overlay;
 
 struct RangeCount {
   std::uint64_t rows = 0;
@@ -136,6 +135,9 @@ class TableIndex {
   // unloaded. `range`: the part's range in the manifest (core/log/manifest_codec.h), which limits
   // the search.
   std::optional<EntityKey> find_unloaded(PartId part, const KeyRange& range = {}) const;
+  // Returns the unloaded parts with an overlay, in key order. They must be loaded before a
+  // checkpoint of this version.
+  std::vector<PartId> parts_with_overlay() const;
   // Returns the unloaded parts whose totals are not exact, in key order. While there are any,
   // rows(), bytes() and count() may be wrong.
   std::vector<PartId> parts_with_inexact_counts() const;
@@ -145,8 +147,6 @@ class TableIndex {
   // Returns the parts that may be unloaded, in key order. Resets ResidentPart::recently_used of all
   // parts to false.
   std::vector<ResidentPart> sweep_resident_parts() const;
-  // Returns the memory that unloading all these parts would free.
-  std::uint64_t unloadable_memory() const;
   // Unloads these parts. REQUIRES: sweep_resident_parts() would return them all; `parts` is sorted
   // by id.
   void unload_parts(const std::vector<PartId>& parts);
@@ -157,17 +157,6 @@ class TableIndex {
   // was written from the rows of these leaves. Other versions share these leaf nodes, except where
   // they have changed rows since.
   static void set_part(const TableIndex& version, const KeyRange& range, PartId part);
-  // Stores in these leaves that no part holds their rows.
-  static void clear_part(const TableIndex& version, const KeyRange& range);
-  // Refers to `parts` instead of `old`, whose rows in `range` were written to `parts` with the
-  // changes of the overlay `written`. If `old` is unloaded, unloaded leaves of `parts` replace its
-  // leaf, with an overlay of the changes made since. REQUIRES: the ranges of `parts` ascend and lie
-  // in `range`.
-  void replace_part(PartId old, const KeyRange& range, std::span<const UnloadedPart> parts,
-                    const Overlay* written);
-  // Returns the overlay of an unloaded leaf; null if it has none. REQUIRES: `key` is in the range
-  // of an unloaded leaf.
-  const Overlay* unloaded_overlay(const EntityKey& key) const;
 
   // Checks all structural invariants; used by Store::verify() and by tests. Returns the first
   // violation, or an empty text.
@@ -179,7 +168,6 @@ class TableIndex {
   friend class PartLoader;
   struct FoundSlot;
   const Leaf& find_leaf(const KeyView& key) const;
-  void forget_part(PartId old, const KeyRange& range);
   Found to_found(const FoundSlot& target) const;
   bool find_on_last_path(const KeyView& key, FoundSlot& target) const;
   // Returns the packed row, which is valid until the next call.

@@ -56,7 +56,9 @@ class Catalog {
   const std::vector<Ref<Table>>& tables() const { return tables_->list; }
   const std::vector<Ref<TableIdentity>>& names() const { return names_->list; }
   const std::string& service_properties() const { return service_->document; }
-  // Returns the lists of TableIndex::parts_with_inexact_counts() for all tables together.
+  // Return the lists of TableIndex::parts_with_overlay() and parts_with_inexact_counts() for all
+  // tables together.
+  std::vector<PartId> parts_with_overlay() const;
   std::vector<PartId> parts_with_inexact_counts() const;
 
   // Applies the commit. May throw std::bad_alloc; the caller must then drop this version. REQUIRES:

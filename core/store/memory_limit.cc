@@ -1,57 +1,34 @@
 #include "core/store/memory_limit.h"
 
 #include <algorithm>
-#include <map>
-#include <set>
 #include <vector>
 
 namespace entitable {
-namespace {
 
-struct Resident {
-  TableId table;
-  ResidentPart part;
-};
-
-std::vector<Resident> resident_parts(const Catalog& catalog) {
+void unload_unused_parts(Catalog& catalog, std::uint64_t bytes) {
+  struct Resident {
+    std::size_t table;  // position in the catalog
+    ResidentPart part;
+  };
   std::vector<Resident> residents;
-  for (const Ref<Table>& table : catalog.tables()) {
-    for (const ResidentPart& part : table->index.sweep_resident_parts()) {
-      residents.push_back({table->id(), part});
+  for (std::size_t table = 0; table < catalog.tables().size(); ++table) {
+    for (const ResidentPart& part : catalog.tables()[table]->index.sweep_resident_parts()) {
+      residents.push_back({table, part});
     }
   }
-  return residents;
-}
-
-// Unloads those of `residents` that `is_chosen` accepts.
-template <typename IsChosen>
-void unload(Catalog& catalog, const std::vector<Resident>& residents, IsChosen is_chosen) {
-  std::map<TableId, std::vector<PartId>> chosen;
-  for (const auto& [table, part] : residents) {
-    if (is_chosen(part.part)) chosen[table].push_back(part.part);
-  }
-  for (auto& [table, parts] : chosen) {
-    std::sort(parts.begin(), parts.end());
-    catalog.mutable_table(table)->index.unload_parts(parts);
-  }
-}
-
-}  // namespace
-
-void unload_unused_parts(const std::vector<Catalog*>& versions, std::uint64_t bytes) {
-  std::vector<Resident> residents = resident_parts(*versions.front());
   std::stable_partition(residents.begin(), residents.end(),
                         [](const Resident& resident) { return !resident.part.recently_used; });
-  std::set<PartId> kept;
+  std::vector<std::vector<PartId>> dropped(catalog.tables().size());
   std::uint64_t freed = 0;
   for (const auto& [table, part] : residents) {
-    if (freed >= bytes) kept.insert(part.part);
+    if (freed >= bytes) break;
     freed += part.memory;
+    dropped[table].push_back(part.part);
   }
-  const auto is_chosen = [&kept](PartId part) { return kept.count(part) == 0; };
-  unload(*versions.front(), residents, is_chosen);
-  for (std::size_t i = 1; i < versions.size(); ++i) {
-    unload(*versions[i], resident_parts(*versions[i]), is_chosen);
+  for (std::size_t table = 0; table < dropped.size(); ++table) {
+    if (dropped[table].empty()) continue;
+    std::sort(dropped[table].begin(), dropped[table].end());
+    catalog.mutable_table(catalog.tables()[table]->id())->index.unload_parts(dropped[table]);
   }
 }
 

@@ -48,9 +48,6 @@ class Candidate {
   // must drop the candidate.
   std::optional<PartsNeeded> add(const WriteRequest& request, Ticks now, WriteResult& answer);
 
-  // From now on, upserts that replace a row do not need the row's part.
-  void upsert_without_parts() { upsert_needs_ = UpsertNeeds::nothing; }
-
   bool changes() const { return changes_; }
   Version& version() { return version_; }
   std::vector<ClientCall>& calls() { return calls_; }
@@ -77,7 +74,6 @@ class Candidate {
   PendingRecords& records_;
   Scratch& scratch_;
   bool changes_ = false;
-  UpsertNeeds upsert_needs_ = UpsertNeeds::part;
   std::vector<ClientCall> calls_;
 };
 

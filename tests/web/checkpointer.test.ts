@@ -7,7 +7,6 @@ import { type TestContext, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import { Checkpointer, type CheckpointerOptions } from "../../web/src/host/checkpointer.ts";
 import { StorageError } from "../../web/src/storage/log-storage.ts";
-import { PartsNeeded } from "../../web/src/wasm/engine.ts";
 import { type Random, seededRandom } from "./support/random.ts";
 
 // A fake engine that throws if its functions are called in a wrong order.
@@ -48,10 +47,8 @@ class Engine {
       nextCheckpointPart: () => {
         requireOpen();
         if (--this.#parts < 0) return undefined;
-        if (this.#random.below(5) === 0) return new PartsNeeded([1]);
         return { id: this.#nextId++, bytes: new Uint8Array(1) };
       },
-      markCheckpointPartStored: requireOpen,
       finishCheckpoint: () => {
         requireOpen();
         return { manifest: new Uint8Array(1), segmentsBelow: 1, obsoleteParts: [] };
@@ -60,10 +57,7 @@ class Engine {
         requireOpen();
         end();
       },
-      abandonCheckpoint: () => {
-        end();
-        return [this.#nextId - 1];
-      },
+      abandonCheckpoint: end,
     };
   }
 }
@@ -77,9 +71,9 @@ async function live(t: TestContext, random: Random): Promise<void> {
   const checkpointer = new Checkpointer({
     engine: engine.options,
     storage: { putPart: call, commitManifest: call, dropParts: call },
-    parts: { loadForCheckpoint: call, whenRead: call, trim() {} },
-    memory: { isFull: random.below(4) === 0, update() {} },
+    parts: { loadAndRetry: () => assert.fail("all parts are there") },
     orphans: [99],
+    memoryLimit: 0,
     automatic: true,
     blocker: () => (random.below(10) === 0 ? turn() : undefined),
     onFailure() {},
@@ -96,7 +90,6 @@ async function live(t: TestContext, random: Random): Promise<void> {
     else if (what < 60) t.mock.timers.tick(random.below(300));
     else if (what < 61) ask(checkpointer.compact());
     else if (what < 62) ask(checkpointer.replace(undefined));
-    else if (what < 64) checkpointer.startForMemory();
     else for (let turns = random.below(5); turns > 0; --turns) await turn();
   }
   let over = false;

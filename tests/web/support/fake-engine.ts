@@ -136,11 +136,6 @@ export class FakeEngine implements Engine {
   checkpointWork = 0; // bytes
   checkpointBytes = () => this.checkpointWork;
   trim(): void {}
-  readonly memoryBytes = 0;
-  unsavedMemory = () => 0;
-  loadCheckpointPart(id: number, bytes: Uint8Array | undefined): void {
-    this.loadPart(id, bytes);
-  }
   // Returns all unloaded parts, because every request needs all of them.
   #needed(): PartsNeeded | undefined {
     const ids = this.#parts.filter((id) => !this.#loaded.has(id));
@@ -283,9 +278,11 @@ export class FakeEngine implements Engine {
   }
 
   // Begins a checkpoint that has one row per part.
-  beginCheckpoint(): boolean {
+  beginCheckpoint(): boolean | PartsNeeded {
     assert(this.#checkpoint === undefined);
     if (this.#lastCommit === this.#coveredCommit) return false;
+    const needed = this.uncountedParts();
+    if (needed !== undefined) return needed;
     this.#checkpoint = {
       rows: [...this.rows],
       at: this.#lastCommit,
@@ -294,9 +291,7 @@ export class FakeEngine implements Engine {
     };
     return true;
   }
-  nextCheckpointPart(): CheckpointPart | PartsNeeded | undefined {
-    const needed = this.uncountedParts();
-    if (needed !== undefined) return needed;
+  nextCheckpointPart(): CheckpointPart | undefined {
     const row = this.#checkpoint?.rows.shift();
     if (row === undefined) return undefined;
     const id = this.#nextPart++;
@@ -315,11 +310,8 @@ export class FakeEngine implements Engine {
     this.#firstLive = sequence;
     this.#checkpoint = undefined;
   }
-  markCheckpointPartStored(): void {}
-  abandonCheckpoint(): number[] {
-    const parts = this.#checkpoint?.parts ?? [];
+  abandonCheckpoint(): void {
     this.#checkpoint = undefined;
-    return [...parts];
   }
 
   stats(): EngineStats {

@@ -3,9 +3,8 @@
 // written part by part, so that the page stays responsive.
 //
 // Each part is stored by itself. The manifest is written last, atomically; only then are the new
-// parts in use. If a checkpoint fails, the previous manifest and its parts stay in use. The next
-// checkpoint uses what the failed one has stored. If the store closes before that, those parts are
-// removed when it opens next.
+// parts in use. If a checkpoint fails, the previous manifest and its parts stay in use. The failed
+// checkpoint's parts are removed immediately, or when the store opens next.
 
 import { StoreError } from "../errors.ts";
 import { type LogStorage, type ObsoleteFiles, StorageError } from "../storage/log-storage.ts";
@@ -13,7 +12,6 @@ import { yieldToEventLoop } from "../util/event-loop.ts";
 import { type Engine, PartsNeeded } from "../wasm/engine.ts";
 import { IdleTimer } from "./idle-timer.ts";
 import { LogGrowth, type LogSize } from "./log-growth.ts";
-import type { MemoryGuard } from "./memory-guard.ts";
 import type { PartLoader } from "./part-loader.ts";
 import { isFatal, toError } from "./segment-writer.ts";
 
@@ -37,18 +35,17 @@ export interface CheckpointerOptions {
     | "checkpointBytes"
     | "beginCheckpoint"
     | "nextCheckpointPart"
-    | "markCheckpointPartStored"
     | "finishCheckpoint"
     | "markCheckpointCommitted"
     | "abandonCheckpoint"
     | "beginReplace"
   >;
   storage: Pick<LogStorage, "putPart" | "commitManifest" | "dropParts">;
-  parts: Pick<PartLoader, "loadForCheckpoint" | "whenRead" | "trim">;
+  parts: Pick<PartLoader, "loadAndRetry">;
   orphans: readonly number[]; // ids of parts that no manifest names; removed first
-  memory: Pick<MemoryGuard, "isFull" | "update">;
+  memoryLimit: number; // of rows, in bytes; 0: none
   automatic: boolean; // false: checkpoints only by compact() and replace()
-  // returns what replace() must wait for before it begins; undefined: nothing
+  // returns what a checkpoint must wait for before it begins; undefined: nothing
   blocker: () => Promise<unknown> | undefined;
   onFailure: (error: unknown) => void; // the previous checkpoint stays in use; a retry follows
   onCheckpoint: () => void; // called when a new checkpoint is in use
@@ -61,7 +58,7 @@ export class Checkpointer {
   readonly #blocker: CheckpointerOptions["blocker"];
   readonly #onFailure: CheckpointerOptions["onFailure"];
   readonly #onCheckpoint: CheckpointerOptions["onCheckpoint"];
-  readonly #memory: CheckpointerOptions["memory"];
+  readonly #memoryLimit: number;
   readonly #automatic: boolean;
   readonly #log: LogGrowth;
   readonly #pause = new IdleTimer(pauseMs, () => this.#checkDue("pause"));
@@ -70,8 +67,10 @@ export class Checkpointer {
   #isAwaited = false; // a caller awaits #running and gets its error
   #isUrgent = false; // other work waits for #running, which then no longer pauses for writes
   #storedDuringPart = false; // segments were stored while the current part was written
-  readonly #orphans: Set<number>; // stored parts that nothing uses
-  #hasSucceeded = false; // a checkpoint succeeded in the work under way
+  readonly #orphans: Set<number>; // parts that no manifest names
+  // Parts of manifests that may or may not be stored (StorageError "unknown"). When the next
+  // manifest is stored, they become orphans.
+  readonly #possiblyReferenced = new Set<number>();
   #started = false;
   #stopped = false;
   #wake: () => void = () => {};
@@ -83,7 +82,7 @@ export class Checkpointer {
     this.#blocker = options.blocker;
     this.#onFailure = options.onFailure;
     this.#onCheckpoint = options.onCheckpoint;
-    this.#memory = options.memory;
+    this.#memoryLimit = options.memoryLimit;
     this.#automatic = options.automatic;
     this.#log = new LogGrowth(options.engine);
     this.#orphans = new Set(options.orphans);
@@ -123,10 +122,7 @@ export class Checkpointer {
   // Writes a checkpoint of the data that the engine has restored from a snapshot. It replaces all
   // stored data. REQUIRES: start() was called; nothing is written until it resolves.
   replace(call: Uint8Array | undefined): Promise<void> {
-    return this.#runAlone(async () => {
-      for (let busy = this.#blocker(); busy !== undefined; busy = this.#blocker()) await busy;
-      await this.#checkpoint(() => this.#engine.beginReplace(call));
-    });
+    return this.#runAlone(() => this.#checkpoint(() => this.#engine.beginReplace(call)));
   }
 
   async #runAlone(work: () => Promise<void>): Promise<void> {
@@ -171,14 +167,6 @@ export class Checkpointer {
     await this.#running;
   }
 
-  // Starts a checkpoint because changes fill much of memory. It does not pause for writes, and nor
-  // does one that is under way.
-  startForMemory(): void {
-    if (this.#stopped || !this.#started || !this.#automatic) return;
-    if (this.#running === undefined) this.#runWork(this.#runDueCheckpoint());
-    this.#finishSoon();
-  }
-
   #checkDue(during: "burst" | "pause"): void {
     // #runWork() checks again when the work in progress ends.
     if (this.#stopped || this.#running !== undefined || !this.#automatic) return;
@@ -206,10 +194,6 @@ export class Checkpointer {
     this.#running = work.finally(() => {
       this.#running = undefined;
       this.#isUrgent = false;
-      // Changes made meanwhile may fill memory already. After a failure, the next write tries
-      // again.
-      if (this.#hasSucceeded) this.#memory.update();
-      this.#hasSucceeded = false;
       this.#checkDue("burst");
       if (this.#log.hasSegments) this.#startIdleTimer();
     });
@@ -236,52 +220,63 @@ export class Checkpointer {
 
   // Writes one checkpoint. `begin` begins it in the engine. On failure, abandons it and rejects
   // with the error.
-  async #checkpoint(begin: () => boolean): Promise<void> {
+  async #checkpoint(begin: () => boolean | PartsNeeded): Promise<void> {
+    const written: number[] = [];
     try {
-      this.#log.begin();
-      if (this.#stopped || !begin()) return this.#log.ended();
-      await this.#writeParts();
+      if (!(await this.#tryBegin(begin))) return this.#log.ended();
+      this.#storedDuringPart = false;
+      for (;;) {
+        const began = performance.now();
+        const part = this.#engine.nextCheckpointPart();
+        if (part === undefined) break;
+        written.push(part.id);
+        this.#orphans.delete(part.id); // the engine may use the number of a removed part again
+        await this.#storage.putPart(part.id, part.bytes);
+        await yieldToEventLoop();
+        await this.#yieldToWrites(performance.now() - began);
+        if (this.#stopped) throw new CheckpointerStopped();
+      }
       const { manifest, segmentsBelow, obsoleteParts } = this.#engine.finishCheckpoint();
-      // Reads that began before may still need obsolete parts.
-      await this.#parts.whenRead();
       await this.#commit(manifest, { segmentsBelow, obsoleteParts });
       this.#engine.markCheckpointCommitted();
-      this.#hasSucceeded = true;
+      for (const id of this.#possiblyReferenced) this.#orphans.add(id);
+      this.#possiblyReferenced.clear();
       this.#log.committed();
       this.#onCheckpoint();
     } catch (error) {
-      await this.#abandon();
+      await this.#abandon(written, error);
       throw error;
     }
   }
 
-  async #writeParts(): Promise<void> {
-    this.#storedDuringPart = false;
+  // Begins a checkpoint. Returns false if there is nothing to write. The engine begins within one
+  // turn of the event loop in which all needed parts are loaded and the blocker returns undefined.
+  async #tryBegin(begin: () => boolean | PartsNeeded): Promise<boolean> {
     for (;;) {
-      const began = performance.now();
-      const part = this.#engine.nextCheckpointPart();
-      if (part === undefined) return;
-      if (part instanceof PartsNeeded) {
-        await this.#parts.loadForCheckpoint(part);
-      } else {
-        this.#orphans.delete(part.id); // a removed part's number may be used again
-        await this.#storage.putPart(part.id, part.bytes);
-        this.#engine.markCheckpointPartStored();
-        this.#parts.trim();
-        await yieldToEventLoop();
-        await this.#yieldToWrites(performance.now() - began);
-        if (this.#memory.isFull) this.#memory.update();
-      }
-      if (this.#stopped) throw new CheckpointerStopped();
+      for (let busy = this.#blocker(); busy !== undefined; busy = this.#blocker()) await busy;
+      this.#log.begin();
+      if (this.#stopped) return false;
+      const needed = begin();
+      if (!(needed instanceof PartsNeeded)) return needed;
+      const tryAgain = () => (this.#stopped || this.#blocker() !== undefined ? undefined : begin());
+      const begun = await this.#parts.loadAndRetry(needed, tryAgain, "all");
+      if (begun !== undefined) return begun;
     }
   }
 
   // Pauses if segments were stored while the last part was written, which took `partMs`.
   async #yieldToWrites(partMs: number): Promise<void> {
     const mayWait = !this.#stopped && !this.#isAwaited && !this.#isUrgent && !this.#log.isOverdue;
-    if (this.#storedDuringPart && mayWait && !this.#memory.isFull)
+    if (this.#storedDuringPart && mayWait && !this.#memoryIsFull)
       await this.#sleep(Math.min(partMs * writeWaitFactor, pauseMs));
     this.#storedDuringPart = false;
+  }
+
+  // Whether rows exceed the memory limit. If so, the checkpoint hurries, because no part can be
+  // unloaded before it ends.
+  get #memoryIsFull(): boolean {
+    const limit = this.#memoryLimit;
+    return limit > 0 && this.#engine.stats().memoryBytes > limit;
   }
 
   // Stores the manifest. If the storage cannot tell whether the manifest is stored, tries again:
@@ -312,14 +307,17 @@ export class Checkpointer {
     });
   }
 
-  async #abandon(): Promise<void> {
+  async #abandon(written: readonly number[], error: unknown): Promise<void> {
     this.#log.failed();
     try {
-      for (const id of this.#engine.abandonCheckpoint()) this.#orphans.add(id);
+      this.#engine.abandonCheckpoint();
     } catch {
       // The engine is broken. The next write reports this.
       return;
     }
+    // If the manifest may be stored, the parts may be in use and must not be removed.
+    const unknown = error instanceof StorageError && error.failure === "unknown";
+    for (const id of written) (unknown ? this.#possiblyReferenced : this.#orphans).add(id);
     await this.#sweepIfPossible();
   }
 }

@@ -2,7 +2,7 @@
 // when memory is full.
 
 import { StoreError } from "../errors.ts";
-import type { LogStorage, OnPart } from "../storage/log-storage.ts";
+import type { LogStorage } from "../storage/log-storage.ts";
 import { DeferredModuleNeeded, type Engine, PartsNeeded } from "../wasm/engine.ts";
 
 // How many of the needed parts are loaded before the call is repeated. Few at first, because the
@@ -11,12 +11,8 @@ const firstParts = 4;
 const partsMax = 32;
 
 export interface PartsOptions {
-  engine: Pick<
-    Engine,
-    "loadPart" | "loadCheckpointPart" | "damage" | "trim" | "uncountedParts" | "memoryBytes"
-  >;
+  engine: Pick<Engine, "loadPart" | "damage" | "trim" | "uncountedParts">;
   storage: Pick<LogStorage, "readParts">;
-  memoryLimit: number; // of rows, in bytes; 0: none
   onDamage: () => void;
 }
 
@@ -31,7 +27,6 @@ export class PartLoader {
   readonly #options: PartsOptions;
   readonly #loading = new Map<number, Promise<void>>();
   #waitingCalls = 0; // calls that wait for parts; no part is unloaded meanwhile
-  #onAllDone: (() => void)[] = []; // called when no call waits for parts any more
 
   constructor(options: PartsOptions) {
     this.#options = options;
@@ -47,11 +42,6 @@ export class PartLoader {
     loadAtOnce: "all" | "some" = "some",
   ): Promise<T> {
     let needed = first;
-    if (this.#mustTakeTurns) {
-      const result = await this.#waitForTurn(call);
-      if (!(result instanceof PartsNeeded)) return result;
-      needed = result;
-    }
     this.#waitingCalls += 1;
     try {
       for (let count = firstParts; ; count = Math.min(2 * count, partsMax)) {
@@ -67,32 +57,7 @@ export class PartLoader {
     } finally {
       this.#waitingCalls -= 1;
       this.trim();
-      if (this.#waitingCalls === 0) for (const done of this.#onAllDone.splice(0)) done();
     }
-  }
-
-  // Whether calls that need parts run one after the other, because memory is full.
-  get #mustTakeTurns(): boolean {
-    const { engine, memoryLimit } = this.#options;
-    return this.#waitingCalls > 0 && memoryLimit > 0 && engine.memoryBytes > memoryLimit;
-  }
-
-  async #waitForTurn<T>(call: () => T | PartsNeeded): Promise<T | PartsNeeded> {
-    while (this.#mustTakeTurns) {
-      await new Promise<void>((resolve) => this.#onAllDone.push(resolve));
-    }
-    return call();
-  }
-
-  // Loads parts that a checkpoint needs into the version that it writes. Rejects as loadAndRetry().
-  async loadForCheckpoint(needed: PartsNeeded): Promise<void> {
-    const { engine } = this.#options;
-    await this.#read(needed.ids, (id, bytes) => engine.loadCheckpointPart(id, bytes));
-  }
-
-  // Resolves when no part is being read any more that was being read when this was called.
-  async whenRead(): Promise<void> {
-    await Promise.allSettled(this.#loading.values());
   }
 
   // Loads the parts whose row counts are unknown, so that the store's counts are exact. Loads a few
@@ -121,8 +86,7 @@ export class PartLoader {
   async #load(ids: readonly number[]): Promise<void> {
     const fresh = ids.filter((id) => !this.#loading.has(id));
     if (fresh.length > 0) {
-      const { engine } = this.#options;
-      const reading = this.#read(fresh, (id, bytes) => engine.loadPart(id, bytes)).finally(() => {
+      const reading = this.#read(fresh).finally(() => {
         for (const id of fresh) this.#loading.delete(id);
       });
       for (const id of fresh) this.#loading.set(id, reading);
@@ -130,10 +94,10 @@ export class PartLoader {
     await Promise.all(ids.map((id) => this.#loading.get(id)));
   }
 
-  async #read(ids: readonly number[], load: OnPart): Promise<void> {
+  async #read(ids: readonly number[]): Promise<void> {
     const { engine, storage, onDamage } = this.#options;
     const before = engine.damage().length;
-    await storage.readParts(ids, load);
+    await storage.readParts(ids, (id, bytes) => engine.loadPart(id, bytes));
     const [found] = engine.damage().slice(before);
     if (found === undefined) return;
     onDamage();
