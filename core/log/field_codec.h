@@ -47,7 +47,7 @@ inline char* put_bytes(char* at, std::string_view bytes) {
   return put_raw(put_varint(at, bytes.size()), bytes);
 }
 // Appends the bytes that put(start) writes. `put` returns the end of what it wrote. REQUIRES: `put`
-// writes at most `room` bytes.
+// writes at most `bytes_max` bytes.
 template <typename Put>
 void append_bounded(std::string& out, std::size_t bytes_max, Put put) {
   const std::size_t start = out.size();

@@ -25,7 +25,7 @@ function valueBytes(value: unknown): number {
   if (typeof value === "object" && value !== null && "value" in value) {
     return valueBytes(value.value);
   }
-  return 0; // propertyBytes has room for the other types
+  return 0; // propertyBytes already counts the other types
 }
 
 // Returns the larger of the service's count (the text as JSON in UTF-8) and a store's count (2
