@@ -11,7 +11,7 @@ import type { TransactionAction, UpdateMode } from "../../web/src/types.ts";
 
 const untouched: Transport = {
   read: () => assert.fail("the store was read"),
-  handle: () => assert.fail("the store was asked"),
+  readHttp: () => assert.fail("the store was asked"),
   write: () => assert.fail("the store was written"),
   now: () => 0,
 };

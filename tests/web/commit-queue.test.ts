@@ -56,8 +56,8 @@ class Bench {
   }
 
   // Writes, and resolves to the decoded response.
-  async write(block: object, durability?: Durability, signal?: AbortSignal): Promise<Reply> {
-    const reply = this.queue.write(encode(block), durability, signal);
+  async write(request: object, durability?: Durability, signal?: AbortSignal): Promise<Reply> {
+    const reply = this.queue.write(encode(request), durability, signal);
     return decode(reply instanceof Promise ? await reply : reply) as Reply;
   }
   insert(key: string, durability?: Durability): Promise<Reply> {
@@ -389,11 +389,11 @@ describe("deferred writes", () => {
 
   test("are kept with their call numbers until they are stored", async () => {
     const bench = new Bench({ deferredDelayMs: 1000 });
-    const blocks = Array.from({ length: 5 }, (_, i) => encode({ put: `k${i}`, value: i }));
+    const requests = Array.from({ length: 5 }, (_, i) => encode({ put: `k${i}`, value: i }));
     const write = (i: number) => {
-      const block = Uint8Array.from(blocks[i] as Uint8Array);
-      const reply = bench.queue.write(block, "deferred", undefined, 10 + i);
-      block.fill(0); // callers reuse the memory after the call
+      const request = Uint8Array.from(requests[i] as Uint8Array);
+      const reply = bench.queue.write(request, "deferred", undefined, 10 + i);
+      request.fill(0); // callers reuse the memory after the call
       return reply;
     };
     write(0);
@@ -404,8 +404,8 @@ describe("deferred writes", () => {
     write(4);
     const callNumbers = () => bench.queue.unstored.map(({ callNumber }) => callNumber);
     assert.deepEqual(callNumbers(), [13, 14], "the others were stored with the strict one");
-    for (const { request: block, callNumber } of bench.queue.unstored) {
-      assert.deepEqual(block, blocks[(callNumber as number) - 10]);
+    for (const { request, callNumber } of bench.queue.unstored) {
+      assert.deepEqual(request, requests[(callNumber as number) - 10]);
     }
     await bench.queue.flush();
     assert.deepEqual(callNumbers(), []);
@@ -630,10 +630,10 @@ describe("a write that needs unloaded parts", () => {
       [resolve, reject] = both;
     });
     const stage = bench.engine.stage.bind(bench.engine);
-    const isB = (block: Uint8Array) => decode(block).put === "b";
-    bench.engine.stage = (blocks, nowMs) => {
-      const lacks = !isThere && blocks.some(isB);
-      return lacks ? new DeferredModuleNeeded(() => promise, isB) : stage(blocks, nowMs);
+    const isB = (request: Uint8Array) => decode(request).put === "b";
+    bench.engine.stage = (requests, nowMs) => {
+      const lacks = !isThere && requests.some(isB);
+      return lacks ? new DeferredModuleNeeded(() => promise, isB) : stage(requests, nowMs);
     };
     const arrive = () => {
       isThere = true;

@@ -151,11 +151,11 @@ describe("the primary module", () => {
     inCall.set([32, 1]);
     inCall[32] = 64;
     assert.ok(engine.read(explain) instanceof DeferredModuleNeeded);
-    for (const block of [Uint8Array.of(64), inCall]) {
-      assert.ok(engine.handle(block, 0) instanceof DeferredModuleNeeded);
-      assert.ok(engine.stage([explain, block], 0) instanceof DeferredModuleNeeded);
-      assert.ok(engine.write([block], 0) instanceof DeferredModuleNeeded);
-      assert.ok(engine.writeOne(block, 0) instanceof DeferredModuleNeeded);
+    for (const request of [Uint8Array.of(64), inCall]) {
+      assert.ok(engine.handle(request, 0) instanceof DeferredModuleNeeded);
+      assert.ok(engine.stage([explain, request], 0) instanceof DeferredModuleNeeded);
+      assert.ok(engine.write([request], 0) instanceof DeferredModuleNeeded);
+      assert.ok(engine.writeOne(request, 0) instanceof DeferredModuleNeeded);
     }
     engine.close();
   });

@@ -47,8 +47,8 @@ class Files {
     }
   }
 
-  commit(engine: Engine, ...blocks: Uint8Array[]): Uint8Array[] {
-    const staged = assertLoaded(engine.stage(blocks, now));
+  commit(engine: Engine, ...requests: Uint8Array[]): Uint8Array[] {
+    const staged = assertLoaded(engine.stage(requests, now));
     if (staged.changes) engine.publish();
     this.store(engine);
     return staged.responses;
@@ -256,8 +256,8 @@ describe("groups", () => {
   test("several published groups are sealed into one segment, in order", async () => {
     const files = new Files();
     const engine = await files.open();
-    for (const block of [create, insert("1"), insert("2")]) {
-      engine.stage([block], now);
+    for (const request of [create, insert("1"), insert("2")]) {
+      engine.stage([request], now);
       engine.publish();
     }
     assert.equal(engine.stats().pendingCommits, 3);

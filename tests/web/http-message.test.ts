@@ -23,10 +23,10 @@ const request = {
 
 function response(status: number, reason: string, headers: [string, string][], body: string) {
   const texts = [reason, ...headers.flat()];
-  const block = new Uint8Array(16 + headers.length * 8 + texts.join("").length + body.length);
-  const view = new DataView(block.buffer);
-  block[0] = 65;
-  block[1] = 1;
+  const message = new Uint8Array(16 + headers.length * 8 + texts.join("").length + body.length);
+  const view = new DataView(message.buffer);
+  message[0] = 65;
+  message[1] = 1;
   view.setUint16(2, status, true);
   view.setUint32(4, reason.length, true);
   view.setUint32(8, body.length, true);
@@ -37,30 +37,30 @@ function response(status: number, reason: string, headers: [string, string][], b
     at += 4;
   }
   for (const text of [...texts, body]) {
-    block.set(Buffer.from(text, "latin1"), at);
+    message.set(Buffer.from(text, "latin1"), at);
     at += text.length;
   }
-  return block;
+  return message;
 }
 
 describe("a request message", () => {
   test("has the documented layout", () => {
-    const block = encodeHttpRequest(request, platformRandom);
-    const view = new DataView(block.buffer);
+    const message = encodeHttpRequest(request, platformRandom);
+    const view = new DataView(message.buffer);
     const words = (from: number, count: number) =>
       Array.from({ length: count }, (_, i) => view.getUint32(from + i * 4, true));
-    assert.deepEqual([...block.subarray(0, 4)], [64, 1, 0, 0]);
+    assert.deepEqual([...message.subarray(0, 4)], [64, 1, 0, 0]);
     assert.deepEqual(words(4, 5), [3, 10, 8, 3, 2]);
     assert.deepEqual(words(40, 4), [1, 1, 4, 1]);
     assert.equal(
-      Buffer.from(block.subarray(56)).toString("latin1"),
+      Buffer.from(message.subarray(56)).toString("latin1"),
       "PUThttp://h/t10.0.0.1abname\xe9\x01\x02\0",
     );
   });
 
   test("contains whether the request is trusted", () => {
-    const block = encodeHttpRequest({ ...request, trusted: true }, platformRandom);
-    assert.deepEqual([...block.subarray(0, 4)], [64, 1, 1, 0]);
+    const message = encodeHttpRequest({ ...request, trusted: true }, platformRandom);
+    assert.deepEqual([...message.subarray(0, 4)], [64, 1, 1, 0]);
   });
 
   test("has a new random id each time", () => {
@@ -71,22 +71,22 @@ describe("a request message", () => {
   });
 
   test("has the id of the given source of randomness", () => {
-    const block = encodeHttpRequest(request, { fill: (bytes) => void bytes.fill(7) });
-    assert.deepEqual([...block.subarray(23, 41)], [0, ...Array(16).fill(7), 1]);
+    const message = encodeHttpRequest(request, { fill: (bytes) => void bytes.fill(7) });
+    assert.deepEqual([...message.subarray(23, 41)], [0, ...Array(16).fill(7), 1]);
   });
 
   test("encodes text beyond Latin-1 as UTF-8", () => {
-    const block = encodeHttpRequest(
+    const message = encodeHttpRequest(
       { ...request, headers: [["a", "\u20ac"]], body: new Uint8Array() },
       platformRandom,
     );
-    assert.deepEqual([...block.subarray(-4)], [0x61, 0xe2, 0x82, 0xac]);
+    assert.deepEqual([...message.subarray(-4)], [0x61, 0xe2, 0x82, 0xac]);
   });
 });
 
 describe("a response message", () => {
   test("is decoded part by part, as copies", () => {
-    const block = response(
+    const message = response(
       409,
       "Con\xe9",
       [
@@ -95,9 +95,9 @@ describe("a response message", () => {
       ],
       "{}",
     );
-    const larger = new Uint8Array(block.length + 5);
-    larger.set(block, 3);
-    const view = larger.subarray(3, 3 + block.length);
+    const larger = new Uint8Array(message.length + 5);
+    larger.set(message, 3);
+    const view = larger.subarray(3, 3 + message.length);
     assert(isHttpResponse(view));
     const answer = decodeHttpResponse(view);
     larger.fill(0);
@@ -135,10 +135,10 @@ describe("a response message", () => {
   });
 
   test("of another version is rejected", () => {
-    const block = response(200, "OK", [], "");
-    block[1] = 2;
+    const message = response(200, "OK", [], "");
+    message[1] = 2;
     assert.throws(
-      () => decodeHttpResponse(block),
+      () => decodeHttpResponse(message),
       (error) => {
         assert(error instanceof StoreError);
         return error.code === "VersionConflict";

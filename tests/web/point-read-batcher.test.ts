@@ -31,16 +31,16 @@ function handle(name = table, options: TableHandleOptions = {}, batchesReads = t
     runBeforeNextChange: (reads) => {
       runBeforeNextChange = reads;
     },
-    read(block) {
-      kinds.push(block[0] as number);
+    read(request) {
+      kinds.push(request[0] as number);
       if (how === "never") throw new Error("it is closed");
-      return assertLoaded(store.engine.read(block));
+      return assertLoaded(store.engine.read(request));
     },
-    write: async (block) => {
+    write: async (request) => {
       runBeforeNextChange?.();
-      return store.commit(block);
+      return store.commit(request);
     },
-    handle: () => assert.fail("not through this entry point"),
+    readHttp: () => assert.fail("not through this entry point"),
     now: () => store.now,
   };
   return new TableHandle(transport, name, options);

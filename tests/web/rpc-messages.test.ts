@@ -681,18 +681,18 @@ describe("operations", () => {
       ...[{ a: 1, b: 2 }, { b: 1, a: 2 }, { a: 1, c: 2 }, { a: 1 }, { a: 1, b: 2, c: 3 }, {}],
       ...[{ a: "\ud800", b: 2 }, { é: 1, b: 2 }, { é: "\udc00", b: 2 }, { ["x".repeat(5000)]: 1 }],
     ];
-    const block = (of: string, entity: object) =>
+    const message = (of: string, entity: object) =>
       encodeWrite(of, [{ kind: "insert", partitionKey: "p", rowKey: "r", entity }], false).slice();
-    const blocks = entities.flatMap((entity) => [
-      () => block("people", entity),
-      () => block("places", entity),
+    const messages = entities.flatMap((entity) => [
+      () => message("people", entity),
+      () => message("places", entity),
     ]);
-    const afterAnother = blocks.map((encoded) => {
-      block("another", { z: 1 });
+    const afterAnother = messages.map((encoded) => {
+      message("another", { z: 1 });
       return encoded();
     });
-    for (const before of blocks) {
-      for (const [i, encoded] of blocks.entries()) {
+    for (const before of messages) {
+      for (const [i, encoded] of messages.entries()) {
         before();
         assert.deepEqual(encoded(), afterAnother[i]);
       }
@@ -747,8 +747,8 @@ describe("operations", () => {
       },
       c: plain.c,
     };
-    const block = encodeWrite(table, [{ ...keys, entity: plain }], false).slice();
-    assert.deepEqual(encodeWrite(table, [{ ...keys, entity }], false), block);
+    const message = encodeWrite(table, [{ ...keys, entity: plain }], false).slice();
+    assert.deepEqual(encodeWrite(table, [{ ...keys, entity }], false), message);
     assert.deepEqual(refusals, ["NotSupported", "NotSupported"]);
     const throwing = {
       get a() {
@@ -759,7 +759,7 @@ describe("operations", () => {
       () => encodeWrite(table, [{ ...keys, entity: throwing }], false),
       /of the getter/,
     );
-    assert.deepEqual(encodeWrite(table, [{ ...keys, entity: plain }], false), block);
+    assert.deepEqual(encodeWrite(table, [{ ...keys, entity: plain }], false), message);
   });
   test("reads flushed by a getter's call are encoded by another encoder, without disturbing the entity", () => {
     const keys = { kind: "insert", partitionKey: "getters", rowKey: "2" } as const;
@@ -781,8 +781,8 @@ describe("operations", () => {
           },
         },
       }) as object;
-      const block = encodeWrite(table, [{ ...keys, entity: plain }], false).slice();
-      assert.deepEqual(encodeWrite(table, [{ ...keys, entity }], false), block);
+      const message = encodeWrite(table, [{ ...keys, entity: plain }], false).slice();
+      assert.deepEqual(encodeWrite(table, [{ ...keys, entity }], false), message);
     }
   });
   test("a UTF-16 message is entirely UTF-16, whichever of its strings requires it", () => {
@@ -791,10 +791,10 @@ describe("operations", () => {
       const ill = (place: number, text: string) => (place === at ? text + lone + text : text);
       const entity = { [ill(0, "first")]: "\u00e9", n: 1, [ill(1, "second")]: ill(2, "value") };
       const operation = { partitionKey: ill(3, "p\ud83d\ude00"), rowKey: ill(4, "r") };
-      const block = encodeWrite(table, [{ kind: "insert", ...operation, entity }], false);
-      assert.equal(block[2], 1, "the flag");
-      const [, textAt = 0, textBytes = 0] = new Uint32Array(block.slice(0, 12).buffer);
-      const units = new Uint16Array(block.slice(textAt, textAt + textBytes).buffer);
+      const message = encodeWrite(table, [{ kind: "insert", ...operation, entity }], false);
+      assert.equal(message[2], 1, "the flag");
+      const [, textAt = 0, textBytes = 0] = new Uint32Array(message.slice(0, 12).buffer);
+      const units = new Uint16Array(message.slice(textAt, textAt + textBytes).buffer);
       const names = [ill(0, "first"), "n", ill(1, "second")];
       const texts = [operation.partitionKey, operation.rowKey, "\u00e9", ill(2, "value")];
       assert.equal(String.fromCharCode(...units), [table, ...names, ...texts].join(""));

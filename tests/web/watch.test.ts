@@ -54,8 +54,8 @@ function http(
   return encodeHttpRequest(parts, platformRandom);
 }
 
-function commit(engine: Engine, block: Uint8Array): Uint8Array {
-  const staged = assertLoaded(engine.stage([block], now));
+function commit(engine: Engine, request: Uint8Array): Uint8Array {
+  const staged = assertLoaded(engine.stage([request], now));
   if (staged.changes) engine.publish();
   else engine.discard();
   return staged.responses[0] as Uint8Array;
@@ -160,9 +160,9 @@ function directError(engine: Engine, refusal: SimulatedError): RestError {
 // Returns the error that the official client makes of the error response.
 async function officialError(engine: Engine, refusal: SimulatedError): Promise<RestError> {
   const refusing: Transport = {
-    read: (block) => engine.makeErrorResponse(block, refusal, now),
-    write: async (block) => engine.makeErrorResponse(block, refusal, now),
-    handle: (block) => engine.makeErrorResponse(block, refusal, now),
+    read: (request) => engine.makeErrorResponse(request, refusal, now),
+    write: async (request) => engine.makeErrorResponse(request, refusal, now),
+    readHttp: (request) => engine.makeErrorResponse(request, refusal, now),
     now: () => now,
   };
   const client = new TableClient(base, "people", {
@@ -216,9 +216,9 @@ describe("the error response for a request", () => {
       ["x-ms-client-request-id", "mine"],
       ["Accept", "application/json;odata=nometadata"],
     ] as const;
-    const block = http("GET", "people", "", headers);
+    const request = http("GET", "people", "", headers);
     const response = decodeHttpResponse(
-      engine.makeErrorResponse(block, { code: "ServerBusy" }, now),
+      engine.makeErrorResponse(request, { code: "ServerBusy" }, now),
     );
     assert.equal(response.status, 503);
     const got = new Map(response.headers);
@@ -233,19 +233,19 @@ describe("the error response for a request", () => {
 
   test("an error that HTTP cannot carry is rejected with ValidationFailed", async () => {
     const engine = await open();
-    const block = encodeCreateTable("people");
+    const request = encodeCreateTable("people");
     const bad: [SimulatedError, RegExp][] = [
       [{ code: "NoSuchCode" }, /needs a status/],
       [{ code: "ServerBusy", status: 200 }, /300 to 599/],
       [{ code: "ServerBusy", headers: { a: "b\r\nc: d" } }, /headers that HTTP can carry/],
     ];
     for (const [refusal, message] of bad) {
-      const error = thrown(() => engine.makeErrorResponse(block, refusal, now));
+      const error = thrown(() => engine.makeErrorResponse(request, refusal, now));
       assert.ok(error instanceof StoreError);
       assert.equal(error.code, "ValidationFailed");
       assert.match(error.message, message);
     }
-    commit(engine, block); // the engine still works
+    commit(engine, request); // the engine still works
     assert.equal(engine.stats().tables.length, 1);
   });
 });
@@ -253,7 +253,8 @@ describe("the error response for a request", () => {
 describe("the outcome of a request", () => {
   test("is in the response of both entry points", async () => {
     const engine = await open();
-    const outcome = (block: Uint8Array) => engine.responseOutcome(block, commit(engine, block));
+    const outcome = (request: Uint8Array) =>
+      engine.responseOutcome(request, commit(engine, request));
     const rest = http("POST", "people", '{"PartitionKey":"p","RowKey":"2"}');
     const direct = write({ kind: "insert", partitionKey: "p", rowKey: "1", entity: {} });
     const batch = encodeWrite(

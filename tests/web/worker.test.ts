@@ -147,14 +147,14 @@ class EchoHost implements Host {
   refusal: Error | undefined;
   durability: Durability | undefined;
 
-  read = (block: Uint8Array) => {
+  read = (request: Uint8Array) => {
     if (this.refusal !== undefined) throw this.refusal;
-    return block;
+    return request;
   };
-  handle = async (block: Uint8Array) => this.read(block);
-  write = async (block: Uint8Array, durability?: Durability) => {
+  readHttp = async (request: Uint8Array) => this.read(request);
+  write = async (request: Uint8Array, durability?: Durability) => {
     this.durability = durability;
-    const reply = this.read(block).slice();
+    const reply = this.read(request).slice();
     this.responses.push(reply);
     return reply;
   };
@@ -343,13 +343,13 @@ describe("between a page and the host in its worker", () => {
   test("messages and values are sent, and responses are transferred, not copied", async () => {
     const there = new EchoHost();
     const host = await open(there);
-    const block = Uint8Array.of(1, 2, 3);
-    assert.deepEqual(await host.read(block), block);
-    assert.deepEqual(await host.handle(block), block);
-    assert.deepEqual(await host.write(block, "relaxed"), block);
+    const request = Uint8Array.of(1, 2, 3);
+    assert.deepEqual(await host.read(request), request);
+    assert.deepEqual(await host.readHttp(request), request);
+    assert.deepEqual(await host.write(request, "relaxed"), request);
     assert.equal(there.durability, "relaxed");
     assert.equal(there.responses[0]?.buffer.byteLength, 0, "it was given away");
-    assert.equal(block.length, 3, "the page's own is its own");
+    assert.equal(request.length, 3, "the page's own is its own");
     await host.flush();
     await host.compact();
     assert.deepEqual(await host.verify(), { ok: true });

@@ -47,7 +47,7 @@ export interface Transport {
   // Runs an HTTP request message that reads (rest/http-message.ts) and returns the response
   // message: an HTTP response or an RPC error. In all else like read(). HTTP requests that write go
   // through write(), in order with all other writes.
-  handle(request: Uint8Array, signal?: AbortSignalLike): Uint8Array | Promise<Uint8Array>;
+  readHttp(request: Uint8Array, signal?: AbortSignalLike): Uint8Array | Promise<Uint8Array>;
 
   // Returns the time of the store's clock, in milliseconds since 1970.
   now(): number;

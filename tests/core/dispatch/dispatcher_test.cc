@@ -232,7 +232,7 @@ TEST_CASE("A message that its entry point rejects does not reach the store and c
   Fixture fixture;
   fixture.commit({create("people")});
   const StagedResponses staged =
-      fixture.stage({"no block", http("POST", "people", "no JSON"), http("PROPFIND", "people"),
+      fixture.stage({"no message", http("POST", "people", "no JSON"), http("PROPFIND", "people"),
                      http_request_message({}) + "x", std::string("\x40\1", 2)});
   CHECK_FALSE(staged.changes);
   CHECK(staged.failed == std::vector<char>{true, true, true, true, true});

@@ -177,28 +177,28 @@ export class FakeEngine implements Engine {
   runBeforeNextChange(): void {}
   runPendingReads(): void {}
 
-  read(block: Uint8Array): Uint8Array | PartsNeeded {
+  read(request: Uint8Array): Uint8Array | PartsNeeded {
     const needed = this.#needed();
     if (needed !== undefined) return needed;
-    const { get } = decode(block);
+    const { get } = decode(request);
     return encode({ value: this.rows.get(get) ?? null });
   }
 
   configure(): void {}
-  handle(block: Uint8Array): Uint8Array | PartsNeeded {
-    return this.read(block);
+  handle(request: Uint8Array): Uint8Array | PartsNeeded {
+    return this.read(request);
   }
 
-  stage(blocks: readonly Uint8Array[], _nowMs: number): StagedResponses | PartsNeeded {
+  stage(requests: readonly Uint8Array[], _nowMs: number): StagedResponses | PartsNeeded {
     const needed = this.#needed();
     if (needed !== undefined) return needed;
     assert(this.#candidate === undefined, "one candidate at a time");
-    assert(blocks.length > 0);
+    assert(requests.length > 0);
     const rows = new Map(this.rows);
     const commits: Commit[] = [];
     const staged: StagedResponses = { responses: [], failed: [], changes: false };
-    for (const block of blocks) {
-      const { insert, put, value, fail } = decode(block);
+    for (const request of requests) {
+      const { insert, put, value, fail } = decode(request);
       if (fail === "OutOfMemory") throw new StoreError("OutOfMemory", "no memory");
       if (fail !== undefined) {
         this.#trapped = true;
@@ -215,12 +215,12 @@ export class FakeEngine implements Engine {
       staged.responses.push(encode(exists ? { error: "exists" } : { ok: value }));
     }
     staged.changes = commits.length > 0;
-    this.stageCalls.push(blocks.length);
+    this.stageCalls.push(requests.length);
     if (staged.changes) this.#candidate = { rows, commits };
     return staged;
   }
-  write(blocks: readonly Uint8Array[], nowMs: number): StagedResponses | PartsNeeded {
-    const staged = this.stage(blocks, nowMs);
+  write(requests: readonly Uint8Array[], nowMs: number): StagedResponses | PartsNeeded {
+    const staged = this.stage(requests, nowMs);
     if (!(staged instanceof PartsNeeded) && staged.changes) this.publish();
     return staged;
   }
@@ -231,8 +231,8 @@ export class FakeEngine implements Engine {
     this.#space = bytes.slice();
     return this.#space;
   }
-  writeOne(block: Uint8Array, nowMs: number): WriteResult | PartsNeeded {
-    const staged = this.write([block], nowMs);
+  writeOne(request: Uint8Array, nowMs: number): WriteResult | PartsNeeded {
+    const staged = this.write([request], nowMs);
     if (staged instanceof PartsNeeded) return staged;
     return { response: this.#dies(staged.responses[0] as Uint8Array), changes: staged.changes };
   }

@@ -55,14 +55,16 @@ export class RestSession {
   #send(request: ParsedRequest): HttpResponse {
     this.#now += 1000;
     const body = Buffer.from(request.body, "latin1");
-    const block = encodeHttpRequest({ ...request, body, clientIp: "" }, ids);
+    const message = encodeHttpRequest({ ...request, body, clientIp: "" }, ids);
     if (request.refusal !== undefined) {
-      return decodeHttpResponse(this.#engine.makeErrorResponse(block, request.refusal, this.#now));
+      return decodeHttpResponse(
+        this.#engine.makeErrorResponse(message, request.refusal, this.#now),
+      );
     }
     if (["GET", "HEAD", "OPTIONS"].includes(request.method)) {
-      return decodeHttpResponse(assertLoaded(this.#engine.handle(block, this.#now)));
+      return decodeHttpResponse(assertLoaded(this.#engine.handle(message, this.#now)));
     }
-    const { responses, changes } = assertLoaded(this.#engine.stage([block], this.#now));
+    const { responses, changes } = assertLoaded(this.#engine.stage([message], this.#now));
     if (changes) this.#engine.publish();
     return decodeHttpResponse(responses[0] as Uint8Array);
   }

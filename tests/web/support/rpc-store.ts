@@ -42,8 +42,8 @@ export class RpcStore {
   }
 
   // Stages, publishes and stores one message. Returns its response.
-  commit(block: Uint8Array): Uint8Array {
-    const staged = assertLoaded(this.engine.stage([block], this.now));
+  commit(request: Uint8Array): Uint8Array {
+    const staged = assertLoaded(this.engine.stage([request], this.now));
     if (staged.changes) {
       this.engine.publish();
       const sealed = this.engine.seal();
@@ -53,8 +53,8 @@ export class RpcStore {
     return staged.responses[0] as Uint8Array;
   }
 
-  #read(block: Uint8Array): Uint8Array {
-    return assertLoaded(this.engine.read(block));
+  #read(request: Uint8Array): Uint8Array {
+    return assertLoaded(this.engine.read(request));
   }
 
   write(operations: WriteOperation[], transaction = false, types?: Record<string, EdmTypes>) {

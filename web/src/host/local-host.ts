@@ -170,7 +170,7 @@ export class LocalHost implements Host {
     if (this.#closing === undefined) this.#options.engine.runBeforeNextChange(reads);
   }
 
-  handle(request: Uint8Array): Uint8Array | Promise<Uint8Array> {
+  readHttp(request: Uint8Array): Uint8Array | Promise<Uint8Array> {
     if (this.#closing !== undefined) throw this.#closedError();
     const response = this.#options.engine.handle(request, this.now());
     if (!(response instanceof PartsNeeded)) return response;

@@ -52,7 +52,7 @@ export class RestEntryPoint {
     };
     const message = encodeHttpRequest(httpRequest, this.random);
     const response = isReadMethod(request.method)
-      ? this.#transport.handle(message, request.signal)
+      ? this.#transport.readHttp(message, request.signal)
       : this.#transport.write(message, undefined, request.signal);
     const decoded = withResponse(response, this.#decode);
     return decoded instanceof Promise ? await decoded.catch(throwConnectionReset) : decoded;

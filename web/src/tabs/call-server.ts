@@ -104,8 +104,8 @@ export class CallServer {
     switch (kind) {
       case "read":
         return this.#host.read(request as Uint8Array);
-      case "handle":
-        return this.#host.handle(request as Uint8Array);
+      case "readHttp":
+        return this.#host.readHttp(request as Uint8Array);
       case "write": {
         const abort = new AbortController();
         const response = this.#host.write(request as Uint8Array, durability, abort.signal);

@@ -52,7 +52,7 @@ export function isAnnouncement(message: unknown): message is Announcement {
 
 // Calls with a message (for "restore": a snapshot file), and calls without content, whose response
 // is a plain value.
-export type MessageCallKind = "read" | "handle" | "write" | "restore";
+export type MessageCallKind = "read" | "readHttp" | "write" | "restore";
 export type PlainCallKind = "flush" | "stats" | "verify" | "compact" | "snapshot";
 
 export interface RemoteCall {
@@ -64,7 +64,7 @@ export interface RemoteCall {
 }
 
 export type CallResponse =
-  | { number: number; value: unknown } // bytes for "read", "handle" and "write"
+  | { number: number; value: unknown } // bytes for "read", "readHttp" and "write"
   | { number: number; error: WireError };
 
 // Each message names the owner that it is sent to or comes from, so that clients ignore an owner

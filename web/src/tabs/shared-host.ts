@@ -159,13 +159,13 @@ export class SharedHost implements Host {
     this.#local?.runBeforeNextChange(reads);
   }
 
-  handle(request: Uint8Array): Uint8Array | Promise<Uint8Array> {
+  readHttp(request: Uint8Array): Uint8Array | Promise<Uint8Array> {
     this.#requireOpen();
-    return this.#read("handle", request);
+    return this.#read("readHttp", request);
   }
 
   // Reads synchronously if the local engine can.
-  #read(kind: "read" | "handle", request: Uint8Array): Uint8Array | Promise<Uint8Array> {
+  #read(kind: "read" | "readHttp", request: Uint8Array): Uint8Array | Promise<Uint8Array> {
     const callNumber = this.#client.nextCallNumber();
     if (this.#local === undefined)
       return this.#client.request(kind, request, undefined, undefined, callNumber);

@@ -54,7 +54,7 @@ export interface MockParts {
 }
 
 interface CompletedRequest {
-  reply: Uint8Array;
+  response: Uint8Array;
   outcome: ResponseOutcome;
 }
 
@@ -78,21 +78,25 @@ export class MockHost implements Host {
 
   // ---- Transport -------------------------------------------------------------------------------
 
-  read(block: Uint8Array, signal?: AbortSignalLike): Promise<Uint8Array> {
-    const kept = block.slice();
-    return this.#intercept(kept, signal, (to) => this.#readNow("read", kept, to));
+  read(request: Uint8Array, signal?: AbortSignalLike): Promise<Uint8Array> {
+    const copy = request.slice();
+    return this.#intercept(copy, signal, (to) => this.#readNow("read", copy, to));
   }
 
-  handle(block: Uint8Array, signal?: AbortSignalLike): Promise<Uint8Array> {
-    const kept = block.slice();
-    return this.#intercept(kept, signal, (to) => this.#readNow("handle", kept, to));
+  readHttp(request: Uint8Array, signal?: AbortSignalLike): Promise<Uint8Array> {
+    const copy = request.slice();
+    return this.#intercept(copy, signal, (to) => this.#readNow("readHttp", copy, to));
   }
 
-  write(block: Uint8Array, durability?: Durability, signal?: AbortSignalLike): Promise<Uint8Array> {
-    const kept = block.slice();
-    return this.#intercept(kept, signal, async () => {
-      const reply = this.#parts.host.write(kept, durability, signal);
-      return reply instanceof Promise ? await reply : reply.slice();
+  write(
+    request: Uint8Array,
+    durability?: Durability,
+    signal?: AbortSignalLike,
+  ): Promise<Uint8Array> {
+    const copy = request.slice();
+    return this.#intercept(copy, signal, async () => {
+      const response = this.#parts.host.write(copy, durability, signal);
+      return response instanceof Promise ? await response : response.slice();
     });
   }
 
@@ -101,22 +105,22 @@ export class MockHost implements Host {
   }
 
   async #readNow(
-    operation: "read" | "handle",
-    block: Uint8Array,
+    operation: "read" | "readHttp",
+    request: Uint8Array,
     { rows, pageFraction }: RequestContext,
   ): Promise<Uint8Array> {
     const { host, scansAsService } = this.#parts;
     if (pageFraction < 1) host.instrumentation.truncatePages(pageFraction);
     if (scansAsService) host.instrumentation.emulateServiceScans(true);
     try {
-      const answer = host[operation](block);
+      const answer = host[operation](request);
       if (answer instanceof Promise) return await answer;
-      const reply = answer.slice(); // a copy, because the next call may overwrite the response
+      const response = answer.slice(); // a copy, because the next call may overwrite the response
       const { read, returned, partition } = host.instrumentation.lastRead;
       rows.rowsRead = read;
       rows.rowsReturned = returned;
       if (partition !== undefined) rows.partitionRead = partition;
-      return reply;
+      return response;
     } finally {
       if (pageFraction < 1) host.instrumentation.truncatePages(1);
       if (scansAsService) host.instrumentation.emulateServiceScans(false);
@@ -126,44 +130,44 @@ export class MockHost implements Host {
   // ---- Faults and log --------------------------------------------------------------------------
 
   async #intercept(
-    block: Uint8Array,
+    request: Uint8Array,
     signal: AbortSignalLike | undefined,
     perform: (to: RequestContext) => Promise<Uint8Array>,
   ): Promise<Uint8Array> {
     this.#requestCount += 1;
     const turns = this.#requestCount % requestsPerTurn === 0;
     const { host, clock, random, faults, latency, pageTruncation, limits, log } = this.#parts;
-    const request = host.instrumentation.describeRequest(block);
+    const info = host.instrumentation.describeRequest(request);
     // All random values are drawn at this point, so that they depend only on the order of the
     // requests.
-    const fault = activeFaultFrom(faults.next(request), random);
-    const latencyMs = latency.of(request.operation, random);
+    const fault = activeFaultFrom(faults.next(info), random);
+    const latencyMs = latency.of(info.operation, random);
     const started = clock.now();
     const to: RequestContext = {
       rows: {},
-      pageFraction: pageTruncation.pageFraction(request.operation, random),
+      pageFraction: pageTruncation.pageFraction(info.operation, random),
     };
     const note = (outcome: { status?: number; code?: string }) => {
       const durationMs = clock.now() - started;
-      log.add({ ...request, at: new Date(started), durationMs, ...outcome, ...to.rows });
+      log.add({ ...info, at: new Date(started), durationMs, ...outcome, ...to.rows });
     };
     const performWithinLimits = async () => {
-      const refusal = limits.refusal(request);
-      if (refusal !== undefined) return this.#errorOutcome(block, refusal);
-      const done = this.#completed(block, await perform(to));
-      limits.note(request, done.outcome.code !== undefined);
+      const refusal = limits.refusal(info);
+      if (refusal !== undefined) return this.#errorOutcome(request, refusal);
+      const done = this.#completed(request, await perform(to));
+      limits.note(info, done.outcome.code !== undefined);
       return done;
     };
     try {
       if (latencyMs > 0) await this.#wait(latencyMs, signal);
-      const { reply, outcome } = await this.#performWithFault(
-        block,
+      const { response, outcome } = await this.#performWithFault(
+        request,
         fault,
         signal,
         performWithinLimits,
       );
       note(outcome);
-      return reply;
+      return response;
     } catch (error) {
       const { code = "AbortError" } = error as { code?: string };
       note({ code });
@@ -175,7 +179,7 @@ export class MockHost implements Host {
   }
 
   async #performWithFault(
-    block: Uint8Array,
+    request: Uint8Array,
     fault: ActiveFault | undefined,
     signal: AbortSignalLike | undefined,
     perform: () => Promise<CompletedRequest>,
@@ -187,18 +191,21 @@ export class MockHost implements Host {
     if (network === "truncate") throw truncatedResponseError(await perform());
     if (network !== undefined) throw networkError(network);
     if (respond === undefined) return await perform();
-    return this.#errorOutcome(block, refusalOf(respond));
+    return this.#errorOutcome(request, refusalOf(respond));
   }
 
-  #errorOutcome(block: Uint8Array, refusal: SimulatedError): CompletedRequest {
+  #errorOutcome(request: Uint8Array, refusal: SimulatedError): CompletedRequest {
     return this.#completed(
-      block,
-      this.#parts.host.instrumentation.makeErrorResponse(block, refusal, this.now()),
+      request,
+      this.#parts.host.instrumentation.makeErrorResponse(request, refusal, this.now()),
     );
   }
 
-  #completed(block: Uint8Array, reply: Uint8Array): CompletedRequest {
-    return { reply, outcome: this.#parts.host.instrumentation.responseOutcome(block, reply) };
+  #completed(request: Uint8Array, response: Uint8Array): CompletedRequest {
+    return {
+      response,
+      outcome: this.#parts.host.instrumentation.responseOutcome(request, response),
+    };
   }
 
   async #wait(ms: number, signal: AbortSignalLike | undefined): Promise<void> {
@@ -266,9 +273,9 @@ function networkError(fault: NetworkFault): RestError {
 
 // Returns the error of a truncated response. A response without a body cannot be truncated: the
 // client sees a lost connection.
-function truncatedResponseError({ reply, outcome }: CompletedRequest): TruncatedResponseError {
+function truncatedResponseError({ response, outcome }: CompletedRequest): TruncatedResponseError {
   const code = outcome.status === 204 ? networkCodes.reset : networkCodes.truncate;
-  return new TruncatedResponseError(messageOf("truncate"), reply, code);
+  return new TruncatedResponseError(messageOf("truncate"), response, code);
 }
 
 function messageOf(fault: NetworkFault): string {

@@ -110,9 +110,9 @@ export class WorkerHost implements Host {
     return this.#client.request("read", request);
   }
 
-  handle(request: Uint8Array): Promise<Uint8Array> {
+  readHttp(request: Uint8Array): Promise<Uint8Array> {
     this.#requireOpen();
-    return this.#client.request("handle", request);
+    return this.#client.request("readHttp", request);
   }
 
   async write(
