@@ -16,7 +16,7 @@ namespace {
 using emscripten::val;
 using entitable::Damage;
 using entitable::StoreStats;
-using entitable::TableInfo;
+using entitable::TableStats;
 using entitable::bindings::error_from_exception;
 using entitable::bindings::Handle;
 using entitable::rest::Account;
@@ -51,7 +51,7 @@ val stats(std::uint32_t address) {
     const StoreStats stats = handle.store.stats();
     val tables = val::array();
     for (std::size_t i = 0; i < stats.tables.size(); ++i) {
-      const TableInfo& info = stats.tables[i];
+      const TableStats& info = stats.tables[i];
       val table = val::object();
       table.set("name", info.name);
       table.set("rows", count(info.rows));

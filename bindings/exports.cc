@@ -164,7 +164,7 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_recover(Handle* handle, std::ui
   return guarded(handle, [&](Handle& h) {
     std::optional<std::string_view> manifest;
     if (has_manifest != 0) manifest = h.input_view(size);
-    const Result<std::vector<PartInfo>> parts = h.store.recover(manifest);
+    const Result<std::vector<PartInfo>> parts = h.store.begin_recovery(manifest);
     if (!parts.ok()) return h.return_error(parts.error());
     std::string bytes;
     ByteWriter out(bytes);
@@ -247,14 +247,14 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_report_damage(Handle* handle,
 
 // ---- Reading and writing ------------------------------------------------------------------------
 
-// Store::set_page_fraction, for all later reads.
+// Store::truncate_result_pages, for all later reads.
 EMSCRIPTEN_KEEPALIVE void entitable_cut_pages(Handle* handle, double share) {
-  handle->store.set_page_fraction(share);
+  handle->store.truncate_result_pages(share);
 }
 
-// Store::set_service_read_mode, for all later reads.
+// Store::simulate_service_reads, for all later reads.
 EMSCRIPTEN_KEEPALIVE void entitable_read_as_service(Handle* handle, std::uint32_t on) {
-  handle->store.set_service_read_mode(on != 0);
+  handle->store.simulate_service_reads(on != 0);
 }
 
 // Input: an RPC request message that reads. Bytes: its response message.
@@ -350,7 +350,7 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_response_outcome(Handle* handle
   return guarded(handle, [&](Handle& h) {
     const std::string_view in = h.input_view(size);
     entitable::RequestOutcome outcome =
-        entitable::dispatch::outcome_of(in.substr(0, message_size), in.substr(message_size));
+        entitable::dispatch::response_outcome(in.substr(0, message_size), in.substr(message_size));
     return h.return_bytes(std::move(outcome.code), outcome.status);
   });
 }
@@ -387,7 +387,7 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_seal(Handle* handle, std::uint3
 // Bytes: the claim segment. Number: its sequence.
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_claim(Handle* handle) {
   return guarded(handle, [](Handle& h) {
-    SealedSegment segment = h.store.claim();
+    SealedSegment segment = h.store.make_claim_segment();
     return h.return_bytes(std::move(segment.bytes), 0, segment.sequence);
   });
 }
@@ -412,7 +412,7 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_begin_checkpoint(Handle* handle
 }
 
 EMSCRIPTEN_KEEPALIVE double entitable_checkpoint_bytes(Handle* handle) {
-  return static_cast<double>(handle->store.checkpoint_bytes());
+  return static_cast<double>(handle->store.estimate_checkpoint_bytes());
 }
 
 // Bytes: the next part. Number: its id. Nothing: there are no more parts.
@@ -497,7 +497,7 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_restore_chunk(Handle* handle, s
 // Bytes: the number of tables and the number of entities, as u64 each.
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_finish_restore(Handle* handle) {
   return guarded(handle, [](Handle& h) {
-    const auto report = open_restore(h).finish();
+    const auto report = open_restore(h).finish_reading();
     if (!report.ok()) return h.return_error(report.error());
     std::string bytes;
     ByteWriter out(bytes);
@@ -555,7 +555,7 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_end_restore(Handle* handle) {
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_fork(Handle* handle) {
   return guarded(handle, [](Handle& h) {
     auto fork = std::make_unique<Handle>();
-    fork->store = Versions(h.store).fork();
+    fork->store = Versions(h.store).fork_store();
     fork->account = h.account;
     fork->poisoned = h.poisoned;
     return return_done(h, entitable::bindings::address_of(fork.release()));

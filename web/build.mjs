@@ -36,7 +36,7 @@ rmSync(staging, { recursive: true, force: true });
 mkdirSync(join(dist, "wasm"), { recursive: true });
 compile();
 await bundle("rest/hmac.js", "@noble/hashes");
-await bundle("explorer/imports.js", "es-module-lexer");
+await bundle("explorer/module-imports.js", "es-module-lexer");
 await addModule();
 await addServiceWorker();
 await addWorker();

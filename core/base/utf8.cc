@@ -124,7 +124,7 @@ std::size_t utf16_length(std::string_view text) {
 
 namespace detail {
 
-int compare_characters(std::string_view a, std::string_view b, std::size_t at) {
+int compare_utf16_at(std::string_view a, std::string_view b, std::size_t at) {
   const int unit_a = first_unit(a, at);
   const int unit_b = first_unit(b, at);
   if (unit_a != unit_b) return unit_a < unit_b ? -1 : 1;

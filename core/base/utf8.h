@@ -68,23 +68,23 @@ void for_each_code_point(std::string_view text, Visit visit) {
 
 namespace detail {
 // Compares two texts that are equal before `at`. REQUIRES: different characters start at `at`.
-int compare_characters(std::string_view a, std::string_view b, std::size_t at);
+int compare_utf16_at(std::string_view a, std::string_view b, std::size_t at);
 
 // Compares two texts whose first different byte is at `at`.
-inline int compare_at(std::string_view a, std::string_view b, std::size_t at) {
+inline int compare_at_difference(std::string_view a, std::string_view b, std::size_t at) {
   const auto byte_a = static_cast<std::uint8_t>(a[at]);
   const auto byte_b = static_cast<std::uint8_t>(b[at]);
   // Byte order and unit order differ only between the lead byte of a four-byte character (F0..F4)
   // and the lead byte of U+D000..U+FFFF (ED..EF). Continuation bytes are below both ranges.
   if ((byte_a >= 0xF0) != (byte_b >= 0xF0) && byte_a >= 0xED && byte_b >= 0xED) {
-    return compare_characters(a, b, at);
+    return compare_utf16_at(a, b, at);
   }
   return int{byte_a} - int{byte_b};
 }
 
 // Returns the XOR of eight bytes of each text: zero if they are equal. Otherwise
 // first_nonzero_byte() of the result is the position of the first difference.
-inline std::uint64_t difference(const char* a, const char* b) {
+inline std::uint64_t xor_words(const char* a, const char* b) {
   std::uint64_t word_a;
   std::uint64_t word_b;
   std::memcpy(&word_a, a, 8);
@@ -103,13 +103,13 @@ inline std::size_t first_difference(const char* a, const char* b, std::size_t si
   std::size_t at = 0;
   if (size >= 8) {
     for (; at + 8 <= size; at += 8) {
-      if (const std::uint64_t d = difference(a + at, b + at); d != 0)
+      if (const std::uint64_t d = xor_words(a + at, b + at); d != 0)
         return at + first_nonzero_byte(d);
     }
     // The last word overlaps the word before it. A loop over the remaining bytes would be slower,
     // because its number of steps cannot be predicted.
     at = size - 8;
-    if (const std::uint64_t d = difference(a + at, b + at); d != 0)
+    if (const std::uint64_t d = xor_words(a + at, b + at); d != 0)
       return at + first_nonzero_byte(d);
     return size;
   }
@@ -138,7 +138,7 @@ inline bool same_text(std::string_view a, std::string_view b) {
 inline int compare_utf16(std::string_view a, std::string_view b) {
   const std::size_t shorter = a.size() < b.size() ? a.size() : b.size();
   const std::size_t at = detail::first_difference(a.data(), b.data(), shorter);
-  if (at < shorter) return detail::compare_at(a, b, at);
+  if (at < shorter) return detail::compare_at_difference(a, b, at);
   return a.size() == b.size() ? 0 : a.size() < b.size() ? -1 : 1;
 }
 

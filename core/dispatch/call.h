@@ -10,7 +10,7 @@
 #include <optional>
 #include <string_view>
 
-#include "core/store/requests.h"
+#include "core/store/write_requests.h"
 
 namespace entitable::dispatch {
 

@@ -91,10 +91,10 @@ class WriteGroup {
     const std::optional<rest::HttpRequestMessage> read = rest::decode_http_request(message);
     if (!read.has_value()) return rpc::encode_error(buffer, malformed_error());
     const rest::RequestContext context{now_, read->id};
-    rest::HandleResult handled = rest::handle(account_, store_, read->request, context);
+    rest::HandleResult handled = rest::handle_request(account_, store_, read->request, context);
     if (auto* response = std::get_if<Response>(&handled)) {
       buffer.assign(rest::encode_http_response(*response));
-    } else if (auto* write = std::get_if<rest::PendingWrite>(&handled)) {
+    } else if (auto* write = std::get_if<rest::UnstagedWrite>(&handled)) {
       WriteRequest& request = next_request();
       request = std::move(write->request);
       enqueue(at, request, std::move(write->make_response));
@@ -181,7 +181,7 @@ std::vector<PartId> handle_rest_read(const rest::Account& account, const Store& 
   const std::optional<rest::HttpRequestMessage> read = rest::decode_http_request(message);
   if (read.has_value()) {
     const rest::RequestContext context{now, read->id};
-    rest::HandleResult handled = rest::handle(account, store, read->request, context);
+    rest::HandleResult handled = rest::handle_request(account, store, read->request, context);
     if (auto* parts_needed = std::get_if<PartsNeeded>(&handled))
       return std::move(parts_needed->ids);
     if (const auto* response = std::get_if<Response>(&handled)) {

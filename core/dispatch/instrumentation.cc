@@ -191,11 +191,11 @@ Result<void> make_error_response(const rest::Account& account, const Store& stor
   return {};
 }
 
-RequestOutcome outcome_of(std::string_view message, std::string_view response) {
+RequestOutcome response_outcome(std::string_view message, std::string_view response) {
   const bool rest_request =
       !response.empty() && static_cast<std::uint8_t>(response.front()) == rest::http_response_kind;
-  return rest_request ? rest::outcome_of(response)
-                      : rpc::outcome_of(unwrap_message(message), response);
+  return rest_request ? rest::response_outcome(response)
+                      : rpc::response_outcome(unwrap_message(message), response);
 }
 
 }  // namespace entitable::dispatch

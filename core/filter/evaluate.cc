@@ -20,7 +20,7 @@ std::optional<ValueView> find_property(const Entity& entity, std::string_view na
   if (name == "PartitionKey") return ValueView::of_string(entity.key.partition);
   if (name == "RowKey") return ValueView::of_string(entity.key.row);
   if (name == "Timestamp") return ValueView::of_date_time(entity.timestamp);
-  const Property* property = entity.find(name);
+  const Property* property = entity.find_property(name);
   if (property == nullptr) return std::nullopt;
   return property->value.view();
 }
@@ -61,7 +61,7 @@ bool compare_property(const ValueView& property, CompareOp op, const ValueView& 
   return holds_on_mismatch(op);
 }
 
-bool matches(const Filter& filter, const Entity& entity) {
+bool matches_unbound(const Filter& filter, const Entity& entity) {
   if (filter.empty()) return true;
   std::vector<bool> results;
   results.reserve(filter.nodes.size());

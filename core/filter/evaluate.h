@@ -60,6 +60,6 @@ bool compare_property(const ValueView& property, CompareOp op, const ValueView& 
 // core/query/bound_filter. PartitionKey and RowKey are Strings, Timestamp is a DateTime. A
 // comparison of a missing property is false, also with ne. Does not recurse, so a filter of any
 // depth is safe.
-bool matches(const Filter& filter, const Entity& entity);
+bool matches_unbound(const Filter& filter, const Entity& entity);
 
 }  // namespace entitable

@@ -29,7 +29,7 @@ ChildBounds::List ChildBounds::list() const {
   return all;
 }
 
-std::uint64_t ChildBounds::memory() const {
+std::uint64_t ChildBounds::memory_bytes() const {
   return sizeof(ChildBounds) + text_.size() + runs_.size() * sizeof(KeyRun);
 }
 

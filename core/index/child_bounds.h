@@ -29,14 +29,14 @@ class ChildBounds : public RefCounted<ChildBounds> {
   // In key order. [0] is unused: the first child has no lower bound in this node.
   using List = std::array<KeyView, inner_children_max>;
 
-  std::uint32_t children() const { return children_; }
+  std::uint32_t child_count() const { return children_; }
   KeyView operator[](std::uint32_t i) const {  // REQUIRES: 1 <= i < children()
     return {partition(run_containing(runs_.data(), run_count(), i)), row(i)};
   }
   // Returns the index of the child whose range holds the key.
   std::uint32_t find(const KeyView& key) const;
   List list() const;
-  std::uint64_t memory() const;
+  std::uint64_t memory_bytes() const;
 
   // Changes. The arguments may point into these bounds. If memory runs out, nothing has changed.
   // REQUIRES: these bounds are referenced once.

@@ -25,7 +25,7 @@ inline constexpr std::uint32_t cached_columns_max = 4;
 // What a cached column stores per row: the value itself, or a digest of a text in 4 bytes.
 enum class ColumnForm : std::uint8_t { one_byte, four_bytes, eight_bytes, text_digest };
 
-constexpr std::uint32_t bytes_of(ColumnForm form) {
+constexpr std::uint32_t bytes_per_value(ColumnForm form) {
   return form == ColumnForm::one_byte ? 1 : form == ColumnForm::eight_bytes ? 8 : 4;
 }
 
@@ -65,7 +65,7 @@ class ColumnCache {
   void prefetch(std::uint32_t slot, ColumnForm form, std::uint32_t rows) const {
     for (const Column& column : columns_) {
       if (column.values == nullptr || column.slot != slot) continue;
-      entitable::prefetch(column.values.get(), std::size_t{rows} * bytes_of(form));
+      entitable::prefetch(column.values.get(), std::size_t{rows} * bytes_per_value(form));
     }
   }
   void clear() {
@@ -123,7 +123,7 @@ const char* ColumnCache::values(std::uint32_t slot, ColumnForm form, std::uint32
   }
   column->last_request = request_count_;
   if (column->values == nullptr) {
-    column->values.reset(new (std::nothrow) char[std::size_t{rows} * bytes_of(form)]);
+    column->values.reset(new (std::nothrow) char[std::size_t{rows} * bytes_per_value(form)]);
     if (column->values != nullptr) extract(form, slot, rows, base_of, column->values.get());
   }
   return column->values.get();

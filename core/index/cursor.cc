@@ -80,7 +80,7 @@ void Cursor::enter_run(std::uint32_t run, std::uint32_t slot) {
   slot_ = slot;
   run_end_ = std::min(leaf_->run_end(run), leaf_end_);
   slots_ = leaf_->slots();
-  end_ = leaf_->end();
+  end_ = leaf_->buffer_end();
 }
 
 // Moves from the end of the current run to the next run, in this leaf or a later one.
@@ -116,7 +116,7 @@ void Cursor::move_to_end() {
 
 EntityKey Cursor::position() const {
   ENTITABLE_CHECK(!at_end());
-  if (valid()) return EntityKey(leaf_->partition(run_), row().row());
+  if (valid()) return EntityKey(leaf_->partition(run_), row().row_key());
   KeyView at = seek_key_.view();
   for (std::uint32_t level = depth_; level-- > 0;) {
     const Step& step = path_[level];

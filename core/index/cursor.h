@@ -28,7 +28,7 @@ class RowSlot {
   RowSlot(const Leaf& leaf, const Shape& shape, std::uint32_t slot)
       : leaf_(&leaf), shape_(&shape), slot_(slot) {}
   RowView row() const {
-    return {leaf_->base(slot_), *shape_, leaf_->partition(leaf_->run_of(slot_))};
+    return {leaf_->row_base(slot_), *shape_, leaf_->partition(leaf_->run_of(slot_))};
   }
   // Prefetch what a reader of the row needs, in three steps: its slot, its header, its values. Each
   // step reads what the previous step has prefetched. A caller therefore runs one step for many
@@ -37,9 +37,9 @@ class RowSlot {
     prefetch(leaf_->buffer());
     prefetch(leaf_->slots() + slot_);
   }
-  void prefetch_row() const { prefetch(leaf_->base(slot_)); }
+  void prefetch_row() const { prefetch(leaf_->row_base(slot_)); }
   void prefetch_values() const {
-    const char* const base = leaf_->base(slot_);
+    const char* const base = leaf_->row_base(slot_);
     prefetch(base, std::min(row_layout::end(base), prefetched_bytes_max));
   }
 
@@ -62,8 +62,8 @@ class RowBatch {
   // batch; otherwise values(i) is null. REQUIRES: i < cached_columns_max; shape() is not null and
   // has a column at `slot` whose values have this form.
   void find_cached_values(std::uint32_t i, std::uint32_t slot, ColumnForm form) {
-    const char* const column = leaf_->column(slot, form);
-    if (column != nullptr) values_[i] = column + std::size_t{first_} * bytes_of(form);
+    const char* const column = leaf_->cached_column(slot, form);
+    if (column != nullptr) values_[i] = column + std::size_t{first_} * bytes_per_value(form);
   }
   const char* values(std::uint32_t i) const { return values_[i]; }  // i <= cached_columns_max
   RowView operator[](std::size_t i) const {                         // REQUIRES: i < size()

@@ -43,7 +43,7 @@ ChildBounds& InnerNode::mutable_bounds() {
   return *bounds_;
 }
 
-void InnerNode::replace(std::uint32_t i, const Totals& before, std::span<const Child> nodes) {
+void InnerNode::replace_child(std::uint32_t i, const Totals& before, std::span<const Child> nodes) {
   ENTITABLE_DCHECK(!nodes.empty() && size() - 1 + nodes.size() <= inner_children_max);
   const std::uint64_t memory_before = own_memory();
   for (std::size_t n = 1; n < nodes.size(); ++n) {  // first, because it may throw
@@ -62,7 +62,7 @@ void InnerNode::insert(std::uint32_t i, const KeyView& lower_bound, const Ref<No
   children_[i] = node;
 }
 
-void InnerNode::join(std::uint32_t i, Ref<Node> joined) {
+void InnerNode::replace_pair(std::uint32_t i, Ref<Node> joined) {
   ENTITABLE_DCHECK(i + 1 < size());
   const std::uint64_t memory_before = own_memory();
   totals_ -= children_[i]->totals();
@@ -76,7 +76,7 @@ void InnerNode::join(std::uint32_t i, Ref<Node> joined) {
 }
 
 std::uint64_t InnerNode::own_memory() const {
-  return sizeof(InnerNode) + bounds_->memory() + 48;
+  return sizeof(InnerNode) + bounds_->memory_bytes() + 48;
 }
 
 std::string InnerNode::verify() const {

@@ -26,7 +26,7 @@ class InnerNode : public Node {
   // REQUIRES: 1 to inner_children_max children. The lower bound of the first child is not stored.
   static Ref<InnerNode> build(std::span<const Child> children);
 
-  std::uint32_t size() const { return bounds_->children(); }
+  std::uint32_t size() const { return bounds_->child_count(); }
   const Ref<Node>& child(std::uint32_t i) const { return children_[i]; }
   KeyView lower(std::uint32_t i) const { return (*bounds_)[i]; }  // REQUIRES: 1 <= i < size()
   // Returns the index of the child whose range holds the key.
@@ -34,8 +34,8 @@ class InnerNode : public Node {
   // Returns all children; the lower bound of the first is empty.
   std::vector<Child> children() const;
 
-  // Changes. REQUIRES: this node is referenced once. replace() and join() adjust the totals of this
-  // node. After a change inside a child, the caller must call adjust_totals().
+  // Changes. REQUIRES: this node is referenced once. replace_child() and replace_pair() adjust the
+  // totals of this node. After a change inside a child, the caller must call adjust_totals().
   Ref<Node>& mutable_child(std::uint32_t i) { return children_[i]; }
   void adjust_totals(const Totals& before, const Totals& after) {
     totals_ += after;
@@ -45,9 +45,9 @@ class InnerNode : public Node {
   // totals of child i that are included in the totals of this node. If memory runs out and there
   // are at most two nodes, nothing has changed. REQUIRES: afterwards there are at most
   // inner_children_max children.
-  void replace(std::uint32_t i, const Totals& before, std::span<const Child> nodes);
+  void replace_child(std::uint32_t i, const Totals& before, std::span<const Child> nodes);
   // Replaces children i and i + 1 by `joined`.
-  void join(std::uint32_t i, Ref<Node> joined);
+  void replace_pair(std::uint32_t i, Ref<Node> joined);
 
   // Returns an empty text if the invariants of this node hold, else the first violation. Does not
   // check the children.

@@ -55,8 +55,8 @@ Ref<Leaf> Leaf::make_unloaded(PartId part, std::uint64_t rows, std::uint64_t byt
 std::uint64_t Leaf::bytes_for(std::span<const RowSource> rows) {
   std::uint64_t bytes = 0;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    bytes += cost(row_layout::packed_bytes(rows[i].base));
-    if (begins_run(rows, i)) bytes += run_cost(rows[i].partition);
+    bytes += row_buffer_bytes(row_layout::packed_bytes(rows[i].base));
+    if (begins_run(rows, i)) bytes += run_buffer_bytes(rows[i].partition);
   }
   return bytes;
 }
@@ -113,7 +113,7 @@ void Leaf::append_all(std::span<const RowSource> rows) {
   LeafSlot* const slot = slots();
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const std::string_view packed = row_layout::packed(rows[i].base);
-    slot[i] = {0, push(packed) - row_layout::key_bytes(rows[i].base)};
+    slot[i] = {0, push(packed) - row_layout::row_key_bytes(rows[i].base)};
     totals_.bytes += packed.size();
     update_common_shape(rows[i].base, i == 0);
   }
@@ -141,12 +141,12 @@ void Leaf::copy_from(const Leaf& from) {
   std::memcpy(buffer_.get(), from.buffer_.get(), directory_bytes());
   if (from.garbage_ == 0) {
     heap_ = from.heap_;
-    std::memcpy(end() - heap_, from.end() - heap_, heap_);
+    std::memcpy(buffer_end() - heap_, from.buffer_end() - heap_, heap_);
     return;
   }
   for (std::uint32_t i = 0; i < size_; ++i) {
-    const char* const base = from.base(i);
-    slots()[i].offset = push(row_layout::packed(base)) - row_layout::key_bytes(base);
+    const char* const base = from.row_base(i);
+    slots()[i].offset = push(row_layout::packed(base)) - row_layout::row_key_bytes(base);
   }
 }
 
@@ -161,7 +161,7 @@ void Leaf::add_partition_key(std::string_view partition) {
 // Adds bytes to the heap and returns the offset of their start. REQUIRES: they fit into the gap.
 std::uint32_t Leaf::push(std::string_view bytes) {
   heap_ += static_cast<std::uint32_t>(bytes.size());
-  if (!bytes.empty()) std::memcpy(end() - heap_, bytes.data(), bytes.size());
+  if (!bytes.empty()) std::memcpy(buffer_end() - heap_, bytes.data(), bytes.size());
   return heap_;
 }
 
@@ -185,7 +185,7 @@ void Leaf::reallocate(std::uint32_t capacity) {
 void Leaf::count_memory() {
   totals_.memory = sizeof(Leaf) + block_overhead;
   if (capacity_ != 0) totals_.memory += capacity_ + block_overhead;
-  if (unloaded_ && overlay_) totals_.memory += overlay_->memory();
+  if (unloaded_ && overlay_) totals_.memory += overlay_->memory_bytes();
 }
 
 Leaf::HeadSearch Leaf::find_by_heads(const KeyView& key) const {
@@ -223,9 +223,9 @@ void Leaf::prefetch_directory() const {
 void Leaf::prefetch_row(const HeadSearch& head_search, const KeyView& key) const {
   constexpr std::ptrdiff_t values = 192;  // most rows have fewer bytes
   if (head_search.slot == size_) return;
-  const char* const at = base(head_search.slot);
+  const char* const at = row_base(head_search.slot);
   const char* const from = at - std::min<std::ptrdiff_t>(at - buffer_.get(), std::ssize(key.row));
-  const char* const to = at + std::min<std::ptrdiff_t>(end() - at, values);
+  const char* const to = at + std::min<std::ptrdiff_t>(buffer_end() - at, values);
   entitable::prefetch(from, static_cast<std::size_t>(to - from));
 }
 
@@ -244,10 +244,10 @@ std::optional<Leaf::FindResult> Leaf::find_at_hint(const KeyView& key, std::uint
   return std::nullopt;
 }
 
-void Leaf::append_rows(std::vector<RowSource>& rows) const {
+void Leaf::append_rows_to(std::vector<RowSource>& rows) const {
   for (std::uint32_t r = 0; r < runs_; ++r) {
     for (std::uint32_t i = run_first(r); i < run_end(r); ++i) {
-      rows.push_back({partition(r), base(i)});
+      rows.push_back({partition(r), row_base(i)});
     }
   }
 }
@@ -258,7 +258,7 @@ void Leaf::insert(const FindResult& position, std::string_view partition, std::s
                   std::uint32_t key_bytes) {
   ENTITABLE_DCHECK(!position.found);
   const auto packed_bytes = static_cast<std::uint32_t>(packed.size());
-  reserve(cost(packed_bytes) + (position.run_found ? 0 : run_cost(partition)));
+  reserve(row_buffer_bytes(packed_bytes) + (position.run_found ? 0 : run_buffer_bytes(partition)));
   const std::string_view key = packed.substr(0, key_bytes);
   if (position.run_found) {
     narrow_run_prefix(position.run, key);
@@ -288,7 +288,7 @@ void Leaf::insert_run(const FindResult& position, std::string_view partition,
     narrow_partition_prefix(partition);
   }
   char* const slots_before = texts() + texts_;
-  std::memmove(slots_before + run_cost(partition), slots_before, size_ * sizeof(LeafSlot));
+  std::memmove(slots_before + run_buffer_bytes(partition), slots_before, size_ * sizeof(LeafSlot));
   std::memmove(texts() + sizeof(KeyRun), texts(), texts_);
   KeyRun* const at = run_table() + position.run;
   std::memmove(at + 1, at, (runs_ - position.run) * sizeof(KeyRun));
@@ -317,9 +317,9 @@ void Leaf::erase_run(std::uint32_t run) {
 
 void Leaf::replace(std::uint32_t i, std::string_view packed, std::uint32_t key_bytes) {
   const auto packed_bytes = static_cast<std::uint32_t>(packed.size());
-  const std::uint32_t before = row_layout::packed_bytes(base(i));
+  const std::uint32_t before = row_layout::packed_bytes(row_base(i));
   if (packed_bytes <= before) {
-    std::memcpy(end() - slots()[i].offset - key_bytes, packed.data(), packed_bytes);
+    std::memcpy(buffer_end() - slots()[i].offset - key_bytes, packed.data(), packed_bytes);
     garbage_ += before - packed_bytes;
   } else {
     reserve(packed_bytes);
@@ -335,7 +335,7 @@ void Leaf::replace(std::uint32_t i, std::string_view packed, std::uint32_t key_b
 
 void Leaf::erase(const FindResult& position) {
   ENTITABLE_DCHECK(position.found);
-  const std::uint32_t packed_bytes = row_layout::packed_bytes(base(position.slot));
+  const std::uint32_t packed_bytes = row_layout::packed_bytes(row_base(position.slot));
   LeafSlot* const slot = slots();
   std::memmove(slot + position.slot, slot + position.slot + 1,
                (size_ - position.slot - 1) * sizeof(LeafSlot));

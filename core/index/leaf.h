@@ -63,17 +63,17 @@ class Leaf : public Node {
   // Returns a copy whose buffer has space for `spare_bytes` more.
   Ref<Leaf> clone(std::uint32_t spare_bytes) const;
   // Returns the bytes that a row takes in the buffer.
-  static std::uint32_t cost(std::uint32_t packed_bytes) {
+  static std::uint32_t row_buffer_bytes(std::uint32_t packed_bytes) {
     return packed_bytes + static_cast<std::uint32_t>(sizeof(LeafSlot));
   }
   // Returns the bytes that the first row of a partition takes in addition.
-  static std::uint32_t run_cost(std::string_view partition) {
+  static std::uint32_t run_buffer_bytes(std::string_view partition) {
     return padded(partition) + static_cast<std::uint32_t>(sizeof(KeyRun));
   }
 
   bool is_unloaded() const { return unloaded_; }
   std::uint32_t size() const { return size_; }  // rows
-  std::uint32_t runs() const { return runs_; }
+  std::uint32_t run_count() const { return runs_; }
   std::uint32_t used_bytes() const {  // without garbage and gap
     return directory_bytes() + heap_ - garbage_;
   }
@@ -108,9 +108,9 @@ class Leaf : public Node {
   std::optional<FindResult> find_at_hint(const KeyView& key, std::uint32_t run,
                                          std::uint32_t slot) const;
 
-  // REQUIRES for the accessors below: i < size(), r < runs().
-  const char* base(std::uint32_t i) const { return end() - slots()[i].offset; }
-  std::string_view row_key(std::uint32_t i) const { return row_layout::key(base(i)); }
+  // REQUIRES for the accessors below: i < size(), r < run_count().
+  const char* row_base(std::uint32_t i) const { return buffer_end() - slots()[i].offset; }
+  std::string_view row_key(std::uint32_t i) const { return row_layout::row_key(row_base(i)); }
   std::uint32_t run_of(std::uint32_t i) const { return run_containing(run_table(), runs_, i); }
   std::string_view partition(std::uint32_t r) const {
     return {texts() + run_table()[r].text, run_table()[r].text_bytes};
@@ -126,21 +126,22 @@ class Leaf : public Node {
   // Returns the cached values at `slot`, in the order of the rows, or null if the caller must read
   // the rows. Valid until cached_columns_max other slots have been requested. REQUIRES:
   // has_one_shape(), and that shape has a column of this form at `slot`.
-  const char* column(std::uint32_t slot, ColumnForm form) const {
-    return column_cache_.values(slot, form, size_, [this](std::uint32_t i) { return base(i); });
+  const char* cached_column(std::uint32_t slot, ColumnForm form) const {
+    return column_cache_.values(slot, form, size_, [this](std::uint32_t i) { return row_base(i); });
   }
-  // prefetch() prefetches this object, prefetch_column() the cached values at `slot` if there are
-  // any (core/base/prefetch.h). REQUIRES for prefetch_column(): as for column().
+  // prefetch() prefetches this object, prefetch_cached_column() the cached values at `slot` if
+  // there are any (core/base/prefetch.h). REQUIRES for prefetch_cached_column(): as for
+  // cached_column().
   void prefetch() const { entitable::prefetch(this, sizeof(Leaf)); }
-  void prefetch_column(std::uint32_t slot, ColumnForm form) const {
+  void prefetch_cached_column(std::uint32_t slot, ColumnForm form) const {
     column_cache_.prefetch(slot, form, size_);
   }
   const LeafSlot* slots() const { return reinterpret_cast<const LeafSlot*>(texts() + texts_); }
   const char* buffer() const { return buffer_.get(); }  // start of the directory
-  const char* end() const { return buffer_.get() + capacity_; }
+  const char* buffer_end() const { return buffer_.get() + capacity_; }
 
   // Appends all rows to `rows`. They are valid as long as this leaf is unchanged.
-  void append_rows(std::vector<RowSource>& rows) const;
+  void append_rows_to(std::vector<RowSource>& rows) const;
 
   // Insert, replace or erase one row. `packed` begins with the row key, which has `key_bytes`
   // bytes. REQUIRES: this leaf is referenced once; `packed` and `partition` do not point into it;
@@ -203,7 +204,7 @@ class Leaf : public Node {
   LeafSlot* slots() { return reinterpret_cast<LeafSlot*>(texts() + texts_); }
   char* texts() { return buffer_.get() + runs_ * sizeof(KeyRun); }
   const char* texts() const { return buffer_.get() + runs_ * sizeof(KeyRun); }
-  char* end() { return buffer_.get() + capacity_; }
+  char* buffer_end() { return buffer_.get() + capacity_; }
   std::uint32_t directory_bytes() const {
     return static_cast<std::uint32_t>(runs_ * sizeof(KeyRun) + texts_ + size_ * sizeof(LeafSlot));
   }

@@ -24,11 +24,11 @@ std::string_view text_between(std::string_view below, std::string_view above) {
 }
 
 KeyView key_of(const RowSource& row) {
-  return {row.partition, row_layout::key(row.base)};
+  return {row.partition, row_layout::row_key(row.base)};
 }
 
 std::uint64_t row_cost(const RowSource& row) {
-  return Leaf::cost(row_layout::packed_bytes(row.base));
+  return Leaf::row_buffer_bytes(row_layout::packed_bytes(row.base));
 }
 
 // Returns the position at which to split rows that do not fit into one leaf. Makes both sides as
@@ -120,7 +120,7 @@ std::vector<Child> split_leaf(const Ref<Node>& leaf_node, const Leaf::FindResult
 
   std::vector<RowSource> rows;
   rows.reserve(leaf.size() + 1);
-  leaf.append_rows(rows);
+  leaf.append_rows_to(rows);
   if (position.found) {
     rows[position.slot].base = row.base;
   } else {

@@ -11,7 +11,7 @@ void Overlay::put(const KeyView& key, std::string_view packed) {
   bytes_ -= before;
 }
 
-std::uint64_t Overlay::memory() const {
+std::uint64_t Overlay::memory_bytes() const {
   constexpr std::uint64_t links = 4 * sizeof(void*);  // in each node of the map
   constexpr std::uint64_t block_overhead = 16;
   return sizeof(Overlay) + key_bytes_ + bytes_ +

@@ -36,8 +36,8 @@ class Overlay : public RefCounted<Overlay> {
   using Changes = std::map<EntityKey, std::string, Order>;
 
   const Changes& changes() const { return changes_; }
-  std::uint64_t bytes() const { return bytes_; }  // size of the packed rows
-  std::uint64_t memory() const;                   // estimated, in bytes
+  std::uint64_t packed_bytes() const { return bytes_; }  // size of the packed rows
+  std::uint64_t memory_bytes() const;                    // estimated, in bytes
 
   void put(const KeyView& key, std::string_view packed);
   void erase(const KeyView& key) { put(key, {}); }

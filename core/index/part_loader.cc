@@ -74,7 +74,7 @@ void PartLoader::State::flush() {
   if (!leaves.empty()) {
     const auto& before = static_cast<const Leaf&>(*leaves.back().node);
     lower = bound_between(before.key(before.size() - 1),
-                          {rows[0].partition, row_layout::key(rows[0].base)});
+                          {rows[0].partition, row_layout::row_key(rows[0].base)});
   }
   leaves.push_back({std::move(lower), as_node(Leaf::build(rows))});
   texts.clear();
@@ -111,14 +111,14 @@ void PartLoader::State::push(const KeyView& key, std::string_view packed) {
   bool new_run = true;
   if (!buffered_rows.empty()) {
     const RowSource last = source(buffered_rows.back());
-    ENTITABLE_CHECK(compare({last.partition, row_layout::key(last.base)}, key) < 0);
+    ENTITABLE_CHECK(compare({last.partition, row_layout::row_key(last.base)}, key) < 0);
     new_run = last.partition != key.partition;
   }
-  std::uint64_t bytes = Leaf::cost(static_cast<std::uint32_t>(packed.size()));
-  if (new_run) bytes += Leaf::run_cost(key.partition);
+  std::uint64_t bytes = Leaf::row_buffer_bytes(static_cast<std::uint32_t>(packed.size()));
+  if (new_run) bytes += Leaf::run_buffer_bytes(key.partition);
   if (!buffered_rows.empty() && buffered_bytes + bytes > leaf_bytes_filled) {
     flush();
-    if (!new_run) bytes += Leaf::run_cost(key.partition);
+    if (!new_run) bytes += Leaf::run_buffer_bytes(key.partition);
     new_run = true;
   }
   BufferedRow row{};
@@ -149,14 +149,14 @@ void PartLoader::finish() {
   state.install_in(state.index);
 }
 
-void PartLoader::install_in(TableIndex& version) {
+void PartLoader::install_in_version(TableIndex& version) {
   ENTITABLE_CHECK(version.schema_.get() == state_->index.schema_.get());
   state_->install_in(version);
 }
 
 // Returns some key in the range of the part's unloaded leaf, for parts that have no rows.
 EntityKey PartLoader::State::key_in_range(const TableIndex& version) const {
-  std::optional<EntityKey> key = version.find_unloaded(part);
+  std::optional<EntityKey> key = version.key_in_unloaded_part(part);
   ENTITABLE_CHECK(key.has_value());
   return std::move(*key);
 }
@@ -169,7 +169,7 @@ void PartLoader::State::install_in(TableIndex& version) const {
   ENTITABLE_CHECK(edit.leaf().is_unloaded() && edit.leaf().part() == part);
   const std::optional<KeyView> upper = edit.upper();
   ENTITABLE_CHECK(!upper || last.size() == 0 || compare(last.key(last.size() - 1), *upper) < 0);
-  edit.replace(leaves);
+  edit.replace_leaf(leaves);
 }
 
 void TableIndex::load_part(PartId part, const std::vector<Entity>& rows) {

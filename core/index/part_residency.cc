@@ -80,7 +80,8 @@ std::vector<PartId> unloaded_parts(const TableIndex& index, Wanted wanted) {
 // An unloaded leaf may start below the range of its part, because it was merged with an empty leaf
 // before it. It may start above the range's lower bound, because rows that were inserted later have
 // taken over the start of the range.
-std::optional<EntityKey> TableIndex::find_unloaded(PartId part, const KeyRange& range) const {
+std::optional<EntityKey> TableIndex::key_in_unloaded_part(PartId part,
+                                                          const KeyRange& range) const {
   const auto holds = [part](const Leaf& leaf) { return leaf.is_unloaded() && leaf.part() == part; };
   if (holds(find_leaf(range.lower.view()))) return range.lower;
   for (LeafIterator walk(*this, range.lower.view()); !walk.done(); walk.next()) {
@@ -98,7 +99,7 @@ std::uint64_t TableIndex::dirty_bytes() const {
       [&bytes](const LeafGroup& group) {
         const bool stored = group.unloaded || group.resident();
         if (!stored || group.overlay) bytes += group.totals.bytes;
-        if (group.unloaded && group.overlay) bytes += group.overlay->bytes();
+        if (group.unloaded && group.overlay) bytes += group.overlay->packed_bytes();
       });
   return bytes;
 }
@@ -129,7 +130,7 @@ void TableIndex::unload_parts(const std::vector<PartId>& parts) {
   for_each_group(
       *this,
       [&leaves](const LeafIterator& walk) {
-        leaves.push_back({EntityKey(walk.lower().partition, walk.lower().row), walk.node()});
+        leaves.push_back({EntityKey(walk.lower().partition, walk.lower().row), walk.leaf_node()});
       },
       [&](const LeafGroup& group) {
         if (group.resident() && std::binary_search(parts.begin(), parts.end(), group.part)) {
@@ -145,7 +146,7 @@ void TableIndex::unload_parts(const std::vector<PartId>& parts) {
   Ref<Node> root = as_node(make_ref<Leaf>());
   TreeEdit edit(root);
   edit.descend_to_last();
-  edit.replace(std::move(rest));
+  edit.replace_leaf(std::move(rest));
   root_ = std::move(root);
 }
 

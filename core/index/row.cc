@@ -173,7 +173,7 @@ std::optional<ValueView> RowView::find(std::string_view name) const {
 
 Entity RowView::materialize() const {
   Entity entity;
-  entity.key = EntityKey(partition_, row());
+  entity.key = EntityKey(partition_, row_key());
   entity.timestamp = timestamp();
   entity.properties.reserve(shape_->columns().size());
   for_each_property([&entity](std::string_view name, const ValueView& value) {

@@ -31,8 +31,8 @@ class RowView {
 
   const Shape& shape() const { return *shape_; }
   std::string_view partition() const { return partition_; }
-  std::string_view row() const { return row_layout::key(base_); }
-  KeyView key() const { return {partition_, row()}; }
+  std::string_view row_key() const { return row_layout::row_key(base_); }
+  KeyView key() const { return {partition_, row_key()}; }
   Ticks timestamp() const { return row_layout::load<Ticks>(base_ + row_layout::timestamp_at); }
 
   // Returns the value of shape().columns()[column]. REQUIRES: !shape().is_generic().
@@ -43,10 +43,10 @@ class RowView {
   // Access by slot (Column::slot). REQUIRES: the shape has a column of this slot and type; T is
   // std::int64_t (DateTime, Int64), double, std::int32_t or std::uint8_t (Boolean).
   template <typename T>
-  T fixed(std::uint32_t slot) const {
+  T fixed_value(std::uint32_t slot) const {
     return row_layout::load<T>(base_ + slot);
   }
-  const char* bytes_at(std::uint32_t slot) const { return base_ + slot; }
+  const char* value_address(std::uint32_t slot) const { return base_ + slot; }
   std::string_view guid(std::uint32_t slot) const { return {base_ + slot, 16}; }
   std::string_view text(std::uint32_t slot) const { return row_layout::text(base_, slot); }
 
@@ -90,17 +90,17 @@ inline ValueView RowView::value(const Column& column) const {
     case EdmType::binary:
       return ValueView::of_binary(text(column.slot));
     case EdmType::boolean:
-      return ValueView::of_boolean(fixed<std::uint8_t>(column.slot) != 0);
+      return ValueView::of_boolean(fixed_value<std::uint8_t>(column.slot) != 0);
     case EdmType::date_time:
-      return ValueView::of_date_time(fixed<std::int64_t>(column.slot));
+      return ValueView::of_date_time(fixed_value<std::int64_t>(column.slot));
     case EdmType::float64:
-      return ValueView::of_double(fixed<double>(column.slot));
+      return ValueView::of_double(fixed_value<double>(column.slot));
     case EdmType::guid:
       return ValueView::of_guid(guid(column.slot));
     case EdmType::int32:
-      return ValueView::of_int32(fixed<std::int32_t>(column.slot));
+      return ValueView::of_int32(fixed_value<std::int32_t>(column.slot));
     case EdmType::int64:
-      return ValueView::of_int64(fixed<std::int64_t>(column.slot));
+      return ValueView::of_int64(fixed_value<std::int64_t>(column.slot));
   }
   check_failed("a column has a type", __FILE__, __LINE__);
 }
@@ -108,7 +108,7 @@ inline ValueView RowView::value(const Column& column) const {
 inline RowView RowView::copy_to(char* bytes) const {
   const std::string_view packed = row_layout::packed(base_);
   std::memcpy(bytes, packed.data(), packed.size());
-  return {bytes + row_layout::key_bytes(base_), *shape_, partition_};
+  return {bytes + row_layout::row_key_bytes(base_), *shape_, partition_};
 }
 
 template <typename Visit>

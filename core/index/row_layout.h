@@ -57,21 +57,21 @@ T load(const char* from) {
 }
 
 // Accessors of a row, given its base.
-inline std::uint32_t key_bytes(const char* base) {
+inline std::uint32_t row_key_bytes(const char* base) {
   return load<std::uint16_t>(base + key_bytes_at);
 }
-inline std::string_view key(const char* base) {
-  const std::uint32_t bytes = key_bytes(base);
+inline std::string_view row_key(const char* base) {
+  const std::uint32_t bytes = row_key_bytes(base);
   return {base - bytes, bytes};
 }
 inline std::uint32_t end(const char* base) {
   return load<std::uint32_t>(base + end_at);
 }
 inline std::uint32_t packed_bytes(const char* base) {
-  return key_bytes(base) + end(base);
+  return row_key_bytes(base) + end(base);
 }
 inline std::string_view packed(const char* base) {
-  return {base - key_bytes(base), packed_bytes(base)};
+  return {base - row_key_bytes(base), packed_bytes(base)};
 }
 inline std::uint32_t shape_id(const char* base) {
   return load<std::uint16_t>(base + shape_at);

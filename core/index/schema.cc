@@ -88,7 +88,7 @@ const Shape& Schema::intern(const std::vector<Property>& properties) {
 }
 
 bool Schema::interns_without_growth(std::span<const PropertyView> properties) {
-  if (find_hint(properties) != 0) return true;
+  if (find_shape_hint(properties) != 0) return true;
   return !can_add_shape(properties.size()) || find(properties, false) != nullptr;
 }
 

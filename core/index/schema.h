@@ -58,7 +58,7 @@ class Schema : public RefCounted<Schema> {
   // shape if the table has no space for another. The order of `properties` does not matter. For the
   // generic shape, `order` sorts the properties by the bytes of their names. A valid `shape_hint`
   // skips the comparison. REQUIRES: names are unique; a `shape_hint` other than 0 is the result of
-  // find_hint() for the same properties.
+  // find_shape_hint() for the same properties.
   Interned intern(std::span<const PropertyView> properties, ShapeHint shape_hint = 0);
   const Shape& intern(const std::vector<Property>& properties);
   // Returns the result of the last intern() again. REQUIRES: that call had the names and types of
@@ -76,13 +76,13 @@ class Schema : public RefCounted<Schema> {
   // were interned recently. The names then need no validation, because only valid names are
   // interned. With the hint, intern() of this schema, or of a schema on top of it, does not compare
   // the properties again.
-  ShapeHint find_hint(std::span<const PropertyView> properties) const {
+  ShapeHint find_shape_hint(std::span<const PropertyView> properties) const {
     const ShapeCache::Entry* cached = cache_.find(properties);
     return cached == nullptr ? 0 : cached->hint;
   }
   // Returns the slot where the caller may cache the encoded definition of the hinted property list,
   // empty at first, or null if the hint is no longer cached.
-  std::string* encoded_definition(ShapeHint shape_hint) const {
+  std::string* cached_definition(ShapeHint shape_hint) const {
     const ShapeCache::Entry* cached = cache_.find(shape_hint);
     return cached == nullptr ? nullptr : &cached->encoded_definition;
   }

@@ -31,7 +31,7 @@ struct TableIndex::FoundSlot {
 TableIndex::Found TableIndex::to_found(const FoundSlot& target) const {
   const auto& [leaf, position] = target;
   if (!position.found) return {};
-  const char* const base = leaf->base(position.slot);
+  const char* const base = leaf->row_base(position.slot);
   return {RowView(base, schema_->shape(row_layout::shape_id(base)), leaf->partition(position.run)),
           0};
 }
@@ -165,12 +165,12 @@ struct RowWrite {
       : packed(packed_row),
         key_bytes(static_cast<std::uint32_t>(key.row.size())),
         position(position_there),
-        bytes_needed(Leaf::cost(static_cast<std::uint32_t>(packed.size()))),
+        bytes_needed(Leaf::row_buffer_bytes(static_cast<std::uint32_t>(packed.size()))),
         bytes_freed(0) {
     ENTITABLE_CHECK(!leaf.is_unloaded());
-    if (!position.run_found) bytes_needed += Leaf::run_cost(key.partition);
+    if (!position.run_found) bytes_needed += Leaf::run_buffer_bytes(key.partition);
     if (position.found)
-      bytes_freed = Leaf::cost(row_layout::packed_bytes(leaf.base(position.slot)));
+      bytes_freed = Leaf::row_buffer_bytes(row_layout::packed_bytes(leaf.row_base(position.slot)));
     const std::uint32_t rows = leaf.size() + (position.found ? 0 : 1);
     const bool in_order =
         !position.found && position.slot == leaf.size() && leaf.inserts_ascend(position);
@@ -223,7 +223,7 @@ void TableIndex::put(const KeyView& key, Ticks timestamp, std::span<const Proper
   const RowWrite row_write(edit.leaf(), on_last_path ? target.position : edit.leaf().find(key), key,
                            row);
   if (!row_write.fits) {
-    edit.replace(split_leaf(edit.leaf_node(), row_write.position, key, row));
+    edit.replace_leaf(split_leaf(edit.leaf_node(), row_write.position, key, row));
     return;
   }
   row_write.apply_to(edit, key.partition, last_path_);
@@ -231,8 +231,8 @@ void TableIndex::put(const KeyView& key, Ticks timestamp, std::span<const Proper
 
 // If memory runs out, nothing has changed: a leaf that does not shrink allocates memory before it
 // changes anything. This function therefore refuses rows that would make the leaf smaller.
-bool TableIndex::put_in_place(const KeyView& key, Ticks timestamp,
-                              std::span<const PropertyView> properties, ShapeHint shape_hint) {
+bool TableIndex::try_put_in_place(const KeyView& key, Ticks timestamp,
+                                  std::span<const PropertyView> properties, ShapeHint shape_hint) {
   FoundSlot target{};
   const bool on_last_path = find_on_last_path(key, target);
   TreeEdit edit(root_);
@@ -244,7 +244,7 @@ bool TableIndex::put_in_place(const KeyView& key, Ticks timestamp,
                            row);
   if (!row_write.fits) {
     return edit.parent_has_room() &&
-           edit.replace_in_parent(split_leaf(edit.leaf_node(), row_write.position, key, row));
+           edit.replace_leaf_in_parent(split_leaf(edit.leaf_node(), row_write.position, key, row));
   }
   if (row_write.bytes_needed < row_write.bytes_freed) return false;
   row_write.apply_to(edit, key.partition, last_path_);
@@ -298,16 +298,16 @@ RowsBelow count_below(const Node* node, const KeyView& key) {
   const std::uint32_t slot = leaf.find(key).slot;
   below.rows += slot;
   for (std::uint32_t i = 0; i < slot; ++i) {
-    below.bytes += row_layout::packed_bytes(leaf.base(i));
+    below.bytes += row_layout::packed_bytes(leaf.row_base(i));
   }
   return below;
 }
 
 }  // namespace
 
-RangeCount TableIndex::count(const KeyRange& range) const {
+RangeCount TableIndex::count_range(const KeyRange& range) const {
   if (range.empty()) return {};
-  RowsBelow end{rows(), bytes(), nullptr};
+  RowsBelow end{row_count(), bytes(), nullptr};
   if (range.upper) end = count_below(root_.get(), range.upper->view());
   const RowsBelow start = count_below(root_.get(), range.lower.view());
   RangeCount count{end.rows - start.rows, end.bytes - start.bytes,
@@ -343,7 +343,7 @@ void TableIndex::add_unloaded(std::span<const UnloadedPart> parts) {
     end = range.upper;
   }
   if (end) add_empty();
-  edit.replace(std::move(leaves));
+  edit.replace_leaf(std::move(leaves));
 }
 
 void TableIndex::add_unloaded(const KeyRange& range, PartId part, std::uint64_t rows,
@@ -409,11 +409,11 @@ KeyView LeafIterator::lower() const {
   return {};
 }
 
-Ref<Node> LeafIterator::node() const {
+Ref<Node> LeafIterator::leaf_node() const {
   return path_.empty() ? root_ : path_.back().node->child(path_.back().child);
 }
 
-LeafInfo LeafIterator::info() const {
+LeafInfo LeafIterator::leaf_info() const {
   const KeyView low = lower();
   return {EntityKey(low.partition, low.row),
           leaf_->part(),

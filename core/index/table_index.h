@@ -15,8 +15,8 @@
 //   4. A leaf of more than one row uses at most leaf_bytes_max bytes (leaf.h).
 //
 // Out of memory: put, erase, add_unloaded and load_part may throw std::bad_alloc. The version being
-// changed can then only be destroyed; all other versions are unchanged. If put_in_place() throws,
-// the version being changed is unchanged, too.
+// changed can then only be destroyed; all other versions are unchanged. If try_put_in_place()
+// throws, the version being changed is unchanged, too.
 #pragma once
 
 #include <cstdint>
@@ -94,7 +94,7 @@ class TableIndex {
   // Inserts the row, or replaces the row with the same key. REQUIRES: check_entity(entity).ok().
   void put(const Entity& entity);
   // Does the same. `key` and `properties` may refer to rows of this index. `shape_hint`: the result
-  // of schema().find_hint(properties), or 0. REQUIRES: check_entity() accepts the row. If
+  // of schema().find_shape_hint(properties), or 0. REQUIRES: check_entity() accepts the row. If
   // `same_shape_as_previous`, `properties` have the same names and types, in the same order, as in
   // the previous call of put(), and no version with the same schema was changed in between.
   void put(const KeyView& key, Ticks timestamp, std::span<const PropertyView> properties,
@@ -102,14 +102,14 @@ class TableIndex {
   // A put() for the simplest case: no node above the row is shared with another version, and either
   // the row fits into its leaf, or the leaf can be split into two without splitting its parent. In
   // all other cases it returns false and changes nothing. REQUIRES: as for put().
-  bool put_in_place(const KeyView& key, Ticks timestamp, std::span<const PropertyView> properties,
-                    ShapeHint shape_hint = 0);
+  bool try_put_in_place(const KeyView& key, Ticks timestamp,
+                        std::span<const PropertyView> properties, ShapeHint shape_hint = 0);
   // Erases the row with this key. Returns whether the row existed. If its leaf is unloaded, this is
   // unknown, and erase() returns true.
   bool erase(const KeyView& key);
 
-  RangeCount count(const KeyRange& range) const;
-  std::uint64_t rows() const { return root_->totals().rows; }
+  RangeCount count_range(const KeyRange& range) const;
+  std::uint64_t row_count() const { return root_->totals().rows; }
   std::uint64_t bytes() const { return root_->totals().bytes; }  // packed bytes of rows
   // Returns the estimated memory of the tree and the schema in bytes; unloaded leaves take almost
   // none.
@@ -134,12 +134,12 @@ class TableIndex {
   // Returns some key in the range of this part's unloaded leaf, or nothing if the part is not
   // unloaded. `range`: the part's range in the manifest (core/log/manifest_codec.h), which limits
   // the search.
-  std::optional<EntityKey> find_unloaded(PartId part, const KeyRange& range = {}) const;
+  std::optional<EntityKey> key_in_unloaded_part(PartId part, const KeyRange& range = {}) const;
   // Returns the unloaded parts with an overlay, in key order. They must be loaded before a
   // checkpoint of this version.
   std::vector<PartId> parts_with_overlay() const;
   // Returns the unloaded parts whose totals are not exact, in key order. While there are any,
-  // rows(), bytes() and count() may be wrong.
+  // rows(), bytes() and count_range() may be wrong.
   std::vector<PartId> parts_with_inexact_counts() const;
   // Returns the packed bytes of the rows that a checkpoint would write: all rows of parts that have
   // changed or have an overlay, and rows without a part.
@@ -194,9 +194,9 @@ class LeafIterator {
   // REQUIRES for the functions below: !done().
   void next();
   KeyView lower() const;  // where the leaf's range starts
-  LeafInfo info() const;
+  LeafInfo leaf_info() const;
   const Leaf& leaf() const { return *leaf_; }
-  Ref<Node> node() const;  // a counted reference to the leaf
+  Ref<Node> leaf_node() const;  // a counted reference to the leaf
 
  private:
   struct Step {
@@ -223,7 +223,7 @@ class PartLoader {
   void finish();
   // Replaces the unloaded leaf of the part in another version, too. REQUIRES: finish() was called;
   // `part` is unloaded in `version`, with the same overlay.
-  void install_in(TableIndex& version);
+  void install_in_version(TableIndex& version);
 
  private:
   struct State;
@@ -232,7 +232,7 @@ class PartLoader {
 
 template <typename Visit>
 void TableIndex::for_each_leaf(Visit visit) const {
-  for (LeafIterator walk(*this); !walk.done(); walk.next()) visit(walk.info());
+  for (LeafIterator walk(*this); !walk.done(); walk.next()) visit(walk.leaf_info());
 }
 
 }  // namespace entitable

@@ -48,8 +48,8 @@ Ref<Node> merged_leaves(const Ref<Node>& a, const Ref<Node>& b) {
   if (left.used_bytes() + right.used_bytes() > merged_leaf_max) return nullptr;
   std::vector<RowSource> rows;
   rows.reserve(left.size() + right.size());
-  left.append_rows(rows);
-  right.append_rows(rows);
+  left.append_rows_to(rows);
+  right.append_rows_to(rows);
   return as_node(Leaf::build(rows));
 }
 
@@ -163,14 +163,14 @@ void TreeEdit::adjust_ancestors(std::uint32_t level, const Totals& before, const
   while (level-- > 0) path_[level].node->adjust_totals(before, after);
 }
 
-void TreeEdit::replace(std::vector<Child> nodes) {
+void TreeEdit::replace_leaf(std::vector<Child> nodes) {
   Totals before = (*leaf_ref_)->totals();
   for (std::uint32_t level = depth_; level-- > 0;) {
     const Step& step = path_[level];
     InnerNode& parent = *step.node;
     const Totals parent_before = parent.totals();
     if (parent.size() - 1 + nodes.size() <= inner_children_max) {
-      parent.replace(step.child, before, nodes);
+      parent.replace_child(step.child, before, nodes);
       adjust_ancestors(level, parent_before, parent.totals());
       return;
     }
@@ -192,12 +192,12 @@ void TreeEdit::replace(std::vector<Child> nodes) {
   root_ = nodes[0].node;
 }
 
-bool TreeEdit::replace_in_parent(std::span<const Child> leaves) {
+bool TreeEdit::replace_leaf_in_parent(std::span<const Child> leaves) {
   ENTITABLE_DCHECK(parent_has_room());
   if (leaves.size() > 2) return false;
   const Step& step = path_[depth_ - 1];
   const Totals parent_before = step.node->totals();
-  step.node->replace(step.child, (*leaf_ref_)->totals(), leaves);
+  step.node->replace_child(step.child, (*leaf_ref_)->totals(), leaves);
   adjust_ancestors(depth_ - 1, parent_before, step.node->totals());
   return true;
 }
@@ -212,7 +212,7 @@ void TreeEdit::merge_upwards() {
     if (!joined && left > 0) joined = merged(parent, --left);
     if (!joined) break;
     const Totals before = parent.totals();
-    parent.join(left, std::move(joined));
+    parent.replace_pair(left, std::move(joined));
     adjust_ancestors(level, before, parent.totals());
   }
   while (!root_->is_leaf() && static_cast<const InnerNode&>(*root_).size() == 1) {

@@ -45,11 +45,11 @@ class TreeEdit {
   // neighbour, unless the merged leaf would be nearly full.
   void rebalance_after_change(const Totals& before);
   // Replaces the leaf by `leaves`. The lower bound of the first of them is ignored.
-  void replace(std::vector<Child> leaves);
+  void replace_leaf(std::vector<Child> leaves);
   // Replaces the leaf by `leaves` without splitting nodes above. Returns false and changes nothing
   // if there are more than two leaves. Changes nothing either if it throws std::bad_alloc.
   // REQUIRES: parent_has_room().
-  bool replace_in_parent(std::span<const Child> leaves);
+  bool replace_leaf_in_parent(std::span<const Child> leaves);
   bool parent_has_room() const {
     return depth_ > 0 && path_[depth_ - 1].node->size() < inner_children_max;
   }

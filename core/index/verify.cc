@@ -96,8 +96,7 @@ std::string Leaf::verify(const Schema& schema) const {
     }
     if (!has_prefix(partition(r), partition(0), partition_prefix_)) return "leaf: prefix";
     if (run.head != head_of(partition(r), partition_prefix_)) return "leaf: head";
-    if (r > 0 && compare_utf16(partition(r - 1), partition(r)) >= 0)
-      return "leaf: partitions do not ascend";
+    if (r > 0 && compare_utf16(partition(r - 1), partition(r)) >= 0) return "leaf: partition order";
     texts += padded(partition(r));
     if (run.text + run.text_bytes > texts_) return "leaf: a partition key out of place";
     for (std::uint32_t i = run.first; i < run_end(r); ++i) {
@@ -105,13 +104,14 @@ std::string Leaf::verify(const Schema& schema) const {
       const std::string_view key = row_key(i);
       if (!has_prefix(key, row_key(run.first), run.prefix)) return "leaf: row prefix";
       if (slots()[i].head != head_of(key, run.prefix)) return "leaf: row head";
-      if (i > run.first && compare_utf16(row_key(i - 1), key) >= 0)
-        return "leaf: rows do not ascend";
-      std::string fault = verify_row(base(i), schema);
+      const bool ascends = i == run.first || compare_utf16(row_key(i - 1), key) < 0;
+      if (!ascends) return "leaf: rows do not ascend";
+      std::string fault = verify_row(row_base(i), schema);
       if (!fault.empty()) return fault;
-      if (shape_ != many_shapes && row_layout::shape_id(base(i)) != shape_) return "leaf: shape";
-      live += row_layout::packed_bytes(base(i));
-      sum.bytes += row_layout::packed_bytes(base(i));
+      if (shape_ != many_shapes && row_layout::shape_id(row_base(i)) != shape_)
+        return "leaf: shape";
+      live += row_layout::packed_bytes(row_base(i));
+      sum.bytes += row_layout::packed_bytes(row_base(i));
       ++sum.rows;
     }
   }

@@ -70,7 +70,7 @@ class FastObjectParser {
   }
 
   bool read_member() {
-    Member member{{}, Kind::null, {}};
+    Member member{{}, ValueKind::null, {}};
     if (!consume('"') || !read_string(member.name) || !consume(':')) return false;
     skip_blanks();
     if (!read_value(member)) return false;
@@ -81,22 +81,22 @@ class FastObjectParser {
   bool read_value(Member& member) {
     switch (next()) {
       case '"':
-        member.kind = Kind::string;
+        member.kind = ValueKind::string;
         ++at_;
         return read_string(member.text);
       case 't':
-        return read_word(member, Kind::boolean, "true");
+        return read_word(member, ValueKind::boolean, "true");
       case 'f':
-        return read_word(member, Kind::boolean, "false");
+        return read_word(member, ValueKind::boolean, "false");
       case 'n':
         return consume_word("null");
       default:
-        member.kind = Kind::number;
+        member.kind = ValueKind::number;
         return read_number(member.text);
     }
   }
 
-  bool read_word(Member& member, Kind kind, std::string_view word) {
+  bool read_word(Member& member, ValueKind kind, std::string_view word) {
     member.kind = kind;
     member.text = word;
     return consume_word(word);
@@ -138,7 +138,7 @@ class FastObjectParser {
         return false;  // a control character, or the end of the text
     }
     ++at_;
-    plain = object_.keep(std::move(decoded));
+    plain = object_.add_decoded(std::move(decoded));
     return is_utf8(plain);
   }
 

@@ -10,11 +10,11 @@
 
 namespace entitable::json {
 
-enum class Kind : std::uint8_t { null, boolean, number, string, structure };
+enum class ValueKind : std::uint8_t { null, boolean, number, string, structure };
 
 struct Member {
   std::string_view name;  // WTF-8
-  Kind kind;
+  ValueKind kind;
   // Number: its text. String: its characters, unescaped, in WTF-8. Boolean: "true" or "false".
   // Otherwise empty: the content of an array or object is only checked to be valid.
   std::string_view text;
@@ -31,7 +31,7 @@ struct Object {
   std::vector<Member> members;  // in the order of the text
   std::forward_list<std::string> decoded;
 
-  std::string_view keep(std::string text) { return decoded.emplace_front(std::move(text)); }
+  std::string_view add_decoded(std::string text) { return decoded.emplace_front(std::move(text)); }
 };
 
 }  // namespace entitable::json

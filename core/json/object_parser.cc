@@ -23,21 +23,21 @@ class MemberCollector {
     object_.members.reserve(typical_member_count);
   }
 
-  bool null() { return add(Kind::null, {}); }
-  bool boolean(bool value) { return add(Kind::boolean, value ? "true" : "false"); }
+  bool null() { return add(ValueKind::null, {}); }
+  bool boolean(bool value) { return add(ValueKind::boolean, value ? "true" : "false"); }
   // The parser calls this only for numbers with a minus sign, so the text of a 0 was "-0".
   bool number_integer(Parser::number_integer_t value) {
-    return add(Kind::number, value == 0 ? "-0" : std::to_string(value));
+    return add(ValueKind::number, value == 0 ? "-0" : std::to_string(value));
   }
   bool number_unsigned(Parser::number_unsigned_t value) {
-    return add(Kind::number, std::to_string(value));
+    return add(ValueKind::number, std::to_string(value));
   }
   bool number_float(Parser::number_float_t, const std::string& text) {
-    return add(Kind::number, text);
+    return add(ValueKind::number, text);
   }
   bool string(std::string& text) {
     lone_.restore(text);
-    return add(Kind::string, std::move(text));
+    return add(ValueKind::string, std::move(text));
   }
   bool binary(Parser::binary_t&) { return false; }  // never called: JSON has no binary values
 
@@ -68,15 +68,15 @@ class MemberCollector {
   }
 
  private:
-  bool add(Kind kind, std::string text) {
+  bool add(ValueKind kind, std::string text) {
     if (depth_ == 0) return false;  // the document is not an object
     if (depth_ > 1) return true;
-    const std::string_view name = object_.keep(std::move(name_));
-    object_.members.push_back(Member{name, kind, object_.keep(std::move(text))});
+    const std::string_view name = object_.add_decoded(std::move(name_));
+    object_.members.push_back(Member{name, kind, object_.add_decoded(std::move(text))});
     return true;
   }
   bool open() {
-    const bool added = add(Kind::structure, {});
+    const bool added = add(ValueKind::structure, {});
     ++depth_;
     return added;
   }

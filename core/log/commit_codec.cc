@@ -89,7 +89,7 @@ std::size_t encode_single(const Commit& commit, const PutRow& row, PendingRecord
   const std::size_t shape_bytes_max = row.encoded_definition.empty()
                                           ? definition_bytes_max(row.properties)
                                           : row.encoded_definition.size();
-  char* const start = records.reserve(integers_max + shape_bytes_max + row_bytes_max(row));
+  char* const start = records.reserve_record(integers_max + shape_bytes_max + row_bytes_max(row));
   char* at = put_varint(start, commit.number);
   at = put_varint(put_varint(at, 1), 0);
   at = row.encoded_definition.empty() ? put_definition(at, row.properties)
@@ -121,7 +121,7 @@ class CommitEncoder {
   const Commit& commit_;
   std::string shapes_;  // definitions, in order of first use
   std::uint32_t shape_count_ = 0;
-  RowShapes row_shapes_;
+  RowShapeNumbers row_shapes_;
   std::uint32_t last_shape_ = 0;  // shape of the previous row
   std::string mutations_;
   ByteWriter writer_{mutations_};
@@ -134,8 +134,8 @@ std::size_t CommitEncoder::encode(PendingRecords& records) {
     std::visit([this](const auto& m) { write(m); }, mutation);
   }
   const std::string timestamp_and_call = this->timestamp_and_call();
-  char* const start = records.reserve(integers_max + shapes_.size() + timestamp_and_call.size() +
-                                      mutations_.size());
+  char* const start = records.reserve_record(integers_max + shapes_.size() +
+                                             timestamp_and_call.size() + mutations_.size());
   char* at = put_varint(put_varint(start, commit_.number), shape_count_);
   at = put_varint(put_raw(put_raw(at, shapes_), timestamp_and_call), commit_.mutations.size());
   return static_cast<std::size_t>(put_raw(at, mutations_) - start);
@@ -155,7 +155,7 @@ std::uint32_t CommitEncoder::shape_of(const PutRow& row) {
   const ShapeNumbers::Numbered shape = row_shapes_.number_of(row.properties);
   if (shape.is_new) {
     ByteWriter(shapes_).varint(0);
-    shapes_.append(row_shapes_.definition());
+    shapes_.append(row_shapes_.last_definition());
     ++shape_count_;
   }
   last_shape_ = shape.number;
@@ -207,7 +207,7 @@ void CommitEncoder::write(const SetServiceProperties& mutation) {
 // The read_ functions return null, or why the bytes are bad.
 class CommitDecoder {
  public:
-  CommitDecoder(std::string_view payload, ShapeDictionary& shapes, PropertyArena& rows)
+  CommitDecoder(std::string_view payload, ShapeDictionary& shapes, PropertyViewArena& rows)
       : reader_(payload), shapes_(shapes), rows_(rows) {}
   Result<Commit> decode();
 
@@ -225,7 +225,7 @@ class CommitDecoder {
   ByteReader reader_;
   ShapeDictionary& shapes_;
   std::vector<std::uint64_t> shape_numbers_;  // numbers of the commit's shapes in the dictionary
-  PropertyArena& rows_;
+  PropertyViewArena& rows_;
   LastPartition last_partition_;
   std::uint64_t last_shape_ = 0;  // shape of the previous row
   Commit commit_;
@@ -266,7 +266,7 @@ const char* CommitDecoder::read_shapes() {
   if (!reader_.ok()) return field_truncated;
   shape_numbers_.resize(count);
   for (std::uint64_t& number : shape_numbers_) {
-    if (const char* bad = shapes_.read(reader_, number)) return bad;
+    if (const char* bad = shapes_.read_shape(reader_, number)) return bad;
   }
   return nullptr;
 }
@@ -318,7 +318,7 @@ const char* CommitDecoder::read_put(bool same_partition) {
   if (shape == 0 || shape > shape_numbers_.size()) return "a row has an undefined shape";
   const std::uint64_t number = shape_numbers_[static_cast<std::size_t>(shape - 1)];
   const DecodedShape& shape_of_row = shapes_.shape(number);
-  const std::span<PropertyView> row = rows_.make(shape_of_row.properties.size());
+  const std::span<PropertyView> row = rows_.allocate_list(shape_of_row.properties.size());
   if (const char* bad = read_values(reader_, shape_of_row, key, row)) return bad;
   commit_.mutations.emplace_back(
       PutRow{last_partition_.table, key, timestamp, row, shape == last_shape_});
@@ -362,7 +362,7 @@ const char* CommitDecoder::read_table_acl() {
 // Returns whether decoding the bytes gives an equal commit.
 [[maybe_unused]] bool reads_back(std::string_view bytes, const Commit& commit) {
   ShapeDictionary shapes;
-  PropertyArena rows;
+  PropertyViewArena rows;
   const Result<Commit> decoded = decode_commit(bytes, shapes, rows);
   return decoded.ok() && *decoded == commit;
 }
@@ -386,22 +386,22 @@ std::size_t encode_commit(const Commit& commit, PendingRecords& records) {
   const std::size_t bytes = single != nullptr && !commit.call.has_value()
                                 ? encode_single(commit, *single, records)
                                 : CommitEncoder(commit).encode(records);
-  ENTITABLE_DCHECK(reads_back({records.reserve(bytes), bytes}, commit));
+  ENTITABLE_DCHECK(reads_back({records.reserve_record(bytes), bytes}, commit));
   return bytes;
 }
 
 std::string encode_commit(const Commit& commit) {
   PendingRecords records;
   const std::size_t bytes = encode_commit(commit, records);
-  return {records.reserve(bytes), bytes};
+  return {records.reserve_record(bytes), bytes};
 }
 
 Result<Commit> decode_commit(std::string_view payload, ShapeDictionary& shapes,
-                             PropertyArena& rows) {
+                             PropertyViewArena& rows) {
   return CommitDecoder(payload, shapes, rows).decode();
 }
 
-void append_commit(std::string_view standalone, ShapeNumbers& shapes, std::string& out) {
+void append_commit_payload(std::string_view standalone, ShapeNumbers& shapes, std::string& out) {
   ByteReader reader(standalone);
   char numbers[3 * varint_bytes_max];
   char* at = put_varint(numbers, reader.varint());  // number of the commit
@@ -410,7 +410,7 @@ void append_commit(std::string_view standalone, ShapeNumbers& shapes, std::strin
   for (; shapes_left > 0; --shapes_left) {
     ENTITABLE_CHECK(reader.varint() == 0 && reader.ok());
     const std::string_view first =
-        shapes.match_first(standalone.substr(standalone.size() - reader.remaining()));
+        shapes.match_first_definition(standalone.substr(standalone.size() - reader.remaining()));
     const std::string_view definition =
         first.empty() ? skip_definition(reader, standalone) : reader.raw(first.size());
     const ShapeNumbers::Numbered shape =

@@ -14,7 +14,7 @@
 #include "core/log/pending_records.h"
 #include "core/log/shape_codec.h"
 #include "core/model/commit.h"
-#include "core/model/property_arena.h"
+#include "core/model/property_view_arena.h"
 
 namespace entitable {
 
@@ -33,11 +33,11 @@ std::string encode_commit(const Commit& commit);
 // far; the new shapes of this commit are added. `rows`: receives the property lists of the rows.
 // The commit refers to `payload` and to `rows`.
 Result<Commit> decode_commit(std::string_view payload, ShapeDictionary& shapes,
-                             PropertyArena& rows);
+                             PropertyViewArena& rows);
 
 // Appends the payload of the commit record to `out`, with known shapes replaced by their numbers.
 // REQUIRES: `standalone` came from encode_commit().
-void append_commit(std::string_view standalone, ShapeNumbers& shapes, std::string& out);
+void append_commit_payload(std::string_view standalone, ShapeNumbers& shapes, std::string& out);
 // Returns the number of an encoded commit. REQUIRES: `standalone` came from encode_commit().
 std::uint64_t commit_number(std::string_view standalone);
 

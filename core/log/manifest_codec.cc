@@ -8,8 +8,8 @@
 #include "core/base/bytes.h"
 #include "core/base/check.h"
 #include "core/log/field_codec.h"
-#include "core/log/reader.h"
-#include "core/log/record.h"
+#include "core/log/record_reader.h"
+#include "core/log/record_writer.h"
 #include "core/model/limits.h"
 #include "core/model/table_name.h"
 
@@ -255,8 +255,10 @@ Result<Manifest> decode_manifest(std::string_view file) {
     if (!*record) break;
     const RecordType expected = position < std::size(records_in_order) ? records_in_order[position]
                                                                        : RecordType::manifest_table;
-    if ((*record)->type != expected) return invalid_payload(**record, "it is in the wrong place");
-    if (const char* bad = read_record(**record, manifest)) return invalid_payload(**record, bad);
+    if ((*record)->type != expected)
+      return invalid_payload_error(**record, "it is in the wrong place");
+    if (const char* bad = read_record(**record, manifest))
+      return invalid_payload_error(**record, bad);
     ++position;
   }
   if (position < std::size(records_in_order)) {

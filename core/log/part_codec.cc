@@ -37,7 +37,7 @@ Result<Record> expect(RecordReader& records, RecordType type) {
   Result<std::optional<Record>> record = records.next();
   if (!record.ok()) return record.error();
   if (!*record) return Error(ErrorCode::corrupted, "the part has no header or no rows");
-  if ((*record)->type != type) return invalid_payload(**record, "it is in the wrong place");
+  if ((*record)->type != type) return invalid_payload_error(**record, "it is in the wrong place");
   return **record;
 }
 
@@ -89,7 +89,7 @@ void PartWriter::end_row() {
   ByteWriter writer(*bytes_);
   const std::uint64_t number = shape.is_new ? 0 : shape.number;
   writer.varint(number << 1 | static_cast<std::uint64_t>(new_partition));
-  if (shape.is_new) writer.raw(shapes_.definition());
+  if (shape.is_new) writer.raw(shapes_.last_definition());
   if (new_partition) writer.bytes(key_.partition);
   writer.bytes(key_.row);
   append_ticks(timestamp_, last_timestamp_, *bytes_);
@@ -122,25 +122,25 @@ Result<PartReader> PartReader::open(std::string_view file) {
   if (!rows.ok()) return rows.error();
   const Result<std::optional<Record>> end = records->next();
   if (!end.ok()) return end.error();
-  if (*end) return invalid_payload(**end, "it is in the wrong place");
+  if (*end) return invalid_payload_error(**end, "it is in the wrong place");
 
   PartReader reader(*rows);
   PartHeader& header = reader.header_;
   if (const char* bad = read_part_header(first->payload, header))
-    return invalid_payload(*first, bad);
+    return invalid_payload_error(*first, bad);
   header.row_count = reader.reader_.u32();
-  header.checksum = records->checksum();
-  if (!reader.reader_.ok()) return invalid_payload(*rows, field_truncated);
+  header.checksum = records->file_checksum();
+  if (!reader.reader_.ok()) return invalid_payload_error(*rows, field_truncated);
   return reader;
 }
 
 Result<bool> PartReader::next() {
   if (rows_read_ == header_.row_count) {
-    if (!reader_.at_end()) return invalid_payload(record_, "bytes follow its last row");
+    if (!reader_.at_end()) return invalid_payload_error(record_, "bytes follow its last row");
     return false;
   }
   if (const char* bad = read_row()) {
-    return invalid_payload(record_, "row " + std::to_string(rows_read_ + 1) + ": " + bad);
+    return invalid_payload_error(record_, "row " + std::to_string(rows_read_ + 1) + ": " + bad);
   }
   ++rows_read_;
   return true;

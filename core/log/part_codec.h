@@ -20,8 +20,8 @@
 
 #include "core/base/bytes.h"
 #include "core/base/result.h"
-#include "core/log/reader.h"
-#include "core/log/record.h"
+#include "core/log/record_reader.h"
+#include "core/log/record_writer.h"
 #include "core/log/row_codec.h"
 #include "core/log/shape_codec.h"
 #include "core/model/commit.h"
@@ -41,13 +41,13 @@ class PartWriter {
   // REQUIRES: the key is in the part's range and above the previous key; timestamp > 0;
   // check_entity() accepts the row. The views must stay valid until end_row().
   void begin_row(std::string_view partition, std::string_view row, Ticks timestamp);
-  void property(std::string_view name, const ValueView& value) {
+  void add_property(std::string_view name, const ValueView& value) {
     properties_.push_back({name, value});
   }
   void end_row();
 
-  std::uint32_t rows() const { return rows_; }
-  std::size_t size() const { return file_.size(); }  // bytes written so far
+  std::uint32_t row_count() const { return rows_; }
+  std::size_t size() const { return file_.buffered_size(); }  // bytes written so far
   // Returns the whole file. Must be the last call.
   std::string finish() &&;
 
@@ -55,7 +55,7 @@ class PartWriter {
   RecordWriter file_;
   std::string* bytes_;    // the bytes of file_, whose last record stays open until finish()
   std::size_t count_at_;  // where finish() writes the number of rows
-  RowShapes shapes_;
+  RowShapeNumbers shapes_;
   EntityKey lower_;
   std::optional<EntityKey> upper_;
   EntityKey last_key_;

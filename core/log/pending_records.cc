@@ -26,7 +26,7 @@ std::size_t PendingRecords::next_capacity() const {
   return std::clamp(2 * chunks_.back().capacity, chunk_bytes_min, chunk_bytes_max);
 }
 
-char* PendingRecords::reserve(std::size_t bytes_max) {
+char* PendingRecords::reserve_record(std::size_t bytes_max) {
   ENTITABLE_CHECK(bytes_max <= std::numeric_limits<std::uint32_t>::max());
   if (records_.size() == records_.capacity()) {
     records_.reserve(std::max<std::size_t>(16, 2 * records_.size()));

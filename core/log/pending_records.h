@@ -18,16 +18,16 @@ class PendingRecords {
   bool empty() const { return records_.empty(); }
   // Returns an encoded commit, and its number. REQUIRES: i < size().
   std::string_view operator[](std::size_t i) const { return {records_[i].at, records_[i].bytes}; }
-  std::uint64_t number(std::size_t i) const { return first_number_ + i; }
+  std::uint64_t commit_number_at(std::size_t i) const { return first_number_ + i; }
   // Returns how many records have a number of at most `number`.
   std::size_t count_through(std::uint64_t number) const;
 
   // Returns memory for the next record, which may have at most `bytes_max` bytes. The record does
   // not exist until add().
-  char* reserve(std::size_t bytes_max);
+  char* reserve_record(std::size_t bytes_max);
   // Makes the first `bytes` bytes of the reserved memory the newest record. Allocates nothing.
-  // REQUIRES: reserve() was called after the last add() or drop; `number` is the number of the
-  // previous record plus 1.
+  // REQUIRES: reserve_record() was called after the last add() or drop; `number` is the number of
+  // the previous record plus 1.
   void add(std::uint64_t number, std::size_t bytes);
   // Removes the records with a number of at most `number`.
   void drop_through(std::uint64_t number);

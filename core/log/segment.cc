@@ -6,7 +6,7 @@
 #include "core/base/bytes.h"
 #include "core/base/check.h"
 #include "core/log/commit_codec.h"
-#include "core/log/reader.h"
+#include "core/log/record_reader.h"
 
 namespace entitable {
 namespace {
@@ -20,28 +20,30 @@ struct SegmentHeader {
 Result<SegmentHeader> read_header(const std::optional<Record>& record) {
   if (!record) return Error(ErrorCode::corrupted, "the segment has no header");
   if (record->type != RecordType::segment_header) {
-    return invalid_payload(*record, "a segment does not start with this record");
+    return invalid_payload_error(*record, "a segment does not start with this record");
   }
   ByteReader reader(record->payload);
   SegmentHeader header{};
   header.sequence = reader.u64();
   header.epoch = reader.varint();
   header.first_commit = reader.varint();
-  if (!reader.ok() || !reader.at_end()) return invalid_payload(*record, "it has the wrong length");
+  if (!reader.ok() || !reader.at_end())
+    return invalid_payload_error(*record, "it has the wrong length");
   if (header.sequence == 0 || header.epoch == 0) {
-    return invalid_payload(*record, "the sequence or the epoch is 0");
+    return invalid_payload_error(*record, "the sequence or the epoch is 0");
   }
   return header;
 }
 
 Result<Commit> read_commit(const Record& record, std::uint64_t number, ShapeDictionary& shapes,
-                           PropertyArena& rows) {
-  if (record.type != RecordType::commit) return invalid_payload(record, "it is in the wrong place");
+                           PropertyViewArena& rows) {
+  if (record.type != RecordType::commit)
+    return invalid_payload_error(record, "it is in the wrong place");
   Result<Commit> commit = decode_commit(record.payload, shapes, rows);
-  if (!commit.ok()) return invalid_payload(record, commit.error().message);
+  if (!commit.ok()) return invalid_payload_error(record, commit.error().message);
   if (commit->number != number) {
-    return invalid_payload(record, "it is commit " + std::to_string(commit->number) +
-                                       " instead of " + std::to_string(number));
+    return invalid_payload_error(record, "it is commit " + std::to_string(commit->number) +
+                                             " instead of " + std::to_string(number));
   }
   return commit;
 }
@@ -88,7 +90,7 @@ void SegmentWriter::add(std::string_view commit) {
   if (has_one_commit_) {
     payload.append(commit);  // the segment has no shapes yet
   } else {
-    append_commit(commit, shapes_, payload);
+    append_commit_payload(commit, shapes_, payload);
   }
   file_.end_record();
   last_commit_ = number;
@@ -96,7 +98,7 @@ void SegmentWriter::add(std::string_view commit) {
 
 std::size_t SegmentWriter::size_with(std::string_view commit) const {
   const std::size_t header = last_commit_ == 0 ? header_bytes_max : 0;
-  return file_.size() + header + frame_bytes + commit.size() + record_layout::end_bytes;
+  return file_.buffered_size() + header + frame_bytes + commit.size() + record_layout::end_bytes;
 }
 
 std::string SegmentWriter::finish() && {
@@ -112,8 +114,8 @@ Result<Segment> decode_segment(std::string_view file, std::uint64_t expected_seq
   const Result<SegmentHeader> header = read_header(*record);
   if (!header.ok()) return header.error();
   if (header->sequence != expected_sequence) {
-    return invalid_payload(**record, "it is segment " + std::to_string(header->sequence) +
-                                         " instead of " + std::to_string(expected_sequence));
+    return invalid_payload_error(**record, "it is segment " + std::to_string(header->sequence) +
+                                               " instead of " + std::to_string(expected_sequence));
   }
   Segment segment{header->sequence, header->epoch, {}, {}};
   ShapeDictionary shapes;
@@ -122,7 +124,8 @@ Result<Segment> decode_segment(std::string_view file, std::uint64_t expected_seq
     record = records->next();
     if (!record.ok()) return record.error();
     if (!*record) break;
-    if (next_commit == 0) return invalid_payload(**record, "the segment should have no commits");
+    if (next_commit == 0)
+      return invalid_payload_error(**record, "the segment should have no commits");
     Result<Commit> commit = read_commit(**record, next_commit++, shapes, segment.rows);
     if (!commit.ok()) return commit.error();
     segment.commits.push_back(std::move(*commit));

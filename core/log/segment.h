@@ -15,10 +15,10 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "core/log/record.h"
+#include "core/log/record_writer.h"
 #include "core/log/shape_codec.h"
 #include "core/model/commit.h"
-#include "core/model/property_arena.h"
+#include "core/model/property_view_arena.h"
 
 namespace entitable {
 
@@ -26,7 +26,7 @@ struct Segment {
   std::uint64_t sequence = 0;
   std::uint64_t epoch = 0;
   std::vector<Commit> commits;  // consecutive numbers; rows point into the file that was read
-  PropertyArena rows{};
+  PropertyViewArena rows{};
   friend bool operator==(const Segment& a, const Segment& b) {
     return a.sequence == b.sequence && a.epoch == b.epoch && a.commits == b.commits;
   }

@@ -98,7 +98,7 @@ ShapeNumbers::Numbered ShapeNumbers::number_of(std::string_view definition) {
   return {at->second, is_new};
 }
 
-bool RowShapes::is_last(std::span<const PropertyView> properties) const {
+bool RowShapeNumbers::is_last(std::span<const PropertyView> properties) const {
   if (last_number_ == 0 || properties.size() != last_.size()) return false;
   for (std::size_t i = 0; i < properties.size(); ++i) {
     const Member& member = last_[i];
@@ -110,7 +110,7 @@ bool RowShapes::is_last(std::span<const PropertyView> properties) const {
   return true;
 }
 
-ShapeNumbers::Numbered RowShapes::number_of(std::span<const PropertyView> properties) {
+ShapeNumbers::Numbered RowShapeNumbers::number_of(std::span<const PropertyView> properties) {
   if (is_last(properties)) return {last_number_, false};
   define(properties);
   const ShapeNumbers::Numbered shape = numbers_.number_of(definition_);
@@ -118,7 +118,7 @@ ShapeNumbers::Numbered RowShapes::number_of(std::span<const PropertyView> proper
   return shape;
 }
 
-void RowShapes::define(std::span<const PropertyView> properties) {
+void RowShapeNumbers::define(std::span<const PropertyView> properties) {
   definition_.clear();
   last_.resize(properties.size());
   append_bounded(definition_, definition_bytes_max(properties), [&](char* at) {
@@ -149,7 +149,7 @@ const char* ShapeDictionary::read_definition(ByteReader& reader) {
   return nullptr;
 }
 
-const char* ShapeDictionary::read(ByteReader& reader, std::uint64_t& number) {
+const char* ShapeDictionary::read_shape(ByteReader& reader, std::uint64_t& number) {
   number = reader.varint();
   if (!reader.ok()) return "the shape of a row is truncated";
   if (number > shapes_.size()) return "a row has an undefined shape";

@@ -48,7 +48,7 @@ class ShapeNumbers {
   static constexpr Numbered first{1, false};
   // Returns the first definition if `bytes` start with that definition, else an empty text. No
   // definition is a prefix of another one.
-  std::string_view match_first(std::string_view bytes) const {
+  std::string_view match_first_definition(std::string_view bytes) const {
     const std::string_view start = bytes.substr(0, first_.size());
     return same_text(start, first_) ? start : std::string_view();
   }
@@ -61,11 +61,11 @@ class ShapeNumbers {
 };
 
 // Assigns numbers to the shapes of rows when a file is written.
-class RowShapes {
+class RowShapeNumbers {
  public:
   ShapeNumbers::Numbered number_of(std::span<const PropertyView> properties);
   // Returns the definition of the row that was numbered last.
-  std::string_view definition() const { return definition_; }
+  std::string_view last_definition() const { return definition_; }
 
  private:
   struct Member {
@@ -100,7 +100,7 @@ class ShapeDictionary {
   const char* read_definition(ByteReader& reader);
   // Reads a shape: a number, or 0 and a definition, which is added. Sets `number` to the number of
   // the shape. Returns null, or why the bytes are bad.
-  const char* read(ByteReader& reader, std::uint64_t& number);
+  const char* read_shape(ByteReader& reader, std::uint64_t& number);
   // REQUIRES: 0 < number <= size().
   const DecodedShape& shape(std::uint64_t number) const {
     return shapes_[static_cast<std::size_t>(number - 1)];

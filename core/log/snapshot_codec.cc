@@ -49,7 +49,8 @@ void SnapshotWriter::begin_row(std::string_view partition, std::string_view row,
 void SnapshotWriter::end_row() {
   const auto by_name = [](const PropertyView& a, const PropertyView& b) { return a.name < b.name; };
   std::sort(properties_.begin(), properties_.end(), by_name);
-  for (const PropertyView& property : properties_) part_->property(property.name, property.value);
+  for (const PropertyView& property : properties_)
+    part_->add_property(property.name, property.value);
   part_->end_row();
   if (part_->size() >= snapshot_part_bytes) end_part();
 }
@@ -90,14 +91,14 @@ Result<SnapshotReader::Step> SnapshotReader::next() {
   return Step::end;
 }
 
-Result<void> SnapshotReader::finish() const {
-  return records_.finish();
+Result<void> SnapshotReader::check_complete() const {
+  return records_.check_complete();
 }
 
 // Moves to the next row of the part. Returns false at the end of the part.
 Result<bool> SnapshotReader::next_row() {
   const auto inside = [this](const Error& error) {
-    return invalid_payload(*record_, std::string("in the part: ").append(error.message));
+    return invalid_payload_error(*record_, std::string("in the part: ").append(error.message));
   };
   const bool first = std::exchange(first_row_, false);
   if (!first) last_key_ = EntityKey(part_->key().partition, part_->key().row);
@@ -108,7 +109,7 @@ Result<bool> SnapshotReader::next_row() {
     return false;
   }
   if (first && compare(part_->key(), part_->header().lower.view()) != 0) {
-    return invalid_payload(*record_, "the lower bound is not the key of the first row");
+    return invalid_payload_error(*record_, "the lower bound is not the key of the first row");
   }
   return true;
 }
@@ -117,19 +118,19 @@ Result<bool> SnapshotReader::next_row() {
 Result<std::optional<SnapshotReader::Step>> SnapshotReader::read(const Record& record) {
   const bool first = !std::exchange(has_header_, true);
   if (first != (record.type == RecordType::snapshot_header)) {
-    return invalid_payload(
+    return invalid_payload_error(
         record, first ? "a snapshot does not start with this record" : "it is in the wrong place");
   }
   if (first) {
-    if (const char* bad = read_header(record.payload)) return invalid_payload(record, bad);
+    if (const char* bad = read_header(record.payload)) return invalid_payload_error(record, bad);
     return std::optional<Step>();
   }
   if (record.type == RecordType::snapshot_table) {
-    if (const char* bad = read_table(record.payload)) return invalid_payload(record, bad);
+    if (const char* bad = read_table(record.payload)) return invalid_payload_error(record, bad);
     return std::optional<Step>(Step::table);
   }
   if (record.type != RecordType::snapshot_part)
-    return invalid_payload(record, "it is in the wrong place");
+    return invalid_payload_error(record, "it is in the wrong place");
   if (auto error = open_part(record)) return std::move(*error);
   return std::optional<Step>();
 }
@@ -169,9 +170,9 @@ std::optional<Error> SnapshotReader::open_part(const Record& record) {
   auto part = PartReader::open(record.payload);
   if (!part.ok()) {
     if (part.error().code == ErrorCode::format_too_new) return part.error();
-    return invalid_payload(record, std::string("in the part: ").append(part.error().message));
+    return invalid_payload_error(record, std::string("in the part: ").append(part.error().message));
   }
-  if (const char* bad = check_part(part->header())) return invalid_payload(record, bad);
+  if (const char* bad = check_part(part->header())) return invalid_payload_error(record, bad);
   ++parts_;
   rows_left_ -= part->header().row_count;
   record_ = record;

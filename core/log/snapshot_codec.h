@@ -14,8 +14,8 @@
 
 #include "core/base/result.h"
 #include "core/log/part_codec.h"
-#include "core/log/reader.h"
-#include "core/log/record.h"
+#include "core/log/record_reader.h"
+#include "core/log/record_writer.h"
 #include "core/model/commit.h"
 
 namespace entitable {
@@ -55,12 +55,12 @@ class SnapshotWriter {
   void begin_table(const SnapshotTable& table);
   // As in PartWriter.
   void begin_row(std::string_view partition, std::string_view row, Ticks timestamp);
-  void property(std::string_view name, const ValueView& value) {
+  void add_property(std::string_view name, const ValueView& value) {
     properties_.push_back({name, value});
   }
   void end_row();
   // Returns how many bytes take_bytes() would return now.
-  std::size_t size() const { return file_.size(); }
+  std::size_t buffered_size() const { return file_.buffered_size(); }
   std::string take_bytes() { return file_.take_bytes(); }
   // Returns the remaining bytes. Must be the last call. REQUIRES: the numbers of tables and rows in
   // the header were written.
@@ -83,19 +83,19 @@ class SnapshotReader {
  public:
   enum class Step { chunk_needed, table, row, end };
 
-  void add(std::string_view chunk) { records_.add(chunk); }
+  void add_chunk(std::string_view chunk) { records_.add_chunk(chunk); }
   // Reads on and returns what was read: a table, a row or the end, or `chunk_needed` if the next
   // chunk must be added first. Errors: ErrorCode::corrupted, whose message names the place and the
   // reason; ErrorCode::format_too_new. The snapshot as a whole is valid only once finish() has
   // succeeded.
   Result<Step> next();
   // Checks that the snapshot is complete. REQUIRES: all chunks were added.
-  Result<void> finish() const;
+  Result<void> check_complete() const;
 
   // Valid after the first step other than `chunk_needed`.
   const SnapshotHeader& header() const { return header_; }
   const SnapshotTable& table() const { return table_; }  // the last table that was read
-  // The row that was read last. The views are valid until the next call of next() or add().
+  // The row that was read last. The views are valid until the next call of next() or add_chunk().
   KeyView key() const { return part_->key(); }
   Ticks timestamp() const { return part_->timestamp(); }
   std::span<const PropertyView> properties() const { return part_->properties(); }

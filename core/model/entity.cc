@@ -62,7 +62,7 @@ bool same_names_and_types(std::span<const PropertyView> a, std::span<const Prope
                     });
 }
 
-const Property* Entity::find(std::string_view name) const {
+const Property* Entity::find_property(std::string_view name) const {
   for (const Property& property : properties) {
     if (property.name == name) return &property;
   }

@@ -41,7 +41,7 @@ struct Entity {
   Ticks timestamp = 0;               // 0: not stored yet
   std::vector<Property> properties;  // custom properties, in any order, with unique names
 
-  const Property* find(std::string_view name) const;
+  const Property* find_property(std::string_view name) const;
   friend bool operator==(const Entity&, const Entity&) = default;
 };
 

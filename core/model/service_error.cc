@@ -202,7 +202,7 @@ const Line& line_of(ErrorCode code) {
 
 }  // namespace
 
-const ServiceError& service_error(ErrorCode code) {
+const ServiceError& service_error_of(ErrorCode code) {
   return line_of(code).error;
 }
 
@@ -217,7 +217,7 @@ const ServiceError* find_service_error(std::string_view code) {
 }
 
 std::string_view error_message(const Error& error) {
-  return error.message.empty() ? service_error(error.code).message : error.message;
+  return error.message.empty() ? service_error_of(error.code).message : error.message;
 }
 
 bool is_commit_time_error(ErrorCode code) {

@@ -19,7 +19,7 @@ struct ServiceError {
   std::string_view message;  // the standard text
 };
 
-const ServiceError& service_error(ErrorCode code);
+const ServiceError& service_error_of(ErrorCode code);
 
 // Returns the entry of a service code ("ServerBusy"), or nullptr if there is none. Also finds codes
 // that no request to this store can cause, because callers simulate faults with them.

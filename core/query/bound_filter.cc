@@ -41,7 +41,7 @@ int BoundFilter::compare_with_literal(const Test& test, const RowView& row) {
     return compare_utf16(row.partition(), test.text);
   } else {
     static_assert(kind == TestKind::row);
-    return compare_utf16(row.row(), test.text);
+    return compare_utf16(row.row_key(), test.text);
   }
 }
 
@@ -89,11 +89,11 @@ bool BoundFilter::holds_as(const Test& test, const RowView& row) {
   if constexpr (kind == TestKind::same_text) {
     return same_text(row.text(test.slot), test.text);
   } else if constexpr (column_form<kind>().has_value()) {
-    return value_holds<kind>(test, row.bytes_at(test.slot));
+    return value_holds<kind>(test, row.value_address(test.slot));
   } else if constexpr (kind == TestKind::same_partition) {
     return same_text(row.partition(), test.text);
   } else if constexpr (kind == TestKind::same_row) {
-    return same_text(row.row(), test.text);
+    return same_text(row.row_key(), test.text);
   } else if constexpr (kind == TestKind::by_name) {
     return holds_by_name(*test.node, row);
   } else {
@@ -142,8 +142,8 @@ bool BoundFilter::holds(const Test& test, const RowView& row) {
 // Tests a row with cached columns only, from test `at` on. A digest can be equal although the texts
 // differ. If an unequal text would reject the row, the tests continue as if the texts were equal: a
 // reject is then certain, but an accept is only `maybe`. Otherwise the result is `maybe` at once.
-// Not inlined, because the loops of next() would then keep their variables in memory instead of in
-// registers.
+// Not inlined, because the loops of next_candidate() would then keep their variables in memory
+// instead of in registers.
 [[gnu::noinline]] BoundFilter::MatchResult BoundFilter::match_columns(Target at,
                                                                       const RowBatch& batch,
                                                                       std::size_t position) const {
@@ -154,7 +154,7 @@ bool BoundFilter::holds(const Test& test, const RowView& row) {
     if (values == nullptr) return MatchResult::maybe;
     const bool holds = dispatch_on_kind(test.kind, [&]<TestKind kind>() {
       if constexpr (column_form<kind>().has_value()) {
-        return value_holds<kind>(test, values + position * bytes_of(*column_form<kind>()));
+        return value_holds<kind>(test, values + position * bytes_per_value(*column_form<kind>()));
       } else {
         return false;  // a test of this kind has no column
       }
@@ -187,7 +187,7 @@ void BoundFilter::choose_columns() {
   }
 }
 
-void BoundFilter::prepare(RowBatch& batch) const {
+void BoundFilter::prepare_batch(RowBatch& batch) const {
   for (std::uint32_t i = 0; i < columns_.size(); ++i) {
     batch.find_cached_values(i, columns_[i].slot, columns_[i].form);
   }
@@ -213,7 +213,7 @@ BoundFilter::Candidate BoundFilter::next_in_rows(const RowBatch& batch, std::siz
 template <BoundFilter::TestKind kind>
 BoundFilter::Candidate BoundFilter::next_by_column(const RowBatch& batch, const char* values,
                                                    std::size_t from) const {
-  constexpr std::size_t width = bytes_of(*column_form<kind>());
+  constexpr std::size_t width = bytes_per_value(*column_form<kind>());
   const Test first = tests_[entry_];
   // If a digest is equal, match_columns() starts with this test again, because it must know that
   // the match is not sure.
@@ -235,7 +235,7 @@ BoundFilter::Candidate BoundFilter::next_by_column(const RowBatch& batch, const 
   return {size, true};
 }
 
-BoundFilter::Candidate BoundFilter::next(const RowBatch& batch, std::size_t from) const {
+BoundFilter::Candidate BoundFilter::next_candidate(const RowBatch& batch, std::size_t from) const {
   if (accepts_all()) return {from, true};
   if (rejects_all()) return {batch.size(), true};
   const char* const values = batch.values(tests_[entry_].column);
@@ -252,7 +252,7 @@ BoundFilter::Candidate BoundFilter::next(const RowBatch& batch, std::size_t from
 BoundFilterCache::BoundFilterCache(const Filter& filter, const std::vector<char>& implied)
     : filter_(filter), implied_(implied) {}
 
-bool BoundFilterCache::has_all_shapes() const {
+bool BoundFilterCache::shapes_complete() const {
   const bool generic = !bound_.empty() && bound_[generic_shape_id] != nullptr;
   return by_name_ == nullptr && !generic;
 }
@@ -265,7 +265,7 @@ const BoundFilter& BoundFilterCache::bind(const Shape& shape) {
   if (shape.id() >= bound_.size()) bound_.resize(shape.id() + 1);
   bound_[shape.id()] = std::make_unique<BoundFilter>(filter_, implied_, shape);
   shapes_.push_back(&shape);
-  tests_ += 1 + bound_[shape.id()]->size();
+  tests_ += 1 + bound_[shape.id()]->test_count();
   return *bound_[shape.id()];
 }
 

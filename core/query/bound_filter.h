@@ -37,15 +37,16 @@ class BoundFilter {
 
   bool accepts_all() const { return entry_ == accept; }
   bool rejects_all() const { return entry_ == reject; }
-  std::size_t size() const { return tests_.size(); }
+  std::size_t test_count() const { return tests_.size(); }
   // REQUIRES: the row has the shape that the filter is bound to.
   bool matches(const RowView& row) const { return matches_from(entry_, row); }
-  // Prepares a batch for next(), once per batch: finds the cached columns of the tested properties.
-  // REQUIRES: the rows of the batch are of the shape.
-  void prepare(RowBatch& batch) const;
-  // Prefetches the cached columns that next() reads first. REQUIRES: all rows are of the shape.
+  // Prepares a batch for next_candidate(), once per batch: finds the cached columns of the tested
+  // properties. REQUIRES: the rows of the batch are of the shape.
+  void prepare_batch(RowBatch& batch) const;
+  // Prefetches the cached columns that next_candidate() reads first. REQUIRES: all rows are of the
+  // shape.
   void prefetch_columns(const Leaf& leaf) const {
-    for (const TestedColumn& use : columns_) leaf.prefetch_column(use.slot, use.form);
+    for (const TestedColumn& use : columns_) leaf.prefetch_cached_column(use.slot, use.form);
   }
   // A row that may match, at position `at` of a batch. If `sure`, the row matches. Otherwise the
   // caller must call matches(), because the cached columns cannot decide.
@@ -55,7 +56,7 @@ class BoundFilter {
   };
   // Returns the next candidate in `batch` at or after `from`; `at` is batch.size() if there is
   // none. REQUIRES: from < batch.size(), and all rows are of the shape.
-  Candidate next(const RowBatch& batch, std::size_t from) const;
+  Candidate next_candidate(const RowBatch& batch, std::size_t from) const;
 
  private:
   using Target = std::uint32_t;  // a position in tests_, `reject` or `accept`
@@ -146,23 +147,23 @@ class BoundFilter {
   Target entry_ = accept;
 };
 
-// A filter for rows of all shapes. Binds the filter to a shape when of() first asks for that shape.
-// Once all bound filters together have bound_tests_max tests, of() returns for further shapes a
-// filter that looks up properties by name.
+// A filter for rows of all shapes. Binds the filter to a shape when filter_for() first asks for
+// that shape. Once all bound filters together have bound_tests_max tests, filter_for() returns for
+// further shapes a filter that looks up properties by name.
 class BoundFilterCache {
  public:
   // REQUIRES: the filter and `implied` outlive this object.
   BoundFilterCache(const Filter& filter, const std::vector<char>& implied);
 
-  const BoundFilter& of(const Shape& shape) {
+  const BoundFilter& filter_for(const Shape& shape) {
     if (shape.id() < bound_.size() && bound_[shape.id()] != nullptr) return *bound_[shape.id()];
     return bind(shape);
   }
-  // The shapes that were bound so far. has_all_shapes() returns whether their columns are all the
+  // The shapes that were bound so far. shapes_complete() returns whether their columns are all the
   // properties of the rows tested. It returns false after bound_tests_max was reached, and after a
   // row of the generic shape, whose columns are not in the shape.
-  const std::vector<const Shape*>& shapes() const { return shapes_; }
-  bool has_all_shapes() const;
+  const std::vector<const Shape*>& bound_shapes() const { return shapes_; }
+  bool shapes_complete() const;
 
  private:
   const BoundFilter& bind(const Shape& shape);

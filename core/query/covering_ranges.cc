@@ -11,12 +11,13 @@ namespace {
 KeyRange range_over_partitions(const PartitionInterval& segment) {
   const KeyInterval& partitions = segment.partitions;
   KeyRange range;
-  range.lower = EntityKey(partitions.lower.key(), segment.rows.front().lower.key());
+  range.lower = EntityKey(partitions.lower.smallest_key_above(),
+                          segment.rows.front().lower.smallest_key_above());
   if (partitions.upper.is_end()) return range;
   const KeyBound& last_row = segment.rows.back().upper;
   range.upper = partitions.upper.is_after() && !last_row.is_end()
-                    ? EntityKey(partitions.upper.text(), last_row.key())
-                    : EntityKey(partitions.upper.key(), "");
+                    ? EntityKey(partitions.upper.text(), last_row.smallest_key_above())
+                    : EntityKey(partitions.upper.smallest_key_above(), "");
   return range;
 }
 
@@ -36,16 +37,16 @@ bool has_all_rows(const PartitionInterval& segment) {
 
 KeyRange range_in_partition(std::string_view partition, const KeyInterval& rows) {
   KeyRange range;
-  range.lower = EntityKey(partition, rows.lower.key());
+  range.lower = EntityKey(partition, rows.lower.smallest_key_above());
   range.upper = rows.upper.is_end() ? EntityKey(successor(partition), "")
-                                    : EntityKey(partition, rows.upper.key());
+                                    : EntityKey(partition, rows.upper.smallest_key_above());
   return range;
 }
 
-CoveringRanges ranges_of(const KeySet& set) {
+CoveringRanges covering_ranges_of(const KeySet& set) {
   CoveringRanges covering;
   for (const PartitionInterval& segment : set) {
-    if (segment.partitions.single()) {
+    if (segment.partitions.is_single()) {
       for (const KeyInterval& rows : segment.rows) {
         append(covering.ranges, range_in_partition(segment.partitions.upper.text(), rows));
       }

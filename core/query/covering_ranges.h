@@ -20,6 +20,6 @@ struct CoveringRanges {
 // Returns ranges that hold all keys of a set. A segment with only some of the rows of several
 // partitions is not one range of the index, which is ordered by partition. The range for such a
 // segment holds additional keys.
-CoveringRanges ranges_of(const KeySet& set);
+CoveringRanges covering_ranges_of(const KeySet& set);
 
 }  // namespace entitable

@@ -21,7 +21,7 @@ std::variant<Page, PartsNeeded> read_page(const TableIndex& index, const Query& 
   scan.run(
       [&](const RowView& row) {
         if (page.rows.size() == query.top || bytes >= limits::page_bytes_max) {
-          page.next = Continuation{EntityKey(row.partition(), row.row())};
+          page.next = Continuation{EntityKey(row.partition(), row.row_key())};
           return false;
         }
         page.rows.push_back(row);
@@ -42,7 +42,8 @@ std::variant<Page, PartsNeeded> read_page(const TableIndex& index, const Query& 
 
 // Returns a plan that reads `range` and tests the whole filter on each row.
 Plan plan_of(const KeyRange& range, const Filter& filter) {
-  return {{range}, kind_of(range), !filter.empty(), std::vector<char>(filter.nodes.size(), false)};
+  return {
+      {range}, plan_kind_of(range), !filter.empty(), std::vector<char>(filter.nodes.size(), false)};
 }
 
 }  // namespace

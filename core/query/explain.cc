@@ -74,7 +74,7 @@ std::uint64_t count_bytes(const TableIndex& index, const std::vector<KeyRange>& 
   for (const KeyRange& range : ranges) {
     const KeyRange rest =
         from.has_value() ? intersect(range, KeyRange{from->next, std::nullopt}) : range;
-    bytes += index.count(rest).bytes;
+    bytes += index.count_range(rest).bytes;
   }
   return bytes;
 }
@@ -98,7 +98,7 @@ std::variant<Explain, PartsNeeded> explain(const TableIndex& index, const Query&
       responses.add(row.partition());
       return true;
     });
-    if (scan.part_needed() != 0) return PartsNeeded{scan.parts_ahead(index.rows())};
+    if (scan.part_needed() != 0) return PartsNeeded{scan.parts_ahead(index.row_count())};
     if (service.kind != PlanKind::empty) visited = count_partitions(index, service.range);
     if (visited.part_needed != 0) return PartsNeeded{{visited.part_needed}};
     explain.bytes_read = count_bytes(index, plan.ranges, query.from);
@@ -109,8 +109,9 @@ std::variant<Explain, PartsNeeded> explain(const TableIndex& index, const Query&
   explain.service_kind = service.kind;
   explain.service_round_trips = std::max<std::uint64_t>(1, visited.partitions + responses.extra());
   explain.service_transactions = explain.service_round_trips;
-  explain.warnings = explain_warnings({query.filter, plan, service, scan.rows_read(),
-                                       scan.filters().shapes(), scan.filters().has_all_shapes()});
+  explain.warnings =
+      explain_warnings({query.filter, plan, service, scan.rows_read(),
+                        scan.filters().bound_shapes(), scan.filters().shapes_complete()});
   explain.ranges = std::move(plan.ranges);
   return explain;
 }

@@ -70,7 +70,7 @@ ExplainWarning type_mismatch(const FilterNode& node, EdmType type, bool system) 
 
 class Warnings {
  public:
-  explicit Warnings(const ExplainFindings& findings) : findings_(findings) {}
+  explicit Warnings(const ExplainWarningInput& findings) : findings_(findings) {}
 
   std::vector<ExplainWarning> collect() {
     if (findings_.plan.kind == PlanKind::empty) {
@@ -156,13 +156,13 @@ class Warnings {
     }
   }
 
-  const ExplainFindings& findings_;
+  const ExplainWarningInput& findings_;
   std::vector<ExplainWarning> warnings_;
 };
 
 }  // namespace
 
-std::vector<ExplainWarning> explain_warnings(const ExplainFindings& findings) {
+std::vector<ExplainWarning> explain_warnings(const ExplainWarningInput& findings) {
   return Warnings(findings).collect();
 }
 

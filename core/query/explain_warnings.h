@@ -25,7 +25,7 @@ struct ExplainWarning {
   std::string help;     // what to do about it
 };
 
-struct ExplainFindings {
+struct ExplainWarningInput {
   const Filter& filter;
   const Plan& plan;
   const ServicePlan& service;
@@ -36,6 +36,6 @@ struct ExplainFindings {
   bool shapes_complete;
 };
 
-std::vector<ExplainWarning> explain_warnings(const ExplainFindings& findings);
+std::vector<ExplainWarning> explain_warnings(const ExplainWarningInput& findings);
 
 }  // namespace entitable

@@ -34,7 +34,7 @@ KeySetApproximation analyse_leaf(const FilterNode& node) {
   for (const KeyInterval& strings : intervals_matching(node.op, node.literal.view().string())) {
     const KeySet some =
         partition ? keys_with(strings, KeyInterval::all()) : keys_with(KeyInterval::all(), strings);
-    keys = unite(keys, some, Rounding::up);  // exact: there are at most two intervals
+    keys = unite(keys, some, KeySetRounding::up);  // exact: there are at most two intervals
   }
   return KeySetApproximation::exactly(std::move(keys));
 }
@@ -48,7 +48,8 @@ std::size_t interval_count(const KeySet& set) {
 }
 
 std::size_t interval_count(const KeySetApproximation& known) {
-  return interval_count(known.may()) + (known.exact() ? 0 : interval_count(known.must()));
+  return interval_count(known.may_match()) +
+         (known.is_exact() ? 0 : interval_count(known.must_match()));
 }
 
 // Combines approximations within a budget (key_analysis_intervals_max). Beyond the budget the
@@ -58,8 +59,9 @@ class Combiner {
   KeySetApproximation negation(const KeySetApproximation& operand) {
     if (operand.is_unknown() || !spend(interval_count(operand)))
       return KeySetApproximation::unknown();
-    if (operand.exact()) return KeySetApproximation::exactly(complement(operand.may()));
-    return KeySetApproximation::between(complement(operand.may()), complement(operand.must()));
+    if (operand.is_exact()) return KeySetApproximation::exactly(complement(operand.may_match()));
+    return KeySetApproximation::between(complement(operand.may_match()),
+                                        complement(operand.must_match()));
   }
 
   // Combines pairs, then pairs of pairs, so that a long chain takes O(n log n).
@@ -84,14 +86,15 @@ class Combiner {
     if (kind == FilterKind::all_of && b.is_unknown()) return std::move(a).and_unknown();
     if (!spend(interval_count(a) + interval_count(b))) return roughly(kind, a, b);
     bool rounded = false;
-    const auto combined = [&](const KeySet& x, const KeySet& y, Rounding rounding) {
+    const auto combined = [&](const KeySet& x, const KeySet& y, KeySetRounding rounding) {
       return kind == FilterKind::all_of ? intersect(x, y, rounding, &rounded)
                                         : unite(x, y, rounding, &rounded);
     };
-    KeySet may = combined(a.may(), b.may(), Rounding::up);
-    if (a.exact() && b.exact() && !rounded) return KeySetApproximation::exactly(std::move(may));
-    return KeySetApproximation::between(combined(a.must(), b.must(), Rounding::down),
-                                        std::move(may));
+    KeySet may = combined(a.may_match(), b.may_match(), KeySetRounding::up);
+    if (a.is_exact() && b.is_exact() && !rounded)
+      return KeySetApproximation::exactly(std::move(may));
+    return KeySetApproximation::between(
+        combined(a.must_match(), b.must_match(), KeySetRounding::down), std::move(may));
   }
 
   // Returns a result without reading the sets. The keys of an `and` are a subset of each operand's,
@@ -101,8 +104,8 @@ class Combiner {
                                      const KeySetApproximation& b) {
     if (kind == FilterKind::any_of) return KeySetApproximation::unknown();
     const bool keep_a =
-        !is_all(a.may()) && (is_all(b.may()) || interval_count(a) <= interval_count(b));
-    return KeySetApproximation::between({}, keep_a ? a.may() : b.may());
+        !is_all(a.may_match()) && (is_all(b.may_match()) || interval_count(a) <= interval_count(b));
+    return KeySetApproximation::between({}, keep_a ? a.may_match() : b.may_match());
   }
 
   bool spend(std::size_t work) {
@@ -131,13 +134,13 @@ std::vector<bool> inside_chains(const Filter& filter) {
   return inside;
 }
 
-KeyCondition condition(std::uint32_t node, const KeySetApproximation& known) {
-  return {node, known.exact(), known.exact() ? known.may() : KeySet{}};
+ConjunctKeys condition(std::uint32_t node, const KeySetApproximation& known) {
+  return {node, known.is_exact(), known.is_exact() ? known.may_match() : KeySet{}};
 }
 
 }  // namespace
 
-const KeySet& KeySetApproximation::may() const {
+const KeySet& KeySetApproximation::may_match() const {
   static const KeySet all = all_keys();
   return is_unknown() ? all : may_;
 }

@@ -34,9 +34,9 @@ class KeySetApproximation {
   static KeySetApproximation unknown() { return {{}, {}, Kind::none}; }
   KeySetApproximation() : KeySetApproximation({}, {}, Kind::exact) {}
 
-  const KeySet& may() const;
-  const KeySet& must() const { return exact() ? may_ : must_; }
-  bool exact() const { return kind_ == Kind::exact; }
+  const KeySet& may_match() const;
+  const KeySet& must_match() const { return is_exact() ? may_ : must_; }
+  bool is_exact() const { return kind_ == Kind::exact; }
   bool is_unknown() const { return kind_ == Kind::none; }
   // Returns the approximation of `this and x`, where nothing is known of x.
   KeySetApproximation and_unknown() && {
@@ -53,7 +53,7 @@ class KeySetApproximation {
 };
 
 // One operand of the filter's top-level `and`, or the whole filter if its root is not an `and`.
-struct KeyCondition {
+struct ConjunctKeys {
   std::uint32_t node;  // in filter.nodes
   bool exact;
   KeySet keys;  // if exact: the keys whose rows satisfy the condition
@@ -61,7 +61,7 @@ struct KeyCondition {
 
 struct KeyAnalysis {
   KeySetApproximation filter;
-  std::vector<KeyCondition> conditions;  // left to right
+  std::vector<ConjunctKeys> conditions;  // left to right
 };
 
 // The most intervals that one analysis may read. This bounds the time of the analysis; beyond the

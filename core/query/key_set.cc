@@ -148,10 +148,11 @@ std::size_t interval_count(Rows a, Rows b, SetOperation operation) {
   return a.empty() || b.empty() ? 0 : a.size() + b.size() - 1;
 }
 
-// Joins neighbours or drops the last segments (see Rounding) until the set is within the limit.
-void limit_segments(KeySet& set, Rounding rounding) {
+// Joins neighbours or drops the last segments (see KeySetRounding) until the set is within the
+// limit.
+void limit_segments(KeySet& set, KeySetRounding rounding) {
   if (set.size() <= key_set_intervals_max) return;
-  if (rounding == Rounding::down) {
+  if (rounding == KeySetRounding::down) {
     set.erase(set.begin() + key_set_intervals_max, set.end());
     return;
   }
@@ -168,7 +169,7 @@ void limit_segments(KeySet& set, Rounding rounding) {
   set = std::move(joined);
 }
 
-KeySet combine(const KeySet& a, const KeySet& b, SetOperation operation, Rounding rounding,
+KeySet combine(const KeySet& a, const KeySet& b, SetOperation operation, KeySetRounding rounding,
                bool* rounded) {
   std::size_t segments = 0;
   std::size_t total = 0;
@@ -185,7 +186,7 @@ KeySet combine(const KeySet& a, const KeySet& b, SetOperation operation, Roundin
   sweep_both(a, b, [&](const KeyInterval& partitions, Rows rows_a, Rows rows_b) {
     if (fits || interval_count(rows_a, rows_b, operation) <= share) {
       append(result, partitions, combine_rows(rows_a, rows_b, operation));
-    } else if (rounding == Rounding::up) {
+    } else if (rounding == KeySetRounding::up) {
       append(result, partitions, hull(combine_rows(hull(rows_a), hull(rows_b), operation)));
     }
   });
@@ -205,12 +206,12 @@ KeyBound KeyBound::before(std::string_view text) {
   return {text, Side::before};
 }
 
-std::string KeyBound::key() const {
+std::string KeyBound::smallest_key_above() const {
   ENTITABLE_CHECK(!is_end());
   return is_after() ? successor(text_) : std::string(text_);
 }
 
-bool KeyInterval::single() const {
+bool KeyInterval::is_single() const {
   if (lower.is_end() || !upper.is_after()) return false;
   if (!lower.is_after()) return lower.text() == upper.text();
   const std::string_view only = upper.text();  // is it the successor of the lower bound's text?
@@ -237,13 +238,13 @@ bool is_all(const KeySet& set) {
          set.front().rows.size() == 1 && set.front().rows.front() == KeyInterval::all();
 }
 
-KeySet unite(const KeySet& a, const KeySet& b, Rounding rounding, bool* rounded) {
+KeySet unite(const KeySet& a, const KeySet& b, KeySetRounding rounding, bool* rounded) {
   if (a.empty() || is_all(b)) return b;
   if (b.empty() || is_all(a)) return a;
   return combine(a, b, SetOperation::unite, rounding, rounded);
 }
 
-KeySet intersect(const KeySet& a, const KeySet& b, Rounding rounding, bool* rounded) {
+KeySet intersect(const KeySet& a, const KeySet& b, KeySetRounding rounding, bool* rounded) {
   if (a.empty() || is_all(b)) return a;
   if (b.empty() || is_all(a)) return b;
   return combine(a, b, SetOperation::intersect, rounding, rounded);

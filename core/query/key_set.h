@@ -32,7 +32,7 @@ class KeyBound {
   // The string that the bound is before or after. REQUIRES: !is_end().
   std::string_view text() const { return text_; }
   // Returns the smallest string above the bound. REQUIRES: !is_end().
-  std::string key() const;
+  std::string smallest_key_above() const;
 
   friend int compare(const KeyBound& a, const KeyBound& b);
   friend bool operator==(const KeyBound& a, const KeyBound& b) {
@@ -53,7 +53,7 @@ struct KeyInterval {
   static KeyInterval all() { return {KeyBound::start(), KeyBound::end()}; }
   bool empty() const { return compare(lower, upper) >= 0; }
   // Returns whether the interval holds exactly one string, which is upper.text().
-  bool single() const;
+  bool is_single() const;
   friend bool operator==(const KeyInterval&, const KeyInterval&) = default;
 };
 
@@ -73,7 +73,7 @@ using KeySet = std::vector<PartitionInterval>;  // empty: no keys
 inline constexpr std::size_t key_set_intervals_max = 4096;
 
 // What an operation does with a result that would have more than key_set_intervals_max intervals.
-enum class Rounding : std::uint8_t {
+enum class KeySetRounding : std::uint8_t {
   up,    // the result holds more keys: neighbours are joined
   down,  // the result holds fewer keys: intervals are dropped
 };
@@ -83,8 +83,9 @@ KeySet keys_with(const KeyInterval& partitions, const KeyInterval& rows);
 bool is_all(const KeySet& set);
 
 // Union and intersection. `*rounded`, if given, is set to true if the result was rounded.
-KeySet unite(const KeySet& a, const KeySet& b, Rounding rounding, bool* rounded = nullptr);
-KeySet intersect(const KeySet& a, const KeySet& b, Rounding rounding, bool* rounded = nullptr);
+KeySet unite(const KeySet& a, const KeySet& b, KeySetRounding rounding, bool* rounded = nullptr);
+KeySet intersect(const KeySet& a, const KeySet& b, KeySetRounding rounding,
+                 bool* rounded = nullptr);
 KeySet complement(const KeySet& set);
 // Returns whether `a` is a subset of `b`.
 bool is_subset(const KeySet& a, const KeySet& b);

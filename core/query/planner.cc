@@ -19,7 +19,8 @@ KeySet common_keys(std::vector<KeySet> sets) {
   for (; sets.size() > 1; sets.resize((sets.size() + 1) / 2)) {
     for (std::size_t i = 0; i < sets.size(); i += 2) {
       const bool paired = i + 1 < sets.size();
-      sets[i / 2] = paired ? intersect(sets[i], sets[i + 1], Rounding::down) : std::move(sets[i]);
+      sets[i / 2] =
+          paired ? intersect(sets[i], sets[i + 1], KeySetRounding::down) : std::move(sets[i]);
     }
   }
   return std::move(sets.front());
@@ -28,9 +29,9 @@ KeySet common_keys(std::vector<KeySet> sets) {
 // Returns whether the exact conditions hold for all keys that may match. Mostly there is a single
 // exact condition, and its keys are the keys that may match.
 bool exact_conditions_hold(const KeyAnalysis& analysis) {
-  const KeySet& may = analysis.filter.may();
+  const KeySet& may = analysis.filter.may_match();
   std::vector<KeySet> others;
-  for (const KeyCondition& condition : analysis.conditions) {
+  for (const ConjunctKeys& condition : analysis.conditions) {
     if (condition.exact && condition.keys != may) others.push_back(condition.keys);
   }
   return others.empty() || is_subset(may, common_keys(std::move(others)));
@@ -43,7 +44,7 @@ void mark_implied(const KeyAnalysis& analysis, bool ranges_exact, Plan& plan) {
   if (!ranges_exact) return;
   if (!exact_conditions_hold(analysis)) return;
   plan.residual = false;
-  for (const KeyCondition& condition : analysis.conditions) {
+  for (const ConjunctKeys& condition : analysis.conditions) {
     plan.implied[condition.node] = condition.exact;
     plan.residual = plan.residual || !condition.exact;
   }
@@ -86,7 +87,7 @@ std::string_view plan_kind_name(PlanKind kind) {
   ENTITABLE_CHECK(false);
 }
 
-PlanKind kind_of(const KeyRange& range) {
+PlanKind plan_kind_of(const KeyRange& range) {
   if (range.empty()) return PlanKind::empty;
   if (!range.upper.has_value()) return PlanKind::table;
   const EntityKey& lower = range.lower;
@@ -106,21 +107,21 @@ Plan make_plan(const Filter& filter) {
     plan.ranges.emplace_back();
   } else {
     const KeyAnalysis analysis = analyse_keys(filter);
-    CoveringRanges covering = ranges_of(analysis.filter.may());
+    CoveringRanges covering = covering_ranges_of(analysis.filter.may_match());
     plan.ranges = std::move(covering.ranges);
     if (!plan.ranges.empty()) mark_implied(analysis, covering.exact, plan);
   }
-  for (const KeyRange& range : plan.ranges) plan.kind = std::max(plan.kind, kind_of(range));
+  for (const KeyRange& range : plan.ranges) plan.kind = std::max(plan.kind, plan_kind_of(range));
   return plan;
 }
 
-std::string to_text(const Plan& plan) {
+std::string plan_text(const Plan& plan) {
   const bool some = std::find(plan.implied.begin(), plan.implied.end(), true) != plan.implied.end();
   std::string text(plan_kind_name(plan.kind));
   text += !plan.residual ? "\n" : some ? ", test rest\n" : ", test all\n";
   for (const KeyRange& range : plan.ranges) {
     text += "  " + key_text(range.lower);
-    if (kind_of(range) != PlanKind::point) {
+    if (plan_kind_of(range) != PlanKind::point) {
       text += " .. " + (range.upper.has_value() ? key_text(*range.upper) : "end");
     }
     text += "\n";

@@ -34,7 +34,7 @@ enum class PlanKind : std::uint8_t {
   table,      // across partitions
 };
 std::string_view plan_kind_name(PlanKind kind);  // "empty", "point" and so on
-PlanKind kind_of(const KeyRange& range);
+PlanKind plan_kind_of(const KeyRange& range);
 
 struct Plan {
   std::vector<KeyRange> ranges;  // ascending, disjoint, none empty, none touching the next
@@ -53,6 +53,6 @@ Plan make_plan(const Filter& filter);
 //
 //   range, test rest
 //     'S' 'a' .. 'S' 'b'+
-std::string to_text(const Plan& plan);
+std::string plan_text(const Plan& plan);
 
 }  // namespace entitable

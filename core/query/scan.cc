@@ -33,7 +33,7 @@ void add_unloaded(const TableIndex& index, const KeyRange& range, std::uint64_t&
   for (LeafIterator walk(index, range.lower.view()); !walk.done() && !parts.full() && rows > 0;
        walk.next()) {
     if (range.upper.has_value() && compare(walk.lower(), range.upper->view()) >= 0) return;
-    const LeafInfo leaf = walk.info();
+    const LeafInfo leaf = walk.leaf_info();
     if (leaf.unloaded) parts.add(leaf.part);
     rows -= std::min(rows, leaf.rows);
   }
@@ -80,7 +80,7 @@ std::vector<PartId> Scan::parts_ahead(std::uint64_t rows) const {
   PartList parts(part_needed_);
   KeyRange range = plan_.ranges[range_];
   range.lower = stopped_at_;
-  std::uint64_t wanted = plan_.residual ? index_.rows() : rows;
+  std::uint64_t wanted = plan_.residual ? index_.row_count() : rows;
   add_unloaded(index_, range, wanted, parts);
   for (std::size_t i = range_ + 1; i < plan_.ranges.size() && !parts.full() && wanted > 0; ++i) {
     const Cursor start(index_, plan_.ranges[i]);

@@ -68,7 +68,7 @@ class Scan {
   const BoundFilter& filter_of(const Shape& shape) {
     if (&shape != shape_) {
       shape_ = &shape;
-      bound_ = &filters_.of(shape);
+      bound_ = &filters_.filter_for(shape);
     }
     return *bound_;
   }
@@ -96,7 +96,7 @@ void Scan::run(OnRow on_row, std::uint64_t rows_max) {
   for (; range_ < plan_.ranges.size(); ++range_) {
     const KeyRange range = current_range();
     if (range.empty()) continue;
-    const bool point = kind_of(range) == PlanKind::point;
+    const bool point = plan_kind_of(range) == PlanKind::point;
     if (point ? !scan_point(range.lower.view(), on_row) : !scan_range(range, on_row)) return;
   }
 }
@@ -136,7 +136,7 @@ bool Scan::scan_batch(RowBatch batch, OnRow& on_row) {
   const Shape* const shape = batch.shape();
   if (plan_.residual && shape == nullptr) return scan_mixed(batch, on_row);
   const BoundFilter* const filter = plan_.residual ? &filter_of(*shape) : nullptr;
-  if (filter != nullptr) filter->prepare(batch);
+  if (filter != nullptr) filter->prepare_batch(batch);
   const std::uint64_t rows_before = rows_read_;
   for (std::size_t at = 0; at < batch.size(); ++at) {
     if (filter == nullptr) {
@@ -144,7 +144,7 @@ bool Scan::scan_batch(RowBatch batch, OnRow& on_row) {
       if (!on_row(batch[at])) return false;
       continue;
     }
-    const BoundFilter::Candidate next = filter->next(batch, at);
+    const BoundFilter::Candidate next = filter->next_candidate(batch, at);
     at = next.at;
     if (at == batch.size()) break;
     const PendingRow row = {batch.row_slot(at), next.sure ? nullptr : filter, rows_before + at + 1};

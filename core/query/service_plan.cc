@@ -35,14 +35,15 @@ ServicePlan make_service_plan(const Filter& filter) {
     if (node.property == "PartitionKey") partitions = narrowed(partitions, node);
     if (node.property == "RowKey") rows = narrowed(rows, node);
   }
-  if (partitions.empty() || (partitions.single() && rows.empty())) {
+  if (partitions.empty() || (partitions.is_single() && rows.empty())) {
     plan.kind = PlanKind::empty;
-  } else if (partitions.single()) {
+  } else if (partitions.is_single()) {
     plan.range = range_in_partition(partitions.upper.text(), rows);
-    plan.kind = kind_of(plan.range);
+    plan.kind = plan_kind_of(plan.range);
   } else {
-    plan.range.lower.partition = partitions.lower.key();
-    if (!partitions.upper.is_end()) plan.range.upper = EntityKey(partitions.upper.key(), "");
+    plan.range.lower.partition = partitions.lower.smallest_key_above();
+    if (!partitions.upper.is_end())
+      plan.range.upper = EntityKey(partitions.upper.smallest_key_above(), "");
   }
   return plan;
 }

@@ -26,8 +26,8 @@ bool has_only(const XmlElement& element, std::initializer_list<std::string_view>
 // Returns the text of the child of that name, or nothing if it is absent or blank.
 std::optional<std::string_view> text_of(const XmlElement& element, std::string_view name) {
   const XmlElement* child = element.find(name);
-  if (child == nullptr || trimmed_xml(child->text).empty()) return std::nullopt;
-  return trimmed_xml(child->text);
+  if (child == nullptr || trim_xml_whitespace(child->text).empty()) return std::nullopt;
+  return trim_xml_whitespace(child->text);
 }
 
 bool is_permission(std::string_view text) {
@@ -78,7 +78,7 @@ Result<AccessPolicy> read_policy(const XmlElement& element) {
   AccessPolicy policy;
   policy.id = id->text;
   if (const XmlElement* terms = element.find("AccessPolicy"); terms != nullptr) {
-    if (!trimmed_xml(terms->text).empty()) return Error(not_this_document);
+    if (!trim_xml_whitespace(terms->text).empty()) return Error(not_this_document);
     if (const auto read = read_terms(*terms, policy); !read.ok()) return read.error();
   }
   return policy;
@@ -101,7 +101,7 @@ Result<std::vector<AccessPolicy>> parse_access_policies(std::string_view body) {
   if (body.empty()) return policies;
   const Result<XmlElement> root = parse_xml(body);
   if (!root.ok()) return root.error();
-  if (root->name != "SignedIdentifiers" || !trimmed_xml(root->text).empty() ||
+  if (root->name != "SignedIdentifiers" || !trim_xml_whitespace(root->text).empty() ||
       root->children.size() > limits::access_policies_max) {
     return Error(not_this_document);
   }

@@ -134,7 +134,8 @@ std::optional<std::string> primary_path(std::string_view path, const std::string
 
 bool is_signed_by_key(const Account& account, const Credentials& credentials,
                       const SharedKeyParts& parts) {
-  const std::string text = credentials.lite ? shared_key_lite_text(parts) : shared_key_text(parts);
+  const std::string text =
+      credentials.lite ? shared_key_lite_string_to_sign(parts) : shared_key_string_to_sign(parts);
   return std::any_of(account.keys.begin(), account.keys.end(), [&](const std::string& key) {
     return equal_in_constant_time(credentials.signature, sign(account.hmac, key, text));
   });
@@ -145,17 +146,17 @@ Result<void> check_shared_key(const Account& account, const Request& request, co
   if (count_headers(request, "Authorization") > 1) {
     return Error(ErrorCode::invalid_authentication_info);
   }
-  const auto credentials = parse_credentials(header(request, "Authorization").value_or(""));
+  const auto credentials = parse_credentials(find_header(request, "Authorization").value_or(""));
   if (!credentials.ok()) return credentials.error();
-  auto date = header(request, "x-ms-date");
-  if (!date.has_value()) date = header(request, "Date");
+  auto date = find_header(request, "x-ms-date");
+  if (!date.has_value()) date = find_header(request, "Date");
   if (credentials->account != account.name || !is_date_good(account, date.value_or(""), now)) {
     return failed();
   }
   SharedKeyParts parts;
   parts.method = request.method;
-  parts.content_md5 = header(request, "Content-MD5").value_or("");
-  parts.content_type = header(request, "Content-Type").value_or("");
+  parts.content_md5 = find_header(request, "Content-MD5").value_or("");
+  parts.content_type = find_header(request, "Content-Type").value_or("");
   parts.date = *date;
   parts.account = account.name;
   parts.raw_path = uri.raw_path;
@@ -181,14 +182,14 @@ std::optional<AccessPolicy> find_policy(const Store& store, std::string_view tab
   return *at;
 }
 
-Result<Access> authenticate(const Account& account, const Store& store, const Request& request,
-                            const Uri& uri, Ticks now) {
+Result<GrantedAccess> authenticate(const Account& account, const Store& store,
+                                   const Request& request, const Uri& uri, Ticks now) {
   if (uri.account != account.name) return failed();
   if (count_headers(request, "Authorization") > 0) {
     if (const auto checked = check_shared_key(account, request, uri, now); !checked.ok()) {
       return checked.error();
     }
-    return Access();
+    return GrantedAccess();
   }
   const auto grant = [&](bool plus_is_space) -> Result<SasGrant> {
     const auto fields = parse_sas_fields(uri.raw_query, plus_is_space);
@@ -207,26 +208,26 @@ Result<Access> authenticate(const Account& account, const Store& store, const Re
     granted = grant(true);
   }
   if (!granted.ok()) return granted.error();
-  return Access(std::move(*granted));
+  return GrantedAccess(std::move(*granted));
 }
 
 }  // namespace
 
-Result<void> Access::check(const RequiredAccess& required_access) const {
+Result<void> GrantedAccess::check(const RequiredAccess& required_access) const {
   if (!grant_.has_value()) return {};
   const Rule& rule = rules[static_cast<std::size_t>(required_access.action)];
   return grant_->whole_account ? check_account_sas(*grant_, rule)
                                : check_table_sas(*grant_, rule, required_access);
 }
 
-Filter Access::restrict_filter(Filter filter) const {
+Filter GrantedAccess::restrict_filter(Filter filter) const {
   return grant_.has_value() ? grant_->keys.restrict_filter(std::move(filter)) : filter;
 }
 
-Result<Access> authorize(const Account& account, const Store& store, const Request& request,
-                         const Uri& uri, Ticks now, const RequiredAccess& required_access) {
-  if (!account.authorize || request.trusted) return Access();
-  Result<Access> access = authenticate(account, store, request, uri, now);
+Result<GrantedAccess> authorize(const Account& account, const Store& store, const Request& request,
+                                const Uri& uri, Ticks now, const RequiredAccess& required_access) {
+  if (!account.authorize || request.trusted) return GrantedAccess();
+  Result<GrantedAccess> access = authenticate(account, store, request, uri, now);
   if (!access.ok()) return access;
   if (const auto checked = access->check(required_access); !checked.ok()) return checked.error();
   return access;

@@ -5,7 +5,8 @@
 //   if (!access.ok()) return make_error_response(access.error());
 //   query.filter = access->restrict_filter(std::move(query.filter));
 //
-// A batch is authorized for Action::batch; then Access::check authorizes each of its operations.
+// A batch is authorized for Action::batch; then GrantedAccess::check authorizes each of its
+// operations.
 #pragma once
 
 #include <cstdint>
@@ -46,10 +47,10 @@ struct RequiredAccess {
 };
 
 // The access that a caller has.
-class Access {
+class GrantedAccess {
  public:
-  Access() = default;  // may do everything
-  explicit Access(SasGrant grant) : grant_(std::move(grant)) {}
+  GrantedAccess() = default;  // may do everything
+  explicit GrantedAccess(SasGrant grant) : grant_(std::move(grant)) {}
 
   // Returns an error if the caller may not do this. For a table SAS, in this order:
   // AuthorizationFailure (no table SAS can allow the action), AuthenticationFailed (the SAS is for
@@ -72,8 +73,8 @@ class Access {
 //
 // InvalidAuthenticationInfo: a malformed Authorization header. AuthenticationFailed: no or wrong
 // credentials, another account, an invalid date, or (strict_dates) one more than 15 minutes off.
-// Also returns the errors of verify_sas and Access::check.
-Result<Access> authorize(const Account& account, const Store& store, const Request& request,
-                         const Uri& uri, Ticks now, const RequiredAccess& required_access);
+// Also returns the errors of verify_sas and GrantedAccess::check.
+Result<GrantedAccess> authorize(const Account& account, const Store& store, const Request& request,
+                                const Uri& uri, Ticks now, const RequiredAccess& required_access);
 
 }  // namespace entitable::rest

@@ -6,9 +6,9 @@
 #include "core/rest/account.h"
 #include "core/rest/authorization.h"
 #include "core/rest/error_response.h"
-#include "core/rest/headers.h"
 #include "core/rest/http.h"
 #include "core/rest/query_options.h"
+#include "core/rest/request_headers.h"
 #include "core/rest/route.h"
 #include "core/rest/uri.h"
 #include "core/store/store.h"
@@ -21,7 +21,7 @@ struct AuthorizedRequest {
   const Request& request;
   const Uri& uri;
   const QueryOptions& options;
-  const Access& access;
+  const GrantedAccess& access;
   Route route;
   MetadataLevel level;
   const ErrorFormat& error_format;

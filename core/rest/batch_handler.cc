@@ -11,8 +11,8 @@
 #include "core/model/guid.h"
 #include "core/model/service_error.h"
 #include "core/rest/batch_request.h"
-#include "core/rest/headers.h"
 #include "core/rest/multipart.h"
+#include "core/rest/request_headers.h"
 #include "core/txn/entity_group.h"
 
 namespace entitable::rest {
@@ -194,7 +194,7 @@ HandleResult handle_change_set(Batch& batch, const Request& request, const Reque
     const auto* done = std::get_if<WriteSuccess>(&answer);
     return done != nullptr ? answers.done(*done) : answers.failed(std::get<GroupFailure>(answer));
   };
-  return PendingWrite{WriteRequest{std::nullopt, std::move(write)}, std::move(make_response)};
+  return UnstagedWrite{WriteRequest{std::nullopt, std::move(write)}, std::move(make_response)};
 }
 
 // ---- A query ------------------------------------------------------------------------------------

@@ -112,13 +112,13 @@ std::vector<CorsRule> permissive_cors_rules() {
 }
 
 Result<Response> preflight_response(const std::vector<CorsRule>& rules, const Request& request) {
-  const auto origin = header(request, "Origin");
-  const auto method = header(request, "Access-Control-Request-Method");
+  const auto origin = find_header(request, "Origin");
+  const auto method = find_header(request, "Access-Control-Request-Method");
   if (origin.value_or("").empty() || method.value_or("").empty()) {
     return Error(ErrorCode::invalid_header_value);
   }
   const std::string_view headers =
-      header(request, "Access-Control-Request-Headers").value_or(std::string_view());
+      find_header(request, "Access-Control-Request-Headers").value_or(std::string_view());
   for (const CorsRule& rule : rules) {
     if (!allows_origin(rule, *origin) || !allows_method(rule, *method) ||
         !allows_headers(rule, headers)) {
@@ -138,7 +138,7 @@ Result<Response> preflight_response(const std::vector<CorsRule>& rules, const Re
 
 void add_cors_headers(const std::vector<CorsRule>& rules, const Request& request,
                       Response& response) {
-  const auto origin = header(request, "Origin");
+  const auto origin = find_header(request, "Origin");
   if (origin.value_or("").empty() || rules.empty()) return;
   const auto rule = std::find_if(rules.begin(), rules.end(), [&](const CorsRule& candidate) {
     return allows_origin(candidate, *origin) && allows_method(candidate, request.method);

@@ -6,7 +6,7 @@ namespace entitable::rest {
 namespace {
 
 Header content_type(MetadataLevel level) {
-  return {"Content-Type", std::string(content_type_of(level))};
+  return {"Content-Type", std::string(json_content_type(level))};
 }
 
 }  // namespace

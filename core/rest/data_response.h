@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "core/rest/headers.h"
 #include "core/rest/http.h"
+#include "core/rest/request_headers.h"
 
 namespace entitable::rest {
 

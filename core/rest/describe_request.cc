@@ -57,7 +57,7 @@ RequestOperation operation_of(const RoutedRequest& routed, const Request& reques
 }
 
 void describe_options(QueryOptions& options, RequestDescription& out) {
-  Result<std::vector<std::string>> select = select_of(options);
+  Result<std::vector<std::string>> select = parse_select_option(options);
   if (select.ok()) out.select = std::move(*select);
   if (out.operation == RequestOperation::get) return;
   out.filter = std::move(options.filter);
@@ -84,7 +84,7 @@ void describe_one(const Account& account, const Request& request, RequestDescrip
   ErrorFormat error_format;
   const bool is_read = route_request(request, account.name, error_format, routed).ok();
   if (!routed.uri.table.empty()) out.table = std::move(routed.uri.table);
-  if (routed.uri.resource == Resource::entity) {
+  if (routed.uri.resource == ResourceKind::entity) {
     out.partition = std::move(routed.uri.key.partition);
     out.row = std::move(routed.uri.key.row);
   }
@@ -157,7 +157,7 @@ void describe_request(const Account& account, const Request& request, RequestDes
   if (out.operation == RequestOperation::batch) describe_batch(account, request, out);
 }
 
-RequestOutcome outcome_of(std::string_view response) {
+RequestOutcome response_outcome(std::string_view response) {
   const ResponseView view = decode_http_response(response);
   RequestOutcome outcome{view.status, {}};
   if (const auto code = header_of(view.headers, "x-ms-error-code"); code.has_value()) {

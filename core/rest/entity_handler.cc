@@ -30,20 +30,20 @@ ODataContext odata_context_of(const AuthorizedRequest& authorized,
 }
 
 Result<Query> read_query(const AuthorizedRequest& authorized) {
-  if (const auto supported = check_supported(authorized.options); !supported.ok()) {
+  if (const auto supported = reject_unsupported_options(authorized.options); !supported.ok()) {
     return supported.error();
   }
   Query query;
-  Result<Filter> filter = filter_of(authorized.options, authorized.account);
+  Result<Filter> filter = parse_filter_option(authorized.options, authorized.account);
   if (!filter.ok()) return filter.error();
   query.filter = authorized.access.restrict_filter(std::move(*filter));
-  Result<std::vector<std::string>> select = select_of(authorized.options);
+  Result<std::vector<std::string>> select = parse_select_option(authorized.options);
   if (!select.ok()) return select.error();
   query.select = std::move(*select);
-  const Result<std::uint32_t> top = top_of(authorized.options);
+  const Result<std::uint32_t> top = parse_top_option(authorized.options);
   if (!top.ok()) return top.error();
   query.top = *top;
-  Result<std::optional<Continuation>> from = continuation_of(authorized.options);
+  Result<std::optional<Continuation>> from = parse_continuation(authorized.options);
   if (!from.ok()) return from.error();
   query.from = std::move(*from);
   return query;
@@ -159,10 +159,10 @@ HandleResult query_entities(const AuthorizedRequest& authorized) {
 }
 
 HandleResult get_entity(const AuthorizedRequest& authorized) {
-  if (const auto supported = check_supported(authorized.options); !supported.ok()) {
+  if (const auto supported = reject_unsupported_options(authorized.options); !supported.ok()) {
     return authorized.make_error_response(supported.error());
   }
-  const Result<std::vector<std::string>> select = select_of(authorized.options);
+  const Result<std::vector<std::string>> select = parse_select_option(authorized.options);
   if (!select.ok()) return authorized.make_error_response(select.error());
   auto answer = authorized.store.get(authorized.uri.table, authorized.uri.key.view());
   if (auto* parts_needed = std::get_if<PartsNeeded>(&answer)) return std::move(*parts_needed);
@@ -201,7 +201,7 @@ HandleResult write_entity(const AuthorizedRequest& authorized) {
     return failure != nullptr ? error_response(failure->error, error_format)
                               : respond_done(std::get<WriteSuccess>(answer).timestamps.front());
   };
-  return PendingWrite{WriteRequest{std::nullopt, std::move(entities)}, std::move(make_response)};
+  return UnstagedWrite{WriteRequest{std::nullopt, std::move(entities)}, std::move(make_response)};
 }
 
 }  // namespace entitable::rest

@@ -115,7 +115,7 @@ std::string_view reason_phrase(std::uint16_t status) {
 }
 
 Response error_response(const Error& error, const ErrorFormat& error_format) {
-  const ServiceError& service = service_error(error.code);
+  const ServiceError& service = service_error_of(error.code);
   return error_response(ServiceError{service.status, service.code, error_message(error)},
                         error_format);
 }
@@ -130,7 +130,8 @@ Response error_response(const ServiceError& service, const ErrorFormat& error_fo
     response.body = xml_body(service.code, text);
   } else {
     response.reason = reason_phrase(service.status);
-    response.headers.push_back({"Content-Type", std::string(content_type_of(error_format.level))});
+    response.headers.push_back(
+        {"Content-Type", std::string(json_content_type(error_format.level))});
     response.body = json_body(service.code, text);
   }
   if (error_format.preference != ReturnPreference::unspecified) {

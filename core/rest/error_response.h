@@ -8,8 +8,8 @@
 
 #include "core/base/error.h"
 #include "core/model/service_error.h"
-#include "core/rest/headers.h"
 #include "core/rest/http.h"
+#include "core/rest/request_headers.h"
 
 namespace entitable::rest {
 

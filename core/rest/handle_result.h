@@ -9,19 +9,19 @@
 #include "core/model/date_time.h"
 #include "core/query/query.h"
 #include "core/rest/http.h"
-#include "core/store/requests.h"
+#include "core/store/write_requests.h"
 #include "core/txn/operation.h"
 
 namespace entitable::rest {
 
 // A write that has been parsed and can be staged. Owns its data, so it may outlive the Request.
-struct PendingWrite {
+struct UnstagedWrite {
   WriteRequest request;
   std::function<Response(const WriteResult&)> make_response;  // from the result of staging
 };
 
 // PartsNeeded: the caller must load these parts and repeat the call.
-using HandleResult = std::variant<Response, PendingWrite, PartsNeeded>;
+using HandleResult = std::variant<Response, UnstagedWrite, PartsNeeded>;
 
 // Returns an error as the response to a particular request, in the ErrorFormat of that request.
 // Owns its data.

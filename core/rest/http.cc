@@ -18,7 +18,7 @@ std::string_view without_blanks(std::string_view text) {
 
 }  // namespace
 
-std::optional<std::string_view> header(const Request& request, std::string_view name) {
+std::optional<std::string_view> find_header(const Request& request, std::string_view name) {
   for (const HeaderView& header : request.headers) {
     if (equal_ignoring_case(header.name, name)) return without_blanks(header.value);
   }

@@ -54,7 +54,7 @@ struct RequestContext {
 
 // Returns the value of the first header of that name, without blanks around it. Case of the name
 // does not matter.
-std::optional<std::string_view> header(const Request& request, std::string_view name);
+std::optional<std::string_view> find_header(const Request& request, std::string_view name);
 // Returns how many headers have that name.
 std::size_t count_headers(const Request& request, std::string_view name);
 

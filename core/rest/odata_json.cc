@@ -189,7 +189,7 @@ void write_selected(EntityWriter& entity, const RowView& row, const std::string&
     case PropertySourceKind::partition_key:
       return entity.text(name, row.partition());
     case PropertySourceKind::row_key:
-      return entity.text(name, row.row());
+      return entity.text(name, row.row_key());
     case PropertySourceKind::timestamp:
       return entity.timestamp(row.timestamp());
     case PropertySourceKind::column:

@@ -1,6 +1,6 @@
-// Entities and tables as OData v3 JSON, on one line, at three levels of metadata (headers.h). A
-// type annotation is written only where JSON does not imply the type. An Int32 is written as 3, a
-// Double as 3.0.
+// Entities and tables as OData v3 JSON, on one line, at three levels of metadata
+// (request_headers.h). A type annotation is written only where JSON does not imply the type. An
+// Int32 is written as 3, a Double as 3.0.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 
 #include "core/index/row.h"
 #include "core/model/entity.h"
-#include "core/rest/headers.h"
+#include "core/rest/request_headers.h"
 
 namespace entitable::rest {
 

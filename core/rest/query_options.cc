@@ -84,12 +84,12 @@ Result<QueryOptions> parse_query_options(std::string_view raw_query) {
   return options;
 }
 
-Result<void> check_supported(const QueryOptions& options) {
+Result<void> reject_unsupported_options(const QueryOptions& options) {
   if (options.unsupported) return Error(ErrorCode::not_implemented);
   return {};
 }
 
-Result<std::uint32_t> top_of(const QueryOptions& options) {
+Result<std::uint32_t> parse_top_option(const QueryOptions& options) {
   if (!options.top.has_value()) return static_cast<std::uint32_t>(limits::page_rows_max);
   const std::optional<std::int32_t> top = parse_int32(*options.top);
   if (!is_number(*options.top) || !top.has_value() ||
@@ -99,7 +99,7 @@ Result<std::uint32_t> top_of(const QueryOptions& options) {
   return static_cast<std::uint32_t>(*top);
 }
 
-Result<Filter> filter_of(const QueryOptions& options, const Account& account) {
+Result<Filter> parse_filter_option(const QueryOptions& options, const Account& account) {
   if (!options.filter.has_value()) return Filter{};
   Result<Filter> filter = parse_filter(*options.filter);
   if (filter.ok() && account.limit_comparisons &&
@@ -109,12 +109,12 @@ Result<Filter> filter_of(const QueryOptions& options, const Account& account) {
   return filter;
 }
 
-Result<std::vector<std::string>> select_of(const QueryOptions& options) {
+Result<std::vector<std::string>> parse_select_option(const QueryOptions& options) {
   if (!options.select.has_value()) return std::vector<std::string>{};
   return parse_select(*options.select);
 }
 
-Result<std::optional<Continuation>> continuation_of(const QueryOptions& options) {
+Result<std::optional<Continuation>> parse_continuation(const QueryOptions& options) {
   if (options.next_partition_key.value_or("").empty()) return std::optional<Continuation>();
   Result<Continuation> from = decode_continuation(
       *options.next_partition_key, options.next_row_key.has_value()

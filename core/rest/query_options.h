@@ -35,17 +35,17 @@ Result<QueryOptions> parse_query_options(std::string_view raw_query);
 
 // NotImplemented: an unsupported option such as $orderby. Only reads call this; writes ignore such
 // options.
-Result<void> check_supported(const QueryOptions& options);
+Result<void> reject_unsupported_options(const QueryOptions& options);
 
 // Returns $top, which is 0 to 1000; 1000 if it is absent. InvalidInput: any other text.
-Result<std::uint32_t> top_of(const QueryOptions& options);
+Result<std::uint32_t> parse_top_option(const QueryOptions& options);
 // Returns the parsed $filter; an empty filter if it is absent. Returns the errors of parse_filter,
 // and InvalidInput for more comparisons than the account allows.
-Result<Filter> filter_of(const QueryOptions& options, const Account& account);
+Result<Filter> parse_filter_option(const QueryOptions& options, const Account& account);
 // Returns the parsed $select (parse_select in core/query/projection.h); empty if it is absent.
-Result<std::vector<std::string>> select_of(const QueryOptions& options);
+Result<std::vector<std::string>> parse_select_option(const QueryOptions& options);
 // Returns where a query of entities continues, or nothing if NextPartitionKey is absent or empty.
 // InvalidInput: a malformed token.
-Result<std::optional<Continuation>> continuation_of(const QueryOptions& options);
+Result<std::optional<Continuation>> parse_continuation(const QueryOptions& options);
 
 }  // namespace entitable::rest

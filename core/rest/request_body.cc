@@ -12,8 +12,8 @@
 namespace entitable::rest {
 namespace {
 
-using json::Kind;
 using json::Member;
+using json::ValueKind;
 
 constexpr std::string_view metadata_prefix = "odata.";
 constexpr std::string_view type_suffix = "@odata.type";
@@ -121,16 +121,16 @@ bool is_ignored(std::string_view name) {
 // ---- Values -------------------------------------------------------------------------------------
 
 // Returns whether a JSON value of this kind can have a type annotation of this type.
-bool fits(Kind kind, EdmType type) {
+bool fits(ValueKind kind, EdmType type) {
   switch (kind) {
-    case Kind::string:
+    case ValueKind::string:
       return true;
-    case Kind::boolean:
+    case ValueKind::boolean:
       return type == EdmType::boolean;
-    case Kind::number:
+    case ValueKind::number:
       return type == EdmType::int32 || type == EdmType::int64 || type == EdmType::float64;
-    case Kind::null:
-    case Kind::structure:
+    case ValueKind::null:
+    case ValueKind::structure:
       break;
   }
   return false;
@@ -138,19 +138,19 @@ bool fits(Kind kind, EdmType type) {
 
 Result<EdmType> annotated_type(const Member& type) {
   const std::optional<EdmType> known = edm_from_name(type.text);
-  if (type.kind != Kind::string || !known.has_value()) return Error(ErrorCode::invalid_input);
+  if (type.kind != ValueKind::string || !known.has_value()) return Error(ErrorCode::invalid_input);
   return *known;
 }
 
 EdmType inferred_type(const Member& value) {
-  if (value.kind == Kind::string) return EdmType::string;
-  if (value.kind == Kind::boolean) return EdmType::boolean;
+  if (value.kind == ValueKind::string) return EdmType::string;
+  if (value.kind == ValueKind::boolean) return EdmType::boolean;
   const bool whole = value.text.find_first_of(".eE") == std::string_view::npos;
   return whole && parse_int32(value.text).has_value() ? EdmType::int32 : EdmType::float64;
 }
 
 Result<Value> read_value(const Member& value, const Member* type) {
-  if (value.kind == Kind::structure) return Error(ErrorCode::invalid_input);
+  if (value.kind == ValueKind::structure) return Error(ErrorCode::invalid_input);
   if (type == nullptr) return parse_value(inferred_type(value), value.text, value.name);
   const Result<EdmType> said = annotated_type(*type);
   if (!said.ok()) return said.error();
@@ -162,9 +162,10 @@ Result<Value> read_value(const Member& value, const Member* type) {
 
 Result<std::string> key_of(const Members& members, std::string_view name) {
   const Member* value = members.find(name);
-  if (value == nullptr || value->kind == Kind::null) return Error(ErrorCode::properties_need_value);
+  if (value == nullptr || value->kind == ValueKind::null)
+    return Error(ErrorCode::properties_need_value);
   const Member* type = members.type_of(*value);
-  if (value->kind != Kind::string || (type != nullptr && type->text != "Edm.String")) {
+  if (value->kind != ValueKind::string || (type != nullptr && type->text != "Edm.String")) {
     return Error(ErrorCode::primary_key_type_invalid);
   }
   return std::string(value->text);
@@ -178,7 +179,7 @@ Result<std::vector<Property>> properties_of(const Members& members) {
       continue;
     }
     const Member* type = members.type_of(member);
-    if (member.kind == Kind::null) {
+    if (member.kind == ValueKind::null) {
       if (type == nullptr) continue;
       if (const Result<EdmType> said = annotated_type(*type); !said.ok()) return said.error();
       continue;
@@ -230,8 +231,9 @@ Result<std::string> parse_create_table_body(std::string_view body) {
   const Result<Members> members = Members::read(body);
   if (!members.ok()) return members.error();
   const Member* name = members->find("TableName");
-  if (name == nullptr || name->kind == Kind::null) return Error(ErrorCode::properties_need_value);
-  if (name->kind != Kind::string) return Error(ErrorCode::invalid_input);
+  if (name == nullptr || name->kind == ValueKind::null)
+    return Error(ErrorCode::properties_need_value);
+  if (name->kind != ValueKind::string) return Error(ErrorCode::invalid_input);
   return std::string(name->text);
 }
 

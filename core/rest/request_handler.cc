@@ -10,7 +10,7 @@
 #include "core/rest/authorized_request.h"
 #include "core/rest/batch_handler.h"
 #include "core/rest/batch_request.h"
-#include "core/rest/common_headers.h"
+#include "core/rest/common_response_headers.h"
 #include "core/rest/entity_handler.h"
 #include "core/rest/error_response.h"
 #include "core/rest/route.h"
@@ -43,12 +43,12 @@ class RequestHandler {
     HandleResult handled = serve();
     prepare_cors();
     if (auto* response = std::get_if<Response>(&handled)) {
-      return common_.add(std::move(*response));
+      return common_.add_to(std::move(*response));
     }
-    if (auto* write = std::get_if<PendingWrite>(&handled)) {
+    if (auto* write = std::get_if<UnstagedWrite>(&handled)) {
       write->make_response = [make_response = std::move(write->make_response),
                               common = std::move(common_)](const WriteResult& answer) {
-        return common.add(make_response(answer));
+        return common.add_to(make_response(answer));
       };
     }
     return handled;
@@ -64,7 +64,7 @@ class RequestHandler {
       static_cast<void>(parse(routed).ok());
     }
     prepare_cors();
-    return common_.add(error_response(error, error_format_), headers);
+    return common_.add_to(error_response(error, error_format_), headers);
   }
 
  private:
@@ -73,7 +73,7 @@ class RequestHandler {
     const Result<void> target = route_request(request_, account_.name, error_format_, routed);
     common_.is_data = !error_format_.xml;
     if (!target.ok()) return target.error();
-    Result<std::string> version = version_of(request_, routed.options.sv, account_);
+    Result<std::string> version = requested_version(request_, routed.options.sv, account_);
     if (!version.ok()) return version.error();
     common_.version = std::move(*version);
     return {};
@@ -85,7 +85,7 @@ class RequestHandler {
     if (const auto is_read = parse(routed); !is_read.ok())
       return make_error_response(is_read.error());
 
-    const Result<Access> access = authorize_request(routed);
+    const Result<GrantedAccess> access = authorize_request(routed);
     if (!access.ok()) {
       error_format_.xml = error_format_.xml || !accepts_json(request_, routed.options.format);
       return make_error_response(access.error());
@@ -107,7 +107,7 @@ class RequestHandler {
     return handle_preflight(account_, store_, request_, error_response_maker(error_format_));
   }
 
-  Result<Access> authorize_request(const RoutedRequest& routed) const {
+  Result<GrantedAccess> authorize_request(const RoutedRequest& routed) const {
     const bool ours = request_.trusted || routed.uri.account == account_.name;
     if (!ours) return Error(ErrorCode::authentication_failed);
     return authorize(account_, store_, request_, routed.uri, context_.now,
@@ -134,7 +134,7 @@ class RequestHandler {
     }
   }
 
-  HandleResult serve_data(const RoutedRequest& routed, const Access& access) const {
+  HandleResult serve_data(const RoutedRequest& routed, const GrantedAccess& access) const {
     // The Accept header of a batch is ignored: the response is always multipart/mixed.
     if (routed.route_entry.route == Route::batch) return serve_batch(access);
     const Result<MetadataLevel> level = negotiate_metadata(request_, routed.options.format);
@@ -161,7 +161,7 @@ class RequestHandler {
 
   // ---- Batches ----------------------------------------------------------------------------------
 
-  HandleResult serve_batch(const Access& access) const {
+  HandleResult serve_batch(const GrantedAccess& access) const {
     BatchCallbacks callbacks;
     callbacks.parse = [&](const Request& operation) { return parse_operation(operation, access); };
     callbacks.read = [&](const Request& query) { return read_in_batch(query, access); };
@@ -191,7 +191,7 @@ class RequestHandler {
 
   // Routes an operation of a batch, and checks what reads and writes have in common: account,
   // permission, location and Accept header.
-  Result<void> read_operation(const Request& operation, const Access& access,
+  Result<void> read_operation(const Request& operation, const GrantedAccess& access,
                               ErrorFormat& error_format, RoutedRequest& routed) const {
     if (const auto read = route_request(operation, account_.name, error_format, routed);
         !read.ok()) {
@@ -209,7 +209,7 @@ class RequestHandler {
     return {};
   }
 
-  Result<EntityWrite> parse_operation(const Request& operation, const Access& access) const {
+  Result<EntityWrite> parse_operation(const Request& operation, const GrantedAccess& access) const {
     ErrorFormat error_format = error_format_in_batch();
     RoutedRequest routed;
     if (const auto read = read_operation(operation, access, error_format, routed); !read.ok()) {
@@ -222,7 +222,7 @@ class RequestHandler {
     return write;
   }
 
-  HandleResult read_in_batch(const Request& query, const Access& access) const {
+  HandleResult read_in_batch(const Request& query, const GrantedAccess& access) const {
     ErrorFormat error_format = error_format_in_batch();
     RoutedRequest routed;
     if (const auto read = read_operation(query, access, error_format, routed); !read.ok()) {
@@ -238,7 +238,7 @@ class RequestHandler {
   // ---- Helpers ----------------------------------------------------------------------------------
 
   AuthorizedRequest make_authorized_request(const Request& request, const RoutedRequest& routed,
-                                            const Access& access,
+                                            const GrantedAccess& access,
                                             const ErrorFormat& error_format) const {
     return AuthorizedRequest{account_,
                              store_,
@@ -264,11 +264,11 @@ class RequestHandler {
   // Loads the CORS rules if the response needs CORS headers: the request has an Origin and is not a
   // preflight request, whose response has its own headers.
   void prepare_cors() {
-    const auto origin = header(request_, "Origin");
+    const auto origin = find_header(request_, "Origin");
     if (is_preflight_ || origin.value_or("").empty()) return;
     common_.method = request_.method;
     common_.origin = *origin;
-    common_.cors = cors_rules(account_, store_);
+    common_.cors = effective_cors_rules(account_, store_);
   }
 
   const Account& account_;
@@ -276,14 +276,14 @@ class RequestHandler {
   const Request& request_;
   const RequestContext& context_;
   ErrorFormat error_format_;
-  CommonHeaders common_;
+  CommonResponseHeaders common_;
   bool is_preflight_ = false;
 };
 
 }  // namespace
 
-HandleResult handle(const Account& account, const Store& store, const Request& request,
-                    const RequestContext& context) {
+HandleResult handle_request(const Account& account, const Store& store, const Request& request,
+                            const RequestContext& context) {
   return RequestHandler(account, store, request, context).run();
 }
 

@@ -1,8 +1,8 @@
 // The REST entry point: the Table service's HTTP protocol over a store.
 //
-// handle() parses, routes and authorizes a request. It executes a read on the published version and
-// returns the response. For a write it returns a PendingWrite: the caller stages its WriteRequest
-// (core/dispatch) and passes the result to its make_response.
+// handle_request() parses, routes and authorizes a request. It executes a read on the published
+// version and returns the response. For a write it returns a PendingWrite: the caller stages its
+// WriteRequest (core/dispatch) and passes the result to its make_response.
 //
 // Errors are HTTP responses too: no request makes these functions throw, except for lack of memory.
 #pragma once
@@ -17,8 +17,8 @@
 
 namespace entitable::rest {
 
-HandleResult handle(const Account& account, const Store& store, const Request& request,
-                    const RequestContext& context);
+HandleResult handle_request(const Account& account, const Store& store, const Request& request,
+                            const RequestContext& context);
 
 // Returns the response that the service would send if this request failed with `error`, in the
 // format that the request asks for. Tests use this to simulate errors. A batch fails as a whole.

@@ -10,34 +10,34 @@ constexpr bool writes = true;
 constexpr bool reads = false;
 
 constexpr RouteEntry route_table[] = {
-    {"GET", Resource::tables, "", Route::query_tables, Action::read_tables, reads},
-    {"POST", Resource::tables, "", Route::create_table, Action::create_table, writes},
-    {"GET", Resource::table, "", Route::get_table, Action::read_tables, reads},
-    {"DELETE", Resource::table, "", Route::drop_table, Action::drop_table, writes},
-    {"GET", Resource::entities, "acl", Route::table_acl, Action::table_acl, reads},
-    {"HEAD", Resource::entities, "acl", Route::table_acl, Action::table_acl, reads},
-    {"PUT", Resource::entities, "acl", Route::table_acl, Action::table_acl, writes},
-    {"GET", Resource::service, "properties", Route::service_properties, Action::read_service,
+    {"GET", ResourceKind::tables, "", Route::query_tables, Action::read_tables, reads},
+    {"POST", ResourceKind::tables, "", Route::create_table, Action::create_table, writes},
+    {"GET", ResourceKind::table, "", Route::get_table, Action::read_tables, reads},
+    {"DELETE", ResourceKind::table, "", Route::drop_table, Action::drop_table, writes},
+    {"GET", ResourceKind::entities, "acl", Route::table_acl, Action::table_acl, reads},
+    {"HEAD", ResourceKind::entities, "acl", Route::table_acl, Action::table_acl, reads},
+    {"PUT", ResourceKind::entities, "acl", Route::table_acl, Action::table_acl, writes},
+    {"GET", ResourceKind::service, "properties", Route::service_properties, Action::read_service,
      reads},
-    {"PUT", Resource::service, "properties", Route::service_properties, Action::write_service,
+    {"PUT", ResourceKind::service, "properties", Route::service_properties, Action::write_service,
      writes},
-    {"GET", Resource::service, "stats", Route::service_stats, Action::read_service, reads},
-    {"GET", Resource::entities, "", Route::query_entities, Action::read_entities, reads},
-    {"POST", Resource::entities, "", Route::insert_entity, Action::insert, writes},
-    {"GET", Resource::entity, "", Route::get_entity, Action::read_entities, reads},
-    {"PUT", Resource::entity, "", Route::put_entity, Action::update, writes},
-    {"PATCH", Resource::entity, "", Route::merge_entity, Action::update, writes},
-    {"MERGE", Resource::entity, "", Route::merge_entity, Action::update, writes},
-    {"DELETE", Resource::entity, "", Route::delete_entity, Action::remove, writes},
+    {"GET", ResourceKind::service, "stats", Route::service_stats, Action::read_service, reads},
+    {"GET", ResourceKind::entities, "", Route::query_entities, Action::read_entities, reads},
+    {"POST", ResourceKind::entities, "", Route::insert_entity, Action::insert, writes},
+    {"GET", ResourceKind::entity, "", Route::get_entity, Action::read_entities, reads},
+    {"PUT", ResourceKind::entity, "", Route::put_entity, Action::update, writes},
+    {"PATCH", ResourceKind::entity, "", Route::merge_entity, Action::update, writes},
+    {"MERGE", ResourceKind::entity, "", Route::merge_entity, Action::update, writes},
+    {"DELETE", ResourceKind::entity, "", Route::delete_entity, Action::remove, writes},
     // A batch may write; RequestHandler::writes finds out from its body.
-    {"POST", Resource::batch, "", Route::batch, Action::batch, reads},
+    {"POST", ResourceKind::batch, "", Route::batch, Action::batch, reads},
 };
 
 // Returns whether `restype` is allowed: it must be "service" if the resource is the service and
 // `comp` is there, and absent for any other resource.
 bool is_restype_good(const Uri& uri, const QueryOptions& options) {
   const bool asked = options.restype.has_value();
-  if (uri.resource != Resource::service) return !asked;
+  if (uri.resource != ResourceKind::service) return !asked;
   return asked ? *options.restype == "service" : !options.comp.has_value();
 }
 

@@ -32,7 +32,7 @@ enum class Route : std::uint8_t {
 
 struct RouteEntry {
   std::string_view method;
-  Resource resource;
+  ResourceKind resource;
   // The query parameter `comp`; empty: absent. Resource::service also needs `restype=service`.
   std::string_view comp;
   Route route;

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "core/rest/headers.h"
+#include "core/rest/request_headers.h"
 
 namespace entitable::rest {
 namespace {
@@ -15,8 +15,8 @@ bool may_insert(Route route) {
 
 RequiredAccess RoutedRequest::required_access(const Request& request) const {
   RequiredAccess required_access{route_entry.action, uri.table, {}};
-  if (uri.resource == Resource::entity) required_access.key = uri.key.view();
-  const bool conditional = !header(request, "If-Match").value_or("").empty();
+  if (uri.resource == ResourceKind::entity) required_access.key = uri.key.view();
+  const bool conditional = !find_header(request, "If-Match").value_or("").empty();
   if (required_access.action == Action::update && !conditional)
     required_access.action = Action::upsert;
   return required_access;
@@ -35,7 +35,7 @@ Result<void> route_request(const Request& request, std::string_view served_accou
   if (const auto level = negotiate_metadata(request, routed.options.format); level.ok()) {
     error_format.level = *level;
   }
-  const Result<std::string_view> method = method_of(request);
+  const Result<std::string_view> method = effective_method(request);
   if (!method.ok()) return method.error();
   routed.method = *method;
   const Result<RouteEntry> route_entry = find_route(routed.method, routed.uri, routed.options);

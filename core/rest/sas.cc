@@ -97,8 +97,8 @@ bool is_well_formed(const SasFields& f) {
 }
 
 bool is_signed(const SasFields& fields, const Account& account) {
-  const std::string text = is_account_sas(fields) ? account_sas_text(fields, account.name)
-                                                  : table_sas_text(fields, account.name);
+  const std::string text = is_account_sas(fields) ? account_sas_string_to_sign(fields, account.name)
+                                                  : table_sas_string_to_sign(fields, account.name);
   return std::any_of(account.keys.begin(), account.keys.end(), [&](const std::string& key) {
     return equal_in_constant_time(fields.sig, sign(account.hmac, key, text));
   });
@@ -230,7 +230,7 @@ Result<std::optional<SasFields>> parse_sas_fields(std::string_view raw_query, bo
 }
 
 Result<SasGrant> verify_sas(const SasFields& fields, const Account& account,
-                            const FindPolicy& find_policy, const SasCaller& caller) {
+                            const FindPolicy& find_policy, const SasRequestContext& caller) {
   if (!is_well_formed(fields) || !is_signed(fields, account)) return failed();
   Result<AccessPolicy> terms = terms_of(fields, find_policy);
   if (!terms.ok()) return terms.error();

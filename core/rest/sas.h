@@ -39,7 +39,7 @@ struct SasGrant {
 };
 
 // The circumstances of a request that a SAS may restrict.
-struct SasCaller {
+struct SasRequestContext {
   Ticks now = 0;
   bool secure = false;         // the request came over HTTPS, or not over a network
   std::string_view client_ip;  // empty: the request did not come over a network
@@ -61,6 +61,6 @@ Result<std::optional<SasFields>> parse_sas_fields(std::string_view raw_query,
 // that both the policy and the SAS give), AuthorizationProtocolMismatch,
 // AuthorizationSourceIPMismatch.
 Result<SasGrant> verify_sas(const SasFields& fields, const Account& account,
-                            const FindPolicy& find_policy, const SasCaller& caller);
+                            const FindPolicy& find_policy, const SasRequestContext& caller);
 
 }  // namespace entitable::rest

@@ -25,7 +25,7 @@ class Section {
  public:
   Section(const XmlElement& element, std::initializer_list<std::string_view> known)
       : element_(element) {
-    if (!trimmed_xml(element.text).empty()) fail(ErrorCode::invalid_xml_document);
+    if (!trim_xml_whitespace(element.text).empty()) fail(ErrorCode::invalid_xml_document);
     for (const XmlElement& child : element.children) {
       if (std::find(known.begin(), known.end(), child.name) == known.end()) {
         fail(ErrorCode::unsupported_xml_node);
@@ -48,7 +48,7 @@ class Section {
     const XmlElement* child = required(name);
     if (child == nullptr) return {};
     if (!child->children.empty()) fail(ErrorCode::unsupported_xml_node);
-    return trimmed_xml(child->text);
+    return trim_xml_whitespace(child->text);
   }
 
   bool boolean(std::string_view name) {
@@ -134,7 +134,7 @@ std::vector<std::string> read_list(Section& section, std::string_view name) {
   std::string_view rest = section.text(name);
   while (!rest.empty()) {
     const std::size_t comma = rest.find(',');
-    const std::string_view entry = trimmed_xml(rest.substr(0, comma));
+    const std::string_view entry = trim_xml_whitespace(rest.substr(0, comma));
     if (entry.empty() || utf16_length(entry) > cors_entry_units_max || comma + 1 == rest.size()) {
       section.fail(ErrorCode::invalid_xml_node_value);
     }
@@ -181,7 +181,7 @@ CorsRule read_rule(const XmlElement& element, Section& parent) {
 
 std::vector<CorsRule> read_cors(const XmlElement& element, Section& parent) {
   std::vector<CorsRule> rules;
-  if (!trimmed_xml(element.text).empty() || element.children.size() > cors_rules_max) {
+  if (!trim_xml_whitespace(element.text).empty() || element.children.size() > cors_rules_max) {
     parent.fail(ErrorCode::invalid_xml_document);
     return rules;
   }
@@ -289,7 +289,7 @@ std::string service_properties_document(const ServiceProperties& properties) {
   return xml.finish();
 }
 
-ServiceProperties stored_service_properties(std::string_view document) {
+ServiceProperties parse_stored_service_properties(std::string_view document) {
   if (document.empty()) return {};
   Result<ServicePropertiesChange> stored = parse_service_properties(document);
   // Cannot happen: the store holds only such documents, and a checksum covers them.

@@ -84,7 +84,7 @@ ServiceProperties with_changes(ServiceProperties properties, ServicePropertiesCh
 std::string service_properties_document(const ServiceProperties& properties);
 
 // Parses the document that the store keeps. "" stands for the properties of a new account.
-ServiceProperties stored_service_properties(std::string_view document);
+ServiceProperties parse_stored_service_properties(std::string_view document);
 
 // Returns the document of Get Service Stats. There is only one copy of the data, so the last
 // synchronization of the secondary location is always `now`.

@@ -51,16 +51,16 @@ bool equal_in_constant_time(std::string_view a, std::string_view b) {
   return difference == 0;
 }
 
-std::string shared_key_text(const SharedKeyParts& parts) {
+std::string shared_key_string_to_sign(const SharedKeyParts& parts) {
   return lines(
       {parts.method, parts.content_md5, parts.content_type, parts.date, canonical_resource(parts)});
 }
 
-std::string shared_key_lite_text(const SharedKeyParts& parts) {
+std::string shared_key_lite_string_to_sign(const SharedKeyParts& parts) {
   return lines({parts.date, canonical_resource(parts)});
 }
 
-std::string table_sas_text(const SasFields& fields, std::string_view account) {
+std::string table_sas_string_to_sign(const SasFields& fields, std::string_view account) {
   const SasFields& f = fields;
   const std::string resource =
       (f.sv >= with_service_name ? "/table/" : "/") + std::string(account) + "/" + lower_case(f.tn);
@@ -71,7 +71,7 @@ std::string table_sas_text(const SasFields& fields, std::string_view account) {
   return lines({f.sp, f.st, f.se, resource, f.si, f.sv, f.spk, f.srk, f.epk, f.erk});
 }
 
-std::string account_sas_text(const SasFields& fields, std::string_view account) {
+std::string account_sas_string_to_sign(const SasFields& fields, std::string_view account) {
   const SasFields& f = fields;
   std::string text = lines({account, f.sp, f.ss, f.srt, f.st, f.se, f.sip, f.spr, f.sv, ""});
   if (f.sv >= with_encryption_scope) text += f.ses + "\n";

@@ -31,8 +31,8 @@ struct SharedKeyParts {
 };
 
 // Return the string to sign.
-std::string shared_key_text(const SharedKeyParts& parts);
-std::string shared_key_lite_text(const SharedKeyParts& parts);
+std::string shared_key_string_to_sign(const SharedKeyParts& parts);
+std::string shared_key_lite_string_to_sign(const SharedKeyParts& parts);
 
 // ---- Shared access signatures -------------------------------------------------------------------
 
@@ -49,7 +49,7 @@ inline constexpr std::string_view sas_version_min = "2012-02-12";
 
 // Return the string to sign, whose layout depends on the version fields.sv. REQUIRES: fields.sv is
 // a date yyyy-mm-dd, at least sas_version_min.
-std::string table_sas_text(const SasFields& fields, std::string_view account);
-std::string account_sas_text(const SasFields& fields, std::string_view account);
+std::string table_sas_string_to_sign(const SasFields& fields, std::string_view account);
+std::string account_sas_string_to_sign(const SasFields& fields, std::string_view account);
 
 }  // namespace entitable::rest

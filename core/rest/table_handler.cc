@@ -32,14 +32,14 @@ struct TablesQuery {
 };
 
 Result<TablesQuery> read_query(const AuthorizedRequest& authorized) {
-  if (const auto supported = check_supported(authorized.options); !supported.ok()) {
+  if (const auto supported = reject_unsupported_options(authorized.options); !supported.ok()) {
     return supported.error();
   }
-  Result<Filter> filter = filter_of(authorized.options, authorized.account);
+  Result<Filter> filter = parse_filter_option(authorized.options, authorized.account);
   if (!filter.ok()) return filter.error();
-  Result<std::vector<std::string>> select = select_of(authorized.options);
+  Result<std::vector<std::string>> select = parse_select_option(authorized.options);
   if (!select.ok()) return select.error();
-  const Result<std::uint32_t> top = top_of(authorized.options);
+  const Result<std::uint32_t> top = parse_top_option(authorized.options);
   if (!top.ok()) return top.error();
   TablesQuery query{std::move(*filter), std::move(*select), *top, {}};
   if (!authorized.options.next_table_name.value_or("").empty()) {
@@ -112,8 +112,8 @@ HandleResult create_table(const AuthorizedRequest& authorized) {
     const auto* failure = std::get_if<GroupFailure>(&answer);
     return failure != nullptr ? error_response(failure->error, error_format) : created.response();
   };
-  return PendingWrite{WriteRequest{std::nullopt, WriteCreateTable{*name}},
-                      std::move(make_response)};
+  return UnstagedWrite{WriteRequest{std::nullopt, WriteCreateTable{*name}},
+                       std::move(make_response)};
 }
 
 HandleResult drop_table(const AuthorizedRequest& authorized) {
@@ -122,8 +122,8 @@ HandleResult drop_table(const AuthorizedRequest& authorized) {
     return failure != nullptr ? error_response(failure->error, error_format)
                               : Response{204, "No Content", {}, {}};
   };
-  return PendingWrite{WriteRequest{std::nullopt, WriteDropTable{authorized.uri.table}},
-                      std::move(make_response)};
+  return UnstagedWrite{WriteRequest{std::nullopt, WriteDropTable{authorized.uri.table}},
+                       std::move(make_response)};
 }
 
 }  // namespace entitable::rest

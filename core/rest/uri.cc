@@ -144,22 +144,22 @@ class Predicate {
 
 Result<void> read_tables_predicate(std::string_view inside, Uri& uri) {
   Predicate predicate(inside);
-  uri.resource = Resource::tables;
+  uri.resource = ResourceKind::tables;
   if (predicate.at_end()) return {};
   std::optional<std::string> name = predicate.take_string();
   if (!name.has_value() || !predicate.at_end()) return bad_syntax();
-  uri.resource = Resource::table;
+  uri.resource = ResourceKind::table;
   uri.table = std::move(*name);
   return {};
 }
 
 Result<void> read_entity_predicate(std::string_view inside, Uri& uri) {
   Predicate predicate(inside);
-  uri.resource = Resource::entities;
+  uri.resource = ResourceKind::entities;
   if (predicate.at_end()) return {};
   std::optional<EntityKey> key = predicate.take_key();
   if (!key.has_value() || !predicate.at_end()) return bad_syntax();
-  uri.resource = Resource::entity;
+  uri.resource = ResourceKind::entity;
   uri.key = std::move(*key);
   return {};
 }
@@ -170,7 +170,7 @@ Result<void> read_resource(std::string_view segment, Uri& uri) {
   std::string_view inside = segment.substr(open);
   if (name.empty()) return no_resource();
   if (equal_ignoring_case(segment, "$batch")) {
-    uri.resource = Resource::batch;
+    uri.resource = ResourceKind::batch;
     return {};
   }
   if (!inside.empty()) {

@@ -17,7 +17,7 @@
 
 namespace entitable::rest {
 
-enum class Resource : std::uint8_t {
+enum class ResourceKind : std::uint8_t {
   service,   // /
   tables,    // /Tables, /Tables()
   table,     // /Tables('people')
@@ -27,7 +27,7 @@ enum class Resource : std::uint8_t {
 };
 
 struct Uri {
-  Resource resource = Resource::service;
+  ResourceKind resource = ResourceKind::service;
   std::string account;  // without "-secondary"
   bool secondary = false;
   bool https = false;

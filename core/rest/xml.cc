@@ -302,7 +302,7 @@ Result<XmlElement> parse_xml(std::string_view document) {
   return std::move(*root);
 }
 
-std::string_view trimmed_xml(std::string_view text) {
+std::string_view trim_xml_whitespace(std::string_view text) {
   const std::size_t start = text.find_first_not_of(blanks);
   if (start == std::string_view::npos) return {};
   return text.substr(start, text.find_last_not_of(blanks) - start + 1);

@@ -40,7 +40,7 @@ struct XmlElement {
 Result<XmlElement> parse_xml(std::string_view document);
 
 // Returns `text` without XML's blanks (space, tab, CR, LF) around it.
-std::string_view trimmed_xml(std::string_view text);
+std::string_view trim_xml_whitespace(std::string_view text);
 
 // Writes a document, with its elements in the order of the calls. Characters that are illegal in
 // XML become U+FFFD. REQUIRES: every open() has its close(), and texts are WTF-8

@@ -18,8 +18,8 @@ Response xml_response(std::string document, bool with_body = true) {
 }
 
 // Returns a write whose successful response has only a status.
-PendingWrite pending(WriteRequest write, std::uint16_t status, const char* reason,
-                     const MakeErrorResponse& make_error_response) {
+UnstagedWrite pending(WriteRequest write, std::uint16_t status, const char* reason,
+                      const MakeErrorResponse& make_error_response) {
   return {std::move(write), [status, reason, make_error_response](const WriteResult& answer) {
             const auto* failure = std::get_if<GroupFailure>(&answer);
             return failure != nullptr ? make_error_response(failure->error)
@@ -46,7 +46,8 @@ HandleResult set_properties(const Request& request, const MakeErrorResponse& mak
   if (!change.ok()) return make_error_response(change.error());
   WriteRequest write{
       std::nullopt, WriteServiceProperties{[made = std::move(*change)](const std::string& current) {
-        return service_properties_document(with_changes(stored_service_properties(current), made));
+        return service_properties_document(
+            with_changes(parse_stored_service_properties(current), made));
       }}};
   return pending(std::move(write), 202, "Accepted", make_error_response);
 }
@@ -69,7 +70,7 @@ HandleResult handle_properties(const Store& store, const Request& request,
   if (request.method == "PUT") return set_properties(request, make_error_response);
   if (request.method != "GET") return make_error_response(Error(ErrorCode::method_not_allowed));
   return xml_response(
-      service_properties_document(stored_service_properties(store.service_properties())));
+      service_properties_document(parse_stored_service_properties(store.service_properties())));
 }
 
 HandleResult handle_stats(const Request& request, bool secondary, Ticks now,
@@ -81,13 +82,13 @@ HandleResult handle_stats(const Request& request, bool secondary, Ticks now,
 
 HandleResult handle_preflight(const Account& account, const Store& store, const Request& request,
                               const MakeErrorResponse& make_error_response) {
-  Result<Response> response = preflight_response(cors_rules(account, store), request);
+  Result<Response> response = preflight_response(effective_cors_rules(account, store), request);
   if (!response.ok()) return make_error_response(response.error());
   return std::move(*response);
 }
 
-std::vector<CorsRule> cors_rules(const Account& account, const Store& store) {
-  std::vector<CorsRule> rules = stored_service_properties(store.service_properties()).cors;
+std::vector<CorsRule> effective_cors_rules(const Account& account, const Store& store) {
+  std::vector<CorsRule> rules = parse_stored_service_properties(store.service_properties()).cors;
   if (rules.empty() && account.permissive_cors) return permissive_cors_rules();
   return rules;
 }

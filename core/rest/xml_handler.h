@@ -2,7 +2,7 @@
 // service. Also preflight requests, whose errors are XML too.
 //
 // Requests are routed and authorized before (preflight requests need neither). The caller adds the
-// common headers (common_headers.h).
+// common headers (common_response_headers.h).
 #pragma once
 
 #include <functional>
@@ -40,6 +40,6 @@ HandleResult handle_preflight(const Account& account, const Store& store, const 
 
 // Returns the CORS rules in the service properties. If there are none and Account::permissive_cors
 // is set, returns permissive_cors_rules().
-std::vector<CorsRule> cors_rules(const Account& account, const Store& store);
+std::vector<CorsRule> effective_cors_rules(const Account& account, const Store& store);
 
 }  // namespace entitable::rest

@@ -8,7 +8,7 @@
 
 #include "core/model/date_time.h"
 #include "core/model/value.h"
-#include "core/rpc/response_cursor.h"
+#include "core/rpc/unchecked_response_writer.h"
 
 namespace entitable::rpc {
 
@@ -45,7 +45,7 @@ constexpr PayloadSize payload_size(std::uint8_t type) {
 
 namespace detail {
 
-[[gnu::always_inline]] inline void write_date_time(ResponseCursor& out, Ticks ticks) {
+[[gnu::always_inline]] inline void write_date_time(UncheckedResponseWriter& out, Ticks ticks) {
   const Ticks since_epoch = ticks - ticks_at_unix_epoch;
   Ticks milliseconds = since_epoch / ticks_per_millisecond;
   Ticks rest = since_epoch - milliseconds * ticks_per_millisecond;
@@ -58,7 +58,8 @@ namespace detail {
 }
 
 // Writes lower-case hexadecimal digits with hyphens, as model/guid.h does.
-[[gnu::always_inline]] inline void write_guid(ResponseCursor& out, std::string_view bytes) {
+[[gnu::always_inline]] inline void write_guid(UncheckedResponseWriter& out,
+                                              std::string_view bytes) {
   constexpr std::string_view digits = "0123456789abcdef";
   char* to = out.allocate_ascii(guid_units);
   for (std::size_t i = 0; i < bytes.size(); ++i) {
@@ -74,7 +75,7 @@ namespace detail {
 // Writes the payload of a column of this type. `value` has the accessors of ValueView. For a system
 // column calls write_system_column(type) instead.
 template <typename AnyValue, typename WriteSystemColumn>
-[[gnu::always_inline]] inline void write_payload(ResponseCursor& out, std::uint8_t type,
+[[gnu::always_inline]] inline void write_payload(UncheckedResponseWriter& out, std::uint8_t type,
                                                  const AnyValue& value,
                                                  WriteSystemColumn write_system_column) {
   switch (type) {

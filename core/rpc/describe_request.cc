@@ -8,8 +8,8 @@
 
 #include "core/query/projection.h"
 #include "core/rpc/message.h"
-#include "core/rpc/read_fields.h"
-#include "core/rpc/write_fields.h"
+#include "core/rpc/read_request_fields.h"
+#include "core/rpc/write_request_fields.h"
 
 namespace entitable::rpc {
 namespace {
@@ -77,9 +77,9 @@ void describe_operation(MessageReader& in, std::string_view table, std::size_t n
 }
 
 void describe_write(MessageReader& in, RequestDescription& out) {
-  const WriteFields fields = read_write_fields(in);
+  const WriteRequestHeader fields = read_write_request_header(in);
   // The text of the names precedes that of the operations.
-  read_names(in, fields, [](std::string_view) {});
+  read_property_names(in, fields, [](std::string_view) {});
   const std::size_t names = fields.name_count();
   if (!fields.transaction) {
     if (fields.operations == 0) in.fail();
@@ -123,7 +123,7 @@ bool is_response_of_kind(std::string_view response, ResponseKind kind) {
 bool is_transaction(std::string_view request) {
   MessageReader in(request);
   return in.ok() && static_cast<RequestKind>(in.kind()) == RequestKind::write &&
-         read_write_fields(in).transaction;
+         read_write_request_header(in).transaction;
 }
 
 }  // namespace
@@ -135,7 +135,7 @@ void describe_request(std::string_view request, RequestDescription& out) {
   if (!in.ok()) out = RequestDescription{};
 }
 
-RequestOutcome outcome_of(std::string_view request, std::string_view response) {
+RequestOutcome response_outcome(std::string_view request, std::string_view response) {
   constexpr std::uint16_t ok = 200;
   constexpr std::uint16_t accepted = 202;
   constexpr std::uint16_t no_content = 204;

@@ -201,7 +201,7 @@ void ResponseWriter::word(std::uint32_t value) {
   at_ += 4;
 }
 
-void ResponseWriter::words(std::span<const std::uint32_t> values) {
+void ResponseWriter::append_words(std::span<const std::uint32_t> values) {
   ENTITABLE_CHECK(at_ + values.size_bytes() <= text_at_);
   if (!values.empty())
     std::memcpy(out_.message_.bytes.get() + at_, values.data(), values.size_bytes());
@@ -221,7 +221,7 @@ void ResponseWriter::float64(double value) {
 }
 
 void ResponseWriter::text(std::string_view wtf8) {
-  word(append_text(wtf8));
+  word(text_without_length(wtf8));
 }
 
 void ResponseWriter::optional_text(const std::optional<std::string>& wtf8) {
@@ -244,7 +244,7 @@ void ResponseWriter::append_binary(std::string_view bytes) {
   area.size += bytes.size();
 }
 
-std::uint32_t ResponseWriter::append_text(std::string_view wtf8) {
+std::uint32_t ResponseWriter::text_without_length(std::string_view wtf8) {
   char* to = allocate_text(wtf8.size());
   if (!wtf8.empty()) std::memcpy(to, wtf8.data(), wtf8.size());
   return is_ascii(wtf8) ? static_cast<std::uint32_t>(wtf8.size()) : count_non_ascii_units(wtf8);

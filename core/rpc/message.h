@@ -110,7 +110,7 @@ class MessageReader {
   // Returns an owner of the strings that the reader had to convert, or null if there are none. The
   // views of these strings stay valid as long as the owner exists, even after the reader is
   // destroyed.
-  std::shared_ptr<const void> converted_texts() const { return converted_texts_; }
+  std::shared_ptr<const void> converted_text_owner() const { return converted_texts_; }
 
  private:
   std::string_view decode_text(std::uint32_t units);
@@ -145,7 +145,7 @@ class ResponseBuffer {
   void reserve(std::size_t bytes) { message_.reserve(bytes); }
 
  private:
-  friend class ResponseCursor;
+  friend class UncheckedResponseWriter;
   friend class ResponseWriter;
   struct Area {
     std::unique_ptr<char[]> bytes;
@@ -161,7 +161,7 @@ class ResponseBuffer {
   Area binary_;  // the message's binary area until finish() appends it to the text
 };
 
-class ResponseCursor;
+class UncheckedResponseWriter;
 
 // Writes a response message. The caller passes the maximum number of words first, so that text can
 // be written at its final position:
@@ -187,21 +187,21 @@ class ResponseWriter {
   void binary(std::string_view bytes);  // writes the length as a word and the bytes to their area
   // Writes to the text area only, and returns the length in UTF-16 units. The caller writes the
   // length itself.
-  std::uint32_t append_text(std::string_view wtf8);
+  std::uint32_t text_without_length(std::string_view wtf8);
   // Same as text(), for text that is known to be ASCII.
   void ascii(std::string_view text);
-  void words(std::span<const std::uint32_t> values);
+  void append_words(std::span<const std::uint32_t> values);
   // Allocates memory for this much more text at once.
   void reserve_text(std::size_t bytes);
-  // Returns a cursor (response_cursor.h) for at most `words_max` words and `text_max` bytes of
-  // text. commit_cursor() makes its output part of the message. REQUIRES: nothing else is written
-  // until then.
-  ResponseCursor open_cursor(std::size_t words_max, std::size_t text_max);
-  void commit_cursor(ResponseCursor cursor);
+  // Returns a cursor (unchecked_response_writer.h) for at most `words_max` words and `text_max`
+  // bytes of text. commit_unchecked_writer() makes its output part of the message. REQUIRES:
+  // nothing else is written until then.
+  UncheckedResponseWriter open_unchecked_writer(std::size_t words_max, std::size_t text_max);
+  void commit_unchecked_writer(UncheckedResponseWriter cursor);
   void finish();
 
  private:
-  friend class ResponseCursor;
+  friend class UncheckedResponseWriter;
   char* allocate_text(std::size_t bytes);
   std::uint32_t count_non_ascii_units(std::string_view wtf8);
   void append_binary(std::string_view bytes);

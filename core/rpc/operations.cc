@@ -11,7 +11,7 @@
 #include "core/model/service_error.h"
 #include "core/query/projection.h"
 #include "core/rpc/page_writer.h"
-#include "core/rpc/read_fields.h"
+#include "core/rpc/read_request_fields.h"
 
 namespace entitable::rpc {
 namespace {
@@ -225,7 +225,7 @@ void encode_error(ResponseBuffer& out, const Error& error) {
 }
 
 void encode_error(ResponseBuffer& out, const GroupFailure& failure) {
-  const ServiceError& service = service_error(failure.error.code);
+  const ServiceError& service = service_error_of(failure.error.code);
   std::string message(error_message(failure.error));
   if (failure.prefixed) message.insert(0, std::to_string(failure.index) + ":");
   ResponseWriter writer(out, ResponseKind::error, 4);

@@ -2,7 +2,7 @@
 
 #include "core/base/check.h"
 #include "core/rpc/column_payload.h"
-#include "core/rpc/response_cursor.h"
+#include "core/rpc/unchecked_response_writer.h"
 
 namespace entitable::rpc {
 namespace {
@@ -20,10 +20,10 @@ struct PackedValue {
   std::string_view string() const { return row.text(slot); }
   std::string_view binary() const { return row.text(slot); }
   std::string_view guid_bytes() const { return row.guid(slot); }
-  std::uint8_t boolean() const { return row.fixed<std::uint8_t>(slot); }
-  Ticks date_time() const { return row.fixed<std::int64_t>(slot); }
-  std::int32_t int32() const { return row.fixed<std::int32_t>(slot); }
-  std::int64_t bits() const { return row.fixed<std::int64_t>(slot); }
+  std::uint8_t boolean() const { return row.fixed_value<std::uint8_t>(slot); }
+  Ticks date_time() const { return row.fixed_value<std::int64_t>(slot); }
+  std::int32_t int32() const { return row.fixed_value<std::int32_t>(slot); }
+  std::int64_t bits() const { return row.fixed_value<std::int64_t>(slot); }
 };
 
 }  // namespace
@@ -75,11 +75,11 @@ PageWriter::MaxSize PageWriter::find_shapes(std::span<const RowView> rows) {
     max_size.words += shape.row_words_max;
     max_size.text += row_text_max(row, shape);
   }
-  max_size.words += shapes_.words();
+  max_size.words += shapes_.word_count();
   return max_size;
 }
 
-[[gnu::always_inline]] inline void PageWriter::write_system_column(ResponseCursor& out,
+[[gnu::always_inline]] inline void PageWriter::write_system_column(UncheckedResponseWriter& out,
                                                                    const RowView& row,
                                                                    std::uint8_t type) {
   switch (type) {
@@ -88,7 +88,7 @@ PageWriter::MaxSize PageWriter::find_shapes(std::span<const RowView> rows) {
     case column_timestamp:
       return out.ascii(times_.timestamp(row.timestamp()));
     case column_row:
-      return out.text(row.row());
+      return out.text(row.row_key());
     default:
       if (partition_ == row.partition()) return out.word(none);
       partition_ = row.partition();
@@ -99,7 +99,8 @@ PageWriter::MaxSize PageWriter::find_shapes(std::span<const RowView> rows) {
 // The cursor and the row are copies. They can stay in registers as long as no call takes their
 // address.
 void PageWriter::write_row(ResponseWriter& writer, RowView row, const WireShape& shape) {
-  ResponseCursor out = writer.open_cursor(shape.row_words_max, row_text_max(row, shape));
+  UncheckedResponseWriter out =
+      writer.open_unchecked_writer(shape.row_words_max, row_text_max(row, shape));
   out.word(shape.page_index);
   const auto system = [&](std::uint8_t type) __attribute__((always_inline)) {
     write_system_column(out, row, type);
@@ -107,14 +108,15 @@ void PageWriter::write_row(ResponseWriter& writer, RowView row, const WireShape&
   for (const WireColumn& column : shape.columns) {
     write_payload(out, column.type, PackedValue{row, column.slot}, system);
   }
-  writer.commit_cursor(out);
+  writer.commit_unchecked_writer(out);
 }
 
 void PageWriter::write_generic_row(ResponseWriter& writer, const RowView& row,
                                    const WireShape& shape) {
-  ResponseCursor out = writer.open_cursor(shape.row_words_max, row_text_max(row, shape));
+  UncheckedResponseWriter out =
+      writer.open_unchecked_writer(shape.row_words_max, row_text_max(row, shape));
   out.word(shape.page_index);
-  const bool selects_all = shapes_.select().empty();
+  const bool selects_all = shapes_.selected_names().empty();
   const auto write_value = [&out](const ValueView& value) {
     write_payload(out, static_cast<std::uint8_t>(value.type()), value, [](std::uint8_t) {});
   };
@@ -131,7 +133,7 @@ void PageWriter::write_generic_row(ResponseWriter& writer, const RowView& row,
     row.for_each_property(
         [&write_value](std::string_view, const ValueView& value) { write_value(value); });
   }
-  writer.commit_cursor(out);
+  writer.commit_unchecked_writer(out);
 }
 
 }  // namespace entitable::rpc

@@ -33,7 +33,7 @@ class PageWriter {
   MaxSize find_shapes(std::span<const RowView> rows);
   void write_row(ResponseWriter& writer, RowView row, const WireShape& shape);
   void write_generic_row(ResponseWriter& writer, const RowView& row, const WireShape& shape);
-  void write_system_column(ResponseCursor& out, const RowView& row, std::uint8_t type);
+  void write_system_column(UncheckedResponseWriter& out, const RowView& row, std::uint8_t type);
 
   WireShapes shapes_;
   std::vector<const WireShape*> shape_of_;     // one per row of the page

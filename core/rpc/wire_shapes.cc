@@ -133,7 +133,7 @@ void WireShapes::fill_selected(WireShape& shape, const RowView& row) const {
   }
 }
 
-std::size_t WireShapes::words() const {
+std::size_t WireShapes::word_count() const {
   std::size_t words = 0;
   for (const WireShape* shape : page_) words += shape->header_words.size();
   return words;
@@ -141,8 +141,8 @@ std::size_t WireShapes::words() const {
 
 void WireShapes::write(ResponseWriter& out) const {
   for (const WireShape* shape : page_) {
-    out.words(shape->header_words);
-    out.append_text(shape->names);
+    out.append_words(shape->header_words);
+    out.text_without_length(shape->names);
   }
 }
 

@@ -46,11 +46,11 @@ class WireShapes {
   void begin_page(std::string_view table, const std::vector<std::string>& select);
   // Returns the wire shape of a row of the page. The shape is valid until the next begin_page().
   const WireShape& shape_of(const RowView& row);
-  const std::vector<std::string>& select() const { return select_; }
+  const std::vector<std::string>& selected_names() const { return select_; }
 
   // The shapes of the page so far, in the order of their indexes.
   std::size_t size() const { return page_.size(); }
-  std::size_t words() const;
+  std::size_t word_count() const;
   void write(ResponseWriter& out) const;
 
  private:

@@ -14,7 +14,7 @@
 #include "core/model/limits.h"
 #include "core/model/property_name.h"
 #include "core/rpc/message.h"
-#include "core/rpc/write_fields.h"
+#include "core/rpc/write_request_fields.h"
 
 namespace entitable::rpc {
 namespace {
@@ -96,7 +96,8 @@ Result<ValueView> number_value(EdmType type, double number) {
 }
 
 // Converts values of all forms except text and those that add_native_property() handles.
-Result<ValueView> value_of(EdmType type, const Payload& payload, std::string_view property) {
+Result<ValueView> value_of(EdmType type, const PropertyPayload& payload,
+                           std::string_view property) {
   switch (payload.form) {
     case ValueForm::native:
       if (type == EdmType::date_time)
@@ -115,7 +116,8 @@ Result<ValueView> value_of(EdmType type, const Payload& payload, std::string_vie
 }
 
 // Adds the property if its value fits its type. REQUIRES: add_native_property() returned false.
-Result<void> add_property(std::string_view name, const Payload& payload, PropertyList& out) {
+Result<void> add_property(std::string_view name, const PropertyPayload& payload,
+                          PropertyList& out) {
   const std::optional<EdmType> type = edm_from_number(payload.type);
   if (!type.has_value()) return type_mismatch_error();
   if (payload.form == ValueForm::text) {
@@ -152,7 +154,7 @@ ClassifiedName classify_name(std::string_view name) {
 }
 
 // Adds the property, ignores it, or returns an error, depending on the kind of its name.
-Result<void> add_classified_property(const ClassifiedName& name, const Payload& payload,
+Result<void> add_classified_property(const ClassifiedName& name, const PropertyPayload& payload,
                                      PropertyList& out) {
   switch (name.kind) {
     case PropertyNameKind::custom:
@@ -221,7 +223,7 @@ Result<void> read_operation(MessageReader& in, std::span<const ClassifiedName> n
 }
 
 // Reads all operations. Returns the first operation's error; the caller checks in.ok().
-std::optional<GroupFailure> read_operations(MessageReader& in, const WriteFields& fields,
+std::optional<GroupFailure> read_operations(MessageReader& in, const WriteRequestHeader& fields,
                                             std::span<const ClassifiedName> names,
                                             WriteEntities& write) {
   write.transaction = fields.transaction;
@@ -240,14 +242,14 @@ std::optional<GroupFailure> read_operations(MessageReader& in, const WriteFields
           same_names_and_types(operation.properties, write.operations[i - 1].properties);
     }
   }
-  write.texts = in.converted_texts();
+  write.texts = in.converted_text_owner();
   return std::nullopt;
 }
 
 std::optional<GroupFailure> parse_entities(MessageReader& in, WriteRequest& request) {
   auto* const before = std::get_if<WriteEntities>(&request.body);
   WriteEntities& write = before == nullptr ? request.body.emplace<WriteEntities>() : *before;
-  const WriteFields fields = read_write_fields(in);
+  const WriteRequestHeader fields = read_write_request_header(in);
   constexpr std::size_t few_names = 24;
   std::array<ClassifiedName, few_names> few;
   std::vector<ClassifiedName> many(fields.name_count() > few_names ? fields.name_count() : 0);
@@ -255,7 +257,8 @@ std::optional<GroupFailure> parse_entities(MessageReader& in, WriteRequest& requ
       many.empty() ? std::span<ClassifiedName>(few).first(fields.name_count())
                    : std::span<ClassifiedName>(many);
   std::size_t read = 0;
-  read_names(in, fields, [&](std::string_view name) { names[read++] = classify_name(name); });
+  read_property_names(in, fields,
+                      [&](std::string_view name) { names[read++] = classify_name(name); });
   std::optional<GroupFailure> failure;
   if (in.ok()) failure = read_operations(in, fields, names, write);
   if (!in.ok()) failure = GroupFailure{malformed_error()};

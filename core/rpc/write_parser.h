@@ -4,7 +4,7 @@
 #include <optional>
 #include <string_view>
 
-#include "core/store/requests.h"
+#include "core/store/write_requests.h"
 
 namespace entitable::rpc {
 

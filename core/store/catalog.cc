@@ -134,10 +134,10 @@ bool Catalog::apply_in_place(const Commit& commit) {
   const auto at = position_of(tables_->list, row->table);
   ENTITABLE_CHECK(at != tables_->list.end() && (*at)->id() == row->table);
   if (!at->unique() || (*at)->branch != branch_) return false;
-  return (*at)->index.put_in_place(row->key, row->timestamp, row->properties, row->shape_hint);
+  return (*at)->index.try_put_in_place(row->key, row->timestamp, row->properties, row->shape_hint);
 }
 
-std::string Catalog::check(const Commit& commit) const {
+std::string Catalog::check_commit(const Commit& commit) const {
   // The tables that the mutations checked so far have created or dropped.
   std::map<std::string, TableId> names;  // folded; 0: dropped
   std::map<TableId, std::string> ids;    // folded name; empty: dropped

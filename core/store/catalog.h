@@ -31,13 +31,13 @@ struct TableIdentity : RefCounted<TableIdentity> {
 
 // A branch is a sequence of versions, each made from the previous one. Forks and rollbacks start
 // new branches. An object of this type only identifies a branch by its address; it has no content.
-struct Branch : RefCounted<Branch> {};
+struct VersionBranch : RefCounted<VersionBranch> {};
 
 struct Table : RefCounted<Table> {
-  Table(Ref<TableIdentity> identity_in, Ref<Branch> branch_in)
+  Table(Ref<TableIdentity> identity_in, Ref<VersionBranch> branch_in)
       : identity(std::move(identity_in)), branch(std::move(branch_in)) {}
   Ref<TableIdentity> identity;
-  Ref<Branch> branch;  // the branch in which the table was last changed
+  Ref<VersionBranch> branch;  // the branch in which the table was last changed
   TableIndex index;
   std::vector<AccessPolicy> acl;
 
@@ -54,7 +54,7 @@ class Catalog {
   const Table* find(TableId id) const;
   // All tables, in ascending order of id; all names, in ascending order of the folded name.
   const std::vector<Ref<Table>>& tables() const { return tables_->list; }
-  const std::vector<Ref<TableIdentity>>& names() const { return names_->list; }
+  const std::vector<Ref<TableIdentity>>& identities_by_name() const { return names_->list; }
   const std::string& service_properties() const { return service_->document; }
   // Return the lists of TableIndex::parts_with_overlay() and parts_with_inexact_counts() for all
   // tables together.
@@ -62,16 +62,16 @@ class Catalog {
   std::vector<PartId> parts_with_inexact_counts() const;
 
   // Applies the commit. May throw std::bad_alloc; the caller must then drop this version. REQUIRES:
-  // the commit was staged against this version (live), or check() accepted it (recovery).
+  // the commit was staged against this version (live), or check_commit() accepted it (recovery).
   void apply(const Commit& commit);
   // Applies the commit if it puts a single row and this is possible without copying an object that
-  // other versions share (TableIndex::put_in_place). Otherwise returns false and changes nothing.
-  // Changes nothing either if it throws std::bad_alloc. REQUIRES: as apply().
+  // other versions share (TableIndex::try_put_in_place). Otherwise returns false and changes
+  // nothing. Changes nothing either if it throws std::bad_alloc. REQUIRES: as apply().
   bool apply_in_place(const Commit& commit);
   // Checks a commit that was read from storage before apply(): the tables that the commit uses
   // exist, the tables that it creates do not exist, and names are valid. Returns a description of
   // the first violation, or an empty text.
-  std::string check(const Commit& commit) const;
+  std::string check_commit(const Commit& commit) const;
 
   // For recovery. Adds an empty table and returns it. REQUIRES: `id` is above the ids of all
   // tables; the name is not used.
@@ -85,7 +85,7 @@ class Catalog {
   // Starts a new branch: later changes to this version do not affect other versions, not even their
   // order of columns (core/index/shape.h). REQUIRES: start_branch() is also called on another
   // version before that version is changed.
-  void start_branch() { branch_ = make_ref<Branch>(); }
+  void start_branch() { branch_ = make_ref<VersionBranch>(); }
 
  private:
   struct Tables : RefCounted<Tables> {
@@ -104,7 +104,7 @@ class Catalog {
   Ref<Tables> tables_;
   Ref<Names> names_;
   Ref<Service> service_;
-  Ref<Branch> branch_;  // null until the first start_branch()
+  Ref<VersionBranch> branch_;  // null until the first start_branch()
 };
 
 }  // namespace entitable

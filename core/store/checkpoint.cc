@@ -28,8 +28,9 @@ class Checkpoint::StoredParts {
   std::vector<const ManifestPart*> parts_;
 };
 
-Checkpoint::Checkpoint(const Version& version, const CallWindow& window, const Manifest& previous,
-                       std::uint64_t first_live_sequence, std::uint64_t epoch)
+Checkpoint::Checkpoint(const StoreVersion& version, const CallWindow& window,
+                       const Manifest& previous, std::uint64_t first_live_sequence,
+                       std::uint64_t epoch)
     : catalog_(version.catalog) {
   manifest_.epoch = epoch;
   manifest_.first_live_sequence = first_live_sequence;
@@ -55,7 +56,7 @@ void Checkpoint::plan_table(const Table& table, const StoredParts& stored) {
   table.index.for_each_leaf([&](const LeafInfo& leaf) { leaves.push_back(leaf); });
   const auto unloaded = [](const LeafInfo& leaf) { return leaf.unloaded; };
   // An empty part that is unloaded stays in the manifest, because readers still need to load it.
-  if (table.index.rows() == 0 && std::none_of(leaves.begin(), leaves.end(), unloaded)) return;
+  if (table.index.row_count() == 0 && std::none_of(leaves.begin(), leaves.end(), unloaded)) return;
 
   std::uint64_t open_bytes = 0;  // size so far of the new part being planned; 0: there is none
   std::size_t next = 0;
@@ -118,9 +119,9 @@ std::optional<CheckpointPart> Checkpoint::next_part() {
   PartWriter writer(part.id, table.id, job.range.lower.view(), upper);
   for (Cursor cursor(catalog_.find(table.id)->index, job.range); cursor.valid(); cursor.next()) {
     const RowView row = cursor.row();
-    writer.begin_row(row.partition(), row.row(), row.timestamp());
+    writer.begin_row(row.partition(), row.row_key(), row.timestamp());
     row.for_each_property(
-        [&](std::string_view name, const ValueView& value) { writer.property(name, value); });
+        [&](std::string_view name, const ValueView& value) { writer.add_property(name, value); });
     writer.end_row();
     ++part.rows;
     part.bytes += row.packed_bytes();

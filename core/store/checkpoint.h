@@ -18,7 +18,7 @@
 
 #include "core/log/manifest_codec.h"
 #include "core/store/call_window.h"
-#include "core/store/writer.h"
+#include "core/store/candidate.h"
 
 namespace entitable {
 
@@ -37,7 +37,7 @@ class Checkpoint {
   // Pins `version`. `previous` lists the stored parts. `first_live_sequence` is the first segment
   // that recovery must still replay after this checkpoint. REQUIRES: no part of the version has an
   // overlay while its rows are unloaded.
-  Checkpoint(const Version& version, const CallWindow& window, const Manifest& previous,
+  Checkpoint(const StoreVersion& version, const CallWindow& window, const Manifest& previous,
              std::uint64_t first_live_sequence, std::uint64_t epoch);
 
   // Returns the next part to store, or nothing when all were returned.

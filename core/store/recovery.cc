@@ -101,7 +101,7 @@ Result<void> Recovery::end_replay(std::string file, std::string message) {
 std::string Recovery::apply(Commit commit) {
   if (commit.number <= version_.last_commit) return {};
   if (commit.number != version_.last_commit + 1) return "commits are missing before this one";
-  if (std::string wrong = version_.catalog.check(commit); !wrong.empty()) return wrong;
+  if (std::string wrong = version_.catalog.check_commit(commit); !wrong.empty()) return wrong;
   version_.catalog.apply(commit);
   version_.last_commit = commit.number;
   version_.clock.advance_to(commit.last_timestamp);

@@ -17,8 +17,8 @@
 #include "core/base/result.h"
 #include "core/log/manifest_codec.h"
 #include "core/store/call_window.h"
+#include "core/store/candidate.h"
 #include "core/store/stored_part.h"
-#include "core/store/writer.h"
 
 namespace entitable {
 
@@ -47,7 +47,7 @@ class Recovery {
   Result<void> replay(std::uint64_t sequence, std::string_view bytes);
 
   // The results, once all segments were replayed.
-  Version& version() { return version_; }
+  StoreVersion& version() { return version_; }
   CallWindow& window() { return window_; }
   Manifest& manifest() { return manifest_; }
   std::uint64_t next_sequence() const { return next_sequence_; }
@@ -64,7 +64,7 @@ class Recovery {
 
   std::vector<Damage>* damage_;
   Manifest manifest_;
-  Version version_;
+  StoreVersion version_;
   CallWindow window_;
   bool replaying_ = true;
   std::uint64_t next_sequence_ = 1;

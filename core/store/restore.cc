@@ -22,7 +22,7 @@ Restore::Restore(Store& store) : store_(store) {
 }
 
 Result<void> Restore::add(std::string_view chunk) {
-  reader_.add(chunk);
+  reader_.add_chunk(chunk);
   while (!ended_) {
     const auto step = reader_.next();
     if (!step.ok()) return step.error();
@@ -61,8 +61,8 @@ void Restore::end_table() {
   tables_.back()->loader.reset();
 }
 
-Result<RestoreReport> Restore::finish() {
-  if (auto whole = reader_.finish(); !whole.ok()) return whole.error();
+Result<RestoreReport> Restore::finish_reading() {
+  if (auto whole = reader_.check_complete(); !whole.ok()) return whole.error();
   ENTITABLE_CHECK(ended_);
   return RestoreReport{reader_.header().tables, reader_.header().rows};
 }
@@ -86,8 +86,8 @@ bool Restore::begin_replace(const std::optional<ClientCall>& call) {
 
 // Returns `now` with its content replaced by the snapshot's. Timestamps issued later are newer than
 // all timestamps of `now` and of the snapshot.
-Version Restore::make_replacement(const Version& now) {
-  Version version = now;
+StoreVersion Restore::make_replacement(const StoreVersion& now) {
+  StoreVersion version = now;
   version.catalog = Catalog();
   for (const auto& table : std::exchange(tables_, {})) {
     auto name = TableName::parse(table->info.name);
@@ -132,12 +132,13 @@ std::vector<WriteRequest> Restore::next_merge(const Catalog& now) {
         requests.push_back({std::nullopt, WriteTableAcl{table.info.name, table.info.acl}});
       }
     }
-    merge_rows(table, requests);
+    append_merge_requests(table, requests);
   }
   return requests;
 }
 
-void Restore::merge_rows(const RestoredTable& table, std::vector<WriteRequest>& requests) {
+void Restore::append_merge_requests(const RestoredTable& table,
+                                    std::vector<WriteRequest>& requests) {
   KeyRange range;
   if (merged_.next.has_value()) range.lower = *merged_.next;
   Cursor rows(table.index, range);

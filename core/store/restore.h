@@ -13,9 +13,9 @@
 #include "core/base/result.h"
 #include "core/index/table_index.h"
 #include "core/log/snapshot_codec.h"
-#include "core/store/requests.h"
+#include "core/store/candidate.h"
 #include "core/store/store.h"
-#include "core/store/writer.h"
+#include "core/store/write_requests.h"
 
 namespace entitable {
 
@@ -33,8 +33,8 @@ class Restore {
   // drop this object.
   Result<void> add(std::string_view chunk);
   // Checks that the file is complete, and returns what it contains. REQUIRES for the functions
-  // below: finish() succeeded.
-  Result<RestoreReport> finish();
+  // below: finish_reading() succeeded.
+  Result<RestoreReport> finish_reading();
 
   // Starts to replace the content by a checkpoint (README.md). Returns false if `call` was already
   // applied. After true this object holds nothing any more. REQUIRES: nothing is pending; no
@@ -54,9 +54,9 @@ class Restore {
 
   void begin_table();
   void end_table();
-  Version make_replacement(const Version& now);
+  StoreVersion make_replacement(const StoreVersion& now);
   std::vector<WriteRequest> next_merge(const Catalog& now);
-  void merge_rows(const RestoredTable& table, std::vector<WriteRequest>& requests);
+  void append_merge_requests(const RestoredTable& table, std::vector<WriteRequest>& requests);
 
   Store& store_;
   SnapshotReader reader_;

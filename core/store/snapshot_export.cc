@@ -11,7 +11,7 @@ namespace {
 SnapshotHeader header_of(const Catalog& catalog) {
   SnapshotHeader header;
   header.tables = catalog.tables().size();
-  for (const Ref<Table>& table : catalog.tables()) header.rows += table->index.rows();
+  for (const Ref<Table>& table : catalog.tables()) header.rows += table->index.row_count();
   header.service_properties = catalog.service_properties();
   return header;
 }
@@ -28,11 +28,11 @@ SnapshotExport::~SnapshotExport() {
   state_.snapshot = nullptr;
 }
 
-std::variant<std::string, SnapshotEnd, PartsNeeded> SnapshotExport::next_chunk() {
+std::variant<std::string, SnapshotComplete, PartsNeeded> SnapshotExport::next_chunk() {
   std::optional<std::string> chunk = next();
   if (chunk.has_value()) return std::move(*chunk);
   if (!parts_needed_.empty()) return PartsNeeded{parts_needed_};
-  return SnapshotEnd{};
+  return SnapshotComplete{};
 }
 
 // Writes the header. It holds the number of rows, so counts must be exact.
@@ -49,13 +49,13 @@ std::optional<std::string> SnapshotExport::next() {
   if (!begun_ && !begin()) return std::nullopt;
   parts_needed_.clear();
   if (!writer_.has_value()) return std::nullopt;
-  while (writer_->size() < snapshot_part_bytes) {
+  while (writer_->buffered_size() < snapshot_part_bytes) {
     if (rows_.has_value()) {
       write_rows();
       if (!parts_needed_.empty()) return std::nullopt;
-    } else if (next_table_ < catalog_.names().size()) {
-      const Table* table = catalog_.find(catalog_.names()[next_table_++]->id);
-      writer_->begin_table({table->name(), table->acl, table->index.rows()});
+    } else if (next_table_ < catalog_.identities_by_name().size()) {
+      const Table* table = catalog_.find(catalog_.identities_by_name()[next_table_++]->id);
+      writer_->begin_table({table->name(), table->acl, table->index.row_count()});
       rows_.emplace(table->index, KeyRange());
     } else {
       std::string last = std::move(*writer_).finish();
@@ -70,14 +70,14 @@ std::optional<std::string> SnapshotExport::next() {
 // part was loaded, continues with a new cursor.
 void SnapshotExport::write_rows() {
   if (rows_->part_needed() != 0) {
-    const Table* table = catalog_.find(catalog_.names()[next_table_ - 1]->id);
+    const Table* table = catalog_.find(catalog_.identities_by_name()[next_table_ - 1]->id);
     rows_.emplace(table->index, KeyRange{rows_->position(), std::nullopt});
   }
-  while (rows_->valid() && writer_->size() < snapshot_part_bytes) {
+  while (rows_->valid() && writer_->buffered_size() < snapshot_part_bytes) {
     const RowView row = rows_->row();
-    writer_->begin_row(row.partition(), row.row(), row.timestamp());
+    writer_->begin_row(row.partition(), row.row_key(), row.timestamp());
     row.for_each_property(
-        [&](std::string_view name, const ValueView& value) { writer_->property(name, value); });
+        [&](std::string_view name, const ValueView& value) { writer_->add_property(name, value); });
     writer_->end_row();
     rows_->next();
   }

@@ -14,7 +14,7 @@
 
 namespace entitable {
 
-struct SnapshotEnd {};  // the file is complete
+struct SnapshotComplete {};  // the file is complete
 
 class SnapshotExport {
  public:
@@ -25,9 +25,9 @@ class SnapshotExport {
   SnapshotExport(const SnapshotExport&) = delete;
   SnapshotExport& operator=(const SnapshotExport&) = delete;
 
-  // Returns the next chunk of about 250 kB. REQUIRES: SnapshotEnd was not returned, and the parts
-  // that the call before needed are loaded.
-  std::variant<std::string, SnapshotEnd, PartsNeeded> next_chunk();
+  // Returns the next chunk of about 250 kB. REQUIRES: SnapshotComplete was not returned, and the
+  // parts that the call before needed are loaded.
+  std::variant<std::string, SnapshotComplete, PartsNeeded> next_chunk();
 
  private:
   bool begin();

@@ -42,7 +42,7 @@ void add_parts(std::vector<PartId>& ids, const PartsNeeded& need) {
 }
 
 SealedSegment seal_segment(StoreState& state, SegmentWriter writer) {
-  SealedSegment segment{state.sealed_sequence(), std::move(writer).finish()};
+  SealedSegment segment{state.next_sealed_sequence(), std::move(writer).finish()};
   ++state.sealed_segments;
   state.sealed_bytes += segment.bytes.size();
   return segment;
@@ -57,7 +57,7 @@ Store& Store::operator=(Store&&) noexcept = default;
 
 // ---- Opening ------------------------------------------------------------------------------------
 
-Result<std::vector<PartInfo>> Store::recover(std::optional<std::string_view> manifest) {
+Result<std::vector<PartInfo>> Store::begin_recovery(std::optional<std::string_view> manifest) {
   auto recovery = Recovery::begin(manifest, state_->damage);
   if (!recovery.ok()) return recovery.error();
   state_->recovery.emplace(std::move(*recovery));
@@ -87,7 +87,7 @@ Result<void> Store::load_part(PartId id, std::optional<std::string_view> bytes) 
   if (state_->recovery.has_value()) return state_->recovery->load_part(id, bytes);
   const std::optional<ListedPart> listed = find_part(state_->manifest, id);
   if (!listed.has_value()) return {};
-  const std::vector<TableIndex*> versions = state_->versions_without(*listed);
+  const std::vector<TableIndex*> versions = state_->versions_without_part(*listed);
   if (versions.empty()) return {};
   return load_stored_part(*listed, bytes, versions, state_->damage);
 }
@@ -158,7 +158,7 @@ std::variant<Page, Error, PartsNeeded> Store::query(std::string_view table,
   if (const std::size_t share = share_of(whole.rows.size(), state_->page_share);
       share < whole.rows.size()) {
     const auto next = whole.rows.begin() + static_cast<std::ptrdiff_t>(share);
-    whole.next = Continuation{EntityKey(next->partition(), next->row())};
+    whole.next = Continuation{EntityKey(next->partition(), next->row_key())};
     whole.rows.erase(next, whole.rows.end());
   }
   return std::move(whole);
@@ -184,11 +184,11 @@ Result<TablePage> Store::tables(const Filter& filter, std::uint32_t top,
   TablePage page;
   if (top == 0) return page;
   Entity probe;
-  for (const Ref<TableIdentity>& identity : state_->published.catalog.names()) {
+  for (const Ref<TableIdentity>& identity : state_->published.catalog.identities_by_name()) {
     const TableName& name = identity->name;
     if (name.folded() < start) continue;
     probe.properties.assign(1, Property{"TableName", Value::of_string(name.text())});
-    if (!filter.empty() && !matches(filter, probe)) continue;
+    if (!filter.empty() && !matches_unbound(filter, probe)) continue;
     if (page.names.size() == top) {
       page.next = name.text();
       break;
@@ -203,11 +203,11 @@ Result<TablePage> Store::tables(const Filter& filter, std::uint32_t top,
   return page;
 }
 
-void Store::set_page_fraction(double share) {
+void Store::truncate_result_pages(double share) {
   state_->page_share = share;
 }
 
-void Store::set_service_read_mode(bool on) {
+void Store::simulate_service_reads(bool on) {
   state_->as_service = on;
 }
 
@@ -223,10 +223,10 @@ const std::string& Store::service_properties() const {
 
 StoreStats Store::stats() const {
   StoreStats stats;
-  for (const Ref<TableIdentity>& identity : state_->published.catalog.names()) {
+  for (const Ref<TableIdentity>& identity : state_->published.catalog.identities_by_name()) {
     const TableIndex& index = state_->published.catalog.find(identity->id)->index;
-    stats.tables.push_back({identity->name.text(), index.rows(), index.bytes()});
-    stats.rows += index.rows();
+    stats.tables.push_back({identity->name.text(), index.row_count(), index.bytes()});
+    stats.rows += index.row_count();
     stats.bytes += index.bytes();
     stats.memory_bytes += index.memory_bytes();
   }
@@ -268,7 +268,7 @@ StageResult Store::stage(const std::vector<WriteRequest>& requests, Ticks now) {
   } discard{*state_};
   Candidate candidate(state_->published, state_->window, state_->pending, state_->scratch);
   for (const WriteRequest& request : requests) {
-    const auto need = candidate.add(request, now, staged.results.emplace_back());
+    const auto need = candidate.apply_request(request, now, staged.results.emplace_back());
     // Continues, to collect the parts that all requests need.
     if (need.has_value()) add_parts(staged.parts_needed, *need);
   }
@@ -276,7 +276,7 @@ StageResult Store::stage(const std::vector<WriteRequest>& requests, Ticks now) {
     staged.results.clear();
     return staged;
   }
-  staged.changes = candidate.changes();
+  staged.changes = candidate.has_changes();
   if (!staged.changes) return staged;
   // Everything that publish() needs is allocated here, so that publish() cannot fail.
   state_->window.reserve(candidate.calls());
@@ -297,11 +297,11 @@ StageResult Store::write(const WriteRequest& request, Ticks now, StageResult mem
     Candidate candidate{std::move(state.published), state.window, state.pending, state.scratch};
     ~Taken() { state.publish(candidate); }
   } taken{*state_};
-  if (const auto need = taken.candidate.add(request, now, memory.results.front())) {
+  if (const auto need = taken.candidate.apply_request(request, now, memory.results.front())) {
     memory.results.clear();
     add_parts(memory.parts_needed, *need);
   }
-  memory.changes = taken.candidate.changes();
+  memory.changes = taken.candidate.has_changes();
   return memory;
 }
 
@@ -325,16 +325,16 @@ std::optional<SealedSegment> Store::seal_next(std::size_t bytes_max) {
   const std::size_t first = records.count_through(state_->sealed_through);
   const SegmentWriter::Capacity load = capacity_for(records, first, bytes_max);
   if (load.commits == 0) return std::nullopt;
-  SegmentWriter writer(state_->sealed_sequence(), state_->epoch, load);
+  SegmentWriter writer(state_->next_sealed_sequence(), state_->epoch, load);
   for (std::size_t at = first; at < first + load.commits; ++at) {
     if (at > first && writer.size_with(records[at]) > bytes_max) break;
     writer.add(records[at]);
-    state_->sealed_through = records.number(at);
+    state_->sealed_through = records.commit_number_at(at);
   }
   return seal_segment(*state_, std::move(writer));
 }
 
-SealedSegment Store::claim() {
+SealedSegment Store::make_claim_segment() {
   ENTITABLE_CHECK(state_->pending.empty() && !state_->candidate.has_value() &&
                   !state_->recovery.has_value() && !is_damaged());
   state_->reset_sealed();
@@ -343,7 +343,7 @@ SealedSegment Store::claim() {
 }
 
 void Store::mark_stored(std::uint64_t sequence) {
-  ENTITABLE_CHECK(state_->sealed_segments > 0 && sequence == state_->sealed_sequence() - 1);
+  ENTITABLE_CHECK(state_->sealed_segments > 0 && sequence == state_->next_sealed_sequence() - 1);
   state_->stored_commit = state_->sealed_through;
   state_->pending.drop_through(state_->stored_commit);
   state_->next_sequence += state_->sealed_segments;
@@ -369,7 +369,7 @@ std::variant<bool, PartsNeeded> Store::begin_checkpoint() {
   return true;
 }
 
-std::uint64_t Store::checkpoint_bytes() const {
+std::uint64_t Store::estimate_checkpoint_bytes() const {
   std::uint64_t bytes = 0;
   for (const Ref<Table>& table : state_->published.catalog.tables()) {
     bytes += table->index.dirty_bytes();

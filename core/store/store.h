@@ -19,7 +19,7 @@
 #include "core/query/explain.h"
 #include "core/store/checkpoint.h"
 #include "core/store/recovery.h"
-#include "core/store/requests.h"
+#include "core/store/write_requests.h"
 
 namespace entitable {
 
@@ -38,14 +38,14 @@ struct SealedSegment {
 
 // ---- Reading ------------------------------------------------------------------------------------
 
-struct TableInfo {
+struct TableStats {
   std::string name;
   std::uint64_t rows;
   std::uint64_t bytes;  // packed bytes of rows
 };
 
 struct StoreStats {
-  std::vector<TableInfo> tables;
+  std::vector<TableStats> tables;
   std::uint64_t rows = 0;
   std::uint64_t bytes = 0;
   std::uint64_t memory_bytes = 0;
@@ -85,7 +85,7 @@ class Store {
   // Opening. Reads the manifest and returns the parts it lists. Damage is collected in damage() and
   // makes the store read-only. Returns FormatTooNew if a newer release wrote the manifest. Without
   // a manifest the store is new.
-  Result<std::vector<PartInfo>> recover(std::optional<std::string_view> manifest);
+  Result<std::vector<PartInfo>> begin_recovery(std::optional<std::string_view> manifest);
   // Applies one segment. A gap, a bad checksum or an undecodable record is damage: neither that
   // record nor any later one is applied. REQUIRES: ascending sequences.
   Result<void> replay(std::uint64_t sequence, std::string_view bytes);
@@ -120,10 +120,10 @@ class Store {
   // Makes each page of rows or tables end after this share of its content, rounded up, with a
   // continuation, as if the service had run out of time. 0: pages are empty if there is anything to
   // return; 1: normal pages. Lets an application test how it follows continuations.
-  void set_page_fraction(double share);
+  void truncate_result_pages(double share);
   // Makes queries read as much as the real service would (execute_as_service), or turns that off.
   // REQUIRES: all parts are loaded and stay loaded.
-  void set_service_read_mode(bool on);
+  void simulate_service_reads(bool on);
   Result<std::vector<AccessPolicy>> table_acl(std::string_view table) const;
   const std::string& service_properties() const;
   StoreStats stats() const;
@@ -148,7 +148,7 @@ class Store {
   // Returns the segment that makes this store the log's owner. It holds a new epoch and no commits,
   // and its sequence is the one that the previous owner would use next. If it cannot be stored, the
   // next segment carries the new epoch and has the same effect. REQUIRES: nothing is pending.
-  SealedSegment claim();
+  SealedSegment make_claim_segment();
   // Records that the host has stored the segments up to `sequence`, the last sealed one.
   void mark_stored(std::uint64_t sequence);
 
@@ -157,7 +157,7 @@ class Store {
   // make obsolete.
   std::variant<bool, PartsNeeded> begin_checkpoint();
   // Returns about how many packed bytes of rows a checkpoint would write now. Visits every leaf.
-  std::uint64_t checkpoint_bytes() const;
+  std::uint64_t estimate_checkpoint_bytes() const;
   std::optional<CheckpointPart> next_checkpoint_part();  // nothing: all parts were returned
   CheckpointEnd finish_checkpoint();  // all parts are stored: the manifest to commit
   void mark_checkpoint_committed();   // the manifest is stored

@@ -4,7 +4,7 @@
 
 namespace entitable {
 
-std::vector<TableIndex*> StoreState::versions_without(const ListedPart& listed) {
+std::vector<TableIndex*> StoreState::versions_without_part(const ListedPart& listed) {
   std::vector<TableIndex*> versions;
   const auto add = [&](Catalog& catalog) {
     const Table* table = catalog.find(listed.table);

@@ -12,15 +12,15 @@
 #include "core/log/manifest_codec.h"
 #include "core/log/pending_records.h"
 #include "core/store/call_window.h"
+#include "core/store/candidate.h"
 #include "core/store/catalog.h"
 #include "core/store/checkpoint.h"
 #include "core/store/recovery.h"
-#include "core/store/writer.h"
 
 namespace entitable {
 
 struct StoreState {
-  Version published;
+  StoreVersion published;
   CallWindow window;
   Candidate::Scratch scratch;
   std::optional<Candidate> candidate;
@@ -41,7 +41,7 @@ struct StoreState {
 
   // The restored content while a checkpoint stores it in place of the published version.
   struct Replacement {
-    Version version;
+    StoreVersion version;
     CallWindow window;
   };
   std::optional<Replacement> replacement;
@@ -49,12 +49,12 @@ struct StoreState {
 
   std::optional<Recovery> recovery;  // while opening
   std::uint64_t memory_limit = 0;    // 0: none
-  double page_share = 1;             // see set_page_fraction()
-  bool as_service = false;           // see set_service_read_mode()
+  double page_share = 1;             // see truncate_result_pages()
+  bool as_service = false;           // see simulate_service_reads()
   std::vector<Damage> damage;
 
   struct KeptVersion {
-    Version version;
+    StoreVersion version;
     CallWindow window;
   };
   std::map<std::uint64_t, KeptVersion> kept;
@@ -64,7 +64,7 @@ struct StoreState {
 
   // Starts a new branch, because other stores or kept versions share this store's nodes from now
   // on.
-  void branch() {
+  void start_branch() {
     ENTITABLE_CHECK(!recovery.has_value() && !has_unloaded_parts && damage.empty() &&
                     !candidate.has_value() && !checkpoint.has_value());
     published.catalog.start_branch();
@@ -77,7 +77,7 @@ struct StoreState {
     return bytes;
   }
   // Returns the versions of the part's table in which the part is unloaded, ready to be changed.
-  std::vector<TableIndex*> versions_without(const ListedPart& listed);
+  std::vector<TableIndex*> versions_without_part(const ListedPart& listed);
 
   // Publishes the candidate. REQUIRES: window.reserve() was called with the candidate's calls.
   void publish(Candidate& made) {
@@ -94,7 +94,7 @@ struct StoreState {
     sealed_through = stored_commit;
     sealed_bytes = sealed_segments = 0;
   }
-  std::uint64_t sealed_sequence() const { return next_sequence + sealed_segments; }
+  std::uint64_t next_sealed_sequence() const { return next_sequence + sealed_segments; }
 };
 
 }  // namespace entitable

@@ -22,7 +22,7 @@ std::optional<ListedPart> find_part(const Manifest& manifest, PartId id) {
 }
 
 bool is_unloaded(const TableIndex& index, const ListedPart& listed) {
-  return index.find_unloaded(listed.part.id, listed.range).has_value();
+  return index.key_in_unloaded_part(listed.part.id, listed.range).has_value();
 }
 
 namespace {
@@ -49,7 +49,7 @@ Result<void> read_rows(const ListedPart& listed, std::string_view file,
   }
   if (!in_place) return Error(ErrorCode::corrupted, "its rows belong elsewhere");
   loader.finish();
-  for (std::size_t i = 1; i < versions.size(); ++i) loader.install_in(*versions[i]);
+  for (std::size_t i = 1; i < versions.size(); ++i) loader.install_in_version(*versions[i]);
   return {};
 }
 

@@ -3,9 +3,10 @@
 namespace entitable {
 
 std::string verify_catalog(const Catalog& catalog) {
-  if (catalog.names().size() != catalog.tables().size()) return "names and tables differ in number";
+  if (catalog.identities_by_name().size() != catalog.tables().size())
+    return "names and tables differ in number";
   std::string before;
-  for (const Ref<TableIdentity>& identity : catalog.names()) {
+  for (const Ref<TableIdentity>& identity : catalog.identities_by_name()) {
     if (!before.empty() && !(before < identity->name.folded()))
       return "table names are out of order";
     before = identity->name.folded();

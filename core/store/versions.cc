@@ -7,19 +7,19 @@
 
 namespace entitable {
 
-Store Versions::fork() {
-  state_.branch();
+Store Versions::fork_store() {
+  state_.start_branch();
   Store fork;
   StoreState& other = fork.state();
   other.published = state_.published;
   other.window = state_.window;
   other.stored_commit = other.sealed_through = other.published.last_commit;
-  other.branch();
+  other.start_branch();
   return fork;
 }
 
 std::uint64_t Versions::keep() {
-  state_.branch();
+  state_.start_branch();
   state_.kept.emplace(state_.last_kept + 1,
                       StoreState::KeptVersion{state_.published, state_.window});
   return ++state_.last_kept;
@@ -29,7 +29,7 @@ void Versions::rollback(std::uint64_t version) {
   const auto at = state_.kept.find(version);
   ENTITABLE_CHECK(at != state_.kept.end() && state_.sealed_segments == 0);
   StoreState::KeptVersion back = at->second;
-  state_.branch();
+  state_.start_branch();
   back.version.catalog.start_branch();
   state_.published = std::move(back.version);
   state_.window = std::move(back.window);

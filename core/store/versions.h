@@ -1,8 +1,8 @@
 // Forks of a store, and versions to roll back to.
 //
 // The kept versions belong to the store; a Versions object only refers to it, so it may be created
-// for a single call. fork(), keep() and rollback() REQUIRE: the store was opened without parts, is
-// never trimmed, and is not damaged; there is no candidate and no checkpoint.
+// for a single call. fork_store(), keep() and rollback() REQUIRE: the store was opened without
+// parts, is never trimmed, and is not damaged; there is no candidate and no checkpoint.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ class Versions {
 
   // Returns a store that starts with the published version, including pending commits, which the
   // fork does not have to store. The fork has no memory limit and no kept versions.
-  Store fork();
+  Store fork_store();
   // Keeps the published version. Returns its number, which is never reused.
   std::uint64_t keep();
   // Drops everything published since that version, stored or not. REQUIRES: the version is kept; no

@@ -93,7 +93,8 @@ std::optional<GroupFailure> check_group(const std::vector<Operation>& operations
   if (operations.size() > limits::group_operations_max) {
     return too_many_operations(operations.size(), transaction);
   }
-  const ShapeHint first = schema == nullptr ? 0 : schema->find_hint(operations.front().properties);
+  const ShapeHint first =
+      schema == nullptr ? 0 : schema->find_shape_hint(operations.front().properties);
   if (shape_hint != nullptr) *shape_hint = first;
   SeenRows rows(operations);
   for (std::size_t i = 0; i < operations.size(); ++i) {

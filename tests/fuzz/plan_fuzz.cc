@@ -69,7 +69,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
   std::vector<const Entity*> expected;
   for (const Entity& entity : table.rows) {
-    if (matches(*filter, entity)) expected.push_back(&entity);
+    if (matches_unbound(*filter, entity)) expected.push_back(&entity);
   }
 
   Query query;

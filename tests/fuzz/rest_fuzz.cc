@@ -78,7 +78,7 @@ void check_json(const std::string& text) {
   ENTITABLE_CHECK(entitable::is_well_formed(text) && entitable::json::parse_object(text).ok());
 }
 
-// Checks that describe_request describes the write that handle() parsed.
+// Checks that describe_request describes the write that handle_request() parsed.
 void check_description(const RequestDescription& description,
                        const entitable::WriteRequest& request) {
   ENTITABLE_CHECK(description.operation != RequestOperation::unknown);
@@ -91,7 +91,7 @@ void check_description(const RequestDescription& description,
 class Server {
  public:
   Server() {
-    ENTITABLE_CHECK(store_.recover(std::nullopt).ok());
+    ENTITABLE_CHECK(store_.begin_recovery(std::nullopt).ok());
     store_.finish_recovery();
     send("POST /Tables\n\n{\"TableName\":\"people\"}");
     for (const char* row : {"1", "2"}) {
@@ -109,8 +109,8 @@ class Server {
     request.url = url;
     now_ += 7;
     const std::string before = contents(store_);
-    auto handled =
-        rest::handle(account_, store_, request, rest::RequestContext{now_, "0123456789abcdef"});
+    auto handled = rest::handle_request(account_, store_, request,
+                                        rest::RequestContext{now_, "0123456789abcdef"});
     ENTITABLE_CHECK(contents(store_) == before);
     RequestDescription description;
     rest::describe_request(account_, request, description);
@@ -122,13 +122,13 @@ class Server {
                       response->status >= 400);
       return check_response(*response);
     }
-    check_description(description, std::get<rest::PendingWrite>(handled).request);
-    stage(std::get<rest::PendingWrite>(handled), before);
+    check_description(description, std::get<rest::UnstagedWrite>(handled).request);
+    stage(std::get<rest::UnstagedWrite>(handled), before);
     ENTITABLE_CHECK(store_.verify().empty());
   }
 
  private:
-  void stage(const rest::PendingWrite& write, const std::string& before) {
+  void stage(const rest::UnstagedWrite& write, const std::string& before) {
     const StageResult staged = store_.stage({write.request}, now_);
     ENTITABLE_CHECK(staged.results.size() == 1);
     const rest::Response response = write.make_response(staged.results.front());

@@ -34,7 +34,7 @@ entitable::WriteRequest insert(std::string table, std::string partition, std::st
 Store make_store() {
   using entitable::Value;
   Store store;
-  ENTITABLE_CHECK(store.recover(std::nullopt).ok());
+  ENTITABLE_CHECK(store.begin_recovery(std::nullopt).ok());
   store.finish_recovery();
   std::vector<entitable::WriteRequest> writes;
   writes.push_back({{}, entitable::WriteCreateTable{"people"}});

@@ -56,7 +56,7 @@ void check_properties(std::string_view body) {
   ENTITABLE_CHECK(properties.cors.size() <= cors_rules_max);
   ENTITABLE_CHECK(with_changes(properties, *change) == properties);
   const std::string document = service_properties_document(properties);
-  ENTITABLE_CHECK(stored_service_properties(document) == properties);
+  ENTITABLE_CHECK(parse_stored_service_properties(document) == properties);
   ENTITABLE_CHECK(parse_service_properties(document).ok());
 }
 

@@ -121,7 +121,7 @@ class Forest {
 
   void fork(Node& node) {
     if (nodes_.size() == stores_max) return;
-    nodes_.push_back({Versions(node.store).fork(), node.past, {}});
+    nodes_.push_back({Versions(node.store).fork_store(), node.past, {}});
   }
   void keep(Node& node) { node.kept[Versions(node.store).keep()] = node.past; }
   void rollback(Node& node) {

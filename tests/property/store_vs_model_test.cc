@@ -231,7 +231,7 @@ class Run {
     next.publish();
     Restore restore(next);
     REQUIRE(restore.add(host_.snapshot(store_)).ok());
-    const auto report = restore.finish();
+    const auto report = restore.finish_reading();
     REQUIRE(report.ok());
     REQUIRE(report->tables == model_.tables().size());
     REQUIRE(restore.begin_replace(std::nullopt));

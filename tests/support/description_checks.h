@@ -6,7 +6,7 @@
 
 #include "core/base/check.h"
 #include "core/store/request_description.h"
-#include "core/store/requests.h"
+#include "core/store/write_requests.h"
 
 namespace entitable::test {
 

@@ -15,8 +15,8 @@
 #include "core/log/field_codec.h"
 #include "core/log/manifest_codec.h"
 #include "core/log/part_codec.h"
-#include "core/log/reader.h"
-#include "core/log/record.h"
+#include "core/log/record_reader.h"
+#include "core/log/record_writer.h"
 #include "core/model/table_name.h"
 #include "tests/support/generators.h"
 #include "tests/support/put_row.h"
@@ -150,7 +150,7 @@ inline Manifest random_manifest(Prng& prng) {
 inline void write_row(PartWriter& writer, const Entity& row) {
   writer.begin_row(row.key.partition, row.key.row, row.timestamp);
   for (const Property& property : row.properties) {
-    writer.property(property.name, property.value.view());
+    writer.add_property(property.name, property.value.view());
   }
   writer.end_row();
 }

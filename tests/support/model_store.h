@@ -89,7 +89,7 @@ class ModelStore {
   std::vector<Entity> query(std::string_view table, const Filter& filter) const {
     std::vector<Entity> result;
     for (const auto& [key, entity] : find(table)->rows) {
-      if (filter.empty() || matches(filter, entity)) result.push_back(entity);
+      if (filter.empty() || matches_unbound(filter, entity)) result.push_back(entity);
     }
     return result;
   }
@@ -108,7 +108,7 @@ class ModelStore {
     const auto at = rows.find(ModelKey(operation.key));
     if (!merges(operation.kind) || at == rows.end()) return entity;
     for (const Property& old : at->second.properties) {
-      if (entity.find(old.name) == nullptr) entity.properties.push_back(old);
+      if (entity.find_property(old.name) == nullptr) entity.properties.push_back(old);
     }
     return entity;
   }

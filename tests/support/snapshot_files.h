@@ -28,7 +28,7 @@ inline std::string bytes_of(const SnapshotContent& content) {
     writer.begin_table(table.info);
     for (const Entity& row : table.rows) {
       writer.begin_row(row.key.partition, row.key.row, row.timestamp);
-      for (const Property& p : row.properties) writer.property(p.name, p.value.view());
+      for (const Property& p : row.properties) writer.add_property(p.name, p.value.view());
       writer.end_row();
     }
     bytes += writer.take_bytes();
@@ -41,7 +41,7 @@ inline Result<SnapshotContent> read_snapshot(std::string_view file, std::size_t 
   SnapshotReader reader;
   SnapshotContent content;
   for (std::size_t at = 0; at < file.size(); at += chunk_bytes) {
-    reader.add(file.substr(at, chunk_bytes));
+    reader.add_chunk(file.substr(at, chunk_bytes));
     while (true) {
       const auto step = reader.next();
       if (!step.ok()) return step.error();
@@ -55,7 +55,7 @@ inline Result<SnapshotContent> read_snapshot(std::string_view file, std::size_t 
       }
     }
   }
-  if (const auto whole = reader.finish(); !whole.ok()) return whole.error();
+  if (const auto whole = reader.check_complete(); !whole.ok()) return whole.error();
   content.header = reader.header();
   return content;
 }

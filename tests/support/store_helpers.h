@@ -79,7 +79,7 @@ inline std::string rows_of(const Store& store, std::string_view table) {
     if (page == nullptr) return "no table";
     for (const RowView& row : page->rows) {
       const auto value = row.find("value");
-      text += (text.empty() ? "" : " ") + std::string(row.row()) + "=" +
+      text += (text.empty() ? "" : " ") + std::string(row.row_key()) + "=" +
               (value.has_value() ? std::to_string(value->int32()) : "?");
     }
     query.from = page->next;
@@ -89,7 +89,7 @@ inline std::string rows_of(const Store& store, std::string_view table) {
 
 inline Store new_store() {
   Store store;
-  REQUIRE(store.recover(std::nullopt).ok());
+  REQUIRE(store.begin_recovery(std::nullopt).ok());
   store.finish_recovery();
   return store;
 }

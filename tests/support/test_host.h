@@ -28,7 +28,7 @@ class TestHost {
   Result<Store> open(Load load = Load::all_parts) const {
     Store store;
     const auto parts_needed =
-        manifest.has_value() ? store.recover(*manifest) : store.recover(std::nullopt);
+        manifest.has_value() ? store.begin_recovery(*manifest) : store.begin_recovery(std::nullopt);
     if (!parts_needed.ok()) return parts_needed.error();
     for (const PartInfo& info : *parts_needed) {
       if (load == Load::on_demand && parts.count(info.id) != 0) continue;
@@ -107,7 +107,7 @@ class TestHost {
 
   // Stores a claim segment, which makes the store the owner of the log. Returns its sequence.
   std::uint64_t claim(Store& store) {
-    SealedSegment segment = store.claim();
+    SealedSegment segment = store.make_claim_segment();
     segments[segment.sequence] = std::move(segment.bytes);
     store.mark_stored(segment.sequence);
     return segment.sequence;

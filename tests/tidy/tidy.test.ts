@@ -183,7 +183,7 @@ const kindFiles = {
   "core/rest/http_codec.h":
     "// request  = 64:u8\n// response = 65:u8\n" +
     "constexpr int http_request_kind = 64;\nconstexpr int http_response_kind = 65;\n",
-  "web/src/util/message-kinds.ts":
+  "web/src/util/engine-message-kinds.ts":
     "export const requestKind = {\n  listTables: 4,\n};\n" +
     "export const responseKind = {\n  error: 15,\n};\n" +
     "const callKind = 32;\nconst httpRequestKind = 64;\nconst httpResponseKind = 65;\n",
@@ -199,9 +199,9 @@ rule(
   "documentation, C++ and TypeScript have the same message kinds",
   messageKindsAgree,
   [
-    changedKinds("web/src/util/message-kinds.ts", "listTables: 4", "listTables: 5"),
-    changedKinds("web/src/util/message-kinds.ts", "error: 15", "failure: 15"),
-    changedKinds("web/src/util/message-kinds.ts", "callKind = 32", "callKind = 33"),
+    changedKinds("web/src/util/engine-message-kinds.ts", "listTables: 4", "listTables: 5"),
+    changedKinds("web/src/util/engine-message-kinds.ts", "error: 15", "failure: 15"),
+    changedKinds("web/src/util/engine-message-kinds.ts", "callKind = 32", "callKind = 33"),
     changedKinds("core/rpc/message.h", "error = 15,", "error = 15,\n  page = 1,"),
     changedKinds("core/dispatch/call.cc", "32", "33"),
     changedKinds("core/rest/http_codec.h", "response_kind = 65", "response_kind = 66"),

@@ -41,7 +41,7 @@ class Engine {
     };
     return {
       stats: () => stats as ReturnType<CheckpointerOptions["engine"]["stats"]>,
-      checkpointBytes: () => this.#random.below(1024 * 1024),
+      estimateCheckpointBytes: () => this.#random.below(1024 * 1024),
       beginCheckpoint: () => this.#begin(),
       beginReplace: () => this.#begin(),
       nextCheckpointPart: () => {
@@ -70,7 +70,7 @@ async function live(t: TestContext, random: Random): Promise<void> {
   };
   const checkpointer = new Checkpointer({
     engine: engine.options,
-    storage: { putPart: call, commitManifest: call, dropParts: call },
+    storage: { putPart: call, commitManifest: call, deleteParts: call },
     parts: { loadAndRetry: () => assert.fail("all parts are there") },
     orphans: [99],
     memoryLimit: 0,
@@ -89,7 +89,7 @@ async function live(t: TestContext, random: Random): Promise<void> {
         checkpointer.onSegmentsStored({ segments: 1, bytes: 1000 });
     else if (what < 60) t.mock.timers.tick(random.below(300));
     else if (what < 61) ask(checkpointer.compact());
-    else if (what < 62) ask(checkpointer.replace(undefined));
+    else if (what < 62) ask(checkpointer.replaceAllData(undefined));
     else for (let turns = random.below(5); turns > 0; --turns) await turn();
   }
   let over = false;

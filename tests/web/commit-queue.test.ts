@@ -402,9 +402,9 @@ describe("deferred writes", () => {
     await Promise.all([strict, ...waiting]);
     write(3);
     write(4);
-    const callNumbers = () => bench.queue.unstored.map(({ callNumber }) => callNumber);
+    const callNumbers = () => bench.queue.unstoredWrites.map(({ callNumber }) => callNumber);
     assert.deepEqual(callNumbers(), [13, 14], "the others were stored with the strict one");
-    for (const { request, callNumber } of bench.queue.unstored) {
+    for (const { request, callNumber } of bench.queue.unstoredWrites) {
       assert.deepEqual(request, requests[(callNumber as number) - 10]);
     }
     await bench.queue.flush();

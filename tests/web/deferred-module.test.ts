@@ -62,7 +62,7 @@ async function open(durability: Durability = "strict", files = new Map()): Promi
   // a new URL, because compiled modules are cached by URL
   const deferredModuleUrl = `${origin}/${++stores}`;
   const engine = await createEngine({ splitModule: true, deferredModuleUrl });
-  engine.configure(accountFromOptions({}, "acct"), undefined);
+  engine.configureAccount(accountFromOptions({}, "acct"), undefined);
   const host = await openHost({ engine, storage: new MemoryStorage(files), durability });
   return { store: new StoreHandle("halves", host), host, requestCount: () => requests - from };
 }
@@ -152,7 +152,7 @@ describe("the primary module", () => {
     inCall[32] = 64;
     assert.ok(engine.read(explain) instanceof DeferredModuleNeeded);
     for (const request of [Uint8Array.of(64), inCall]) {
-      assert.ok(engine.handle(request, 0) instanceof DeferredModuleNeeded);
+      assert.ok(engine.readHttp(request, 0) instanceof DeferredModuleNeeded);
       assert.ok(engine.stage([explain, request], 0) instanceof DeferredModuleNeeded);
       assert.ok(engine.write([request], 0) instanceof DeferredModuleNeeded);
       assert.ok(engine.writeOne(request, 0) instanceof DeferredModuleNeeded);
@@ -227,9 +227,9 @@ describe("the deferred module", () => {
     const fork = engine.fork();
     const late = await engine.createEmpty();
     for (const complete of [fork, late]) {
-      assert.ok(!(complete.handle(Uint8Array.of(64), 0) instanceof DeferredModuleNeeded));
+      assert.ok(!(complete.readHttp(Uint8Array.of(64), 0) instanceof DeferredModuleNeeded));
     }
-    assert.ok(early.handle(Uint8Array.of(64), 0) instanceof DeferredModuleNeeded);
+    assert.ok(early.readHttp(Uint8Array.of(64), 0) instanceof DeferredModuleNeeded);
     for (const each of [engine, early, fork, late]) each.close();
   });
 
@@ -240,7 +240,7 @@ describe("the deferred module", () => {
       splitModule: true,
       deferredModuleUrl: `${origin}/small`,
     });
-    engine.configure(accountFromOptions({}, "acct"), undefined);
+    engine.configureAccount(accountFromOptions({}, "acct"), undefined);
     const host = await openHost({ engine, storage: new MemoryStorage() });
     const store = new StoreHandle("small", host);
     const table = store.table("people");
@@ -382,7 +382,7 @@ describe("the complete module", () => {
         splitModule: wasm !== undefined,
         deferredModuleUrl: "http://nowhere/",
       });
-      assert.ok(!(engine.handle(Uint8Array.of(64), 0) instanceof DeferredModuleNeeded));
+      assert.ok(!(engine.readHttp(Uint8Array.of(64), 0) instanceof DeferredModuleNeeded));
       engine.close();
     }
   });

@@ -200,8 +200,8 @@ describe("groups", () => {
     const staged = assertLoaded(engine.stage([insert("1"), insert("1"), insert("2")], now));
     assert.deepEqual(staged.failed, [false, true, false]);
     assert.equal(staged.changes, true);
-    assert.equal(decoder.writeEtags(staged.responses[0] as Uint8Array).length, 1);
-    assert.throws(() => decoder.writeEtags(staged.responses[1] as Uint8Array), {
+    assert.equal(decoder.etagsOfWrite(staged.responses[0] as Uint8Array).length, 1);
+    assert.throws(() => decoder.etagsOfWrite(staged.responses[1] as Uint8Array), {
       code: "EntityAlreadyExists",
     });
     assert.deepEqual(rows(engine), [], "readers see the published version only");
@@ -215,7 +215,7 @@ describe("groups", () => {
     files.commit(engine, create);
     const one = assertLoaded(engine.write([insert("1")], now));
     assert.deepEqual([one.failed, one.changes], [[false], true]);
-    assert.equal(decoder.writeEtags(one.responses[0] as Uint8Array).length, 1);
+    assert.equal(decoder.etagsOfWrite(one.responses[0] as Uint8Array).length, 1);
     assert.deepEqual(rows(engine), ["1"]);
     const again = assertLoaded(engine.write([insert("1")], now));
     assert.deepEqual([again.failed, again.changes], [[true], false]);
@@ -247,7 +247,7 @@ describe("groups", () => {
     );
     assert.deepEqual(staged.failed, [true, true, true]);
     assert.equal(staged.changes, false);
-    assert.throws(() => decoder.writeEtags(staged.responses[1] as Uint8Array), {
+    assert.throws(() => decoder.etagsOfWrite(staged.responses[1] as Uint8Array), {
       code: "InvalidInput",
     });
     assert.deepEqual(engine.stage([], now), { responses: [], failed: [], changes: false });
@@ -303,7 +303,7 @@ describe("memory", () => {
     }
     assert.deepEqual(bytes, copy);
     assert.deepEqual(responses[0], reply);
-    assert.equal(decoder.writeEtags(responses[0] as Uint8Array).length, 1);
+    assert.equal(decoder.etagsOfWrite(responses[0] as Uint8Array).length, 1);
     const page = decoder.page(assertLoaded(engine.read(encodeQuery("people", {}))));
     assert.equal(page.rows.length, 1000);
     assert.ok(

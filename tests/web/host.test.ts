@@ -133,7 +133,7 @@ describe("a host", () => {
         const { bench, first, compacting, commit, host, storage } = await behindCheckpoint();
         if (claims === "compact") await host.compact();
         else await host.write(put("claims", 1));
-        await until(() => storage.calls.some(({ name }) => name === "dropParts"));
+        await until(() => storage.calls.some(({ name }) => name === "deleteParts"));
         await commit.succeed();
         await assert.rejects(compacting, { failure: "fenced" });
         await first.close().catch(() => {});
@@ -548,7 +548,7 @@ describe("checkpoints", () => {
     const opening = bench.open();
     bench.storage.auto = false;
     let call = await bench.storage.next();
-    for (; call.name !== "dropParts"; call = await bench.storage.next()) await call.succeed();
+    for (; call.name !== "deleteParts"; call = await bench.storage.next()) await call.succeed();
     await call.fail("aborted");
     bench.storage.auto = true;
     const host = await opening;

@@ -11,7 +11,7 @@ import { openHost } from "./support/open-host.ts";
 
 async function open(fixture: IdbfsFixture): Promise<StoreHandle> {
   const engine = await createEngine();
-  engine.configure(accountFromOptions({}, "shop"), undefined);
+  engine.configureAccount(accountFromOptions({}, "shop"), undefined);
   const host = await openHost({ name: "shop", engine, storage: await fixture.open() });
   return new StoreHandle("shop", host);
 }

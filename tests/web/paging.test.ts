@@ -9,7 +9,7 @@ import {
   encodeEntityToken,
   encodeTableToken,
   type PageReader,
-  paged,
+  pagedIterator,
 } from "../../web/src/client/paging.ts";
 import type { PageSettings } from "../../web/src/types.ts";
 
@@ -133,13 +133,13 @@ for (const asynchronous of [false, true]) {
   describe(`a list whose pages come ${asynchronous ? "later" : "at once"}`, () => {
     test("returns every item, following empty pages", async () => {
       const items: number[] = [];
-      for await (const item of paged<number, NumberPage>(reader(asynchronous, [])))
+      for await (const item of pagedIterator<number, NumberPage>(reader(asynchronous, [])))
         items.push(item);
       assert.deepEqual(items, [1, 2, 3, 4, 5, 6]);
     });
 
     test("returns every page, with tokens that continue from there", async () => {
-      const list = paged<number, NumberPage>(reader(asynchronous, []));
+      const list = pagedIterator<number, NumberPage>(reader(asynchronous, []));
       const seen: [number[], string | undefined][] = [];
       for await (const page of list.byPage()) seen.push([[...page], page.continuationToken]);
       assert.deepEqual(seen, [
@@ -157,7 +157,7 @@ for (const asynchronous of [false, true]) {
 
     test("reads nothing before the first next(), and each page when it is needed", async () => {
       const reads: PageSettings[] = [];
-      const list = paged<number, NumberPage>(reader(asynchronous, reads));
+      const list = pagedIterator<number, NumberPage>(reader(asynchronous, reads));
       const byPage = list.byPage({ maxPageSize: 7 });
       assert.deepEqual(reads, []);
       await byPage.next();
@@ -172,7 +172,7 @@ for (const asynchronous of [false, true]) {
 
     test("leaving the loop ends the iteration and frees everything", async () => {
       const reads: PageSettings[] = [];
-      const list = paged<number, NumberPage>(reader(asynchronous, reads));
+      const list = pagedIterator<number, NumberPage>(reader(asynchronous, reads));
       for await (const item of list) if (item === 2) break;
       assert.deepEqual(await list.next(), { done: true, value: undefined });
       const byPage = list.byPage();
@@ -182,7 +182,7 @@ for (const asynchronous of [false, true]) {
     });
 
     test("overlapping calls are resolved in order", async () => {
-      const list = paged<number, NumberPage>(reader(asynchronous, []));
+      const list = pagedIterator<number, NumberPage>(reader(asynchronous, []));
       const results = await Promise.all(Array.from({ length: 8 }, () => list.next()));
       assert.deepEqual(
         results.map(({ done, value }) => (done ? "done" : value)),
@@ -197,7 +197,7 @@ for (const asynchronous of [false, true]) {
     });
 
     test("return() discards a page that is being read", async () => {
-      const list = paged<number, NumberPage>(reader(asynchronous, []));
+      const list = pagedIterator<number, NumberPage>(reader(asynchronous, []));
       const byPage = list.byPage();
       const first = byPage.next();
       await byPage.return?.();
@@ -214,7 +214,7 @@ for (const asynchronous of [false, true]) {
         if (asynchronous) return Promise.reject(new Error("read"));
         throw new Error("read");
       };
-      const list = paged<number, NumberPage>(fail);
+      const list = pagedIterator<number, NumberPage>(fail);
       await assert.rejects(list.next(), { message: "read" });
       assert.deepEqual(await list.next(), { done: true, value: undefined });
       const byPage = list.byPage();
@@ -223,7 +223,7 @@ for (const asynchronous of [false, true]) {
     });
 
     test("iterators are their own iterable", () => {
-      const list = paged<number, NumberPage>(reader(asynchronous, []));
+      const list = pagedIterator<number, NumberPage>(reader(asynchronous, []));
       assert.equal(list[Symbol.asyncIterator](), list);
       const byPage = list.byPage();
       assert.equal(byPage[Symbol.asyncIterator](), byPage);

@@ -51,7 +51,7 @@ class Bench {
   async open(memoryLimit = 0): Promise<StoreHandle> {
     this.storage = new ControlledStorage(new MemoryStorage(this.files));
     const engine = await createEngine();
-    engine.configure(accountFromOptions({}, "parts"), undefined);
+    engine.configureAccount(accountFromOptions({}, "parts"), undefined);
     const host = await openHost({
       name: "parts",
       engine,

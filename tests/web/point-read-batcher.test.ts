@@ -27,7 +27,7 @@ beforeEach(() => {
 
 function handle(name = table, options: TableHandleOptions = {}, batchesReads = true): TableHandle {
   const transport: Transport = {
-    batchesReads,
+    allowsReadBatching: batchesReads,
     runBeforeNextChange: (reads) => {
       runBeforeNextChange = reads;
     },

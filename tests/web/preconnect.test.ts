@@ -28,12 +28,12 @@ const unused = () => assert.fail("nothing was reopened");
 test("early work is used once, and later calls begin their own", async () => {
   const { engines, preconnect } = await begin();
   for (const count of [1, 2]) {
-    const [engine, storage] = await preconnect.take(unused);
+    const [engine, storage] = await preconnect.openEngineAndStorage(unused);
     assert.equal(engine, await engines[count - 1]);
     assert.equal(engines.length, count);
     assert.equal((await loadAll(storage)).segments.length, count - 1);
     await storage.claim(count, Uint8Array.from([count]));
-    preconnect.discard(); // does not close what take() has returned
+    preconnect.discard(); // does not close what openEngineAndStorage() has returned
     assert.equal(engine.firstLiveSequence, 1);
     await storage.close();
     engine.close();
@@ -53,7 +53,7 @@ test("a waiting connection lets the database be deleted, and is reopened", async
   await new Promise((connected) => setTimeout(connected, 20));
   await deleteDatabase(indexedDB, mountPoint(store), 1000);
   assert(!(await listDatabases(indexedDB)).includes(store));
-  const [engine, storage] = await preconnect.take(unused);
+  const [engine, storage] = await preconnect.openEngineAndStorage(unused);
   await loadAll(storage);
   await storage.claim(1, Uint8Array.from([1]));
   await storage.close();
@@ -76,5 +76,5 @@ test("an engine that cannot be started rejects only the call that uses it", asyn
   preconnect.discard();
   preconnect.start();
   await new Promise((failed) => setTimeout(failed, 5));
-  await assert.rejects(preconnect.take(unused), /no code/);
+  await assert.rejects(preconnect.openEngineAndStorage(unused), /no code/);
 });

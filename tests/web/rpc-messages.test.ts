@@ -79,8 +79,8 @@ test("an ETag is decoded correctly, whatever the previous ETags were", () => {
   ]);
   for (const [first] of responses.entries()) {
     for (const [text, reply] of [responses[first] as (typeof responses)[0], ...responses]) {
-      assert.equal(decoder.writeEtag(reply), text);
-      assert.deepEqual(decoder.writeEtags(reply), [text]);
+      assert.equal(decoder.etagOfWrite(reply), text);
+      assert.deepEqual(decoder.etagsOfWrite(reply), [text]);
     }
   }
 });
@@ -713,7 +713,7 @@ describe("operations", () => {
         assert.deepEqual(message, alone);
         return message;
       });
-      assert.throws(() => decoder.writeEtag(store.commit(kept)), { statusCode: 400 });
+      assert.throws(() => decoder.etagOfWrite(store.commit(kept)), { statusCode: 400 });
       assert.throws(
         () =>
           encoder.get(table, "e", "f", undefined, () => {
@@ -857,7 +857,7 @@ describe("a response decoder", () => {
     );
     const missing = own.error(assertLoaded(store.engine.read(encodeQuery("nowhere", {}))));
     rejectedWith(404, "TableNotFound")(missing);
-    assert.equal(own.writeEtag(writtenReply(etag)), etag);
+    assert.equal(own.etagOfWrite(writtenReply(etag)), etag);
   });
   test("decodes a response that arrives after release()", () => {
     const own = new ResponseDecoder();

@@ -35,7 +35,7 @@ async function open(): Promise<Engine> {
   const engine = await createEngine();
   engine.recover(undefined);
   engine.finishRecovery();
-  engine.configure(accountFromOptions({}, "acct"), undefined);
+  engine.configureAccount(accountFromOptions({}, "acct"), undefined);
   return engine;
 }
 
@@ -154,7 +154,7 @@ describe("the description of a request", () => {
 // Returns the error that an RPC client makes of the error response.
 function directError(engine: Engine, refusal: SimulatedError): RestError {
   const reply = engine.makeErrorResponse(encodeCreateTable("people"), refusal, now);
-  return thrown(() => decoder.writeEtags(reply)) as RestError;
+  return thrown(() => decoder.etagsOfWrite(reply)) as RestError;
 }
 
 // Returns the error that the official client makes of the error response.
@@ -280,27 +280,27 @@ describe("the outcome of a request", () => {
       commit(engine, write({ kind: "insert", partitionKey: "p", rowKey, entity: { n: 1 } }));
     }
     assert.equal(decoder.page(assertLoaded(engine.read(encodeQuery("people", {})))).rows.length, 3);
-    assert.deepEqual(engine.lastRead, { read: 3, returned: 3 });
+    assert.deepEqual(engine.lastReadRowCounts, { read: 3, returned: 3 });
     engine.read(encodeQuery("people", { filter: "n eq 2" }));
-    assert.deepEqual(engine.lastRead, { read: 3, returned: 0 });
-    engine.handle(
+    assert.deepEqual(engine.lastReadRowCounts, { read: 3, returned: 0 });
+    engine.readHttp(
       http("GET", "people?$filter=PartitionKey%20eq%20'p'%20and%20RowKey%20ge%20'3'"),
       now,
     );
-    assert.deepEqual(engine.lastRead, { read: 1, returned: 1 });
-    engine.handle(http("GET", "nowhere"), now);
-    assert.deepEqual(engine.lastRead, { read: 0, returned: 0 });
+    assert.deepEqual(engine.lastReadRowCounts, { read: 1, returned: 1 });
+    engine.readHttp(http("GET", "nowhere"), now);
+    assert.deepEqual(engine.lastReadRowCounts, { read: 0, returned: 0 });
 
     const either = encodeQuery("people", { filter: "RowKey eq '1' or RowKey eq '2'" });
     engine.emulateServiceScans(true);
     engine.read(either);
-    assert.deepEqual(engine.lastRead, { read: 3, returned: 2, partition: "p" });
-    engine.handle(http("GET", "people"), now);
-    assert.deepEqual(engine.lastRead, { read: 3, returned: 3, partition: "p" });
-    engine.handle(http("GET", "nowhere"), now);
-    assert.deepEqual(engine.lastRead, { read: 0, returned: 0 });
+    assert.deepEqual(engine.lastReadRowCounts, { read: 3, returned: 2, partition: "p" });
+    engine.readHttp(http("GET", "people"), now);
+    assert.deepEqual(engine.lastReadRowCounts, { read: 3, returned: 3, partition: "p" });
+    engine.readHttp(http("GET", "nowhere"), now);
+    assert.deepEqual(engine.lastReadRowCounts, { read: 0, returned: 0 });
     engine.emulateServiceScans(false);
     engine.read(either);
-    assert.equal(engine.lastRead.partition, undefined);
+    assert.equal(engine.lastReadRowCounts.partition, undefined);
   });
 });

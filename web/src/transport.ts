@@ -31,7 +31,7 @@ export interface Transport {
   // Whether point reads may be batched (client/point-read-batcher.ts). This is so if reads are
   // answered synchronously, and no code counts or observes single reads. runBeforeNextChange()
   // registers `reads`, a function that the store calls before anything in it changes.
-  readonly batchesReads?: boolean;
+  readonly allowsReadBatching?: boolean;
   runBeforeNextChange?(reads: () => void): void;
 
   // Runs a write message and returns its response message; lifetimes are those of read().
@@ -62,7 +62,7 @@ export function withResponse<R>(
   return response instanceof Promise ? response.then(use) : use(response);
 }
 
-export interface RestoreCall extends RestoreOptions {
+export interface RestoreCallOptions extends RestoreOptions {
   // The id of a call that may be sent twice: call number and client id
   // (core/dispatch/dispatcher.h).
   call?: Uint8Array | undefined;
@@ -76,7 +76,7 @@ export interface Host extends Transport {
   verify(): Promise<VerifyReport>;
   compact(): Promise<void>;
   snapshot(): Promise<Uint8Array>;
-  restore(source: SnapshotSource, options?: RestoreCall): Promise<RestoreReport>;
+  restore(source: SnapshotSource, options?: RestoreCallOptions): Promise<RestoreReport>;
   on<K extends keyof StoreEvents>(event: K, listener: (event: StoreEvents[K]) => void): () => void;
   close(): Promise<void>;
 }

@@ -1,7 +1,7 @@
 // The comparison below the two panes of a chapter: a button that runs both, and the costs of both
 // runs.
 import type { PlaygroundRun, TablePlayground } from "entitable/explorer";
-import { count, h } from "./dom.ts";
+import { formatCount, h } from "./dom.ts";
 
 type Cost = NonNullable<PlaygroundRun["cost"]>;
 
@@ -59,7 +59,7 @@ function comparison(name: string, naive: number, pattern: number, isFair: boolea
   const bar = (kind: string, value: number) => {
     const line = h("i");
     line.style.inlineSize = `${(value / most) * 100}%`;
-    return h("div", { class: kind }, line, h("span", {}, `${count(value)} ${kind}`));
+    return h("div", { class: kind }, line, h("span", {}, `${formatCount(value)} ${kind}`));
   };
   const title = h(
     "p",
@@ -71,7 +71,7 @@ function comparison(name: string, naive: number, pattern: number, isFair: boolea
 }
 
 function absoluteText(naive: number, pattern: number): string {
-  const number = (n: number) => (n === 0 ? "none" : count(n));
+  const number = (n: number) => (n === 0 ? "none" : formatCount(n));
   return `${number(pattern)} instead of ${number(naive)}`;
 }
 
@@ -81,5 +81,5 @@ function relativeText(naive: number, pattern: number): string {
   const [factor, word] =
     naive > pattern ? [naive / pattern, "fewer"] : [pattern / naive, "as many"];
   if (factor < 2) return absoluteText(naive, pattern);
-  return `${count(factor < 10 ? Math.round(factor * 10) / 10 : Math.round(factor))} times ${word}`;
+  return `${formatCount(factor < 10 ? Math.round(factor * 10) / 10 : Math.round(factor))} times ${word}`;
 }

@@ -21,6 +21,6 @@ export function h<K extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
-export function count(n: number): string {
+export function formatCount(n: number): string {
   return n.toLocaleString("en-US");
 }

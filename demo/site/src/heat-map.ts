@@ -3,8 +3,8 @@
 // field also shows the numbers as text, so it is readable without colours. All heat maps use the
 // same scale, so they are comparable.
 import type { PlaygroundRun, PlaygroundStart } from "entitable/explorer";
-import { count, h } from "./dom.ts";
-import { type Access, Accesses } from "./partition-access.ts";
+import { formatCount, h } from "./dom.ts";
+import { PartitionAccessCounter, type PartitionAccessCounts } from "./partition-access.ts";
 
 const levels = [1, 10, 100, 1000, 10_000]; // smallest number of entities for each shade
 
@@ -17,7 +17,7 @@ export class HeatMap {
   readonly #caption = h("figcaption");
   readonly #maps = h("div");
   #fields = new Map<string, Field>();
-  #accesses = new Accesses(undefined);
+  #accesses = new PartitionAccessCounter(undefined);
   #drawn = -1;
   #frame = 0;
 
@@ -26,13 +26,13 @@ export class HeatMap {
   }
 
   /** Discards the previous run, and shows this run frame by frame from now on. */
-  begin({ before, requests }: PlaygroundStart): void {
-    const accesses = new Accesses(before);
+  startRun({ before, requests }: PlaygroundStart): void {
+    const accesses = new PartitionAccessCounter(before);
     this.#accesses = accesses;
     this.#drawn = -1;
     this.element.dataset["state"] = "running";
     const draw = () => {
-      accesses.count(requests);
+      accesses.countRequests(requests);
       this.#draw();
       this.#frame = requestAnimationFrame(draw);
     };
@@ -41,11 +41,11 @@ export class HeatMap {
   }
 
   /** Draws the final state after the run has ended and `requests` is complete. */
-  async end({ requests }: PlaygroundRun): Promise<void> {
+  async endRun({ requests }: PlaygroundRun): Promise<void> {
     cancelAnimationFrame(this.#frame);
     const accesses = this.#accesses;
-    accesses.count(requests);
-    await accesses.settled();
+    accesses.countRequests(requests);
+    await accesses.partitionsListed();
     if (accesses !== this.#accesses) return; // the next run has started
     this.#draw();
     for (const field of this.#fields.values()) field.rest();
@@ -54,19 +54,19 @@ export class HeatMap {
 
   #draw(): void {
     for (const field of this.#fields.values()) field.rest();
-    if (this.#drawn === this.#accesses.version) return;
-    this.#drawn = this.#accesses.version;
-    const all = this.#accesses.all();
+    if (this.#drawn === this.#accesses.revision) return;
+    this.#drawn = this.#accesses.revision;
+    const all = this.#accesses.allPartitions();
     this.element.hidden = all.length === 0;
     const touched = all.filter((one) => Math.max(...heatOf(one)) > 0).length;
-    this.#caption.textContent = `Partitions accessed: ${count(touched)} of ${count(all.length)}`;
+    this.#caption.textContent = `Partitions accessed: ${formatCount(touched)} of ${formatCount(all.length)}`;
     if (all.length !== this.#fields.size || !all.every((one) => this.#fields.has(nameOf(one)))) {
       this.#arrange(all);
     }
     for (const one of all) this.#fields.get(nameOf(one))?.show(one);
   }
 
-  #arrange(all: readonly Access[]): void {
+  #arrange(all: readonly PartitionAccessCounts[]): void {
     this.#fields = new Map();
     const tables = Map.groupBy(all, ({ table }) => table);
     const maps = [...tables].flatMap(([table, own]) => {
@@ -100,7 +100,7 @@ class Field {
     this.element.removeAttribute("data-now");
   }
 
-  show(access: Access): void {
+  show(access: PartitionAccessCounts): void {
     const { reads, writes, deletes, refused } = access;
     const told = [
       [reads, "read"],
@@ -108,7 +108,7 @@ class Field {
       [deletes, "deleted"],
       [refused, refused === 1 ? "request rejected" : "requests rejected"],
     ] as const;
-    const numbers = told.filter(([n]) => n > 0).map(([n, what]) => `${count(n)} ${what}`);
+    const numbers = told.filter(([n]) => n > 0).map(([n, what]) => `${formatCount(n)} ${what}`);
     const text = numbers.join(", ") || "not accessed";
     if (text === this.#numbers.textContent) return;
     this.#numbers.textContent = text;
@@ -121,12 +121,12 @@ class Field {
 }
 
 // A delete counts as much as a write.
-function heatOf(access: Access): [reads: number, writes: number] {
+function heatOf(access: PartitionAccessCounts): [reads: number, writes: number] {
   const { reads, writes, deletes, refusedReads, refusedWrites } = access;
   return [reads + refusedReads, writes + deletes + refusedWrites];
 }
 
-function nameOf({ table, partition }: Access): string {
+function nameOf({ table, partition }: PartitionAccessCounts): string {
   return `${table}\n${partition}`;
 }
 

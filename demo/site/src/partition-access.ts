@@ -2,11 +2,11 @@
 // partitions that existed before it.
 import type { Store } from "entitable";
 import type { PlaygroundStart } from "entitable/explorer";
-import type { PartitionRequest } from "./partition-servers.ts";
+import type { PartitionRequest } from "./server-simulation.ts";
 
 type Request = PlaygroundStart["requests"][number];
 
-export interface Access {
+export interface PartitionAccessCounts {
   readonly table: string;
   readonly partition: string;
   /** Rows read by all requests. */
@@ -44,12 +44,12 @@ export function partitionRequestsOf(requests: readonly Request[]): PartitionRequ
 }
 
 /** The accesses to each partition, while a run is in progress. */
-export class Accesses {
+export class PartitionAccessCounter {
   readonly #before: Store | undefined;
-  readonly #tables = new Map<string, Map<string, Access>>(); // by lower-case table name
+  readonly #tables = new Map<string, Map<string, PartitionAccessCounts>>(); // by lower-case name
   readonly #listings: Promise<void>[] = [];
   #counted = 0;
-  #version = 0;
+  #revision = 0;
 
   /** All partitions of `before` are listed, accessed or not. */
   constructor(before: Store | undefined) {
@@ -57,24 +57,24 @@ export class Accesses {
   }
 
   /** Increments with each change. */
-  get version(): number {
-    return this.#version;
+  get revision(): number {
+    return this.#revision;
   }
 
   /** Counts the requests of the run that are not counted yet. */
-  count(requests: readonly Request[]): void {
+  countRequests(requests: readonly Request[]): void {
     for (; this.#counted < requests.length; this.#counted += 1) {
       this.#add(requests[this.#counted] as Request);
     }
   }
 
   /** Resolves when all partitions of `before` are listed. */
-  async settled(): Promise<void> {
+  async partitionsListed(): Promise<void> {
     await Promise.all(this.#listings);
   }
 
   /** Returns the partitions of every table that was accessed, sorted by key within a table. */
-  all(): Access[] {
+  allPartitions(): PartitionAccessCounts[] {
     return [...this.#tables.values()].flatMap((partitions) =>
       [...partitions.values()].sort((a, b) => (a.partition < b.partition ? -1 : 1)),
     );
@@ -100,24 +100,24 @@ export class Accesses {
     if (code !== undefined) access.refused += 1;
     if (code !== undefined && isRead) access.refusedReads += 1;
     if (code !== undefined && !isRead) access.refusedWrites += entities;
-    this.#version += 1;
+    this.#revision += 1;
   }
 
-  #at(table: string, partition: string): Access {
+  #at(table: string, partition: string): PartitionAccessCounts {
     const partitions = this.#partitionsOf(table);
     let access = partitions.get(partition);
     if (access === undefined) {
       access = { table, partition, ...emptyAccess };
       partitions.set(partition, access);
-      this.#version += 1;
+      this.#revision += 1;
     }
     return access;
   }
 
-  #partitionsOf(table: string): Map<string, Access> {
+  #partitionsOf(table: string): Map<string, PartitionAccessCounts> {
     const known = this.#tables.get(table.toLowerCase());
     if (known !== undefined) return known;
-    const partitions = new Map<string, Access>();
+    const partitions = new Map<string, PartitionAccessCounts>();
     this.#tables.set(table.toLowerCase(), partitions);
     this.#listings.push(this.#list(table));
     return partitions;

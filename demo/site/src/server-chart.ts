@@ -1,13 +1,13 @@
 // The simulation of servers below a runnable code block: a slider for the request rate, a timeline
 // of 30 seconds, and the ranges of each server at the end.
-import { count, h } from "./dom.ts";
+import { formatCount, h } from "./dom.ts";
 import {
   model,
   type PartitionRequest,
   type Second,
   type Simulation,
   simulate,
-} from "./partition-servers.ts";
+} from "./server-simulation.ts";
 
 const rates = [500, 1000, 2000, 5000, 10_000, 20_000, 40_000];
 const seconds = 30;
@@ -41,8 +41,8 @@ export class ServerChart {
 
   #draw(): void {
     const rate = rates[Number(this.#rate.value)] as number;
-    this.#rate.setAttribute("aria-valuetext", count(rate));
-    this.#rateText.textContent = count(rate);
+    this.#rate.setAttribute("aria-valuetext", formatCount(rate));
+    this.#rateText.textContent = formatCount(rate);
     if (this.#run.length === 0) {
       this.#result.replaceChildren(h("p", {}, "This run sent no request to a partition."));
       return;
@@ -73,7 +73,7 @@ function timeline({ seconds: all }: Simulation, rate: number): HTMLElement {
       const value = of(second);
       const field = h("i");
       field.dataset[kind] = String(Math.min(5, Math.ceil((value / full) * 5)));
-      field.title = `Second ${index + 1}: ${count(value)} ${unit}`;
+      field.title = `Second ${index + 1}: ${formatCount(value)} ${unit}`;
       grid.append(field);
     }
   };
@@ -102,10 +102,10 @@ function summary({ seconds: all }: Simulation): HTMLElement {
   ] as const;
   const texts = reasons
     .filter(([, number]) => number > 0)
-    .map(([reason, number]) => `${count(number)} because ${reason}`);
+    .map(([reason, number]) => `${formatCount(number)} because ${reason}`);
   const why = texts.length === 0 ? "" : `: ${texts.join(", ")}`;
-  const about = entities === served ? "" : ` for ${count(entities)} entities`;
-  const text = `In ${all.length} seconds, ${count(served)} requests${about} were served and ${count(throttled)} were rejected${why}.`;
+  const about = entities === served ? "" : ` for ${formatCount(entities)} entities`;
+  const text = `In ${all.length} seconds, ${formatCount(served)} requests${about} were served and ${formatCount(throttled)} were rejected${why}.`;
   return h("p", { class: "summary-text" }, text);
 }
 
@@ -128,7 +128,7 @@ function serversTable({ seconds: all, ranges }: Simulation): HTMLElement {
       "tr",
       {},
       h("th", {}, `Server ${server + 1}`),
-      h("td", { class: "number" }, count(last?.entities[server] ?? 0)),
+      h("td", { class: "number" }, formatCount(last?.entities[server] ?? 0)),
       h("td", {}, from.length === 0 ? "no range" : from.join(", ")),
     );
   });

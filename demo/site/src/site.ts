@@ -54,5 +54,5 @@ if (contents && here && wide.matches) contents.scrollTop = here.offsetTop - inne
 
 registerOfflineCopy(document.body.dataset["up"] ?? "./");
 
-if (document.querySelector("table-playground") !== null) await import("./chapter.ts");
+if (document.querySelector("table-playground") !== null) await import("./runnable-blocks.ts");
 if (document.querySelector("table-explorer") !== null) await import("./explorer.ts");

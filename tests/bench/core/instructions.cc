@@ -220,7 +220,7 @@ void count_opening(Store& store) {
   constexpr std::size_t rows = 10'000;
   std::vector<std::string> segments;
   Store logged;
-  ENTITABLE_CHECK(logged.recover(std::nullopt).ok());
+  ENTITABLE_CHECK(logged.begin_recovery(std::nullopt).ok());
   logged.finish_recovery();
   segments.push_back(commit(logged, {{std::nullopt, WriteCreateTable{std::string(table)}}}));
   for (std::size_t i = 0; i < rows; i += group_rows) {
@@ -228,7 +228,7 @@ void count_opening(Store& store) {
   }
   count("opening: replay of segments", "row", rows, [&](std::size_t) {
     Store opened;
-    ENTITABLE_CHECK(opened.recover(std::nullopt).ok());
+    ENTITABLE_CHECK(opened.begin_recovery(std::nullopt).ok());
     for (std::size_t i = 0; i < segments.size(); ++i) {
       ENTITABLE_CHECK(opened.replay(i + 1, segments[i]).ok());
     }
@@ -242,7 +242,7 @@ void count_opening(Store& store) {
         [&](std::size_t round) { files = checkpoint(round == 0 ? small : store); });
   count("opening: parts of a checkpoint", "row", store.stats().rows, [&](std::size_t) {
     Store opened;
-    ENTITABLE_CHECK(opened.recover(files.manifest).ok());
+    ENTITABLE_CHECK(opened.begin_recovery(files.manifest).ok());
     for (const CheckpointPart& part : files.parts) {
       ENTITABLE_CHECK(opened.load_part(part.id, part.bytes).ok());
     }

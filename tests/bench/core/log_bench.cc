@@ -55,7 +55,7 @@ std::string part_of(const std::vector<Entity>& entities) {
   for (const Entity& entity : entities) {
     writer.begin_row(entity.key.partition, entity.key.row, entity.timestamp);
     for (const Property& property : entity.properties) {
-      writer.property(property.name, property.value.view());
+      writer.add_property(property.name, property.value.view());
     }
     writer.end_row();
   }

@@ -19,7 +19,8 @@ void rest_entity_get(benchmark::State& state) {
   for (const EntityKey& key : random_keys(rows_of(state))) requests.push_back(rest_get(key));
   std::size_t at = 0;
   for (auto _ : state) {
-    const auto handled = rest::handle(account, store, next_of(requests, at).request(), context);
+    const auto handled =
+        rest::handle_request(account, store, next_of(requests, at).request(), context);
     ENTITABLE_CHECK(std::get<rest::Response>(handled).status == 200);
   }
   per_operation(state, 1);
@@ -30,7 +31,7 @@ void rest_query_page_of_1000(benchmark::State& state) {
   const Store& store = shared_store(10'000);
   const RestRequest request = rest_query("", 1000);
   for (auto _ : state) {
-    const auto handled = rest::handle(account, store, request.request(), context);
+    const auto handled = rest::handle_request(account, store, request.request(), context);
     ENTITABLE_CHECK(std::get<rest::Response>(handled).status == 200);
   }
   per_operation(state, 1000);
@@ -42,8 +43,8 @@ void rest_parse_insert(benchmark::State& state) {
   const Store& store = shared_store(10'000);
   const RestRequest request = rest_insert(new_key(4711), 4711);
   for (auto _ : state) {
-    const auto handled = rest::handle(account, store, request.request(), context);
-    ENTITABLE_CHECK(std::holds_alternative<rest::PendingWrite>(handled));
+    const auto handled = rest::handle_request(account, store, request.request(), context);
+    ENTITABLE_CHECK(std::holds_alternative<rest::UnstagedWrite>(handled));
   }
   per_operation(state, 1);
 }

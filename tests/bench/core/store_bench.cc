@@ -62,13 +62,13 @@ BENCHMARK(store_get)->Apply(at_each_size);
 // With its end.
 void store_fork(benchmark::State& state) {
   Store& store = shared_store(rows_of(state));
-  for (auto _ : state) benchmark::DoNotOptimize(Versions(store).fork());
+  for (auto _ : state) benchmark::DoNotOptimize(Versions(store).fork_store());
   per_operation(state, 1);
 }
 BENCHMARK(store_fork)->Apply(at_each_size);
 
 void store_checkpoint_and_roll_back(benchmark::State& state) {
-  Store store = Versions(shared_store(rows_of(state))).fork();
+  Store store = Versions(shared_store(rows_of(state))).fork_store();
   for (auto _ : state) {
     const std::uint64_t version = Versions(store).keep();
     Versions(store).rollback(version);
@@ -91,7 +91,7 @@ void store_open_from_checkpoint(benchmark::State& state) {
   const Files files = checkpoint(source);
   for (auto _ : state) {
     Store store;
-    ENTITABLE_CHECK(store.recover(files.manifest).ok());
+    ENTITABLE_CHECK(store.begin_recovery(files.manifest).ok());
     for (const CheckpointPart& part : files.parts) {
       ENTITABLE_CHECK(store.load_part(part.id, part.bytes).ok());
     }
@@ -108,7 +108,7 @@ BENCHMARK(store_open_from_checkpoint)->Apply(at_each_size)->Iterations(3);
 void store_open_from_segments(benchmark::State& state) {
   constexpr std::size_t rows = 10'000;
   Store source;
-  ENTITABLE_CHECK(source.recover(std::nullopt).ok());
+  ENTITABLE_CHECK(source.begin_recovery(std::nullopt).ok());
   source.finish_recovery();
   std::vector<std::string> segments;
   segments.push_back(commit(source, {{std::nullopt, WriteCreateTable{std::string(table)}}}));
@@ -117,7 +117,7 @@ void store_open_from_segments(benchmark::State& state) {
   }
   for (auto _ : state) {
     Store store;
-    ENTITABLE_CHECK(store.recover(std::nullopt).ok());
+    ENTITABLE_CHECK(store.begin_recovery(std::nullopt).ok());
     for (std::size_t i = 0; i < segments.size(); ++i) {
       ENTITABLE_CHECK(store.replay(i + 1, segments[i]).ok());
     }

@@ -253,7 +253,7 @@ RestRequest rest_query(std::string_view filter, std::uint32_t top) {
 
 Store new_store() {
   Store store;
-  ENTITABLE_CHECK(store.recover(std::nullopt).ok());
+  ENTITABLE_CHECK(store.begin_recovery(std::nullopt).ok());
   store.finish_recovery();
   commit(store, {{std::nullopt, WriteCreateTable{std::string(table)}}});
   return store;

@@ -1,7 +1,10 @@
 // Tests, without a page, what the pictures of a run count.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Accesses, partitionRequestsOf } from "../../../demo/site/src/partition-access.ts";
+import {
+  PartitionAccessCounter,
+  partitionRequestsOf,
+} from "../../../demo/site/src/partition-access.ts";
 import { type LoggedRequest, mockStore } from "../../../web/src/testing/index.ts";
 import type { TransactionAction } from "../../../web/src/types.ts";
 import { all } from "../../web/support/client-pair.ts";
@@ -14,10 +17,10 @@ async function shopOf(throttle?: { partitionOpsPerSecond: number }) {
   return await mockStore({ scans: "azure", fixtures: { Lamps }, throttle });
 }
 
-function countsOf(accesses: Accesses): Record<string, number[]> {
+function countsOf(accesses: PartitionAccessCounter): Record<string, number[]> {
   return Object.fromEntries(
     accesses
-      .all()
+      .allPartitions()
       .map(({ table, partition, reads, writes, deletes, refused, refusedReads, refusedWrites }) => [
         `${table}/${partition}`,
         [reads, writes, deletes, refused, refusedReads, refusedWrites],
@@ -29,21 +32,21 @@ test("counts reads, writes, deletions and rejections of each partition, includin
   await using store = await shopOf();
   await using before = store.fork();
   const lamps = store.table("Lamps");
-  const accesses = new Accesses(before);
+  const accesses = new PartitionAccessCounter(before);
   await all(lamps.listEntities({ queryOptions: { filter: "PartitionKey le 'floor'" } }));
   await lamps.getEntity("desk", "0");
   await lamps.getEntity("desk", "none").catch(() => {});
-  accesses.count(store.requests.all());
-  await accesses.settled();
+  accesses.countRequests(store.requests.all());
+  await accesses.partitionsListed();
   assert.deepEqual(countsOf(accesses), {
     "Lamps/desk": [4, 0, 0, 1, 1, 0],
     "Lamps/floor": [2, 0, 0, 0, 0, 0],
     "Lamps/wall": [0, 0, 0, 0, 0, 0],
   });
 
-  const { version } = accesses;
-  accesses.count(store.requests.all()); // no new requests
-  assert.equal(accesses.version, version);
+  const { revision: version } = accesses;
+  accesses.countRequests(store.requests.all()); // no new requests
+  assert.equal(accesses.revision, version);
   await lamps.submitTransaction([
     ["delete", { partitionKey: "wall", rowKey: "0" }],
     ...rows("wall", 3)
@@ -55,8 +58,8 @@ test("counts reads, writes, deletions and rejections of each partition, includin
   store.faults.add({ on: "insert", network: "offline" });
   // the request did not reach the store
   await lamps.createEntity({ partitionKey: "sky", rowKey: "0" }).catch(() => {});
-  accesses.count(store.requests.all());
-  assert.notEqual(accesses.version, version);
+  accesses.countRequests(store.requests.all());
+  assert.notEqual(accesses.revision, version);
   assert.deepEqual(countsOf(accesses), {
     "Lamps/desk": [4, 0, 0, 2, 1, 5],
     "Lamps/floor": [2, 0, 1, 0, 0, 0],
@@ -74,9 +77,9 @@ test("counts requests that a busy partition rejects, and finds a new table", asy
       .createEntity(row)
       .catch(() => {});
   }
-  const accesses = new Accesses(before);
-  accesses.count(store.requests.all());
-  await accesses.settled();
+  const accesses = new PartitionAccessCounter(before);
+  accesses.countRequests(store.requests.all());
+  await accesses.partitionsListed();
   assert.deepEqual(countsOf(accesses), { "Bulbs/e27": [0, 2, 0, 1, 0, 1] });
 });
 
@@ -85,9 +88,9 @@ test("counts are available until the store that lists the partitions is closed",
   const before = store.fork();
   await before.close();
   await store.table("Lamps").getEntity("desk", "0");
-  const accesses = new Accesses(before);
-  accesses.count(store.requests.all());
-  await accesses.settled();
+  const accesses = new PartitionAccessCounter(before);
+  accesses.countRequests(store.requests.all());
+  await accesses.partitionsListed();
   assert.deepEqual(countsOf(accesses), { "Lamps/desk": [1, 0, 0, 0, 0, 0] });
 });
 

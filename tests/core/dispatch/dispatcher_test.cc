@@ -90,7 +90,7 @@ class Fixture {
  public:
   Fixture() {
     account.name = "acct";
-    REQUIRE(store.recover(std::nullopt).ok());
+    REQUIRE(store.begin_recovery(std::nullopt).ok());
     store.finish_recovery();
   }
   StagedResponses stage(const std::vector<std::string>& messages) {

@@ -107,7 +107,7 @@ std::string random_message(Prng& prng) {
 
 struct Fixture {
   Fixture() {
-    REQUIRE(store.recover(std::nullopt).ok());
+    REQUIRE(store.begin_recovery(std::nullopt).ok());
     store.finish_recovery();
   }
   rest::Account account;
@@ -227,8 +227,8 @@ class Pair {
         break;
       case 2:
         kept_.clear();
-        alone_.store = Versions(alone_.store).fork();
-        group_.store = Versions(group_.store).fork();
+        alone_.store = Versions(alone_.store).fork_store();
+        group_.store = Versions(group_.store).fork_store();
         break;
       default:
         store_pending();

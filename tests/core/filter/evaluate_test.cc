@@ -94,7 +94,7 @@ TEST_CASE("golden: results") {
       const std::size_t end = std::min(input.find('\n', at + 1), input.size());
       const std::string line = input.substr(at + 1, end - at - 1);
       REQUIRE(line.rfind("with", 0) == 0);
-      const bool matched = matches(filter, entity_of(line.substr(4)));
+      const bool matched = matches_unbound(filter, entity_of(line.substr(4)));
       results.append(results.empty() ? "" : "\n").append(matched ? "true" : "false");
       at = end;
     }
@@ -234,14 +234,14 @@ TEST_CASE("a constant on the left means the same as the property on the left") {
     right.append(operator_name(op)).append(" ").append(text);
     const bool expected = compare_property(entity.properties[0].value.view(), op, literal.view());
     CAPTURE(i, left, literal_text(entity.properties[0].value.view()));
-    CHECK(matches(filter_of(left), entity) == expected);
-    CHECK(matches(filter_of(right), entity) == expected);
+    CHECK(matches_unbound(filter_of(left), entity) == expected);
+    CHECK(matches_unbound(filter_of(right), entity) == expected);
   }
 }
 
 TEST_CASE("an empty filter matches everything") {
-  CHECK(matches(filter_of(""), Entity{}));
-  CHECK(matches(filter_of(" "), entity_of("PartitionKey = 'p', n = 5")));
+  CHECK(matches_unbound(filter_of(""), Entity{}));
+  CHECK(matches_unbound(filter_of(" "), entity_of("PartitionKey = 'p', n = 5")));
 }
 
 TEST_CASE("the longest chain and the deepest nesting evaluate") {
@@ -249,15 +249,15 @@ TEST_CASE("the longest chain and the deepest nesting evaluate") {
   const Entity without;
   std::string chain = "a";
   while (chain.size() + 5 <= limits::filter_bytes_max) chain += " or b";
-  CHECK(matches(filter_of(chain), with_b));
-  CHECK_FALSE(matches(filter_of(chain), without));
+  CHECK(matches_unbound(filter_of(chain), with_b));
+  CHECK_FALSE(matches_unbound(filter_of(chain), without));
 
   std::string nested;
   for (std::size_t i = 0; i < limits::filter_depth_max; ++i) nested.append("not ");
   nested.append("b");
   CHECK(limits::filter_depth_max % 2 == 0);
-  CHECK(matches(filter_of(nested), with_b));
-  CHECK_FALSE(matches(filter_of(nested), without));
+  CHECK(matches_unbound(filter_of(nested), with_b));
+  CHECK_FALSE(matches_unbound(filter_of(nested), without));
 }
 
 TEST_CASE("random conditions agree with C++") {
@@ -296,7 +296,7 @@ TEST_CASE("random conditions agree with C++") {
       entity.properties.push_back({"b", Value::of_boolean((row & 2) != 0)});
       entity.properties.push_back({"c", Value::of_boolean((row & 1) != 0)});
       CAPTURE(i, row, pool.back().text);
-      CHECK(matches(filter, entity) == (((pool.back().truth >> row) & 1) != 0));
+      CHECK(matches_unbound(filter, entity) == (((pool.back().truth >> row) & 1) != 0));
     }
   }
 }

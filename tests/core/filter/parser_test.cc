@@ -20,7 +20,7 @@ std::string tree_or_error(std::string_view text) {
     CHECK(test::check_structure(*filter) == "sound");
     return to_sexpr(*filter);
   }
-  return std::string(service_error(filter.error().code).code) + ": " +
+  return std::string(service_error_of(filter.error().code).code) + ": " +
          std::string(error_message(filter.error()));
 }
 

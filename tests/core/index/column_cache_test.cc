@@ -22,7 +22,7 @@ Texts packed_texts(const std::vector<std::string>& texts) {
     TableIndex index;
     index.put(test::entity("p", "r", 1, {{"a", Value::of_string(text)}}));
     const RowView row = *index.find({"p", "r"}).row;
-    all.rows.emplace_back(row_layout::packed(row.bytes_at(0)));
+    all.rows.emplace_back(row_layout::packed(row.value_address(0)));
   }
   for (const std::string& row : all.rows) all.bases.push_back(row.data() + 1);
   return all;

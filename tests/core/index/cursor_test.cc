@@ -39,7 +39,7 @@ std::vector<std::string> keys_by_runs(const TableIndex& index, const KeyRange& r
     REQUIRE(run.size() > 0);
     for (std::size_t i = 0; i < run.size(); ++i) {
       REQUIRE((run.shape() == nullptr || &run[i].shape() == run.shape()));
-      keys.push_back(std::string(run[i].partition()) + "|" + std::string(run[i].row()));
+      keys.push_back(std::string(run[i].partition()) + "|" + std::string(run[i].row_key()));
     }
     cursor.skip(run.size());
   }
@@ -84,7 +84,7 @@ TEST_CASE("runs may be left early") {
     const RowBatch run = cursor.batch();
     const std::size_t step = run.size() < 3 ? run.size() : 3;
     for (std::size_t i = 0; i < step; ++i) {
-      keys.push_back(std::string(run[i].partition()) + "|" + std::string(run[i].row()));
+      keys.push_back(std::string(run[i].partition()) + "|" + std::string(run[i].row_key()));
     }
     cursor.skip(step);
   }
@@ -106,7 +106,7 @@ TEST_CASE("a run has the partitions of a leaf, however many there are") {
     const RowBatch run = cursor.batch();
     const std::size_t step = std::min<std::size_t>(run.size(), 1 + keys.size() % 7);
     for (std::size_t i = 0; i < step; ++i) {
-      keys.push_back(std::string(run[i].partition()) + "|" + std::string(run[i].row()));
+      keys.push_back(std::string(run[i].partition()) + "|" + std::string(run[i].row_key()));
     }
     cursor.skip(step);
   }
@@ -150,7 +150,7 @@ TEST_CASE("the values of a column are contiguous when they are requested again")
       if (run.values(0) != nullptr) ++runs;
       for (std::size_t i = 0; i < run.size() && run.values(0) != nullptr; ++i) {
         REQUIRE(row_layout::load<std::int64_t>(run.values(0) + 8 * i) ==
-                run[i].fixed<std::int64_t>(slot));
+                run[i].fixed_value<std::int64_t>(slot));
       }
     }
     return runs;
@@ -188,7 +188,7 @@ TEST_CASE("seek goes forward and back, within the range") {
   const TableIndex index = three_partitions();
   Cursor cursor(index, KeyRange{EntityKey("a", digits(100)), EntityKey("c", digits(100))});
   const auto at = [&cursor] {
-    return std::string(cursor.row().partition()) + "|" + std::string(cursor.row().row());
+    return std::string(cursor.row().partition()) + "|" + std::string(cursor.row().row_key());
   };
   CHECK(at() == "a|" + digits(100));
   cursor.seek({"b", digits(5)});
@@ -231,15 +231,15 @@ TEST_CASE("a cursor keeps its version alive") {
   Cursor copy = cursor;
   std::vector<std::string> keys;
   while (cursor.valid()) {
-    keys.push_back("b|" + std::string(cursor.row().row()));
-    index.erase({"b", cursor.row().row()});
+    keys.push_back("b|" + std::string(cursor.row().row_key()));
+    index.erase({"b", cursor.row().row_key()});
     index.put(entity("b", "new" + digits(keys.size())));
     cursor.next();
   }
   CHECK(keys == expected_keys("b", 0, 200));
   index = TableIndex();
   keys.clear();
-  for (; copy.valid(); copy.next()) keys.push_back("b|" + std::string(copy.row().row()));
+  for (; copy.valid(); copy.next()) keys.push_back("b|" + std::string(copy.row().row_key()));
   CHECK(keys == expected_keys("b", 0, 200));
 }
 

@@ -41,7 +41,8 @@ inline Entity sorted(Entity entity) {
 inline std::vector<std::string> keys_in(const TableIndex& index, const KeyRange& range = {}) {
   std::vector<std::string> keys;
   for (Cursor cursor(index, range); cursor.valid(); cursor.next()) {
-    keys.push_back(std::string(cursor.row().partition()) + "|" + std::string(cursor.row().row()));
+    keys.push_back(std::string(cursor.row().partition()) + "|" +
+                   std::string(cursor.row().row_key()));
   }
   return keys;
 }

@@ -122,7 +122,7 @@ class Run {
     auto made = std::make_shared<const Entity>(new_entity(std::move(key)));
     const std::vector<PropertyView> properties = property_views(made->properties);
     const bool done =
-        random_.chance(2) && index_.put_in_place(made->key.view(), made->timestamp, properties);
+        random_.chance(2) && index_.try_put_in_place(made->key.view(), made->timestamp, properties);
     if (!done) index_.put(*made);
     model_.insert_or_assign(made->key, made);
   }
@@ -177,7 +177,7 @@ class Run {
 
   void count() {
     const KeyRange range = new_range();
-    const RangeCount counted = index_.count(range);
+    const RangeCount counted = index_.count_range(range);
     std::uint64_t expected = 0;
     if (!range.empty()) {
       const auto end = range.upper ? model_.lower_bound(*range.upper) : model_.end();
@@ -216,7 +216,7 @@ class Run {
 
   static void check(const TableIndex& index, const Model& model) {
     REQUIRE(index.verify() == "");
-    REQUIRE(index.rows() == model.size());
+    REQUIRE(index.row_count() == model.size());
     auto expected = model.begin();
     for (Cursor cursor(index, {}); cursor.valid(); cursor.next(), ++expected) {
       REQUIRE(expected != model.end());
@@ -227,12 +227,12 @@ class Run {
 
   // Makes one assertion per row: one per property would take most of the time.
   static void compare_row(const RowView& row, const Entity& expected) {
-    bool equal = row.partition() == expected.key.partition && row.row() == expected.key.row &&
+    bool equal = row.partition() == expected.key.partition && row.row_key() == expected.key.row &&
                  row.timestamp() == expected.timestamp;
     std::size_t properties = 0;
     row.for_each_property([&](std::string_view name, const ValueView& value) {
       ++properties;
-      const Property* const property = expected.find(name);
+      const Property* const property = expected.find_property(name);
       equal = equal && property != nullptr && property->value.view() == value;
     });
     equal = equal && properties == expected.properties.size();

@@ -65,16 +65,17 @@ TEST_CASE("an inner node of one child sends every key there") {
 TEST_CASE("a child is replaced by several") {
   Ref<InnerNode> inner = InnerNode::build(children(3));
   const Totals before = inner->child(1)->totals();
-  inner->replace(1, before,
-                 std::vector<Child>{{EntityKey("ignored", ""), leaf_of(10)},
-                                    {EntityKey("p", "000001+"), leaf_of(20)},
-                                    {EntityKey("p", "000001-"), leaf_of(30)}});
+  inner->replace_child(1, before,
+                       std::vector<Child>{{EntityKey("ignored", ""), leaf_of(10)},
+                                          {EntityKey("p", "000001+"), leaf_of(20)},
+                                          {EntityKey("p", "000001-"), leaf_of(30)}});
   CHECK(inner->verify() == "");
   CHECK(bounds(*inner) == "p|000001 p|000001+ p|000001- p|000002 ");
   CHECK(inner->totals().rows == 0 + 10 + 20 + 30 + 2);
   // Adds a bound below all others that shares no prefix with them.
-  inner->replace(0, inner->child(0)->totals(),
-                 std::vector<Child>{{EntityKey(), leaf_of(1)}, {EntityKey("a", ""), leaf_of(1)}});
+  inner->replace_child(
+      0, inner->child(0)->totals(),
+      std::vector<Child>{{EntityKey(), leaf_of(1)}, {EntityKey("a", ""), leaf_of(1)}});
   CHECK(inner->verify() == "");
   CHECK(bounds(*inner) == "a| p|000001 p|000001+ p|000001- p|000002 ");
   CHECK(inner->find({"b", ""}) == 1);
@@ -82,15 +83,15 @@ TEST_CASE("a child is replaced by several") {
 
 TEST_CASE("neighbours are merged") {
   Ref<InnerNode> inner = InnerNode::build(children(5));
-  inner->join(1, leaf_of(100));
+  inner->replace_pair(1, leaf_of(100));
   CHECK(inner->verify() == "");
   CHECK(bounds(*inner) == "p|000001 p|000003 p|000004 ");
   CHECK(inner->totals().rows == 0 + 100 + 3 + 4);
-  inner->join(0, leaf_of(7));
-  inner->join(1, leaf_of(8));
+  inner->replace_pair(0, leaf_of(7));
+  inner->replace_pair(1, leaf_of(8));
   CHECK(inner->verify() == "");
   CHECK(bounds(*inner) == "p|000003 ");
-  inner->join(0, leaf_of(9));
+  inner->replace_pair(0, leaf_of(9));
   CHECK(inner->verify() == "");
   CHECK(inner->size() == 1);
   CHECK(inner->totals().rows == 9);
@@ -108,7 +109,7 @@ TEST_CASE("children are listed with their bounds") {
 TEST_CASE("a copy is independent") {
   const Ref<InnerNode> inner = InnerNode::build(children(6));
   const Ref<InnerNode> copy(new InnerNode(*inner));
-  copy->join(2, leaf_of(50));
+  copy->replace_pair(2, leaf_of(50));
   CHECK(copy->verify() == "");
   CHECK(inner->verify() == "");
   CHECK(inner->size() == 6);
@@ -129,11 +130,11 @@ TEST_CASE("random bounds are added and removed") {
       REQUIRE(at == static_cast<std::size_t>(std::distance(model.begin(), above)));
       if (inner->size() == inner_children_max || (inner->size() > 1 && random.chance(3))) {
         const auto i = static_cast<std::uint32_t>(random.below(inner->size() - 1));
-        inner->join(i, leaf_of(step + 0u));
+        inner->replace_pair(i, leaf_of(step + 0u));
         model.erase(std::next(model.begin(), i));
       } else if (key != EntityKey() && model.emplace(key, 0).second) {
-        inner->replace(at, inner->child(at)->totals(),
-                       std::vector<Child>{{EntityKey(), leaf_of(1)}, {key, leaf_of(2)}});
+        inner->replace_child(at, inner->child(at)->totals(),
+                             std::vector<Child>{{EntityKey(), leaf_of(1)}, {key, leaf_of(2)}});
       }
       REQUIRE(inner->verify() == "");
       REQUIRE(inner->size() == model.size() + 1);

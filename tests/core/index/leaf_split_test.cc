@@ -155,7 +155,7 @@ TEST_CASE("every partition in a leaf of many survives a split") {
   REQUIRE(parts.size() == 2);
   CHECK(parts[1].lower.row.empty());
   std::uint32_t rows = 0;
-  for (const Child& part : parts) rows += static_cast<const Leaf&>(*part.node).runs();
+  for (const Child& part : parts) rows += static_cast<const Leaf&>(*part.node).run_count();
   CHECK(rows == 61);
 }
 

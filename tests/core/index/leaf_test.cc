@@ -44,7 +44,7 @@ struct LeafFixture {
   std::string text(std::string_view partition, std::string_view row) {
     const Leaf::FindResult position = leaf->find({partition, row});
     if (!position.found) return "(none)";
-    const char* const base = leaf->base(position.slot);
+    const char* const base = leaf->row_base(position.slot);
     const RowView view(base, schema.shape(row_layout::shape_id(base)),
                        leaf->partition(position.run));
     return std::string(view.find("text")->string());
@@ -90,7 +90,7 @@ TEST_CASE("rows are kept in order, partition by partition, each partition key on
   t.put("b", "3");
   t.put("a", "10");
   CHECK(t.keys() == "a|10 a|9 b|1 b|2 b|3 c|1 ");
-  CHECK(t.leaf->runs() == 3);
+  CHECK(t.leaf->run_count() == 3);
   CHECK(t.leaf->run_of(0) == 0);
   CHECK(t.leaf->run_of(1) == 0);
   CHECK(t.leaf->run_of(2) == 1);
@@ -176,7 +176,7 @@ TEST_CASE("memory is freed when rows shrink or are erased") {
   CHECK(t.erase("p", "huge"));
   CHECK_FALSE(t.erase("p", "huge"));
   CHECK(t.leaf->size() == 0);
-  CHECK(t.leaf->runs() == 0);
+  CHECK(t.leaf->run_count() == 0);
   CHECK(t.leaf->used_bytes() == 0);
   t.put("q", "again");
   CHECK(t.keys() == "q|again ");
@@ -206,7 +206,7 @@ TEST_CASE("a clone is equal, tight and independent") {
   CHECK(clone->totals().bytes == t.leaf->totals().bytes);
   CHECK(clone->totals().memory <= t.leaf->totals().memory);
   for (std::uint32_t i = 0; i < 10; ++i) {
-    CHECK(row_layout::packed(clone->base(i)) == row_layout::packed(t.leaf->base(i)));
+    CHECK(row_layout::packed(clone->row_base(i)) == row_layout::packed(t.leaf->row_base(i)));
   }
   const std::string before = t.keys();
   clone->erase(clone->find({"p", digits(0)}));
@@ -236,13 +236,13 @@ TEST_CASE("build packs tightly and predicts the size") {
   for (int i = 0; i < 12; ++i)
     t.put(digits(static_cast<std::uint64_t>(i / 3)), digits(static_cast<std::uint64_t>(i)));
   std::vector<RowSource> rows;
-  t.leaf->append_rows(rows);
+  t.leaf->append_rows_to(rows);
   REQUIRE(rows.size() == 12);
   const Ref<Leaf> built = Leaf::build(rows);
   CHECK(built->verify(t.schema) == "");
   CHECK(built->used_bytes() == Leaf::bytes_for(rows));
   CHECK(built->used_bytes() == t.leaf->used_bytes());
-  CHECK(built->runs() == 4);
+  CHECK(built->run_count() == 4);
   CHECK(Leaf::bytes_for({}) == 0);
   CHECK(Leaf::build({})->size() == 0);
 }

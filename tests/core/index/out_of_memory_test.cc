@@ -59,20 +59,20 @@ TEST_CASE("memory runs out where a row is put in place, and nothing has changed"
   // Puts a row, and repeats it until memory suffices. Returns the number of failed attempts.
   const auto put = [&index](const Entity& row) {
     const std::vector<PropertyView> properties = property_views(row.properties);
-    const std::uint64_t rows = index.rows();
+    const std::uint64_t rows = index.row_count();
     const std::uint64_t bytes = index.bytes();
     for (long left = 0;; ++left) {
       REQUIRE(left < 1'000);
       allocations_left = left;
       try {
-        const bool done = index.put_in_place(row.key.view(), row.timestamp, properties);
+        const bool done = index.try_put_in_place(row.key.view(), row.timestamp, properties);
         allocations_left = never;
         if (!done) index.put(row);
         return left;
       } catch (const std::bad_alloc&) {
         allocations_left = never;
         REQUIRE(index.verify() == "");
-        REQUIRE(index.rows() == rows);
+        REQUIRE(index.row_count() == rows);
         REQUIRE(index.bytes() == bytes);
       }
     }

@@ -50,14 +50,14 @@ TEST_CASE("an overlay keeps the last change of each row") {
   overlay.put({"p", "a"}, "a");
   overlay.put({"p", "b"}, "b2");
   overlay.erase({"p", "c"});
-  CHECK(overlay.bytes() == 3);
+  CHECK(overlay.packed_bytes() == 3);
   REQUIRE(overlay.changes().size() == 3);
   CHECK(overlay.changes().begin()->second == "a");
   CHECK(overlay.changes().at(EntityKey("p", "b")) == "b2");
   CHECK(overlay.changes().at(EntityKey("p", "c")).empty());
   overlay.erase({"p", "b"});
-  CHECK(overlay.bytes() == 1);
-  CHECK(overlay.memory() > 3 * sizeof(Overlay::Changes::value_type));
+  CHECK(overlay.packed_bytes() == 1);
+  CHECK(overlay.memory_bytes() > 3 * sizeof(Overlay::Changes::value_type));
 }
 
 TEST_CASE("puts and erases in an unloaded leaf wait until the leaf is loaded") {
@@ -72,7 +72,7 @@ TEST_CASE("puts and erases in an unloaded leaf wait until the leaf is loaded") {
   CHECK(index.erase({"b", "99"}));  // an unknown key
   CHECK(index.find({"b", "15"}).part_needed == 3);
   CHECK(index.verify() == "");
-  CHECK(index.rows() == 10);  // inexact: without the changes in the overlay
+  CHECK(index.row_count() == 10);  // inexact: without the changes in the overlay
   CHECK(index.memory_bytes() > memory + 4 * 60);
   CHECK(index.parts_with_overlay() == Parts{3});
   CHECK(index.parts_with_inexact_counts() == Parts{3});
@@ -80,7 +80,7 @@ TEST_CASE("puts and erases in an unloaded leaf wait until the leaf is loaded") {
 
   index.load_part(3, ten_rows());
   CHECK(index.verify() == "");
-  CHECK(index.rows() == 12);
+  CHECK(index.row_count() == 12);
   CHECK(keys_in(index) == std::vector<std::string>{"b|05", "b|10", "b|11", "b|13", "b|14", "b|15",
                                                    "b|155", "b|16", "b|17", "b|18", "b|19",
                                                    "b|25"});
@@ -93,7 +93,7 @@ TEST_CASE("puts and erases in an unloaded leaf wait until the leaf is loaded") {
 
 TEST_CASE("an unloaded leaf is not changed in place if the row must be known to exist") {
   TableIndex index = ten_unloaded();
-  CHECK_FALSE(index.put_in_place({"b", "15"}, 9, {}));
+  CHECK_FALSE(index.try_put_in_place({"b", "15"}, 9, {}));
   CHECK(index.parts_with_overlay().empty());
 }
 
@@ -102,13 +102,13 @@ TEST_CASE("all rows of a part may be erased, and a part without rows may get som
   SECTION("go") {
     for (const Entity& row : ten_rows()) index.erase(row.key.view());
     index.load_part(3, ten_rows());
-    CHECK(index.rows() == 0);
+    CHECK(index.row_count() == 0);
     CHECK(keys_in(index).empty());
   }
   SECTION("come") {
     index.put(entity("b", "1", 9));
     index.load_part(3, {});
-    CHECK(index.rows() == 1);
+    CHECK(index.row_count() == 1);
     CHECK(timestamp_of(index, "1") == 9);
   }
   CHECK(index.verify() == "");
@@ -121,7 +121,7 @@ TEST_CASE("an overlay's additions may fill many leaves, or a leaf beyond its siz
   for (std::uint64_t i = 0; i < 5'000; ++i) index.put(sized("b", "2" + digits(i), 100, 9));
   index.load_part(3, ten_rows());
   CHECK(index.verify() == "");
-  CHECK(index.rows() == 5'011);
+  CHECK(index.row_count() == 5'011);
   const std::vector<LeafInfo> leaves = leaves_of(index);
   CHECK(leaves.size() > 50);
   for (const LeafInfo& leaf : leaves) CHECK(leaf.has_overlay == (leaf.part == 3));
@@ -138,11 +138,11 @@ TEST_CASE("a loaded part may be unloaded with its overlay, and be loaded again")
   index.unload_parts({resident[0].part});
   CHECK(index.verify() == "");
   CHECK(index.find({"b", "15"}).part_needed == 3);
-  CHECK(index.rows() == 10);  // exact, because the part was loaded once
+  CHECK(index.row_count() == 10);  // exact, because the part was loaded once
   CHECK(index.parts_with_inexact_counts().empty());
   CHECK(index.parts_with_overlay() == Parts{3});
   index.load_part(3, ten_rows());
-  CHECK(index.rows() == 10);
+  CHECK(index.row_count() == 10);
   CHECK(timestamp_of(index, "25") == 9);
   CHECK_FALSE(index.find({"b", "12"}).row);
   CHECK(index.verify() == "");
@@ -189,7 +189,7 @@ TEST_CASE("a loader puts the same leaves into versions with the same overlay") {
   PartLoader loader(index, 3);
   for (const Entity& row : ten_rows()) loader.add(row.key.view(), row.timestamp, {});
   loader.finish();
-  loader.install_in(other);
+  loader.install_in_version(other);
   CHECK(keys_in(index) == keys_in(other));
   CHECK(&LeafIterator(index, {"b", ""}).leaf() == &LeafIterator(other, {"b", ""}).leaf());
   CHECK(other.verify() == "");
@@ -203,7 +203,7 @@ TEST_CASE("an abandoned load leaves the overlay unchanged") {
     for (const Entity& row : ten_rows()) loader.add(row.key.view(), row.timestamp, {});
   }
   index.load_part(3, ten_rows());
-  CHECK(index.rows() == 11);
+  CHECK(index.row_count() == 11);
 }
 
 namespace {
@@ -249,7 +249,7 @@ class OverlayRun {
       kept_model_ = model_;
     }
     REQUIRE(index_.verify() == "");
-    if (index_.parts_with_inexact_counts().empty()) REQUIRE(index_.rows() == model_.size());
+    if (index_.parts_with_inexact_counts().empty()) REQUIRE(index_.row_count() == model_.size());
   }
 
   void finish() {
@@ -300,7 +300,7 @@ class OverlayRun {
   void compare(TableIndex index, const Model& model) {
     for (const PartId part : unloaded_parts_in(index)) index.load_part(part, stored_[part - 1]);
     REQUIRE(index.verify() == "");
-    REQUIRE(index.rows() == model.size());
+    REQUIRE(index.row_count() == model.size());
     Cursor cursor(index, {});
     for (const auto& [key, row] : model) {
       REQUIRE(cursor.valid());

@@ -29,7 +29,7 @@ TEST_CASE("a loaded part replaces its unloaded leaf and is remembered") {
   index.add_unloaded({EntityKey("c", ""), EntityKey("d", "")}, 32, 10, 1'300);
   index.load_part(31, rows_of("b", 1'000));
   REQUIRE(index.verify() == "");
-  CHECK(index.rows() == 1'010);
+  CHECK(index.row_count() == 1'010);
   CHECK(index.find({"b", digits(500)}).row->timestamp() == 7);
   CHECK(index.find({"c", "1"}).part_needed == 32);
   std::size_t of_part = 0;
@@ -45,12 +45,12 @@ TEST_CASE("a loaded part replaces its unloaded leaf and is remembered") {
 
   index.load_part(32, rows_of("c", 10));
   CHECK(index.verify() == "");
-  CHECK(index.rows() == 1'010);
+  CHECK(index.row_count() == 1'010);
   CHECK(keys_in(index, KeyRange::partition("c")).size() == 10);
   index.put(entity("c", "new"));
   index.put(sized("b", digits(3), 100, 8));
   CHECK(index.verify() == "");
-  CHECK(index.rows() == 1'011);
+  CHECK(index.row_count() == 1'011);
 }
 
 TEST_CASE("loaded leaves are full and their memory is tight") {
@@ -84,7 +84,7 @@ TEST_CASE("a part may be empty, hold one huge row, or many partitions") {
   for (std::uint64_t i = 0; i < 500; ++i) many.push_back(sized("c" + digits(i), "only", 20));
   index.load_part(3, many);
   CHECK(index.verify() == "");
-  CHECK(index.rows() == 501);
+  CHECK(index.row_count() == 501);
   CHECK(index.find({"a", "x"}).part_needed == 0);
   CHECK_FALSE(index.find({"a", "x"}).row);
   CHECK(index.find({"b", "huge"}).row);
@@ -106,7 +106,7 @@ TEST_CASE("a loader that is destroyed before finish leaves the index unchanged")
     for (std::uint64_t i = 0; i < 300; ++i) loader.add({"b", digits(i)}, 1, properties);
   }
   CHECK(index.find({"b", digits(5)}).part_needed == 31);
-  CHECK(index.rows() == 100);
+  CHECK(index.row_count() == 100);
   CHECK(index.verify() == "");
 }
 
@@ -121,12 +121,12 @@ TEST_CASE("many parts form a whole table") {
   for (std::size_t i = 0; i < leaves.size(); i += 20) {
     KeyRange range{leaves[i].lower, std::nullopt};
     if (i + 20 < leaves.size()) range.upper = leaves[i + 20].lower;
-    const RangeCount count = table.count(range);
+    const RangeCount count = table.count_range(range);
     opened.add_unloaded(range, ranges.size() + 1, count.rows, count.bytes);
     ranges.push_back(range);
   }
   REQUIRE(opened.verify() == "");
-  CHECK(opened.rows() == table.rows());
+  CHECK(opened.row_count() == table.row_count());
   // Loaded in any order.
   for (std::size_t i = 0; i < ranges.size(); ++i) {
     const std::size_t part = (i * 7) % ranges.size();

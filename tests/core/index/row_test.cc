@@ -63,7 +63,7 @@ void check_round_trip(Schema& schema, bool generic) {
   const RowView row = packed.view();
   CHECK(row.shape().is_generic() == generic);
   CHECK(row.partition() == "part");
-  CHECK(row.row() == "row key");
+  CHECK(row.row_key() == "row key");
   CHECK(row.timestamp() == 42);
   CHECK(row.packed_bytes() == packed.bytes.size());
   CHECK(row_layout::packed(packed.bytes.data() + packed.base_at) == packed.bytes);
@@ -125,12 +125,12 @@ TEST_CASE("columns are read by position, by column and by slot") {
   const auto slot = [&row](std::string_view name) {
     return row.shape().columns()[*row.shape().find(name)].slot;
   };
-  CHECK(row.fixed<std::int32_t>(slot("int32")) == std::numeric_limits<std::int32_t>::min());
-  CHECK(row.fixed<std::int64_t>(slot("int64")) == std::numeric_limits<std::int64_t>::min());
-  CHECK(row.fixed<std::int64_t>(slot("date")) == 637'000'000'000'000'001);
-  CHECK(std::signbit(row.fixed<double>(slot("double"))));
-  CHECK(row.fixed<std::uint8_t>(slot("true")) == 1);
-  CHECK(row.fixed<std::uint8_t>(slot("false")) == 0);
+  CHECK(row.fixed_value<std::int32_t>(slot("int32")) == std::numeric_limits<std::int32_t>::min());
+  CHECK(row.fixed_value<std::int64_t>(slot("int64")) == std::numeric_limits<std::int64_t>::min());
+  CHECK(row.fixed_value<std::int64_t>(slot("date")) == 637'000'000'000'000'001);
+  CHECK(std::signbit(row.fixed_value<double>(slot("double"))));
+  CHECK(row.fixed_value<std::uint8_t>(slot("true")) == 1);
+  CHECK(row.fixed_value<std::uint8_t>(slot("false")) == 0);
   CHECK(row.text(slot("last")) == "z");
   CHECK(row.text(slot("empty")).empty());
   CHECK(row.guid(slot("guid")) == row.find("guid")->guid_bytes());
@@ -161,7 +161,7 @@ TEST_CASE("a row may have no properties and an empty key") {
     if (generic) fill_up(schema);
     const Packed packed(schema, test::entity("", "", 9));
     CHECK(packed.view().shape().is_generic() == generic);
-    CHECK(packed.view().row().empty());
+    CHECK(packed.view().row_key().empty());
     CHECK(packed.view().timestamp() == 9);
     CHECK(packed.view().materialize() == test::entity("", "", 9));
     CHECK(packed.bytes.size() == (generic ? 22u : 16u));

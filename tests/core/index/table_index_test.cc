@@ -17,7 +17,7 @@ using test::sorted;
 
 TEST_CASE("an empty index") {
   const TableIndex index;
-  CHECK(index.rows() == 0);
+  CHECK(index.row_count() == 0);
   CHECK(index.bytes() == 0);
   CHECK_FALSE(index.find({"p", "r"}).row);
   CHECK(index.find({"p", "r"}).part_needed == 0);
@@ -58,7 +58,7 @@ TEST_CASE("many keys are found like each key alone") {
       const TableIndex::Found alone = index.find(views[i]);
       REQUIRE(found[i].part_needed == alone.part_needed);
       REQUIRE(found[i].row.has_value() == alone.row.has_value());
-      if (alone.row) REQUIRE(found[i].row->bytes_at(0) == alone.row->bytes_at(0));
+      if (alone.row) REQUIRE(found[i].row->value_address(0) == alone.row->value_address(0));
     }
   }
 }
@@ -66,7 +66,7 @@ TEST_CASE("many keys are found like each key alone") {
 TEST_CASE("a row is put in place if that requires no copy and no split") {
   TableIndex index;
   const auto put = [&index](const Entity& row) {
-    return index.put_in_place(row.key.view(), row.timestamp, property_views(row.properties));
+    return index.try_put_in_place(row.key.view(), row.timestamp, property_views(row.properties));
   };
   for (std::uint64_t i = 0; i < 2'000; ++i) index.put(sized("p", digits(i), 100));
   REQUIRE(leaves_of(index).size() > 2);
@@ -75,12 +75,12 @@ TEST_CASE("a row is put in place if that requires no copy and no split") {
   SECTION("it replaces one of its size") {
     CHECK(put(sized("p", digits(1'000), 100, 2)));
     CHECK(index.find({"p", digits(1'000)}).row->timestamp() == 2);
-    CHECK(index.rows() == 2'000);
+    CHECK(index.row_count() == 2'000);
     CHECK(index.bytes() == bytes);
   }
   SECTION("it is new") {
     CHECK(put(sized("q", "", 100)));
-    CHECK(index.rows() == 2'001);
+    CHECK(index.row_count() == 2'001);
     CHECK(index.bytes() > bytes);
     CHECK(index.find({"q", ""}).row);
   }
@@ -96,12 +96,12 @@ TEST_CASE("a row is put in place if that requires no copy and no split") {
       CHECK(put(sized("p", digits(1'000) + "a" + digits(row), 100)));
     }
     CHECK(row > 2'003);  // a leaf that was filled in order has space for some more rows
-    CHECK(index.rows() == row);
+    CHECK(index.row_count() == row);
     CHECK(index.find({"p", digits(1'000) + "a" + digits(2'000)}).row);
   }
   SECTION("not if it takes a leaf of its own between two others") {
     CHECK_FALSE(put(sized("p", digits(1'000) + "a", leaf_bytes_max)));
-    CHECK(index.rows() == 2'000);
+    CHECK(index.row_count() == 2'000);
   }
   SECTION("not while another version is there, which stays as it was") {
     TableIndex other = index;
@@ -123,7 +123,7 @@ TEST_CASE("a row is found until it is erased") {
   index.put(first);
   REQUIRE(index.find({"p", "r"}).row);
   CHECK(index.find({"p", "r"}).row->materialize() == first);
-  CHECK(index.rows() == 1);
+  CHECK(index.row_count() == 1);
   CHECK(index.bytes() == index.find({"p", "r"}).row->packed_bytes());
   CHECK_FALSE(index.find({"p", "s"}).row);
   CHECK_FALSE(index.find({"q", "r"}).row);
@@ -131,13 +131,13 @@ TEST_CASE("a row is found until it is erased") {
 
   const Entity second = entity("p", "r", 6, {{"c", Value::of_double(1.5)}});
   index.put(second);
-  CHECK(index.rows() == 1);
+  CHECK(index.row_count() == 1);
   CHECK(index.find({"p", "r"}).row->materialize() == second);
 
   CHECK_FALSE(index.erase({"p", "s"}));
   CHECK(index.erase({"p", "r"}));
   CHECK_FALSE(index.erase({"p", "r"}));
-  CHECK(index.rows() == 0);
+  CHECK(index.row_count() == 0);
   CHECK(index.bytes() == 0);
   CHECK(index.verify() == "");
 }
@@ -168,7 +168,7 @@ TEST_CASE("a row may be put from views into the same index") {
     REQUIRE(row.find("again")->string() == digits(i, 100));
     REQUIRE(row.find("text")->string() == digits(i, 100));
   }
-  while (index.rows() > 0) {
+  while (index.row_count() > 0) {
     const Cursor cursor(index, {});
     const RowView row = cursor.row();
     REQUIRE(index.erase(row.key()));
@@ -186,8 +186,8 @@ TEST_CASE("a copy is an independent version") {
   CHECK(keys_in(before) == keys);
   CHECK(before.find({"p", digits(1)}).row->timestamp() == 1);
   CHECK(index.find({"p", digits(1)}).row->timestamp() == 99);
-  CHECK(before.rows() == 1'000);
-  CHECK(index.rows() == 1'500);
+  CHECK(before.row_count() == 1'000);
+  CHECK(index.row_count() == 1'500);
   CHECK(before.verify() == "");
   CHECK(index.verify() == "");
   CHECK(&before.schema() == &index.schema());
@@ -298,7 +298,7 @@ TEST_CASE("deleting everything leaves a small empty tree, in any order") {
     }
     for (const std::uint64_t i : numbers) REQUIRE(index.erase({"p" + digits(i % 7), digits(i)}));
     CHECK(index.verify() == "");
-    CHECK(index.rows() == 0);
+    CHECK(index.row_count() == 0);
     CHECK(index.bytes() == 0);
     CHECK(leaves_of(index).size() == 1);
     CHECK(index.memory_bytes() - index.schema().memory_bytes() < 2'000);
@@ -328,14 +328,14 @@ TEST_CASE("count agrees with a walk over the rows") {
       ++expected.rows;
       expected.bytes += cursor.row().packed_bytes();
     }
-    const RangeCount counted = index.count(range);
+    const RangeCount counted = index.count_range(range);
     REQUIRE(counted.rows == expected.rows);
     REQUIRE(counted.bytes == expected.bytes);
     REQUIRE(counted.exact);
   }
-  CHECK(index.count({}).rows == index.rows());
-  CHECK(index.count({}).bytes == index.bytes());
-  CHECK(index.count(KeyRange::partition("p07")).rows ==
+  CHECK(index.count_range({}).rows == index.row_count());
+  CHECK(index.count_range({}).bytes == index.bytes());
+  CHECK(index.count_range(KeyRange::partition("p07")).rows ==
         keys_in(index, KeyRange::partition("p07")).size());
 }
 
@@ -346,7 +346,7 @@ TEST_CASE("100,000 rows of 100,000 shapes") {
                      {{"common", Value::of_int64(static_cast<std::int64_t>(i))},
                       {"own" + std::to_string(i), Value::of_string(digits(i))}}));
   }
-  CHECK(index.rows() == 100'000);
+  CHECK(index.row_count() == 100'000);
   CHECK(index.schema().shape_count() == shapes_max + 1);
   CHECK(index.verify() == "");
   for (std::uint64_t i = 0; i < 100'000; i += 997) {
@@ -380,7 +380,7 @@ TEST_CASE("252 properties merged one by one, in random order, into several rows"
   }
   CHECK(index.schema().shape_count() <= shapes_max + 1);
   CHECK(index.verify() == "");
-  CHECK(index.rows() == 12);
+  CHECK(index.row_count() == 12);
   // In the end, all rows have the same set of properties.
   const Shape& shape = index.find({"p", digits(0)}).row->shape();
   CHECK(shape.columns().size() == 252);
@@ -404,7 +404,7 @@ TEST_CASE("rows up to a mebibyte among small ones") {
     index.put(replaced);
     REQUIRE(index.verify() == "");
   }
-  CHECK(index.rows() == 301);
+  CHECK(index.row_count() == 301);
   CHECK(index.bytes() > 30'000'000);
   for (std::uint64_t i = 0; i < 300; i += 10) index.put(sized("p", digits(i), 10));
   index.erase(large.key.view());
@@ -418,7 +418,7 @@ TEST_CASE("a row beside huge neighbours may be erased") {
   for (std::uint64_t i = 0; i < 9; ++i) index.put(sized("p", digits(i), i % 3 == 1 ? 10 : 65'000));
   for (std::uint64_t i = 1; i < 9; i += 3) REQUIRE(index.erase({"p", digits(i)}));
   CHECK(index.verify() == "");
-  CHECK(index.rows() == 6);
+  CHECK(index.row_count() == 6);
 }
 
 // ---- Broken requirements ------------------------------------------------------
@@ -505,7 +505,7 @@ TEST_CASE("unloaded leaves return part_needed, and ranges between them are known
   index.add_unloaded({EntityKey("d", "5"), EntityKey("f", "")}, 22, 50, 9'000);
   index.add_unloaded({EntityKey("h", ""), std::nullopt}, 23, 7, 700);
   CHECK(index.verify() == "");
-  CHECK(index.rows() == 157);
+  CHECK(index.row_count() == 157);
   CHECK(index.bytes() == 29'700);
   CHECK(index.find({"a", "z"}).part_needed == 0);
   CHECK(index.find({"b", ""}).part_needed == 21);
@@ -533,11 +533,11 @@ TEST_CASE("unloaded leaves return part_needed, and ranges between them are known
   index.put(entity("g", "1"));
   index.put(entity("a", "1"));
   CHECK(index.verify() == "");
-  CHECK(index.rows() == 159);
+  CHECK(index.row_count() == 159);
   CHECK(index.erase({"g", "1"}));
   CHECK(index.erase({"a", "1"}));
   CHECK(index.verify() == "");
-  CHECK(index.rows() == 157);
+  CHECK(index.row_count() == 157);
   CHECK(index.find({"d", "5"}).part_needed == 22);
 }
 
@@ -546,8 +546,8 @@ TEST_CASE("one part may be the whole table") {
   index.add_unloaded({}, 9, 3, 30);
   CHECK(leaves_of(index).size() == 1);
   CHECK(index.find({"", ""}).part_needed == 9);
-  CHECK(index.count({}).rows == 3);
-  CHECK(index.count({}).exact);
+  CHECK(index.count_range({}).rows == 3);
+  CHECK(index.count_range({}).exact);
   CHECK(index.verify() == "");
 }
 
@@ -580,7 +580,7 @@ void check_leaves(const TableIndex& index, const std::vector<UnloadedPart>& part
     CHECK(index.find(parts[i].range.lower.view()).part_needed == parts[i].part);
     rows += parts[i].rows;
   }
-  CHECK(index.rows() == rows);
+  CHECK(index.row_count() == rows);
 }
 
 }  // namespace
@@ -633,7 +633,7 @@ TEST_CASE("counting over unloaded leaves") {
   index.put(entity("a", "1"));
   index.put(entity("g", "1"));
   const auto count = [&index](EntityKey lower, std::optional<EntityKey> upper) {
-    return index.count({std::move(lower), std::move(upper)});
+    return index.count_range({std::move(lower), std::move(upper)});
   };
   // Ranges of whole leaves have an exact count.
   CHECK(count(EntityKey(), std::nullopt).rows == 152);

@@ -35,7 +35,7 @@ TEST_CASE("any number of leaves may replace one") {
     {
       TreeEdit edit(root);
       edit.descend({"p", ""});
-      edit.replace(unloaded_leaves(0, count));
+      edit.replace_leaf(unloaded_leaves(0, count));
     }
     CHECK(root->totals().rows == count);
     {
@@ -47,7 +47,7 @@ TEST_CASE("any number of leaves may replace one") {
       for (const Child& child : more) {
         between.push_back({EntityKey("p", digits(count / 2) + child.lower.row), child.node});
       }
-      edit.replace(std::move(between));
+      edit.replace_leaf(std::move(between));
     }
     CHECK(root->totals().rows == count + 300);
     TreeEdit edit(root);
@@ -64,13 +64,13 @@ TEST_CASE("an edit clones shared nodes and nothing else") {
   {
     TreeEdit edit(root);
     edit.descend_to_last();
-    edit.replace(unloaded_leaves(0, 100));
+    edit.replace_leaf(unloaded_leaves(0, 100));
   }
   const Ref<Node> pinned = root;
   {
     TreeEdit edit(root);
     edit.descend({"p", digits(50)});
-    edit.replace({{EntityKey(), as_node(make_ref<Leaf>())}});
+    edit.replace_leaf({{EntityKey(), as_node(make_ref<Leaf>())}});
   }
   CHECK_FALSE(root == pinned);
   CHECK(pinned->totals().rows == 100);
@@ -90,7 +90,7 @@ TEST_CASE("an edit follows the path of an earlier edit") {
   {
     TreeEdit edit(root);
     edit.descend_to_last();
-    edit.replace(unloaded_leaves(0, 10'000));
+    edit.replace_leaf(unloaded_leaves(0, 10'000));
   }
   TreePath path;
   const Leaf* leaf = nullptr;

@@ -20,7 +20,7 @@ TableIndex small_index() {
 
 // Returns the bytes of a row, which begin with its row key.
 char* row_bytes(const TableIndex& index, std::uint64_t number) {
-  return const_cast<char*>(index.find({"p", digits(number)}).row->row().data());
+  return const_cast<char*>(index.find({"p", digits(number)}).row->row_key().data());
 }
 
 constexpr std::size_t base = 6;  // the length of the row key, after which the packed row begins

@@ -12,7 +12,7 @@ namespace {
 // A member that owns its text.
 struct Owned {
   std::string name;
-  Kind kind;
+  ValueKind kind;
   std::string text;
   friend bool operator==(const Owned&, const Owned&) = default;
 };
@@ -43,11 +43,11 @@ Error error_of(std::string_view text) {
 
 TEST_CASE("scalars keep their kind and text") {
   CHECK(read("{}").empty());
-  CHECK(only(R"({"a":null})") == Owned{"a", Kind::null, ""});
-  CHECK(only(R"({"a":true})") == Owned{"a", Kind::boolean, "true"});
-  CHECK(only(R"({"a":false})") == Owned{"a", Kind::boolean, "false"});
-  CHECK(only(R"({"a":"x"})") == Owned{"a", Kind::string, "x"});
-  CHECK(only(R"({"":""})") == Owned{"", Kind::string, ""});
+  CHECK(only(R"({"a":null})") == Owned{"a", ValueKind::null, ""});
+  CHECK(only(R"({"a":true})") == Owned{"a", ValueKind::boolean, "true"});
+  CHECK(only(R"({"a":false})") == Owned{"a", ValueKind::boolean, "false"});
+  CHECK(only(R"({"a":"x"})") == Owned{"a", ValueKind::string, "x"});
+  CHECK(only(R"({"":""})") == Owned{"", ValueKind::string, ""});
 }
 
 TEST_CASE("numbers keep their text") {
@@ -55,7 +55,7 @@ TEST_CASE("numbers keep their text") {
        {"0", "-0", "3", "3.0", "-3.50", "1e3", "1E+3", "2.5e-7", "-2147483648", "2147483648",
         "9223372036854775807", "-9223372036854775808", "18446744073709551615",
         "18446744073709551616", "-9223372036854775809", "123456789012345678901234567890"}) {
-    CHECK(only("{\"a\":" + std::string(text) + "}") == Owned{"a", Kind::number, text});
+    CHECK(only("{\"a\":" + std::string(text) + "}") == Owned{"a", ValueKind::number, text});
   }
 }
 
@@ -64,19 +64,21 @@ TEST_CASE("a number beyond a double has the service's text") {
                        "An error occurred while processing this request.");
   CHECK(error_of(R"({"a":1e400})") == expected);
   CHECK(error_of(R"({"a":[-1e309]})") == expected);
-  CHECK(only(R"({"a":1e-400})") == Owned{"a", Kind::number, "1e-400"});
+  CHECK(only(R"({"a":1e-400})") == Owned{"a", ValueKind::number, "1e-400"});
 }
 
 TEST_CASE("order and duplicates are kept") {
   CHECK(read(R"( { "b" : 1 , "a" : 2 , "b" : "3" } )") ==
-        std::vector<Owned>{
-            {"b", Kind::number, "1"}, {"a", Kind::number, "2"}, {"b", Kind::string, "3"}});
+        std::vector<Owned>{{"b", ValueKind::number, "1"},
+                           {"a", ValueKind::number, "2"},
+                           {"b", ValueKind::string, "3"}});
 }
 
 TEST_CASE("structures are checked and dropped") {
   CHECK(read(R"({"a":{"x":[1,{"y":null}],"z":"q"},"b":[[],"s",true,1.5],"c":1})") ==
-        std::vector<Owned>{
-            {"a", Kind::structure, ""}, {"b", Kind::structure, ""}, {"c", Kind::number, "1"}});
+        std::vector<Owned>{{"a", ValueKind::structure, ""},
+                           {"b", ValueKind::structure, ""},
+                           {"c", ValueKind::number, "1"}});
   error_of(R"({"a":{"x":}})");
   error_of(R"({"a":[1,]})");
 }
@@ -84,7 +86,7 @@ TEST_CASE("structures are checked and dropped") {
 TEST_CASE("a very deep structure does not overflow the stack") {
   const std::string open(200'000, '[');
   const std::string close(200'000, ']');
-  CHECK(only("{\"a\":" + open + close + "}").kind == Kind::structure);
+  CHECK(only("{\"a\":" + open + close + "}").kind == ValueKind::structure);
   error_of("{\"a\":" + open);
 }
 
@@ -130,7 +132,7 @@ TEST_CASE("a byte order mark is ignored") {
 
 TEST_CASE("text must be UTF-8") {
   CHECK(only("{\"\xC3\xBC\":\"\xF0\x9F\x98\x80\"}") ==
-        Owned{"\xC3\xBC", Kind::string, "\xF0\x9F\x98\x80"});
+        Owned{"\xC3\xBC", ValueKind::string, "\xF0\x9F\x98\x80"});
   for (const char* bytes : {"\xFF", "\xC3", "\xC0\x80", "\xED\xA0\x80", "\xF4\x90\x80\x80"}) {
     error_of("{\"a\":\"" + std::string(bytes) + "\"}");
   }
@@ -138,7 +140,7 @@ TEST_CASE("text must be UTF-8") {
 
 TEST_CASE("escapes are decoded, in names too") {
   CHECK(only(R"({"\u0061\n":"\"\\\/\b\f\n\r\t\u00e9\u20ac\ud83d\ude00\u0000"})") ==
-        Owned{"a\n", Kind::string,
+        Owned{"a\n", ValueKind::string,
               std::string("\"\\/\b\f\n\r\t\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80\0", 18)});
 }
 
@@ -147,7 +149,7 @@ TEST_CASE("lone surrogates come out as WTF-8") {
   CHECK(only(R"({"a":"\uDFFF"})").text == "\xED\xBF\xBF");
   CHECK(only(R"({"a":"x\udc00\ud83dy"})").text == "x\xED\xB0\x80\xED\xA0\xBDy");
   CHECK(only(R"({"a":"\ud83d\ud83d\ude00"})").text == "\xED\xA0\xBD\xF0\x9F\x98\x80");
-  CHECK(only(R"({"\ud800":"\ufffd"})") == Owned{"\xED\xA0\x80", Kind::string, "\xEF\xBF\xBD"});
+  CHECK(only(R"({"\ud800":"\ufffd"})") == Owned{"\xED\xA0\x80", ValueKind::string, "\xEF\xBF\xBD"});
 }
 
 TEST_CASE("lone surrogates and replacement characters are not mistaken for each other") {

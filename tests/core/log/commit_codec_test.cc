@@ -15,7 +15,7 @@ constexpr Ticks last = 1'000'000;
 // Stores the bytes for the whole run, because the returned commit views them.
 Result<Commit> decode(std::string_view payload) {
   static std::deque<std::string> payloads;
-  static std::deque<PropertyArena> rows;
+  static std::deque<PropertyViewArena> rows;
   ShapeDictionary shapes;
   return decode_commit(payloads.emplace_back(payload), shapes, rows.emplace_back());
 }
@@ -180,7 +180,7 @@ TEST_CASE("rows of equal shape are written like any others, and recognised when 
   std::get<PutRow>(commit.mutations[3]).same_shape_as_previous = true;
   CHECK(encode_commit(commit) == plain);
   ShapeDictionary shapes;
-  PropertyArena rows;
+  PropertyViewArena rows;
   const Result<Commit> read = decode_commit(plain, shapes, rows);
   REQUIRE(read.ok());
   std::vector<bool> same_shape_as_previous;
@@ -197,14 +197,14 @@ TEST_CASE("shapes that the segment has are not written again") {
   const std::string standalone = encode_commit(commit);
   ShapeNumbers numbers;
   std::string first;
-  append_commit(standalone, numbers, first);
+  append_commit_payload(standalone, numbers, first);
   CHECK(first == standalone);
   std::string second = "kept";
-  append_commit(standalone, numbers, second);
+  append_commit_payload(standalone, numbers, second);
   CHECK(second == "kept" + test::bytes_from_hex("01 01 01") + standalone.substr(7));
 
   ShapeDictionary shapes;
-  PropertyArena rows;
+  PropertyViewArena rows;
   CHECK(decode_commit(first, shapes, rows).ok());
   const auto read = decode_commit(std::string_view(second).substr(4), shapes, rows);
   REQUIRE(read.ok());

@@ -52,7 +52,7 @@ TEST_CASE("a part has the layout of FORMAT.md") {
   test::write_row(writer, row_of("p", "b", 1));
   test::write_row(writer, row_of("p", "c", 1));
   test::write_row(writer, row_of("pp", "a", 2));
-  CHECK(writer.rows() == 3);
+  CHECK(writer.row_count() == 3);
   const std::string file = std::move(writer).finish();
   CHECK(file == part_file(bytes_from_hex("03000000  01 01 03 01 61  01 70 01 62  02 01"
                                          "02 01 63 01 01  03 02 7070 01 61 02 01")));

@@ -13,13 +13,14 @@ constexpr std::size_t spare = 100;  // bytes that are reserved but not used
 
 void add(PendingRecords& records, std::uint64_t number, std::size_t bytes) {
   const std::string record(bytes, static_cast<char>('a' + number % 26));
-  char* const at = records.reserve(bytes + spare);
+  char* const at = records.reserve_record(bytes + spare);
   if (bytes > 0) std::memcpy(at, record.data(), bytes);
   records.add(number, bytes);
 }
 
 bool holds(const PendingRecords& records, std::size_t i, std::size_t bytes) {
-  return records[i] == std::string(bytes, static_cast<char>('a' + records.number(i) % 26));
+  return records[i] ==
+         std::string(bytes, static_cast<char>('a' + records.commit_number_at(i) % 26));
 }
 
 // Returns the size of a record: mostly small, sometimes larger than a chunk of PendingRecords.
@@ -35,7 +36,7 @@ TEST_CASE("records are kept in order") {
   for (std::uint64_t number = 7; number < 1007; ++number) add(records, number, size_of(number));
   REQUIRE(records.size() == 1000);
   for (std::size_t i = 0; i < records.size(); ++i) {
-    CHECK(records.number(i) == 7 + i);
+    CHECK(records.commit_number_at(i) == 7 + i);
     CHECK(holds(records, i, size_of(7 + i)));
   }
   CHECK(records.count_through(6) == 0);
@@ -59,7 +60,7 @@ TEST_CASE("records are removed at both ends, and others are added") {
     records.drop_through(first - 1);
     REQUIRE(records.size() == next - first);
     for (std::size_t i = 0; i < records.size(); ++i) {
-      CHECK(records.number(i) == first + i);
+      CHECK(records.commit_number_at(i) == first + i);
       CHECK(holds(records, i, size_of(first + i)));
     }
   }
@@ -82,8 +83,8 @@ TEST_CASE("missing records cannot be removed") {
 TEST_CASE("a reservation that is not used changes nothing") {
   PendingRecords records;
   add(records, 1, 10);
-  static_cast<void>(records.reserve(1'000'000));
-  static_cast<void>(records.reserve(1));
+  static_cast<void>(records.reserve_record(1'000'000));
+  static_cast<void>(records.reserve_record(1));
   CHECK(records.size() == 1);
   CHECK(holds(records, 0, 10));
   add(records, 2, 3000);

@@ -17,9 +17,9 @@ std::string values_of(const std::vector<Property>& properties) {
 // Reads the values of a row with a given shape. read() returns the error, or "".
 struct RowReader {
   explicit RowReader(const std::vector<Property>& like) {
-    RowShapes numbers;
+    RowShapeNumbers numbers;
     numbers.number_of(property_views(like));
-    definition = numbers.definition();
+    definition = numbers.last_definition();
     ByteReader reader(definition);
     REQUIRE(shapes.read_definition(reader) == nullptr);
   }

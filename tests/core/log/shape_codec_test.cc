@@ -10,9 +10,9 @@ using namespace entitable;
 namespace {
 
 std::string definition_of(const std::vector<Property>& properties) {
-  RowShapes shapes;
+  RowShapeNumbers shapes;
   shapes.number_of(property_views(properties));
-  return std::string(shapes.definition());
+  return std::string(shapes.last_definition());
 }
 
 std::string read_error(const std::string& definition) {
@@ -43,7 +43,7 @@ TEST_CASE("a definition is a list of types and names") {
 }
 
 TEST_CASE("shapes are numbered in the order of their first use") {
-  RowShapes shapes;
+  RowShapeNumbers shapes;
   const auto number = [&](const std::vector<Property>& properties) {
     return shapes.number_of(property_views(properties));
   };
@@ -57,19 +57,19 @@ TEST_CASE("shapes are numbered in the order of their first use") {
     const auto numbered = number(properties);
     CHECK(numbered.is_new);
     CHECK(numbered.number == next++);
-    CHECK(shapes.definition() == definition_of(properties));
+    CHECK(shapes.last_definition() == definition_of(properties));
     CHECK(!number(properties).is_new);
   }
   CHECK(number(a).number == 1);
   CHECK(number(a).number == 1);
   CHECK(!number(other_type).is_new);
   CHECK(number(other_type).number == 3);
-  CHECK(shapes.definition() == definition_of(other_type));
+  CHECK(shapes.last_definition() == definition_of(other_type));
   CHECK(number({}).number == 6);
 }
 
 TEST_CASE("the previous row's shape is known even if its names are gone") {
-  RowShapes shapes;
+  RowShapeNumbers shapes;
   auto first = std::make_unique<std::vector<Property>>();
   first->push_back({"a name that is not stored inside the string object", some_int});
   const std::vector<Property> again = *first;
@@ -159,7 +159,7 @@ TEST_CASE("a shape is read by definition once, then by number") {
   ByteReader reader(bytes);
   std::uint64_t number = 0;
   const auto read = [&] {
-    const char* bad = shapes.read(reader, number);
+    const char* bad = shapes.read_shape(reader, number);
     return std::string(bad == nullptr ? "" : bad);
   };
   CHECK(read().empty());

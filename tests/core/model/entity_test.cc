@@ -157,10 +157,10 @@ TEST_CASE(
 TEST_CASE("find by exact name") {
   Entity entity;
   entity.properties = {{"a", Value::of_int32(1)}, {"A", Value::of_int32(2)}};
-  REQUIRE(entity.find("A") != nullptr);
-  CHECK(entity.find("A")->value == Value::of_int32(2));
-  CHECK(entity.find("b") == nullptr);
-  CHECK(entity.find("") == nullptr);
+  REQUIRE(entity.find_property("A") != nullptr);
+  CHECK(entity.find_property("A")->value == Value::of_int32(2));
+  CHECK(entity.find_property("b") == nullptr);
+  CHECK(entity.find_property("") == nullptr);
 }
 
 TEST_CASE("merge sets what the update names and keeps the rest") {

@@ -155,7 +155,7 @@ TEST_CASE("every code has its status, name and text") {
   std::set<std::string_view> names;
   for (const Expected& expected : table) {
     CAPTURE(expected.name);
-    const ServiceError& error = service_error(expected.code);
+    const ServiceError& error = service_error_of(expected.code);
     CHECK(error.status == expected.status);
     CHECK(error.code == expected.name);
     CHECK(error.message == expected.message);

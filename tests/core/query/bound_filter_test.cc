@@ -94,7 +94,7 @@ TEST_CASE("a bound filter agrees with the reference for all pairs of types") {
       for (const CompareOp op : all_ops) {
         const Filter filter = comparison("v", op, literal);
         CAPTURE(value_text(value.view()), edm_name(value.type()), to_sexpr(filter));
-        REQUIRE(bound_matches(filter, row) == matches(filter, entity));
+        REQUIRE(bound_matches(filter, row) == matches_unbound(filter, entity));
       }
     }
   }
@@ -112,7 +112,7 @@ TEST_CASE("system properties are bound too") {
         for (const CompareOp op : all_ops) {
           const Filter filter = comparison(property, op, literal);
           CAPTURE(key, to_sexpr(filter));
-          REQUIRE(bound_matches(filter, row) == matches(filter, entity));
+          REQUIRE(bound_matches(filter, row) == matches_unbound(filter, entity));
         }
       }
     }
@@ -168,7 +168,7 @@ TEST_CASE("conditions that the shape decides are not tested") {
     const BoundFilter bound(filter, {}, shape);
     CHECK(bound.accepts_all() == one.always);
     CHECK(bound.rejects_all() == one.never);
-    CHECK(bound.size() == one.tests);
+    CHECK(bound.test_count() == one.tests);
   }
 }
 
@@ -182,7 +182,7 @@ TEST_CASE("implied nodes are not tested") {
   implied[0] = true;
   const BoundFilter bound(filter, implied, row.shape());
   CHECK(bound.matches(row));
-  CHECK(bound.size() == 1);
+  CHECK(bound.test_count() == 1);
   implied.back() = true;
   CHECK(BoundFilter(filter, implied, row.shape()).accepts_all());
 }
@@ -198,7 +198,8 @@ TEST_CASE("random filters agree with the reference on rows of all shapes") {
       const Filter filter = RandomFilter(prng, vocabulary).make(4);
       CAPTURE(to_sexpr(filter));
       for (const Entity& entity : rows.all()) {
-        REQUIRE(bound_matches(filter, row_of(index, entity.key)) == matches(filter, entity));
+        REQUIRE(bound_matches(filter, row_of(index, entity.key)) ==
+                matches_unbound(filter, entity));
       }
     }
   }
@@ -233,7 +234,7 @@ Rows rows_of_one_shape(Prng& prng, std::size_t count) {
 // Trusts next() where it is sure, and tests the row where it is not.
 std::size_t next_match(const BoundFilter& bound, const RowBatch& run, std::size_t from) {
   for (; from < run.size(); ++from) {
-    const BoundFilter::Candidate next = bound.next(run, from);
+    const BoundFilter::Candidate next = bound.next_candidate(run, from);
     from = next.at;
     if (from == run.size() || next.sure || bound.matches(run[from])) return from;
   }
@@ -258,10 +259,10 @@ TEST_CASE("next() skips to the next matching row of a batch") {
         REQUIRE(run.shape() != nullptr);
         const std::size_t from = prng.below(run.size());
         const BoundFilter bound(filter, {}, *run.shape());
-        for (std::uint64_t scans = prng.below(3); scans > 0; --scans) bound.prepare(run);
+        for (std::uint64_t scans = prng.below(3); scans > 0; --scans) bound.prepare_batch(run);
         std::size_t expected = from;
         const auto is_match = [&](const RowView& row) {
-          return matches(filter, row.materialize());
+          return matches_unbound(filter, row.materialize());
         };
         while (expected < run.size() && !is_match(run[expected])) ++expected;
         REQUIRE(next_match(bound, run, from) == expected);
@@ -282,8 +283,8 @@ TEST_CASE("cached columns are tested like rows, for all pairs of types") {
         Filter filter = comparison("v", op, literal);
         CAPTURE(value_text(value.view()), edm_name(value.type()), to_sexpr(filter));
         const BoundFilter bound(filter, {}, *run.shape());
-        bound.prepare(run);
-        bound.prepare(run);
+        bound.prepare_batch(run);
+        bound.prepare_batch(run);
         REQUIRE(next_match(bound, run, 1) == (bound.matches(run[1]) ? 1 : 3));
       }
     }
@@ -304,7 +305,7 @@ TEST_CASE("rows of the generic shape are tested by property name") {
     for (int i = 0; i < 30; ++i) {
       const Filter filter = RandomFilter(prng, vocabulary).make(3);
       CAPTURE(to_sexpr(filter));
-      REQUIRE(bound_matches(filter, row) == matches(filter, entity));
+      REQUIRE(bound_matches(filter, row) == matches_unbound(filter, entity));
     }
   }
 }
@@ -316,13 +317,13 @@ TEST_CASE("a shape is bound when its first row is tested") {
   const Filter filter = filter_of("Age gt 3");
   const std::vector<char> implied;
   BoundFilterCache filters(filter, implied);
-  CHECK(filters.shapes().empty());
+  CHECK(filters.bound_shapes().empty());
   for (const char* row_key : {"1", "2", "1"}) {
     const RowView row = row_of(index, EntityKey("p", row_key));
-    CHECK(filters.of(row.shape()).matches(row));
+    CHECK(filters.filter_for(row.shape()).matches(row));
   }
-  CHECK(filters.shapes().size() == 2);
-  CHECK(filters.has_all_shapes());
+  CHECK(filters.bound_shapes().size() == 2);
+  CHECK(filters.shapes_complete());
 }
 
 TEST_CASE("the memory of bound filters is limited, and results beyond the limit are the same") {
@@ -335,12 +336,12 @@ TEST_CASE("the memory of bound filters is limited, and results beyond the limit 
   BoundFilterCache filters(filter, implied);
   std::size_t matching = 0;
   for (Cursor cursor(index, {}); cursor.valid(); cursor.next()) {
-    matching += filters.of(cursor.row().shape()).matches(cursor.row());
+    matching += filters.filter_for(cursor.row().shape()).matches(cursor.row());
   }
   CHECK(matching == 2);
-  CHECK(filters.shapes().size() > 500);
-  CHECK(filters.shapes().size() < shapes_max);
-  CHECK_FALSE(filters.has_all_shapes());
+  CHECK(filters.bound_shapes().size() > 500);
+  CHECK(filters.bound_shapes().size() < shapes_max);
+  CHECK_FALSE(filters.shapes_complete());
 }
 
 TEST_CASE("the deepest and the longest filter are bound without recursion") {
@@ -362,5 +363,5 @@ TEST_CASE("the deepest and the longest filter are bound without recursion") {
     const FilterKind kind = i % 2 == 0 ? FilterKind::all_of : FilterKind::any_of;
     deep.nodes.push_back({kind, 99'999 - i, above});
   }
-  CHECK(BoundFilter(deep, {}, row.shape()).matches(row) == matches(deep, entity));
+  CHECK(BoundFilter(deep, {}, row.shape()).matches(row) == matches_unbound(deep, entity));
 }

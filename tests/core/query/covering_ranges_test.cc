@@ -16,7 +16,8 @@ KeyInterval between(std::string_view from, std::string_view to) {
 }  // namespace
 
 TEST_CASE("rows of one partition are one range each") {
-  const CoveringRanges covering = ranges_of({{point("p"), {point("a"), between("c", "d")}}});
+  const CoveringRanges covering =
+      covering_ranges_of({{point("p"), {point("a"), between("c", "d")}}});
   CHECK(covering.exact);
   REQUIRE(covering.ranges.size() == 2);
   CHECK(covering.ranges[0] == KeyRange::point({"p", "a"}));
@@ -30,22 +31,23 @@ TEST_CASE("all rows of one partition, and the rest of one") {
 }
 
 TEST_CASE("all rows of many partitions are one exact range") {
-  const CoveringRanges covering = ranges_of(keys_with(between("b", "d"), KeyInterval::all()));
+  const CoveringRanges covering =
+      covering_ranges_of(keys_with(between("b", "d"), KeyInterval::all()));
   CHECK(covering.exact);
   REQUIRE(covering.ranges.size() == 1);
   CHECK(covering.ranges[0] == KeyRange{EntityKey("b", ""), EntityKey("d", "")});
-  CHECK(ranges_of(all_keys()).ranges == std::vector<KeyRange>{KeyRange{}});
-  CHECK(ranges_of({}).ranges.empty());
+  CHECK(covering_ranges_of(all_keys()).ranges == std::vector<KeyRange>{KeyRange{}});
+  CHECK(covering_ranges_of({}).ranges.empty());
 }
 
 TEST_CASE("some rows of many partitions are a range that holds more") {
-  const CoveringRanges open = ranges_of(keys_with(between("b", "d"), between("3", "7")));
+  const CoveringRanges open = covering_ranges_of(keys_with(between("b", "d"), between("3", "7")));
   CHECK_FALSE(open.exact);
   REQUIRE(open.ranges.size() == 1);
   CHECK(open.ranges[0] == KeyRange{EntityKey("b", "3"), EntityKey("d", "")});
 
   const KeyInterval b_to_d{KeyBound::before("b"), KeyBound::after("d")};
-  const CoveringRanges closed = ranges_of(keys_with(b_to_d, between("3", "7")));
+  const CoveringRanges closed = covering_ranges_of(keys_with(b_to_d, between("3", "7")));
   CHECK_FALSE(closed.exact);
   CHECK(closed.ranges[0] == KeyRange{EntityKey("b", "3"), EntityKey("d", "7")});
 }
@@ -53,7 +55,7 @@ TEST_CASE("some rows of many partitions are a range that holds more") {
 TEST_CASE("ranges that touch are joined") {
   const KeySet set = {{between("a", "b"), {KeyInterval::all()}},
                       {point("b"), {{KeyBound::start(), KeyBound::after("5")}}}};
-  const CoveringRanges covering = ranges_of(set);
+  const CoveringRanges covering = covering_ranges_of(set);
   CHECK(covering.exact);
   REQUIRE(covering.ranges.size() == 1);
   CHECK(covering.ranges[0] == KeyRange{EntityKey("a", ""), EntityKey("b", successor("5"))});

@@ -72,7 +72,7 @@ TEST_CASE("get_row returns a row by key") {
   const TableIndex index = numbered_rows(3).index();
   const auto result = get_row(index, {"p", "0001"});
   REQUIRE(std::holds_alternative<RowResult>(result));
-  CHECK(std::get<RowResult>(result).row.row() == "0001");
+  CHECK(std::get<RowResult>(result).row.row_key() == "0001");
 }
 
 TEST_CASE("a missing row is not found, whatever its key") {
@@ -205,7 +205,7 @@ TEST_CASE("a page is a snapshot: later writes do not change it") {
   const Page page = page_of(index, query_of("n ge 100", 50));
   for (int i = 0; i < 500; ++i) index.erase({"p", digits(static_cast<std::uint64_t>(i), 4)});
   CHECK(page.rows.size() == 50);
-  CHECK(page.rows.front().row() == "0100");
+  CHECK(page.rows.front().row_key() == "0100");
   CHECK(page.rows.back().find("n")->int32() == 149);
 }
 

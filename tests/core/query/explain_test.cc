@@ -50,7 +50,7 @@ std::uint64_t slow_round_trips(const Rows& rows, const Query& query) {
   for (const Entity& entity : rows.all()) {
     if (!service.range.contains(entity.key.view())) continue;
     if (query.from && compare(entity.key.view(), query.from->next.view()) < 0) continue;
-    matching[entity.key.partition] += matches(query.filter, entity) ? 1 : 0;
+    matching[entity.key.partition] += matches_unbound(query.filter, entity) ? 1 : 0;
   }
   std::uint64_t trips = 0;
   for (const auto& [partition, count] : matching) {
@@ -63,7 +63,7 @@ std::uint64_t slow_round_trips(const Rows& rows, const Query& query) {
 
 TEST_CASE("explain counts what a whole query reads and returns") {
   const TableIndex index = three_partitions();
-  const std::uint64_t row_bytes = index.bytes() / index.rows();  // all rows have the same size
+  const std::uint64_t row_bytes = index.bytes() / index.row_count();  // all rows have the same size
   struct Case {
     const char* filter;
     PlanKind kind;
@@ -134,7 +134,7 @@ TEST_CASE("explain starts at the token but reports the ranges of the plan") {
   query.from = Continuation{EntityKey("b", "015")};
   const Explain explain = explain_of(three_partitions(), query);
   CHECK(explain.rows_read == 35);
-  CHECK(explain.bytes_read == three_partitions().count({{"b", "015"}, std::nullopt}).bytes);
+  CHECK(explain.bytes_read == three_partitions().count_range({{"b", "015"}, std::nullopt}).bytes);
   CHECK(explain.service_round_trips == 2);
   CHECK(explain.ranges == std::vector<KeyRange>{KeyRange{}});
 }

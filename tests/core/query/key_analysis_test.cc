@@ -9,7 +9,7 @@ using namespace entitable::test;
 namespace {
 
 bool may_be_all(const KeySetApproximation& known) {
-  return is_all(known.may());
+  return is_all(known.may_match());
 }
 
 }  // namespace
@@ -17,9 +17,10 @@ bool may_be_all(const KeySetApproximation& known) {
 TEST_CASE("a comparison of a key with a String is exact") {
   const Filter filter = filter_of("PartitionKey ge 'b'");
   const KeyAnalysis analysis = analyse_keys(filter);
-  CHECK(analysis.filter.exact());
-  CHECK(analysis.filter.may().size() == 1);
-  CHECK(analysis.filter.may()[0].partitions == KeyInterval{KeyBound::before("b"), KeyBound::end()});
+  CHECK(analysis.filter.is_exact());
+  CHECK(analysis.filter.may_match().size() == 1);
+  CHECK(analysis.filter.may_match()[0].partitions ==
+        KeyInterval{KeyBound::before("b"), KeyBound::end()});
 }
 
 TEST_CASE("a comparison of a property may match anywhere and must match nowhere") {
@@ -29,7 +30,7 @@ TEST_CASE("a comparison of a property may match anywhere and must match nowhere"
     const Filter filter = filter_of(text);
     const KeyAnalysis analysis = analyse_keys(filter);
     CHECK(may_be_all(analysis.filter));
-    CHECK(analysis.filter.must().empty());
+    CHECK(analysis.filter.must_match().empty());
     REQUIRE(analysis.conditions.size() == 1);
     CHECK(analysis.conditions[0].node == filter.nodes.size() - 1);
     CHECK_FALSE(analysis.conditions[0].exact);
@@ -40,15 +41,15 @@ TEST_CASE("or with a property must still match where the key does") {
   const Filter filter = filter_of("PartitionKey eq 'a' or Age gt 3");
   const KeyAnalysis analysis = analyse_keys(filter);
   CHECK(may_be_all(analysis.filter));
-  CHECK(ranges_of(analysis.filter.must()).ranges ==
+  CHECK(covering_ranges_of(analysis.filter.must_match()).ranges ==
         std::vector<KeyRange>{KeyRange::partition("a")});
 }
 
 TEST_CASE("negation exchanges what may and what must match") {
   const Filter filter = filter_of("not (PartitionKey eq 'a' or Age gt 3)");
   const KeyAnalysis analysis = analyse_keys(filter);
-  CHECK(analysis.filter.must().empty());
-  CHECK(complement(analysis.filter.may()) ==
+  CHECK(analysis.filter.must_match().empty());
+  CHECK(complement(analysis.filter.may_match()) ==
         keys_with({KeyBound::before("a"), KeyBound::after("a")}, KeyInterval::all()));
 }
 
@@ -68,12 +69,12 @@ TEST_CASE("the conditions of an and chain are listed left to right, however it i
 }
 
 TEST_CASE("intervals of strings for each operator") {
-  CHECK(intervals_matching(CompareOp::eq, "m").front().single());
+  CHECK(intervals_matching(CompareOp::eq, "m").front().is_single());
   CHECK(intervals_matching(CompareOp::ne, "m").size() == 2);
   CHECK(intervals_matching(CompareOp::ne, "").front().empty());
   CHECK(intervals_matching(CompareOp::lt, "").front().empty());
   CHECK(intervals_matching(CompareOp::ge, "").front() == KeyInterval::all());
-  CHECK(intervals_matching(CompareOp::le, "").front().single());
+  CHECK(intervals_matching(CompareOp::le, "").front().is_single());
   CHECK(intervals_matching(CompareOp::gt, "m").front() ==
         KeyInterval{KeyBound::after("m"), KeyBound::end()});
 }

@@ -71,7 +71,7 @@ KeySet random_set(Prng& prng) {
   KeySet set;
   for (std::uint64_t i = prng.below(4); i > 0; --i) {
     const KeyInterval rows = random_interval(prng);
-    set = unite(set, keys_with(random_interval(prng), rows), Rounding::up);
+    set = unite(set, keys_with(random_interval(prng), rows), KeySetRounding::up);
   }
   return prng.chance(3) ? complement(set) : set;
 }
@@ -80,13 +80,14 @@ KeySet random_set(Prng& prng) {
 KeySet grid(std::span<const std::string> partitions, std::span<const std::string> rows) {
   KeySet in_partitions;
   for (const std::string& text : partitions) {
-    in_partitions = unite(in_partitions, keys_with(point(text), KeyInterval::all()), Rounding::up);
+    in_partitions =
+        unite(in_partitions, keys_with(point(text), KeyInterval::all()), KeySetRounding::up);
   }
   KeySet in_rows;
   for (const std::string& text : rows) {
-    in_rows = unite(in_rows, keys_with(KeyInterval::all(), point(text)), Rounding::up);
+    in_rows = unite(in_rows, keys_with(KeyInterval::all(), point(text)), KeySetRounding::up);
   }
-  return intersect(in_partitions, in_rows, Rounding::up);
+  return intersect(in_partitions, in_rows, KeySetRounding::up);
 }
 
 // Returns the first of the numbers from 10000 on; sets refer to these strings.
@@ -122,8 +123,8 @@ TEST_CASE("equal bounds have one representation") {
   CHECK(KeyBound::before(nul) == KeyBound::after(""));
   CHECK(KeyBound::start().is_start());
   CHECK_FALSE(KeyBound::after("").is_start());
-  CHECK(KeyBound::before("x").key() == "x");
-  CHECK(KeyBound::after("x").key() == "x" + std::string(nul));
+  CHECK(KeyBound::before("x").smallest_key_above() == "x");
+  CHECK(KeyBound::after("x").smallest_key_above() == "x" + std::string(nul));
 }
 
 TEST_CASE("bounds order by UTF-16 units") {
@@ -131,15 +132,15 @@ TEST_CASE("bounds order by UTF-16 units") {
 }
 
 TEST_CASE("an interval knows whether it holds one string") {
-  CHECK(point("a").single());
-  CHECK(point("").single());
-  CHECK_FALSE(KeyInterval{KeyBound::before("a"), KeyBound::before("b")}.single());
-  CHECK_FALSE(KeyInterval::all().single());
+  CHECK(point("a").is_single());
+  CHECK(point("").is_single());
+  CHECK_FALSE(KeyInterval{KeyBound::before("a"), KeyBound::before("b")}.is_single());
+  CHECK_FALSE(KeyInterval::all().is_single());
   const std::string a_nul = "a" + std::string(nul);
-  CHECK(point(a_nul).single());
+  CHECK(point(a_nul).is_single());
   CHECK(point(a_nul).upper.text() == a_nul);
-  CHECK_FALSE(KeyInterval{KeyBound::before("a"), KeyBound::after(a_nul)}.single());
-  CHECK_FALSE(KeyInterval{KeyBound::after("a"), KeyBound::after("b")}.single());
+  CHECK_FALSE(KeyInterval{KeyBound::before("a"), KeyBound::after(a_nul)}.is_single());
+  CHECK_FALSE(KeyInterval{KeyBound::after("a"), KeyBound::after("b")}.is_single());
   CHECK(KeyInterval{KeyBound::after("a"), KeyBound::after("a")}.empty());
   CHECK(KeyInterval{KeyBound::before("b"), KeyBound::after("a")}.empty());
 }
@@ -158,8 +159,8 @@ TEST_CASE("set operations agree with logic") {
     Prng prng(seed);
     const KeySet a = random_set(prng);
     const KeySet b = random_set(prng);
-    const KeySet both = intersect(a, b, Rounding::up);
-    const KeySet either = unite(a, b, Rounding::up);
+    const KeySet both = intersect(a, b, KeySetRounding::up);
+    const KeySet either = unite(a, b, KeySetRounding::up);
     const KeySet not_a = complement(a);
     for (const KeySet* set : {&a, &b, &both, &either, &not_a}) check_canonical(*set);
     bool subset = true;
@@ -173,13 +174,13 @@ TEST_CASE("set operations agree with logic") {
         subset = subset && (!in_a || in_b);
       }
     }
-    REQUIRE(is_subset(a, b) == intersect(a, complement(b), Rounding::up).empty());
+    REQUIRE(is_subset(a, b) == intersect(a, complement(b), KeySetRounding::up).empty());
     if (is_subset(a, b)) REQUIRE(subset);  // but not the reverse: sets also differ between texts
     REQUIRE(is_subset(both, a));
     REQUIRE(is_subset(a, either));
     REQUIRE(complement(not_a) == a);
-    REQUIRE(unite(b, a, Rounding::down) == either);
-    REQUIRE(intersect(b, a, Rounding::down) == both);
+    REQUIRE(unite(b, a, KeySetRounding::down) == either);
+    REQUIRE(intersect(b, a, KeySetRounding::down) == both);
   }
 }
 
@@ -206,10 +207,10 @@ TEST_CASE("a chain of every comparison that fits into a filter stays exact") {
     set.push_back({point(text), {KeyInterval::all()}});
   }
   const KeySet one_more = keys_with(point("99999"), KeyInterval::all());
-  const KeySet same = unite(set, keys_with(point("10000"), KeyInterval::all()), Rounding::up);
+  const KeySet same = unite(set, keys_with(point("10000"), KeyInterval::all()), KeySetRounding::up);
   CHECK(same == set);
 
-  const KeySet up = unite(set, one_more, Rounding::up);
+  const KeySet up = unite(set, one_more, KeySetRounding::up);
   check_canonical(up);
   CHECK(up.size() < set.size());
   for (const PartitionInterval& segment : set)
@@ -217,7 +218,7 @@ TEST_CASE("a chain of every comparison that fits into a filter stays exact") {
   CHECK(holds(up, "99999", ""));
   CHECK_FALSE(holds(up, "0", ""));
 
-  const KeySet down = unite(set, one_more, Rounding::down);
+  const KeySet down = unite(set, one_more, KeySetRounding::down);
   check_canonical(down);
   CHECK(down == set);
 }
@@ -229,15 +230,15 @@ TEST_CASE("rounding down only removes keys") {
     for (const std::string& text : numbers(100)) {
       const KeySet one = partitions ? keys_with(point(text), KeyInterval::all())
                                     : keys_with(KeyInterval::all(), point(text));
-      set = unite(set, one, Rounding::up);
+      set = unite(set, one, KeySetRounding::up);
     }
     lists.push_back(set);
   }
-  const KeySet down = intersect(lists[0], lists[1], Rounding::down);
+  const KeySet down = intersect(lists[0], lists[1], KeySetRounding::down);
   check_canonical(down);
   CHECK(is_subset(down, lists[0]));
   CHECK(is_subset(down, lists[1]));
-  const KeySet up = intersect(lists[0], lists[1], Rounding::up);
+  const KeySet up = intersect(lists[0], lists[1], KeySetRounding::up);
   check_canonical(up);
   for (const std::string& text : numbers(100)) REQUIRE(holds(up, text, text));
 }

@@ -47,7 +47,7 @@ std::string residual_text(const Filter& filter, const Plan& plan) {
 std::string plan_of(const std::string& line) {
   const Filter filter = filter_of(unescaped(line));
   const Plan plan = make_plan(filter);
-  return to_text(plan) + residual_text(filter, plan) + "service " +
+  return plan_text(plan) + residual_text(filter, plan) + "service " +
          std::string(plan_kind_name(make_service_plan(filter).kind));
 }
 
@@ -62,7 +62,7 @@ void check_ranges(const Plan& plan) {
   PlanKind widest = PlanKind::empty;
   for (std::size_t i = 0; i < plan.ranges.size(); ++i) {
     REQUIRE_FALSE(plan.ranges[i].empty());
-    widest = std::max(widest, kind_of(plan.ranges[i]));
+    widest = std::max(widest, plan_kind_of(plan.ranges[i]));
     if (i == 0) continue;
     REQUIRE(plan.ranges[i - 1].upper.has_value());
     REQUIRE(compare(plan.ranges[i - 1].upper->view(), plan.ranges[i].lower.view()) < 0);
@@ -100,14 +100,14 @@ TEST_CASE("a plan reads every matching row, and marks conditions that are implie
       REQUIRE(plan.implied.size() == filter.nodes.size());
       for (const Entity& entity : rows.all()) {
         CAPTURE(key_text(entity.key.view()));
-        const bool matching = matches(filter, entity);
+        const bool matching = matches_unbound(filter, entity);
         if (!holds(plan, entity.key)) {
           REQUIRE_FALSE(matching);
           continue;
         }
         if (!plan.residual) REQUIRE(matching);
         for (std::uint32_t node = 0; node < filter.nodes.size(); ++node) {
-          if (plan.implied[node]) REQUIRE(matches(subtree(filter, node), entity));
+          if (plan.implied[node]) REQUIRE(matches_unbound(subtree(filter, node), entity));
         }
       }
     }
@@ -196,17 +196,17 @@ TEST_CASE("a filter may nest as deep as the parser allows") {
 }
 
 TEST_CASE("kinds of ranges") {
-  CHECK(kind_of(KeyRange::point({"a", "b"})) == PlanKind::point);
-  CHECK(kind_of(KeyRange::point({"", ""})) == PlanKind::point);
-  CHECK(kind_of(KeyRange::partition("a")) == PlanKind::partition);
-  CHECK(kind_of(KeyRange::partition("")) == PlanKind::partition);
-  CHECK(kind_of(KeyRange{}) == PlanKind::table);
-  CHECK(kind_of({EntityKey("a", "b"), EntityKey("a", "c")}) == PlanKind::range);
-  CHECK(kind_of({EntityKey("a", "b"), EntityKey(successor("a"), "")}) == PlanKind::range);
-  CHECK(kind_of({EntityKey("a", ""), EntityKey("b", "")}) == PlanKind::table);
-  CHECK(kind_of({EntityKey("a", "b"), EntityKey("b", "b")}) == PlanKind::table);
-  CHECK(kind_of({EntityKey("a", "b"), EntityKey("a", "b")}) == PlanKind::empty);
-  CHECK(kind_of({EntityKey("b", ""), EntityKey("a", "")}) == PlanKind::empty);
+  CHECK(plan_kind_of(KeyRange::point({"a", "b"})) == PlanKind::point);
+  CHECK(plan_kind_of(KeyRange::point({"", ""})) == PlanKind::point);
+  CHECK(plan_kind_of(KeyRange::partition("a")) == PlanKind::partition);
+  CHECK(plan_kind_of(KeyRange::partition("")) == PlanKind::partition);
+  CHECK(plan_kind_of(KeyRange{}) == PlanKind::table);
+  CHECK(plan_kind_of({EntityKey("a", "b"), EntityKey("a", "c")}) == PlanKind::range);
+  CHECK(plan_kind_of({EntityKey("a", "b"), EntityKey(successor("a"), "")}) == PlanKind::range);
+  CHECK(plan_kind_of({EntityKey("a", ""), EntityKey("b", "")}) == PlanKind::table);
+  CHECK(plan_kind_of({EntityKey("a", "b"), EntityKey("b", "b")}) == PlanKind::table);
+  CHECK(plan_kind_of({EntityKey("a", "b"), EntityKey("a", "b")}) == PlanKind::empty);
+  CHECK(plan_kind_of({EntityKey("b", ""), EntityKey("a", "")}) == PlanKind::empty);
 }
 
 TEST_CASE("kinds have names") {

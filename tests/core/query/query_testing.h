@@ -55,7 +55,7 @@ class Rows {
   std::vector<Entity> matching(const Filter& filter, const EntityKey& from = {}) const {
     std::vector<Entity> found;
     for (const Entity& entity : rows_) {
-      if (compare(entity.key.view(), from.view()) >= 0 && matches(filter, entity)) {
+      if (compare(entity.key.view(), from.view()) >= 0 && matches_unbound(filter, entity)) {
         found.push_back(entity);
       }
     }

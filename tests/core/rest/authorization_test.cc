@@ -25,7 +25,7 @@ struct SignedRequest {
   bool trusted = false;
   Ticks now = *parse_date_time("2026-01-01T12:00:00Z", {});
 
-  Result<Access> authorize(const RequiredAccess& required_access) const {
+  Result<GrantedAccess> authorize(const RequiredAccess& required_access) const {
     const Store empty = new_store();
     Request request{method, url, {}, {}, client_ip, trusted};
     for (const auto& [name, value] : headers) request.headers.push_back({name, value});
@@ -36,11 +36,11 @@ struct SignedRequest {
   }
 };
 
-std::string code_of(const Result<Access>& access) {
-  return access.ok() ? "ok" : std::string(service_error(access.error().code).code);
+std::string code_of(const Result<GrantedAccess>& access) {
+  return access.ok() ? "ok" : std::string(service_error_of(access.error().code).code);
 }
 std::string code_of(const Result<void>& checked) {
-  return checked.ok() ? "ok" : std::string(service_error(checked.error().code).code);
+  return checked.ok() ? "ok" : std::string(service_error_of(checked.error().code).code);
 }
 
 const RequiredAccess read_people{Action::read_entities, "people", {}};
@@ -67,7 +67,8 @@ SignedRequest signed_request(const std::string& url, const std::string& path, bo
   parts.account = "acct";
   parts.raw_path = path;
   parts.comp = std::move(comp);
-  const std::string text = lite ? shared_key_lite_text(parts) : shared_key_text(parts);
+  const std::string text =
+      lite ? shared_key_lite_string_to_sign(parts) : shared_key_string_to_sign(parts);
   asked.headers = {{"x-ms-date", date},
                    {"content-type", "application/json"},
                    {"Authorization",
@@ -205,7 +206,7 @@ TEST_CASE("the date is x-ms-date, else Date, and must be valid") {
   parts.raw_path = "/people";
   no_date.headers[0].second = "yesterday";
   no_date.headers[2].second =
-      "SharedKeyLite acct:" + sign(hmac, secret, shared_key_lite_text(parts));
+      "SharedKeyLite acct:" + sign(hmac, secret, shared_key_lite_string_to_sign(parts));
   CHECK(outcome(no_date) == "AuthenticationFailed");
 }
 
@@ -434,7 +435,7 @@ TEST_CASE("queries are cut to the key range, and unrestricted queries are not") 
         "(and (and (eq v 1) (ge PartitionKey 'b')) (le PartitionKey 'c'))");
   CHECK(to_sexpr(access->restrict_filter({})) ==
         "(and (ge PartitionKey 'b') (le PartitionKey 'c'))");
-  CHECK(to_sexpr(Access().restrict_filter(*parse_filter("v eq 1"))) == "(eq v 1)");
+  CHECK(to_sexpr(GrantedAccess().restrict_filter(*parse_filter("v eq 1"))) == "(eq v 1)");
   const auto whole = signed_request(base + "/people", "/people", true).authorize(read_people);
   REQUIRE(whole.ok());
   CHECK(whole->restrict_filter({}).empty());
@@ -464,7 +465,7 @@ TEST_CASE("a cut query returns the rows of the range, whatever it requests") {
     REQUIRE(std::holds_alternative<Page>(answer));
     std::string text;
     for (const RowView& row : std::get<Page>(answer).rows) {
-      text += (text.empty() ? "" : " ") + std::string(row.row());
+      text += (text.empty() ? "" : " ") + std::string(row.row_key());
     }
     return text;
   };

@@ -32,7 +32,7 @@ std::string_view take(std::string_view& path) {
 
 MakeErrorResponse error_response_maker(const Request& request) {
   return [method = std::string(request.method)](const Error& error) {
-    const ServiceError& service = service_error(error.code);
+    const ServiceError& service = service_error_of(error.code);
     return Response{
         service.status,
         "Refused",
@@ -93,13 +93,13 @@ HandleResult handle(const std::string& body) {
                       BatchCallbacks{parse, read, error_response_maker});
 }
 
-PendingWrite pending(const std::string& body) {
+UnstagedWrite pending(const std::string& body) {
   HandleResult handled = handle(body);
-  REQUIRE(std::holds_alternative<PendingWrite>(handled));
-  return std::get<PendingWrite>(std::move(handled));
+  REQUIRE(std::holds_alternative<UnstagedWrite>(handled));
+  return std::get<UnstagedWrite>(std::move(handled));
 }
 
-const WriteEntities& entities(const PendingWrite& write) {
+const WriteEntities& entities(const UnstagedWrite& write) {
   return std::get<WriteEntities>(write.request.body);
 }
 
@@ -136,7 +136,7 @@ void check_failed(const Response& response, std::string_view status, const std::
 }
 
 // The response if the store fails operation `index` of the write.
-Response failed_with(const PendingWrite& write, Error error, std::size_t index) {
+Response failed_with(const UnstagedWrite& write, Error error, std::size_t index) {
   const std::size_t operations = entities(write).operations.size();
   return write.make_response(operation_failure(std::move(error), index, operations, true));
 }
@@ -144,7 +144,7 @@ Response failed_with(const PendingWrite& write, Error error, std::size_t index) 
 }  // namespace
 
 TEST_CASE("A change set becomes one write with all its operations in order") {
-  const PendingWrite write =
+  const UnstagedWrite write =
       pending(change_set(operation("POST http://h/People/p/1 HTTP/1.1", "one") +
                          operation("DELETE http://other/people/p/2 HTTP/1.1") +
                          operation("PUT /PEOPLE/p/3 HTTP/1.1")));
@@ -160,7 +160,7 @@ TEST_CASE("A change set becomes one write with all its operations in order") {
 }
 
 TEST_CASE("The response to a change set has one part per operation, as the service writes it") {
-  const PendingWrite write = pending(change_set(
+  const UnstagedWrite write = pending(change_set(
       operation("POST http://h/t/p/1 HTTP/1.1\nContent-ID: 7", "one") +
       operation("PUT http://h/t/p/2 HTTP/1.1") + operation("DELETE http://h/t/p/3 HTTP/1.1")));
   const Response response = write.make_response(WriteSuccess{{11, 12, 0}});
@@ -184,14 +184,14 @@ TEST_CASE("The response to a change set has one part per operation, as the servi
 TEST_CASE("A Content-ID that is not visible text is not returned") {
   for (const char* content_id : {"\x88", "a b"}) {
     CAPTURE(content_id);
-    const PendingWrite write = pending(change_set(
+    const UnstagedWrite write = pending(change_set(
         operation("POST http://h/t/p/1 HTTP/1.1\nContent-ID: " + std::string(content_id), "one")));
     CHECK(write.make_response(WriteSuccess{{11}}).body.find("Content-ID") == std::string::npos);
   }
 }
 
 TEST_CASE("A failure of the store is one part, with the index of its operation") {
-  const PendingWrite write = pending(change_set(puts(3)));
+  const UnstagedWrite write = pending(change_set(puts(3)));
   check_failed(failed_with(write, Error(ErrorCode::entity_already_exists), 1), "409",
                "PUT EntityAlreadyExists 1:The specified entity already exists.");
   check_failed(failed_with(write, Error(ErrorCode::table_not_found), 0), "404",
@@ -199,7 +199,7 @@ TEST_CASE("A failure of the store is one part, with the index of its operation")
 }
 
 TEST_CASE("A single operation has no index prefix if it fails at commit") {
-  const PendingWrite write = pending(change_set(puts(1)));
+  const UnstagedWrite write = pending(change_set(puts(1)));
   check_failed(failed_with(write, Error(ErrorCode::update_condition_not_satisfied), 0), "412",
                "PUT UpdateConditionNotSatisfied The update condition specified in the request was "
                "not satisfied.");
@@ -208,12 +208,12 @@ TEST_CASE("A single operation has no index prefix if it fails at commit") {
 }
 
 TEST_CASE("Errors that no single operation causes are the response to the whole batch") {
-  const PendingWrite write = pending(change_set(puts(2)));
+  const UnstagedWrite write = pending(change_set(puts(2)));
   for (const ErrorCode code :
        {ErrorCode::request_body_too_large, ErrorCode::out_of_memory, ErrorCode::internal_error,
         ErrorCode::corrupted, ErrorCode::format_too_new, ErrorCode::read_only}) {
     const Response response = write.make_response(GroupFailure{Error(code)});
-    CHECK(response.status == service_error(code).status);
+    CHECK(response.status == service_error_of(code).status);
     CHECK(response.body.substr(0, 5) == "POST ");
   }
 }
@@ -253,7 +253,7 @@ TEST_CASE("The store checks the rules of transactions: it gets all operations") 
 
 TEST_CASE("100 operations are accepted, and the store rejects more") {
   CHECK(entities(pending(change_set(puts(100)))).operations.size() == 100);
-  const PendingWrite write = pending(change_set(puts(150)));
+  const UnstagedWrite write = pending(change_set(puts(150)));
   const WriteEntities& group = entities(write);
   const auto failure = check_group(group.operations, group.transaction, group.size_checked);
   REQUIRE(failure.has_value());

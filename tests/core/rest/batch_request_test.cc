@@ -45,7 +45,7 @@ TEST_CASE("A change set is parsed into its requests") {
   CHECK(batch->change_set);
   REQUIRE(batch->operations.size() == 2);
   CHECK(batch->operations[0].method == "DELETE");
-  CHECK(header(batch->operations[0], "if-match") == "*");
+  CHECK(find_header(batch->operations[0], "if-match") == "*");
   CHECK(batch->operations[1].url == "http://other/t(x)");
   CHECK(batch->operations[1].body == "{\"a\":1}");
   CHECK(batch->operations[1].client_ip == "10.0.0.1");

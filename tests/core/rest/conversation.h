@@ -36,9 +36,9 @@
 #include <vector>
 
 #include "core/model/date_time.h"
-#include "core/rest/headers.h"
 #include "core/rest/http_date.h"
 #include "core/rest/request_handler.h"
+#include "core/rest/request_headers.h"
 #include "core/store/store.h"
 #include "tests/support/catch.h"
 #include "tests/support/golden.h"
@@ -55,7 +55,7 @@ inline void replace_all(std::string& text, std::string_view from, std::string_vi
 class RestServer {
  public:
   explicit RestServer(rest::Account account = {}) : account_(std::move(account)) {
-    REQUIRE(store_.recover(std::nullopt).ok());
+    REQUIRE(store_.begin_recovery(std::nullopt).ok());
     store_.finish_recovery();
   }
 
@@ -65,10 +65,10 @@ class RestServer {
   rest::Response send(const rest::Request& request) {
     now_ += ticks_per_second;
     const rest::RequestContext context{now_, "0123456789abcdef"};
-    rest::HandleResult handled = rest::handle(account_, store_, request, context);
+    rest::HandleResult handled = rest::handle_request(account_, store_, request, context);
     if (auto* response = std::get_if<rest::Response>(&handled)) return std::move(*response);
-    REQUIRE(std::holds_alternative<rest::PendingWrite>(handled));
-    auto& write = std::get<rest::PendingWrite>(handled);
+    REQUIRE(std::holds_alternative<rest::UnstagedWrite>(handled));
+    auto& write = std::get<rest::UnstagedWrite>(handled);
     const StageResult staged = store_.stage({write.request}, now_);
     REQUIRE(staged.results.size() == 1);
     if (staged.changes) {

@@ -145,14 +145,15 @@ TEST_CASE("A response contains the outcome of its request") {
   test::RestServer server;
   const auto outcome = [&](std::string_view method, const std::string& path,
                            const std::vector<HeaderView>& headers, std::string_view body) {
-    return outcome_of(encode_http_response(server.send(method, path, headers, body)));
+    return response_outcome(encode_http_response(server.send(method, path, headers, body)));
   };
   CHECK(outcome("POST", "/Tables", {}, R"({"TableName":"people"})") == RequestOutcome{201, ""});
   CHECK(outcome("POST", "/Tables", {}, R"({"TableName":"people"})") ==
         RequestOutcome{409, "TableAlreadyExists"});
   CHECK(outcome("GET", "/people?comp=no", {}, "") ==
         RequestOutcome{400, "InvalidQueryParameterValue"});
-  // A string value that looks like the status line and the error code that outcome_of looks for.
+  // A string value that looks like the status line and the error code that response_outcome looks
+  // for.
   const std::string row =
       R"({"PartitionKey":"p","RowKey":"1","s":"\r\nHTTP/1.1 404 \"odata.error\":{\"code\":\"X\""})";
   const std::string body =

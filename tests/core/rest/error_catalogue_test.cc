@@ -420,7 +420,7 @@ TEST_CASE("every error of the service, with a request that causes it") {
     CHECK(answer.status == line.status);
     CHECK(answer.name == line.name);
     CHECK(answer.message == line.message);
-    CHECK(service_error(line.code).code == line.name);
+    CHECK(service_error_of(line.code).code == line.name);
     if (response.status != 202) {
       CHECK(test::header_value(response, "x-ms-error-code") == line.name);
     }
@@ -434,11 +434,11 @@ TEST_CASE("errors of the store itself are returned as well") {
   Request request{"POST", "http://127.0.0.1:10002/acct/Tables", {}, body, {}};
   request.trusted = true;
   for (const StoreErrorCase& line : of_store) {
-    const HandleResult handled = handle(test::locked_account(), server.store(), request,
-                                        RequestContext{server.now(), "0123456789abcdef"});
-    REQUIRE(std::holds_alternative<PendingWrite>(handled));
+    const HandleResult handled = handle_request(test::locked_account(), server.store(), request,
+                                                RequestContext{server.now(), "0123456789abcdef"});
+    REQUIRE(std::holds_alternative<UnstagedWrite>(handled));
     const ObservedError answer = observed_error(
-        std::get<PendingWrite>(handled).make_response(GroupFailure{Error(line.code), 0, false}));
+        std::get<UnstagedWrite>(handled).make_response(GroupFailure{Error(line.code), 0, false}));
     CHECK(answer.status == line.status);
     CHECK(answer.name == line.name);
     CHECK(answer.message == line.message);
@@ -467,9 +467,9 @@ TEST_CASE("every code has a line, and only codes without one are documented as n
   std::set<std::string> names;
   for (int i = 0; i <= static_cast<int>(ErrorCode::read_only); ++i) {
     const auto code = static_cast<ErrorCode>(i);
-    CAPTURE(service_error(code).code);
+    CAPTURE(service_error_of(code).code);
     CHECK(given.count(code) == 1);
-    names.insert(std::string(service_error(code).code));
+    names.insert(std::string(service_error_of(code).code));
   }
   const std::set<std::string> never = listed("Errors that are never returned");
   CHECK_FALSE(never.empty());

@@ -26,9 +26,10 @@ TEST_CASE("errors in JSON") {
   const Response response = error_response(Error(ErrorCode::resource_not_found), error_format_of());
   CHECK(response.status == 404);
   CHECK(response.reason == "Not Found");
-  CHECK(response.headers ==
-        std::vector<Header>{{"Content-Type", std::string(content_type_of(MetadataLevel::minimal))},
-                            {"x-ms-error-code", "ResourceNotFound"}});
+  CHECK(
+      response.headers ==
+      std::vector<Header>{{"Content-Type", std::string(json_content_type(MetadataLevel::minimal))},
+                          {"x-ms-error-code", "ResourceNotFound"}});
   CHECK(response.body ==
         R"({"odata.error":{"code":"ResourceNotFound","message":{"lang":"en-US","value":)"
         R"("The specified resource does not exist.\nRequestId:30313233-3435-3637-3839-616263646566)"
@@ -44,7 +45,7 @@ TEST_CASE("errors in JSON with every option of a request") {
   const Response response =
       error_response(Error(ErrorCode::invalid_input, "1:say \"what\"\n\xED\xA0\x80"), form);
   CHECK(response.headers ==
-        std::vector<Header>{{"Content-Type", std::string(content_type_of(MetadataLevel::none))},
+        std::vector<Header>{{"Content-Type", std::string(json_content_type(MetadataLevel::none))},
                             {"Preference-Applied", "return-no-content"}});
   CHECK(response.body.find(R"("value":"1:say \"what\"\n\ud800\nRequestId:)") != std::string::npos);
   CHECK(response.body.find("Time:2020-07-24T14:34:48.0000000Z") != std::string::npos);

@@ -49,13 +49,13 @@ TEST_CASE("names are case-sensitive and unknown names are ignored") {
   CHECK_FALSE(options.filter.has_value());
   CHECK_FALSE(options.top.has_value());
   CHECK_FALSE(options.next_partition_key.has_value());
-  CHECK(check_supported(options).ok());
+  CHECK(reject_unsupported_options(options).ok());
 }
 
 TEST_CASE("unsupported options") {
   for (const char* query : {"$orderby=a", "$skip=1", "$inlinecount=allpages", "$expand=a",
                             "%24skiptoken=x", "$Filter=a", "$"}) {
-    CHECK(check_supported(read(query)).error().code == ErrorCode::not_implemented);
+    CHECK(reject_unsupported_options(read(query)).error().code == ErrorCode::not_implemented);
   }
 }
 
@@ -82,14 +82,14 @@ TEST_CASE("timeout") {
 }
 
 TEST_CASE("$top") {
-  CHECK(*top_of(read("")) == 1000);
-  CHECK(*top_of(read("$top=0")) == 0);
-  CHECK(*top_of(read("$top=1000")) == 1000);
-  CHECK(*top_of(read("$top=007")) == 7);
+  CHECK(*parse_top_option(read("")) == 1000);
+  CHECK(*parse_top_option(read("$top=0")) == 0);
+  CHECK(*parse_top_option(read("$top=1000")) == 1000);
+  CHECK(*parse_top_option(read("$top=007")) == 7);
   for (const char* query : {"$top=1001", "$top=-1", "$top=-0", "$top=", "$top=x", "$top=1.0",
                             "$top=%201", "$top=+1", "$top=4294967297"}) {
     CAPTURE(query);
-    const auto top = top_of(read(query));
+    const auto top = parse_top_option(read(query));
     REQUIRE_FALSE(top.ok());
     CHECK(top.error() == Error(ErrorCode::invalid_input));
   }
@@ -97,38 +97,39 @@ TEST_CASE("$top") {
 
 TEST_CASE("$filter and its maximum length") {
   Account account;
-  CHECK(filter_of(read(""), account)->empty());
-  CHECK(filter_of(read("$filter=+"), account)->empty());
-  CHECK(to_sexpr(*filter_of(read("$filter=a+eq+'%2B'"), account)) == "(eq a '+')");
-  CHECK(filter_of(read("$filter=a"), account).ok());
-  CHECK(filter_of(read("$filter=a%20b"), account).error() ==
+  CHECK(parse_filter_option(read(""), account)->empty());
+  CHECK(parse_filter_option(read("$filter=+"), account)->empty());
+  CHECK(to_sexpr(*parse_filter_option(read("$filter=a+eq+'%2B'"), account)) == "(eq a '+')");
+  CHECK(parse_filter_option(read("$filter=a"), account).ok());
+  CHECK(parse_filter_option(read("$filter=a%20b"), account).error() ==
         Error(ErrorCode::invalid_input, "Syntax error at position 3 in 'a b'."));
 
   std::string fifteen = "$filter=a eq 1";
   for (int i = 1; i < 15; ++i) fifteen += " or a eq 1";
   const std::string sixteen = fifteen + " or a eq 1";
-  CHECK(filter_of(read(sixteen), account).ok());
+  CHECK(parse_filter_option(read(sixteen), account).ok());
   account.limit_comparisons = true;
-  CHECK(filter_of(read(fifteen), account).ok());
-  CHECK(filter_of(read(sixteen), account).error() == Error(ErrorCode::invalid_input));
+  CHECK(parse_filter_option(read(fifteen), account).ok());
+  CHECK(parse_filter_option(read(sixteen), account).error() == Error(ErrorCode::invalid_input));
 }
 
 TEST_CASE("$select") {
-  CHECK(select_of(read(""))->empty());
-  CHECK(select_of(read("$select="))->empty());
-  CHECK(select_of(read("$select=*"))->empty());
-  CHECK(*select_of(read("$select=b,+a%20,b")) == std::vector<std::string>{"b", "a"});
+  CHECK(parse_select_option(read(""))->empty());
+  CHECK(parse_select_option(read("$select="))->empty());
+  CHECK(parse_select_option(read("$select=*"))->empty());
+  CHECK(*parse_select_option(read("$select=b,+a%20,b")) == std::vector<std::string>{"b", "a"});
 }
 
 TEST_CASE("continuation of a query") {
-  CHECK_FALSE(continuation_of(read(""))->has_value());
-  CHECK_FALSE(continuation_of(read("NextPartitionKey="))->has_value());
-  CHECK_FALSE(continuation_of(read("NextRowKey=nonsense"))->has_value());
-  CHECK(**continuation_of(read("NextPartitionKey=1!4!YQ--")) == Continuation{EntityKey("a", "")});
-  CHECK(**continuation_of(read("NextPartitionKey=1!4!YQ--&NextRowKey=1!4!Yg--")) ==
+  CHECK_FALSE(parse_continuation(read(""))->has_value());
+  CHECK_FALSE(parse_continuation(read("NextPartitionKey="))->has_value());
+  CHECK_FALSE(parse_continuation(read("NextRowKey=nonsense"))->has_value());
+  CHECK(**parse_continuation(read("NextPartitionKey=1!4!YQ--")) ==
+        Continuation{EntityKey("a", "")});
+  CHECK(**parse_continuation(read("NextPartitionKey=1!4!YQ--&NextRowKey=1!4!Yg--")) ==
         Continuation{EntityKey("a", "b")});
-  CHECK(continuation_of(read("NextPartitionKey=YQ")).error() == Error(ErrorCode::invalid_input));
-  CHECK(continuation_of(read("NextPartitionKey=1!0!&NextRowKey=YQ")).error() ==
+  CHECK(parse_continuation(read("NextPartitionKey=YQ")).error() == Error(ErrorCode::invalid_input));
+  CHECK(parse_continuation(read("NextPartitionKey=1!0!&NextRowKey=YQ")).error() ==
         Error(ErrorCode::invalid_input));
 }
 

@@ -83,7 +83,7 @@ TEST_CASE("without credentials nothing is disclosed, in the requested format") {
   const Request request{"GET", "http://h/acct/people", {{"Accept", "application/json"}}, {}, {}};
   const Response json = static_cast<test::RestServer&>(locked).send(request);
   CHECK(json.status == 403);
-  CHECK(test::header_value(json, "Content-Type") == content_type_of(MetadataLevel::minimal));
+  CHECK(test::header_value(json, "Content-Type") == json_content_type(MetadataLevel::minimal));
   const Response xml = static_cast<test::RestServer&>(locked).send(
       Request{"GET", "http://h/acct/nowhere", {}, {}, {}});
   CHECK(test::header_value(xml, "x-ms-error-code") == "AuthenticationFailed");
@@ -208,7 +208,7 @@ TEST_CASE("unknown versions are rejected if the account is strict") {
 
 TEST_CASE("a waiting write does not depend on the memory of its request") {
   test::RestServer server;
-  PendingWrite write;
+  UnstagedWrite write;
   {
     const std::string url = "http://127.0.0.1:10002/devstoreaccount1/Tables";
     const std::string body = R"({"TableName":"people"})";
@@ -217,9 +217,9 @@ TEST_CASE("a waiting write does not depend on the memory of its request") {
     const Request request{
         "POST", url, {{"x-ms-client-request-id", id}, {"Origin", origin}}, body, {}};
     HandleResult handled =
-        handle(Account(), server.store(), request, RequestContext{server.now(), id});
-    REQUIRE(std::holds_alternative<PendingWrite>(handled));
-    write = std::get<PendingWrite>(std::move(handled));
+        handle_request(Account(), server.store(), request, RequestContext{server.now(), id});
+    REQUIRE(std::holds_alternative<UnstagedWrite>(handled));
+    write = std::get<UnstagedWrite>(std::move(handled));
   }
   const Response response = write.make_response(WriteSuccess{{0}});
   CHECK(response.status == 201);

@@ -29,17 +29,17 @@ ErrorCode error_code_of(std::string_view method, const std::string& path) {
 
 std::string path_of(const RouteEntry& line) {
   switch (line.resource) {
-    case Resource::service:
+    case ResourceKind::service:
       return "/?restype=service&comp=" + std::string(line.comp);
-    case Resource::tables:
+    case ResourceKind::tables:
       return "/Tables";
-    case Resource::table:
+    case ResourceKind::table:
       return "/Tables('name')";
-    case Resource::entities:
+    case ResourceKind::entities:
       return "/name" + (line.comp.empty() ? "" : "?comp=" + std::string(line.comp));
-    case Resource::entity:
+    case ResourceKind::entity:
       return "/name(PartitionKey='p',RowKey='r')";
-    case Resource::batch:
+    case ResourceKind::batch:
       break;
   }
   return "/$batch";

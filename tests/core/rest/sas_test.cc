@@ -23,17 +23,17 @@ std::optional<AccessPolicy> no_policy(std::string_view, std::string_view) {
   return std::nullopt;
 }
 
-Result<SasGrant> verify(const SasFields& fields, const SasCaller& caller,
+Result<SasGrant> verify(const SasFields& fields, const SasRequestContext& caller,
                         const FindPolicy& find = no_policy) {
   return verify_sas(fields, locked_account(), find, caller);
 }
 
-SasCaller in_page(const char* time = usual_time) {
+SasRequestContext in_page(const char* time = usual_time) {
   return {at(time), true, {}};
 }
 
 // "ok", or the service's error code.
-std::string outcome(const SasFields& fields, const SasCaller& caller,
+std::string outcome(const SasFields& fields, const SasRequestContext& caller,
                     const FindPolicy& find = no_policy) {
   const auto grant = verify(fields, caller, find);
   if (grant.ok()) return "ok";
@@ -325,7 +325,7 @@ TEST_CASE("the first failed check of a SAS is reported: time, protocol, address"
   fields.spr = "https";
   fields.sip = "10.0.0.1";
   fields.se = "2025-01-01";
-  const SasCaller wrong_everything{at(usual_time), false, "1.1.1.1"};
+  const SasRequestContext wrong_everything{at(usual_time), false, "1.1.1.1"};
   CHECK(outcome(with_signature(fields), wrong_everything) == "authentication");
   fields.se = "2030-01-01";
   CHECK(outcome(with_signature(fields), wrong_everything) == "protocol");
@@ -438,8 +438,8 @@ TEST_CASE("a query is cut to the key range") {
           Entity entity;
           entity.key = EntityKey(partition, row);
           entity.properties.push_back({"v", Value::of_int32(1)});
-          same = same && (restricted.empty() || matches(restricted, entity)) ==
-                             ((filter->empty() || matches(*filter, entity)) &&
+          same = same && (restricted.empty() || matches_unbound(restricted, entity)) ==
+                             ((filter->empty() || matches_unbound(*filter, entity)) &&
                               range.contains({partition, row}));
         }
       }

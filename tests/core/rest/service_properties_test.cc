@@ -93,8 +93,8 @@ std::string error_of(std::string_view body) {
 
 TEST_CASE("a new account has everything switched off") {
   CHECK(service_properties_document({}) == std::string(declaration) + of_new_account);
-  CHECK(stored_service_properties("") == ServiceProperties{});
-  CHECK(stored_service_properties(of_new_account) == ServiceProperties{});
+  CHECK(parse_stored_service_properties("") == ServiceProperties{});
+  CHECK(parse_stored_service_properties(of_new_account) == ServiceProperties{});
 }
 
 TEST_CASE("properties are read back as they were written, in the service's order") {
@@ -115,7 +115,7 @@ TEST_CASE("properties are read back as they were written, in the service's order
   CHECK(read.cors ==
         std::vector<CorsRule>{{{"GET", "PUT"}, {"https://a.example"}, {"x-ms-*"}, {"*"}, 200}});
   const std::string document = service_properties_document(read);
-  CHECK(stored_service_properties(document) == read);
+  CHECK(parse_stored_service_properties(document) == read);
   CHECK(document ==
         std::string(declaration) +
             "<StorageServiceProperties><Logging><Version>2.0</Version><Read>false</Read>"

@@ -43,8 +43,8 @@ inline rest::SasFields sas_of_account(std::string_view permissions, std::string_
 
 inline rest::SasFields with_signature(rest::SasFields fields, std::string_view key = secret) {
   const std::string text = fields.ss.empty() && fields.srt.empty()
-                               ? rest::table_sas_text(fields, "acct")
-                               : rest::account_sas_text(fields, "acct");
+                               ? rest::table_sas_string_to_sign(fields, "acct")
+                               : rest::account_sas_string_to_sign(fields, "acct");
   fields.sig = rest::sign(hmac, key, text);
   return fields;
 }

@@ -27,14 +27,14 @@ const Error bad_syntax(ErrorCode::invalid_input, "Bad Request - Error in query s
 
 EntityKey key_of(const std::string& predicate) {
   const Uri uri = read("http://h/acct/people" + predicate);
-  REQUIRE(uri.resource == Resource::entity);
+  REQUIRE(uri.resource == ResourceKind::entity);
   CHECK(uri.table == "people");
   return uri.key;
 }
 
 TEST_CASE("path style has the account in the path") {
   const Uri uri = read("http://127.0.0.1:10002/acct/Tables?$top=1&x=%20#fragment");
-  CHECK(uri.resource == Resource::tables);
+  CHECK(uri.resource == ResourceKind::tables);
   CHECK(uri.account == "acct");
   CHECK_FALSE(uri.secondary);
   CHECK_FALSE(uri.https);
@@ -45,14 +45,14 @@ TEST_CASE("path style has the account in the path") {
 
 TEST_CASE("host style has the account in the host") {
   const Uri uri = read("https://acct.table.core.windows.net/people");
-  CHECK(uri.resource == Resource::entities);
+  CHECK(uri.resource == ResourceKind::entities);
   CHECK(uri.account == "acct");
   CHECK(uri.https);
   CHECK(uri.base == "https://acct.table.core.windows.net");
   CHECK(uri.raw_path == "/people");
   CHECK(uri.raw_query.empty());
   CHECK(read("HTTPS://ACCT.localhost:8080/people").account == "acct");
-  CHECK(read("http://acct.localhost").resource == Resource::service);
+  CHECK(read("http://acct.localhost").resource == ResourceKind::service);
   // A host with ".table." names its account even if another account is served.
   CHECK(read("https://other.table.core.windows.net/people").account == "other");
   CHECK(read("http://other.example/acct/people").account == "acct");
@@ -71,19 +71,19 @@ TEST_CASE("secondary addresses") {
 }
 
 TEST_CASE("kinds of resources") {
-  CHECK(read("http://h/acct").resource == Resource::service);
-  CHECK(read("http://h/acct/").resource == Resource::service);
-  CHECK(read("http://h/acct?restype=service").resource == Resource::service);
-  CHECK(read("http://h/acct/Tables").resource == Resource::tables);
-  CHECK(read("http://h/acct/tables()").resource == Resource::tables);
-  CHECK(read("http://h/acct/$batch").resource == Resource::batch);
-  CHECK(read("http://h/acct/%24BATCH").resource == Resource::batch);
-  CHECK(read("http://h/acct/people").resource == Resource::entities);
-  CHECK(read("http://h/acct/people( )").resource == Resource::entities);
+  CHECK(read("http://h/acct").resource == ResourceKind::service);
+  CHECK(read("http://h/acct/").resource == ResourceKind::service);
+  CHECK(read("http://h/acct?restype=service").resource == ResourceKind::service);
+  CHECK(read("http://h/acct/Tables").resource == ResourceKind::tables);
+  CHECK(read("http://h/acct/tables()").resource == ResourceKind::tables);
+  CHECK(read("http://h/acct/$batch").resource == ResourceKind::batch);
+  CHECK(read("http://h/acct/%24BATCH").resource == ResourceKind::batch);
+  CHECK(read("http://h/acct/people").resource == ResourceKind::entities);
+  CHECK(read("http://h/acct/people( )").resource == ResourceKind::entities);
   CHECK(read("http://h/acct//people/").table == "people");
   CHECK(read("http://h/acct/Tablesx").table == "Tablesx");
   const Uri table = read("http://h/acct/Tables%28%27o''x%27%29");
-  CHECK(table.resource == Resource::table);
+  CHECK(table.resource == ResourceKind::table);
   CHECK(table.table == "o'x");
 }
 

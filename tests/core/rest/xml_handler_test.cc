@@ -16,7 +16,8 @@ constexpr const char* no_policies =
 
 // A response whose body is only the error code, instead of XML.
 Response make_error_response(const Error& error) {
-  return {service_error(error.code).status, "", {}, std::string(service_error(error.code).code)};
+  return {
+      service_error_of(error.code).status, "", {}, std::string(service_error_of(error.code).code)};
 }
 
 Request request_of(std::string_view method, std::string_view body = "") {
@@ -29,7 +30,7 @@ std::string text_of(const Response& response) {
 }
 std::string served(Store& store, const HandleResult& handled) {
   if (const auto* response = std::get_if<Response>(&handled)) return text_of(*response);
-  const auto* write = std::get_if<PendingWrite>(&handled);
+  const auto* write = std::get_if<UnstagedWrite>(&handled);
   REQUIRE(write != nullptr);
   const StageResult staged = store.stage({write->request}, noon);
   if (staged.changes) store.publish();
@@ -132,12 +133,12 @@ TEST_CASE("a section of the properties that is absent keeps what it was") {
 TEST_CASE("changes of one group build on each other") {
   Store store = new_store();
   const auto write = [&](std::string_view body) {
-    return std::get<PendingWrite>(
+    return std::get<UnstagedWrite>(
                handle_properties(store, request_of("PUT", body), make_error_response))
         .request;
   };
   publish(store, {write(hour_metrics_on), write(one_rule)});
-  const ServiceProperties now = stored_service_properties(store.service_properties());
+  const ServiceProperties now = parse_stored_service_properties(store.service_properties());
   CHECK(now.hour_metrics.include_apis == true);
   CHECK(now.cors.size() == 1);
 }
@@ -159,7 +160,7 @@ TEST_CASE("bad properties are rejected, and then nothing changes") {
 TEST_CASE("an error of the store on a write is returned") {
   Store store = with_people();
   const HandleResult handled = handle_acl(store, request_of("PUT"), "people", make_error_response);
-  const Response response = std::get<PendingWrite>(handled).make_response(
+  const Response response = std::get<UnstagedWrite>(handled).make_response(
       GroupFailure{Error(ErrorCode::read_only), 0, false});
   CHECK(text_of(response) == "403 ReadOnly");
 }
@@ -186,7 +187,7 @@ TEST_CASE("preflight requests follow the properties, or the permissive rules if 
   CHECK(preflight() == "403 CorsPreflightFailure");
   account.permissive_cors = true;
   CHECK(preflight() == "200");
-  CHECK(cors_rules(account, store).size() == 1);
+  CHECK(effective_cors_rules(account, store).size() == 1);
   CHECK(properties(store, "PUT", one_rule) == "202");
   CHECK(preflight() == "200");
   request.headers[0].value = "http://b";
@@ -194,5 +195,5 @@ TEST_CASE("preflight requests follow the properties, or the permissive rules if 
   request.headers.clear();
   CHECK(preflight() == "400 InvalidHeaderValue");
   account.permissive_cors = false;
-  CHECK(cors_rules(account, store).at(0).origins == std::vector<std::string>{"http://a"});
+  CHECK(effective_cors_rules(account, store).at(0).origins == std::vector<std::string>{"http://a"});
 }

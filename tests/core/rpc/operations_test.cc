@@ -33,7 +33,7 @@ constexpr Ticks commit_time = 637'311'980'884'767'123;
 class Fixture {
  public:
   Fixture() {
-    REQUIRE(store.recover(std::nullopt).ok());
+    REQUIRE(store.begin_recovery(std::nullopt).ok());
     store.finish_recovery();
     commit(create("people"));
   }
@@ -96,7 +96,7 @@ class Fixture {
 
 void check_error(const std::string& response, ErrorCode code) {
   const auto error = read_error(response);
-  const ServiceError& expected = service_error(code);
+  const ServiceError& expected = service_error_of(code);
   CHECK(error.status == expected.status);
   CHECK(error.code == expected.code);
 }

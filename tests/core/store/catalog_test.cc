@@ -30,7 +30,8 @@ TEST_CASE("names are listed in the order of their folded form") {
   Catalog catalog;
   catalog.apply(commit({CreateTable{1, "bbb"}, CreateTable{2, "Ccc"}, CreateTable{3, "AAA"}}));
   std::string listed;
-  for (const Ref<TableIdentity>& identity : catalog.names()) listed += identity->name.text() + " ";
+  for (const Ref<TableIdentity>& identity : catalog.identities_by_name())
+    listed += identity->name.text() + " ";
   CHECK(listed == "AAA bbb Ccc ");
   CHECK(verify_catalog(catalog).empty());
 }
@@ -41,16 +42,16 @@ TEST_CASE("a changed copy leaves the original unchanged") {
   Catalog after = before;
   after.apply(commit({put(1, "b"), CreateTable{2, "orders"}, SetTableAcl{1, {{"id", {}, {}, {}}}},
                       SetServiceProperties{"<x/>"}}));
-  CHECK(before.find("people")->index.rows() == 1);
+  CHECK(before.find("people")->index.row_count() == 1);
   CHECK(before.find("people")->acl.empty());
   CHECK(before.find("orders") == nullptr);
   CHECK(before.service_properties().empty());
-  CHECK(after.find("people")->index.rows() == 2);
+  CHECK(after.find("people")->index.row_count() == 2);
   CHECK(after.find("people")->acl.size() == 1);
   CHECK(after.service_properties() == "<x/>");
   after.apply(commit({DropTable{1}}));
   CHECK(after.find("people") == nullptr);
-  CHECK(before.find("people")->index.rows() == 1);
+  CHECK(before.find("people")->index.row_count() == 1);
 }
 
 TEST_CASE("a dropped and re-created table is another table") {
@@ -58,7 +59,7 @@ TEST_CASE("a dropped and re-created table is another table") {
   catalog.apply(commit({CreateTable{1, "people"}, put(1, "a")}));
   catalog.apply(commit({DropTable{1}, CreateTable{2, "People"}}));
   CHECK(catalog.find("people")->id() == 2);
-  CHECK(catalog.find("people")->index.rows() == 0);
+  CHECK(catalog.find("people")->index.row_count() == 0);
 }
 
 TEST_CASE("a row takes the previous row's shape only within the same table") {
@@ -91,15 +92,17 @@ TEST_CASE("a row takes the previous row's shape only within the same table") {
 TEST_CASE("a commit from storage is checked before it is applied") {
   Catalog catalog;
   catalog.apply(commit({CreateTable{3, "people"}}));
-  CHECK(catalog.check(commit({put(3, "a")})).empty());
-  CHECK(catalog.check(commit({DropTable{3}, CreateTable{4, "people"}, put(4, "a")})).empty());
-  CHECK_FALSE(catalog.check(commit({put(4, "a")})).empty());
-  CHECK_FALSE(catalog.check(commit({CreateTable{4, "PEOPLE"}})).empty());
-  CHECK_FALSE(catalog.check(commit({CreateTable{2, "orders"}})).empty());
-  CHECK_FALSE(catalog.check(commit({CreateTable{4, "a"}})).empty());
-  CHECK_FALSE(catalog.check(commit({DropTable{3}, put(3, "a")})).empty());
-  CHECK_FALSE(catalog.check(commit({CreateTable{4, "orders"}, CreateTable{5, "Orders"}})).empty());
-  CHECK_FALSE(catalog.check(commit({DropTable{3}, DropTable{3}})).empty());
+  CHECK(catalog.check_commit(commit({put(3, "a")})).empty());
+  CHECK(
+      catalog.check_commit(commit({DropTable{3}, CreateTable{4, "people"}, put(4, "a")})).empty());
+  CHECK_FALSE(catalog.check_commit(commit({put(4, "a")})).empty());
+  CHECK_FALSE(catalog.check_commit(commit({CreateTable{4, "PEOPLE"}})).empty());
+  CHECK_FALSE(catalog.check_commit(commit({CreateTable{2, "orders"}})).empty());
+  CHECK_FALSE(catalog.check_commit(commit({CreateTable{4, "a"}})).empty());
+  CHECK_FALSE(catalog.check_commit(commit({DropTable{3}, put(3, "a")})).empty());
+  CHECK_FALSE(
+      catalog.check_commit(commit({CreateTable{4, "orders"}, CreateTable{5, "Orders"}})).empty());
+  CHECK_FALSE(catalog.check_commit(commit({DropTable{3}, DropTable{3}})).empty());
 }
 
 }  // namespace entitable

@@ -103,7 +103,7 @@ std::size_t bytes_each(Store& store, Change change) {
     std::vector<Store> alive;
     alive.reserve(forks);
     for (std::size_t i = 0; i < forks; ++i) {
-      alive.push_back(Versions(store).fork());
+      alive.push_back(Versions(store).fork_store());
       change(alive.back(), static_cast<int>(i));
     }
     each = (live_bytes - before) / forks;
@@ -146,7 +146,7 @@ TEST_CASE("forks and rollbacks allocate the same whatever the store's size") {
     Versions(store).rollback(kept);
     Versions(store).release(kept);
     const std::size_t before = allocations;
-    const Store fork = Versions(store).fork();
+    const Store fork = Versions(store).fork_store();
     const std::uint64_t version = Versions(store).keep();
     Versions(store).rollback(version);
     Versions(store).release(version);

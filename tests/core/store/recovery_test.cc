@@ -132,7 +132,7 @@ TEST_CASE("a part with rows outside its range is damage, even with valid checksu
   const auto part_of = [](PartId id, const char* row) {
     PartWriter writer(id, 1);
     writer.begin_row("p", row, noon);
-    writer.property("value", ValueView::of_int32(1));
+    writer.add_property("value", ValueView::of_int32(1));
     writer.end_row();
     return std::move(writer).finish();
   };
@@ -199,7 +199,7 @@ TEST_CASE("a damaged store rejects writes") {
 TEST_CASE("damage that the host reports makes the store read-only") {
   const TestHost host = small_disk();
   Store store;
-  REQUIRE(store.recover(*host.manifest).ok());
+  REQUIRE(store.begin_recovery(*host.manifest).ok());
   REQUIRE(store.load_part(host.parts.begin()->first, host.parts.begin()->second).ok());
   REQUIRE(store.replay(host.segments.begin()->first, host.segments.begin()->second).ok());
   store.report_damage({segment_name(2), "the file cannot be read"});

@@ -18,7 +18,7 @@ Result<RestoreReport> read(Restore& restore, std::string_view file, std::size_t 
   for (std::size_t at = 0; at < file.size(); at += chunk) {
     if (auto added = restore.add(file.substr(at, chunk)); !added.ok()) return added.error();
   }
-  return restore.finish();
+  return restore.finish_reading();
 }
 
 // Replaces the store's content. Returns false if it stopped after `stop_after` steps, as in a
@@ -109,7 +109,7 @@ TEST_CASE("replacing a store by a snapshot makes it equal") {
   REQUIRE(again.ok());
   CHECK(again->damage().empty());
   CHECK((snapshot_of(*again) == snapshot_of(target)));
-  CHECK(host.parts.size() == again->recover(*host.manifest)->size());
+  CHECK(host.parts.size() == again->begin_recovery(*host.manifest)->size());
 }
 
 TEST_CASE("a crash during a replacement leaves the old or the new content") {

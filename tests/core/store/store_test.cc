@@ -207,7 +207,7 @@ TEST_CASE("a write does not change the version of open pages, snapshots and chec
   Store other = new_store();
   Restore restore(other);
   REQUIRE(restore.add(file).ok());
-  CHECK(restore.finish()->entities == 1);
+  CHECK(restore.finish_reading()->entities == 1);
   CHECK(rows_of(store, "people") == "a=2 b=3");
 
   host.store_pending(store);
@@ -349,7 +349,7 @@ TEST_CASE("if a claim is not stored, the next segment has the same effect") {
   publish(before, {create("people")});
   host.store_pending(before);
   auto after = host.open();
-  static_cast<void>(after->claim());
+  static_cast<void>(after->make_claim_segment());
   publish(*after, {insert("people", "p", "b", 1)});
   host.store_pending(*after);
   REQUIRE(host.open()->stats().rows == 1);
@@ -591,16 +591,16 @@ TEST_CASE("service read mode can be turned on and off") {
   const auto page = [&] { return std::get<Page>(store.query("people", query)); };
   CHECK(page().rows_read == 2);
   CHECK(!page().partition.has_value());
-  store.set_service_read_mode(true);
+  store.simulate_service_reads(true);
   CHECK(page().rows_read == 3);
   CHECK(page().rows.size() == 1);
   CHECK(page().partition == "p");
   CHECK(page().next == Continuation{EntityKey("q", "a")});
-  store.set_page_fraction(0);
+  store.truncate_result_pages(0);
   CHECK(page().rows.empty());
   CHECK(page().next == Continuation{EntityKey("p", "a")});
-  store.set_page_fraction(1);
-  store.set_service_read_mode(false);
+  store.truncate_result_pages(1);
+  store.simulate_service_reads(false);
   CHECK(page().rows.size() == 2);
   CHECK(!page().next.has_value());
 }
@@ -612,7 +612,7 @@ TEST_CASE("shortened pages still lead to all rows") {
     publish(store, {insert("people", "p", row, 1)});
   }
   const auto page_of = [&](double share, const Query& query) {
-    store.set_page_fraction(share);
+    store.truncate_result_pages(share);
     return std::get<Page>(store.query("people", query));
   };
   Query query;
@@ -622,22 +622,22 @@ TEST_CASE("shortened pages still lead to all rows") {
   query.from = empty.next;
   const Page part = page_of(0.5, query);
   REQUIRE(part.rows.size() == 3);  // half of the rows, rounded up
-  CHECK(part.rows.front().row() == "a");
+  CHECK(part.rows.front().row_key() == "a");
   query.from = part.next;
   const Page least = page_of(0.001, query);
   REQUIRE(least.rows.size() == 1);
-  CHECK(least.rows.front().row() == "d");
+  CHECK(least.rows.front().row_key() == "d");
   query.from = least.next;
   const Page last = page_of(1, query);
   REQUIRE(last.rows.size() == 1);
-  CHECK(last.rows.front().row() == "e");
+  CHECK(last.rows.front().row_key() == "e");
   CHECK(!last.next.has_value());
   query.from.reset();
   query.top = 0;
   CHECK(!page_of(0, query).next.has_value());
 
   const auto tables = [&](double share, std::string_view from) {
-    store.set_page_fraction(share);
+    store.truncate_result_pages(share);
     return *store.tables({}, 1000, from);
   };
   CHECK(tables(0, "").names.empty());

@@ -163,7 +163,7 @@ TEST_CASE("a checkpoint needs the parts that segments changed, and writes no oth
   TestHost host = disk_with_log();
   const auto before = host.parts;
   Store store = opened(host);
-  CHECK(store.checkpoint_bytes() > part_bytes_target);
+  CHECK(store.estimate_checkpoint_bytes() > part_bytes_target);
   const auto need = store.begin_checkpoint();
   REQUIRE(std::holds_alternative<PartsNeeded>(need));
   CHECK(std::get<PartsNeeded>(need).ids == store.parts_with_inexact_counts());
@@ -179,7 +179,7 @@ TEST_CASE("a checkpoint needs the parts that segments changed, and writes no oth
   for (const auto& [id, bytes] : before) kept += host.parts.count(id);
   CHECK(kept == before.size() - 2 - 1);  // two changed parts, and the dropped table's part
   CHECK(host.segments.empty());
-  CHECK(store.checkpoint_bytes() == 0);
+  CHECK(store.estimate_checkpoint_bytes() == 0);
   check_logged(host, store);
   Store again = opened(host);
   CHECK(again.parts_with_inexact_counts().empty());
@@ -401,7 +401,7 @@ TEST_CASE("merging a snapshot into a store loads what it needs") {
   Store store = opened(host);
   Restore restore(store);
   REQUIRE(restore.add(host.snapshot(source)).ok());
-  REQUIRE(restore.finish().ok());
+  REQUIRE(restore.finish_reading().ok());
   while (std::get<Restore::Merge>(host.with_parts(
              store, [&] { return restore.stage_restored_rows(noon); })) == Restore::Merge::staged) {
     store.publish();

@@ -53,7 +53,7 @@ bool is_generic(const Store& store, std::string_view row) {
 
 TEST_CASE("a fork starts with the published version and changes independently") {
   Store store = people();
-  Store fork = Versions(store).fork();
+  Store fork = Versions(store).fork_store();
   CHECK(rows_of(fork, "people") == "a=1");
   publish(store, {upsert("people", "p", "a", 2), create("more")});
   publish(fork, {insert("people", "p", "b", 3), drop("people"), create("other")});
@@ -68,9 +68,9 @@ TEST_CASE("a fork starts with the published version and changes independently") 
 
 TEST_CASE("a fork outlives its store, and can be forked itself") {
   std::optional<Store> store = people();
-  Store fork = Versions(*store).fork();
+  Store fork = Versions(*store).fork_store();
   store.reset();
-  Store second = Versions(fork).fork();
+  Store second = Versions(fork).fork_store();
   publish(fork, {upsert("people", "p", "a", 5)});
   CHECK(rows_of(fork, "people") == "a=5");
   CHECK(rows_of(second, "people") == "a=1");
@@ -90,7 +90,7 @@ TEST_CASE("a fork has its own policies, properties, calls and clock") {
   WriteRequest call = upsert("people", "p", "called", 1);
   call.call = ClientCall{ClientId{{1}}, 1, {}};
   publish(store, {service("a"), policies("one"), call}, noon + 1'000);
-  Store fork = Versions(store).fork();
+  Store fork = Versions(store).fork_store();
   CHECK_FALSE(fork.stage({call}, noon).changes);  // the call was already applied
 
   WriteRequest second = upsert("people", "p", "called", 2);
@@ -110,7 +110,7 @@ TEST_CASE("a fork has its own policies, properties, calls and clock") {
 TEST_CASE("a fork does not store the commits from before the fork") {
   Store store = people();
   CHECK(store.stats().pending_commits == 2);
-  Store fork = Versions(store).fork();
+  Store fork = Versions(store).fork_store();
   CHECK(fork.stats().pending_commits == 0);
   CHECK_FALSE(fork.seal().has_value());
   publish(fork, {insert("people", "p", "b", 2)});
@@ -177,8 +177,8 @@ TEST_CASE("the same calls return the same bytes, in forks and after a rollback")
   Store alone = people();
   const std::string expected = calls(alone);
   const std::uint64_t version = Versions(store).keep();
-  Store first = Versions(store).fork();
-  Store second = Versions(store).fork();
+  Store first = Versions(store).fork_store();
+  Store second = Versions(store).fork_store();
   CHECK(calls(first) == expected);
   publish(store, {put("other", {"three", "two", "four"})}, noon + 10'000);
   CHECK(calls(second) == expected);
@@ -189,8 +189,8 @@ TEST_CASE("the same calls return the same bytes, in forks and after a rollback")
 TEST_CASE("columns are in the order of the store's own writes") {
   Store store = people();
   const std::uint64_t version = Versions(store).keep();
-  Store one = Versions(store).fork();
-  Store two = Versions(store).fork();
+  Store one = Versions(store).fork_store();
+  Store two = Versions(store).fork_store();
   publish(one, {put("x", {"b", "a"})});
   publish(two, {put("x", {"a", "b"})});
   publish(store, {put("x", {"b", "value", "a"})});
@@ -204,14 +204,14 @@ TEST_CASE("columns are in the order of the store's own writes") {
 
 TEST_CASE("a fork that has used all its shapes does not affect other stores") {
   Store store = people();
-  Store greedy = Versions(store).fork();
+  Store greedy = Versions(store).fork_store();
   for (std::size_t i = 0; i < shapes_max; ++i) {
     publish(greedy, {put("many", {"p" + std::to_string(i)})});
   }
   CHECK(is_generic(greedy, "many"));  // the last set, because people() had one shape already
   publish(store, {put("x", {"new"})});
   CHECK_FALSE(is_generic(store, "x"));
-  Store fork = Versions(greedy).fork();
+  Store fork = Versions(greedy).fork_store();
   publish(fork, {put("y", {"newer"}), put("z", {"p7"})});
   CHECK(is_generic(fork, "y"));
   CHECK_FALSE(is_generic(fork, "z"));
@@ -222,7 +222,7 @@ TEST_CASE("any number of nested forks with changes") {
   line.push_back(people());
   constexpr int generations = 300;
   for (int i = 1; i <= generations; ++i) {
-    Store next = Versions(line.back()).fork();
+    Store next = Versions(line.back()).fork_store();
     const std::string name = "p" + std::to_string(i);
     publish(next, {put("r" + std::to_string(i), {name, "all", "value"})});
     line.push_back(std::move(next));
@@ -244,13 +244,13 @@ TEST_CASE("a snapshot continues with the version it started with") {
   const std::uint64_t version = Versions(store).keep();
   SnapshotExport snapshot(store);
   publish(store, {drop("people")});
-  Store fork = Versions(store).fork();
+  Store fork = Versions(store).fork_store();
   Versions(store).rollback(version);
   publish(store, {upsert("people", "p", "a", 9)});
   std::string file;
   for (;;) {
     auto chunk = snapshot.next_chunk();
-    if (std::holds_alternative<SnapshotEnd>(chunk)) break;
+    if (std::holds_alternative<SnapshotComplete>(chunk)) break;
     file += std::get<std::string>(chunk);
   }
   CHECK(file == expected);
@@ -262,18 +262,18 @@ TEST_CASE("a fork can be replaced by a snapshot and forked again") {
   const std::string file = file_of(other);
   Store store = people();
   const std::uint64_t version = Versions(store).keep();
-  Store fork = Versions(store).fork();
+  Store fork = Versions(store).fork_store();
   for (Store* into : {&fork, &store}) {
     TestHost nowhere;
     store_nowhere(*into);
     Restore restore(*into);
     REQUIRE(restore.add(file).ok());
-    REQUIRE(restore.finish().ok());
+    REQUIRE(restore.finish_reading().ok());
     REQUIRE(restore.begin_replace(std::nullopt));
     REQUIRE(nowhere.write_checkpoint(*into));
     CHECK(rows_of(*into, "towns") == "x=7");
     CHECK(rows_of(*into, "people") == "no table");
-    Store again = Versions(*into).fork();
+    Store again = Versions(*into).fork_store();
     publish(again, {upsert("towns", "p", "y", 8)});
     CHECK(rows_of(again, "towns") == "x=7 y=8");
     CHECK(rows_of(*into, "towns") == "x=7");

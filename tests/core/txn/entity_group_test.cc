@@ -179,7 +179,7 @@ TEST_CASE("messages are prefixed as the service does") {
         Case{ErrorCode::resource_not_found, false}, Case{ErrorCode::table_not_found, true},
         Case{ErrorCode::out_of_range_input, true}, Case{ErrorCode::properties_need_value, true},
         Case{ErrorCode::invalid_input, true}}) {
-    CAPTURE(service_error(one.code).code);
+    CAPTURE(service_error_of(one.code).code);
     CHECK(operation_failure(Error(one.code), 0, 1, true).prefixed == one.alone);
     CHECK(operation_failure(Error(one.code), 1, 2, true).prefixed);
     CHECK_FALSE(operation_failure(Error(one.code), 0, 1, false).prefixed);

@@ -372,7 +372,7 @@ TEST_CASE("the shape hint is for a row stored as given, or merged alone") {
     return operation(OperationKind::merge, "p", "there", {property});
   };
   // A merge gets the hint of the merged row's names and types, or 0 if this list is new.
-  const ShapeHint of_row = index.schema().find_hint(
+  const ShapeHint of_row = index.schema().find_shape_hint(
       property_views(stored_entity(index, merge(number("a", 2))).properties));
   CHECK(of_row != 0);
   CHECK(shape_hints_of({merge(number("a", 2))}) == std::vector<ShapeHint>{of_row});
@@ -384,7 +384,7 @@ TEST_CASE("the shape hint is for a row stored as given, or merged alone") {
 TEST_CASE("staging changes nothing") {
   const TableIndex index = one_row();
   staged(index, {insert("p", "1"), operation(OperationKind::remove, "p", "there")});
-  CHECK(index.rows() == 1);
+  CHECK(index.row_count() == 1);
   CHECK(index.find({"p", "there"}).row->timestamp() == written);
 }
 
@@ -445,7 +445,7 @@ Expected apply_slowly(Model rows, const std::vector<Operation>& operations, Tick
         one.kind == OperationKind::merge || one.kind == OperationKind::insert_or_merge;
     if (merges && there) {
       for (const Property& old : at->second.properties) {
-        if (entity.find(old.name) == nullptr) entity.properties.push_back(old);
+        if (entity.find_property(old.name) == nullptr) entity.properties.push_back(old);
       }
     }
     rows.insert_or_assign(one.key.row, std::move(entity));
@@ -508,7 +508,7 @@ TEST_CASE("random groups agree with the reference") {
       REQUIRE(done->timestamps.size() == operations.size());
       apply(index, *done);
       rows = expected.after;
-      REQUIRE(index.rows() == rows.size());
+      REQUIRE(index.row_count() == rows.size());
       for (const auto& [row, entity] : rows) {
         const TableIndex::Found found = index.find(entity.key.view());
         REQUIRE(found.row.has_value());

@@ -3,7 +3,7 @@
 import type { Repository } from "../repository.ts";
 
 const layoutFile = "core/rpc/LAYOUT.md";
-const typescriptFile = "web/src/util/message-kinds.ts";
+const typescriptFile = "web/src/util/engine-message-kinds.ts";
 
 type Kinds = Map<string, number>;
 

@@ -3,14 +3,14 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import {
-  complete,
+  completeFilter,
   errorRange,
   PropertySamples,
-  positionOf,
+  syntaxErrorPosition,
 } from "../../../web/src/explorer/explorer-completion.ts";
 
 const seen = new PropertySamples();
-seen.learn([
+seen.addRows([
   {
     partitionKey: "o'clock",
     rowKey: "1",
@@ -30,7 +30,7 @@ seen.learn([
 function offered(text: string): { options: string; first: string | undefined } {
   const caret = text.indexOf("|");
   const filter = text.replace("|", "");
-  const { from, to, options } = complete(filter, caret, seen);
+  const { from, to, options } = completeFilter(filter, caret, seen);
   const [first] = options;
   const taken =
     first === undefined
@@ -95,10 +95,13 @@ describe("an error points at", () => {
     test(`${JSON.stringify(filter)} at ${position}`, () => {
       const { from, to } = errorRange(filter, position);
       assert.equal(filter.slice(from, to), stretch);
-      assert.equal(positionOf(`Syntax error at position ${position} in '${filter}'.`), position);
+      assert.equal(
+        syntaxErrorPosition(`Syntax error at position ${position} in '${filter}'.`),
+        position,
+      );
     });
   }
 
   test("nothing, if the message contains no position", () =>
-    assert.equal(positionOf("One of the request inputs is not valid."), undefined));
+    assert.equal(syntaxErrorPosition("One of the request inputs is not valid."), undefined));
 });

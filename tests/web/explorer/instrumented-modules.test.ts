@@ -26,7 +26,7 @@ function block() {
   const stop = () => {
     now = undefined;
   };
-  const load = async (name: keyof typeof modules) => await own.of(modules)[name]?.();
+  const load = async (name: keyof typeof modules) => await own.instrumentAll(modules)[name]?.();
   return { heard, onUnobservedStore: () => onUnobservedStore, stop, load };
 }
 
@@ -84,7 +84,9 @@ describe("instrumented modules", () => {
     assert.deepEqual([heard, more.seven], [["createTable Own"], 7]);
     assert.equal(await load("testing"), await load("testing"));
     const plain = { double: (n: number) => 2 * n };
-    const own = new InstrumentedModules(() => undefined).of({ plain: async () => plain });
+    const own = new InstrumentedModules(() => undefined).instrumentAll({
+      plain: async () => plain,
+    });
     assert.equal(await own["plain"]?.(), plain);
   });
 });

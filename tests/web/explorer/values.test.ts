@@ -7,8 +7,8 @@ import {
   edmTypeNames,
   literalOf,
   nameProblem,
+  restoreLineEnds,
   valueProblem,
-  withLineEnds,
 } from "../../../web/src/explorer/explorer-values.ts";
 import type { EdmTypes, Store } from "../../../web/src/types.ts";
 import { openStore } from "../support/package.ts";
@@ -113,6 +113,6 @@ test("an edit keeps the line ends that it did not touch", () => {
     ["\r", "\n\n", "\r\r"],
   ] as const;
   for (const [before, edited, after] of cases) {
-    assert.equal(withLineEnds(before, edited), after, JSON.stringify([before, edited]));
+    assert.equal(restoreLineEnds(before, edited), after, JSON.stringify([before, edited]));
   }
 });

@@ -1,7 +1,7 @@
 // A storage whose calls wait until the test lets them succeed or fail. It wraps a real storage.
 
 import {
-  type LogReader,
+  type LogReceiver,
   type LogStorage,
   type ObsoleteFiles,
   type OnPart,
@@ -11,7 +11,7 @@ import {
 } from "../../../web/src/storage/log-storage.ts";
 
 export interface Call {
-  name: "readParts" | "claim" | "addSegments" | "putPart" | "commitManifest" | "dropParts";
+  name: "readParts" | "claim" | "addSegments" | "putPart" | "commitManifest" | "deleteParts";
   sequence?: number;
   segments?: number; // how many
   id?: number;
@@ -48,14 +48,14 @@ export class ControlledStorage implements LogStorage {
     return this.#waiting.length;
   }
 
-  load(reader: LogReader): Promise<number[]> {
+  load(reader: LogReceiver): Promise<number[]> {
     return this.#inner.load(reader);
   }
   readParts(ids: readonly number[], part: OnPart): Promise<void> {
     return this.#call({ name: "readParts" }, () => this.#inner.readParts(ids, part));
   }
-  inspect(reader: LogReader): Promise<number[]> {
-    return this.#inner.inspect(reader);
+  readAll(reader: LogReceiver): Promise<number[]> {
+    return this.#inner.readAll(reader);
   }
   claim(sequence: number, bytes: Uint8Array): Promise<void> {
     const copy = bytes.slice();
@@ -80,11 +80,11 @@ export class ControlledStorage implements LogStorage {
       this.#inner.commitManifest(bytes, obsolete),
     );
   }
-  dropParts(ids: readonly number[]): Promise<void> {
-    return this.#call({ name: "dropParts" }, () => this.#inner.dropParts(ids));
+  deleteParts(ids: readonly number[]): Promise<void> {
+    return this.#call({ name: "deleteParts" }, () => this.#inner.deleteParts(ids));
   }
-  drop(): Promise<void> {
-    return this.#inner.drop();
+  deleteLog(): Promise<void> {
+    return this.#inner.deleteLog();
   }
   close(): Promise<void> {
     this.closes += 1;

@@ -59,7 +59,7 @@ export class FakeEngine implements Engine {
   stageCalls: number[] = []; // size of each staged group
 
   // Only the real engine understands its messages.
-  readonly lastRead = { read: 0, returned: 0 };
+  readonly lastReadRowCounts = { read: 0, returned: 0 };
   describeRequest(): never {
     throw new Error("not faked");
   }
@@ -85,8 +85,8 @@ export class FakeEngine implements Engine {
   beginRestore(): void {
     throw new Error("not faked");
   }
-  restore(): void {}
-  finishRestore = () => ({ tables: 0, entities: 0 });
+  restoreChunk(): void {}
+  finishRestoreInput = () => ({ tables: 0, entities: 0 });
   beginReplace = () => false;
   stageRestoredRows = () => false;
   endRestore(): void {}
@@ -134,8 +134,8 @@ export class FakeEngine implements Engine {
   #overlaid = false; // the log has changed rows of parts that are not loaded
   setMemoryLimit(): void {}
   checkpointWork = 0; // bytes
-  checkpointBytes = () => this.checkpointWork;
-  trim(): void {}
+  estimateCheckpointBytes = () => this.checkpointWork;
+  trimMemory(): void {}
   // Returns all unloaded parts, because every request needs all of them.
   #needed(): PartsNeeded | undefined {
     const ids = this.#parts.filter((id) => !this.#loaded.has(id));
@@ -184,8 +184,8 @@ export class FakeEngine implements Engine {
     return encode({ value: this.rows.get(get) ?? null });
   }
 
-  configure(): void {}
-  handle(request: Uint8Array): Uint8Array | PartsNeeded {
+  configureAccount(): void {}
+  readHttp(request: Uint8Array): Uint8Array | PartsNeeded {
     return this.read(request);
   }
 

@@ -76,13 +76,13 @@ export class OpeningStorage implements LogStorage {
 
   load: LogStorage["load"] = async (...a) => (await this.#opening).load(...a);
   readParts: LogStorage["readParts"] = async (...a) => (await this.#opening).readParts(...a);
-  inspect: LogStorage["inspect"] = async (...a) => (await this.#opening).inspect(...a);
+  readAll: LogStorage["readAll"] = async (...a) => (await this.#opening).readAll(...a);
   claim: LogStorage["claim"] = async (...a) => (await this.#opening).claim(...a);
   addSegments: LogStorage["addSegments"] = async (...a) => (await this.#opening).addSegments(...a);
   putPart: LogStorage["putPart"] = async (...a) => (await this.#opening).putPart(...a);
   commitManifest: LogStorage["commitManifest"] = async (...a) =>
     (await this.#opening).commitManifest(...a);
-  dropParts: LogStorage["dropParts"] = async (...a) => (await this.#opening).dropParts(...a);
-  drop = async () => (await this.#opening).drop();
+  deleteParts: LogStorage["deleteParts"] = async (...a) => (await this.#opening).deleteParts(...a);
+  deleteLog = async () => (await this.#opening).deleteLog();
   close = async () => (await this.#opening).close();
 }

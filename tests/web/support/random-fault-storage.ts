@@ -43,7 +43,7 @@ export class RandomFaultStorage implements LogStorage {
     this.#withFaults(() => this.#inner.readParts(ids, part)).catch((error: StorageError) => {
       throw error.failure === "fenced" ? error : new StorageError("aborted", "injected");
     });
-  inspect: LogStorage["inspect"] = (reader) => this.#inner.inspect(reader);
+  readAll: LogStorage["readAll"] = (reader) => this.#inner.readAll(reader);
   claim: LogStorage["claim"] = (...a) => this.#inner.claim(...a);
   readonly segmentBytes = 300; // small, so that many groups have several segments
   addSegments: LogStorage["addSegments"] = (sequence, segments, durability) => {
@@ -59,8 +59,9 @@ export class RandomFaultStorage implements LogStorage {
     const copy = bytes.slice();
     return this.#withFaults(() => this.#inner.commitManifest(copy, obsolete));
   };
-  dropParts: LogStorage["dropParts"] = (ids) => this.#withFaults(() => this.#inner.dropParts(ids));
-  drop = () => this.#inner.drop();
+  deleteParts: LogStorage["deleteParts"] = (ids) =>
+    this.#withFaults(() => this.#inner.deleteParts(ids));
+  deleteLog = () => this.#inner.deleteLog();
   close = () => this.#inner.close();
 }
 

@@ -34,7 +34,7 @@ export class RestSession {
     const engine = await createEngine();
     engine.recover(undefined);
     engine.finishRecovery();
-    engine.configure(account, undefined);
+    engine.configureAccount(account, undefined);
     return new RestSession(engine);
   }
 
@@ -62,7 +62,7 @@ export class RestSession {
       );
     }
     if (["GET", "HEAD", "OPTIONS"].includes(request.method)) {
-      return decodeHttpResponse(assertLoaded(this.#engine.handle(message, this.#now)));
+      return decodeHttpResponse(assertLoaded(this.#engine.readHttp(message, this.#now)));
     }
     const { responses, changes } = assertLoaded(this.#engine.stage([message], this.#now));
     if (changes) this.#engine.publish();

@@ -58,7 +58,7 @@ export class RpcStore {
   }
 
   write(operations: WriteOperation[], transaction = false, types?: Record<string, EdmTypes>) {
-    return decoder.writeEtags(this.commit(encodeWrite(table, operations, transaction, types)));
+    return decoder.etagsOfWrite(this.commit(encodeWrite(table, operations, transaction, types)));
   }
 
   insert(entity: object, partitionKey = "p", rowKey = "r", types?: Record<string, EdmTypes>) {
@@ -93,7 +93,7 @@ export class RpcStore {
   }
 
   drop(name: string) {
-    return decoder.writeEtags(this.commit(encodeDropTable(name)));
+    return decoder.etagsOfWrite(this.commit(encodeDropTable(name)));
   }
 
   // Returns an entity without its system properties.

@@ -229,7 +229,7 @@ export class Tab {
 
 async function newEngine(): Promise<Engine> {
   const engine = await createEngine();
-  engine.configure(accountFromOptions({}, "shop"), undefined);
+  engine.configureAccount(accountFromOptions({}, "shop"), undefined);
   return engine;
 }
 
@@ -265,7 +265,7 @@ class TabStorage implements LogStorage {
 
   load: LogStorage["load"] = (reader) => this.#task(() => this.#inner.load(reader));
   readParts: LogStorage["readParts"] = (...a) => this.#task(() => this.#inner.readParts(...a));
-  inspect: LogStorage["inspect"] = (reader) => this.#task(() => this.#inner.inspect(reader));
+  readAll: LogStorage["readAll"] = (reader) => this.#task(() => this.#inner.readAll(reader));
   claim: LogStorage["claim"] = (...a) => this.#task(() => this.#inner.claim(...a));
   readonly segmentBytes = 400; // small, so that many groups have several segments
   addSegments: LogStorage["addSegments"] = (...a) =>
@@ -273,8 +273,9 @@ class TabStorage implements LogStorage {
   putPart: LogStorage["putPart"] = (...a) => this.#task(() => this.#inner.putPart(...a));
   commitManifest: LogStorage["commitManifest"] = (...a) =>
     this.#task(() => this.#inner.commitManifest(...a));
-  dropParts: LogStorage["dropParts"] = (...a) => this.#task(() => this.#inner.dropParts(...a));
-  drop = () => this.#inner.drop();
+  deleteParts: LogStorage["deleteParts"] = (...a) =>
+    this.#task(() => this.#inner.deleteParts(...a));
+  deleteLog = () => this.#inner.deleteLog();
   async close(): Promise<void> {
     this.#closed = true;
     await Promise.allSettled([...this.#running]);

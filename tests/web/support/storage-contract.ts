@@ -32,14 +32,14 @@ export async function loadAll(
   const loaded: Loaded = { manifest: undefined, parts: {}, segments: [], orphans: [] };
   const list = (bytes: Uint8Array | undefined) => (bytes === undefined ? undefined : [...bytes]);
   loaded.orphans = await storage.load({
-    manifest(bytes) {
+    onManifest(bytes) {
       loaded.manifest = list(bytes);
       return { parts: named, firstSegment };
     },
-    part(id, bytes) {
+    onPart(id, bytes) {
       loaded.parts[id] = list(bytes);
     },
-    segment(sequence, bytes) {
+    onSegment(sequence, bytes) {
       loaded.segments.push([sequence, list(bytes)]);
     },
   });
@@ -50,9 +50,9 @@ export async function loadAll(
   return loaded;
 }
 
-// A storage whose load() is inspect().
+// A storage whose load() is readAll().
 const byInspecting = (storage: LogStorage): Pick<LogStorage, "load" | "readParts"> => ({
-  load: (reader) => storage.inspect(reader),
+  load: (reader) => storage.readAll(reader),
   readParts: async () => {},
 });
 
@@ -171,7 +171,7 @@ export const storageContract: ContractCase[] = [
         equal(error.failure, "fenced");
         equal((await loadAll(a)).segments, [[taken, [0xa]]]);
         await b.close();
-        await a.drop();
+        await a.deleteLog();
       }
     },
   },
@@ -232,7 +232,7 @@ export const storageContract: ContractCase[] = [
         () => before.addSegments(3, [bytes(0xa, 3)], "strict"),
         () => before.putPart(1, bytes(0xa)),
         () => before.commitManifest(bytes(0xa), { segmentsBelow: 3, obsoleteParts: [] }),
-        () => before.dropParts([1, 2]),
+        () => before.deleteParts([1, 2]),
       ]) {
         equal((await rejected(call())).failure, "fenced");
       }
@@ -268,7 +268,7 @@ export const storageContract: ContractCase[] = [
           () => before.addSegments(3, [bytes(0xa, 3)], "strict"),
           () => before.putPart(2, bytes(0xa)),
           () => before.commitManifest(bytes(0xaa), { segmentsBelow: 3, obsoleteParts: [] }),
-          () => before.dropParts([2]),
+          () => before.deleteParts([2]),
         ]) {
           equal((await rejected(call())).failure, "fenced");
         }
@@ -280,7 +280,7 @@ export const storageContract: ContractCase[] = [
           orphans: [],
         });
         await before.close();
-        await after.drop();
+        await after.deleteLog();
       }
     },
   },
@@ -357,7 +357,7 @@ export const storageContract: ContractCase[] = [
         storage.addSegments(4, [bytes(4)], "relaxed"),
         storage.commitManifest(bytes(9), { segmentsBelow: 2, obsoleteParts: [] }),
         storage.addSegments(5, [bytes(5)], "relaxed"),
-        storage.dropParts([1]),
+        storage.deleteParts([1]),
       ]);
       equal((await loadAll(storage, [2], 2)).segments.length, 4);
       await storage.close();
@@ -386,7 +386,7 @@ export const storageContract: ContractCase[] = [
       const loaded = await loadAll(storage, [2, 3, 10, 11]);
       equal(loaded.parts, { 2: [2], 3: [3], 10: [10], 11: undefined });
       equal(loaded.orphans, [1, 9, 300]);
-      await storage.dropParts(loaded.orphans);
+      await storage.deleteParts(loaded.orphans);
       equal((await loadAll(storage, [2, 3, 10])).orphans, []);
       await storage.close();
     },
@@ -446,9 +446,9 @@ export const storageContract: ContractCase[] = [
       await storage.addSegments(1, [bytes(1)], "strict");
       const wrong = new Error("refused");
       const refuse = storage.load({
-        manifest: () => ({ parts: [], firstSegment: 1 }),
-        part() {},
-        segment() {
+        onManifest: () => ({ parts: [], firstSegment: 1 }),
+        onPart() {},
+        onSegment() {
           throw wrong;
         },
       });
@@ -470,13 +470,13 @@ export const storageContract: ContractCase[] = [
         () => storage.addSegments(2, [bytes(2)], "strict"),
         () => storage.putPart(1, bytes(1)),
         () => storage.commitManifest(bytes(1), { segmentsBelow: 1, obsoleteParts: [] }),
-        () => storage.dropParts([1]),
+        () => storage.deleteParts([1]),
         () => storage.readParts([1], () => {}),
         () =>
           storage.load({
-            manifest: () => ({ parts: [], firstSegment: 1 }),
-            part() {},
-            segment() {},
+            onManifest: () => ({ parts: [], firstSegment: 1 }),
+            onPart() {},
+            onSegment() {},
           }),
       ];
       for (const call of calls) {
@@ -496,11 +496,11 @@ export const storageContract: ContractCase[] = [
       for (let i = 1; i <= 3; ++i) await storage.addSegments(i, [bytes(i)], "relaxed");
       const events: string[] = [];
       const orphans = await storage.load({
-        manifest: () => ({ parts: [1, 2, 3, 4], firstSegment: 1 }),
-        part(id, contents) {
+        onManifest: () => ({ parts: [1, 2, 3, 4], firstSegment: 1 }),
+        onPart(id, contents) {
           events.push(`part ${id}: ${contents && [...contents]}`);
         },
-        segment(sequence) {
+        onSegment(sequence) {
           events.push(`segment ${sequence}`);
         },
       });
@@ -599,7 +599,7 @@ export const storageContract: ContractCase[] = [
       equal(inspected.orphans, [2]);
       if (before) equal(inspected.segments[0], [1, [1]]);
       await Promise.all([adding, committing]);
-      await storage.putPart(3, bytes(3)); // inspect() does not change the ownership
+      await storage.putPart(3, bytes(3)); // readAll() does not change the ownership
       await storage.addSegments(3, [bytes(3)], "strict");
       const last = await loadAll(storage, [3], 2);
       equal(last.segments, [
@@ -619,7 +619,7 @@ export const storageContract: ContractCase[] = [
       await storage.addSegments(1, [bytes(1)], "strict");
       await storage.putPart(1, bytes(1));
       await storage.commitManifest(bytes(1), { segmentsBelow: 1, obsoleteParts: [] });
-      await storage.drop();
+      await storage.deleteLog();
       equal((await rejected(storage.putPart(2, bytes(2)))).failure, "closed");
       const again = await fixture.open();
       equal(await loadAll(again), { manifest: undefined, parts: {}, segments: [], orphans: [] });

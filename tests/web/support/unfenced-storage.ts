@@ -15,7 +15,7 @@ export function unfencedStorage(files: Map<string, Uint8Array>): LogStorage {
   return {
     load: (reader) => inner.load(reader),
     readParts: (ids, part) => inner.readParts(ids, part),
-    inspect: (reader) => inner.inspect(reader),
+    readAll: (reader) => inner.readAll(reader),
     claim: (sequence, bytes) => set(segmentName(sequence), bytes),
     async addSegments(sequence, segments) {
       for (const [i, bytes] of segments.entries()) await set(segmentName(sequence + i), bytes);
@@ -28,10 +28,10 @@ export function unfencedStorage(files: Map<string, Uint8Array>): LogStorage {
         if ((numberFromName("wal-", name) ?? segmentsBelow) < segmentsBelow) files.delete(name);
       }
     },
-    async dropParts(ids) {
+    async deleteParts(ids) {
       for (const id of ids) files.delete(partName(id));
     },
-    drop: () => inner.drop(),
+    deleteLog: () => inner.deleteLog(),
     close: () => inner.close(),
   };
 }

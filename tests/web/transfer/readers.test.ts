@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { CsvReader } from "../../../web/src/transfer/csv-rows.ts";
+import { CsvReader } from "../../../web/src/transfer/csv-entities.ts";
 import { decodeText, InvalidTextError } from "../../../web/src/transfer/decode-text.ts";
 import { JsonReader, NdjsonReader } from "../../../web/src/transfer/json-rows.ts";
 import { type Row, type RowReader, rowUnitsMax } from "../../../web/src/transfer/row-reader.ts";
@@ -19,10 +19,10 @@ type Format = keyof typeof makers;
 function readAll(reader: RowReader, pieces: Iterable<string>): Row[] {
   const rows: Row[] = [];
   for (const piece of pieces) {
-    if (reader.broken) break;
+    if (reader.hasFailed) break;
     rows.push(...reader.feed(piece));
   }
-  if (!reader.broken) rows.push(...reader.end());
+  if (!reader.hasFailed) rows.push(...reader.end());
   return rows;
 }
 
@@ -38,7 +38,7 @@ function shown(format: Format, text: string, reader: RowReader = makers[format](
     });
     return `${row.line}: ${partitionKey}/${rowKey}${properties.join("")}`;
   });
-  return reader.broken ? [...rows, "…"] : rows;
+  return reader.hasFailed ? [...rows, "…"] : rows;
 }
 
 describe("CSV", () => {
@@ -276,7 +276,7 @@ describe("JSON", () => {
     assert.deepEqual(rows, [
       { line: 1, units: 0, problem: `The row is longer than ${rowUnitsMax} characters.` },
     ]);
-    assert.equal(reader.broken, true);
+    assert.equal(reader.hasFailed, true);
   });
 });
 

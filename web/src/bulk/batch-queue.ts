@@ -82,7 +82,7 @@ export class BatchQueue<E extends Entry> {
   }
 
   /** Must be called when the batch that takeNext() returned for this partition has ended. */
-  finish(partition: Partition<E>): void {
+  finishBatch(partition: Partition<E>): void {
     partition.isInFlight = false;
     if (partition.closed.length > 0) this.#ready.add(partition);
     else if (partition.open === undefined) this.#partitions.delete(partition.key);

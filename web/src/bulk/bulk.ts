@@ -162,7 +162,7 @@ class BulkRun {
   // Sends a batch and records its outcome. Never rejects.
   async #send(partition: Partition<IndexedAction>, batch: IndexedAction[]): Promise<void> {
     this.#notAttempted.push(...(await sendBatch(batch, this.#callbacks)));
-    this.#batches.finish(partition);
+    this.#batches.finishBatch(partition);
   }
 
   readonly #callbacks: BatchCallbacks<IndexedAction> = {

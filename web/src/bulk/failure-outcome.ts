@@ -1,6 +1,6 @@
 // Determines what a failed batch means for its actions.
 
-import { parseServiceError } from "../service-error.ts";
+import { parseServiceError } from "../parse-service-error.ts";
 import type { BulkFailure } from "../types.ts";
 
 /**

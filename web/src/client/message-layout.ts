@@ -1,6 +1,6 @@
 // Constants of the RPC message format, which core/rpc/LAYOUT.md defines.
 
-export { requestKind, responseKind } from "../util/message-kinds.ts";
+export { requestKind, responseKind } from "../util/engine-message-kinds.ts";
 
 export const messageVersion = 1;
 export const headerBytes = 16;

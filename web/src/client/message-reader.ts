@@ -106,11 +106,11 @@ export class MessageReader {
   }
 
   readText(): string {
-    return this.readTextUnits(this.words[this.at++] as number);
+    return this.readTextOfLength(this.words[this.at++] as number);
   }
 
   // Reads a text whose length the caller knows, in UTF-16 code units.
-  readTextUnits(units: number): string {
+  readTextOfLength(units: number): string {
     const from = this.textPosition;
     this.textPosition = from + units;
     return this.text.slice(from, this.textPosition);
@@ -118,7 +118,7 @@ export class MessageReader {
 
   readOptionalText(): string | undefined {
     const units = this.words[this.at++] as number;
-    return units === absentLength ? undefined : this.readTextUnits(units);
+    return units === absentLength ? undefined : this.readTextOfLength(units);
   }
 
   // Reads a u64 count, which is far below 2^53.

@@ -45,8 +45,8 @@ export class MessageWriter {
     this.#binaries = noBinaries;
   }
 
-  // Completes the message and returns a view of it, which is valid until invalidate() or begin().
-  // `leadingText` is put before the text written so far.
+  // Completes the message and returns a view of it, which is valid until invalidateMessage() or
+  // begin(). `leadingText` is put before the text written so far.
   finish(kind: number, leadingText = noText): Uint8Array {
     const textAt = this.at * 4;
     const textBytes = leadingText.length + this.textEnd;
@@ -73,7 +73,7 @@ export class MessageWriter {
 
   // Clears the kind and version of the finished message, so that the core rejects later uses of
   // the message.
-  invalidate(): void {
+  invalidateMessage(): void {
     this.words[0] = 0;
   }
 
@@ -89,7 +89,7 @@ export class MessageWriter {
 
   putText(value: string): void {
     this.putWord(value.length);
-    this.putTextBytes(value);
+    this.putTextWithoutLength(value);
   }
 
   putOptionalText(value: string | undefined): void {
@@ -97,7 +97,7 @@ export class MessageWriter {
     else this.putText(value);
   }
 
-  putTextBytes(value: string): void {
+  putTextWithoutLength(value: string): void {
     const length = value.length;
     if (this.isUtf16 || length > shortText) {
       this.#putEncodedText(value);
@@ -158,7 +158,7 @@ export class MessageWriter {
   }
 
   // Removes the text written since position `from` and returns a copy of it.
-  cutText(from: number): Uint8Array<ArrayBuffer> {
+  removeTextFrom(from: number): Uint8Array<ArrayBuffer> {
     const text = this.#textBuffer.slice(from, this.textEnd);
     this.textEnd = from;
     return text;

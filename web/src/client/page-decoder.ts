@@ -173,7 +173,7 @@ function readTyped(
     case column.double:
       return { value: doubleText(reader.readDouble()), type: "Double" };
     case column.guid:
-      return { value: reader.readTextUnits(guidUnits), type: "Guid" };
+      return { value: reader.readTextOfLength(guidUnits), type: "Guid" };
     case column.int32:
       return { value: String(reader.readWord()), type: "Int32" };
     case column.int64:

@@ -122,7 +122,7 @@ type Page<T> = T[] & { continuationToken?: string };
 // promise. It may throw or reject; the iterator treats both alike.
 export type PageReader<P> = (settings: PageSettings) => P | Promise<P>;
 
-export function paged<T, P extends Page<T>>(
+export function pagedIterator<T, P extends Page<T>>(
   readPage: PageReader<P>,
 ): PagedAsyncIterableIterator<T, P> {
   const items = new ItemIterator<T, P>(new PageIterator<P>(readPage, {}));

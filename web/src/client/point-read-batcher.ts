@@ -38,13 +38,13 @@ export class PointReadBatcher {
 
   // Queues the read and returns a promise of its row. Returns undefined if the read was not queued:
   // the caller must then read the row itself, immediately.
-  enqueue(table: string, partitionKey: string, rowKey: string): Promise<Row> | undefined {
+  tryEnqueue(table: string, partitionKey: string, rowKey: string): Promise<Row> | undefined {
     if (!this.#isTurnOpen) {
       this.#isTurnOpen = true;
       void resolvedPromise.then(this.#endTurn);
       return undefined;
     }
-    if (this.#transport.batchesReads !== true) return undefined;
+    if (this.#transport.allowsReadBatching !== true) return undefined;
     if (this.#pending.length === 0) this.#transport.runBeforeNextChange?.(this.#flush);
     return new Promise((resolve, reject) => {
       this.#pending.push({ table, partitionKey, rowKey, resolve, reject });
@@ -92,7 +92,7 @@ export class PointReadBatcher {
   // Reads the rows with one call. Returns the rows found before the first missing one. Returns
   // undefined if the call failed.
   #tryMultiGet(table: string, reads: readonly EntityKey[]): Row[] | undefined {
-    if (this.#transport.batchesReads !== true) return undefined;
+    if (this.#transport.allowsReadBatching !== true) return undefined;
     try {
       const response = this.#encoder.multiGet(table, reads, this.#read);
       if (!(response instanceof Promise))

@@ -27,7 +27,7 @@ export class PropertyNames {
     text: new Uint8Array(0),
   };
 
-  begin(): void {
+  beginMessage(): void {
     ++this.#messageNumber;
     this.#names = [];
     if (this.#known.size > knownNamesMax) {
@@ -43,7 +43,7 @@ export class PropertyNames {
 
   // Returns the number of a name in this message. Returns -1 if properties of that name are not
   // stored (such as etag). `place`: the property's position in its entity.
-  number(text: string, place: number): number {
+  numberOf(text: string, place: number): number {
     let name = this.#expected[place];
     if (name === undefined || name.text !== text) {
       name = this.#knownName(text);
@@ -59,7 +59,7 @@ export class PropertyNames {
 
   // Writes the length of the table's name and of each property name. Returns the text of all these
   // names, which comes first in the message's text area.
-  put(writer: MessageWriter, table: string): Uint8Array<ArrayBuffer> {
+  putNames(writer: MessageWriter, table: string): Uint8Array<ArrayBuffer> {
     const names = this.#names;
     if (!writer.isUtf16 && this.#matchesPrevious(table)) {
       writer.reserveWords(names.length);
@@ -71,15 +71,15 @@ export class PropertyNames {
     const namesAt = writer.at;
     let first = writer.textEnd;
     let units = table.length;
-    writer.putTextBytes(table);
+    writer.putTextWithoutLength(table);
     for (const name of names) {
       units += name.length;
       writer.putWord(name.length);
-      writer.putTextBytes(name);
+      writer.putTextWithoutLength(name);
     }
     // a name may have switched the text to UTF-16
     if (writer.isUtf16) first = writer.textEnd - 2 * units;
-    const text = writer.cutText(first);
+    const text = writer.removeTextFrom(first);
     if (!writer.isUtf16 && text.length <= previousNamesBytesMax) {
       this.#previous = { table, names, lengths: writer.words.slice(namesAt, writer.at), text };
     }

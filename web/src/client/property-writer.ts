@@ -65,7 +65,7 @@ function putDouble(writer: MessageWriter, typeAndForm: number, value: number): v
 
 function putTextPayload(writer: MessageWriter, typeAndForm: number, value: string): void {
   putInt32(writer, typeAndForm, value.length);
-  writer.putTextBytes(value);
+  writer.putTextWithoutLength(value);
 }
 
 // Writes a bigint. One beyond 64 bits is sent as text, and the core rejects it as out of range.

@@ -116,7 +116,7 @@ export class RequestEncoder {
     send: (message: Uint8Array) => R,
   ): R {
     const writer = this.#begin();
-    this.#names.begin();
+    this.#names.beginMessage();
     writer.at += 4; // space for four words that are written when the names are known
     this.#isReadingEntities = true;
     try {
@@ -131,7 +131,7 @@ export class RequestEncoder {
     words[headerBytes / 4 + 3] = table.length;
     return this.#send(
       writer,
-      writer.finish(requestKind.write, this.#names.put(writer, table)),
+      writer.finish(requestKind.write, this.#names.putNames(writer, table)),
       send,
     );
   }
@@ -164,7 +164,7 @@ export class RequestEncoder {
     try {
       return send(message);
     } finally {
-      writer.invalidate();
+      writer.invalidateMessage();
       this.#idleWriter = writer;
     }
   }
@@ -217,12 +217,12 @@ function putOperation(
   writer.words[operationAt + 2] = putKey(writer, operation.rowKey);
   writer.words[operationAt + 3] =
     operation.etag === undefined ? absentLength : operation.etag.length;
-  if (operation.etag !== undefined) writer.putTextBytes(operation.etag);
+  if (operation.etag !== undefined) writer.putTextWithoutLength(operation.etag);
   let count = 0;
   let place = 0;
   const entity = operation.entity as Record<string, unknown> | undefined;
   for (const name in entity) {
-    const number = names.number(name, place++);
+    const number = names.numberOf(name, place++);
     if (number < 0) continue;
     const value = entity[name];
     if (value === undefined || value === null) continue;
@@ -240,7 +240,7 @@ function putOperation(
 // length that the core rejects.
 function putKey(writer: MessageWriter, key: unknown): number {
   if (typeof key === "string") {
-    writer.putTextBytes(key);
+    writer.putTextWithoutLength(key);
     return key.length;
   }
   return key === undefined || key === null ? absentLength : notStringLength;

@@ -32,12 +32,12 @@ export class ResponseDecoder {
   }
 
   // Decodes the ETag of a single write; undefined for a delete.
-  writeEtag(response: Uint8Array): string | undefined {
+  etagOfWrite(response: Uint8Array): string | undefined {
     return this.#read(response, responseKind.writeResult, readEtag);
   }
 
   // Decodes one ETag per operation; undefined for a delete and for a table operation.
-  writeEtags(response: Uint8Array): (string | undefined)[] {
+  etagsOfWrite(response: Uint8Array): (string | undefined)[] {
     return this.#read(response, responseKind.writeResult, readEtags);
   }
 

@@ -73,7 +73,7 @@ function isSameShape(
 function decodeShape(reader: MessageReader, count: number, units: number): RowShape {
   const columns = reader.words.slice(reader.at, reader.at + count);
   reader.at += count;
-  const namesText = reader.readTextUnits(units);
+  const namesText = reader.readTextOfLength(units);
   const names: string[] = [];
   const types: number[] = [];
   const members: string[] = [];

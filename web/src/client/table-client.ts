@@ -32,10 +32,10 @@ import type {
   UpsertEntityResponse,
   WriteOptions,
 } from "../types.ts";
+import { convertEntityBySchema } from "./entity-resolver.ts";
 import { checkOperationOptions, requireKeys, writeKind } from "./operation-checks.ts";
-import { checkedPageSize, decodeEntityToken, encodeEntityToken, paged } from "./paging.ts";
+import { checkedPageSize, decodeEntityToken, encodeEntityToken, pagedIterator } from "./paging.ts";
 import { type PointReadBatcher, pointReadBatcher } from "./point-read-batcher.ts";
-import { applyResolver } from "./resolver.ts";
 import type {
   EntityQuery,
   RequestEncoder,
@@ -121,7 +121,7 @@ export class TableHandle implements TableClient, Pick<Table, "bulk" | "explain">
   // was not queued, so the caller must read the entity itself.
   #tryBatchedRead(partitionKey: unknown, rowKey: unknown): Promise<object> | undefined {
     if (typeof partitionKey !== "string" || typeof rowKey !== "string") return undefined;
-    const batched = this.#pointReadBatcher?.enqueue(this.tableName, partitionKey, rowKey);
+    const batched = this.#pointReadBatcher?.tryEnqueue(this.tableName, partitionKey, rowKey);
     if (this.#resolver === undefined) return batched;
     return batched?.then((entity) => this.#applyResolver(entity));
   }
@@ -129,7 +129,7 @@ export class TableHandle implements TableClient, Pick<Table, "bulk" | "explain">
   listEntities<T extends object = Record<string, unknown>>(
     options: ListTableEntitiesOptions = {},
   ): PagedAsyncIterableIterator<TableEntityResult<T>, TableEntityResultPage<T>> {
-    return paged((settings) => this.#readPage<T>(options, settings));
+    return pagedIterator((settings) => this.#readPage<T>(options, settings));
   }
 
   #readPage<T>(
@@ -158,7 +158,7 @@ export class TableHandle implements TableClient, Pick<Table, "bulk" | "explain">
   }
 
   #applyResolver(entity: object): object {
-    return applyResolver(entity as RawEntity, this.#resolver as Resolver<object>);
+    return convertEntityBySchema(entity as RawEntity, this.#resolver as Resolver<object>);
   }
 
   async explain(options: ListTableEntitiesOptions = {}): Promise<Explain> {
@@ -250,7 +250,7 @@ export class TableHandle implements TableClient, Pick<Table, "bulk" | "explain">
     const operations = operationsFromActions(actions);
     const response = this.#sendWrite(operations, true, options);
     const message = response instanceof Promise ? await response : response;
-    return transactionResponse(operations, this.#decoder.writeEtags(message));
+    return transactionResponse(operations, this.#decoder.etagsOfWrite(message));
   }
 
   // The bulk module is loaded on first use, since most pages never use it.
@@ -275,7 +275,7 @@ export class TableHandle implements TableClient, Pick<Table, "bulk" | "explain">
 
   // Decodes the response to a single write.
   #writeResponse(response: Uint8Array): CreateTableEntityResponse {
-    const etag = this.#decoder.writeEtag(response);
+    const etag = this.#decoder.etagOfWrite(response);
     const date = new Date(this.#transport.now());
     return etag === undefined ? { date } : { date, etag };
   }

@@ -14,7 +14,7 @@ import type {
   WriteOptions,
 } from "../types.ts";
 import { checkOperationOptions } from "./operation-checks.ts";
-import { checkedPageSize, decodeTableToken, paged } from "./paging.ts";
+import { checkedPageSize, decodeTableToken, pagedIterator } from "./paging.ts";
 import type { TableQuery } from "./rpc-messages.ts";
 import { storeCodec } from "./store-codec.ts";
 
@@ -36,7 +36,7 @@ export class ServiceHandle implements TableServiceClient {
   listTables(
     options: ListTableItemsOptions = {},
   ): PagedAsyncIterableIterator<TableItem, TableItemResultPage> {
-    return paged((settings) => this.#readPage(options, settings));
+    return pagedIterator((settings) => this.#readPage(options, settings));
   }
 
   #readPage(
@@ -75,7 +75,7 @@ export async function createTable(
     const response = encoder.createTable(name, (message) =>
       transport.write(message, options.durability, options.abortSignal),
     );
-    await withResponse(response, (message) => decoder.writeEtags(message));
+    await withResponse(response, (message) => decoder.etagsOfWrite(message));
   } catch (error) {
     if (!(error instanceof RestError && error.code === "TableAlreadyExists")) throw error;
   }
@@ -93,7 +93,7 @@ export async function deleteTable(
     const response = encoder.dropTable(name, (message) =>
       transport.write(message, options.durability, options.abortSignal),
     );
-    await withResponse(response, (message) => decoder.writeEtags(message));
+    await withResponse(response, (message) => decoder.etagsOfWrite(message));
   } catch (error) {
     if (!(error instanceof RestError && error.statusCode === 404)) throw error;
   }

@@ -38,8 +38,8 @@ export type {
 export { AzureNamedKeyCredential, AzureSASCredential } from "./credentials.ts";
 export { KnownGeoReplicationStatusType } from "./geo-replication.ts";
 export { odata } from "./odata.ts";
-export { registerAccount, setDefaultStore } from "./open-stores.ts";
 export { generateAccountSas, generateTableSas } from "./sas.ts";
+export { registerAccount, setDefaultStore } from "./store-lookup.ts";
 export { TableClient } from "./table-client.ts";
 export { TableServiceClient } from "./table-service-client.ts";
 export type * from "./types.ts";

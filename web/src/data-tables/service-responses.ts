@@ -23,7 +23,7 @@ export function responseHeaders(version: string, { random }: RestEntryPoint): Re
 }
 
 // Rounds down to a second, the resolution of HTTP's Date header.
-export function headerDate(date: Date): Date {
+export function truncateToSeconds(date: Date): Date {
   return new Date(Math.floor(date.getTime() / 1000) * 1000);
 }
 

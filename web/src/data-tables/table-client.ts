@@ -1,7 +1,7 @@
 // The official TableClient, over the RPC entry point.
 
 import { requireKeys } from "../client/operation-checks.ts";
-import { paged } from "../client/paging.ts";
+import { pagedIterator } from "../client/paging.ts";
 import type {
   CreateTableEntityResponse,
   DeleteTableEntityOptions,
@@ -24,11 +24,11 @@ import type {
   UpsertEntityResponse,
   WriteOptions,
 } from "../types.ts";
-import { Connection, transportNotSupported } from "./connection.ts";
 import { parseConnectionString } from "./connection-string.ts";
 import { getAccessPolicy, setAccessPolicy } from "./internal-rest-calls.ts";
 import { assertPortable } from "./portability.ts";
-import { headerDate, toServiceTransactionResponse } from "./service-responses.ts";
+import { toServiceTransactionResponse, truncateToSeconds } from "./service-responses.ts";
+import { httpNotSupportedError, StoreCaller } from "./store-caller.ts";
 import type {
   ClientOptions,
   Credential,
@@ -44,7 +44,7 @@ import type {
 export class TableClient {
   url: string;
   readonly tableName: string;
-  readonly #connection: Connection;
+  readonly #connection: StoreCaller;
 
   constructor(url: string, tableName: string, credential: Credential, options?: ClientOptions);
   constructor(url: string, tableName: string, options?: ClientOptions);
@@ -56,7 +56,7 @@ export class TableClient {
   ) {
     this.url = url;
     this.tableName = tableName;
-    this.#connection = new Connection(url, credentialOrOptions, options);
+    this.#connection = new StoreCaller(url, credentialOrOptions, options);
   }
 
   static fromConnectionString(
@@ -72,7 +72,7 @@ export class TableClient {
 
   /** Throws NotSupported: no requests are sent. */
   get pipeline(): never {
-    throw transportNotSupported("pipeline");
+    throw httpNotSupportedError("pipeline");
   }
 
   // ---- The table -------------------------------------------------------------------------------
@@ -95,7 +95,7 @@ export class TableClient {
   ): Promise<SetAccessPolicyResponse> {
     return this.#connection.write(options, async (store) => {
       const set = await setAccessPolicy(store, this.tableName, tableAcl, options.abortSignal);
-      return { ...this.#connection.headers(store), ...set };
+      return { ...this.#connection.createResponseHeaders(store), ...set };
     });
   }
 
@@ -123,7 +123,7 @@ export class TableClient {
         const { value } = await pages.next();
         return value as TableEntityResultPage<T>;
       });
-    return paged(readPage);
+    return pagedIterator(readPage);
   }
 
   // ---- Writing ---------------------------------------------------------------------------------
@@ -182,8 +182,8 @@ export class TableClient {
     this.#check(entity);
     return await this.#connection.write(options, async (store) => {
       const written = await call(this.#table(store));
-      const date = headerDate(written.date as Date); // the RPC client always sets the date
-      return { ...this.#connection.headers(store), ...written, date };
+      const date = truncateToSeconds(written.date as Date); // the RPC client always sets the date
+      return { ...this.#connection.createResponseHeaders(store), ...written, date };
     });
   }
 

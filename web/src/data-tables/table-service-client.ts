@@ -1,7 +1,7 @@
 // The official TableServiceClient, over the RPC entry point: an account's tables and the service's
 // properties.
 
-import { encodeTableToken, paged } from "../client/paging.ts";
+import { encodeTableToken, pagedIterator } from "../client/paging.ts";
 import type {
   ListTableItemsOptions,
   OperationOptions,
@@ -11,9 +11,9 @@ import type {
   TableItemResultPage,
   WriteOptions,
 } from "../types.ts";
-import { Connection, transportNotSupported } from "./connection.ts";
 import { parseConnectionString } from "./connection-string.ts";
 import { getProperties, getStatistics, setProperties } from "./internal-rest-calls.ts";
+import { httpNotSupportedError, StoreCaller } from "./store-caller.ts";
 import type {
   ClientOptions,
   Credential,
@@ -30,7 +30,7 @@ import type {
  */
 export class TableServiceClient {
   url: string;
-  readonly #connection: Connection;
+  readonly #connection: StoreCaller;
 
   constructor(url: string, credential: Credential, options?: ClientOptions);
   constructor(url: string, options?: ClientOptions);
@@ -40,7 +40,7 @@ export class TableServiceClient {
     options?: ClientOptions,
   ) {
     this.url = url;
-    this.#connection = new Connection(url, credentialOrOptions, options);
+    this.#connection = new StoreCaller(url, credentialOrOptions, options);
   }
 
   static fromConnectionString(
@@ -55,7 +55,7 @@ export class TableServiceClient {
 
   /** Throws NotSupported: no requests are sent. */
   get pipeline(): never {
-    throw transportNotSupported("pipeline");
+    throw httpNotSupportedError("pipeline");
   }
 
   createTable(name: string, options: OperationOptions & WriteOptions = {}): Promise<void> {
@@ -81,13 +81,13 @@ export class TableServiceClient {
         if (next !== undefined) page.continuationToken = encodeTableToken(next);
         return page;
       });
-    return paged(readPage);
+    return pagedIterator(readPage);
   }
 
   getProperties(options: OperationOptions = {}): Promise<GetPropertiesResponse> {
     return this.#connection.read(options, async (store) => ({
       ...(await getProperties(store)),
-      ...this.#connection.headers(store),
+      ...this.#connection.createResponseHeaders(store),
     }));
   }
 
@@ -98,7 +98,7 @@ export class TableServiceClient {
   ): Promise<SetPropertiesResponse> {
     return this.#connection.write(options, async (store) => {
       await setProperties(store, properties, options.abortSignal);
-      return this.#connection.headers(store);
+      return this.#connection.createResponseHeaders(store);
     });
   }
 
@@ -109,7 +109,7 @@ export class TableServiceClient {
   getStatistics(options: OperationOptions = {}): Promise<GetStatisticsResponse> {
     return this.#connection.read(options, async (store) => ({
       ...(await getStatistics(store)),
-      ...this.#connection.headers(store),
+      ...this.#connection.createResponseHeaders(store),
     }));
   }
 }

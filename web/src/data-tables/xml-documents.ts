@@ -15,9 +15,9 @@ import {
   childOf,
   childrenOf,
   childText,
-  element,
   parseXml,
-  textElement,
+  serializeElement,
+  serializeTextElement,
   type XmlElement,
 } from "./xml.ts";
 
@@ -25,18 +25,18 @@ import {
 
 export function serializeAccessPolicies(identifiers: readonly SignedIdentifier[]): string {
   const elements = identifiers.map(({ id, accessPolicy }) =>
-    element(
+    serializeElement(
       "SignedIdentifier",
-      textElement("Id", id),
-      element(
+      serializeTextElement("Id", id),
+      serializeElement(
         "AccessPolicy",
-        textElement("Start", dateText(accessPolicy?.start)),
-        textElement("Expiry", dateText(accessPolicy?.expiry)),
-        textElement("Permission", accessPolicy?.permission),
+        serializeTextElement("Start", dateText(accessPolicy?.start)),
+        serializeTextElement("Expiry", dateText(accessPolicy?.expiry)),
+        serializeTextElement("Permission", accessPolicy?.permission),
       ),
     ),
   );
-  return element("SignedIdentifiers", ...elements);
+  return serializeElement("SignedIdentifiers", ...elements);
 }
 
 export function parseAccessPolicies(xml: string): SignedIdentifier[] {
@@ -64,12 +64,12 @@ function dateText(date: Date | undefined): string | undefined {
 // Omits missing sections, which the service then leaves unchanged.
 export function serializeServiceProperties(properties: ServiceProperties): string {
   const { logging, hourMetrics, minuteMetrics, cors } = properties;
-  return element(
+  return serializeElement(
     "StorageServiceProperties",
     logging ? serializeLogging(logging) : "",
     hourMetrics ? serializeMetrics("HourMetrics", hourMetrics) : "",
     minuteMetrics ? serializeMetrics("MinuteMetrics", minuteMetrics) : "",
-    cors ? element("Cors", ...cors.map(serializeCorsRule)) : "",
+    cors ? serializeElement("Cors", ...cors.map(serializeCorsRule)) : "",
   );
 }
 
@@ -80,43 +80,43 @@ function serializeLogging({
   delete: remove,
   retentionPolicy,
 }: Logging): string {
-  return element(
+  return serializeElement(
     "Logging",
-    textElement("Version", version),
-    textElement("Delete", remove),
-    textElement("Read", read),
-    textElement("Write", write),
+    serializeTextElement("Version", version),
+    serializeTextElement("Delete", remove),
+    serializeTextElement("Read", read),
+    serializeTextElement("Write", write),
     serializeRetention(retentionPolicy),
   );
 }
 
 function serializeMetrics(name: string, metrics: Metrics): string {
-  return element(
+  return serializeElement(
     name,
-    textElement("Version", metrics.version),
-    textElement("Enabled", metrics.enabled),
-    textElement("IncludeAPIs", metrics.includeAPIs),
+    serializeTextElement("Version", metrics.version),
+    serializeTextElement("Enabled", metrics.enabled),
+    serializeTextElement("IncludeAPIs", metrics.includeAPIs),
     serializeRetention(metrics.retentionPolicy),
   );
 }
 
 function serializeRetention(policy: RetentionPolicy | undefined): string {
   if (!policy) return "";
-  return element(
+  return serializeElement(
     "RetentionPolicy",
-    textElement("Enabled", policy.enabled),
-    textElement("Days", policy.days),
+    serializeTextElement("Enabled", policy.enabled),
+    serializeTextElement("Days", policy.days),
   );
 }
 
 function serializeCorsRule(rule: CorsRule): string {
-  return element(
+  return serializeElement(
     "CorsRule",
-    textElement("AllowedOrigins", rule.allowedOrigins),
-    textElement("AllowedMethods", rule.allowedMethods),
-    textElement("AllowedHeaders", rule.allowedHeaders),
-    textElement("ExposedHeaders", rule.exposedHeaders),
-    textElement("MaxAgeInSeconds", rule.maxAgeInSeconds),
+    serializeTextElement("AllowedOrigins", rule.allowedOrigins),
+    serializeTextElement("AllowedMethods", rule.allowedMethods),
+    serializeTextElement("AllowedHeaders", rule.allowedHeaders),
+    serializeTextElement("ExposedHeaders", rule.exposedHeaders),
+    serializeTextElement("MaxAgeInSeconds", rule.maxAgeInSeconds),
   );
 }
 

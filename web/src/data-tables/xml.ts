@@ -45,12 +45,15 @@ export function childText(element: XmlElement | undefined, name: string): string
 }
 
 /** Returns an element as text. The children must already be XML; they are inserted unchanged. */
-export function element(name: string, ...children: readonly string[]): string {
+export function serializeElement(name: string, ...children: readonly string[]): string {
   return `<${name}>${children.join("")}</${name}>`;
 }
 
-export function textElement(name: string, text: string | number | boolean | undefined): string {
-  return text === undefined ? "" : element(name, escapeXml(String(text)));
+export function serializeTextElement(
+  name: string,
+  text: string | number | boolean | undefined,
+): string {
+  return text === undefined ? "" : serializeElement(name, escapeXml(String(text)));
 }
 
 const entities: Readonly<Record<string, string>> = {

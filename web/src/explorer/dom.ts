@@ -23,19 +23,19 @@ export function h<K extends keyof HTMLElementTagNameMap>(
 }
 
 /** Formats a number with thousands separators. */
-export function count(n: number | bigint): string {
+export function formatCount(n: number | bigint): string {
   return n.toLocaleString("en-US", { maximumFractionDigits: 20 });
 }
 
 /** Formats a number with its noun: "1 row", "2 rows". */
-export function counted(n: number, one: string, many = `${one}s`): string {
-  return `${count(n)} ${n === 1 ? one : many}`;
+export function formatQuantity(n: number, one: string, many = `${one}s`): string {
+  return `${formatCount(n)} ${n === 1 ? one : many}`;
 }
 
 /** Formats a duration with its unit. */
-export function milliseconds(ms: number): string {
+export function formatDuration(ms: number): string {
   if (ms < 1) return `${Math.round(ms * 1000)} µs`;
-  return ms < 100 ? `${ms.toFixed(1)} ms` : `${count(Math.round(ms))} ms`;
+  return ms < 100 ? `${ms.toFixed(1)} ms` : `${formatCount(Math.round(ms))} ms`;
 }
 
 /**
@@ -72,11 +72,11 @@ export function valueText(value: unknown): string {
 /** Formats a value for display. Numbers get thousands separators, so the value must be a count. */
 export function countText(value: unknown): string {
   const isNumber = typeof value === "bigint" || Number.isFinite(value);
-  return isNumber ? count(value as number | bigint) : valueText(value);
+  return isNumber ? formatCount(value as number | bigint) : valueText(value);
 }
 
 function bytesText(bytes: Uint8Array): string {
   const shown = [...bytes.subarray(0, 16)].map((byte) => byte.toString(16).padStart(2, "0"));
-  const rest = bytes.length > 16 ? `… (${counted(bytes.length, "byte")})` : "";
+  const rest = bytes.length > 16 ? `… (${formatQuantity(bytes.length, "byte")})` : "";
   return `${shown.join(" ")}${rest}`;
 }

@@ -34,7 +34,7 @@ export class PropertySamples {
     return [...(this.#samples.get(name)?.values() ?? [])].flatMap((literals) => [...literals]);
   }
 
-  learn(rows: readonly Readonly<Record<string, unknown>>[]): void {
+  addRows(rows: readonly Readonly<Record<string, unknown>>[]): void {
     for (const { partitionKey, rowKey, timestamp, etag: _, ...properties } of rows) {
       this.#addSample("PartitionKey", "String", partitionKey);
       this.#addSample("RowKey", "String", rowKey);
@@ -77,7 +77,7 @@ export interface Option {
   readonly back: number;
 }
 
-export interface Completion {
+export interface CompletionList {
   /** The range of the filter that an option replaces. */
   readonly from: number;
   readonly to: number;
@@ -92,7 +92,7 @@ interface Token {
 const tokens = /(?:[A-Za-z]*'(?:[^']|'')*'?)|[()]|[^\s()']+/g;
 
 /** Splits a filter into tokens. A string without its closing quote extends to the end. */
-export function tokensOf(text: string): Token[] {
+export function tokenizeFilter(text: string): Token[] {
   return Array.from(text.matchAll(tokens), ({ 0: token, index }) => ({ text: token, from: index }));
 }
 
@@ -129,8 +129,8 @@ function expectedAfter(before: readonly Token[]): Expectation & { property?: str
 }
 
 /** Returns the completions for the word at the caret, which is a position in UTF-16 units. */
-export function complete(text: string, caret: number, seen: PropertySamples): Completion {
-  const all = tokensOf(text);
+export function completeFilter(text: string, caret: number, seen: PropertySamples): CompletionList {
+  const all = tokenizeFilter(text);
   const at = all.find((token) => token.from < caret && caret <= token.from + token.text.length);
   const current = at !== undefined && /^[()]$/.test(at.text) ? undefined : at;
   const before = all.filter((token) => token.from + token.text.length <= (current?.from ?? caret));
@@ -209,12 +209,12 @@ function option(text: string, detail: string): Option {
  */
 export function errorRange(filter: string, position: number): { from: number; to: number } {
   const to = Math.min(position, filter.length);
-  const token = tokensOf(filter).findLast(({ from }) => from < to);
+  const token = tokenizeFilter(filter).findLast(({ from }) => from < to);
   return { from: token === undefined ? to : token.from, to };
 }
 
 /** Returns the position that a syntax error's message names; undefined: it names none. */
-export function positionOf(message: string): number | undefined {
+export function syntaxErrorPosition(message: string): number | undefined {
   const [, position] = /^Syntax error at position (\d+) in /.exec(message) ?? [];
   return position === undefined ? undefined : Number(position);
 }

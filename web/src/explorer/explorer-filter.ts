@@ -2,11 +2,11 @@
 
 import { h } from "./dom.ts";
 import {
-  type Completion,
-  complete,
+  type CompletionList,
+  completeFilter,
   errorRange,
   type PropertySamples,
-  positionOf,
+  syntaxErrorPosition,
 } from "./explorer-completion.ts";
 
 const optionsMax = 50;
@@ -28,7 +28,7 @@ export class FilterBox {
     part: "position",
     hidden: true,
   });
-  #completion: Completion | undefined;
+  #completion: CompletionList | undefined;
   #active = -1;
 
   constructor(seen: PropertySamples) {
@@ -75,7 +75,7 @@ export class FilterBox {
    * undefined removes the mark.
    */
   showError(message: string | undefined): void {
-    const position = message === undefined ? undefined : positionOf(message);
+    const position = message === undefined ? undefined : syntaxErrorPosition(message);
     this.#where.hidden = position === undefined;
     this.#input.toggleAttribute("data-wrong", message !== undefined);
     if (message === undefined) this.#input.removeAttribute("aria-invalid");
@@ -105,7 +105,7 @@ export class FilterBox {
 
   #suggest(): void {
     const caret = this.#input.selectionStart ?? this.#input.value.length;
-    this.#completion = complete(this.#input.value, caret, this.#seen);
+    this.#completion = completeFilter(this.#input.value, caret, this.#seen);
     const options = this.#completion.options.slice(0, optionsMax);
     if (options.length === 0) {
       this.#close();

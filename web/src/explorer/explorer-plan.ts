@@ -1,7 +1,7 @@
 // Renders a query plan as elements: its kind, the rows it read, and their key ranges.
 
 import type { Explain, ExplainRange } from "../types.ts";
-import { count, h, milliseconds } from "./dom.ts";
+import { formatCount, formatDuration, h } from "./dom.ts";
 
 const kinds: Readonly<Record<string, string>> = {
   empty: "Nothing can match",
@@ -14,14 +14,14 @@ const kinds: Readonly<Record<string, string>> = {
 const shownRanges = 4;
 
 /** Renders a plan's kind and row counts. `ms`: the time until the first page arrived. */
-export function figuresOf(plan: Explain, ms: number): HTMLElement[] {
+export function renderPlanFigures(plan: Explain, ms: number): HTMLElement[] {
   const figures: [name: string, value: string][] = [
     ["Plan", kinds[plan.kind] ?? plan.kind],
-    ["Rows read", count(plan.rowsRead)],
-    ["Rows returned", count(plan.rowsReturned)],
-    ["First page", milliseconds(ms)],
+    ["Rows read", formatCount(plan.rowsRead)],
+    ["Rows returned", formatCount(plan.rowsReturned)],
+    ["First page", formatDuration(ms)],
     ["Plan on the service", kinds[plan.serviceKind] ?? plan.serviceKind],
-    ["Requests on the service", count(plan.serviceRoundTrips)],
+    ["Requests on the service", formatCount(plan.serviceRoundTrips)],
   ];
   return figures.map(([name, value]) =>
     h(
@@ -34,11 +34,11 @@ export function figuresOf(plan: Explain, ms: number): HTMLElement[] {
 }
 
 /** Renders the key ranges that the query read. */
-export function rangesOf({ ranges }: Explain): HTMLElement {
+export function renderKeyRanges({ ranges }: Explain): HTMLElement {
   const lines = ranges.slice(0, shownRanges).map((range) => h("dd", {}, rangeText(range)));
   const more = ranges.length - lines.length;
   if (lines.length === 0) lines.push(h("dd", {}, "none"));
-  if (more > 0) lines.push(h("dd", {}, `and ${count(more)} more`));
+  if (more > 0) lines.push(h("dd", {}, `and ${formatCount(more)} more`));
   return h(
     "div",
     { class: "ranges", "data-figure": "Key ranges" },
@@ -62,14 +62,14 @@ function keyText({ partitionKey, rowKey }: ExplainRange["from"]): string {
  * Renders a bar that shows the rows read and the rows returned as shares of the table's `total`
  * rows.
  */
-export function meterOf({ rowsRead, rowsReturned }: Explain, total: number): HTMLElement {
+export function renderMeter({ rowsRead, rowsReturned }: Explain, total: number): HTMLElement {
   const all = Math.max(total, rowsRead, 1);
   const bar = (kind: string, rows: number) => {
     const element = h("div", { class: kind });
     element.style.inlineSize = `${rows === 0 ? 0 : Math.max(0.4, (100 * rows) / all)}%`;
     return element;
   };
-  const label = `${count(rowsRead)} of ${count(all)} rows read, ${count(rowsReturned)} returned`;
+  const label = `${formatCount(rowsRead)} of ${formatCount(all)} rows read, ${formatCount(rowsReturned)} returned`;
   const bars = [bar("read", rowsRead), bar("returned", rowsReturned)];
   const meter = h("div", { class: "meter", role: "img", "aria-label": label }, ...bars);
   return h(

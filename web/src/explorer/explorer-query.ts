@@ -1,11 +1,11 @@
 // The query panel of one table: its input fields, the query plan and the entities found.
 
 import type { Explain, Store, TableEntityResultPage } from "../types.ts";
-import { counted, describeError, h } from "./dom.ts";
+import { describeError, formatQuantity, h } from "./dom.ts";
 import { PropertySamples } from "./explorer-completion.ts";
 import { FilterBox } from "./explorer-filter.ts";
 import { Grid, type GridRow } from "./explorer-grid.ts";
-import { figuresOf, meterOf, rangesOf } from "./explorer-plan.ts";
+import { renderKeyRanges, renderMeter, renderPlanFigures } from "./explorer-plan.ts";
 
 type Pages = AsyncIterableIterator<TableEntityResultPage<Record<string, unknown>>>;
 
@@ -50,7 +50,7 @@ export class QueryView {
   #table = "";
   #pages: Pages | undefined; // undefined: no next page can be requested now
   #input: QueryInput = { filter: "", select: [] };
-  #total: number | undefined; // entities in the table
+  #tableRowCount: number | undefined; // entities in the table
   #runNumber = 0; // counts runs; responses to an older run are ignored
 
   constructor(open: (row: GridRow) => void) {
@@ -80,8 +80,8 @@ export class QueryView {
   }
 
   /** The number of entities in the table; undefined: unknown. */
-  set total(rows: number | undefined) {
-    this.#total = rows;
+  set tableRowCount(rows: number | undefined) {
+    this.#tableRowCount = rows;
   }
 
   /**
@@ -99,20 +99,20 @@ export class QueryView {
 
   /** Clears the query, its results and the property samples. */
   reset(): void {
-    this.type("", []);
+    this.setFields("", []);
     this.seen.clear();
     this.#clear();
   }
 
   /** Sets the query fields as if the user had typed them. */
-  type(filter: string, select: readonly string[]): void {
+  setFields(filter: string, select: readonly string[]): void {
     this.#filter.value = filter;
     this.#select.value = select.join(", ");
   }
 
   /** Sets the query fields and runs the query. Never rejects; errors are shown. */
   async runQuery(filter: string, select: readonly string[]): Promise<void> {
-    this.type(filter, select);
+    this.setFields(filter, select);
     await this.run();
   }
 
@@ -174,7 +174,7 @@ export class QueryView {
   }
 
   #show(page: TableEntityResultPage<Record<string, unknown>>, select: readonly string[]): void {
-    this.seen.learn(page);
+    this.seen.addRows(page);
     this.#grid.show(page as GridRow[], select);
     this.#showStatus(page.continuationToken !== undefined);
   }
@@ -189,7 +189,7 @@ export class QueryView {
       if (turn !== this.#runNumber) return;
       this.#setNextPages(pages);
       const page = (value ?? []) as TableEntityResultPage<Record<string, unknown>>;
-      this.seen.learn(page);
+      this.seen.addRows(page);
       this.#grid.append(page as GridRow[]);
       this.#showStatus(page.continuationToken !== undefined);
     } catch (error) {
@@ -199,7 +199,7 @@ export class QueryView {
 
   #showStatus(more: boolean): void {
     const { length } = this.#grid;
-    const shown = `${counted(length, "entity", "entities")} shown`;
+    const shown = `${formatQuantity(length, "entity", "entities")} shown`;
     const rest = more ? "and there are more" : "that is all";
     this.#status.textContent = length === 0 && !more ? "No entity matches." : `${shown}, ${rest}.`;
     if (this.#next.hidden !== !more && !more && this.#isFocused(this.#next)) this.#grid.focus();
@@ -211,8 +211,9 @@ export class QueryView {
   }
 
   #showPlan(plan: Explain, ms: number): void {
-    this.#plan.replaceChildren(...figuresOf(plan, ms), rangesOf(plan));
-    if (this.#total !== undefined) this.#plan.append(meterOf(plan, this.#total));
+    this.#plan.replaceChildren(...renderPlanFigures(plan, ms), renderKeyRanges(plan));
+    if (this.#tableRowCount !== undefined)
+      this.#plan.append(renderMeter(plan, this.#tableRowCount));
     this.#plan.hidden = false;
     const items = plan.warnings.map(({ message, help }) => h("li", {}, `${message} ${help}`));
     this.#warnings.replaceChildren(...items);

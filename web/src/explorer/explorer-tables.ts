@@ -1,7 +1,7 @@
 // The list of a store's tables, with the number of entities in each.
 
 import type { TableStats } from "../types.ts";
-import { count, h } from "./dom.ts";
+import { formatCount, h } from "./dom.ts";
 
 export interface TableListOptions {
   readonly choose: (table: string) => void;
@@ -70,7 +70,7 @@ export class TableList {
         "button",
         { type: "button", "data-table": name, onclick: () => this.#choose(name) },
         h("span", { class: "name" }, name),
-        h("span", { class: "rows" }, count(rows)),
+        h("span", { class: "rows" }, formatCount(rows)),
         h("span", { class: "unseen" }, rows === 1 ? " entity" : " entities"),
       ),
     );

@@ -1,6 +1,6 @@
 // Values of the eight Edm types as text: validates them and formats them as filter literals.
 
-import { isValidText } from "../edm/text-validation.ts";
+import { isValidEdmText } from "../edm/value-validation.ts";
 import type { EdmTypes } from "../types.ts";
 
 export interface TypedValue {
@@ -37,7 +37,7 @@ const expected: Readonly<Record<EdmTypes, string>> = {
 
 /** Returns what is wrong with a value, as a message for the user; undefined: it is valid. */
 export function valueProblem({ type, value }: TypedValue): string | undefined {
-  return isValidText(type, value) ? undefined : expected[type];
+  return isValidEdmText(type, value) ? undefined : expected[type];
 }
 
 /**
@@ -79,7 +79,7 @@ export function literalOf({ type, value }: TypedValue): string {
  * LF. Line ends outside the edited part get the form that they have in `before`. New ones get the
  * form of the first line end in `before`.
  */
-export function withLineEnds(before: string, edited: string): string {
+export function restoreLineEnds(before: string, edited: string): string {
   const ends = before.match(lineEnd);
   if (ends === null || ends.every((end) => end === "\n")) return edited;
   const shown = before.replace(lineEnd, "\n");

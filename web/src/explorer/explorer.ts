@@ -2,11 +2,11 @@
 
 import type { Store, TableStats } from "../types.ts";
 import { baseStyles } from "./base-styles.ts";
-import { counted, describeError, h } from "./dom.ts";
+import { describeError, formatQuantity, h } from "./dom.ts";
 import { Dialog, field } from "./explorer-dialog.ts";
-import { editEntity, insertEntity } from "./explorer-entity.ts";
-import { exportTable, importTable } from "./explorer-files.ts";
+import { openEditDialog, openInsertDialog } from "./explorer-entity-dialog.ts";
 import type { GridRow } from "./explorer-grid.ts";
+import { openExportDialog, openImportDialog } from "./explorer-import-export.ts";
 import { QueryView } from "./explorer-query.ts";
 import { explorerStyles } from "./explorer-styles.ts";
 import { TableList } from "./explorer-tables.ts";
@@ -62,14 +62,14 @@ export class TableExplorer extends StoreElement {
       this.#title,
       button(
         "Insert…",
-        () => void this.#withTable((store, table) => insertEntity(this.#editing(store, table))),
+        () => void this.#withTable((store, table) => openInsertDialog(this.#editing(store, table))),
       ),
       button("Import…", () => this.#import()),
       button(
         "Export…",
         () =>
           void this.#withTable((store, table) =>
-            exportTable(this.view, store, table, this.#query.input),
+            openExportDialog(this.view, store, table, this.#query.input),
           ),
       ),
       button("Delete table…", () => this.#deleteTable(), "danger"),
@@ -130,7 +130,7 @@ export class TableExplorer extends StoreElement {
    * shown.
    */
   async runQuery(filter: string, select: readonly string[] = []): Promise<void> {
-    if (this.#main.hidden) this.#query.type(filter, select);
+    if (this.#main.hidden) this.#query.setFields(filter, select);
     else await this.#attempt(() => this.#query.runQuery(filter, select));
   }
 
@@ -182,8 +182,8 @@ export class TableExplorer extends StoreElement {
 
   #describe({ name, rows }: TableStats): void {
     this.#title.textContent = name;
-    this.#query.total = rows;
-    this.#main.setAttribute("aria-label", `${name}, ${counted(rows, "entity", "entities")}`);
+    this.#query.tableRowCount = rows;
+    this.#main.setAttribute("aria-label", `${name}, ${formatQuantity(rows, "entity", "entities")}`);
   }
 
   async #show(store: Store, table: string): Promise<void> {
@@ -247,7 +247,7 @@ export class TableExplorer extends StoreElement {
   #edit({ partitionKey, rowKey }: GridRow): void {
     if (partitionKey === undefined || rowKey === undefined) return; // rows are read with their keys
     const opens = async (store: Store, table: string) => {
-      await editEntity(this.#editing(store, table), { partitionKey, rowKey });
+      await openEditDialog(this.#editing(store, table), { partitionKey, rowKey });
       const detail: ExplorerOpen = { table, partitionKey, rowKey };
       this.dispatchEvent(new CustomEvent("explorer-open", { detail, bubbles: true }));
     };
@@ -256,7 +256,7 @@ export class TableExplorer extends StoreElement {
 
   #import(): void {
     void this.#attempt((store) =>
-      importTable(this.view, store, this.#table ?? "", (table, written) => {
+      openImportDialog(this.view, store, this.#table ?? "", (table, written) => {
         if (written) this.#changed();
         if (table === this.#table) return void this.refresh();
         this.#table = table;

@@ -3,7 +3,7 @@
 
 import { TableExplorer } from "./explorer.ts";
 import { TablePlayground } from "./playground.ts";
-import { define } from "./store-element.ts";
+import { defineElement } from "./store-element.ts";
 
 export type { ExplorerOpen, ExplorerOpenEvent } from "./explorer.ts";
 export type { HighlightToken, HighlightTokenKind } from "./highlight.ts";
@@ -21,8 +21,8 @@ export type {
 } from "./playground.ts";
 export { TableExplorer, TablePlayground };
 
-define("table-explorer", TableExplorer);
-define("table-playground", TablePlayground);
+defineElement("table-explorer", TableExplorer);
+defineElement("table-playground", TablePlayground);
 
 declare global {
   interface HTMLElementTagNameMap {

@@ -46,7 +46,7 @@ export class InstrumentedModules {
    * Returns the instrumented modules. The functions that open stores are replaced under every name
    * by which a module exports them.
    */
-  of(modules: Modules): Modules {
+  instrumentAll(modules: Modules): Modules {
     const instrumented = Object.entries(modules).map(([name, load]) => {
       return [name, async () => this.#instrument(await load())] as const;
     });

@@ -51,7 +51,7 @@ async function withoutImports(
   modules: Modules,
 ): Promise<{ body: string; imports: string[] }> {
   if (!/\bimport\b/.test(code)) return { body: code, imports: [] };
-  const { findImports } = await import("./imports.ts");
+  const { findImports } = await import("./module-imports.ts");
   const imports: string[] = [];
   let body = code;
   for (const found of (await findImports(code)).reverse()) {
@@ -120,6 +120,6 @@ function recordErrorLine(error: unknown, url: string): void {
 /**
  * Returns the line of the playground's code (from 1) where an error was thrown; undefined: unknown.
  */
-export function lineOf(error: unknown): number | undefined {
+export function errorLineOf(error: unknown): number | undefined {
   return error instanceof Error ? lines.get(error) : undefined;
 }

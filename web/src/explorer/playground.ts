@@ -10,14 +10,14 @@ import {
   type CodeEditor,
   type CodeEditorOptions,
   type CodeSelection,
-  CodeView,
-} from "./code-view.ts";
-import { type Cost, costOf } from "./cost.ts";
+  TextAreaCodeEditor,
+} from "./code-editor.ts";
 import { h } from "./dom.ts";
 import { InstrumentedModules, type Modules, type StoreListener } from "./instrumented-modules.ts";
 import { prepareCode } from "./live-code.ts";
-import { type DisplayOptions, renderCost, renderError, renderValue } from "./output.ts";
 import { playgroundStyles } from "./playground-styles.ts";
+import { type Cost, costOf } from "./run-cost.ts";
+import { type DisplayOptions, renderCost, renderError, renderValue } from "./run-output.ts";
 import { StoreElement } from "./store-element.ts";
 
 export type { CodeEditor, CodeEditorOptions, CodeSelection, Cost, Modules };
@@ -135,7 +135,7 @@ export class TablePlayground extends StoreElement {
     this.#original = textOf(this);
     this.#frame.setAttribute("aria-label", this.getAttribute("label") ?? "Code to run");
     const options = this.#editorOptions(this.#original);
-    this.#editor = new CodeView(options);
+    this.#editor = new TextAreaCodeEditor(options);
     const bar = h(
       "div",
       { class: "bar", part: "bar" },
@@ -222,7 +222,7 @@ export class TablePlayground extends StoreElement {
     try {
       startedRun = await this.#startRun();
       const { store } = startedRun;
-      const modules = this.#modules.of(TablePlayground.modules);
+      const modules = this.#modules.instrumentAll(TablePlayground.modules);
       const bindings = { store, table: (name: string) => store.table(name), show };
       this.dispatchEvent(
         new CustomEvent("playground-start", { detail: startedRun, bubbles: true }),
@@ -334,10 +334,10 @@ export class TablePlayground extends StoreElement {
   async #upgradeEditor(): Promise<void> {
     const make = TablePlayground.editor;
     const before = this.#editor;
-    if (make === undefined || !(before instanceof CodeView)) return;
+    if (make === undefined || !(before instanceof TextAreaCodeEditor)) return;
     try {
       const editor = await make(this.#editorOptions(this.#original));
-      await before.composed();
+      await before.compositionEnded();
       this.#replaceEditor(before, editor);
     } catch (error) {
       // The editor could not be loaded, for example without a network. The next focus tries again.
@@ -346,7 +346,7 @@ export class TablePlayground extends StoreElement {
     }
   }
 
-  #replaceEditor(before: CodeView, editor: CodeEditor): void {
+  #replaceEditor(before: TextAreaCodeEditor, editor: CodeEditor): void {
     if (editor.value !== before.value) editor.value = before.value;
     const { selection, element } = before;
     const { scrollTop } = element;

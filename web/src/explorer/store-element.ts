@@ -143,7 +143,7 @@ function sheetOf(css: string): CSSStyleSheet {
  * Defines a custom element. Has no effect if the name is already defined, or if the platform has no
  * custom elements.
  */
-export function define(name: string, element: CustomElementConstructor): void {
+export function defineElement(name: string, element: CustomElementConstructor): void {
   const names = globalThis.customElements;
   if (names !== undefined && names.get(name) === undefined) names.define(name, element);
 }

@@ -32,7 +32,7 @@ export interface CheckpointerOptions {
   engine: Pick<
     Engine,
     | "stats"
-    | "checkpointBytes"
+    | "estimateCheckpointBytes"
     | "beginCheckpoint"
     | "nextCheckpointPart"
     | "finishCheckpoint"
@@ -40,11 +40,11 @@ export interface CheckpointerOptions {
     | "abandonCheckpoint"
     | "beginReplace"
   >;
-  storage: Pick<LogStorage, "putPart" | "commitManifest" | "dropParts">;
+  storage: Pick<LogStorage, "putPart" | "commitManifest" | "deleteParts">;
   parts: Pick<PartLoader, "loadAndRetry">;
   orphans: readonly number[]; // ids of parts that no manifest names; removed first
   memoryLimit: number; // of rows, in bytes; 0: none
-  automatic: boolean; // false: checkpoints only by compact() and replace()
+  automatic: boolean; // false: checkpoints only by compact() and replaceAllData()
   // returns what a checkpoint must wait for before it begins; undefined: nothing
   blocker: () => Promise<unknown> | undefined;
   onFailure: (error: unknown) => void; // the previous checkpoint stays in use; a retry follows
@@ -121,7 +121,7 @@ export class Checkpointer {
 
   // Writes a checkpoint of the data that the engine has restored from a snapshot. It replaces all
   // stored data. REQUIRES: start() was called; nothing is written until it resolves.
-  replace(call: Uint8Array | undefined): Promise<void> {
+  replaceAllData(call: Uint8Array | undefined): Promise<void> {
     return this.#runAlone(() => this.#checkpoint(() => this.#engine.beginReplace(call)));
   }
 
@@ -202,7 +202,7 @@ export class Checkpointer {
   async #sweep(): Promise<void> {
     if (this.#orphans.size === 0) return;
     const parts = [...this.#orphans];
-    await this.#storage.dropParts(parts);
+    await this.#storage.deleteParts(parts);
     for (const id of parts) this.#orphans.delete(id);
   }
 
@@ -223,7 +223,7 @@ export class Checkpointer {
   async #checkpoint(begin: () => boolean | PartsNeeded): Promise<void> {
     const written: number[] = [];
     try {
-      if (!(await this.#tryBegin(begin))) return this.#log.ended();
+      if (!(await this.#tryBegin(begin))) return this.#log.onCheckpointEnded();
       this.#storedDuringPart = false;
       for (;;) {
         const began = performance.now();
@@ -241,7 +241,7 @@ export class Checkpointer {
       this.#engine.markCheckpointCommitted();
       for (const id of this.#possiblyReferenced) this.#orphans.add(id);
       this.#possiblyReferenced.clear();
-      this.#log.committed();
+      this.#log.onCheckpointCommitted();
       this.#onCheckpoint();
     } catch (error) {
       await this.#abandon(written, error);
@@ -254,7 +254,7 @@ export class Checkpointer {
   async #tryBegin(begin: () => boolean | PartsNeeded): Promise<boolean> {
     for (;;) {
       for (let busy = this.#blocker(); busy !== undefined; busy = this.#blocker()) await busy;
-      this.#log.begin();
+      this.#log.onCheckpointBegin();
       if (this.#stopped) return false;
       const needed = begin();
       if (!(needed instanceof PartsNeeded)) return needed;
@@ -308,7 +308,7 @@ export class Checkpointer {
   }
 
   async #abandon(written: readonly number[], error: unknown): Promise<void> {
-    this.#log.failed();
+    this.#log.onCheckpointFailed();
     try {
       this.#engine.abandonCheckpoint();
     } catch {

@@ -29,7 +29,7 @@ import { DeferredWrites, type UnstoredWrite } from "./deferred-writes.ts";
 import type { LogSize } from "./log-growth.ts";
 import type { PartLoader } from "./part-loader.ts";
 import { type PooledRequest, requestPool } from "./request-pool.ts";
-import { isFatal, SegmentWriter, type StoreOutcome, toError } from "./segment-writer.ts";
+import { isFatal, SegmentWriter, type StoringOutcome, toError } from "./segment-writer.ts";
 
 // Bounds the time to stage a group; holds the largest transaction.
 const groupBytesMax = 4 * 1024 * 1024;
@@ -43,7 +43,7 @@ export interface CommitQueueOptions {
   parts: Pick<PartLoader, "loadAndRetry">;
   durability: Durability;
   deferredDelayMs: number;
-  tracksUnstored: boolean; // keeps the messages of deferred writes, for `unstored`
+  tracksUnstored: boolean; // keeps the messages of deferred writes, for `unstoredWrites`
   now: () => number;
   hidden: () => boolean; // while true, deferred writes are stored without delay
   onStored: (size: LogSize) => void;
@@ -97,19 +97,19 @@ export class CommitQueue {
   }
 
   // The acknowledged deferred writes that are not stored, in the order of the calls.
-  get unstored(): UnstoredWrite[] {
-    return this.#deferred.unstored;
+  get unstoredWrites(): UnstoredWrite[] {
+    return this.#deferred.unstoredWrites;
   }
 
   // Whether nothing is queued, pending or being stored.
-  get idle(): boolean {
-    return this.#queued.length === 0 && this.#deferred.bytes === 0 && this.#writer.idle;
+  get isIdle(): boolean {
+    return this.#queued.length === 0 && this.#deferred.bytes === 0 && this.#writer.isIdle;
   }
 
   // Whether nothing is staged or being stored. Writes may be queued, and published writes may be
   // pending.
   get isWriterIdle(): boolean {
-    return this.#writer.idle && this.#pausedFor === undefined;
+    return this.#writer.isIdle && this.#pausedFor === undefined;
   }
 
   // Forgets the pending writes, because the engine was rolled back to an earlier version. REQUIRES:
@@ -252,10 +252,10 @@ export class CommitQueue {
   // Starts whatever can start. Called whenever a write is queued or storing ends.
   #pump(): void {
     while (this.#queued.length > 0 && this.#pausedFor === undefined) {
-      const deferred = this.#writer.holdsCandidate ? [] : this.#dequeueDeferred();
+      const deferred = this.#writer.blocksStaging ? [] : this.#dequeueDeferred();
       if (deferred.length > 0) this.#publishDeferred(deferred);
-      else if (this.#writer.running) return;
-      else if (!this.#writer.idle) this.#retryUnsettled();
+      else if (this.#writer.isStoring) return;
+      else if (!this.#writer.isIdle) this.#retryUnsettled();
       else this.#storeNext();
     }
   }
@@ -309,7 +309,7 @@ export class CommitQueue {
     return (
       this.#queued.length === 0 &&
       this.#pausedFor === undefined &&
-      !this.#writer.holdsCandidate &&
+      !this.#writer.blocksStaging &&
       this.#deferred.bytesLeft > 0 &&
       this.#fatalError === undefined
     );
@@ -341,8 +341,8 @@ export class CommitQueue {
 
   // Schedules storing of pending writes, and the retry of an unsettled segment.
   #scheduleStore(delayMs = this.#options.deferredDelayMs): void {
-    if (this.#writer.running) return; // called again when storing ends
-    if (this.#deferred.bytes === 0 && this.#writer.idle) return;
+    if (this.#writer.isStoring) return; // called again when storing ends
+    if (this.#deferred.bytes === 0 && this.#writer.isIdle) return;
     if (this.#fatalError !== undefined) return;
     this.#deferred.startTimer(delayMs);
   }
@@ -353,8 +353,8 @@ export class CommitQueue {
   }
 
   #storePending(): void {
-    if (this.#writer.running || this.#fatalError !== undefined) return;
-    if (!this.#writer.idle) {
+    if (this.#writer.isStoring || this.#fatalError !== undefined) return;
+    if (!this.#writer.isIdle) {
       this.#retryUnsettled();
       return;
     }
@@ -413,7 +413,7 @@ export class CommitQueue {
   #onGroupNotStored(
     group: QueuedWrite[],
     staged: StagedResponses,
-    outcome: StoreOutcome & { stored: false },
+    outcome: StoringOutcome & { stored: false },
   ): void {
     const { error, settled } = outcome;
     const canContinue = settled && !isFatal(error) && this.#fatalError === undefined;
@@ -429,15 +429,15 @@ export class CommitQueue {
   // ---- When storing ---------------------------------------------------------------------------
 
   #retryUnsettled(): void {
-    this.#writer.settle((outcome) => this.#onStoreEnded(outcome));
+    this.#writer.retryUnsettled((outcome) => this.#onStoreEnded(outcome));
   }
 
-  #onStoreEnded(outcome: StoreOutcome): void {
+  #onStoreEnded(outcome: StoringOutcome): void {
     this.#handleOutcome(outcome);
     this.#resume();
   }
 
-  #handleOutcome(outcome: StoreOutcome): void {
+  #handleOutcome(outcome: StoringOutcome): void {
     if (outcome.stored) {
       this.#deferred.onStored();
       this.#options.onStored(outcome.size);
@@ -464,7 +464,7 @@ export class CommitQueue {
   // Rejects the queued writes that would have to wait until the unsettled segment is settled.
   #rejectWaiting(): void {
     const isBlocked = (item: QueuedWrite) =>
-      this.#writer.holdsCandidate || item.durability !== "deferred";
+      this.#writer.blocksStaging || item.durability !== "deferred";
     const error = new StorageError("aborted", "The connection to IndexedDB is lost.");
     this.#reject(this.#queued.filter(isBlocked), error);
   }

@@ -19,7 +19,7 @@ export interface UnstoredWrite {
 
 export interface DeferredWritesOptions {
   deferredDelayMs: number;
-  tracksUnstored: boolean; // keeps the messages, for `unstored`
+  tracksUnstored: boolean; // keeps the messages, for `unstoredWrites`
   hidden: () => boolean; // while true, the writes are stored without delay
   // Called when the timer ends. `remainingMs`: how much longer the writes may wait, because further
   // writes arrived in the meantime; 0 or less: not at all.
@@ -54,7 +54,7 @@ export class DeferredWrites {
   }
 
   // In the order of the calls.
-  get unstored(): UnstoredWrite[] {
+  get unstoredWrites(): UnstoredWrite[] {
     return [...this.#writes];
   }
 

@@ -5,7 +5,7 @@
 import { StoreError } from "../errors.ts";
 import { fencedError, type LogStorage, StorageError } from "../storage/log-storage.ts";
 import { MemoryStorage } from "../storage/memory.ts";
-import type { Host, RestoreCall } from "../transport.ts";
+import type { Host, RestoreCallOptions } from "../transport.ts";
 import type {
   AbortSignalLike,
   Clock,
@@ -64,7 +64,7 @@ export interface LocalHostOptions {
 }
 
 export class LocalHost implements Host {
-  readonly batchesReads = true;
+  readonly allowsReadBatching = true;
   readonly #options: LocalHostOptions;
   readonly #queue: CommitQueue;
   readonly #checkpointer: Checkpointer | undefined;
@@ -142,7 +142,7 @@ export class LocalHost implements Host {
       engine: options.engine,
       queue: this.#queue,
       parts: this.#parts,
-      replace: (call) => this.#asLogOwner(() => this.#checkpointer?.replace(call)),
+      replace: (call) => this.#asLogOwner(() => this.#checkpointer?.replaceAllData(call)),
       now: () => this.now(),
     });
     const { epoch, lastCommit, tables } = options.engine.stats();
@@ -172,10 +172,10 @@ export class LocalHost implements Host {
 
   readHttp(request: Uint8Array): Uint8Array | Promise<Uint8Array> {
     if (this.#closing !== undefined) throw this.#closedError();
-    const response = this.#options.engine.handle(request, this.now());
+    const response = this.#options.engine.readHttp(request, this.now());
     if (!(response instanceof PartsNeeded)) return response;
     const copy = request.slice();
-    return this.#readWhenLoaded(response, () => this.#options.engine.handle(copy, this.now()));
+    return this.#readWhenLoaded(response, () => this.#options.engine.readHttp(copy, this.now()));
   }
 
   // Loads the needed parts, repeats the read, and returns a copy of the response.
@@ -229,8 +229,8 @@ export class LocalHost implements Host {
   }
 
   // Whether no write is queued, waits to be stored, or is being stored.
-  get idle(): boolean {
-    return this.#queue.idle;
+  get isIdle(): boolean {
+    return this.#queue.isIdle;
   }
 
   // Stores deferred writes immediately, because the page may be about to close.
@@ -245,7 +245,7 @@ export class LocalHost implements Host {
 
   async stats(): Promise<StoreStats> {
     if (this.#closing !== undefined) throw this.#closedError();
-    await this.#parts.loadUncounted();
+    await this.#parts.loadForRowCounts();
     const stats = this.#options.engine.stats();
     return {
       tables: stats.tables,
@@ -277,7 +277,7 @@ export class LocalHost implements Host {
 
   async restore(
     source: SnapshotSource,
-    { mode = "replace", call }: RestoreCall = {},
+    { mode = "replace", call }: RestoreCallOptions = {},
   ): Promise<RestoreReport> {
     if (this.#closing !== undefined) throw this.#closedError();
     if (this.#writeError !== undefined) throw this.#writeError;
@@ -325,7 +325,7 @@ export class LocalHost implements Host {
   async abandon(): Promise<UnstoredWrite[]> {
     this.#closing ??= this.#release();
     await this.#closing.catch(() => {});
-    return this.#queue.unstored;
+    return this.#queue.unstoredWrites;
   }
 
   async #close(beforeRelease: () => Promise<void> | void): Promise<void> {
@@ -403,7 +403,7 @@ export class LocalHost implements Host {
     | "responseOutcome"
     | "truncatePages"
     | "emulateServiceScans"
-    | "lastRead"
+    | "lastReadRowCounts"
   > {
     if (this.#closing !== undefined) throw this.#closedError();
     return this.#options.engine;

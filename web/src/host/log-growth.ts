@@ -30,12 +30,12 @@ export interface LogSize {
 }
 
 export class LogGrowth {
-  readonly #engine: Pick<Engine, "stats" | "checkpointBytes">;
+  readonly #engine: Pick<Engine, "stats" | "estimateCheckpointBytes">;
   #size: LogSize; // written since the last checkpoint or attempt began
   #covered: LogSize = { segments: 0, bytes: 0 }; // what the checkpoint in progress covers
   #due: LogSize = { segments: segmentsMin, bytes: bytesMin };
 
-  constructor(engine: Pick<Engine, "stats" | "checkpointBytes">) {
+  constructor(engine: Pick<Engine, "stats" | "estimateCheckpointBytes">) {
     this.#engine = engine;
     const stats = engine.stats();
     this.#size = {
@@ -89,31 +89,31 @@ export class LogGrowth {
 
   // Called before a checkpoint begins: counts the log so far as covered. May be called again until
   // the checkpoint has begun.
-  begin(): void {
+  onCheckpointBegin(): void {
     this.#covered.segments += this.#size.segments;
     this.#covered.bytes += this.#size.bytes;
     this.#size = { segments: 0, bytes: 0 };
   }
 
-  committed(): void {
+  onCheckpointCommitted(): void {
     this.#due = { segments: segmentsMin, bytes: bytesMin };
-    this.ended();
+    this.onCheckpointEnded();
   }
 
-  failed(): void {
+  onCheckpointFailed(): void {
     this.#due.segments = Math.max(segmentsMin / 4, this.#due.segments * retryShare);
     this.#due.bytes = Math.max(bytesMin / 4, this.#due.bytes * retryShare);
-    this.ended();
+    this.onCheckpointEnded();
   }
 
   // Called when a checkpoint ended, whether it succeeded or failed.
-  ended(): void {
+  onCheckpointEnded(): void {
     this.#covered = { segments: 0, bytes: 0 };
   }
 
   // Returns the size that the log must have now for a checkpoint to be worth its work.
   #proportionateSize(): LogSize {
-    const work = this.#engine.checkpointBytes();
+    const work = this.#engine.estimateCheckpointBytes();
     const most = Math.max(bytesMax, shareOfRows * this.#engine.stats().bytes);
     const segments = (segmentsPerMegabyte * work) / (1024 * 1024);
     return { segments, bytes: Math.min(shareOfWork * work, most) };

@@ -1,6 +1,6 @@
 // Recovers a stored log into an engine: manifest, parts, segments.
 
-import { type LogReader, manifestName, segmentName } from "../storage/log-storage.ts";
+import { type LogReceiver, manifestName, segmentName } from "../storage/log-storage.ts";
 import type { Engine } from "../wasm/engine.ts";
 
 /**
@@ -9,19 +9,19 @@ import type { Engine } from "../wasm/engine.ts";
  */
 export async function recover(
   engine: Engine,
-  read: (reader: LogReader) => Promise<number[]>,
+  read: (reader: LogReceiver) => Promise<number[]>,
 ): Promise<number[]> {
   let hasLog = false; // there is a manifest or a segment
   const orphans = await read({
-    manifest(bytes) {
+    onManifest(bytes) {
       hasLog = bytes !== undefined;
       const parts = engine.recover(bytes).map(({ id }) => id);
       return { parts, firstSegment: engine.firstLiveSequence };
     },
-    part(id, bytes) {
+    onPart(id, bytes) {
       engine.loadPart(id, bytes);
     },
-    segment(sequence, bytes) {
+    onSegment(sequence, bytes) {
       hasLog = true;
       if (bytes !== undefined) engine.replaySegment(sequence, bytes);
       else engine.reportDamage({ file: segmentName(sequence), message: "is not a file of bytes" });

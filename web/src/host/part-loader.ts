@@ -10,8 +10,8 @@ import { DeferredModuleNeeded, type Engine, PartsNeeded } from "../wasm/engine.t
 const firstParts = 4;
 const partsMax = 32;
 
-export interface PartsOptions {
-  engine: Pick<Engine, "loadPart" | "damage" | "trim" | "uncountedParts">;
+export interface PartLoaderOptions {
+  engine: Pick<Engine, "loadPart" | "damage" | "trimMemory" | "uncountedParts">;
   storage: Pick<LogStorage, "readParts">;
   onDamage: () => void;
 }
@@ -24,11 +24,11 @@ function partMissingError(id: number | undefined): StoreError {
 }
 
 export class PartLoader {
-  readonly #options: PartsOptions;
+  readonly #options: PartLoaderOptions;
   readonly #loading = new Map<number, Promise<void>>();
   #waitingCalls = 0; // calls that wait for parts; no part is unloaded meanwhile
 
-  constructor(options: PartsOptions) {
+  constructor(options: PartLoaderOptions) {
     this.#options = options;
   }
 
@@ -62,7 +62,7 @@ export class PartLoader {
 
   // Loads the parts whose row counts are unknown, so that the store's counts are exact. Loads a few
   // at a time, because all of them may not fit in memory. Rejects like loadAndRetry().
-  async loadUncounted(): Promise<void> {
+  async loadForRowCounts(): Promise<void> {
     const { engine } = this.#options;
     for (
       let needed = engine.uncountedParts();
@@ -79,7 +79,7 @@ export class PartLoader {
 
   // Unloads the least recently used parts if memory is full and no call waits for parts.
   trim(): void {
-    if (this.#waitingCalls === 0) this.#options.engine.trim();
+    if (this.#waitingCalls === 0) this.#options.engine.trimMemory();
   }
 
   // Loads parts. If a part is already being loaded for another call, waits for that.

@@ -14,20 +14,20 @@ import type { LogSize } from "./log-growth.ts";
 
 // What segments hold. "candidate": the candidate version (staged writes) and everything published
 // before it. "published": only published writes.
-export type SegmentContents = "candidate" | "published";
+export type VersionToStore = "candidate" | "published";
 
-export type StoreOutcome =
+export type StoringOutcome =
   | { stored: true; size: LogSize }
   // settled: it is certain that nothing was stored, and the candidate was discarded.
   | { stored: false; error: Error; settled: boolean };
 
 // Called in the same turn of the event loop in which storing ended. No other write can therefore be
 // staged or stored before the callback has handled the outcome.
-export type OnStoreEnded = (outcome: StoreOutcome) => void;
+export type OnStoringEnded = (outcome: StoringOutcome) => void;
 
 interface Attempt {
   sealed: SealedSegments | undefined; // undefined: not sealed yet
-  contents: SegmentContents;
+  contents: VersionToStore;
   durability: SegmentDurability;
   mayBeStored: boolean; // an earlier attempt may have stored the segments
 }
@@ -41,7 +41,7 @@ export class SegmentWriter {
   readonly #engine: SegmentWriterOptions["engine"];
   readonly #storage: SegmentWriterOptions["storage"];
   #attempt: Attempt | undefined;
-  #running = false;
+  #isStoring = false;
 
   constructor(options: SegmentWriterOptions) {
     this.#engine = options.engine;
@@ -49,46 +49,46 @@ export class SegmentWriter {
   }
 
   // Whether no segments are being stored or unsettled.
-  get idle(): boolean {
-    return this.#attempt === undefined && !this.#running;
+  get isIdle(): boolean {
+    return this.#attempt === undefined && !this.#isStoring;
   }
 
   // Whether segments are being stored.
-  get running(): boolean {
-    return this.#running;
+  get isStoring(): boolean {
+    return this.#isStoring;
   }
 
   // Whether the segments in progress hold the candidate version. The engine cannot stage writes
   // then.
-  get holdsCandidate(): boolean {
+  get blocksStaging(): boolean {
     return this.#attempt?.contents === "candidate";
   }
 
   // Seals and stores everything that `contents` names. On success, the engine publishes the
   // candidate version if there is one. REQUIRES: the writer is idle, and there is something to
   // seal.
-  store(contents: SegmentContents, durability: SegmentDurability, onEnded: OnStoreEnded): void {
+  store(contents: VersionToStore, durability: SegmentDurability, onEnded: OnStoringEnded): void {
     this.#attempt = { sealed: undefined, contents, durability, mayBeStored: false };
     void this.#attemptStore(this.#attempt, onEnded);
   }
 
   // Offers the unsettled segments to the storage again. REQUIRES: there are unsettled segments, and
   // no attempt is running.
-  settle(onEnded: OnStoreEnded): void {
+  retryUnsettled(onEnded: OnStoringEnded): void {
     void this.#attemptStore(this.#attempt as Attempt, onEnded);
   }
 
-  async #attemptStore(attempt: Attempt, onEnded: OnStoreEnded): Promise<void> {
-    this.#running = true;
+  async #attemptStore(attempt: Attempt, onEnded: OnStoringEnded): Promise<void> {
+    this.#isStoring = true;
     const outcome = await this.#tryStore(attempt);
-    this.#running = false;
+    this.#isStoring = false;
     if (outcome.stored || outcome.settled) this.#attempt = undefined;
     onEnded(outcome);
   }
 
   // Seals and stores. Calls the storage in the current turn of the event loop, because a closing
   // page gets no further turn.
-  async #tryStore(attempt: Attempt): Promise<StoreOutcome> {
+  async #tryStore(attempt: Attempt): Promise<StoringOutcome> {
     const { contents, durability } = attempt;
     try {
       attempt.sealed ??= this.#seal();

@@ -18,8 +18,8 @@ export interface SnapshotsOptions {
     | "nextSnapshotChunk"
     | "endSnapshot"
     | "beginRestore"
-    | "restore"
-    | "finishRestore"
+    | "restoreChunk"
+    | "finishRestoreInput"
     | "stageRestoredRows"
     | "endRestore"
   >;
@@ -56,8 +56,8 @@ export class Snapshots {
     return this.#snapshotCount === 0 ? undefined : this.#lastSnapshot;
   }
 
-  // Restores a snapshot. `call` is the id of another tab's call (RestoreCall), so that a repeated
-  // call is applied once.
+  // Restores a snapshot. `call` is the id of another tab's call (RestoreCallOptions), so that a
+  // repeated call is applied once.
   restore(
     source: SnapshotSource,
     mode: RestoreMode,
@@ -95,8 +95,8 @@ export class Snapshots {
     await engine.loadDeferredModule();
     engine.beginRestore();
     try {
-      for await (const chunk of smallChunksFrom(source)) engine.restore(chunk);
-      const report = engine.finishRestore();
+      for await (const chunk of smallChunksFrom(source)) engine.restoreChunk(chunk);
+      const report = engine.finishRestoreInput();
       if (mode === "replace") await queue.runExclusively(() => replace(call));
       else await this.#merge();
       return report;

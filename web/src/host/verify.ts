@@ -8,7 +8,7 @@ import { recover } from "./log-recovery.ts";
 
 export interface VerifyOptions {
   engine: Pick<Engine, "loadDeferredModule" | "createEmpty" | "verify">; // of the store in use
-  storage: Pick<LogStorage, "inspect">;
+  storage: Pick<LogStorage, "readAll">;
 }
 
 /**
@@ -27,18 +27,18 @@ export async function verify({ engine, storage }: VerifyOptions): Promise<Verify
   const second = await engine.createEmpty();
   try {
     const orphans = await recover(second, (reader) =>
-      storage.inspect({
-        manifest(bytes) {
+      storage.readAll({
+        onManifest(bytes) {
           countFile(files.manifest, bytes);
-          return reader.manifest(bytes);
+          return reader.onManifest(bytes);
         },
-        part(id, bytes) {
+        onPart(id, bytes) {
           countFile(files.parts, bytes);
-          reader.part(id, bytes);
+          reader.onPart(id, bytes);
         },
-        segment(sequence, bytes) {
+        onSegment(sequence, bytes) {
           countFile(files.segments, bytes);
-          return reader.segment(sequence, bytes);
+          return reader.onSegment(sequence, bytes);
         },
       }),
     );

@@ -19,6 +19,6 @@ export function requireKeyLength(key: string): string {
   );
 }
 
-export function invalidKeyError(maker: string, key: string): RangeError {
+export function keyDecodeError(maker: string, key: string): RangeError {
   return new RangeError(`${maker} never makes this key: ${JSON.stringify(key.slice(0, 80))}.`);
 }

@@ -2,7 +2,7 @@
 // the second, and so on. This works because the separator ! sorts before every character of an
 // encoded part. A key sorts before longer keys that begin with it.
 
-import { invalidKeyError, requireKeyLength } from "./check.ts";
+import { keyDecodeError, requireKeyLength } from "./check.ts";
 import { escapeText, unescapeKey } from "./escape.ts";
 
 const separator = "!";
@@ -34,7 +34,7 @@ export function parseCompositeKey(key: string): string[] {
     }
   }
   if (parts.length === 0 || compositeKey(...parts) !== key)
-    throw invalidKeyError("compositeKey", key);
+    throw keyDecodeError("compositeKey", key);
   return parts;
 }
 

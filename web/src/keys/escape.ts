@@ -14,7 +14,7 @@
 //     space              if a space, a control character, ! or the end of the text follows, ! is
 //                        inserted after the space
 
-import { invalidKeyError, requireKeyLength, requireText } from "./check.ts";
+import { keyDecodeError, requireKeyLength, requireText } from "./check.ts";
 
 const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVW"; // in ascending order
 const escapes: ReadonlyMap<string, string> = new Map([
@@ -39,7 +39,7 @@ export function unescapeKey(key: string): string {
     /"~|\.~|>~|\[~|~~([0-9A-W])| {2}([0-9A-V])|([".>[~])\}| !/g,
     unescapeSequence,
   );
-  if (escapeText(text) !== key) throw invalidKeyError("escapeKey", key);
+  if (escapeText(text) !== key) throw keyDecodeError("escapeKey", key);
   return text;
 }
 

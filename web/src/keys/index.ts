@@ -10,5 +10,5 @@ export {
   parseTimeKey,
   type TimeUnit,
   timeKey,
-} from "./numbers.ts";
+} from "./numbers-and-times.ts";
 export { type PrefixRange, prefixRange, rangeFilter } from "./range.ts";

@@ -1,6 +1,6 @@
 // Reads and writes values that exceed the size of a property or an entity.
 
-import { parseServiceError } from "../service-error.ts";
+import { parseServiceError } from "../parse-service-error.ts";
 import type { RandomSource, TransactionAction } from "../types.ts";
 import { platformRandom } from "../util/random.ts";
 import {

@@ -15,7 +15,7 @@ import { QuotaWatch } from "../host/quota-watch.ts";
 import { loadHmac } from "../rest/account.ts";
 import { type LogStorage, StorageError } from "../storage/log-storage.ts";
 import { MemoryStorage } from "../storage/memory.ts";
-import { broadcastChannels } from "../tabs/channel.ts";
+import { broadcastChannelFactory } from "../tabs/channel.ts";
 import { SharedHost, type SharedHostOptions } from "../tabs/shared-host.ts";
 import type { Host } from "../transport.ts";
 import type { StoreWarning } from "../types.ts";
@@ -113,7 +113,7 @@ async function openInIndexedDb(
       marker: lastSeenMarker(name),
       onCheckpoint: () => void quota.check(),
     });
-  const shared = { locks: locks(), channels: broadcastChannels() };
+  const shared = { locks: locks(), channels: broadcastChannelFactory() };
   try {
     let opening: Promise<SharedHost | LocalHost>;
     if (shared.locks !== undefined && shared.channels !== undefined) {
@@ -190,7 +190,7 @@ async function openLog(
     let engine: Engine | undefined;
     let storage: LogStorage | undefined;
     try {
-      [engine, storage] = await preconnect.take(() => host?.emitReopened());
+      [engine, storage] = await preconnect.openEngineAndStorage(() => host?.emitReopened());
       if (signal?.aborted) throw new AbortError();
       const persistence = "indexeddb";
       host = await LocalHost.open({ ...settings, ...hostOptions, engine, storage, persistence });
@@ -247,7 +247,7 @@ async function startEngine(
 ): Promise<Engine> {
   const hmac = account.authorize ? await loadHmac() : undefined;
   const engine = await createEngine({ wasm, deferredModuleUrl, splitModule: !whole });
-  engine.configure(account, hmac);
+  engine.configureAccount(account, hmac);
   return engine;
 }
 

@@ -34,7 +34,7 @@ export class Preconnect {
 
   // Resolves to an engine and a storage. The first call returns those that start() began to open;
   // later calls open new ones. The caller must close both. Rejects with StoreError.
-  async take(onReopened: () => void): Promise<[Engine, LogStorage]> {
+  async openEngineAndStorage(onReopened: () => void): Promise<[Engine, LogStorage]> {
     const started = this.#early ?? this.#begin();
     this.#early = undefined;
     const connected = this.#connected(started, onReopened);
@@ -48,7 +48,7 @@ export class Preconnect {
     }
   }
 
-  // Closes what start() opened, unless take() has returned it.
+  // Closes what start() opened, unless openEngineAndStorage() has returned it.
   discard(): void {
     if (this.#early === undefined) return;
     void closeWhenOpened(this.#early.starting);
@@ -62,7 +62,7 @@ export class Preconnect {
       starting: startEngine(),
       connecting: connectEarly(factory, mountPoint(store)),
     };
-    // take() reports these errors.
+    // openEngineAndStorage() reports these errors.
     started.starting.catch(() => {});
     started.connecting.catch(() => {});
     return started;

@@ -1,7 +1,7 @@
 // TableQueue: a durable queue in a table.
 
 import { escapeKey } from "../keys/index.ts";
-import { parseServiceError } from "../service-error.ts";
+import { parseServiceError } from "../parse-service-error.ts";
 import type {
   Clock,
   PagedAsyncIterableIterator,

@@ -3,7 +3,7 @@
 
 import { StoreError } from "../errors.ts";
 import type { RandomSource } from "../types.ts";
-import { httpRequestKind, httpResponseKind } from "../util/message-kinds.ts";
+import { httpRequestKind, httpResponseKind } from "../util/engine-message-kinds.ts";
 
 export type HeaderList = readonly (readonly [name: string, value: string])[];
 

@@ -2,14 +2,14 @@
 
 import type { RestEntryPoint } from "../rest/entry-point.ts";
 
-export type EntryPoints = ReadonlyMap<string, RestEntryPoint>;
+export type EntryPointsByAccount = ReadonlyMap<string, RestEntryPoint>;
 
 // Returns the entry point of the account that the URL names: by the first label of the host
 // (https://<account>.table.core.windows.net), or by the first path segment
 // (http://127.0.0.1:10002/<account>). The suffix "-secondary" is not part of the name. A host of a
 // single label is a machine's name, not an account. For an unknown account, returns the first
 // store's entry point, which rejects the request.
-export function entryPointFor(entryPoints: EntryPoints, url: string): RestEntryPoint {
+export function entryPointFor(entryPoints: EntryPointsByAccount, url: string): RestEntryPoint {
   const [, host = "", segment = ""] = /^[^:]+:\/\/([^/?#]*)\/*([^/?#]*)/.exec(url) ?? [];
   const [label = "", domain] = host.split(".", 2);
   const byHost = domain === undefined ? undefined : entryPoints.get(accountNameFrom(label));

@@ -1,7 +1,7 @@
 // Parses the command line and the environment into values. Opens nothing.
 
 import type { AccountOptions, Durability } from "../types.ts";
-import type { NodeOption, NodeOptionType, NodeUtil } from "../util/node.ts";
+import type { NodeOptionConfig, NodeOptionToken, NodeUtil } from "../util/node.ts";
 import { type MockServerOptions, mockOptionNames, parseMockOptions } from "./mock-options.ts";
 import { UsageError } from "./usage-error.ts";
 
@@ -40,7 +40,7 @@ Accounts: devstoreaccount1 with the emulator's well-known key, or those in the e
   AZURITE_ACCOUNTS="name:key;name:key:secondkey"
 `;
 
-export type Auth = "development" | "strict" | "off";
+export type AuthMode = "development" | "strict" | "off";
 
 export interface ServeCommand {
   port: number;
@@ -49,7 +49,7 @@ export interface ServeCommand {
   seedData: string | undefined; // a folder
   mock: MockServerOptions | undefined; // present for a mock server
   faults: string | undefined; // a file of rules; makes the server a mock server
-  auth: Auth;
+  auth: AuthMode;
   durability: Durability;
   cert: string | undefined; // a file, like `key`
   key: string | undefined;
@@ -60,7 +60,7 @@ export type Command = ServeCommand | "help" | "version";
 
 const flag = { type: "boolean" } as const;
 const value = { type: "string" } as const;
-const options: Record<string, NodeOptionType> = {
+const options: Record<string, NodeOptionConfig> = {
   "in-memory": flag,
   help: flag,
   version: flag,
@@ -110,7 +110,7 @@ export function parseArguments(words: readonly string[], { parseArgs }: NodeUtil
 
 // Returns an option's value, "" for a flag. Throws UsageError if there is no such option, or no
 // value.
-function checkedValue({ name, value, inlineValue }: NodeOption, word: string): string {
+function checkedValue({ name, value, inlineValue }: NodeOptionToken, word: string): string {
   const type = Object.hasOwn(options, name) ? options[name]?.type : undefined;
   if (type === undefined || (type === "boolean" && value !== undefined)) {
     throw new UsageError(`There is no option ${word}.`);
@@ -190,7 +190,11 @@ function isBase64(key: string): boolean {
   return key !== "" && /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(key);
 }
 
-export function accountOptions(name: string, keys: readonly string[], auth: Auth): AccountOptions {
+export function accountOptions(
+  name: string,
+  keys: readonly string[],
+  auth: AuthMode,
+): AccountOptions {
   const whose = { name, keys };
   switch (auth) {
     case "development":

@@ -10,11 +10,11 @@ import {
 } from "../rest/error-response.ts";
 import type { HeaderList, HttpResponse } from "../rest/http-message.ts";
 import type { NodeRequest, NodeResponse } from "../util/node.ts";
-import { type EntryPoints, entryPointFor } from "./account-routing.ts";
+import { type EntryPointsByAccount, entryPointFor } from "./account-routing.ts";
 import type { ServedRequest } from "./types.ts";
 
 export interface RequestHandlerOptions {
-  entryPoints: EntryPoints;
+  entryPoints: EntryPointsByAccount;
   scheme: "http" | "https";
   authority: string; // host and port for a request that names no host
   stopping: () => boolean;

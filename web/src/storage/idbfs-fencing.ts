@@ -3,7 +3,7 @@
 
 import { contentsOf, equalContents, type IdbfsEntries } from "./idbfs-entries.ts";
 import type { LoadedLog } from "./idbfs-log-reader.ts";
-import { requestResult, resultIgnoringErrors } from "./idbfs-transaction.ts";
+import { ignorableResult, requestResult } from "./idbfs-transaction.ts";
 import { fencedError, manifestName, segmentName } from "./log-storage.ts";
 
 const claimsKept = 8; // how many of the last claims a checkpoint keeps
@@ -77,7 +77,7 @@ export class IdbfsFencing {
   }
 
   // The log was certainly ours at `time`, in monotonic ms. Minus infinity: this is not known.
-  confirmOwnership(time: number): void {
+  noteOwnedAt(time: number): void {
     this.#lastKnownOwnedAt = time;
   }
 
@@ -103,7 +103,7 @@ export class IdbfsFencing {
   // Returns the key ranges of all segments below a number, except the last claims. Segment 1 is
   // always included, even if it is a claim: it fences no owner that has stored a segment, and
   // without it the kept claims can't look like a log without a manifest.
-  coveredSegments(below: number): IDBKeyRange[] {
+  deletableSegmentRanges(below: number): IDBKeyRange[] {
     const covered = this.#claims.filter((sequence) => 1 < sequence && sequence < below);
     const kept = covered.slice(-claimsKept);
     const ranges: IDBKeyRange[] = [];
@@ -146,10 +146,10 @@ export class IdbfsFencing {
     const before = sequence - 1;
     const removable = before >= this.#coveredBelow && !this.#claims.includes(before);
     if (before === this.#last && removable) {
-      const there = resultIgnoringErrors(files.getKey(this.#segmentPath(before)));
+      const there = ignorableResult(files.getKey(this.#segmentPath(before)));
       return async () => (await there) !== undefined;
     }
-    const manifest = resultIgnoringErrors(files.get(this.#entries.path(manifestName)));
+    const manifest = ignorableResult(files.get(this.#entries.path(manifestName)));
     return async () => this.#isOurs(await manifest);
   }
 

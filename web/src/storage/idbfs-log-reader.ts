@@ -3,13 +3,7 @@
 import type { FileEntry } from "./idbfs-database.ts";
 import { contentsOf, type IdbfsEntries, isClaim } from "./idbfs-entries.ts";
 import { requestResult } from "./idbfs-transaction.ts";
-import {
-  compareParts,
-  type LogReader,
-  manifestName,
-  partName,
-  segmentName,
-} from "./log-storage.ts";
+import { diffParts, type LogReceiver, manifestName, partName, segmentName } from "./log-storage.ts";
 
 const partsAhead = 8; // how many parts are requested at once: each has about 250 kB
 const segmentBatchMax = 256; // segments of one getAll: their sizes are not known before
@@ -28,7 +22,7 @@ export interface LoadedLog {
 export async function readLog(
   entries: IdbfsEntries,
   files: IDBObjectStore,
-  reader: LogReader,
+  reader: LogReceiver,
   parts: "missing" | "all",
   batchBytes: number,
 ): Promise<LoadedLog> {
@@ -39,9 +33,9 @@ export async function readLog(
   // An entry that is not a file must not look like a new store. Empty bytes are read as a damaged
   // manifest.
   const manifest = contentsOf(entry);
-  const named = reader.manifest(entry === undefined ? undefined : (manifest ?? new Uint8Array()));
-  const { missing, orphans } = compareParts(named.parts, await listing);
-  await readParts(entries, files, parts === "all" ? named.parts : missing, reader.part);
+  const named = reader.onManifest(entry === undefined ? undefined : (manifest ?? new Uint8Array()));
+  const { missing, orphans } = diffParts(named.parts, await listing);
+  await readParts(entries, files, parts === "all" ? named.parts : missing, reader.onPart);
   const first = named.firstSegment;
   const live = await entries.numbers(files, "wal-", first);
   const claims = await readSegments(entries, files, live, reader, batchBytes);
@@ -70,7 +64,7 @@ async function readSegments(
   entries: IdbfsEntries,
   files: IDBObjectStore,
   sequences: readonly number[],
-  reader: LogReader,
+  reader: LogReceiver,
   batchBytes: number,
 ): Promise<number[]> {
   const claims: number[] = [];
@@ -83,7 +77,7 @@ async function readSegments(
       const contents = contentsOf(read[at]);
       bytes += contents?.length ?? 0;
       if (isClaim(read[at])) claims.push(sequence);
-      reader.segment(sequence, contents);
+      reader.onSegment(sequence, contents);
     }
     i += batch.length;
     const mean = bytes / batch.length;

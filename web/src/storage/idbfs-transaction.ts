@@ -28,7 +28,7 @@ export function runTransaction<T>(
     try {
       running = database.transaction(fileStoreName, mode, durability && { durability });
     } catch (error) {
-      const closed = nameOf(error) === "InvalidStateError"; // the connection is closed
+      const closed = errorName(error) === "InvalidStateError"; // the connection is closed
       reject(closed ? new ConnectionLost(database, false, error) : error);
       return;
     }
@@ -40,7 +40,7 @@ export function runTransaction<T>(
         running.abort();
       } catch {
         // The transaction had ended already. If a request failed because of that, onabort follows.
-        if (nameOf(error) !== "AbortError") reject(thrown);
+        if (errorName(error) !== "AbortError") reject(thrown);
       }
     };
     // A browser that closes the connection should abort its transactions. On a full disk it may
@@ -55,8 +55,8 @@ export function runTransaction<T>(
       database.removeEventListener("close", onClose);
       // A request that failed with AbortError does not say why the transaction ended. If neither we
       // nor a request caused the abort, the browser closed the connection.
-      const error = nameOf(thrown) === "AbortError" ? running.error : (thrown ?? running.error);
-      const lost = error === null || nameOf(error) === "AbortError";
+      const error = errorName(thrown) === "AbortError" ? running.error : (thrown ?? running.error);
+      const lost = error === null || errorName(error) === "AbortError";
       reject(lost ? new ConnectionLost(database, true, error) : error);
     };
     const finish = (v: T) => {
@@ -86,7 +86,7 @@ export function requestResult<T>(request: IDBRequest<T>): Promise<T> {
 }
 
 // Like requestResult(), but the result may be ignored: the transaction reports a failure too.
-export function resultIgnoringErrors<T>(request: IDBRequest<T>): Promise<T> {
+export function ignorableResult<T>(request: IDBRequest<T>): Promise<T> {
   const promise = requestResult(request);
   promise.catch(() => {});
   return promise;
@@ -105,7 +105,7 @@ export function storageError(error: unknown): StorageError {
 // "DataError: Failed to write blobs (IOError)", for large values, which it writes to files, or
 // "UnknownError: … FILE_ERROR_NO_SPACE …". Our entries cause no other DataError.
 function isQuotaError(error: unknown): boolean {
-  const name = nameOf(error);
+  const name = errorName(error);
   return (
     name === "QuotaExceededError" ||
     name === "DataError" ||
@@ -113,6 +113,6 @@ function isQuotaError(error: unknown): boolean {
   );
 }
 
-export function nameOf(error: unknown): string {
+export function errorName(error: unknown): string {
   return (error as { name?: string } | null | undefined)?.name ?? "";
 }

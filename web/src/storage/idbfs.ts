@@ -7,10 +7,10 @@ import { deleteDatabase, forceNewLevelDbLog, mountPoint } from "./idbfs-database
 import { claimFile, contentsOf, equalContents, fileEntry, IdbfsEntries } from "./idbfs-entries.ts";
 import { IdbfsFencing, type OwnershipCheck } from "./idbfs-fencing.ts";
 import { type LoadedLog, readLog, readParts } from "./idbfs-log-reader.ts";
-import { nameOf, requestResult } from "./idbfs-transaction.ts";
+import { errorName, requestResult } from "./idbfs-transaction.ts";
 import {
   fencedError,
-  type LogReader,
+  type LogReceiver,
   type LogStorage,
   manifestName,
   type ObsoleteFiles,
@@ -30,7 +30,7 @@ const fencePost = segmentName(0);
 // It writes each larger value to its own file, which is slower for each byte.
 const inlineBytes = 65_000;
 const batchBytesMax = 32 * 1024 * 1024; // of one getAll, whose result is held in memory
-// of one getAll in inspect(), so that the page stays responsive
+// of one getAll in readAll(), so that the page stays responsive
 const inspectBytesMax = 2 * 1024 * 1024;
 const deleteWaitMs = 3000;
 
@@ -76,13 +76,13 @@ export class IdbfsStorage implements LogStorage {
     });
   }
 
-  async load(reader: LogReader): Promise<number[]> {
+  async load(reader: LogReceiver): Promise<number[]> {
     const log = await this.#read(reader, "missing", batchBytesMax);
     this.#fencing.onLoaded(log);
     return log.orphans;
   }
 
-  async inspect(reader: LogReader): Promise<number[]> {
+  async readAll(reader: LogReceiver): Promise<number[]> {
     return (await this.#read(reader, "all", inspectBytesMax)).orphans;
   }
 
@@ -147,7 +147,7 @@ export class IdbfsStorage implements LogStorage {
       await this.#fencing.findOldClaims(files);
       files.put(entry, path);
       files.put(fileEntry(new Uint8Array()), this.#path(fencePost));
-      for (const range of this.#fencing.coveredSegments(obsolete.segmentsBelow))
+      for (const range of this.#fencing.deletableSegmentRanges(obsolete.segmentsBelow))
         files.delete(range);
       for (const id of obsolete.obsoleteParts) files.delete(this.#path(partName(id)));
     };
@@ -158,7 +158,7 @@ export class IdbfsStorage implements LogStorage {
     this.#fencing.onManifestCommitted(attempted);
   }
 
-  async dropParts(ids: readonly number[]): Promise<void> {
+  async deleteParts(ids: readonly number[]): Promise<void> {
     if (ids.length === 0) return;
     await this.#write("relaxed", async (files) => {
       await this.#fencing.requireOwner(files);
@@ -166,7 +166,7 @@ export class IdbfsStorage implements LogStorage {
     });
   }
 
-  async drop(): Promise<void> {
+  async deleteLog(): Promise<void> {
     await this.close();
     await deleteDatabase(this.#factory, this.#mount, deleteWaitMs);
   }
@@ -175,7 +175,7 @@ export class IdbfsStorage implements LogStorage {
     await Promise.all([this.#database.close(), this.#newLog]);
   }
 
-  #read(reader: LogReader, parts: "missing" | "all", batchBytes: number): Promise<LoadedLog> {
+  #read(reader: LogReceiver, parts: "missing" | "all", batchBytes: number): Promise<LoadedLog> {
     return this.#database.readOnce((files) =>
       readLog(this.#entries, files, reader, parts, batchBytes),
     );
@@ -214,7 +214,7 @@ export class IdbfsStorage implements LogStorage {
     } catch (error) {
       if (error instanceof StorageError && error.failure === "unknown")
         this.#uncertainSegment = sequence;
-      if (nameOf(error) !== "ConstraintError") throw error;
+      if (errorName(error) !== "ConstraintError") throw error;
       began = Number.NEGATIVE_INFINITY; // another owner may have added a segment since
       // Either an earlier attempt was stored although its connection was lost, or another owner
       // used one of the numbers.
@@ -227,7 +227,7 @@ export class IdbfsStorage implements LogStorage {
       this.#fencing.endAdding(sequence, segments.length);
     }
     this.#fencing.onAdded(sequence, segments.length, isClaim);
-    if (this.#database.connection === connection) this.#fencing.confirmOwnership(began);
+    if (this.#database.connection === connection) this.#fencing.noteOwnedAt(began);
   }
 
   // Removes segments that were added below the first live segment of another owner, where they
@@ -238,7 +238,7 @@ export class IdbfsStorage implements LogStorage {
     };
     await this.#write("relaxed", remove).catch(() => {});
     const fenced = fencedError(manifestName);
-    this.#database.fail(fenced);
+    this.#database.rejectLaterCalls(fenced);
     throw attempts > 1 ? unknownOutcomeError(paths.join()) : fenced;
   }
 

@@ -56,7 +56,7 @@ import { StoreError, type StoreErrorCode } from "../errors.ts";
 //   gone      the database or folder was deleted while it was open. All later calls fail.
 //   unknown   the call may or may not have been stored, for example because the connection was
 //             lost. The caller must repeat it.
-//   closed    close() or drop() was called before. All later calls fail.
+//   closed    close() or deleteLog() was called before. All later calls fail.
 export type StorageFailure = "quota" | "aborted" | "fenced" | "gone" | "unknown" | "closed";
 
 const codes: Record<StorageFailure, StoreErrorCode> = {
@@ -108,25 +108,25 @@ export type OnPart = (id: number, bytes: Uint8Array | undefined) => void;
 
 // Receives the log in this order: the manifest, parts, then the segments that the manifest does not
 // cover, by sequence number. What OnPart says applies to all methods.
-export interface LogReader {
+export interface LogReceiver {
   // Returns what the manifest says: the ids of its parts, and the number of the first segment that
   // they do not cover.
-  manifest(bytes: Uint8Array | undefined): { parts: readonly number[]; firstSegment: number };
-  part: OnPart;
-  segment(sequence: number, bytes: Uint8Array | undefined): void;
+  onManifest(bytes: Uint8Array | undefined): { parts: readonly number[]; firstSegment: number };
+  onPart: OnPart;
+  onSegment(sequence: number, bytes: Uint8Array | undefined): void;
 }
 
 export interface LogStorage {
   // Reads the manifest and the segments that it does not cover, as one consistent snapshot. Parts
   // are not read; only missing parts are reported, without bytes. Resolves to the ids of stored
   // parts that the manifest does not name. They remain from an unfinished checkpoint.
-  load(reader: LogReader): Promise<number[]>;
+  load(reader: LogReceiver): Promise<number[]>;
   // Reads parts that the manifest names. Rejects with "fenced" if a part is missing because another
   // owner has replaced it.
   readParts(ids: readonly number[], part: OnPart): Promise<void>;
   // Reads a log that is in use, like load(), but passes all parts to the reader before the
   // segments. Changes neither the files nor this object's state, and does not delay addSegments().
-  inspect(reader: LogReader): Promise<number[]>;
+  readAll(reader: LogReceiver): Promise<number[]>;
   // Adds the first segment after load(), with "relaxed" durability. If several owners loaded the
   // same log, only one of them can claim it. If a call rejected with "unknown" and is repeated, the
   // segment of the first call may fence it; then load the log again.
@@ -144,9 +144,9 @@ export interface LogStorage {
   putPart(id: number, bytes: Uint8Array): Promise<void>;
   commitManifest(bytes: Uint8Array, obsolete: ObsoleteFiles): Promise<void>;
   // Deletes parts. REQUIRES: no manifest names them.
-  dropParts(ids: readonly number[]): Promise<void>;
+  deleteParts(ids: readonly number[]): Promise<void>;
   // Deletes the whole log if it exists, and closes.
-  drop(): Promise<void>;
+  deleteLog(): Promise<void>;
   // Waits for pending calls and closes. Later calls reject with "closed". May be called again.
   close(): Promise<void>;
 }
@@ -174,7 +174,7 @@ export function numberFromName(prefix: "wal-" | "part-", name: string): number |
 
 // Compares the parts that a manifest names with the stored parts. `missing`: named but not stored.
 // `orphans`: stored but not named.
-export function compareParts(
+export function diffParts(
   named: readonly number[],
   stored: readonly number[],
 ): { missing: number[]; orphans: number[] } {

@@ -3,10 +3,10 @@
 // its log, which would only hold every row a second time.
 
 import {
-  compareParts,
+  diffParts,
   equalBytes,
   fencedError,
-  type LogReader,
+  type LogReceiver,
   type LogStorage,
   manifestName,
   numberFromName,
@@ -28,7 +28,7 @@ export class MemoryStorage implements LogStorage {
     this.#files = files;
   }
 
-  async load(reader: LogReader): Promise<number[]> {
+  async load(reader: LogReceiver): Promise<number[]> {
     this.#requireOpen();
     const { manifest, last, orphans } = await this.#read(reader, "missing");
     this.#manifest = manifest;
@@ -47,27 +47,27 @@ export class MemoryStorage implements LogStorage {
     }
   }
 
-  async inspect(reader: LogReader): Promise<number[]> {
+  async readAll(reader: LogReceiver): Promise<number[]> {
     this.#requireOpen();
     return (await this.#read(reader, "all")).orphans;
   }
 
   async #read(
-    reader: LogReader,
+    reader: LogReceiver,
     parts: "missing" | "all",
   ): Promise<{ manifest: Uint8Array | undefined; last: number; orphans: number[] }> {
     const files = new Map(this.#files);
     const numbers = (prefix: "wal-" | "part-") =>
       [...files.keys()].flatMap((name) => numberFromName(prefix, name) ?? []).sort((a, b) => a - b);
     const manifest = files.get(manifestName);
-    const named = reader.manifest(manifest?.slice());
-    const { missing, orphans } = compareParts(named.parts, numbers("part-"));
+    const named = reader.onManifest(manifest?.slice());
+    const { missing, orphans } = diffParts(named.parts, numbers("part-"));
     for (const id of parts === "all" ? named.parts : missing) {
-      reader.part(id, files.get(partName(id))?.slice());
+      reader.onPart(id, files.get(partName(id))?.slice());
     }
     let last = named.firstSegment - 1;
     for (const sequence of numbers("wal-").filter((n) => n >= named.firstSegment)) {
-      reader.segment(sequence, files.get(segmentName(sequence))?.slice());
+      reader.onSegment(sequence, files.get(segmentName(sequence))?.slice());
       last = sequence;
     }
     return { manifest, last, orphans };
@@ -114,12 +114,12 @@ export class MemoryStorage implements LogStorage {
     }
   }
 
-  async dropParts(ids: readonly number[]): Promise<void> {
+  async deleteParts(ids: readonly number[]): Promise<void> {
     this.#requireOwner();
     for (const id of ids) this.#files?.delete(partName(id));
   }
 
-  async drop(): Promise<void> {
+  async deleteLog(): Promise<void> {
     this.#closed = true;
     this.#files?.clear();
   }

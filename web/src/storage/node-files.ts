@@ -22,10 +22,10 @@ import {
   temporaryPrefix,
 } from "./log-folder.ts";
 import {
-  compareParts,
+  diffParts,
   equalBytes,
   fencedError,
-  type LogReader,
+  type LogReceiver,
   type LogStorage,
   manifestName,
   numberFromName,
@@ -70,7 +70,7 @@ export class NodeFilesStorage implements LogStorage {
     this.#hash = hash;
   }
 
-  load(reader: LogReader): Promise<number[]> {
+  load(reader: LogReceiver): Promise<number[]> {
     return this.#track(async () => {
       const names = await this.#mappingErrors(this.#fs.readdir(this.#folder));
       const manifest = await this.#read(manifestName);
@@ -78,9 +78,9 @@ export class NodeFilesStorage implements LogStorage {
       // A manifest that exists but cannot be read must not look like a new store. Empty bytes are
       // reported as a damaged manifest.
       const damaged = names.includes(manifestName) ? new Uint8Array() : undefined;
-      const { parts, firstSegment } = reader.manifest(manifest ?? damaged);
-      const { missing, orphans } = compareParts(parts, numbers("part-", names));
-      for (const id of missing) reader.part(id, undefined);
+      const { parts, firstSegment } = reader.onManifest(manifest ?? damaged);
+      const { missing, orphans } = diffParts(parts, numbers("part-", names));
+      for (const id of missing) reader.onPart(id, undefined);
       this.#findRelaxed(names, firstSegment);
       const sequences = numbers("wal-", names).filter((sequence) => sequence >= firstSegment);
       const torn = await this.#readSegments(sequences, reader);
@@ -104,7 +104,7 @@ export class NodeFilesStorage implements LogStorage {
 
   // The order of the calls ensures that no files are removed during the read, and that the folder
   // is not listed in the middle of an addition.
-  inspect(reader: LogReader): Promise<number[]> {
+  readAll(reader: LogReceiver): Promise<number[]> {
     return this.#track(() =>
       this.#afterRemovals(async () => {
         const listing = this.#adding.then(() =>
@@ -114,13 +114,13 @@ export class NodeFilesStorage implements LogStorage {
         const names = await listing;
         const manifest = await this.#read(manifestName);
         const damaged = names.includes(manifestName) ? new Uint8Array() : undefined;
-        const { parts, firstSegment } = reader.manifest(manifest ?? damaged);
-        const { orphans } = compareParts(parts, numbers("part-", names));
+        const { parts, firstSegment } = reader.onManifest(manifest ?? damaged);
+        const { orphans } = diffParts(parts, numbers("part-", names));
         await this.#readAllParts(parts, reader);
         const sequences = numbers("wal-", names).filter((sequence) => sequence >= firstSegment);
         const read = (sequence: number) => this.#read(segmentName(sequence));
         for await (const [sequence, bytes] of readInOrder(sequences, read)) {
-          reader.segment(sequence, bytes);
+          reader.onSegment(sequence, bytes);
         }
         return orphans;
       }),
@@ -177,7 +177,7 @@ export class NodeFilesStorage implements LogStorage {
     );
   }
 
-  dropParts(ids: readonly number[]): Promise<void> {
+  deleteParts(ids: readonly number[]): Promise<void> {
     return this.#track(() =>
       this.#afterRemovals(async () => {
         await this.#requireOwner();
@@ -186,7 +186,7 @@ export class NodeFilesStorage implements LogStorage {
     );
   }
 
-  async drop(): Promise<void> {
+  async deleteLog(): Promise<void> {
     await this.close();
     await deleteFolder(this.#folder, this.#fs);
   }
@@ -205,21 +205,21 @@ export class NodeFilesStorage implements LogStorage {
 
   // ---- Reading ----------------------------------------------------------------------------------
 
-  async #readAllParts(ids: readonly number[], reader: LogReader): Promise<void> {
+  async #readAllParts(ids: readonly number[], reader: LogReceiver): Promise<void> {
     const read = (id: number) => this.#read(partName(id));
-    for await (const [id, bytes] of readInOrder(ids, read)) reader.part(id, bytes);
+    for await (const [id, bytes] of readInOrder(ids, read)) reader.onPart(id, bytes);
   }
 
   // Passes segments to the reader, up to the first torn one. Resolves to the numbers of the torn
   // segment and all later ones.
-  async #readSegments(sequences: readonly number[], reader: LogReader): Promise<number[]> {
+  async #readSegments(sequences: readonly number[], reader: LogReceiver): Promise<number[]> {
     const flushed = (sequence: number) => !this.#relaxed.has(sequence);
     const tail = sequences.findLastIndex(flushed) + 1;
     const read = (sequence: number) => this.#read(segmentName(sequence));
     let at = 0;
     for await (const [sequence, bytes] of readInOrder(sequences, read)) {
       if (at >= tail && !this.#isWhole(sequence, bytes)) return sequences.slice(at);
-      reader.segment(sequence, bytes);
+      reader.onSegment(sequence, bytes);
       ++at;
     }
     return [];

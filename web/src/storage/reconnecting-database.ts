@@ -3,7 +3,7 @@
 
 import { StoreError } from "../errors.ts";
 import { openExisting } from "./idbfs-database.ts";
-import { ConnectionLost, nameOf, runTransaction, storageError } from "./idbfs-transaction.ts";
+import { ConnectionLost, errorName, runTransaction, storageError } from "./idbfs-transaction.ts";
 import { type SegmentDurability, StorageError } from "./log-storage.ts";
 
 const reopenDelaysMs = [0, 50, 250, 1000, 3000]; // before each attempt of a call
@@ -53,7 +53,7 @@ export class ReconnectingDatabase {
           if (error instanceof ConnectionLost) {
             this.#onConnectionLost(error.database);
             mayHaveCommitted ||= error.mayHaveCommitted;
-          } else if (error instanceof StoreError || nameOf(error) === "ConstraintError") {
+          } else if (error instanceof StoreError || errorName(error) === "ConstraintError") {
             throw error;
           } else if (this.#connection !== undefined) {
             throw storageError(error);
@@ -81,7 +81,7 @@ export class ReconnectingDatabase {
   }
 
   // Makes every later call reject with this error.
-  fail(error: StorageError): void {
+  rejectLaterCalls(error: StorageError): void {
     this.#fatalError = error;
   }
 

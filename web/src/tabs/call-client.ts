@@ -3,7 +3,7 @@
 
 import { AbortError, StoreError } from "../errors.ts";
 import type { AbortSignalLike, Durability, RestoreMode, RestoreReport } from "../types.ts";
-import { callHeaderBytes, callKind } from "../util/message-kinds.ts";
+import { callHeaderBytes, callKind } from "../util/engine-message-kinds.ts";
 import {
   type CallResponse,
   errorFromWire,
@@ -15,7 +15,7 @@ import {
 } from "./messages.ts";
 
 // The connection to one owner, for one session. Each message carries the owner's name.
-export interface OwnerLink {
+export interface OwnerSession {
   readonly owner: string;
   readonly session: number;
   post(message: ToOwner): void;
@@ -39,7 +39,7 @@ const orderedKinds: ReadonlySet<RemoteCall["kind"]> = new Set([
 export class CallClient {
   readonly #id: Uint8Array | undefined;
   #next = 1;
-  #link: OwnerLink | undefined;
+  #link: OwnerSession | undefined;
   #scheduled = false;
   // Calls of `orderedKinds` by call number: sent in that order, with a limit on how many are in
   // flight.
@@ -62,13 +62,13 @@ export class CallClient {
 
   // Returns whether ordered calls wait for a response. Later ordered calls must then go through
   // this client too, to stay behind them.
-  get hasOrderedCalls(): boolean {
+  get hasPendingOrderedCalls(): boolean {
     return this.#ordered.size > 0;
   }
 
   // Reserves the next call number. Ordered calls are sent in the order of their numbers, so a call
   // that may be made later keeps its place.
-  nextCallNumber(): number {
+  reserveCallNumber(): number {
     return this.#next++;
   }
 
@@ -79,7 +79,7 @@ export class CallClient {
     request: Uint8Array,
     durability?: Durability,
     signal?: AbortSignalLike,
-    number = this.nextCallNumber(),
+    number = this.reserveCallNumber(),
   ): Promise<Uint8Array> {
     if (signal?.aborted) return Promise.reject(new AbortError());
     const id = kind === "write" ? this.#id : undefined;
@@ -89,8 +89,8 @@ export class CallClient {
 
   // Sends a deferred write again that an owner acknowledged and could not store. A write of this
   // client keeps its call number; another client's write becomes a new call of this client.
-  resend(request: Uint8Array, callNumber: number | undefined): Promise<Uint8Array> {
-    const number = callNumber ?? this.#ownCallNumber(request) ?? this.nextCallNumber();
+  resendWrite(request: Uint8Array, callNumber: number | undefined): Promise<Uint8Array> {
+    const number = callNumber ?? this.#ownCallNumber(request) ?? this.reserveCallNumber();
     return this.request("write", unwrapCall(request), "deferred", undefined, number);
   }
 
@@ -98,19 +98,19 @@ export class CallClient {
   restore(
     file: Uint8Array,
     mode: RestoreMode | undefined,
-    number = this.nextCallNumber(),
+    number = this.reserveCallNumber(),
   ): Promise<RestoreReport> {
     const request = this.#id === undefined ? file : wrapInCall(file, this.#id, number);
     return this.#add({ number, kind: "restore", request, mode }) as Promise<RestoreReport>;
   }
 
-  requestPlain(kind: PlainCallKind, number = this.nextCallNumber()): Promise<unknown> {
+  callWithoutMessage(kind: PlainCallKind, number = this.reserveCallNumber()): Promise<unknown> {
     return this.#add({ number, kind });
   }
 
   // Connects to an owner and sends all calls without a response, including those that were sent to
   // an earlier owner.
-  connect(link: OwnerLink): void {
+  connect(link: OwnerSession): void {
     this.disconnect();
     this.#link = link;
     this.#send();
@@ -169,7 +169,7 @@ export class CallClient {
   #listen(call: PendingCall, signal: AbortSignalLike): void {
     const onAbort = () => {
       if (call.isSent) {
-        const { owner: to, session } = this.#link as OwnerLink;
+        const { owner: to, session } = this.#link as OwnerSession;
         this.#link?.post({ to, type: "cancel", session, number: call.number });
       } else {
         this.#removeCall(call);

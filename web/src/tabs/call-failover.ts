@@ -20,20 +20,21 @@ export class CallFailover {
   // Calls to the local engine without a response yet. orElseOwner() handles each result before
   // others that wait for the same promise.
   readonly #pendingCalls = new Set<Promise<unknown>>();
-  #released: Promise<void> = Promise.resolve();
+  #whenLocalClosed: Promise<void> = Promise.resolve();
 
   constructor(options: CallFailoverOptions) {
     this.#options = options;
   }
 
   // Resolves when the last local engine is closed and all its calls have ended.
-  get released(): Promise<void> {
-    return this.#released;
+  get whenLocalClosed(): Promise<void> {
+    return this.#whenLocalClosed;
   }
 
-  // The local engine is being closed. `gone` resolves when it is closed; `released` waits for that.
+  // The local engine is being closed. `gone` resolves when it is closed; `whenLocalClosed` waits
+  // for that.
   begin(gone: Promise<void>): void {
-    this.#released = this.#settlePendingCalls(gone);
+    this.#whenLocalClosed = this.#settlePendingCalls(gone);
   }
 
   // Resolves when the local engine is gone and each of its calls has a response or is handed to
@@ -96,7 +97,7 @@ export class CallFailover {
   // Resends one write. The write may fail this time; the failure is reported as persist-error.
   #resend({ request, callNumber }: UnstoredWrite): void {
     this.#options.client
-      .resend(request, callNumber)
+      .resendWrite(request, callNumber)
       .catch((error: Error) => this.#options.onResendFailed(error));
   }
 }

@@ -9,10 +9,10 @@ export interface Channel {
   close(): void;
 }
 
-export type OpenChannel = (name: string, onMessage: (message: unknown) => void) => Channel;
+export type ChannelFactory = (name: string, onMessage: (message: unknown) => void) => Channel;
 
 // Returns a function that opens a BroadcastChannel; undefined if the platform has none.
-export function broadcastChannels(): OpenChannel | undefined {
+export function broadcastChannelFactory(): ChannelFactory | undefined {
   if (typeof BroadcastChannel === "undefined") return undefined;
   return (name, onMessage) => {
     const channel = new BroadcastChannel(name);

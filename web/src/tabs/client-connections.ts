@@ -2,7 +2,7 @@
 
 import type { Host } from "../transport.ts";
 import { CallServer, tabServerPolicy } from "./call-server.ts";
-import type { Channel, OpenChannel } from "./channel.ts";
+import type { Channel, ChannelFactory } from "./channel.ts";
 import { clientChannelName, type ToClient, type ToOwner } from "./messages.ts";
 import { type LockRequest, onClientGone } from "./store-lock.ts";
 
@@ -10,7 +10,7 @@ export interface ClientConnectionsOptions {
   store: string;
   owner: string; // this owner's name in messages
   locks: LockManager;
-  channels: OpenChannel;
+  channels: ChannelFactory;
 }
 
 interface ClientConnection {

@@ -8,8 +8,8 @@
 
 import { StoreError } from "../errors.ts";
 import { locksForbiddenError, storeLockedError } from "../host/ownership.ts";
-import type { Follower } from "./follower.ts";
 import { type Announcement, protocolVersion } from "./messages.ts";
+import type { OwnerTracker } from "./owner-tracker.ts";
 import { type LockRequest, requestStoreLock, runStealExclusively } from "./store-lock.ts";
 import type { TabChannel } from "./tab-channel.ts";
 
@@ -25,7 +25,7 @@ export interface ElectionOptions {
   waitMs: number; // how long to wait for a store that another tab has exclusively
   ownerTimeoutMs: number;
   tabChannel: TabChannel;
-  follower: Follower;
+  follower: OwnerTracker;
   generation(): number | undefined; // of the local engine, if there is one
   // This tab has the lock. `isOwner` returns whether it still has it and has not been replaced.
   onElected(isOwner: () => boolean): void;
@@ -60,7 +60,7 @@ export class Election {
   // function, because the local engine may still be storing.
   leave(): () => void {
     const { tabChannel, follower } = this.#options;
-    if (follower.owner !== undefined) tabChannel.post({ to: follower.owner, type: "bye" });
+    if (follower.owner !== undefined) tabChannel.postToOwner({ to: follower.owner, type: "bye" });
     follower.stop();
     tabChannel.leave();
     const lockRequest = this.#lockRequest;
@@ -155,7 +155,8 @@ export class Election {
     await runStealExclusively(this.#options.locks, this.#options.name, async () => {
       this.#options.tabChannel.announce("hello");
       await new Promise((resolve) => setTimeout(resolve, this.#options.ownerTimeoutMs / 5));
-      const isSilent = this.#options.follower.owner === owner && this.#options.follower.isSilent;
+      const isSilent =
+        this.#options.follower.owner === owner && this.#options.follower.isOwnerSilent;
       if (waits() && isSilent) this.#requestLock("steal");
     });
   }

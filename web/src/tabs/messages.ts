@@ -80,11 +80,11 @@ export type ToOwner =
 export type ToClient =
   | { from: string; type: "alive" }
   | { from: string; type: "ready"; session: number; status: StoreStatus }
-  | { from: string; type: "responses"; responses: CallResponse[]; progress: Progress }
+  | { from: string; type: "responses"; responses: CallResponse[]; progress: PersistenceProgress }
   | { from: string; type: "event"; name: keyof StoreEvents; event: unknown; status: StoreStatus };
 
 // The status fields that change with nearly every write; sent with each response.
-export type Progress = Pick<StoreStatus, "pendingBytes" | "lastPersistedAt">;
+export type PersistenceProgress = Pick<StoreStatus, "pendingBytes" | "lastPersistedAt">;
 
 // Events that an owner forwards to its clients; each tab emits the others itself. A worker forwards
 // all events to its page.

@@ -33,10 +33,9 @@ import { bytesFrom } from "../util/chunks.ts";
 import { CallClient } from "./call-client.ts";
 import { CallFailover } from "./call-failover.ts";
 import { CallServer } from "./call-server.ts";
-import type { OpenChannel } from "./channel.ts";
+import type { ChannelFactory } from "./channel.ts";
 import { ClientConnections } from "./client-connections.ts";
 import { Election } from "./election.ts";
-import { Follower } from "./follower.ts";
 import {
   forwardedEvents,
   type PlainCallKind,
@@ -44,6 +43,7 @@ import {
   type ToClient,
   type ToOwner,
 } from "./messages.ts";
+import { OwnerTracker } from "./owner-tracker.ts";
 import { TabChannel } from "./tab-channel.ts";
 
 const rejoinAfterMs = 1000; // the delay after a takeover that could not open the store
@@ -56,7 +56,7 @@ export interface SharedHostOptions {
   clock: Clock;
   writeError: StoreError | undefined; // every write rejects with it; undefined: writes are allowed
   locks: LockManager;
-  channels: OpenChannel;
+  channels: ChannelFactory;
   lifecycle: PageLifecycle;
   waitMs: number; // how long open() waits for a store that another tab has exclusively
   ownerTimeoutMs: number; // how long an owner may be silent before another tab replaces it
@@ -69,7 +69,7 @@ export class SharedHost implements Host {
   readonly #tabId: string;
   readonly #client: CallClient;
   readonly #events = new Emitter<StoreEvents>();
-  readonly #follower: Follower;
+  readonly #follower: OwnerTracker;
   readonly #election: Election;
   readonly #failover: CallFailover;
   readonly #opened: Promise<void>;
@@ -101,13 +101,13 @@ export class SharedHost implements Host {
       onAnnouncement: (announcement) => this.#election.onAnnouncement(announcement),
       onMessage: (message) => this.#follower.receive(message),
     });
-    this.#follower = new Follower({
+    this.#follower = new OwnerTracker({
       client: this.#client,
       tabChannel,
       events: this.#events,
       ownerTimeoutMs: options.ownerTimeoutMs,
       onReady: () => this.#onFollowing(),
-      onSilent: () => void this.#election.replaceOwner(),
+      onOwnerSilent: () => void this.#election.replaceOwner(),
       status: () => this.status,
     });
     this.#election = this.#createElection(tabChannel);
@@ -151,7 +151,7 @@ export class SharedHost implements Host {
     return this.#read("read", request);
   }
 
-  get batchesReads(): boolean {
+  get allowsReadBatching(): boolean {
     return this.#local !== undefined;
   }
 
@@ -166,7 +166,7 @@ export class SharedHost implements Host {
 
   // Reads synchronously if the local engine can.
   #read(kind: "read" | "readHttp", request: Uint8Array): Uint8Array | Promise<Uint8Array> {
-    const callNumber = this.#client.nextCallNumber();
+    const callNumber = this.#client.reserveCallNumber();
     if (this.#local === undefined)
       return this.#client.request(kind, request, undefined, undefined, callNumber);
     const response = this.#local[kind](request);
@@ -181,7 +181,7 @@ export class SharedHost implements Host {
   ): Uint8Array | Promise<Uint8Array> {
     this.#requireOpen();
     if (this.#options.writeError !== undefined) throw this.#options.writeError;
-    const callNumber = this.#client.nextCallNumber();
+    const callNumber = this.#client.reserveCallNumber();
     const local = this.#localIfInOrder;
     if (local === undefined)
       return this.#client.request("write", request, durability, signal, callNumber);
@@ -270,13 +270,13 @@ export class SharedHost implements Host {
   // Returns the local engine, unless ordered calls from before this tab became the owner still
   // wait. Later calls must then go through `#client` too, to stay behind them.
   get #localIfInOrder(): LocalHost | undefined {
-    return this.#client.hasOrderedCalls ? undefined : this.#local;
+    return this.#client.hasPendingOrderedCalls ? undefined : this.#local;
   }
 
   #callPlain<T>(kind: PlainCallKind, callLocal: (local: LocalHost) => Promise<T>): Promise<T> {
     return this.#callOwner(
       callLocal,
-      (callNumber) => this.#client.requestPlain(kind, callNumber) as Promise<T>,
+      (callNumber) => this.#client.callWithoutMessage(kind, callNumber) as Promise<T>,
     );
   }
 
@@ -287,7 +287,7 @@ export class SharedHost implements Host {
     callLocal: (local: LocalHost) => Promise<T>,
     elsewhere: (callNumber: number) => Promise<T>,
   ): Promise<T> {
-    const callNumber = this.#client.nextCallNumber();
+    const callNumber = this.#client.reserveCallNumber();
     const local = this.#localIfInOrder;
     if (local === undefined) return await elsewhere(callNumber);
     return await this.#failover.orElseOwner(callLocal(local), () => elsewhere(callNumber));
@@ -305,14 +305,14 @@ export class SharedHost implements Host {
       lost = error;
     }
     this.#shutDown(closedError(this.#options.name));
-    await this.#failover.released;
+    await this.#failover.whenLocalClosed;
     if (lost !== undefined) throw lost;
   }
 
   // Ignores the error if this tab owns the store: close() of the local engine then reports what was
   // lost.
   async #flushPendingCalls(): Promise<void> {
-    await this.#client.requestPlain("flush").catch((error: unknown) => {
+    await this.#client.callWithoutMessage("flush").catch((error: unknown) => {
       if (this.#local === undefined) throw error;
     });
   }
@@ -369,7 +369,7 @@ export class SharedHost implements Host {
     const gone =
       local?.closeForTakeover().catch(() => this.#failover.resendUnstored(local)) ?? this.#opening;
     if (gone !== undefined) this.#failover.begin(gone);
-    if (gone === undefined || local?.idle || when === "now") releaseLock();
+    if (gone === undefined || local?.isIdle || when === "now") releaseLock();
     else void gone.then(releaseLock);
   }
 
@@ -386,7 +386,7 @@ export class SharedHost implements Host {
 
   // Does nothing if the tab has joined or closed in the meantime.
   async #rejoin(): Promise<void> {
-    await this.#failover.released;
+    await this.#failover.whenLocalClosed;
     // Also while closing, to finish pending calls.
     if (this.#election.role === "none" && !this.#closed) this.#election.join();
   }

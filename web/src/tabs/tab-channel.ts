@@ -2,7 +2,7 @@
 // tab's own channel for messages to and from the owner. The tab also holds a client lock
 // (store-lock.ts); its release tells the owner that the tab has ended.
 
-import type { Channel, OpenChannel } from "./channel.ts";
+import type { Channel, ChannelFactory } from "./channel.ts";
 import {
   type Announcement,
   clientChannelName,
@@ -20,7 +20,7 @@ export interface TabChannelOptions {
   exclusive: boolean;
   account: string;
   locks: LockManager;
-  channels: OpenChannel;
+  channels: ChannelFactory;
   onAnnouncement(announcement: Announcement): void;
   onMessage(message: ToClient): void;
 }
@@ -60,7 +60,7 @@ export class TabChannel {
   }
 
   // Posts a message to the owner, on this tab's own channel.
-  post(message: ToOwner): void {
+  postToOwner(message: ToOwner): void {
     this.#inbox?.post(message);
   }
 }

@@ -3,7 +3,7 @@
 
 import { AbortError, RestError, StoreError, TruncatedResponseError } from "../errors.ts";
 import type { LocalHost } from "../host/local-host.ts";
-import type { Host, RestoreCall } from "../transport.ts";
+import type { Host, RestoreCallOptions } from "../transport.ts";
 import type {
   AbortSignalLike,
   Durability,
@@ -116,7 +116,7 @@ export class MockHost implements Host {
       const answer = host[operation](request);
       if (answer instanceof Promise) return await answer;
       const response = answer.slice(); // a copy, because the next call may overwrite the response
-      const { read, returned, partition } = host.instrumentation.lastRead;
+      const { read, returned, partition } = host.instrumentation.lastReadRowCounts;
       rows.rowsRead = read;
       rows.rowsReturned = returned;
       if (partition !== undefined) rows.partitionRead = partition;
@@ -242,7 +242,7 @@ export class MockHost implements Host {
   snapshot(): Promise<Uint8Array> {
     return this.#parts.host.snapshot();
   }
-  restore(source: SnapshotSource, options?: RestoreCall): Promise<RestoreReport> {
+  restore(source: SnapshotSource, options?: RestoreCallOptions): Promise<RestoreReport> {
     return this.#parts.host.restore(source, options);
   }
   on<K extends keyof StoreEvents>(event: K, listener: (event: StoreEvents[K]) => void): () => void {

@@ -22,7 +22,7 @@ type ParserState = "start" | "plain" | "quoted" | "closed";
 
 export class CsvParser {
   line = 1;
-  broken = false;
+  hasFailed = false;
   #separator: string | undefined;
   #delimiters = /[,;|\t\r\n]/g; // the characters that end a cell
   #state: ParserState = "start";
@@ -32,7 +32,7 @@ export class CsvParser {
   #records: CsvRecord[] = [];
 
   feed(text: string): CsvRecord[] {
-    for (let at = 0; at < text.length && !this.broken; ) {
+    for (let at = 0; at < text.length && !this.hasFailed; ) {
       at = this.#state === "quoted" ? this.#parseQuoted(text, at) : this.#parseUnquoted(text, at);
     }
     this.#checkLength();
@@ -40,9 +40,9 @@ export class CsvParser {
   }
 
   end(): CsvRecord[] {
-    if (!this.broken && this.#state === "quoted") {
+    if (!this.hasFailed && this.#state === "quoted") {
       this.#fail("A quoted cell of this row is not closed.");
-    } else if (!this.broken && (this.#state !== "start" || this.#record.cells.length > 0)) {
+    } else if (!this.hasFailed && (this.#state !== "start" || this.#record.cells.length > 0)) {
       this.#endRecord();
     }
     return this.#drainRecords();
@@ -151,12 +151,12 @@ export class CsvParser {
   }
 
   #checkLength(): void {
-    if (!this.broken && this.#record.units > rowUnitsMax) this.#fail(tooLong);
+    if (!this.hasFailed && this.#record.units > rowUnitsMax) this.#fail(tooLong);
   }
 
   #fail(problem: string): void {
     this.#records.push({ ...this.#record, problem });
-    this.broken = true;
+    this.hasFailed = true;
   }
 }
 

@@ -2,7 +2,7 @@
 // bytes are an error.
 
 import type { ImportSource } from "../types.ts";
-import type { TransferDependencies } from "./checks.ts";
+import type { TransferDependencies } from "./option-checks.ts";
 
 const chunkUnits = 64 * 1024;
 const byteOrderMark = "\ufeff";

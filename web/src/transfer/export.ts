@@ -2,9 +2,9 @@
 // page is in memory at a time.
 
 import type { ExportOptions, ListTableEntitiesOptions, TableClient } from "../types.ts";
-import { checkFormat, checkSignal, type TransferDependencies } from "./checks.ts";
-import { CsvWriter } from "./csv-rows.ts";
+import { CsvWriter } from "./csv-entities.ts";
 import { entityToJson } from "./json-entity.ts";
+import { checkFormat, type TransferDependencies, throwIfAborted } from "./option-checks.ts";
 
 type Entity = Readonly<Record<string, unknown>>;
 
@@ -104,7 +104,7 @@ async function* pages(
   const options: ListTableEntitiesOptions = { disableTypeConversion: true };
   if (query !== undefined) options.queryOptions = query;
   for await (const page of client.listEntities(options).byPage()) {
-    checkSignal(signal, dependencies);
+    throwIfAborted(signal, dependencies);
     yield page;
   }
 }

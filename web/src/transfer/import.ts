@@ -4,7 +4,7 @@
 
 import { BatchQueue } from "../bulk/batch-queue.ts";
 import { type BatchCallbacks, sendBatch } from "../bulk/send-batch.ts";
-import { isValidText } from "../edm/text-validation.ts";
+import { isValidEdmText } from "../edm/value-validation.ts";
 import type {
   EdmTypes,
   ImportedRow,
@@ -16,8 +16,13 @@ import type {
   TableEntity,
   TransactionAction,
 } from "../types.ts";
-import { checkFormat, checkSignal, oneOf, type TransferDependencies } from "./checks.ts";
 import { decodeText, InvalidTextError } from "./decode-text.ts";
+import {
+  checkFormat,
+  checkOneOf,
+  type TransferDependencies,
+  throwIfAborted,
+} from "./option-checks.ts";
 import { createReader } from "./readers.ts";
 import type { Row } from "./row-reader.ts";
 
@@ -33,8 +38,8 @@ export async function importFile(
   dependencies: TransferDependencies,
 ): Promise<ImportReport> {
   checkFormat(options.format, dependencies);
-  oneOf("mode", options.mode ?? "insert", ["insert", "upsert", "replace"], dependencies);
-  checkSignal(options.signal, dependencies);
+  checkOneOf("mode", options.mode ?? "insert", ["insert", "upsert", "replace"], dependencies);
+  throwIfAborted(options.signal, dependencies);
   await client.createTable(durabilityOf(options));
   return await new Import(client, options, dependencies).run(source);
 }
@@ -73,10 +78,10 @@ class Import {
     try {
       for await (const text of decodeText(source, this.#dependencies.chunksFrom)) {
         await this.#processRows(reader.feed(text));
-        if (reader.broken) break;
+        if (reader.hasFailed) break;
       }
-      if (!reader.broken) await this.#processRows(reader.end());
-      this.#report.complete = !reader.broken;
+      if (!reader.hasFailed) await this.#processRows(reader.end());
+      this.#report.complete = !reader.hasFailed;
     } catch (error) {
       if (!(error instanceof InvalidTextError)) throw error;
       this.#rejectUnreadableRow({ line: reader.line, message: error.message });
@@ -134,7 +139,7 @@ class Import {
 
   // Writes all buffered rows. Resolves when they are written.
   async #writeBuffered(): Promise<void> {
-    checkSignal(this.#options.signal, this.#dependencies);
+    throwIfAborted(this.#options.signal, this.#dependencies);
     const buffered = this.#buffered;
     this.#buffered = [];
     this.#bufferedUnits = 0;
@@ -191,7 +196,7 @@ function* groupsOf(rows: readonly BufferedRow[]): Iterable<BufferedRow[]> {
   for (const row of rows) batches.add(row);
   for (let next = batches.takeNext(true); next; next = batches.takeNext(true)) {
     yield next.entries;
-    batches.finish(next.partition);
+    batches.finishBatch(next.partition);
   }
 }
 
@@ -222,7 +227,7 @@ function isRowError(error: unknown): error is RowError {
 function typeMismatchMessage(entity: TableEntity): string | undefined {
   for (const [name, property] of Object.entries(entity)) {
     const { type, value } = (property ?? {}) as { type?: EdmTypes; value?: unknown };
-    if (type === undefined || typeof value !== "string" || isValidText(type, value)) continue;
+    if (type === undefined || typeof value !== "string" || isValidEdmText(type, value)) continue;
     return `${name} is ${JSON.stringify(value.slice(0, 60))}, which is not a valid ${type}.`;
   }
   return undefined;

@@ -6,12 +6,12 @@
 import type { EdmTypes } from "../types.ts";
 import { type Json, type JsonObject, NumberText } from "./json-text.ts";
 import {
-  edmTypeOf,
   type FileEntity,
   InvalidRowError,
   isSystemProperty,
   keyNames,
   newEntity,
+  parseEdmType,
 } from "./row-reader.ts";
 
 const annotation = "@odata.type";
@@ -19,7 +19,7 @@ const annotation = "@odata.type";
 // ---- Reading ---------------------------------------------------------------------------------
 
 /** Converts JSON to an entity. Properties that are null are left out. Throws InvalidRowError. */
-export function entityOf(json: JsonObject): FileEntity {
+export function entityFromJson(json: JsonObject): FileEntity {
   const entity = newEntity(
     keyOf(json, "PartitionKey", "partitionKey"),
     keyOf(json, "RowKey", "rowKey"),
@@ -67,7 +67,7 @@ function propertyOf(name: string, value: Json, type: Json | undefined): Property
 }
 
 function typeOf(name: string, type: Json | undefined): EdmTypes {
-  const edm = typeof type === "string" ? edmTypeOf(type) : undefined;
+  const edm = typeof type === "string" ? parseEdmType(type) : undefined;
   if (edm === undefined) throw new InvalidRowError(`${name} has an unknown type.`);
   return edm;
 }
@@ -93,7 +93,7 @@ function numberType(text: string): "Int32" | "Double" {
  * A property as read with disableTypeConversion. null: the property is selected, but the entity
  * does not have it.
  */
-export type ReadProperty = { type: EdmTypes; value: string } | null;
+export type TypedProperty = { type: EdmTypes; value: string } | null;
 
 const systemNames: Readonly<Record<string, string>> = {
   partitionKey: "PartitionKey",
@@ -114,7 +114,7 @@ export function entityToJson(entity: Readonly<Record<string, unknown>>, typed: b
       if (typed && name === "timestamp") members.push(`"${system}${annotation}":"Edm.DateTime"`);
       members.push(`"${system}":${JSON.stringify(value)}`);
     } else if (value !== null) {
-      addProperty(members, name, value as NonNullable<ReadProperty>, typed);
+      addProperty(members, name, value as NonNullable<TypedProperty>, typed);
     }
   }
   return `{${members.join(",")}}`;
@@ -123,7 +123,7 @@ export function entityToJson(entity: Readonly<Record<string, unknown>>, typed: b
 function addProperty(
   members: string[],
   name: string,
-  { type, value }: NonNullable<ReadProperty>,
+  { type, value }: NonNullable<TypedProperty>,
   typed: boolean,
 ): void {
   if (typed && !isInferred(type, value)) {

@@ -1,13 +1,13 @@
 // Readers of JSON files. NDJSON has one entity per line. JSON is an array of entities, either on
 // its own or in an object like the service's response to a query ({ "value": […] }).
 
-import { entityOf } from "./json-entity.ts";
+import { entityFromJson } from "./json-entity.ts";
 import { parseObject, skipSpace, stringEnd } from "./json-text.ts";
 import { InvalidRowError, type Row, type RowReader, rowUnitsMax, tooLong } from "./row-reader.ts";
 
 export class NdjsonReader implements RowReader {
   line = 1;
-  readonly broken = false; // an invalid line does not affect the next one
+  readonly hasFailed = false; // an invalid line does not affect the next one
   #rest = "";
   #skipping = false; // the current line is too long, and the rest of it is skipped
 
@@ -45,7 +45,7 @@ function rowOf(text: string, line: number): Row {
   const units = text.length;
   try {
     if (units > rowUnitsMax) throw new InvalidRowError(tooLong);
-    return { line, units, entity: entityOf(parseObject(text)) };
+    return { line, units, entity: entityFromJson(parseObject(text)) };
   } catch (error) {
     if (!(error instanceof InvalidRowError)) throw error;
     return { line, units, problem: error.message };
@@ -58,7 +58,7 @@ type ParserState = "before" | "members" | "first" | "element" | "after" | "behin
 // of its text has arrived.
 export class JsonReader implements RowReader {
   line = 1;
-  broken = false;
+  hasFailed = false;
   #text = "";
   #at = 0;
   #state: ParserState = "before";
@@ -68,14 +68,14 @@ export class JsonReader implements RowReader {
   feed(text: string): Row[] {
     this.#text = this.#text.slice(this.#at) + text;
     this.#at = 0;
-    while (!this.broken && this.#step(false));
+    while (!this.hasFailed && this.#step(false));
     if (this.#text.length - this.#at > rowUnitsMax) this.#fail(tooLong);
     return this.#takeRows();
   }
 
   end(): Row[] {
-    while (!this.broken && this.#step(true));
-    if (!this.broken && this.#state !== "behind")
+    while (!this.hasFailed && this.#step(true));
+    if (!this.hasFailed && this.#state !== "behind")
       this.#fail("The array of entities is not complete.");
     return this.#takeRows();
   }
@@ -170,7 +170,7 @@ export class JsonReader implements RowReader {
 
   #fail(problem: string): false {
     this.#rows.push({ line: this.line, units: 0, problem });
-    this.broken = true;
+    this.hasFailed = true;
     return false;
   }
 }

@@ -1,7 +1,7 @@
 // Creates the reader of a file format.
 
 import type { EdmTypes, FileFormat } from "../types.ts";
-import { CsvReader } from "./csv-rows.ts";
+import { CsvReader } from "./csv-entities.ts";
 import { JsonReader, NdjsonReader } from "./json-rows.ts";
 import type { RowReader } from "./row-reader.ts";
 

@@ -26,7 +26,7 @@ export interface RowReader {
   /** The line that is being read, from 1. */
   readonly line: number;
   /** Whether the rest of the file cannot be read. The last row then has the problem. */
-  readonly broken: boolean;
+  readonly hasFailed: boolean;
   /** Returns the rows that are complete with this text. */
   feed(text: string): Row[];
   /** Must be called at the end of the file. Returns the remaining rows. */
@@ -65,7 +65,7 @@ const edmTypes: ReadonlySet<string> = new Set([
 /**
  * Parses a type name, such as "Edm.Int64" or "Int64". Returns undefined if there is no such type.
  */
-export function edmTypeOf(text: string): EdmTypes | undefined {
+export function parseEdmType(text: string): EdmTypes | undefined {
   const name = text.startsWith("Edm.") ? text.slice(4) : text;
   return edmTypes.has(name) ? (name as EdmTypes) : undefined;
 }

@@ -45,24 +45,24 @@ export interface NodeCrypto {
 export interface NodeUtil {
   parseArgs(config: {
     args: string[];
-    options: Record<string, NodeOptionType>;
+    options: Record<string, NodeOptionConfig>;
     strict: false;
     allowPositionals: true;
     tokens: true;
-  }): { tokens: NodeArgument[] };
+  }): { tokens: NodeArgToken[] };
 }
 
-export interface NodeOptionType {
+export interface NodeOptionConfig {
   type: "string" | "boolean";
 }
 
 // `index` is that of the argument in `args`.
-export type NodeArgument =
-  | NodeOption
+export type NodeArgToken =
+  | NodeOptionToken
   | { kind: "positional"; index: number }
   | { kind: "option-terminator"; index: number };
 
-export interface NodeOption {
+export interface NodeOptionToken {
   kind: "option";
   index: number;
   name: string;

@@ -2,7 +2,7 @@
 
 import { StoreError, type StoreErrorCode, serviceError } from "../errors.ts";
 
-export function outOfMemory(): StoreError {
+export function outOfMemoryError(): StoreError {
   return new StoreError("OutOfMemory", "There is not enough memory for this operation.");
 }
 

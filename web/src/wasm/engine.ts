@@ -113,7 +113,7 @@ export interface Engine {
   // Sets the approximate limit of the memory for rows; 0: no limit.
   setMemoryLimit(bytes: number): void;
   // If memory exceeds the limit, unloads parts that were not used recently.
-  trim(): void;
+  trimMemory(): void;
   readonly firstLiveSequence: number;
   readonly isDamaged: boolean;
   damage(): Damage[];
@@ -131,9 +131,9 @@ export interface Engine {
   // Sets the account that the REST entry point serves. `hmac` computes HMAC-SHA256 to check
   // signatures; its arguments are views of wasm memory, valid only during the call. undefined:
   // signatures are not checked.
-  configure(account: AccountSettings, hmac: Hmac | undefined): void;
+  configureAccount(account: AccountSettings, hmac: Hmac | undefined): void;
   // Runs an HTTP request message that reads. The response is a view like that of read().
-  handle(request: Uint8Array, nowMs: number): Uint8Array | PartsNeeded;
+  readHttp(request: Uint8Array, nowMs: number): Uint8Array | PartsNeeded;
 
   // Stages request messages, RPC and HTTP mixed. If it returns PartsNeeded, all of these parts must
   // be loaded before the next attempt.
@@ -144,7 +144,7 @@ export interface Engine {
   writeOne(request: Uint8Array, nowMs: number): WriteResult | PartsNeeded;
 
   // The next three functions serve request logs and simulated errors. They take any request
-  // message, also inside a call (util/message-kinds.ts), and change nothing in the store.
+  // message, also inside a call (util/engine-message-kinds.ts), and change nothing in the store.
   //
   // Describes a request without running it. RPC and HTTP requests for the same operation have the
   // same description.
@@ -157,13 +157,13 @@ export interface Engine {
     nowMs: number,
   ): Uint8Array<ArrayBuffer>;
   responseOutcome(request: Uint8Array, response: Uint8Array): ResponseOutcome;
-  // Makes pages end after this share of their rows (Store::set_page_fraction). 1 restores normal
-  // pages.
+  // Makes pages end after this share of their rows (Store::truncate_result_pages). 1 restores
+  // normal pages.
   truncatePages(share: number): void;
   // Makes queries read as many rows as the real service would; false turns this off.
   emulateServiceScans(on: boolean): void;
-  // The row counts of the last read() or handle(). Must be read before the next call.
-  readonly lastRead: RowCounts;
+  // The row counts of the last read() or readHttp(). Must be read before the next call.
+  readonly lastReadRowCounts: RowCounts;
 
   publish(): void;
   discard(): void;
@@ -176,7 +176,7 @@ export interface Engine {
 
   // Returns about how many bytes of rows a checkpoint would write now. Visits every leaf of the
   // index.
-  checkpointBytes(): number;
+  estimateCheckpointBytes(): number;
   // Begins a checkpoint. Returns false if there is nothing to write. If it returns PartsNeeded, all
   // of these parts must be loaded before the next attempt.
   beginCheckpoint(): boolean | PartsNeeded;
@@ -190,13 +190,13 @@ export interface Engine {
   beginSnapshot(): void;
   nextSnapshotChunk(): Uint8Array<ArrayBuffer> | PartsNeeded | undefined;
   endSnapshot(): void;
-  // Reads a snapshot file, one chunk per call of restore(). Throws StoreError Corrupted or
-  // FormatTooNew. After finishRestore(), the caller either replaces the store's content or merges.
-  // To replace, it calls beginReplace(), then nextCheckpointPart() and the other functions of a
-  // checkpoint. To merge, it calls stageRestoredRows() until that returns false.
+  // Reads a snapshot file, one chunk per call of restoreChunk(). Throws StoreError Corrupted or
+  // FormatTooNew. After finishRestoreInput(), the caller either replaces the store's content or
+  // merges. To replace, it calls beginReplace(), then nextCheckpointPart() and the other functions
+  // of a checkpoint. To merge, it calls stageRestoredRows() until that returns false.
   beginRestore(): void;
-  restore(chunk: Uint8Array): void;
-  finishRestore(): RestoreReport;
+  restoreChunk(chunk: Uint8Array): void;
+  finishRestoreInput(): RestoreReport;
   // `call`: client id and call number, as in a call's header. Returns false if that call was
   // already applied.
   beginReplace(call: Uint8Array | undefined): boolean;
@@ -217,10 +217,10 @@ export interface Engine {
   // StoreError WasmLoadFailed or WasmVersionMismatch. Then nothing has changed, and the caller may
   // try again.
   //
-  // If read(), handle(), stage(), write(), writeOne() or nextSnapshotChunk() needs the deferred
+  // If read(), readHttp(), stage(), write(), writeOne() or nextSnapshotChunk() needs the deferred
   // module, it returns DeferredModuleNeeded, which is a PartsNeeded. The following need it too, but
   // do not report that, so the caller must await this function first: describeRequest(),
-  // makeErrorResponse(), responseOutcome(), beginRestore(), restore(), finishRestore(),
+  // makeErrorResponse(), responseOutcome(), beginRestore(), restoreChunk(), finishRestoreInput(),
   // beginReplace(), stageRestoredRows(), the functions of versions, verify(), and queries while
   // emulateServiceScans() is on. All other functions work without it.
   loadDeferredModule(): Promise<void>;

@@ -6,7 +6,10 @@ import type { EntitableModule } from "./entitable.mjs";
 // Mounts a folder in the module's file system, and returns the connection that IDBFS opens to its
 // database. The caller owns the connection. IDBFS's cache must not keep it: IDBFS would use it
 // again after the caller closed it. Rejects with StoreError PersistenceUnavailable.
-export function connectIdbfs(module: EntitableModule, mountPoint: string): Promise<IDBDatabase> {
+export function openIdbfsConnection(
+  module: EntitableModule,
+  mountPoint: string,
+): Promise<IDBDatabase> {
   const { FS, IDBFS } = module;
   return new Promise((resolve, reject) => {
     const fail = (cause: unknown) =>

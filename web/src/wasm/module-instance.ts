@@ -1,7 +1,7 @@
 // An instance of the wasm module. It has the complete module, or the primary module, to which the
 // deferred module is linked when needed (module.ts).
 
-import { callHeaderBytes, callKind, httpRequestKind } from "../util/message-kinds.ts";
+import { callHeaderBytes, callKind, httpRequestKind } from "../util/engine-message-kinds.ts";
 import type { EntitableModule } from "./entitable.mjs";
 import { type Instantiated, linkDeferredModule } from "./module.ts";
 import { DeferredModuleNeeded } from "./parts-needed.ts";

@@ -4,7 +4,7 @@
 import { StoreError } from "../errors.ts";
 import type { RequestDescription } from "../types.ts";
 import { copyToArena } from "../util/byte-arena.ts";
-import { requestKind } from "../util/message-kinds.ts";
+import { requestKind } from "../util/engine-message-kinds.ts";
 import { ViewCache } from "../util/view-cache.ts";
 import type {
   CheckpointEnd,
@@ -22,9 +22,9 @@ import type {
   StagedResponses,
   WriteResult,
 } from "./engine.ts";
-import { errorFromText, internalError, outOfMemory } from "./engine-errors.ts";
+import { errorFromText, internalError, outOfMemoryError } from "./engine-errors.ts";
 import type { AccountSettings, EntitableModule, Hmac, ResultAddress } from "./entitable.mjs";
-import { connectIdbfs } from "./idbfs-connection.ts";
+import { openIdbfsConnection } from "./idbfs-connection.ts";
 import { instantiateCompiled } from "./module.ts";
 import { isHttpRequest, ModuleInstance } from "./module-instance.ts";
 import { PartsNeeded } from "./parts-needed.ts";
@@ -44,7 +44,7 @@ const emptyBytes = new Uint8Array(0);
 export class WasmEngine implements Engine {
   readonly #instance: ModuleInstance;
   readonly #module: EntitableModule; // #instance.module, kept here to save a lookup in each read
-  #handle: number; // 0: closed
+  #readHttp: number; // 0: closed
   #deferredReads: (() => void) | undefined; // to be called before the next call
   readonly #views = new ViewCache(); // views of results in wasm memory
 
@@ -54,14 +54,14 @@ export class WasmEngine implements Engine {
   ): Promise<WasmEngine> {
     const [instantiated, code] = await Promise.all([instantiateCompiled(compiling), compiling]);
     const handle = instantiated.module._entitable_open() >>> 0;
-    if (handle === 0) throw outOfMemory();
+    if (handle === 0) throw outOfMemoryError();
     return new WasmEngine(new ModuleInstance(instantiated, code, deferredModuleUrl), handle);
   }
 
   private constructor(instance: ModuleInstance, handle: number) {
     this.#instance = instance;
     this.#module = instance.module;
-    this.#handle = handle;
+    this.#readHttp = handle;
   }
 
   // ---- Opening ----------------------------------------------------------------------------------
@@ -100,7 +100,7 @@ export class WasmEngine implements Engine {
     this.#catchingTraps((m, h) => m._entitable_limit_memory(h, bytes));
   }
 
-  trim(): void {
+  trimMemory(): void {
     this.#call((m, h) => m._entitable_trim_memory(h));
   }
 
@@ -151,7 +151,7 @@ export class WasmEngine implements Engine {
     const module = this.#module;
     try {
       const input = module._entitable_reserve_input(handle, request.length) >>> 0;
-      if (input === 0) throw outOfMemory();
+      if (input === 0) throw outOfMemoryError();
       module.HEAPU8.set(request, input);
       const result = module._entitable_rpc_read(handle, request.length) >>> 2;
       const words = module.HEAPU32;
@@ -159,17 +159,17 @@ export class WasmEngine implements Engine {
       this.#size = words[result + 2] as number;
       if (words[result] === statusDone) return this.#view();
       if (words[result] === statusPartsNeeded) return this.#partsNeeded();
-      throw outOfMemory();
+      throw outOfMemoryError();
     } catch (error) {
       throw this.#errorFromTrap(error);
     }
   }
 
-  configure(account: AccountSettings, hmac: Hmac | undefined): void {
+  configureAccount(account: AccountSettings, hmac: Hmac | undefined): void {
     this.#requireResult(this.#catchingTraps((m, h) => m.configure(h, account, hmac)));
   }
 
-  handle(request: Uint8Array, nowMs: number): Uint8Array | PartsNeeded {
+  readHttp(request: Uint8Array, nowMs: number): Uint8Array | PartsNeeded {
     if (!this.#instance.isComplete) return this.#instance.needed;
     this.#writeInput(request);
     const result = this.#callForResult((m, h) => m._entitable_rest_read(h, request.length, nowMs));
@@ -216,7 +216,7 @@ export class WasmEngine implements Engine {
     try {
       const size = 4 + request.length;
       const input = module._entitable_reserve_input(handle, size) >>> 0;
-      if (input === 0) throw outOfMemory();
+      if (input === 0) throw outOfMemoryError();
       module.HEAPU32[input >>> 2] = request.length;
       module.HEAPU8.set(request, input + 4);
       return module._entitable_stage_and_publish(handle, 1, size, nowMs);
@@ -289,7 +289,7 @@ export class WasmEngine implements Engine {
     this.#catchingTraps((m, h) => m._entitable_read_as_service(h, on ? 1 : 0));
   }
 
-  get lastRead(): RowCounts {
+  get lastReadRowCounts(): RowCounts {
     const rows = this.#catchingTraps((m, h) => ({
       read: m._entitable_rows_read(h),
       returned: m._entitable_rows_returned(h),
@@ -330,7 +330,7 @@ export class WasmEngine implements Engine {
 
   // ---- Checkpoint -------------------------------------------------------------------------------
 
-  checkpointBytes(): number {
+  estimateCheckpointBytes(): number {
     return this.#catchingTraps((m, h) => m._entitable_checkpoint_bytes(h));
   }
 
@@ -378,12 +378,12 @@ export class WasmEngine implements Engine {
     this.#call((m, h) => m._entitable_begin_restore(h));
   }
 
-  restore(chunk: Uint8Array): void {
+  restoreChunk(chunk: Uint8Array): void {
     this.#writeInput(chunk);
     this.#call((m, h) => m._entitable_restore_chunk(h, chunk.length));
   }
 
-  finishRestore(): RestoreReport {
+  finishRestoreInput(): RestoreReport {
     this.#call((m, h) => m._entitable_finish_restore(h));
     const [tables = 0, entities = 0] = this.#readU64s(2);
     return { tables, entities };
@@ -434,7 +434,7 @@ export class WasmEngine implements Engine {
   }
 
   openIdbfsDatabase(mountPoint: string): Promise<IDBDatabase> {
-    return connectIdbfs(this.#module, mountPoint);
+    return openIdbfsConnection(this.#module, mountPoint);
   }
 
   loadDeferredModule(): Promise<void> {
@@ -449,9 +449,9 @@ export class WasmEngine implements Engine {
   }
 
   close(): void {
-    if (this.#handle === 0) return;
-    const handle = this.#handle;
-    this.#handle = 0;
+    if (this.#readHttp === 0) return;
+    const handle = this.#readHttp;
+    this.#readHttp = 0;
     if (!this.#instance.hasTrapped) this.#module._entitable_close(handle);
   }
 
@@ -463,16 +463,16 @@ export class WasmEngine implements Engine {
   #number = 0;
 
   #requireHandle(): number {
-    if (this.#handle === 0 || this.#instance.hasTrapped) {
+    if (this.#readHttp === 0 || this.#instance.hasTrapped) {
       throw new StoreError("StoreClosed", "The store is closed.");
     }
-    return this.#handle;
+    return this.#readHttp;
   }
 
   // Reserves `size` bytes for the input of the next call. Returns their address, a multiple of 8.
   #reserveInput(size: number): number {
     const input = this.#catchingTraps((m, h) => m._entitable_reserve_input(h, size)) >>> 0;
-    if (input === 0) throw outOfMemory();
+    if (input === 0) throw outOfMemoryError();
     return input;
   }
 
@@ -516,7 +516,7 @@ export class WasmEngine implements Engine {
     if (status === statusPartsNeeded) return this.#partsNeeded();
     throw status === statusFailed
       ? errorFromText(new TextDecoder().decode(this.#copy()))
-      : outOfMemory();
+      : outOfMemoryError();
   }
 
   #partsNeeded(): PartsNeeded {
@@ -553,7 +553,7 @@ export class WasmEngine implements Engine {
   // corrupted wasm memory, so all engines of the module instance become unusable.
   #errorFromTrap(error: unknown): unknown {
     if (error instanceof StoreError) return error;
-    this.#handle = 0;
+    this.#readHttp = 0;
     this.#instance.hasTrapped = true;
     return internalError(`The WebAssembly module failed: ${String(error)}`);
   }

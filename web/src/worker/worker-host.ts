@@ -138,27 +138,27 @@ export class WorkerHost implements Host {
 
   async flush(): Promise<void> {
     this.#requireOpen();
-    await this.#client.requestPlain("flush");
+    await this.#client.callWithoutMessage("flush");
   }
 
   async stats(): Promise<StoreStats> {
     this.#requireOpen();
-    return (await this.#client.requestPlain("stats")) as StoreStats;
+    return (await this.#client.callWithoutMessage("stats")) as StoreStats;
   }
 
   async verify(): Promise<VerifyReport> {
     this.#requireOpen();
-    return (await this.#client.requestPlain("verify")) as VerifyReport;
+    return (await this.#client.callWithoutMessage("verify")) as VerifyReport;
   }
 
   async compact(): Promise<void> {
     this.#requireOpen();
-    await this.#client.requestPlain("compact");
+    await this.#client.callWithoutMessage("compact");
   }
 
   async snapshot(): Promise<Uint8Array> {
     this.#requireOpen();
-    return (await this.#client.requestPlain("snapshot")) as Uint8Array;
+    return (await this.#client.callWithoutMessage("snapshot")) as Uint8Array;
   }
 
   async restore(source: SnapshotSource, { mode }: RestoreOptions = {}): Promise<RestoreReport> {

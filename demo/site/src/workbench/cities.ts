@@ -23,7 +23,7 @@ const transactionSize = 100;
 
 export const cityTable = "cities";
 
-export function citiesOf(store: Store): Table<City> {
+export function cityTableHandle(store: Store): Table<City> {
   // Coordinates are always Doubles, even if their values are integers.
   return store.table<City>(cityTable, { types: { longitude: "Double", latitude: "Double" } });
 }

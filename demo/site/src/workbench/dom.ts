@@ -6,14 +6,14 @@ export function byId<T extends HTMLElement = HTMLElement>(id: string): T {
   return element as T;
 }
 
-export function bytes(n: number): string {
+export function formatBytes(n: number): string {
   if (n < 1024) return `${n} B`;
   if (n < 1024 * 1024) return `${(n / 1024).toFixed(1)} KB`;
   return `${(n / 1024 / 1024).toFixed(1)} MB`;
 }
 
 // Describes an error. Service errors keep the service's status, code and message.
-export function describe(error: unknown): { title: string; text: string } {
+export function describeError(error: unknown): { title: string; text: string } {
   const { name, statusCode, code, message } = error as {
     name?: string;
     statusCode?: number;

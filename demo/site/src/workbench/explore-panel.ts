@@ -2,7 +2,7 @@
 import type { Store } from "entitable";
 import type { ExplorerOpenEvent, TableExplorer } from "entitable/explorer";
 import { h } from "../dom.ts";
-import { citiesOf, cityTable, rowKeyOf } from "./cities.ts";
+import { cityTable, cityTableHandle, rowKeyOf } from "./cities.ts";
 import { byId } from "./dom.ts";
 
 interface Example {
@@ -67,7 +67,7 @@ export class ExplorePanel {
     detail: { table, partitionKey, rowKey },
   }: ExplorerOpenEvent): Promise<void> {
     if (table !== cityTable) return;
-    const cities = citiesOf(this.#store);
+    const cities = cityTableHandle(this.#store);
     const { population } = await cities.getEntity(partitionKey, rowKey);
     await cities.updateEntity({ partitionKey, rowKey, population: population + 1 }, "Merge");
     byId("rival-text").textContent =

@@ -1,13 +1,13 @@
 // The card that loads the cities, with progress, rate, pause, resume, and deleting everything.
 import { deleteStore, type Store } from "entitable";
-import { count, h } from "../dom.ts";
+import { formatCount, h } from "../dom.ts";
 import { cityTable } from "./cities.ts";
-import { byId, describe } from "./dom.ts";
-import { Loader, type Progress } from "./loader.ts";
+import { CityLoader, type Progress } from "./city-loader.ts";
+import { byId, describeError } from "./dom.ts";
 
 export class LoadPanel {
   #store: Store;
-  #loader: Loader | undefined;
+  #loader: CityLoader | undefined;
   #changed: (done: boolean) => void;
 
   constructor(store: Store, changed: (done: boolean) => void) {
@@ -18,10 +18,10 @@ export class LoadPanel {
   }
 
   // Resumes a load that was interrupted by closing the page.
-  async start(): Promise<void> {
+  async resumeInterrupted(): Promise<void> {
     const { tables } = await this.#store.stats();
     const rows = tables.find((table) => table.name === cityTable)?.rows ?? 0;
-    const complete = await Loader.isComplete(this.#store);
+    const complete = await CityLoader.isComplete(this.#store);
     byId<HTMLButtonElement>("load-button").disabled = false;
     if (complete) this.#done(rows);
     else if (rows > 0) await this.#press();
@@ -35,7 +35,7 @@ export class LoadPanel {
       return;
     }
     byId("load-progress").hidden = false;
-    this.#loader = new Loader(this.#store, (progress) => this.#show(progress));
+    this.#loader = new CityLoader(this.#store, (progress) => this.#show(progress));
     try {
       await this.#loader.run();
     } catch (error) {
@@ -48,9 +48,9 @@ export class LoadPanel {
   #show({ stored, total, perSecond, state }: Progress): void {
     byId<HTMLProgressElement>("load-bar").value = stored / total;
     byId("load-numbers").textContent =
-      `${count(stored)} of ${count(total)} cities stored` +
+      `${formatCount(stored)} of ${formatCount(total)} cities stored` +
       (state === "loading"
-        ? `, ${count(Math.round(perSecond))} a second`
+        ? `, ${formatCount(Math.round(perSecond))} a second`
         : state === "paused"
           ? ", paused"
           : "");
@@ -63,7 +63,7 @@ export class LoadPanel {
     byId("load-button").hidden = true;
     byId("clear-button").hidden = false;
     byId("load-text").textContent =
-      `${count(rows)} cities are stored in this browser and survive a reload. Each country is a partition; its cities are sorted from the largest to the smallest.`;
+      `${formatCount(rows)} cities are stored in this browser and survive a reload. Each country is a partition; its cities are sorted from the largest to the smallest.`;
   }
 
   async #clear(): Promise<void> {
@@ -79,7 +79,7 @@ export class LoadPanel {
   }
 
   #fail(error: unknown): void {
-    const { title, text } = describe(error);
+    const { title, text } = describeError(error);
     byId("load-progress").hidden = false;
     byId("load-numbers").replaceChildren(h("span", { class: "error" }, `${title}: ${text}`));
   }

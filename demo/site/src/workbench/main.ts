@@ -1,23 +1,23 @@
 // The workbench: one store, one table of cities, and panels that use only the published package.
 import "entitable/explorer";
 import { openStore, type Store } from "entitable";
-import { count, h } from "../dom.ts";
+import { formatCount, h } from "../dom.ts";
 import { registerOfflineCopy } from "../offline-copy.ts";
-import { byId, bytes, describe } from "./dom.ts";
+import { byId, describeError, formatBytes } from "./dom.ts";
 import { ExplorePanel } from "./explore-panel.ts";
 import { LoadPanel } from "./load-panel.ts";
 import { TransactionPanel } from "./transaction-panel.ts";
 
 async function showFacts(store: Store): Promise<void> {
   const stats = await store.stats();
-  byId("fact-rows").textContent = count(stats.rows);
-  byId("fact-bytes").textContent = bytes(stats.bytes);
+  byId("fact-rows").textContent = formatCount(stats.rows);
+  byId("fact-bytes").textContent = formatBytes(stats.bytes);
   byId("fact-persistence").textContent =
     store.status.persistence === "indexeddb" ? "IndexedDB" : "memory only";
 }
 
 function failed(error: unknown): void {
-  const { title, text } = describe(error);
+  const { title, text } = describeError(error);
   const hint = (error as { hint?: string }).hint;
   byId("load").replaceChildren(
     h(
@@ -42,7 +42,7 @@ async function start(): Promise<void> {
       explore.show();
     }
   });
-  await load.start();
+  await load.resumeInterrupted();
 }
 
 registerOfflineCopy("../");

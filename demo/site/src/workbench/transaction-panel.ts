@@ -1,8 +1,8 @@
 // Runs an entity group transaction that must fail, and checks that it changed nothing.
 import type { Store, TransactionAction } from "entitable";
-import { count, h } from "../dom.ts";
-import { citiesOf, rowKeyOf } from "./cities.ts";
-import { byId, describe } from "./dom.ts";
+import { formatCount, h } from "../dom.ts";
+import { cityTableHandle, rowKeyOf } from "./cities.ts";
+import { byId, describeError } from "./dom.ts";
 
 const country = "IS";
 
@@ -19,13 +19,13 @@ export class TransactionPanel {
     try {
       result.replaceChildren(await this.#attempt());
     } catch (error) {
-      const { title, text } = describe(error);
+      const { title, text } = describeError(error);
       result.replaceChildren(h("div", { class: "error" }, h("strong", {}, title), text));
     }
   }
 
   async #attempt(): Promise<HTMLElement> {
-    const cities = citiesOf(this.#store);
+    const cities = cityTableHandle(this.#store);
     const before = await this.#partition();
     const [largest, second] = before;
     if (largest === undefined || second === undefined) {
@@ -37,11 +37,11 @@ export class TransactionPanel {
       ["update", { ...key(largest.rowKey), population: 0 }, "Merge"],
       ["create", { ...key(second.rowKey), name: "Already exists", population: 2 }],
     ];
-    let failure: ReturnType<typeof describe> | undefined;
+    let failure: ReturnType<typeof describeError> | undefined;
     try {
       await cities.submitTransaction(actions);
     } catch (error) {
-      failure = describe(error);
+      failure = describeError(error);
     }
     const after = await this.#partition();
     const same = JSON.stringify(before) === JSON.stringify(after);
@@ -58,7 +58,7 @@ export class TransactionPanel {
       step(
         same ? "ok" : "failed",
         same
-          ? `All ${count(after.length)} cities of Iceland are unchanged, including their ETags.`
+          ? `All ${formatCount(after.length)} cities of Iceland are unchanged, including their ETags.`
           : "Something changed. That is a bug: please report it.",
       ),
     );
@@ -67,7 +67,9 @@ export class TransactionPanel {
   async #partition(): Promise<{ rowKey: string; name: string; etag: string }[]> {
     const rows: { rowKey: string; name: string; etag: string }[] = [];
     const filter = `PartitionKey eq '${country}'`;
-    for await (const city of citiesOf(this.#store).listEntities({ queryOptions: { filter } })) {
+    for await (const city of cityTableHandle(this.#store).listEntities({
+      queryOptions: { filter },
+    })) {
       rows.push({ rowKey: city.rowKey ?? "", name: city.name, etag: city.etag });
     }
     return rows;

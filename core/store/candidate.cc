@@ -1,0 +1,196 @@
+#include "core/store/candidate.h"
+
+#include <optional>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "core/base/utf8.h"
+#include "core/log/commit_codec.h"
+#include "core/log/shape_codec.h"
+#include "core/model/date_time.h"
+#include "core/model/limits.h"
+#include "core/txn/stage.h"
+
+namespace entitable {
+namespace {
+
+GroupFailure failure(ErrorCode code) {
+  return GroupFailure{Error(code), 0, false};
+}
+
+bool is_permission(std::string_view text) {
+  std::string_view left = "raud";
+  for (const char c : text) {
+    const std::size_t at = left.find(c);
+    if (at == std::string_view::npos) return false;
+    left.remove_prefix(at + 1);
+  }
+  return true;
+}
+
+bool is_date_time_in_range(const std::optional<Ticks>& ticks) {
+  return !ticks.has_value() || entitable::is_date_time_in_range(*ticks);
+}
+
+std::optional<ErrorCode> check_policies(const std::vector<AccessPolicy>& policies) {
+  if (policies.size() > limits::access_policies_max) return ErrorCode::invalid_xml_document;
+  std::set<std::string_view> ids;
+  for (const AccessPolicy& policy : policies) {
+    if (policy.id.empty() || !is_wtf8(policy.id)) return ErrorCode::invalid_xml_document;
+    if (utf16_length(policy.id) > limits::access_policy_id_units_max) {
+      return ErrorCode::invalid_xml_node_value;
+    }
+    if (!ids.insert(policy.id).second) return ErrorCode::invalid_xml_document;
+    if (!is_date_time_in_range(policy.start) || !is_date_time_in_range(policy.expiry) ||
+        !is_permission(policy.permission.value_or(""))) {
+      return ErrorCode::invalid_xml_node_value;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<PartsNeeded> Candidate::apply_request(const WriteRequest& request, Ticks now,
+                                                    WriteResult& answer) {
+  if (request.call.has_value()) {
+    if (const ClientCall* call = find_answered(*request.call)) {
+      answer = WriteSuccess{call->timestamps};
+      return std::nullopt;
+    }
+  }
+  if (auto* done = std::get_if<WriteSuccess>(&answer)) {
+    staged().timestamps = std::move(done->timestamps);
+  }
+  auto reason = std::visit([&](const auto& body) { return prepare(body, now); }, request.body);
+  if (!reason.has_value()) {
+    commit(request.call);
+    answer = WriteSuccess{std::move(staged().timestamps)};
+  }
+  recycle_scratch();
+  if (!reason.has_value()) return std::nullopt;
+  if (auto* need = std::get_if<PartsNeeded>(&*reason)) return std::move(*need);
+  answer = std::move(std::get<GroupFailure>(*reason));
+  return std::nullopt;
+}
+
+const ClientCall* Candidate::find_answered(const ClientCall& call) const {
+  for (const ClientCall& earlier : calls_) {
+    if (earlier.number == call.number && earlier.client == call.client) return &earlier;
+  }
+  return call_window_.find(call.client, call.number);
+}
+
+// Sets encoded_definition of a single row from the schema's cache, and fills the cache at first.
+// This saves encoding the same property list for every write. Not for groups, which encode each
+// property list only once.
+void Candidate::cache_definition(const Schema& schema) {
+  constexpr std::size_t kept_max = 4096;
+  std::vector<Mutation>& mutations = staged().mutations;
+  auto* const row = mutations.size() == 1 ? std::get_if<PutRow>(mutations.data()) : nullptr;
+  std::string* const kept = row == nullptr ? nullptr : schema.cached_definition(row->shape_hint);
+  if (kept == nullptr) return;
+  if (kept->empty() && definition_bytes_max(row->properties) <= kept_max) {
+    append_definition(row->properties, *kept);
+  }
+  row->encoded_definition = *kept;
+}
+
+void Candidate::commit(const std::optional<ClientCall>& call) {
+  Commit commit;
+  commit.number = version_.last_commit + 1;
+  commit.last_timestamp = version_.clock.last_issued();
+  commit.mutations = std::move(staged().mutations);
+  if (call.has_value()) {
+    commit.call = ClientCall{call->client, call->number, staged().timestamps};
+    calls_.push_back(*commit.call);
+  }
+  const std::size_t record_bytes = encode_commit(commit, records_);
+  if (changes_) {
+    version_.catalog.apply(commit);
+  } else {
+    apply_first_commit(commit);
+  }
+  records_.add(commit.number, record_bytes);
+  changes_ = true;
+  version_.last_commit = commit.number;
+  staged().mutations = std::move(commit.mutations);
+}
+
+// Keeps the memory of a single write for the next request, and frees that of a group.
+void Candidate::recycle_scratch() {
+  if (staged().mutations.capacity() > 1) {
+    staged() = StagedMutations();
+  } else {
+    staged().mutations.clear();
+  }
+}
+
+// Applies the candidate's first commit. If this throws std::bad_alloc, the version is unchanged: a
+// caller that moved its version into the candidate can move the same version back.
+void Candidate::apply_first_commit(const Commit& commit) {
+  if (version_.catalog.apply_in_place(commit)) return;
+  Catalog changed = version_.catalog;
+  changed.apply(commit);
+  version_.catalog = std::move(changed);
+}
+
+void Candidate::stage(Mutation mutation) {
+  staged().mutations.clear();
+  staged().mutations.push_back(std::move(mutation));
+  staged().timestamps.assign(1, 0);
+}
+
+std::optional<Candidate::PrepareFailure> Candidate::prepare(const WriteEntities& write, Ticks now) {
+  const Table* table = version_.catalog.find(write.table);
+  const Schema* schema = table == nullptr ? nullptr : &table->index.schema();
+  ShapeHint shape_hint = 0;
+  if (auto failed =
+          check_group(write.operations, write.transaction, write.size_checked, schema, &shape_hint))
+    return std::move(*failed);
+  if (table == nullptr)
+    return GroupFailure{Error(ErrorCode::table_not_found), 0, write.transaction};
+  auto reason = stage_group(
+      table->id(), table->index, write.operations, write.transaction,
+      [&] { return version_.clock.next(now); }, shape_hint, staged());
+  if (!reason.has_value()) {
+    cache_definition(table->index.schema());
+    return std::nullopt;
+  }
+  if (auto* need = std::get_if<PartsNeededToStage>(&*reason))
+    return PartsNeeded{std::move(need->ids)};
+  return std::move(std::get<GroupFailure>(*reason));
+}
+
+std::optional<Candidate::PrepareFailure> Candidate::prepare(const WriteCreateTable& write, Ticks) {
+  const auto name = TableName::parse(write.table);
+  if (!name.ok()) return GroupFailure{name.error(), 0, false};
+  if (version_.catalog.find(write.table) != nullptr)
+    return failure(ErrorCode::table_already_exists);
+  stage(CreateTable{version_.next_table++, write.table});
+  return std::nullopt;
+}
+
+std::optional<Candidate::PrepareFailure> Candidate::prepare(const WriteDropTable& write, Ticks) {
+  const Table* table = version_.catalog.find(write.table);
+  if (table == nullptr) return failure(ErrorCode::resource_not_found);
+  stage(DropTable{table->id()});
+  return std::nullopt;
+}
+
+std::optional<Candidate::PrepareFailure> Candidate::prepare(const WriteTableAcl& write, Ticks) {
+  if (const auto wrong = check_policies(write.policies)) return failure(*wrong);
+  const Table* table = version_.catalog.find(write.table);
+  if (table == nullptr) return failure(ErrorCode::table_not_found);
+  stage(SetTableAcl{table->id(), write.policies});
+  return std::nullopt;
+}
+
+std::optional<Candidate::PrepareFailure> Candidate::prepare(const WriteServiceProperties& write,
+                                                            Ticks) {
+  stage(SetServiceProperties{write.change(version_.catalog.service_properties())});
+  return std::nullopt;
+}
+
+}  // namespace entitable

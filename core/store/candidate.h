@@ -1,0 +1,82 @@
+// Turns write requests into commits on a candidate version.
+//
+// A candidate is a version that is not published yet. Store::stage() applies write requests to a
+// Candidate, and Store::publish() makes its version the store's published version. A Candidate
+// holds everything that the writes change, so discarding the Candidate discards the writes.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "core/log/pending_records.h"
+#include "core/query/query.h"
+#include "core/store/call_window.h"
+#include "core/store/catalog.h"
+#include "core/store/commit_clock.h"
+#include "core/store/write_requests.h"
+#include "core/txn/stage.h"
+
+namespace entitable {
+
+// One version of the store's whole content.
+struct StoreVersion {
+  Catalog catalog;
+  CommitClock clock;
+  std::uint64_t last_commit = 0;
+  TableId next_table = 1;
+};
+
+class Candidate {
+ public:
+  // Memory that later candidates reuse. Its content is unspecified between requests.
+  struct Scratch {
+    StagedMutations staged;
+  };
+  // Starts with the content of `base`. `answered`: the calls that were answered before. The encoded
+  // commits are added to `records`; the destructor does not remove them. REQUIRES: the other
+  // arguments outlive this object.
+  Candidate(StoreVersion base, const CallWindow& answered, PendingRecords& records,
+            Scratch& scratch)
+      : version_(std::move(base)), call_window_(answered), records_(records), scratch_(scratch) {}
+
+  // Checks one request against this candidate, applies it if it is valid, and writes the result to
+  // `answer`, whose memory is reused. A failed request changes nothing, except that its timestamps
+  // are not issued again. Returns the parts to load if the request needs rows that are not in
+  // memory; nothing was applied then, and `answer` is unspecified. If apply_request() throws
+  // std::bad_alloc for the first request, the version is unchanged. If it throws for a later
+  // request, the caller must drop the candidate.
+  std::optional<PartsNeeded> apply_request(const WriteRequest& request, Ticks now,
+                                           WriteResult& answer);
+
+  bool has_changes() const { return changes_; }
+  StoreVersion& version() { return version_; }
+  std::vector<ClientCall>& calls() { return calls_; }
+
+ private:
+  // prepare() puts a request's mutations into staged(), or returns why the request fails.
+  using PrepareFailure = std::variant<GroupFailure, PartsNeeded>;
+
+  std::optional<PrepareFailure> prepare(const WriteEntities& write, Ticks now);
+  std::optional<PrepareFailure> prepare(const WriteCreateTable& write, Ticks now);
+  std::optional<PrepareFailure> prepare(const WriteDropTable& write, Ticks now);
+  std::optional<PrepareFailure> prepare(const WriteTableAcl& write, Ticks now);
+  std::optional<PrepareFailure> prepare(const WriteServiceProperties& write, Ticks now);
+  StagedMutations& staged() { return scratch_.staged; }
+  void stage(Mutation mutation);
+  const ClientCall* find_answered(const ClientCall& call) const;
+  void commit(const std::optional<ClientCall>& call);
+  void cache_definition(const Schema& schema);
+  void apply_first_commit(const Commit& commit);
+  void recycle_scratch();
+
+  StoreVersion version_;
+  const CallWindow& call_window_;
+  PendingRecords& records_;
+  Scratch& scratch_;
+  bool changes_ = false;
+  std::vector<ClientCall> calls_;
+};
+
+}  // namespace entitable
