@@ -24,6 +24,7 @@ using entitable::ByteReader;
 using entitable::ByteWriter;
 using entitable::CheckpointEnd;
 using entitable::CheckpointPart;
+using entitable::CheckpointStep;
 using entitable::ClientCall;
 using entitable::Damage;
 using entitable::Error;
@@ -173,6 +174,19 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_recover(Handle* handle, std::ui
       out.u64(part.bytes);
     }
     return h.return_bytes(std::move(bytes));
+  });
+}
+
+// Input: the part's bytes, if has_file. Without them, the part's file is missing. As
+// entitable_load_part(), for the version that the checkpoint writes.
+EMSCRIPTEN_KEEPALIVE const CallResult* entitable_load_checkpoint_part(Handle* handle, double id,
+                                                                      std::uint32_t size,
+                                                                      std::uint32_t has_file) {
+  return guarded(handle, [&](Handle& h) {
+    std::optional<std::string_view> file;
+    if (has_file != 0) file = h.input_view(size);
+    const Result<void> loaded = h.store.load_checkpoint_part(static_cast<PartId>(id), file);
+    return loaded.ok() ? return_done(h) : h.return_error(loaded.error());
   });
 }
 
@@ -403,24 +417,42 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_mark_stored(Handle* handle, dou
 
 // Value: 1 if a checkpoint was begun, 0 if there is nothing to write.
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_begin_checkpoint(Handle* handle) {
-  return guarded(handle, [](Handle& h) {
-    const std::variant<bool, PartsNeeded> begun = h.store.begin_checkpoint();
-    if (const auto* parts = std::get_if<PartsNeeded>(&begun))
-      return h.return_parts_needed(parts->ids);
-    return return_done(h, std::get<bool>(begun) ? 1 : 0);
-  });
+  return guarded(handle,
+                 [](Handle& h) { return return_done(h, h.store.begin_checkpoint() ? 1 : 0); });
+}
+
+// Returns the memory of all rows, which the memory limit limits.
+EMSCRIPTEN_KEEPALIVE double entitable_memory_bytes(Handle* handle) {
+  return static_cast<double>(handle->store.memory_bytes());
+}
+
+// Returns the part of that memory which no unloading can free.
+EMSCRIPTEN_KEEPALIVE double entitable_unsaved_memory(Handle* handle) {
+  return static_cast<double>(handle->store.unsaved_memory());
 }
 
 EMSCRIPTEN_KEEPALIVE double entitable_checkpoint_bytes(Handle* handle) {
   return static_cast<double>(handle->store.estimate_checkpoint_bytes());
 }
 
-// Bytes: the next part. Number: its id. Nothing: there are no more parts.
+// Bytes: the next part. Number: its id. Nothing: there are no more parts. Parts needed: load them
+// with entitable_load_checkpoint_part() before the next call.
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_next_checkpoint_part(Handle* handle) {
   return guarded(handle, [](Handle& h) {
-    std::optional<CheckpointPart> part = h.store.next_checkpoint_part();
-    if (!part.has_value()) return h.return_nothing();
+    CheckpointStep step = h.store.next_checkpoint_part();
+    if (const auto* parts = std::get_if<PartsNeeded>(&step)) {
+      return h.return_parts_needed(parts->ids);
+    }
+    auto* part = std::get_if<CheckpointPart>(&step);
+    if (part == nullptr) return h.return_nothing();
     return h.return_bytes(std::move(part->bytes), 0, part->id);
+  });
+}
+
+EMSCRIPTEN_KEEPALIVE const CallResult* entitable_mark_checkpoint_part_stored(Handle* handle) {
+  return guarded(handle, [](Handle& h) {
+    h.store.mark_checkpoint_part_stored();
+    return return_done(h);
   });
 }
 
@@ -445,10 +477,14 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_mark_checkpoint_committed(Handl
   });
 }
 
+// Bytes: the ids of the parts that may be deleted, as u64 each. Value: their number.
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_abandon_checkpoint(Handle* handle) {
   return guarded(handle, [](Handle& h) {
-    h.store.abandon_checkpoint();
-    return return_done(h);
+    const std::vector<PartId> unneeded = h.store.abandon_checkpoint();
+    std::string bytes;
+    ByteWriter out(bytes);
+    for (const PartId part : unneeded) out.u64(part);
+    return h.return_bytes(std::move(bytes), static_cast<std::uint32_t>(unneeded.size()), 0);
   });
 }
 

@@ -43,6 +43,12 @@ export interface EntitableModule {
   _entitable_reserve_input(handle: Address, size: number): Address;
   _entitable_recover(handle: Address, size: number, hasManifest: number): ResultAddress;
   _entitable_load_part(handle: Address, id: number, size: number, hasFile: number): ResultAddress;
+  _entitable_load_checkpoint_part(
+    handle: Address,
+    id: number,
+    size: number,
+    hasFile: number,
+  ): ResultAddress;
   _entitable_replay_segment(handle: Address, sequence: number, size: number): ResultAddress;
   _entitable_uncounted_parts(handle: Address): ResultAddress;
   _entitable_limit_memory(handle: Address, bytes: number): void;
@@ -79,8 +85,11 @@ export interface EntitableModule {
   _entitable_claim(handle: Address): ResultAddress;
   _entitable_mark_stored(handle: Address, sequence: number): ResultAddress;
   _entitable_begin_checkpoint(handle: Address): ResultAddress;
+  _entitable_memory_bytes(handle: Address): number;
+  _entitable_unsaved_memory(handle: Address): number;
   _entitable_checkpoint_bytes(handle: Address): number;
   _entitable_next_checkpoint_part(handle: Address): ResultAddress;
+  _entitable_mark_checkpoint_part_stored(handle: Address): ResultAddress;
   _entitable_finish_checkpoint(handle: Address): ResultAddress;
   _entitable_mark_checkpoint_committed(handle: Address): ResultAddress;
   _entitable_abandon_checkpoint(handle: Address): ResultAddress;

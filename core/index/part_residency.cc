@@ -44,6 +44,11 @@ struct LeafGroup {
     totals += leaf.totals();
     recently_used |= leaf.recently_used();
   }
+  // Returns the memory that unloading frees. The changes of an overlay stay.
+  std::uint64_t freed_memory() const {
+    const std::uint64_t kept = overlay ? overlay->memory_bytes() : 0;
+    return totals.memory > kept ? totals.memory - kept : 0;
+  }
   bool resident() const {
     return part != 0 && !unloaded && !overlay_out_of_range && leaves == expected;
   }
@@ -63,16 +68,6 @@ void for_each_group(const TableIndex& index, VisitLeaf visit_leaf, VisitGroup vi
     if (!walk.done()) group.check_overlay_end(walk.lower());
     visit_group(group);
   }
-}
-
-template <typename Wanted>
-std::vector<PartId> unloaded_parts(const TableIndex& index, Wanted wanted) {
-  std::vector<PartId> parts;
-  for (LeafIterator walk(index); !walk.done(); walk.next()) {
-    const Leaf& leaf = walk.leaf();
-    if (leaf.is_unloaded() && wanted(leaf)) parts.push_back(leaf.part());
-  }
-  return parts;
 }
 
 }  // namespace
@@ -104,12 +99,13 @@ std::uint64_t TableIndex::dirty_bytes() const {
   return bytes;
 }
 
-std::vector<PartId> TableIndex::parts_with_overlay() const {
-  return unloaded_parts(*this, [](const Leaf& leaf) { return static_cast<bool>(leaf.overlay()); });
-}
-
 std::vector<PartId> TableIndex::parts_with_inexact_counts() const {
-  return unloaded_parts(*this, [](const Leaf& leaf) { return !leaf.has_exact_totals(); });
+  std::vector<PartId> parts;
+  for (LeafIterator walk(*this); !walk.done(); walk.next()) {
+    const Leaf& leaf = walk.leaf();
+    if (leaf.is_unloaded() && !leaf.has_exact_totals()) parts.push_back(leaf.part());
+  }
+  return parts;
 }
 
 std::vector<ResidentPart> TableIndex::sweep_resident_parts() const {
@@ -118,9 +114,68 @@ std::vector<ResidentPart> TableIndex::sweep_resident_parts() const {
       *this, [](const LeafIterator& walk) { walk.leaf().clear_used(); },
       [&parts](const LeafGroup& group) {
         if (group.resident())
-          parts.push_back({group.part, group.totals.memory, group.recently_used});
+          parts.push_back({group.part, group.freed_memory(), group.recently_used});
       });
   return parts;
+}
+
+std::uint64_t TableIndex::unloadable_memory() const {
+  std::uint64_t memory = 0;
+  for_each_group(
+      *this, [](const LeafIterator&) {},
+      [&memory](const LeafGroup& group) {
+        if (group.resident()) memory += group.freed_memory();
+      });
+  return memory;
+}
+
+const Overlay* TableIndex::unloaded_overlay(const EntityKey& key) const {
+  const Leaf& leaf = find_leaf(key.view());
+  ENTITABLE_CHECK(leaf.is_unloaded());
+  return leaf.overlay().get();
+}
+
+void TableIndex::replace_part(PartId old, const KeyRange& range,
+                              std::span<const UnloadedPart> parts, const Overlay* written) {
+  const std::optional<EntityKey> key = key_in_unloaded_part(old, range);
+  if (!key.has_value()) return forget_part(old, range);
+  if (parts.empty()) {
+    // The rows were all erased, so the overlay holds every row that there is now.
+    PartLoader(*this, old).finish();
+    return forget_part(old, range);
+  }
+  TreeEdit edit(root_);
+  edit.descend(key->view());
+  const Ref<Overlay> overlay = edit.leaf().overlay();
+  std::vector<Child> leaves;
+  Overlay::Changes::const_iterator change;
+  if (overlay) change = overlay->changes().begin();
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const Ref<Leaf> leaf = Leaf::make_unloaded(parts[i].part, parts[i].rows, parts[i].bytes);
+    if (overlay && overlay.get() != written) {
+      const auto end = i + 1 < parts.size()
+                           ? overlay->changes().lower_bound(parts[i + 1].range.lower)
+                           : overlay->changes().end();
+      for (; change != end; ++change) {
+        change->second.empty() ? leaf->erase_in_overlay(change->first.view())
+                               : leaf->put_in_overlay(change->first.view(), change->second);
+      }
+    }
+    leaves.push_back({i == 0 ? EntityKey() : parts[i].range.lower, as_node(leaf)});
+  }
+  edit.replace_leaf(std::move(leaves));
+}
+
+// The first leaf may start below the range, as an unloaded leaf may (see key_in_unloaded_part()).
+void TableIndex::forget_part(PartId old, const KeyRange& range) const {
+  const auto forget = [old](const Leaf& leaf) {
+    if (!leaf.is_unloaded() && leaf.part() == old) leaf.set_part(0, 0);
+  };
+  forget(find_leaf(range.lower.view()));
+  for (LeafIterator walk(*this, range.lower.view()); !walk.done(); walk.next()) {
+    if (range.upper.has_value() && compare(walk.lower(), range.upper->view()) >= 0) break;
+    forget(walk.leaf());
+  }
 }
 
 void TableIndex::unload_parts(const std::vector<PartId>& parts) {

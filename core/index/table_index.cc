@@ -365,6 +365,14 @@ void TableIndex::set_part(const TableIndex& version, const KeyRange& range, Part
   }
 }
 
+void TableIndex::clear_part(const TableIndex& version, const KeyRange& range) {
+  for (LeafIterator walk(version, range.lower.view()); !walk.done(); walk.next()) {
+    if (range.upper && compare(walk.lower(), range.upper->view()) >= 0) break;
+    ENTITABLE_CHECK(!walk.leaf().is_unloaded());
+    walk.leaf().set_part(0, 0);
+  }
+}
+
 // ---- LeafIterator --------------------------------------------------------------
 
 LeafIterator::LeafIterator(const TableIndex& index) : root_(index.root_) {

@@ -36,6 +36,7 @@ namespace entitable {
 
 class InnerNode;
 class Leaf;
+class Overlay;
 
 struct RangeCount {
   std::uint64_t rows = 0;
@@ -135,9 +136,6 @@ class TableIndex {
   // unloaded. `range`: the part's range in the manifest (core/log/manifest_codec.h), which limits
   // the search.
   std::optional<EntityKey> key_in_unloaded_part(PartId part, const KeyRange& range = {}) const;
-  // Returns the unloaded parts with an overlay, in key order. They must be loaded before a
-  // checkpoint of this version.
-  std::vector<PartId> parts_with_overlay() const;
   // Returns the unloaded parts whose totals are not exact, in key order. While there are any,
   // rows(), bytes() and count_range() may be wrong.
   std::vector<PartId> parts_with_inexact_counts() const;
@@ -147,6 +145,8 @@ class TableIndex {
   // Returns the parts that may be unloaded, in key order. Resets ResidentPart::recently_used of all
   // parts to false.
   std::vector<ResidentPart> sweep_resident_parts() const;
+  // Returns the memory that unloading all these parts would free.
+  std::uint64_t unloadable_memory() const;
   // Unloads these parts. REQUIRES: sweep_resident_parts() would return them all; `parts` is sorted
   // by id.
   void unload_parts(const std::vector<PartId>& parts);
@@ -157,6 +157,20 @@ class TableIndex {
   // was written from the rows of these leaves. Other versions share these leaf nodes, except where
   // they have changed rows since.
   static void set_part(const TableIndex& version, const KeyRange& range, PartId part);
+  // Stores in these leaves that no part holds their rows.
+  static void clear_part(const TableIndex& version, const KeyRange& range);
+  // Refers to `parts` instead of `old`, whose rows in `range` were written to `parts` with the
+  // changes of the overlay `written`. If `old` is unloaded, unloaded leaves of `parts` replace its
+  // leaf, with an overlay of the changes made since. REQUIRES: the ranges of `parts` ascend and lie
+  // in `range`.
+  void replace_part(PartId old, const KeyRange& range, std::span<const UnloadedPart> parts,
+                    const Overlay* written);
+  // Stores in the leaves that are in memory that `old` no longer holds their rows. `range`: the key
+  // range of `old`. Other versions share these leaf nodes, except where they differ.
+  void forget_part(PartId old, const KeyRange& range) const;
+  // Returns the overlay of an unloaded leaf; null if it has none. REQUIRES: `key` is in the range
+  // of an unloaded leaf.
+  const Overlay* unloaded_overlay(const EntityKey& key) const;
 
   // Checks all structural invariants; used by Store::verify() and by tests. Returns the first
   // violation, or an empty text.

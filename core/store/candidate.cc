@@ -153,7 +153,7 @@ std::optional<Candidate::PrepareFailure> Candidate::prepare(const WriteEntities&
     return GroupFailure{Error(ErrorCode::table_not_found), 0, write.transaction};
   auto reason = stage_group(
       table->id(), table->index, write.operations, write.transaction,
-      [&] { return version_.clock.next(now); }, shape_hint, staged());
+      [&] { return version_.clock.next(now); }, shape_hint, staged(), upsert_needs_);
   if (!reason.has_value()) {
     cache_definition(table->index.schema());
     return std::nullopt;

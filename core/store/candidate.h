@@ -50,6 +50,9 @@ class Candidate {
   std::optional<PartsNeeded> apply_request(const WriteRequest& request, Ticks now,
                                            WriteResult& answer);
 
+  // From now on, upserts that replace a row do not need the row's part.
+  void upsert_without_parts() { upsert_needs_ = UpsertNeeds::nothing; }
+
   bool has_changes() const { return changes_; }
   StoreVersion& version() { return version_; }
   std::vector<ClientCall>& calls() { return calls_; }
@@ -76,6 +79,7 @@ class Candidate {
   PendingRecords& records_;
   Scratch& scratch_;
   bool changes_ = false;
+  UpsertNeeds upsert_needs_ = UpsertNeeds::part;
   std::vector<ClientCall> calls_;
 };
 

@@ -71,12 +71,6 @@ const Table* Catalog::find(TableId id) const {
   return at != tables_->list.end() && (*at)->id() == id ? at->get() : nullptr;
 }
 
-std::vector<PartId> Catalog::parts_with_overlay() const {
-  std::vector<PartId> parts;
-  for (const Ref<Table>& table : tables()) append(parts, table->index.parts_with_overlay());
-  return parts;
-}
-
 std::vector<PartId> Catalog::parts_with_inexact_counts() const {
   std::vector<PartId> parts;
   for (const Ref<Table>& table : tables()) append(parts, table->index.parts_with_inexact_counts());

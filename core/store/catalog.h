@@ -56,9 +56,7 @@ class Catalog {
   const std::vector<Ref<Table>>& tables() const { return tables_->list; }
   const std::vector<Ref<TableIdentity>>& identities_by_name() const { return names_->list; }
   const std::string& service_properties() const { return service_->document; }
-  // Return the lists of TableIndex::parts_with_overlay() and parts_with_inexact_counts() for all
-  // tables together.
-  std::vector<PartId> parts_with_overlay() const;
+  // Returns the lists of TableIndex::parts_with_inexact_counts() for all tables together.
   std::vector<PartId> parts_with_inexact_counts() const;
 
   // Applies the commit. May throw std::bad_alloc; the caller must then drop this version. REQUIRES:

@@ -8,30 +8,18 @@
 #include "core/log/part_codec.h"
 
 namespace entitable {
-// Finds the stored parts of one table by id.
-class Checkpoint::StoredParts {
- public:
-  explicit StoredParts(const ManifestTable* table) {
-    if (table == nullptr) return;
-    for (const ManifestPart& part : table->parts) parts_.push_back(&part);
-    std::sort(parts_.begin(), parts_.end(),
-              [](const ManifestPart* a, const ManifestPart* b) { return a->id < b->id; });
-  }
-  const ManifestPart* find(PartId id) const {
-    const auto at =
-        std::lower_bound(parts_.begin(), parts_.end(), id,
-                         [](const ManifestPart* part, PartId wanted) { return part->id < wanted; });
-    return at == parts_.end() || (*at)->id != id ? nullptr : *at;
-  }
+namespace {
 
- private:
-  std::vector<const ManifestPart*> parts_;
-};
+EntityKey owned(const KeyView& key) {
+  return EntityKey(key.partition, key.row);
+}
+
+}  // namespace
 
 Checkpoint::Checkpoint(const StoreVersion& version, const CallWindow& window,
                        const Manifest& previous, std::uint64_t first_live_sequence,
-                       std::uint64_t epoch)
-    : catalog_(version.catalog) {
+                       std::uint64_t epoch, std::uint64_t part_bytes)
+    : catalog_(version.catalog), part_bytes_(part_bytes) {
   manifest_.epoch = epoch;
   manifest_.first_live_sequence = first_live_sequence;
   manifest_.last_commit = version.last_commit;
@@ -41,83 +29,129 @@ Checkpoint::Checkpoint(const StoreVersion& version, const CallWindow& window,
   manifest_.service_properties = catalog_.service_properties();
   manifest_.options = previous.options;
   manifest_.calls = window.calls();
-  auto listed = previous.tables.begin();  // both lists are in ascending order of id
-  for (const Ref<Table>& table : catalog_.tables()) {
-    while (listed != previous.tables.end() && listed->id < table->id()) ++listed;
-    const bool found = listed != previous.tables.end() && listed->id == table->id();
-    plan_table(*table, StoredParts(found ? &*listed : nullptr));
-  }
-  collect_obsolete(previous);
 }
 
-void Checkpoint::plan_table(const Table& table, const StoredParts& stored) {
-  manifest_.tables.push_back({table.id(), table.name(), table.acl, {}});
-  std::vector<LeafInfo> leaves;
-  table.index.for_each_leaf([&](const LeafInfo& leaf) { leaves.push_back(leaf); });
-  const auto unloaded = [](const LeafInfo& leaf) { return leaf.unloaded; };
-  // An empty part that is unloaded stays in the manifest, because readers still need to load it.
-  if (table.index.row_count() == 0 && std::none_of(leaves.begin(), leaves.end(), unloaded)) return;
-
-  std::uint64_t open_bytes = 0;  // size so far of the new part being planned; 0: there is none
-  std::size_t next = 0;
-  while (next < leaves.size()) {
-    const std::size_t clean = clean_run(leaves, next, stored);
-    if (clean > 0) {
-      open_bytes = 0;
-      ManifestPart kept = *stored.find(leaves[next].part);
-      kept.lower = leaves[next].lower;
-      manifest_.tables.back().parts.push_back(std::move(kept));
-      next += clean;
+CheckpointStep Checkpoint::next_part(const StoredParts& stored, const std::vector<Catalog*>& live) {
+  ENTITABLE_CHECK(!pending_.has_value());
+  while (true) {
+    if (!in_table_) {
+      if (table_ == catalog_.tables().size()) return CheckpointPartsEnd{};
+      begin_table();
+    }
+    LeafIterator walk = list_clean_parts(stored);
+    if (walk.done()) {
+      in_table_ = false;
+      ++table_;
       continue;
     }
-    if (open_bytes == 0 || open_bytes + leaves[next].bytes > part_bytes_target) {
-      manifest_.tables.back().parts.push_back({leaves[next].lower, manifest_.next_part++, 0, 0, 0});
-      jobs_.push_back({manifest_.tables.size() - 1, manifest_.tables.back().parts.size() - 1, {}});
-      open_bytes = 0;
-    }
-    open_bytes += std::max<std::uint64_t>(1, leaves[next].bytes);
-    ++next;
+    if (walk.leaf().is_unloaded()) return PartsNeeded{{walk.leaf().part()}};
+    const Plan plan = plan_part(std::move(walk), stored, live);
+    if (plan.rows > 0) return write_part(plan);
+    // An empty range needs no file: the range of the part before it covers it.
+    TableIndex::clear_part(table().index, plan.range);
+    if (plan.ends_replaced) finish_replaced(live);
   }
 }
 
-// Returns the number of leaves of the clean part that starts at `first`; 0 if that leaf is dirty.
-std::size_t Checkpoint::clean_run(const std::vector<LeafInfo>& leaves, std::size_t first,
-                                  const StoredParts& stored) {
-  const LeafInfo& leaf = leaves[first];
-  if (stored.find(leaf.part) == nullptr) return 0;
-  ENTITABLE_CHECK(!leaf.unloaded || !leaf.has_overlay);
-  if (leaf.has_overlay) return 0;
-  if (leaf.unloaded) return 1;
+void Checkpoint::begin_table() {
+  manifest_.tables.push_back({table().id(), table().name(), table().acl, {}});
+  from_.emplace();
+  in_table_ = true;
+}
+
+// Lists the clean parts at `from_` in the manifest. Returns the leaf after them.
+LeafIterator Checkpoint::list_clean_parts(const StoredParts& stored) {
+  if (!from_.has_value()) {
+    LeafIterator end(table().index);
+    while (!end.done()) end.next();
+    return end;
+  }
+  LeafIterator walk(table().index, from_->view());
+  while (!walk.done()) {
+    std::size_t clean = clean_run(walk, stored);
+    if (clean == 0) break;
+    ManifestPart kept = stored.find(walk.leaf().part())->part;
+    kept.lower = owned(walk.lower());
+    manifest_.tables.back().parts.push_back(std::move(kept));
+    for (; clean > 0; --clean) walk.next();
+  }
+  from_ = walk.done() ? std::nullopt : std::optional<EntityKey>(owned(walk.lower()));
+  return walk;
+}
+
+// Returns the number of leaves of the clean part that starts at `walk`; 0 if that leaf is dirty.
+std::size_t Checkpoint::clean_run(LeafIterator walk, const StoredParts& stored) const {
+  const Leaf& first = walk.leaf();
+  if (first.overlay() || !stored.belongs_to(first.part(), table().id())) return 0;
+  if (first.is_unloaded()) return 1;
   std::size_t run = 0;
-  while (first + run < leaves.size() && leaves[first + run].part == leaf.part) ++run;
-  return run == leaf.part_leaves ? run : 0;
+  const PartId part = first.part();
+  const std::uint32_t expected = first.part_leaves();
+  for (; !walk.done() && !walk.leaf().is_unloaded() && walk.leaf().part() == part; walk.next()) {
+    ++run;
+  }
+  return run == expected ? run : 0;
 }
 
-void Checkpoint::collect_obsolete(const Manifest& previous) {
-  std::vector<PartId> kept;
-  for (const ManifestTable& table : manifest_.tables) {
-    for (const ManifestPart& part : table.parts) kept.push_back(part.id);
-  }
-  std::sort(kept.begin(), kept.end());
-  for (const ManifestTable& table : previous.tables) {
-    for (const ManifestPart& part : table.parts) {
-      if (!std::binary_search(kept.begin(), kept.end(), part.id)) obsolete_.push_back(part.id);
+// Plans a part that starts with the dirty leaf at `walk`. The rows of a part that is unloaded in a
+// live version form parts of their own, so that the live version can refer to them.
+Checkpoint::Plan Checkpoint::plan_part(LeafIterator walk, const StoredParts& stored,
+                                       const std::vector<Catalog*>& live) {
+  Plan plan;
+  plan.range.lower = owned(walk.lower());
+  plan.replaces = belongs_to_replaced(walk, live);
+  std::uint64_t bytes = 0;
+  for (bool first = true; !walk.done(); walk.next(), first = false) {
+    const Leaf& leaf = walk.leaf();
+    if (!first) {
+      if (bytes + leaf.totals().bytes > part_bytes_ || leaf.is_unloaded()) break;
+      if (clean_run(walk, stored) > 0 || belongs_to_replaced(walk, live) != plan.replaces) break;
     }
+    bytes += std::max<std::uint64_t>(1, leaf.totals().bytes);
+    plan.rows += leaf.totals().rows;
   }
+  if (!walk.done()) plan.range.upper = owned(walk.lower());
+  plan.ends_replaced = plan.replaces && (walk.done() || walk.leaf().is_unloaded() ||
+                                         walk.leaf().part() != replaced_->id);
+  from_ = plan.range.upper;
+  return plan;
 }
 
-std::optional<CheckpointPart> Checkpoint::next_part() {
-  if (next_job_ == jobs_.size()) return std::nullopt;
-  Job& job = jobs_[next_job_++];
-  ManifestTable& table = manifest_.tables[job.table];
-  ManifestPart& part = table.parts[job.position];
-  job.range.lower = part.lower;
-  if (job.position + 1 < table.parts.size()) job.range.upper = table.parts[job.position + 1].lower;
+// Returns whether the leaf belongs to a part that some live version has not in memory. Sets
+// replaced_ at the first leaf of such a part.
+bool Checkpoint::belongs_to_replaced(const LeafIterator& walk, const std::vector<Catalog*>& live) {
+  const Leaf& leaf = walk.leaf();
+  if (leaf.is_unloaded() || leaf.part() == 0 || !leaf.overlay()) return false;
+  if (replaced_.has_value() && replaced_->id == leaf.part()) return true;
+  const PartId id = leaf.part();
+  KeyRange range{owned(walk.lower()), std::nullopt};
+  LeafIterator end = walk;
+  while (!end.done() && !end.leaf().is_unloaded() && end.leaf().part() == id) end.next();
+  if (!end.done()) range.upper = owned(end.lower());
+  const bool unloaded = std::any_of(live.begin(), live.end(), [&](const Catalog* catalog) {
+    const Table* there = catalog->find(table().id());
+    return there != nullptr && there->index.key_in_unloaded_part(id, range).has_value();
+  });
+  if (!unloaded) {
+    // The part becomes obsolete with this checkpoint, so no version may unload its rows to it.
+    for (const Catalog* catalog : live) {
+      if (const Table* there = catalog->find(table().id())) there->index.forget_part(id, range);
+    }
+    table().index.forget_part(id, range);
+    return false;
+  }
+  if (replaced_.has_value()) return false;  // belongs to another part, which starts a plan later
+  replaced_ = ReplacedPart{id, std::move(range), leaf.overlay(), {}};
+  return true;
+}
 
-  const std::optional<KeyView> upper =
-      job.range.upper.has_value() ? std::optional<KeyView>(job.range.upper->view()) : std::nullopt;
-  PartWriter writer(part.id, table.id, job.range.lower.view(), upper);
-  for (Cursor cursor(catalog_.find(table.id)->index, job.range); cursor.valid(); cursor.next()) {
+CheckpointPart Checkpoint::write_part(const Plan& plan) {
+  ManifestPart part{plan.range.lower, manifest_.next_part++, 0, 0, 0};
+  const std::optional<KeyView> upper = plan.range.upper.has_value()
+                                           ? std::optional<KeyView>(plan.range.upper->view())
+                                           : std::nullopt;
+  PartWriter writer(part.id, table().id(), plan.range.lower.view(), upper);
+  for (Cursor cursor(table().index, plan.range); cursor.valid(); cursor.next()) {
     const RowView row = cursor.row();
     writer.begin_row(row.partition(), row.row_key(), row.timestamp());
     row.for_each_property(
@@ -128,14 +162,35 @@ std::optional<CheckpointPart> Checkpoint::next_part() {
   }
   CheckpointPart written{part.id, std::move(writer).finish()};
   part.checksum = part_checksum(written.bytes);
+  manifest_.tables.back().parts.push_back(part);
+  pending_ =
+      Pending{{table().id(), std::move(part), plan.range}, plan.replaces, plan.ends_replaced};
   return written;
 }
 
-void Checkpoint::mark_stored() {
-  for (const Job& job : jobs_) {
-    const ManifestTable& table = manifest_.tables[job.table];
-    TableIndex::set_part(catalog_.find(table.id)->index, job.range, table.parts[job.position].id);
+ListedPart Checkpoint::mark_part_stored(const std::vector<Catalog*>& live) {
+  ENTITABLE_CHECK(pending_.has_value());
+  Pending pending = std::move(*pending_);
+  pending_.reset();
+  const ListedPart& stored = pending.stored;
+  TableIndex::set_part(table().index, stored.range, stored.part.id);
+  if (pending.replaces) {
+    replaced_->written.push_back(
+        {stored.range, stored.part.id, stored.part.rows, stored.part.bytes});
   }
+  if (pending.ends_replaced) finish_replaced(live);
+  return std::move(pending.stored);
+}
+
+// Makes the live versions refer to the new parts instead of the replaced one.
+void Checkpoint::finish_replaced(const std::vector<Catalog*>& live) {
+  for (Catalog* catalog : live) {
+    if (Table* there = catalog->mutable_table(table().id())) {
+      there->index.replace_part(replaced_->id, replaced_->range, replaced_->written,
+                                replaced_->overlay.get());
+    }
+  }
+  replaced_.reset();
 }
 
 }  // namespace entitable

@@ -1,30 +1,37 @@
-// Writes a checkpoint in steps. The changed key ranges of a version become new parts, one part per
-// step. A new manifest lists the new parts and the parts that are still clean.
+// Writes a checkpoint in steps. The dirty key ranges of a pinned version become new parts, one at a
+// time. A new manifest lists them together with the parts that are still clean.
 //
-// The checkpoint keeps a copy of the version (a few pointers): the pinned version. Later writes do
-// not change the copy. A part is clean if the tree still has all leaves that the part was written
-// from or loaded into, unchanged, and the part has no overlay (core/index/overlay.h). All other
-// leaves are dirty. Adjacent dirty leaves are divided into parts of about part_bytes_target.
+// The pinned version is a copy (a few pointers). Writes continue meanwhile and are not part of it.
+// A part is clean if every leaf that was written to it is still in the tree and the part has no
+// overlay. Each leaf knows its part and the number of that part's leaves (core/index). Runs of
+// dirty leaves are divided into parts of about part_bytes_target.
+//
+// Memory: the ranges are planned one by one, so only the rows of one new part need to be in memory.
+// Once a part is stored, its leaves are clean and may be unloaded, long before the manifest is
+// stored. A part with an overlay whose rows are unloaded is loaded into the pinned version, written
+// with the overlay's changes, and may be unloaded again.
 //
 // Crash safety: new parts are new files with new ids. The manifest is stored last; only then do the
-// new parts become valid and the old ones obsolete.
+// old parts become obsolete. Until then, recovery uses the old manifest and the log.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
+#include "core/index/overlay.h"
 #include "core/log/manifest_codec.h"
 #include "core/store/call_window.h"
 #include "core/store/candidate.h"
+#include "core/store/stored_parts.h"
 
 namespace entitable {
 
-// The size of a part in bytes. A read must load at least one whole part, and a change makes a
-// checkpoint rewrite a whole part, so parts should be small. They should not be smaller than this,
-// because IndexedDB has a fixed cost per record.
+// A part is the unit that a first read loads and that a checkpoint rewrites after one change.
+// Smaller parts cost more, because IndexedDB has a fixed cost per record.
 inline constexpr std::uint64_t part_bytes_target = 250'000;
 
 struct CheckpointPart {
@@ -32,45 +39,73 @@ struct CheckpointPart {
   std::string bytes;
 };
 
+struct CheckpointPartsEnd {};  // all parts were returned and are stored
+
+using CheckpointStep = std::variant<CheckpointPart, PartsNeeded, CheckpointPartsEnd>;
+
 class Checkpoint {
  public:
-  // Pins `version`. `previous` lists the stored parts. `first_live_sequence` is the first segment
-  // that recovery must still replay after this checkpoint. REQUIRES: no part of the version has an
-  // overlay while its rows are unloaded.
+  // Pins `version`. `previous` is the manifest in force. `first_live_sequence` is the first segment
+  // that recovery must still replay after this checkpoint. `part_bytes`: the size of parts, about.
   Checkpoint(const StoreVersion& version, const CallWindow& window, const Manifest& previous,
-             std::uint64_t first_live_sequence, std::uint64_t epoch);
+             std::uint64_t first_live_sequence, std::uint64_t epoch, std::uint64_t part_bytes);
 
-  // Returns the next part to store, or nothing when all were returned.
-  std::optional<CheckpointPart> next_part();
-  // manifest() and obsolete_parts() are complete once next_part() has returned nothing. An obsolete
-  // part is one that the previous manifest lists and the new one does not.
+  // Returns the next part to store, or the part whose rows must be loaded into tables() first.
+  // `live`: the versions that are changed meanwhile. REQUIRES: part_pending() is false.
+  CheckpointStep next_part(const StoredParts& stored, const std::vector<Catalog*>& live);
+  // Whether the host is storing the part that next_part() returned last. Its rows must not be
+  // unloaded meanwhile.
+  bool part_pending() const { return pending_.has_value(); }
+  PartId pending_part() const { return pending_->stored.part.id; }
+  // Records that the pending part is stored, and returns it. Leaves of the pinned version that are
+  // still in use are clean from now on. REQUIRES: part_pending().
+  ListedPart mark_part_stored(const std::vector<Catalog*>& live);
+
+  // The new manifest. Complete once next_part() has returned CheckpointPartsEnd.
   const Manifest& manifest() const { return manifest_; }
   // Moves the manifest out. REQUIRES: this is the last call.
   Manifest take_manifest() { return std::move(manifest_); }
-  const std::vector<PartId>& obsolete_parts() const { return obsolete_; }
-  // Must be called when the manifest is stored. Stores the ids of the new parts in the leaves of
-  // the pinned version, which other versions share where they are unchanged.
-  void mark_stored();
+  Catalog& tables() { return catalog_; }
 
  private:
-  struct Job {             // one part to write
-    std::size_t table;     // position in manifest_.tables
-    std::size_t position;  // in that table's parts
+  // A part whose rows a live version has not in memory. It is replaced there by the new parts that
+  // are written from its rows.
+  struct ReplacedPart {
+    PartId id = 0;
     KeyRange range;
+    Ref<Overlay> overlay;  // of the pinned version
+    std::vector<UnloadedPart> written;
+  };
+  // The leaves of the next part.
+  struct Plan {
+    KeyRange range;
+    std::uint64_t rows = 0;
+    bool replaces = false;       // the leaves belong to replaced_
+    bool ends_replaced = false;  // these are the last leaves of replaced_
+  };
+  struct Pending {
+    ListedPart stored;
+    bool replaces = false;
+    bool ends_replaced = false;
   };
 
-  class StoredParts;
-
-  void plan_table(const Table& table, const StoredParts& stored);
-  static std::size_t clean_run(const std::vector<LeafInfo>& leaves, std::size_t first,
-                               const StoredParts& stored);
-  void collect_obsolete(const Manifest& previous);
+  const Table& table() const { return *catalog_.tables()[table_]; }
+  void begin_table();
+  LeafIterator list_clean_parts(const StoredParts& stored);
+  Plan plan_part(LeafIterator walk, const StoredParts& stored, const std::vector<Catalog*>& live);
+  bool belongs_to_replaced(const LeafIterator& walk, const std::vector<Catalog*>& live);
+  CheckpointPart write_part(const Plan& plan);
+  void finish_replaced(const std::vector<Catalog*>& live);
+  std::size_t clean_run(LeafIterator walk, const StoredParts& stored) const;
 
   Catalog catalog_;
   Manifest manifest_;
-  std::vector<Job> jobs_;
-  std::size_t next_job_ = 0;
-  std::vector<PartId> obsolete_;
+  std::uint64_t part_bytes_;
+  std::size_t table_ = 0;          // position in catalog_.tables()
+  bool in_table_ = false;          // manifest_ lists the table at `table_`
+  std::optional<EntityKey> from_;  // where the next part of that table starts; nothing: at its end
+  std::optional<ReplacedPart> replaced_;
+  std::optional<Pending> pending_;
 };
 
 }  // namespace entitable

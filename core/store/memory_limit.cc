@@ -1,35 +1,65 @@
 #include "core/store/memory_limit.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <vector>
 
 namespace entitable {
+namespace {
 
-void unload_unused_parts(Catalog& catalog, std::uint64_t bytes) {
-  struct Resident {
-    std::size_t table;  // position in the catalog
-    ResidentPart part;
-  };
+struct Resident {
+  TableId table;
+  ResidentPart part;
+};
+
+std::vector<Resident> resident_parts(const Catalog& catalog) {
   std::vector<Resident> residents;
-  for (std::size_t table = 0; table < catalog.tables().size(); ++table) {
-    for (const ResidentPart& part : catalog.tables()[table]->index.sweep_resident_parts()) {
-      residents.push_back({table, part});
+  for (const Ref<Table>& table : catalog.tables()) {
+    for (const ResidentPart& part : table->index.sweep_resident_parts()) {
+      residents.push_back({table->id(), part});
     }
   }
+  return residents;
+}
+
+// Unloads those of `residents` that `is_chosen` accepts.
+template <typename IsChosen>
+void unload(Catalog& catalog, const std::vector<Resident>& residents, IsChosen is_chosen) {
+  std::map<TableId, std::vector<PartId>> chosen;
+  for (const auto& [table, part] : residents) {
+    if (is_chosen(part.part)) chosen[table].push_back(part.part);
+  }
+  for (auto& [table, parts] : chosen) {
+    std::sort(parts.begin(), parts.end());
+    catalog.mutable_table(table)->index.unload_parts(parts);
+  }
+}
+
+}  // namespace
+
+void unload_unused_parts(const std::vector<Catalog*>& versions, std::uint64_t bytes) {
+  std::vector<Resident> residents = resident_parts(*versions.front());
   std::stable_partition(residents.begin(), residents.end(),
                         [](const Resident& resident) { return !resident.part.recently_used; });
-  std::vector<std::vector<PartId>> dropped(catalog.tables().size());
+  std::set<PartId> kept;
   std::uint64_t freed = 0;
   for (const auto& [table, part] : residents) {
-    if (freed >= bytes) break;
+    if (freed >= bytes) kept.insert(part.part);
     freed += part.memory;
-    dropped[table].push_back(part.part);
   }
-  for (std::size_t table = 0; table < dropped.size(); ++table) {
-    if (dropped[table].empty()) continue;
-    std::sort(dropped[table].begin(), dropped[table].end());
-    catalog.mutable_table(catalog.tables()[table]->id())->index.unload_parts(dropped[table]);
+  const auto is_chosen = [&kept](PartId part) { return kept.count(part) == 0; };
+  unload(*versions.front(), residents, is_chosen);
+  for (std::size_t i = 1; i < versions.size(); ++i) {
+    unload(*versions[i], resident_parts(*versions[i]), is_chosen);
   }
+}
+
+void unload_parts_above(std::uint64_t limit, const std::vector<Catalog*>& versions) {
+  if (limit == 0) return;
+  std::uint64_t memory = 0;
+  for (const Ref<Table>& table : versions.front()->tables()) memory += table->index.memory_bytes();
+  if (memory > limit) unload_unused_parts(versions, memory - limit / 8 * 7);
 }
 
 }  // namespace entitable

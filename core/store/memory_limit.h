@@ -2,14 +2,21 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "core/store/catalog.h"
 
 namespace entitable {
 
-// Unloads parts (TableIndex::resident_parts) until about `bytes` bytes of memory are freed or no
-// more parts can be unloaded. Unloads parts that were not used since the previous call before those
-// that were used; within each of these groups, in the order of tables and keys.
-void unload_unused_parts(Catalog& catalog, std::uint64_t bytes);
+// Unloads clean parts of about `bytes` bytes in total, or all of them if they are smaller. Parts
+// that were not used since the previous call come first. Within each group, the order is that of
+// tables and keys. `versions`: the published version, then others that share rows with it. The same
+// parts are unloaded in all of them, and in the others also what the published version no longer
+// has.
+void unload_unused_parts(const std::vector<Catalog*>& versions, std::uint64_t bytes);
+
+// If the first of `versions` uses more memory than `limit`, does the same until it is well below.
+// `limit`: in bytes; 0: none.
+void unload_parts_above(std::uint64_t limit, const std::vector<Catalog*>& versions);
 
 }  // namespace entitable

@@ -21,20 +21,21 @@ Result<Recovery> Recovery::begin(std::optional<std::string_view> manifest,
     recovery.replaying_ = false;
     return recovery;
   }
-  recovery.manifest_ = std::move(*decoded);
+  recovery.parts_ = StoredParts(std::move(*decoded));
   recovery.restore_tables();
   return recovery;
 }
 
 void Recovery::restore_tables() {
-  version_.clock.advance_to(manifest_.last_timestamp);
-  version_.last_commit = manifest_.last_commit;
-  version_.next_table = manifest_.next_table;
-  version_.catalog.restore_service_properties(manifest_.service_properties);
-  next_sequence_ = manifest_.first_live_sequence;
-  epoch_ = manifest_.epoch;
-  for (const ClientCall& call : manifest_.calls) remember(call);
-  for (const ManifestTable& table : manifest_.tables) {
+  const Manifest& manifest = parts_.manifest();
+  version_.clock.advance_to(manifest.last_timestamp);
+  version_.last_commit = manifest.last_commit;
+  version_.next_table = manifest.next_table;
+  version_.catalog.restore_service_properties(manifest.service_properties);
+  next_sequence_ = manifest.first_live_sequence;
+  epoch_ = manifest.epoch;
+  for (const ClientCall& call : manifest.calls) remember(call);
+  for (const ManifestTable& table : manifest.tables) {
     auto name = TableName::parse(table.name);
     ENTITABLE_CHECK(name.ok());  // decode_manifest() has checked the name
     Table& restored = version_.catalog.restore_table(table.id, std::move(*name), table.acl);
@@ -51,17 +52,18 @@ void Recovery::restore_tables() {
 
 std::vector<PartInfo> Recovery::parts() const {
   std::vector<PartInfo> infos;
-  for (const ManifestTable& table : manifest_.tables) {
+  for (const ManifestTable& table : parts_.manifest().tables) {
     for (const ManifestPart& part : table.parts) infos.push_back({part.id, part.bytes});
   }
   return infos;
 }
 
 Result<void> Recovery::load_part(PartId id, std::optional<std::string_view> bytes) {
-  const std::optional<ListedPart> listed = find_part(manifest_, id);
+  const std::optional<ListedPart> listed = parts_.find(id);
   ENTITABLE_CHECK(listed.has_value());
   Table* const table = version_.catalog.mutable_table(listed->table);
-  if (table == nullptr || !is_unloaded(table->index, *listed)) return {};
+  if (table == nullptr || !table->index.key_in_unloaded_part(id, listed->range).has_value())
+    return {};
   return load_stored_part(*listed, bytes, {&table->index}, *damage_);
 }
 

@@ -18,7 +18,7 @@
 #include "core/log/manifest_codec.h"
 #include "core/store/call_window.h"
 #include "core/store/candidate.h"
-#include "core/store/stored_part.h"
+#include "core/store/stored_parts.h"
 
 namespace entitable {
 
@@ -36,7 +36,7 @@ class Recovery {
                                 std::vector<Damage>& damage);
 
   std::vector<PartInfo> parts() const;
-  std::uint64_t first_live_sequence() const { return manifest_.first_live_sequence; }
+  std::uint64_t first_live_sequence() const { return parts_.manifest().first_live_sequence; }
   // Loads a part; `bytes` is absent if the file is missing. Damage is recorded, and the part is
   // then loaded without rows. Does nothing if the part is already loaded. The only error is
   // FormatTooNew.
@@ -49,7 +49,7 @@ class Recovery {
   // The results, once all segments were replayed.
   StoreVersion& version() { return version_; }
   CallWindow& window() { return window_; }
-  Manifest& manifest() { return manifest_; }
+  StoredParts& stored_parts() { return parts_; }
   std::uint64_t next_sequence() const { return next_sequence_; }
   std::uint64_t epoch() const { return epoch_; }
   std::uint64_t segment_bytes() const { return segment_bytes_; }
@@ -63,7 +63,7 @@ class Recovery {
   void remember(ClientCall call);
 
   std::vector<Damage>* damage_;
-  Manifest manifest_;
+  StoredParts parts_;
   StoreVersion version_;
   CallWindow window_;
   bool replaying_ = true;

@@ -59,6 +59,7 @@ void Restore::end_table() {
   if (tables_.empty() || tables_.back()->loader == nullptr) return;
   tables_.back()->loader->finish();
   tables_.back()->loader.reset();
+  TableIndex::clear_part(tables_.back()->index, KeyRange());
 }
 
 Result<RestoreReport> Restore::finish_reading() {
@@ -77,8 +78,8 @@ bool Restore::begin_replace(const std::optional<ClientCall>& call) {
     next.window.reserve({*call});
     next.window.add(ClientCall(*call));
   }
-  state.checkpoint.emplace(next.version, next.window, state.manifest, state.next_sequence,
-                           state.epoch);
+  state.checkpoint.emplace(next.version, next.window, state.parts.manifest(), state.next_sequence,
+                           state.epoch, state.part_bytes);
   state.replacement.emplace(std::move(next));
   state.segment_bytes_at_checkpoint = state.segment_bytes;
   return true;

@@ -8,6 +8,9 @@
 namespace entitable {
 namespace {
 
+// How many parts next() needs at once, so that few are in memory.
+constexpr std::size_t parts_at_once = 16;
+
 SnapshotHeader header_of(const Catalog& catalog) {
   SnapshotHeader header;
   header.tables = catalog.tables().size();
@@ -38,6 +41,7 @@ std::variant<std::string, SnapshotComplete, PartsNeeded> SnapshotExport::next_ch
 // Writes the header. It holds the number of rows, so counts must be exact.
 bool SnapshotExport::begin() {
   parts_needed_ = catalog_.parts_with_inexact_counts();
+  if (parts_needed_.size() > parts_at_once) parts_needed_.resize(parts_at_once);
   if (!parts_needed_.empty()) return false;
   begun_ = true;
   writer_.emplace(header_of(catalog_));
@@ -50,13 +54,13 @@ std::optional<std::string> SnapshotExport::next() {
   parts_needed_.clear();
   if (!writer_.has_value()) return std::nullopt;
   while (writer_->buffered_size() < snapshot_part_bytes) {
-    if (rows_.has_value()) {
+    if (position_.has_value()) {
       write_rows();
       if (!parts_needed_.empty()) return std::nullopt;
     } else if (next_table_ < catalog_.identities_by_name().size()) {
       const Table* table = catalog_.find(catalog_.identities_by_name()[next_table_++]->id);
       writer_->begin_table({table->name(), table->acl, table->index.row_count()});
-      rows_.emplace(table->index, KeyRange());
+      position_.emplace();
     } else {
       std::string last = std::move(*writer_).finish();
       writer_.reset();
@@ -66,23 +70,20 @@ std::optional<std::string> SnapshotExport::next() {
   return writer_->take_bytes();
 }
 
-// Writes rows up to the end of the table, the end of the chunk, or the first unloaded part. After a
-// part was loaded, continues with a new cursor.
+// Writes rows up to the end of the table, the end of the chunk, or the first unloaded part. Each
+// call uses a new cursor, because a cursor keeps the rows of its version in memory.
 void SnapshotExport::write_rows() {
-  if (rows_->part_needed() != 0) {
-    const Table* table = catalog_.find(catalog_.identities_by_name()[next_table_ - 1]->id);
-    rows_.emplace(table->index, KeyRange{rows_->position(), std::nullopt});
-  }
-  while (rows_->valid() && writer_->buffered_size() < snapshot_part_bytes) {
-    const RowView row = rows_->row();
+  const Table* table = catalog_.find(catalog_.identities_by_name()[next_table_ - 1]->id);
+  Cursor rows(table->index, KeyRange{*position_, std::nullopt});
+  for (; rows.valid() && writer_->buffered_size() < snapshot_part_bytes; rows.next()) {
+    const RowView row = rows.row();
     writer_->begin_row(row.partition(), row.row_key(), row.timestamp());
     row.for_each_property(
         [&](std::string_view name, const ValueView& value) { writer_->add_property(name, value); });
     writer_->end_row();
-    rows_->next();
   }
-  if (rows_->part_needed() != 0) parts_needed_ = {rows_->part_needed()};
-  if (rows_->at_end()) rows_.reset();
+  if (rows.part_needed() != 0) parts_needed_ = {rows.part_needed()};
+  position_ = rows.at_end() ? std::nullopt : std::optional<EntityKey>(rows.position());
 }
 
 }  // namespace entitable

@@ -39,8 +39,9 @@ class SnapshotExport {
   bool begun_ = false;
   std::optional<SnapshotWriter> writer_;  // absent before the start and after the end
   std::size_t next_table_ = 0;            // position in the names
-  std::optional<Cursor> rows_;            // of the table before next_table_
-  std::vector<PartId> parts_needed_;      // the unloaded parts that next() must wait for
+  // Where the next row is searched in the table before next_table_; nothing: at the table's end.
+  std::optional<EntityKey> position_;
+  std::vector<PartId> parts_needed_;  // the unloaded parts that next() must wait for
 };
 
 }  // namespace entitable

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>
+#include <iterator>
 #include <span>
 #include <utility>
 
@@ -32,6 +33,20 @@ SegmentWriter::Capacity capacity_for(const PendingRecords& records, std::size_t 
     load.bytes += records[at].size();
   }
   return load;
+}
+
+// Returns the stored parts that `manifest` does not list, in ascending order.
+std::vector<PartId> find_obsolete(const StoredParts& stored, const Manifest& manifest) {
+  std::vector<PartId> listed;
+  for (const ManifestTable& table : manifest.tables) {
+    for (const ManifestPart& part : table.parts) listed.push_back(part.id);
+  }
+  std::sort(listed.begin(), listed.end());
+  const std::vector<PartId> all = stored.ids();
+  std::vector<PartId> obsolete;
+  std::set_difference(all.begin(), all.end(), listed.begin(), listed.end(),
+                      std::back_inserter(obsolete));
+  return obsolete;
 }
 
 // Adds ids. The list stays ascending and without duplicates.
@@ -75,7 +90,7 @@ void Store::finish_recovery() {
   state_->has_unloaded_parts = !recovery.parts().empty();
   state_->published = std::move(recovery.version());
   state_->window = std::move(recovery.window());
-  state_->manifest = std::move(recovery.manifest());
+  state_->parts = std::move(recovery.stored_parts());
   state_->next_sequence = recovery.next_sequence();
   state_->epoch = recovery.epoch();
   state_->segment_bytes = recovery.segment_bytes();
@@ -84,33 +99,52 @@ void Store::finish_recovery() {
 }
 
 Result<void> Store::load_part(PartId id, std::optional<std::string_view> bytes) {
-  if (state_->recovery.has_value()) return state_->recovery->load_part(id, bytes);
-  const std::optional<ListedPart> listed = find_part(state_->manifest, id);
-  if (!listed.has_value()) return {};
-  const std::vector<TableIndex*> versions = state_->versions_without_part(*listed);
-  if (versions.empty()) return {};
-  return load_stored_part(*listed, bytes, versions, state_->damage);
+  if (state_->recovery.has_value()) {
+    const Result<void> loaded = state_->recovery->load_part(id, bytes);
+    unload_parts_above(state_->memory_limit, {&state_->recovery->version().catalog});
+    return loaded;
+  }
+  return state_->load_part(id, bytes, state_->versions());
+}
+
+Result<void> Store::load_checkpoint_part(PartId id, std::optional<std::string_view> bytes) {
+  if (!state_->checkpoint.has_value()) return {};
+  if (!state_->memory_is_short(state_->published.catalog)) return load_part(id, bytes);
+  return state_->load_part(id, bytes, {&state_->checkpoint->tables()});
+}
+
+void Store::set_part_bytes(std::uint64_t bytes) {
+  state_->part_bytes = bytes;
 }
 
 void Store::set_memory_limit(std::uint64_t bytes) {
   state_->memory_limit = bytes;
 }
 
-// Does nothing while there are other versions: rows that they share would stay in memory.
+// Does nothing while a candidate exists or a part is being stored: they use the rows in memory.
 void Store::enforce_memory_limit() {
-  if (state_->memory_limit == 0 || state_->memory() <= state_->memory_limit) return;
-  if (state_->candidate.has_value() || state_->checkpoint.has_value() ||
-      state_->snapshot != nullptr || state_->recovery.has_value()) {
-    return;
-  }
-  if (state_->branched) return;
+  if (state_->memory() <= state_->memory_limit) return;
+  if (state_->candidate.has_value() || state_->recovery.has_value() || state_->branched) return;
+  if (state_->checkpoint.has_value() && state_->checkpoint->part_pending()) return;
   state_->has_unloaded_parts = true;
-  unload_unused_parts(state_->published.catalog, state_->memory() - state_->memory_limit / 8 * 7);
+  unload_parts_above(state_->memory_limit, state_->versions());
+}
+
+std::uint64_t Store::memory_bytes() const {
+  return state_->memory();
+}
+
+std::uint64_t Store::unsaved_memory() const {
+  std::uint64_t bytes = state_->memory();
+  for (const Ref<Table>& table : state_->published.catalog.tables()) {
+    bytes -= std::min(bytes, table->index.unloadable_memory());
+  }
+  return bytes;
 }
 
 std::uint64_t Store::first_live_sequence() const {
   return state_->recovery.has_value() ? state_->recovery->first_live_sequence()
-                                      : state_->manifest.first_live_sequence;
+                                      : state_->parts.manifest().first_live_sequence;
 }
 
 bool Store::is_damaged() const {
@@ -237,7 +271,8 @@ StoreStats Store::stats() const {
   }
   stats.next_sequence = state_->next_sequence;
   stats.epoch = state_->epoch;
-  stats.segments_since_checkpoint = state_->next_sequence - state_->manifest.first_live_sequence;
+  stats.segments_since_checkpoint =
+      state_->next_sequence - state_->parts.manifest().first_live_sequence;
   stats.segment_bytes_since_checkpoint = state_->segment_bytes;
   return stats;
 }
@@ -268,7 +303,11 @@ StageResult Store::stage(const std::vector<WriteRequest>& requests, Ticks now) {
   } discard{*state_};
   Candidate candidate(state_->published, state_->window, state_->pending, state_->scratch);
   for (const WriteRequest& request : requests) {
-    const auto need = candidate.apply_request(request, now, staged.results.emplace_back());
+    auto need = candidate.apply_request(request, now, staged.results.emplace_back());
+    if (need.has_value() && state_->memory_is_short(state_->published.catalog)) {
+      candidate.upsert_without_parts();
+      need = candidate.apply_request(request, now, staged.results.back());
+    }
     // Continues, to collect the parts that all requests need.
     if (need.has_value()) add_parts(staged.parts_needed, *need);
   }
@@ -297,7 +336,12 @@ StageResult Store::write(const WriteRequest& request, Ticks now, StageResult mem
     Candidate candidate{std::move(state.published), state.window, state.pending, state.scratch};
     ~Taken() { state.publish(candidate); }
   } taken{*state_};
-  if (const auto need = taken.candidate.apply_request(request, now, memory.results.front())) {
+  auto need = taken.candidate.apply_request(request, now, memory.results.front());
+  if (need.has_value() && state_->memory_is_short(taken.candidate.version().catalog)) {
+    taken.candidate.upsert_without_parts();
+    need = taken.candidate.apply_request(request, now, memory.results.front());
+  }
+  if (need.has_value()) {
     memory.results.clear();
     add_parts(memory.parts_needed, *need);
   }
@@ -353,18 +397,17 @@ void Store::mark_stored(std::uint64_t sequence) {
 
 // ---- Checkpoint ---------------------------------------------------------------------------------
 
-std::variant<bool, PartsNeeded> Store::begin_checkpoint() {
+bool Store::begin_checkpoint() {
   ENTITABLE_CHECK(!state_->checkpoint.has_value() && !state_->recovery.has_value() &&
                   !state_->branched);
-  const bool changed = state_->published.last_commit != state_->manifest.last_commit;
-  const bool covers = state_->next_sequence != state_->manifest.first_live_sequence;
-  if (is_damaged() || !(changed || covers) || state_->snapshot != nullptr) return false;
-  std::vector<PartId> overlaid = state_->published.catalog.parts_with_overlay();
-  if (!overlaid.empty()) return PartsNeeded{std::move(overlaid)};
+  const Manifest& manifest = state_->parts.manifest();
+  const bool changed = state_->published.last_commit != manifest.last_commit;
+  const bool covers = state_->next_sequence != manifest.first_live_sequence;
+  if (is_damaged() || !(changed || covers)) return false;
   // A segment that is being stored now has the number next_sequence, so it stays live. Recovery
   // skips the commits in it that the manifest covers.
-  state_->checkpoint.emplace(state_->published, state_->window, state_->manifest,
-                             state_->next_sequence, state_->epoch);
+  state_->checkpoint.emplace(state_->published, state_->window, manifest, state_->next_sequence,
+                             state_->epoch, state_->part_bytes);
   state_->segment_bytes_at_checkpoint = state_->segment_bytes;
   return true;
 }
@@ -377,39 +420,58 @@ std::uint64_t Store::estimate_checkpoint_bytes() const {
   return bytes;
 }
 
-std::optional<CheckpointPart> Store::next_checkpoint_part() {
+CheckpointStep Store::next_checkpoint_part() {
   ENTITABLE_CHECK(state_->checkpoint.has_value());
-  return state_->checkpoint->next_part();
+  mark_checkpoint_part_stored();
+  return state_->checkpoint->next_part(state_->parts, state_->live_versions());
+}
+
+void Store::mark_checkpoint_part_stored() {
+  if (!state_->checkpoint.has_value() || !state_->checkpoint->part_pending()) return;
+  state_->parts.add_unlisted(state_->checkpoint->mark_part_stored(state_->live_versions()));
 }
 
 CheckpointEnd Store::finish_checkpoint() {
-  ENTITABLE_CHECK(state_->checkpoint.has_value());
-  const Checkpoint& checkpoint = *state_->checkpoint;
-  return {encode_manifest(checkpoint.manifest()), checkpoint.manifest().first_live_sequence,
-          checkpoint.obsolete_parts()};
+  ENTITABLE_CHECK(state_->checkpoint.has_value() && !state_->checkpoint->part_pending());
+  const Manifest& manifest = state_->checkpoint->manifest();
+  // A snapshot may need any part that was stored when it began.
+  if (state_->snapshot == nullptr) {
+    state_->obsolete_parts = find_obsolete(state_->parts, manifest);
+  }
+  return {encode_manifest(manifest), manifest.first_live_sequence, state_->obsolete_parts};
 }
 
 void Store::mark_checkpoint_committed() {
   ENTITABLE_CHECK(state_->checkpoint.has_value());
-  state_->checkpoint->mark_stored();
   if (state_->replacement.has_value()) {
     state_->published = std::move(state_->replacement->version);
     state_->window = std::move(state_->replacement->window);
     state_->replacement.reset();
   }
-  state_->manifest = state_->checkpoint->take_manifest();
+  state_->parts.replace_manifest(state_->checkpoint->take_manifest(), state_->obsolete_parts);
+  state_->obsolete_parts.clear();
   state_->segment_bytes -= state_->segment_bytes_at_checkpoint;
   state_->checkpoint.reset();
 }
 
-void Store::abandon_checkpoint() {
-  // The host may have stored some of its parts, or may still store them, so their ids are not
-  // reused.
-  if (state_->checkpoint.has_value()) {
-    state_->manifest.next_part = state_->checkpoint->manifest().next_part;
+std::vector<PartId> Store::abandon_checkpoint() {
+  std::vector<PartId> unneeded;
+  if (!state_->checkpoint.has_value()) return unneeded;
+  const Checkpoint& checkpoint = *state_->checkpoint;
+  // The host may still store the pending part, so its id is not reused.
+  state_->parts.set_next_part(checkpoint.manifest().next_part);
+  if (checkpoint.part_pending()) unneeded.push_back(checkpoint.pending_part());
+  state_->obsolete_parts.clear();
+  if (state_->replacement.has_value()) {
+    for (const ManifestTable& table : checkpoint.manifest().tables) {
+      for (const ManifestPart& part : table.parts) {
+        if (state_->parts.forget_unlisted(part.id)) unneeded.push_back(part.id);
+      }
+    }
   }
   state_->checkpoint.reset();
   state_->replacement.reset();
+  return unneeded;
 }
 
 }  // namespace entitable

@@ -99,6 +99,10 @@ class Store {
   // last checkpoint always stay in memory.
   void set_memory_limit(std::uint64_t bytes);
   void enforce_memory_limit();
+  std::uint64_t memory_bytes() const;  // as in stats()
+  // Returns how much of memory_bytes() no unloading can free: changes that no part holds.
+  // Visits every leaf.
+  std::uint64_t unsaved_memory() const;
   std::uint64_t first_live_sequence() const;  // the manifest covers all earlier segments
   bool is_damaged() const;
   const std::vector<Damage>& damage() const;
@@ -152,16 +156,28 @@ class Store {
   // Records that the host has stored the segments up to `sequence`, the last sealed one.
   void mark_stored(std::uint64_t sequence);
 
-  // Checkpoint. Returns false if there is nothing to cover: no segment and no change. Also returns
-  // false while a snapshot is open, because the snapshot may need parts that a checkpoint would
-  // make obsolete.
-  std::variant<bool, PartsNeeded> begin_checkpoint();
+  // Sets the approximate size of the parts that later checkpoints write. The default is
+  // part_bytes_target; tests set less, to have many parts of few rows.
+  void set_part_bytes(std::uint64_t bytes);
+
+  // Checkpoint. Returns false if there is nothing to cover: no segment and no change.
+  bool begin_checkpoint();
   // Returns about how many packed bytes of rows a checkpoint would write now. Visits every leaf.
   std::uint64_t estimate_checkpoint_bytes() const;
-  std::optional<CheckpointPart> next_checkpoint_part();  // nothing: all parts were returned
+  // Returns the next part to store. A part that is needed must be passed to load_checkpoint_part().
+  // Calls mark_checkpoint_part_stored() for the part before.
+  CheckpointStep next_checkpoint_part();
+  // Records that the part that next_checkpoint_part() returned is stored. Until then no part can be
+  // unloaded. May be called again.
+  void mark_checkpoint_part_stored();
+  // As load_part(). If memory is short, loads the rows only into the version that the checkpoint
+  // writes.
+  Result<void> load_checkpoint_part(PartId id, std::optional<std::string_view> bytes);
   CheckpointEnd finish_checkpoint();  // all parts are stored: the manifest to commit
   void mark_checkpoint_committed();   // the manifest is stored
-  void abandon_checkpoint();
+  // Ends the checkpoint, if there is one; the manifest in force stays. Returns the parts that the
+  // host may delete. The others are used further on.
+  std::vector<PartId> abandon_checkpoint();
 
   // For the classes of core/store that work on a store.
   StoreState& state() { return *state_; }

@@ -1,20 +1,39 @@
 #include "core/store/store_state.h"
 
-#include "core/store/stored_part.h"
-
 namespace entitable {
 
-std::vector<TableIndex*> StoreState::versions_without_part(const ListedPart& listed) {
-  std::vector<TableIndex*> versions;
-  const auto add = [&](Catalog& catalog) {
-    const Table* table = catalog.find(listed.table);
-    if (table == nullptr || !is_unloaded(table->index, listed)) return;
-    versions.push_back(&catalog.mutable_table(listed.table)->index);
-  };
-  add(published.catalog);
-  if (candidate.has_value()) add(candidate->version().catalog);
-  if (snapshot != nullptr) add(*snapshot);
-  return versions;
+std::vector<Catalog*> StoreState::live_versions() {
+  std::vector<Catalog*> catalogs{&published.catalog};
+  if (candidate.has_value()) catalogs.push_back(&candidate->version().catalog);
+  return catalogs;
+}
+
+std::vector<Catalog*> StoreState::versions() {
+  std::vector<Catalog*> catalogs = live_versions();
+  if (snapshot != nullptr) catalogs.push_back(snapshot);
+  if (checkpoint.has_value()) catalogs.push_back(&checkpoint->tables());
+  return catalogs;
+}
+
+// Versions with the same overlay share the loaded leaves.
+Result<void> StoreState::load_part(PartId id, std::optional<std::string_view> bytes,
+                                   const std::vector<Catalog*>& versions) {
+  const std::optional<ListedPart> listed = parts.find(id);
+  if (!listed.has_value()) return {};
+  std::map<const Overlay*, std::vector<TableIndex*>> unloaded;
+  for (Catalog* catalog : versions) {
+    const Table* table = catalog->find(listed->table);
+    if (table == nullptr) continue;
+    const std::optional<EntityKey> key = table->index.key_in_unloaded_part(id, listed->range);
+    if (!key.has_value()) continue;
+    TableIndex& index = catalog->mutable_table(listed->table)->index;
+    unloaded[index.unloaded_overlay(*key)].push_back(&index);
+  }
+  for (const auto& [overlay, indexes] : unloaded) {
+    const auto loaded = load_stored_part(*listed, bytes, indexes, damage);
+    if (!loaded.ok()) return loaded;
+  }
+  return {};
 }
 
 }  // namespace entitable

@@ -9,13 +9,13 @@
 #include <vector>
 
 #include "core/base/check.h"
-#include "core/log/manifest_codec.h"
 #include "core/log/pending_records.h"
 #include "core/store/call_window.h"
 #include "core/store/candidate.h"
 #include "core/store/catalog.h"
 #include "core/store/checkpoint.h"
 #include "core/store/recovery.h"
+#include "core/store/stored_parts.h"
 
 namespace entitable {
 
@@ -34,10 +34,12 @@ struct StoreState {
   std::uint64_t next_sequence = 1;
   std::uint64_t epoch = 1;
 
-  Manifest manifest;                // of the last checkpoint
+  StoredParts parts;                // in storage, with the manifest of the last checkpoint
   std::uint64_t segment_bytes = 0;  // size of all segments that the manifest does not cover
   std::optional<Checkpoint> checkpoint;
+  std::uint64_t part_bytes = part_bytes_target;
   std::uint64_t segment_bytes_at_checkpoint = 0;
+  std::vector<PartId> obsolete_parts;  // of the finished checkpoint; the host deletes them
 
   // The restored content while a checkpoint stores it in place of the published version.
   struct Replacement {
@@ -71,13 +73,24 @@ struct StoreState {
     branched = true;
   }
 
-  std::uint64_t memory() const {
+  static std::uint64_t memory_of(const Catalog& catalog) {
     std::uint64_t bytes = 0;
-    for (const Ref<Table>& table : published.catalog.tables()) bytes += table->index.memory_bytes();
+    for (const Ref<Table>& table : catalog.tables()) bytes += table->index.memory_bytes();
     return bytes;
   }
-  // Returns the versions of the part's table in which the part is unloaded, ready to be changed.
-  std::vector<TableIndex*> versions_without_part(const ListedPart& listed);
+  std::uint64_t memory() const { return memory_of(published.catalog); }
+  // Returns whether so much of the limit is used that loading a part may require unloading others.
+  bool memory_is_short(const Catalog& catalog) const {
+    return memory_limit != 0 && memory_of(catalog) > memory_limit / 2;
+  }
+
+  // Returns the versions that writes change.
+  std::vector<Catalog*> live_versions();
+  // Returns all versions that are in use, the published one first.
+  std::vector<Catalog*> versions();
+  // Loads the part into those of the versions in which it is unloaded.
+  Result<void> load_part(PartId id, std::optional<std::string_view> bytes,
+                         const std::vector<Catalog*>& versions);
 
   // Publishes the candidate. REQUIRES: window.reserve() was called with the candidate's calls.
   void publish(Candidate& made) {

@@ -12,19 +12,6 @@ ListedPart listed_part(const ManifestTable& table, std::size_t position) {
   return listed;
 }
 
-std::optional<ListedPart> find_part(const Manifest& manifest, PartId id) {
-  for (const ManifestTable& table : manifest.tables) {
-    for (std::size_t i = 0; i < table.parts.size(); ++i) {
-      if (table.parts[i].id == id) return listed_part(table, i);
-    }
-  }
-  return std::nullopt;
-}
-
-bool is_unloaded(const TableIndex& index, const ListedPart& listed) {
-  return index.key_in_unloaded_part(listed.part.id, listed.range).has_value();
-}
-
 namespace {
 
 // Loads the rows of the file into the versions. After an error, the versions are unchanged.

@@ -30,11 +30,6 @@ struct ListedPart {
 
 // Returns the part at this position of table.parts.
 ListedPart listed_part(const ManifestTable& table, std::size_t position);
-// Returns the part with this id, or nothing if the manifest does not list it.
-std::optional<ListedPart> find_part(const Manifest& manifest, PartId id);
-
-// Returns whether the part's rows are not in memory.
-bool is_unloaded(const TableIndex& index, const ListedPart& listed);
 
 // Loads the part from its file into each of these versions of the table. A file that is missing,
 // damaged or not the listed part is added to `damage`, and the part is then loaded without rows.

@@ -136,7 +136,7 @@ void finish(const std::vector<Operation>& operations, const TimestampSource& nex
 std::optional<StageFailure> stage_group(TableId table, const TableIndex& index,
                                         const std::vector<Operation>& operations, bool transaction,
                                         const TimestampSource& next_timestamp, ShapeHint shape_hint,
-                                        StagedMutations& staged) {
+                                        StagedMutations& staged, UpsertNeeds upsert_needs) {
   std::array<TableIndex::Found, 1> single;
   std::vector<TableIndex::Found> many(operations.size() > 1 ? operations.size() : 0);
   const std::span<TableIndex::Found> found =
@@ -144,7 +144,9 @@ std::optional<StageFailure> stage_group(TableId table, const TableIndex& index,
   PartsNeededToStage need;
   for (std::size_t i = 0; i < operations.size(); ++i) {
     found[i] = index.find_for_update(operations[i].key.view());
-    if (found[i].part_needed != 0) need.ids.push_back(found[i].part_needed);
+    const bool is_blind = operations[i].kind == OperationKind::insert_or_replace &&
+                          upsert_needs == UpsertNeeds::nothing;
+    if (found[i].part_needed != 0 && !is_blind) need.ids.push_back(found[i].part_needed);
   }
   if (!need.ids.empty()) {
     std::sort(need.ids.begin(), need.ids.end());

@@ -33,6 +33,11 @@ struct PartsNeededToStage {
   std::vector<PartId> ids;  // all parts that this group needs, ascending, without duplicates
 };
 
+// Whether an upsert that replaces the row needs the part that may hold the row. Without the part,
+// the new row is kept in an overlay (core/index/overlay.h), and the row count is not exact until
+// the part is loaded.
+enum class UpsertNeeds { part, nothing };
+
 using StageFailure = std::variant<GroupFailure, PartsNeededToStage>;
 
 // Returns the timestamp for the next row. Each result is above the one before
@@ -59,6 +64,7 @@ using TimestampSource = std::function<Ticks()>;
 std::optional<StageFailure> stage_group(TableId table, const TableIndex& index,
                                         const std::vector<Operation>& operations, bool transaction,
                                         const TimestampSource& next_timestamp, ShapeHint shape_hint,
-                                        StagedMutations& staged);
+                                        StagedMutations& staged,
+                                        UpsertNeeds upsert_needs = UpsertNeeds::part);
 
 }  // namespace entitable

@@ -70,6 +70,9 @@ class Run {
     if (prng_.chance(3)) compare_query();
     if (prng_.chance(200)) compare_everything();
     if (prng_.chance(150)) checkpoint();
+    if (prng_.chance(20)) step_checkpoint();
+    if (prng_.chance(15)) write_unloaded();
+    if (prng_.chance(100)) step_snapshot();
     if (prng_.chance(300)) reopen();
     if (prng_.chance(10)) enforce_memory_limit();
     if (prng_.chance(50)) compare_counts();
@@ -134,9 +137,10 @@ class Run {
     return {std::nullopt, std::move(write)};
   }
 
+  void write_single() { write_single(random_request()); }
+
   // A deferred write: published at once, stored later.
-  void write_single() {
-    const WriteRequest request = random_request();
+  void write_single(const WriteRequest& request) {
     ModelStore after = model_;
     staged_timestamp_ = last_timestamp_;
     const StageResult staged = host_.write(store_, request, now_);
@@ -145,6 +149,23 @@ class Run {
     if (!staged.changes) return;
     accept(std::move(after));
     if (prng_.chance(4)) store_now();
+  }
+
+  // Writes while all rows that can be unloaded are. Upserts then do not load them.
+  void write_unloaded() {
+    store_.set_memory_limit(1);
+    for (std::uint64_t count = 1 + prng_.below(5); count > 0; --count) {
+      store_.enforce_memory_limit();
+      WriteRequest request = random_request();
+      if (auto* write = std::get_if<WriteEntities>(&request.body)) {
+        for (Operation& operation : write->operations) {
+          if (!prng_.chance(6)) operation.kind = OperationKind::insert_or_replace;
+          if (operation.kind == OperationKind::insert_or_replace) operation.if_match = {};
+        }
+      }
+      write_single(request);
+      if (prng_.chance(3)) step_checkpoint();
+    }
   }
 
   void write_group() {
@@ -174,13 +195,14 @@ class Run {
         host_.store_pending(store_);
         store_.publish();
         accept(std::move(after));
-        stored_model_ = model_;
+        mark_stored();
     }
   }
 
   // Called when the staged writes are published. Until then, last_timestamp_ ignores them.
   void accept(ModelStore after) {
     model_ = std::move(after);
+    ++version_;
     last_timestamp_ = staged_timestamp_;
   }
 
@@ -206,23 +228,86 @@ class Run {
 
   void store_now() {
     host_.store_pending(store_);
-    stored_model_ = model_;
+    mark_stored();
   }
 
   void checkpoint() {
+    if (checkpoint_.has_value()) abandon_checkpoint();
     if (prng_.chance(3)) {  // the host may crash during the checkpoint
-      if (host_.checkpoint(store_, prng_.below(4))) stored_model_ = model_;
+      if (host_.checkpoint(store_, prng_.below(4))) mark_stored();
       store_.abandon_checkpoint();
       reopen();
       return;
     }
     // The checkpoint contains all published writes, even if their segments were not stored.
     host_.checkpoint(store_);
+    mark_stored();
+  }
+
+  // Everything that is published is stored.
+  void mark_stored() {
     stored_model_ = model_;
+    stored_version_ = version_;
+  }
+
+  // Takes the next step of a checkpoint that spans many other steps.
+  void step_checkpoint() {
+    if (!checkpoint_.has_value()) {
+      store_.set_part_bytes(prng_.chance(3) ? part_bytes_target : 500 + prng_.below(5000));
+      if (store_.begin_checkpoint()) checkpoint_ = CheckpointUnderWay{model_, version_};
+      return;
+    }
+    if (prng_.chance(12)) return abandon_checkpoint();
+    if (std::optional<CheckpointPart> part = host_.next_part(store_)) {
+      host_.parts[part->id] = std::move(part->bytes);
+      if (prng_.chance(2)) {
+        store_.mark_checkpoint_part_stored();
+        if (prng_.chance(2)) unload_all();
+        if (prng_.chance(2)) compare_query();
+      }
+      return;
+    }
+    const CheckpointEnd end = store_.finish_checkpoint();
+    if (prng_.chance(2)) compare_query();
+    host_.manifest = end.manifest;
+    host_.segments.erase(host_.segments.begin(),
+                         host_.segments.lower_bound(end.first_live_sequence));
+    for (const PartId id : end.obsolete_parts) REQUIRE(host_.parts.erase(id) == 1);
+    store_.mark_checkpoint_committed();
+    // The manifest also covers what was published, but not stored, when the checkpoint began.
+    if (stored_version_ < checkpoint_->version) {
+      stored_version_ = checkpoint_->version;
+      stored_model_ = std::move(checkpoint_->model);
+    }
+    checkpoint_.reset();
+    if (prng_.chance(2)) unload_all();
+  }
+
+  // Takes the next step of a snapshot that spans many other steps.
+  void step_snapshot() {
+    if (!snapshot_.has_value()) {
+      snapshot_.emplace(store_, model_);
+      return;
+    }
+    const auto chunk = host_.with_parts(store_, [&] { return snapshot_->exported.next_chunk(); });
+    if (const auto* bytes = std::get_if<std::string>(&chunk)) {
+      snapshot_->file += *bytes;
+      return;
+    }
+    const ModelStore model = std::move(snapshot_->model);
+    const std::string file = std::move(snapshot_->file);
+    snapshot_.reset();
+    compare_snapshot(model, file);
+  }
+
+  void abandon_checkpoint() {
+    for (const PartId id : store_.abandon_checkpoint()) host_.parts.erase(id);
+    checkpoint_.reset();
   }
 
   // Restores a snapshot into another store with other content, and continues with that store.
   void move_by_snapshot() {
+    snapshot_.reset();
     TestHost host;
     Store next = std::move(*host.open());
     next.stage({{std::nullopt, WriteCreateTable{"other"}}, {std::nullopt, WriteCreateTable{"X12"}}},
@@ -236,20 +321,24 @@ class Run {
     REQUIRE(report->tables == model_.tables().size());
     REQUIRE(restore.begin_replace(std::nullopt));
     host.write_checkpoint(next);
+    checkpoint_.reset();
     store_ = std::move(next);
     host_ = std::move(host);
-    stored_model_ = model_;
+    mark_stored();
     reopen();
   }
 
   // Opens the stored files again. The store must contain exactly the writes that were stored.
   void reopen() {
+    checkpoint_.reset();
+    snapshot_.reset();
     auto opened =
         host_.open(prng_.chance(4) ? TestHost::Load::all_parts : TestHost::Load::on_demand);
     REQUIRE(opened.ok());
     store_ = std::move(*opened);
     REQUIRE(store_.damage().empty());
     model_ = stored_model_;
+    version_ = ++stored_version_;
     last_timestamp_ = 0;  // deferred writes that were not stored are lost, with their timestamps
     for (const auto& [folded, table] : model_.tables()) {
       for (const auto& [key, entity] : table.rows)
@@ -265,6 +354,11 @@ class Run {
     store_.enforce_memory_limit();
     REQUIRE(store_.stats().rows == rows);
     REQUIRE(store_.verify().empty());
+  }
+
+  void unload_all() {
+    store_.set_memory_limit(1);
+    store_.enforce_memory_limit();
   }
 
   // Loads the parts that make the row count inexact; then it must equal the model's.
@@ -314,11 +408,47 @@ class Run {
     REQUIRE(at == expected.size());
   }
 
+  struct CheckpointUnderWay {
+    ModelStore model;  // what it covers
+    std::uint64_t version = 0;
+  };
+  struct SnapshotUnderWay {
+    SnapshotUnderWay(Store& store, ModelStore content)
+        : exported(store), model(std::move(content)) {}
+    SnapshotExport exported;
+    ModelStore model;  // what it contains
+    std::string file;
+  };
+
+  // Compares the store that the file restores with the model.
+  void compare_snapshot(ModelStore model, const std::string& file) {
+    TestHost host;
+    Store restored = std::move(*host.open());
+    {
+      Restore restore(restored);
+      REQUIRE(restore.add(file).ok());
+      REQUIRE(restore.finish_reading().ok());
+      REQUIRE(restore.begin_replace(std::nullopt));
+      host.write_checkpoint(restored);
+    }
+    std::swap(store_, restored);
+    std::swap(host_, host);
+    std::swap(model_, model);
+    compare_everything();
+    std::swap(store_, restored);
+    std::swap(host_, host);
+    std::swap(model_, model);
+  }
+
   Prng prng_;
   TestHost host_;
   Store store_;
   ModelStore model_;
   ModelStore stored_model_;
+  std::uint64_t version_ = 0;  // counts the changes of model_
+  std::uint64_t stored_version_ = 0;
+  std::optional<CheckpointUnderWay> checkpoint_;
+  std::optional<SnapshotUnderWay> snapshot_;
   Ticks now_ = 638'000'000'000'000'000;
   Ticks last_timestamp_ = 0;
   Ticks staged_timestamp_ = 0;

@@ -77,6 +77,11 @@ class TestHost {
     return staged;
   }
 
+  void stage_and_publish(Store& store, const WriteRequest& request, Ticks now) const {
+    stage(store, {request}, now);
+    store.publish();
+  }
+
   void load_parts(Store& store, const std::vector<PartId>& ids) const {
     for (const PartId id : ids) ENTITABLE_CHECK(load_part(store, id).ok());
   }
@@ -113,20 +118,29 @@ class TestHost {
     return segment.sequence;
   }
 
-  bool begin_checkpoint(Store& store) const {
-    return std::get<bool>(with_parts(store, [&] { return store.begin_checkpoint(); }));
+  // Returns the next part of the checkpoint, loading the parts that it needs; nothing at the end.
+  std::optional<CheckpointPart> next_part(Store& store) const {
+    while (true) {
+      CheckpointStep step = store.next_checkpoint_part();
+      if (auto* part = std::get_if<CheckpointPart>(&step)) return std::move(*part);
+      const auto* need = std::get_if<PartsNeeded>(&step);
+      if (need == nullptr) return std::nullopt;
+      for (const PartId id : need->ids) {
+        ENTITABLE_CHECK(store.load_checkpoint_part(id, std::string_view(parts.at(id))).ok());
+      }
+    }
   }
 
   // Writes a complete checkpoint. `stop_after`: stops after that many files, as in a crash, and
   // returns false; the test must then reopen the store. Otherwise returns true.
   bool checkpoint(Store& store, std::size_t stop_after = SIZE_MAX) {
-    return !begin_checkpoint(store) || write_checkpoint(store, stop_after);
+    return !store.begin_checkpoint() || write_checkpoint(store, stop_after);
   }
 
   // Does the same for a checkpoint that has begun.
   bool write_checkpoint(Store& store, std::size_t stop_after = SIZE_MAX) {
     std::size_t written = 0;
-    while (auto part = store.next_checkpoint_part()) {
+    while (auto part = next_part(store)) {
       if (written++ == stop_after) return false;
       parts[part->id] = std::move(part->bytes);
     }

@@ -7,6 +7,7 @@ import { type TestContext, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import { Checkpointer, type CheckpointerOptions } from "../../web/src/host/checkpointer.ts";
 import { StorageError } from "../../web/src/storage/log-storage.ts";
+import { PartsNeeded } from "../../web/src/wasm/engine.ts";
 import { type Random, seededRandom } from "./support/random.ts";
 
 // A fake engine that throws if its functions are called in a wrong order.
@@ -47,8 +48,10 @@ class Engine {
       nextCheckpointPart: () => {
         requireOpen();
         if (--this.#parts < 0) return undefined;
+        if (this.#random.below(5) === 0) return new PartsNeeded([1]);
         return { id: this.#nextId++, bytes: new Uint8Array(1) };
       },
+      markCheckpointPartStored: requireOpen,
       finishCheckpoint: () => {
         requireOpen();
         return { manifest: new Uint8Array(1), segmentsBelow: 1, obsoleteParts: [] };
@@ -57,7 +60,10 @@ class Engine {
         requireOpen();
         end();
       },
-      abandonCheckpoint: end,
+      abandonCheckpoint: () => {
+        end();
+        return [this.#nextId - 1];
+      },
     };
   }
 }
@@ -71,9 +77,20 @@ async function live(t: TestContext, random: Random): Promise<void> {
   const checkpointer = new Checkpointer({
     engine: engine.options,
     storage: { putPart: call, commitManifest: call, deleteParts: call },
-    parts: { loadAndRetry: () => assert.fail("all parts are there") },
+    parts: {
+      async loadForCheckpoint<T>(_needed: PartsNeeded, next: () => T | PartsNeeded): Promise<T> {
+        for (;;) {
+          await call();
+          const result = next();
+          if (!(result instanceof PartsNeeded)) return result;
+        }
+      },
+      whenRead: call,
+      pauseWhile: (work) => call().then(work),
+      trim() {},
+    },
+    memory: { isFull: random.below(4) === 0, update() {}, allowWrites() {} },
     orphans: [99],
-    memoryLimit: 0,
     automatic: true,
     blocker: () => (random.below(10) === 0 ? turn() : undefined),
     onFailure() {},
@@ -90,6 +107,7 @@ async function live(t: TestContext, random: Random): Promise<void> {
     else if (what < 60) t.mock.timers.tick(random.below(300));
     else if (what < 61) ask(checkpointer.compact());
     else if (what < 62) ask(checkpointer.replaceAllData(undefined));
+    else if (what < 64) checkpointer.startForMemory();
     else for (let turns = random.below(5); turns > 0; --turns) await turn();
   }
   let over = false;
@@ -112,4 +130,93 @@ test("checkpoints run one at a time, and end promptly if a caller waits", async 
   const random = seededRandom(seed);
   const rounds = process.env["ENTITABLE_ALL"] ? 1000 : 100;
   for (let round = 0; round < rounds; ++round) await live(t, random);
+});
+
+// A checkpointer without changes to write. `replaced` replaces some of its options.
+function idleCheckpointer(replaced: Partial<CheckpointerOptions>): Checkpointer {
+  return new Checkpointer({
+    engine: {
+      ...new Engine(seededRandom(1)).options,
+      beginCheckpoint: () => false,
+      beginReplace: () => true,
+      nextCheckpointPart: () => undefined,
+      finishCheckpoint: () => ({
+        manifest: new Uint8Array(1),
+        segmentsBelow: 1,
+        obsoleteParts: [],
+      }),
+      abandonCheckpoint: () => [1, 2],
+    },
+    storage: {
+      putPart: async () => {},
+      commitManifest: async () => {},
+      deleteParts: async () => {},
+    },
+    parts: {
+      loadForCheckpoint: () => assert.fail("no part is needed"),
+      whenRead: async () => {},
+      pauseWhile: (work) => work(),
+      trim() {},
+    },
+    memory: { isFull: false, update() {}, allowWrites() {} },
+    orphans: [],
+    automatic: true,
+    blocker: () => undefined,
+    onFailure() {},
+    onCheckpoint() {},
+    ...replaced,
+  });
+}
+
+test("parts are kept if the manifest that names them may be stored", async () => {
+  const deleted: number[] = [];
+  let commits = 0;
+  const checkpointer = idleCheckpointer({
+    storage: {
+      putPart: async () => {},
+      commitManifest: async () => {
+        commits += 1;
+        throw new StorageError("unknown", "injected");
+      },
+      deleteParts: async (ids) => void deleted.push(...ids),
+    },
+  });
+  checkpointer.start();
+  await turn();
+  const replacing = assert.rejects(checkpointer.replaceAllData(undefined), { failure: "unknown" });
+  while (commits === 0) await turn();
+  await checkpointer.stop();
+  await replacing;
+  assert.deepEqual(deleted, []);
+});
+
+test("memory is measured after other work during which it was full", async () => {
+  let measured = 0;
+  let endDeleting = () => {};
+  const checkpointer = idleCheckpointer({
+    orphans: [99],
+    storage: {
+      putPart: async () => {},
+      commitManifest: async () => {},
+      deleteParts: () =>
+        new Promise((resolve) => {
+          endDeleting = resolve;
+        }),
+    },
+    memory: {
+      isFull: true,
+      update() {
+        measured += 1;
+      },
+      allowWrites() {},
+    },
+  });
+  assert.equal(checkpointer.startForMemory(), false, "before the log is owned");
+  checkpointer.start();
+  await turn();
+  assert.equal(checkpointer.startForMemory(), true);
+  endDeleting();
+  for (let turns = 0; turns < 100 && measured === 0; ++turns) await turn();
+  assert.ok(measured > 0);
+  await checkpointer.stop();
 });

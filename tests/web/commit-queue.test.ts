@@ -33,6 +33,8 @@ class Bench {
   readonly storage = new ControlledStorage(new MemoryStorage(this.files));
   readonly persistErrors: PersistError[] = [];
   hidden = false;
+  readonly memory = { isFull: false, addWritten() {} };
+  waitedForMemory = 0;
   stored: LogSize[] = [];
   readonly queue: CommitQueue;
 
@@ -40,7 +42,16 @@ class Bench {
     this.queue = new CommitQueue({
       engine: this.engine,
       storage: this.storage,
-      parts: new PartLoader({ engine: this.engine, storage: this.storage, onDamage() {} }),
+      parts: new PartLoader({
+        engine: this.engine,
+        storage: this.storage,
+        memoryLimit: 0,
+        onDamage() {},
+      }),
+      memory: this.memory,
+      onWaitingForMemory: () => {
+        this.waitedForMemory += 1;
+      },
       durability: options.durability ?? "strict",
       tracksUnstored: true,
       deferredDelayMs: options.deferredDelayMs ?? 5,

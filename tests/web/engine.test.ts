@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { ResponseDecoder } from "../../web/src/client/rpc-messages.ts";
 import { RestError, StoreError } from "../../web/src/errors.ts";
-import { createEngine, type Engine } from "../../web/src/wasm/engine.ts";
+import { createEngine, type Engine, PartsNeeded } from "../../web/src/wasm/engine.ts";
 import { assertLoaded } from "./support/assert-loaded.ts";
 import {
   encodeCreateTable,
@@ -57,7 +57,11 @@ class Files {
   checkpoint(engine: Engine): void {
     assert.ok(engine.beginCheckpoint());
     for (let part = engine.nextCheckpointPart(); part; part = engine.nextCheckpointPart()) {
-      this.parts.set(part.id, part.bytes);
+      if (part instanceof PartsNeeded) {
+        for (const id of part.ids) engine.loadCheckpointPart(id, this.parts.get(id));
+      } else {
+        this.parts.set(part.id, part.bytes);
+      }
     }
     const end = engine.finishCheckpoint();
     this.manifest = end.manifest;

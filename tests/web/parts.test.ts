@@ -10,7 +10,7 @@ import { StorageError } from "../../web/src/storage/log-storage.ts";
 import { MemoryStorage } from "../../web/src/storage/memory.ts";
 import { StoreHandle } from "../../web/src/store.ts";
 import type { StoreWarning } from "../../web/src/types.ts";
-import { createEngine } from "../../web/src/wasm/engine.ts";
+import { createEngine, type Engine } from "../../web/src/wasm/engine.ts";
 import { ControlledStorage } from "./support/controlled-storage.ts";
 import { openHost } from "./support/open-host.ts";
 
@@ -23,6 +23,7 @@ class Bench {
   readonly files = new Map<string, Uint8Array>();
   readonly warnings: StoreWarning[] = [];
   storage = new ControlledStorage(new MemoryStorage(this.files));
+  engine: Engine | undefined; // of the store that was opened last
 
   // A store whose log consists of about forty parts.
   static async filled(): Promise<Bench> {
@@ -51,6 +52,7 @@ class Bench {
   async open(memoryLimit = 0): Promise<StoreHandle> {
     this.storage = new ControlledStorage(new MemoryStorage(this.files));
     const engine = await createEngine();
+    this.engine = engine;
     engine.configureAccount(accountFromOptions({}, "parts"), undefined);
     const host = await openHost({
       name: "parts",
@@ -62,6 +64,10 @@ class Bench {
       onWarning: (warning) => this.warnings.push(warning),
     });
     return new StoreHandle("parts", host);
+  }
+
+  get memoryBytes(): number {
+    return this.engine?.memoryBytes ?? 0;
   }
 
   get reads(): number {
@@ -351,28 +357,17 @@ describe("a part that is damaged", () => {
 });
 
 describe("a store larger than its memory", () => {
-  test("lets checkpoints finish first while memory is full", async (t) => {
-    t.mock.timers.enable({ apis: ["setTimeout"] });
+  test("runs checkpoints without a pause while changes fill memory", async (t) => {
+    t.mock.timers.enable({ apis: ["setTimeout"] }); // a pause would last forever
     const bench = await Bench.filled();
-    const limit = 3_000_000;
-    const store = await bench.open(limit);
+    const store = await bench.open(3_000_000);
     const table = store.table("rows");
-    const { storage } = bench;
-    for (let i = 0; i < 260; ++i) {
-      await table.updateEntity({ partitionKey: "p", rowKey: rowKey(i % 40), n: i }, "Merge");
+    for (let i = 0; i < rows; ++i) {
+      await table.updateEntity({ partitionKey: "p", rowKey: rowKey(i), n: i + rows }, "Merge");
     }
-    storage.auto = false;
-    for (let ticks = 0; ticks < 2; ++ticks) t.mock.timers.tick(100); // a pause in the writes
-    const part = await storage.next();
-    assert.equal(part.name, "putPart");
-    storage.auto = true;
-    await table.updateEntity({ partitionKey: "p", rowKey: rowKey(0), n: 0 }, "Merge");
-    for (let i = 0; i < rows; i += 10) await table.getEntity("p", rowKey(i));
-    assert.ok((await store.stats()).memoryBytes > limit);
-    await part.succeed();
-    for (let turns = 0; turns < 100; ++turns) await turn();
-    assert.equal(storage.calls.filter(({ name }) => name === "commitManifest").length, 1);
-    assert.ok((await store.stats()).memoryBytes <= limit);
+    const { calls } = bench.storage;
+    assert.ok(calls.some(({ name }) => name === "commitManifest"));
+    assert.equal(await count(store, `n ge ${rows}`), rows);
     await store.close();
   });
 
@@ -409,5 +404,179 @@ describe("a store larger than its memory", () => {
     await store.restore(snapshot, { mode: "merge" });
     assert.equal(await count(store), rows);
     await Promise.all([store.close(), other.close()]);
+  });
+});
+
+describe("a snapshot of a store larger than its memory", () => {
+  test("needs the memory of a few parts, although every row count is unknown", async () => {
+    const bench = await Bench.filled();
+    const limit = 2_000_000;
+    const store = await bench.open(limit);
+    const table = store.table("rows");
+    for (let i = 0; i < rows; i += 10) await table.upsertEntity(entity(i), "Replace");
+    await store.flush();
+    let peak = 0;
+    const read = bench.storage.readParts.bind(bench.storage);
+    bench.storage.readParts = (ids, part) => {
+      peak = Math.max(peak, bench.memoryBytes);
+      return read(ids, part);
+    };
+    const snapshot = await store.snapshot();
+    assert.ok(peak > 0 && peak < 1.7 * limit, `${peak}`);
+    const other = await new Bench().open();
+    await other.restore(snapshot);
+    assert.equal(await count(other), rows);
+    await Promise.all([store.close(), other.close()]);
+  });
+
+  test("can be restored while rows are read", async () => {
+    const empty = await new Bench().open();
+    await empty.table("rows").createTable();
+    const snapshot = await empty.snapshot();
+    const bench = await Bench.filled();
+    const store = await bench.open(3_000_000);
+    const { storage } = bench;
+    storage.auto = false;
+    const restoring = store.restore(snapshot);
+    let call = await storage.next();
+    for (; call.name !== "commitManifest"; call = await storage.next()) await call.succeed();
+    const reading = store
+      .table("rows")
+      .getEntity("p", rowKey(3))
+      .catch((error: { statusCode?: number }) => error.statusCode);
+    for (let turns = 0; turns < 20 && storage.waiting === 0; ++turns) await turn();
+    const committing = call.succeed(); // removes the part that the read needed before
+    if (storage.waiting > 0) await (await storage.next()).succeed(); // before the host hears of it
+    await committing;
+    storage.auto = true;
+    while (storage.waiting > 0) await (await storage.next()).succeed();
+    await restoring;
+    assert.equal(await reading, 404);
+    assert.equal(store.status.state, "open");
+    await Promise.all([store.close(), empty.close()]);
+  });
+});
+
+describe("writing more than fits in memory", () => {
+  const limit = 2_000_000;
+
+  // Runs `write` for many transactions of one megabyte in all, and returns the largest memory use.
+  async function peakWhileWriting(
+    bench: Bench,
+    transactions: number,
+    write: (i: number) => Promise<unknown>,
+  ): Promise<number> {
+    let peak = 0;
+    for (let i = 0; i < transactions; ++i) {
+      await write(i);
+      peak = Math.max(peak, bench.memoryBytes);
+    }
+    return peak;
+  }
+
+  for (const durability of ["strict", "deferred"] as const) {
+    test(`stays near the limit, ${durability}`, async () => {
+      const bench = new Bench();
+      const store = await bench.open(limit);
+      const table = store.table("rows", { durability });
+      await table.createTable();
+      const peak = await peakWhileWriting(bench, 50, (i) =>
+        table.submitTransaction(
+          Array.from({ length: 10 }, (_, k) => ["create", entity(10 * i + k)]),
+        ),
+      );
+      assert.ok(peak < 1.5 * limit, `${peak}`);
+      assert.equal(await count(store), 500);
+      await store.close();
+      const again = await bench.open(limit);
+      assert.equal(await count(again), 500);
+      assert.equal((await again.verify()).ok, true);
+      await again.close();
+    });
+  }
+
+  test("upserts at random load no part, and stay near the limit", async () => {
+    const bench = await Bench.filled();
+    const store = await bench.open(limit);
+    const table = store.table("rows");
+    const peak = await peakWhileWriting(bench, 300, (i) =>
+      table.upsertEntity({ ...entity((i * 137) % rows), n: -1 - i }, "Replace"),
+    );
+    assert.ok(peak < 1.5 * limit, `${peak}`);
+    assert.equal(await count(store, "n lt 0"), 300);
+    assert.equal(await count(store), rows);
+    await store.close();
+    const again = await bench.open(limit);
+    assert.equal(await count(again, "n lt 0"), 300);
+    await again.close();
+  });
+
+  test("writes made while memory is full wait for the checkpoint, and keep their order", async () => {
+    const bench = new Bench();
+    const store = await bench.open(limit);
+    const table = store.table("rows", { durability: "deferred" });
+    await table.createTable();
+    const order: number[] = [];
+    await Promise.all(
+      Array.from({ length: 400 }, (_, i) =>
+        table.createEntity(entity(i)).then(() => order.push(i)),
+      ),
+    );
+    assert.deepEqual(
+      order,
+      order.toSorted((a, b) => a - b),
+    );
+    assert.equal(await count(store), 400);
+    await store.close();
+  });
+
+  test("is possible with a limit that even an empty store exceeds", async () => {
+    const bench = new Bench();
+    const store = await bench.open(1000);
+    const table = store.table("rows");
+    await table.createTable();
+    await Promise.all(Array.from({ length: 40 }, (_, i) => table.createEntity(entity(i))));
+    for (let i = 40; i < 60; ++i) await table.createEntity(entity(i));
+    assert.equal(await count(store), 60);
+    await store.close();
+  });
+
+  test("does not hold back a flush when it is refused", async () => {
+    const bench = new Bench();
+    const store = await bench.open(limit);
+    const table = store.table("rows");
+    await table.createTable();
+    bench.storage.failsParts = true;
+    let isRefused = false;
+    for (let i = 0; i < 300 && !isRefused; ++i) {
+      const writing = table.createEntity(entity(i));
+      const flushing = store.flush();
+      await writing.catch(() => {
+        isRefused = true;
+      });
+      await flushing;
+    }
+    assert.ok(isRefused);
+    bench.storage.failsParts = false;
+    await store.close();
+  });
+
+  test("is refused while checkpoints fail, and accepted again when they succeed", async () => {
+    const bench = new Bench();
+    const store = await bench.open(limit);
+    const table = store.table("rows");
+    await table.createTable();
+    bench.storage.failsParts = true;
+    let refused: unknown;
+    for (let i = 0; i < 200 && refused === undefined; ++i) {
+      await table.createEntity(entity(i)).catch((error: unknown) => {
+        refused = error;
+      });
+    }
+    assert.equal((refused as { code?: string }).code, "QuotaExceeded");
+    assert.ok(bench.memoryBytes < 1.5 * limit);
+    bench.storage.failsParts = false;
+    for (let i = 200; i < 400; ++i) await table.createEntity(entity(i));
+    await store.close();
   });
 });

@@ -519,7 +519,8 @@ export interface OpenOptions {
    * About how many bytes of rows are kept in memory. Default 512 MiB; 0: no limit. Rows are read
    * from storage when they are first needed. Above the limit, the least recently used rows are
    * unloaded, and pages may be shorter than requested, with a continuation token. Rows written
-   * since the last checkpoint always stay in memory. The limit does not apply to stores in memory.
+   * since the last checkpoint stay in memory; if they fill most of the limit, writes wait for a
+   * checkpoint. The limit does not apply to stores in memory.
    */
   memoryLimit?: number;
   /**

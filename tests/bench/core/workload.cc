@@ -289,9 +289,10 @@ Store& shared_store(std::size_t rows) {
 
 Files checkpoint(Store& store) {
   Files files;
-  ENTITABLE_CHECK(std::get<bool>(store.begin_checkpoint()));
-  while (std::optional<CheckpointPart> part = store.next_checkpoint_part()) {
-    files.parts.push_back(*std::move(part));
+  ENTITABLE_CHECK(store.begin_checkpoint());
+  for (CheckpointStep step = store.next_checkpoint_part();
+       std::holds_alternative<CheckpointPart>(step); step = store.next_checkpoint_part()) {
+    files.parts.push_back(std::move(std::get<CheckpointPart>(step)));
   }
   files.manifest = store.finish_checkpoint().manifest;
   store.mark_checkpoint_committed();

@@ -1,5 +1,8 @@
 #include "core/store/checkpoint.h"
 
+#include "core/store/restore.h"
+#include "core/store/snapshot_export.h"
+
 #include "tests/support/prng.h"
 #include "tests/support/store_helpers.h"
 #include "tests/support/test_host.h"
@@ -93,12 +96,11 @@ TEST_CASE("a checkpoint never reuses part ids of an abandoned checkpoint") {
   TestHost host;
   load(store, 1500);
   host.store_pending(store);
-  REQUIRE(std::get<bool>(store.begin_checkpoint()));
-  PartId newest = 0;
-  while (auto part = store.next_checkpoint_part()) newest = std::max(newest, part->id);
+  REQUIRE(store.begin_checkpoint());
+  const PartId newest = host.next_part(store)->id;
   REQUIRE(newest > 0);
-  store.abandon_checkpoint();
-  store.abandon_checkpoint();  // nothing to abandon
+  CHECK(store.abandon_checkpoint() == std::vector<PartId>{newest});
+  CHECK(store.abandon_checkpoint().empty());  // nothing to abandon
   REQUIRE(host.checkpoint(store));
   CHECK(host.parts.begin()->first == newest + 1);
   CHECK(rows_of(*host.open(), "big") == rows_of(store, "big"));
@@ -109,9 +111,9 @@ TEST_CASE("writes continue while a checkpoint is being written") {
   TestHost host;
   load(store, 1500);
   host.store_pending(store);
-  REQUIRE(std::get<bool>(store.begin_checkpoint()));
+  REQUIRE(store.begin_checkpoint());
   std::size_t number = 0;
-  while (auto part = store.next_checkpoint_part()) {
+  while (auto part = host.next_part(store)) {
     host.parts[part->id] = std::move(part->bytes);
     publish(store, {write("big", large(number, 'z'))});
     number += 400;
@@ -168,10 +170,10 @@ TEST_CASE("a checkpoint covers deferred writes that no segment holds yet") {
 TEST_CASE("without changes there is nothing to checkpoint") {
   Store store = new_store();
   TestHost host;
-  CHECK_FALSE(std::get<bool>(store.begin_checkpoint()));
+  CHECK_FALSE(store.begin_checkpoint());
   publish(store, {create("people")});
   REQUIRE(host.checkpoint(store));
-  CHECK_FALSE(std::get<bool>(store.begin_checkpoint()));
+  CHECK_FALSE(store.begin_checkpoint());
 }
 
 TEST_CASE("dropping a table makes its parts obsolete") {
@@ -186,6 +188,118 @@ TEST_CASE("dropping a table makes its parts obsolete") {
   REQUIRE(host.checkpoint(store));
   CHECK(host.parts.empty());
   CHECK(host.open()->stats().tables.empty());
+}
+
+TEST_CASE("parts of an abandoned checkpoint are used further on") {
+  Store store = new_store();
+  TestHost host;
+  load(store, 1500);
+  host.store_pending(store);
+  const std::string before = rows_of(store, "big");
+  REQUIRE(store.begin_checkpoint());
+  for (int i = 0; i < 3; ++i) {
+    std::optional<CheckpointPart> part = host.next_part(store);
+    REQUIRE(part.has_value());
+    host.parts[part->id] = std::move(part->bytes);
+  }
+  for (const PartId id : store.abandon_checkpoint()) host.parts.erase(id);
+  REQUIRE(host.parts.size() == 2);
+  const auto kept = host.parts;
+  store.set_memory_limit(1);
+  store.enforce_memory_limit();  // unloads rows of parts that no manifest lists
+  const auto first = store.get("big", {"p", row_name(0)});
+  REQUIRE(std::holds_alternative<PartsNeeded>(first));
+  CHECK(rows_of(*host.open(), "big") == before);  // a crash here loses nothing
+  REQUIRE(host.checkpoint(store));
+  for (const auto& [id, bytes] : kept) CHECK(host.parts.count(id) == 1);
+  CHECK(rows_of(*host.open(), "big") == before);
+}
+
+TEST_CASE("after a checkpoint no rows refer to a part that it replaced") {
+  const std::uint64_t part_bytes = GENERATE(std::uint64_t{20'000}, part_bytes_target);
+  const bool read = GENERATE(true, false);
+  Store store = new_store();
+  TestHost host;
+  load(store, 1000);
+  host.store_pending(store);
+  REQUIRE(host.checkpoint(store));
+  store.set_memory_limit(1);
+  store.set_part_bytes(part_bytes);
+  store.enforce_memory_limit();
+  const auto put = [&](std::size_t number, char fill) {
+    host.stage_and_publish(store, write("big", large(number, fill)), noon);
+    host.store_pending(store);
+  };
+  const auto fill_of = [&](std::size_t number) {
+    const EntityKey key("p", row_name(number));
+    const auto found = host.with_parts(store, [&] {
+      REQUIRE(store.damage().empty());  // with a missing part this would never end
+      return store.get("big", key.view());
+    });
+    return std::get<RowResult>(found).row.find("text")->string().front();
+  };
+  put(500, 'b');  // in the overlay of an unloaded part, which the checkpoint pins
+  REQUIRE(store.begin_checkpoint());
+  put(501, 'c');  // the published version now has an overlay, and rows, of its own
+  if (read) CHECK(fill_of(501) == 'c');
+  while (std::optional<CheckpointPart> part = host.next_part(store)) {
+    host.parts[part->id] = std::move(part->bytes);
+    store.mark_checkpoint_part_stored();
+    store.enforce_memory_limit();
+    if (read) CHECK(fill_of(499) == 'a');
+  }
+  CheckpointEnd end = store.finish_checkpoint();
+  host.manifest = std::move(end.manifest);
+  for (const PartId id : end.obsolete_parts) host.parts.erase(id);
+  store.mark_checkpoint_committed();
+  store.enforce_memory_limit();
+  for (std::size_t i = 0; i < 1000; ++i) {
+    INFO("row " << i);
+    REQUIRE(fill_of(i) == (i == 500 ? 'b' : i == 501 ? 'c' : 'a'));
+  }
+  CHECK(store.damage().empty());
+  CHECK(store.verify().empty());
+}
+
+TEST_CASE("a snapshot keeps the parts that a checkpoint replaces") {
+  Store store = new_store();
+  TestHost host;
+  load(store, 1000);
+  host.store_pending(store);
+  REQUIRE(host.checkpoint(store));
+  store.set_memory_limit(1);
+  store.enforce_memory_limit();
+  const std::string before = rows_of(*host.open(), "big");
+  std::optional<SnapshotExport> exported(std::in_place, store);
+  host.stage(store, {write("big", large(500, 'b'))}, noon);
+  host.store_pending(store);
+  store.publish();
+  const auto replaced = host.parts;
+  REQUIRE(host.checkpoint(store));
+  for (const auto& [id, bytes] : replaced) CHECK(host.parts.count(id) == 1);
+  store.enforce_memory_limit();
+  std::string file;
+  while (true) {
+    const auto chunk = host.with_parts(store, [&] { return exported->next_chunk(); });
+    if (std::holds_alternative<SnapshotComplete>(chunk)) break;
+    file += std::get<std::string>(chunk);
+    store.enforce_memory_limit();
+    CHECK(store.stats().memory_bytes < 1'000'000);
+  }
+  exported.reset();
+  Store copy = new_store();
+  Restore restore(copy);
+  REQUIRE(restore.add(file).ok());
+  REQUIRE(restore.finish_reading().ok());
+  TestHost other;
+  REQUIRE(restore.begin_replace(std::nullopt));
+  REQUIRE(other.write_checkpoint(copy));
+  CHECK(rows_of(copy, "big") == before);
+  host.stage(store, {write("big", large(1, 'c'))}, noon);
+  host.store_pending(store);
+  store.publish();
+  REQUIRE(host.checkpoint(store));
+  CHECK(host.parts.size() == replaced.size());  // the next checkpoint removes the replaced parts
 }
 
 }  // namespace entitable

@@ -122,7 +122,7 @@ TEST_CASE("checkpoint_bytes counts changed rows and the rest of their parts") {
   CHECK(store.estimate_checkpoint_bytes() == 0);
 }
 
-TEST_CASE("an empty part is found even if its whole table is empty") {
+TEST_CASE("a key range without rows needs no part") {
   TestHost host;
   { const Store store = filled(host); }
   const auto bring = [&host](Store& store, int row) {
@@ -139,6 +139,7 @@ TEST_CASE("an empty part is found even if its whole table is empty") {
     REQUIRE(host.checkpoint(store));
     CHECK(store.verify().empty());
   };
+  const std::size_t parts = host.parts.size();
   int first = 0;  // the first row of the last part
   {
     Store store = std::move(*host.open(TestHost::Load::on_demand));
@@ -146,12 +147,13 @@ TEST_CASE("an empty part is found even if its whole table is empty") {
     while (is_unloaded(store, first)) ++first;
     REQUIRE(first > 0);
     erase(store, first, rows);
+    CHECK(host.parts.size() == parts - 1);
   }
   Store store = std::move(*host.open(TestHost::Load::on_demand));
   erase(store, 0, first);
-  REQUIRE(is_unloaded(store, rows - 1));
-  bring(store, rows - 1);
+  CHECK(host.parts.empty());
   CHECK(store.stats().rows == 0);
+  CHECK(host.open()->stats().rows == 0);
 }
 
 TEST_CASE("a leaf that was split off after a new row is found again") {
@@ -191,7 +193,7 @@ TEST_CASE("a part is not unloaded when a new row replaces one that the log delet
   CHECK(store.stats().rows == 3);
 }
 
-TEST_CASE("nothing is unloaded while another version is held") {
+TEST_CASE("nothing is unloaded while a candidate exists or a part is being stored") {
   TestHost host;
   Store store = filled(host);
   store.set_memory_limit(1);
@@ -201,20 +203,67 @@ TEST_CASE("nothing is unloaded while another version is held") {
     CHECK_FALSE(is_unloaded(store, 300));
     store.discard();
   }
-  SECTION("a checkpoint") {
+  SECTION("a part") {
     publish(store, {put_large(0)});
-    REQUIRE(std::get<bool>(store.begin_checkpoint()));
+    REQUIRE(store.begin_checkpoint());
+    REQUIRE(host.next_part(store).has_value());
     store.enforce_memory_limit();
     CHECK_FALSE(is_unloaded(store, 300));
     store.abandon_checkpoint();
   }
+  store.enforce_memory_limit();
+  CHECK(is_unloaded(store, 300));
+}
+
+TEST_CASE("parts are unloaded during a checkpoint and a snapshot") {
+  TestHost host;
+  Store store = filled(host);
+  store.set_memory_limit(1);
+  SECTION("a checkpoint") {
+    publish(store, {put_large(0)});
+    REQUIRE(store.begin_checkpoint());
+    store.enforce_memory_limit();
+    CHECK(is_unloaded(store, 300));
+    CHECK_FALSE(is_unloaded(store, 0));
+    REQUIRE(host.write_checkpoint(store));
+    store.enforce_memory_limit();
+    CHECK(is_unloaded(store, 0));
+  }
   SECTION("a snapshot") {
     const SnapshotExport snapshot(store);
     store.enforce_memory_limit();
-    CHECK_FALSE(is_unloaded(store, 300));
+    CHECK(is_unloaded(store, 300));
   }
-  store.enforce_memory_limit();
-  CHECK(is_unloaded(store, 300));
+  CHECK(store.verify().empty());
+}
+
+TEST_CASE("a checkpoint of changes in every part needs the memory of a few parts") {
+  TestHost host;
+  { filled(host); }
+  {
+    Store store = std::move(*host.open(TestHost::Load::on_demand));
+    for (int i = 0; i < rows; i += 5) host.stage_and_publish(store, put_large(i), noon);
+    host.store_pending(store);
+  }
+  Store store = std::move(*host.open(TestHost::Load::on_demand));
+  store.set_memory_limit(1'500'000);
+  REQUIRE(store.stats().memory_bytes < 1'500'000);
+  REQUIRE(store.begin_checkpoint());
+  std::uint64_t most = 0;
+  while (std::optional<CheckpointPart> part = host.next_part(store)) {
+    host.parts[part->id] = std::move(part->bytes);
+    store.mark_checkpoint_part_stored();
+    store.enforce_memory_limit();
+    most = std::max(most, store.stats().memory_bytes);
+  }
+  CHECK(most < 2'500'000);
+  CheckpointEnd end = store.finish_checkpoint();
+  host.manifest = std::move(end.manifest);
+  for (const PartId id : end.obsolete_parts) host.parts.erase(id);
+  store.mark_checkpoint_committed();
+  CHECK(store.unsaved_memory() < 100'000);
+  CHECK(store.verify().empty());
+  CHECK(host.open()->stats().rows == rows);
 }
 
 TEST_CASE("with full memory a page ends at the first unloaded leaf, and all pages have all rows") {

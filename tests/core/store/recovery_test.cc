@@ -193,7 +193,7 @@ TEST_CASE("a damaged store rejects writes") {
   CHECK_FALSE(staged.changes);
   CHECK(code_of(staged.results[0]) == ErrorCode::read_only);
   CHECK(code_of(staged.results[1]) == ErrorCode::read_only);
-  CHECK_FALSE(std::get<bool>(store->begin_checkpoint()));
+  CHECK_FALSE(store->begin_checkpoint());
 }
 
 TEST_CASE("damage that the host reports makes the store read-only") {

@@ -28,7 +28,7 @@ bool replace(Restore& restore, Store& store, TestHost& host,
              std::size_t stop_after = SIZE_MAX) {
   if (!restore.begin_replace(call)) return true;
   std::size_t steps = 0;
-  while (auto part = store.next_checkpoint_part()) {
+  while (auto part = host.next_part(store)) {
     if (steps++ == stop_after) return false;
     host.parts[part->id] = std::move(part->bytes);
   }
@@ -150,7 +150,7 @@ TEST_CASE("an abandoned replacement changes nothing") {
   Restore restore(target);
   REQUIRE(read(restore, snapshot_of(source)).ok());
   REQUIRE(restore.begin_replace(std::nullopt));
-  const auto part = target.next_checkpoint_part();
+  const auto part = host.next_part(target);
   REQUIRE(part.has_value());
   target.abandon_checkpoint();
   CHECK((snapshot_of(target) == before));

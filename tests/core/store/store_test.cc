@@ -211,7 +211,7 @@ TEST_CASE("a write does not change the version of open pages, snapshots and chec
   CHECK(rows_of(store, "people") == "a=2 b=3");
 
   host.store_pending(store);
-  REQUIRE(std::get<bool>(store.begin_checkpoint()));
+  REQUIRE(store.begin_checkpoint());
   REQUIRE(store.write(upsert("people", "p", "a", 4), noon).changes);
   store.abandon_checkpoint();
   CHECK(rows_of(store, "people") == "a=4 b=3");
@@ -371,7 +371,7 @@ TEST_CASE("a checkpoint also covers segments that only claim") {
   publish(store, {create("people")});
   host.store_pending(store);
   REQUIRE(host.checkpoint(store));
-  CHECK_FALSE(std::get<bool>(store.begin_checkpoint()));
+  CHECK_FALSE(store.begin_checkpoint());
   for (int i = 0; i < 3; ++i) {
     auto opened = host.open();
     host.claim(*opened);

@@ -30,6 +30,7 @@ export class ControlledStorage implements LogStorage {
   #arrivals: (() => void)[] = []; // to be called when a call waits
   auto = true; // false: calls wait for the test
   failing: StorageFailure | undefined; // if `auto`: the failure of each call
+  failsParts = false; // if `auto`: the storage is too full for parts
   closes = 0;
   segmentBytes?: number; // if set, a group may have several segments
 
@@ -73,6 +74,7 @@ export class ControlledStorage implements LogStorage {
     );
   }
   putPart(id: number, bytes: Uint8Array): Promise<void> {
+    if (this.failsParts) return Promise.reject(new StorageError("quota", "injected: quota"));
     return this.#call({ name: "putPart", id }, () => this.#inner.putPart(id, bytes));
   }
   commitManifest(bytes: Uint8Array, obsolete: ObsoleteFiles): Promise<void> {

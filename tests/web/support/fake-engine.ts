@@ -136,6 +136,11 @@ export class FakeEngine implements Engine {
   checkpointWork = 0; // bytes
   estimateCheckpointBytes = () => this.checkpointWork;
   trimMemory(): void {}
+  readonly memoryBytes = 0;
+  unsavedMemory = () => 0;
+  loadCheckpointPart(id: number, bytes: Uint8Array | undefined): void {
+    this.loadPart(id, bytes);
+  }
   // Returns all unloaded parts, because every request needs all of them.
   #needed(): PartsNeeded | undefined {
     const ids = this.#parts.filter((id) => !this.#loaded.has(id));
@@ -278,11 +283,9 @@ export class FakeEngine implements Engine {
   }
 
   // Begins a checkpoint that has one row per part.
-  beginCheckpoint(): boolean | PartsNeeded {
+  beginCheckpoint(): boolean {
     assert(this.#checkpoint === undefined);
     if (this.#lastCommit === this.#coveredCommit) return false;
-    const needed = this.uncountedParts();
-    if (needed !== undefined) return needed;
     this.#checkpoint = {
       rows: [...this.rows],
       at: this.#lastCommit,
@@ -291,7 +294,9 @@ export class FakeEngine implements Engine {
     };
     return true;
   }
-  nextCheckpointPart(): CheckpointPart | undefined {
+  nextCheckpointPart(): CheckpointPart | PartsNeeded | undefined {
+    const needed = this.uncountedParts();
+    if (needed !== undefined) return needed;
     const row = this.#checkpoint?.rows.shift();
     if (row === undefined) return undefined;
     const id = this.#nextPart++;
@@ -310,8 +315,11 @@ export class FakeEngine implements Engine {
     this.#firstLive = sequence;
     this.#checkpoint = undefined;
   }
-  abandonCheckpoint(): void {
+  markCheckpointPartStored(): void {}
+  abandonCheckpoint(): number[] {
+    const parts = this.#checkpoint?.parts ?? [];
     this.#checkpoint = undefined;
+    return [...parts];
   }
 
   stats(): EngineStats {

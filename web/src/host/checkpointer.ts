@@ -3,8 +3,9 @@
 // written part by part, so that the page stays responsive.
 //
 // Each part is stored by itself. The manifest is written last, atomically; only then are the new
-// parts in use. If a checkpoint fails, the previous manifest and its parts stay in use. The failed
-// checkpoint's parts are removed immediately, or when the store opens next.
+// parts in use. If a checkpoint fails, the previous manifest and its parts stay in use. The next
+// checkpoint uses what the failed one has stored. If the store closes before that, those parts are
+// removed when it opens next.
 
 import { StoreError } from "../errors.ts";
 import { type LogStorage, type ObsoleteFiles, StorageError } from "../storage/log-storage.ts";
@@ -12,6 +13,7 @@ import { yieldToEventLoop } from "../util/event-loop.ts";
 import { type Engine, PartsNeeded } from "../wasm/engine.ts";
 import { IdleTimer } from "./idle-timer.ts";
 import { LogGrowth, type LogSize } from "./log-growth.ts";
+import type { MemoryGuard } from "./memory-guard.ts";
 import type { PartLoader } from "./part-loader.ts";
 import { isFatal, toError } from "./segment-writer.ts";
 
@@ -35,17 +37,18 @@ export interface CheckpointerOptions {
     | "estimateCheckpointBytes"
     | "beginCheckpoint"
     | "nextCheckpointPart"
+    | "markCheckpointPartStored"
     | "finishCheckpoint"
     | "markCheckpointCommitted"
     | "abandonCheckpoint"
     | "beginReplace"
   >;
   storage: Pick<LogStorage, "putPart" | "commitManifest" | "deleteParts">;
-  parts: Pick<PartLoader, "loadAndRetry">;
+  parts: Pick<PartLoader, "loadForCheckpoint" | "whenRead" | "pauseWhile" | "trim">;
   orphans: readonly number[]; // ids of parts that no manifest names; removed first
-  memoryLimit: number; // of rows, in bytes; 0: none
+  memory: Pick<MemoryGuard, "isFull" | "update" | "allowWrites">;
   automatic: boolean; // false: checkpoints only by compact() and replaceAllData()
-  // returns what a checkpoint must wait for before it begins; undefined: nothing
+  // returns what replaceAllData() must wait for before it begins; undefined: nothing
   blocker: () => Promise<unknown> | undefined;
   onFailure: (error: unknown) => void; // the previous checkpoint stays in use; a retry follows
   onCheckpoint: () => void; // called when a new checkpoint is in use
@@ -58,7 +61,7 @@ export class Checkpointer {
   readonly #blocker: CheckpointerOptions["blocker"];
   readonly #onFailure: CheckpointerOptions["onFailure"];
   readonly #onCheckpoint: CheckpointerOptions["onCheckpoint"];
-  readonly #memoryLimit: number;
+  readonly #memory: CheckpointerOptions["memory"];
   readonly #automatic: boolean;
   readonly #log: LogGrowth;
   readonly #pause = new IdleTimer(pauseMs, () => this.#checkDue("pause"));
@@ -67,10 +70,9 @@ export class Checkpointer {
   #isAwaited = false; // a caller awaits #running and gets its error
   #isUrgent = false; // other work waits for #running, which then no longer pauses for writes
   #storedDuringPart = false; // segments were stored while the current part was written
-  readonly #orphans: Set<number>; // parts that no manifest names
-  // Parts of manifests that may or may not be stored (StorageError "unknown"). When the next
-  // manifest is stored, they become orphans.
-  readonly #possiblyReferenced = new Set<number>();
+  readonly #orphans: Set<number>; // stored parts that nothing uses
+  #hasSucceeded = false; // a checkpoint succeeded in the work under way
+  #isMemoryWaiting = false; // memory was full during other work than a due checkpoint
   #started = false;
   #stopped = false;
   #wake: () => void = () => {};
@@ -82,7 +84,7 @@ export class Checkpointer {
     this.#blocker = options.blocker;
     this.#onFailure = options.onFailure;
     this.#onCheckpoint = options.onCheckpoint;
-    this.#memoryLimit = options.memoryLimit;
+    this.#memory = options.memory;
     this.#automatic = options.automatic;
     this.#log = new LogGrowth(options.engine);
     this.#orphans = new Set(options.orphans);
@@ -122,7 +124,14 @@ export class Checkpointer {
   // Writes a checkpoint of the data that the engine has restored from a snapshot. It replaces all
   // stored data. REQUIRES: start() was called; nothing is written until it resolves.
   replaceAllData(call: Uint8Array | undefined): Promise<void> {
-    return this.#runAlone(() => this.#checkpoint(() => this.#engine.beginReplace(call)));
+    return this.#runAlone(async () => {
+      for (let busy = this.#blocker(); busy !== undefined; busy = this.#blocker()) await busy;
+      await this.#checkpoint(
+        () => this.#engine.beginReplace(call),
+        // The manifest and the engine change at different times, and reads continue meanwhile.
+        (commit) => this.#parts.pauseWhile(commit),
+      );
+    });
   }
 
   async #runAlone(work: () => Promise<void>): Promise<void> {
@@ -167,6 +176,16 @@ export class Checkpointer {
     await this.#running;
   }
 
+  // Starts a checkpoint because changes fill much of memory. It does not pause for writes, and nor
+  // does one that is under way. Returns whether a checkpoint will run.
+  startForMemory(): boolean {
+    if (this.#stopped || !this.#started || !this.#automatic) return false;
+    if (this.#running === undefined) this.#runWork(this.#runDueCheckpoint());
+    else this.#isMemoryWaiting = true;
+    void this.#finishSoon();
+    return true;
+  }
+
   #checkDue(during: "burst" | "pause"): void {
     // #runWork() checks again when the work in progress ends.
     if (this.#stopped || this.#running !== undefined || !this.#automatic) return;
@@ -194,6 +213,12 @@ export class Checkpointer {
     this.#running = work.finally(() => {
       this.#running = undefined;
       this.#isUrgent = false;
+      // Changes made meanwhile may fill memory already. After a failure, the next write tries
+      // again.
+      const mayBeFull = this.#hasSucceeded || this.#isMemoryWaiting;
+      this.#hasSucceeded = false;
+      this.#isMemoryWaiting = false;
+      if (mayBeFull && !this.#stopped) this.#memory.update();
       this.#checkDue("burst");
       if (this.#log.hasSegments) this.#startIdleTimer();
     });
@@ -213,70 +238,71 @@ export class Checkpointer {
 
   async #runDueCheckpoint(): Promise<void> {
     await yieldToEventLoop(); // first acknowledges the write that made the checkpoint due
-    await this.#checkpoint(() => this.#engine.beginCheckpoint()).catch((error: unknown) => {
+    try {
+      const written = await this.#checkpoint(() => this.#engine.beginCheckpoint());
+      if (!written) this.#memory.allowWrites();
+    } catch (error) {
+      this.#isMemoryWaiting = false; // the writes that waited are rejected
       if (!(error instanceof CheckpointerStopped)) this.#onFailure(error);
-    });
+    }
   }
 
-  // Writes one checkpoint. `begin` begins it in the engine. On failure, abandons it and rejects
-  // with the error.
-  async #checkpoint(begin: () => boolean | PartsNeeded): Promise<void> {
-    const written: number[] = [];
+  // Writes one checkpoint. `begin` begins it in the engine, or returns false if there is nothing to
+  // write. Resolves to whether a checkpoint was written. On failure, abandons it and rejects with
+  // the error.
+  async #checkpoint(
+    begin: () => boolean,
+    whileCommitting = (commit: () => Promise<void>) => commit(),
+  ): Promise<boolean> {
     try {
-      if (!(await this.#tryBegin(begin))) return this.#log.onCheckpointEnded();
-      this.#storedDuringPart = false;
-      for (;;) {
-        const began = performance.now();
-        const part = this.#engine.nextCheckpointPart();
-        if (part === undefined) break;
-        written.push(part.id);
-        this.#orphans.delete(part.id); // the engine may use the number of a removed part again
-        await this.#storage.putPart(part.id, part.bytes);
-        await yieldToEventLoop();
-        await this.#yieldToWrites(performance.now() - began);
-        if (this.#stopped) throw new CheckpointerStopped();
+      this.#log.onCheckpointBegin();
+      if (this.#stopped || !begin()) {
+        this.#log.onCheckpointEnded();
+        return false;
       }
+      await this.#writeParts();
       const { manifest, segmentsBelow, obsoleteParts } = this.#engine.finishCheckpoint();
-      await this.#commit(manifest, { segmentsBelow, obsoleteParts });
-      this.#engine.markCheckpointCommitted();
-      for (const id of this.#possiblyReferenced) this.#orphans.add(id);
-      this.#possiblyReferenced.clear();
+      // Reads that began before may still need obsolete parts.
+      await this.#parts.whenRead();
+      await whileCommitting(async () => {
+        await this.#commit(manifest, { segmentsBelow, obsoleteParts });
+        this.#engine.markCheckpointCommitted();
+      });
+      this.#hasSucceeded = true;
       this.#log.onCheckpointCommitted();
       this.#onCheckpoint();
+      return true;
     } catch (error) {
-      await this.#abandon(written, error);
+      await this.#abandon(error);
       throw error;
     }
   }
 
-  // Begins a checkpoint. Returns false if there is nothing to write. The engine begins within one
-  // turn of the event loop in which all needed parts are loaded and the blocker returns undefined.
-  async #tryBegin(begin: () => boolean | PartsNeeded): Promise<boolean> {
+  async #writeParts(): Promise<void> {
+    this.#storedDuringPart = false;
+    const next = () => this.#engine.nextCheckpointPart();
     for (;;) {
-      for (let busy = this.#blocker(); busy !== undefined; busy = this.#blocker()) await busy;
-      this.#log.onCheckpointBegin();
-      if (this.#stopped) return false;
-      const needed = begin();
-      if (!(needed instanceof PartsNeeded)) return needed;
-      const tryAgain = () => (this.#stopped || this.#blocker() !== undefined ? undefined : begin());
-      const begun = await this.#parts.loadAndRetry(needed, tryAgain, "all");
-      if (begun !== undefined) return begun;
+      const began = performance.now();
+      let part = next();
+      if (part instanceof PartsNeeded) part = await this.#parts.loadForCheckpoint(part, next);
+      if (part === undefined) return;
+      this.#orphans.delete(part.id); // a removed part's number may be used again
+      await this.#storage.putPart(part.id, part.bytes);
+      this.#engine.markCheckpointPartStored();
+      this.#parts.trim();
+      await yieldToEventLoop();
+      await this.#yieldToWrites(performance.now() - began);
+      if (this.#memory.isFull) this.#memory.update();
+      if (this.#stopped) throw new CheckpointerStopped();
     }
   }
 
   // Pauses if segments were stored while the last part was written, which took `partMs`.
   async #yieldToWrites(partMs: number): Promise<void> {
     const mayWait = !this.#stopped && !this.#isAwaited && !this.#isUrgent && !this.#log.isOverdue;
-    if (this.#storedDuringPart && mayWait && !this.#memoryIsFull)
+    if (this.#storedDuringPart && mayWait && !this.#memory.isFull)
       await this.#sleep(Math.min(partMs * writeWaitFactor, pauseMs));
     this.#storedDuringPart = false;
-  }
-
-  // Whether rows exceed the memory limit. If so, the checkpoint hurries, because no part can be
-  // unloaded before it ends.
-  get #memoryIsFull(): boolean {
-    const limit = this.#memoryLimit;
-    return limit > 0 && this.#engine.stats().memoryBytes > limit;
   }
 
   // Stores the manifest. If the storage cannot tell whether the manifest is stored, tries again:
@@ -287,7 +313,7 @@ export class Checkpointer {
       try {
         return await this.#storage.commitManifest(manifest, obsolete);
       } catch (error) {
-        if (error instanceof StorageError && error.failure === "unknown") unknownOutcome ??= error;
+        if (isOutcomeUnknown(error)) unknownOutcome ??= error;
         if (unknownOutcome === undefined) throw error;
         if (isFatal(toError(error))) throw unknownOutcome;
         await this.#sleep(waitMs);
@@ -307,19 +333,23 @@ export class Checkpointer {
     });
   }
 
-  async #abandon(written: readonly number[], error: unknown): Promise<void> {
+  async #abandon(error: unknown): Promise<void> {
     this.#log.onCheckpointFailed();
     try {
-      this.#engine.abandonCheckpoint();
+      const unneeded = this.#engine.abandonCheckpoint();
+      // If the manifest may have been stored, it names these parts. The next opening decides.
+      if (isOutcomeUnknown(error)) return;
+      for (const id of unneeded) this.#orphans.add(id);
     } catch {
       // The engine is broken. The next write reports this.
       return;
     }
-    // If the manifest may be stored, the parts may be in use and must not be removed.
-    const unknown = error instanceof StorageError && error.failure === "unknown";
-    for (const id of written) (unknown ? this.#possiblyReferenced : this.#orphans).add(id);
     await this.#sweepIfPossible();
   }
+}
+
+function isOutcomeUnknown(error: unknown): error is StorageError {
+  return error instanceof StorageError && error.failure === "unknown";
 }
 
 class CheckpointerStopped extends StoreError {

@@ -27,6 +27,7 @@ import {
 } from "../wasm/engine.ts";
 import { DeferredWrites, type UnstoredWrite } from "./deferred-writes.ts";
 import type { LogSize } from "./log-growth.ts";
+import type { MemoryGuard } from "./memory-guard.ts";
 import type { PartLoader } from "./part-loader.ts";
 import { type PooledRequest, requestPool } from "./request-pool.ts";
 import { isFatal, SegmentWriter, type StoringOutcome, toError } from "./segment-writer.ts";
@@ -46,6 +47,8 @@ export interface CommitQueueOptions {
   tracksUnstored: boolean; // keeps the messages of deferred writes, for `unstoredWrites`
   now: () => number;
   hidden: () => boolean; // while true, deferred writes are stored without delay
+  memory: Pick<MemoryGuard, "isFull" | "addWritten">; // while it is full, no write is staged
+  onWaitingForMemory: () => void;
   onStored: (size: LogSize) => void;
   // Storing failed. With a retry time, the deferred writes are kept and stored again then; without
   // one, nothing can be stored any more.
@@ -66,6 +69,9 @@ interface QueuedWrite {
   stopListening: () => void; // removes the listener of its signal
 }
 
+// A group that needs more parts than this is divided, so that they fit in memory.
+const partsPerGroup = 64;
+
 // Why the queue stages nothing. The reasons exclude each other: a paused queue starts nothing else.
 //   exclusive work   the work of runExclusively(), and before it the storing of pending writes
 //   loading          the group at the head needs parts or the deferred module
@@ -80,6 +86,7 @@ export class CommitQueue {
   #scheduled = false;
   #pausedFor: PauseReason | undefined; // while it is set, nothing is staged
   readonly #writer: SegmentWriter;
+  #groupWritesMax = Number.POSITIVE_INFINITY; // of the next group
   #fatalError: Error | undefined; // once set, every later write rejects with it
   readonly #deferred: DeferredWrites;
 
@@ -249,9 +256,25 @@ export class CommitQueue {
     item.stopListening = () => signal.removeEventListener("abort", onAbort);
   }
 
+  // Called when writes may continue after memory was full.
+  resume(): void {
+    this.#schedule();
+  }
+
+  // Rejects the writes that wait because memory is full. Called when no memory can be freed.
+  rejectWaitingForMemory(error: Error): void {
+    if (!this.#options.memory.isFull) return;
+    this.#reject(this.#queued.filter(writesRows), error);
+    this.#schedule(); // what else is queued no longer waits behind them
+  }
+
   // Starts whatever can start. Called whenever a write is queued or storing ends.
   #pump(): void {
     while (this.#queued.length > 0 && this.#pausedFor === undefined) {
+      if (this.#options.memory.isFull && this.#queued.some(writesRows)) {
+        this.#options.onWaitingForMemory();
+        return;
+      }
       const deferred = this.#writer.blocksStaging ? [] : this.#dequeueDeferred();
       if (deferred.length > 0) this.#publishDeferred(deferred);
       else if (this.#writer.isStoring) return;
@@ -289,6 +312,7 @@ export class CommitQueue {
       bytes += bytesOf(item);
       if (count > 0 && (bytes > groupBytesMax || item.isAlone || this.#queued[count - 1]?.isAlone))
         break;
+      if (count >= this.#groupWritesMax) break;
       if (!wanted(item)) break;
       ++count;
     }
@@ -309,6 +333,7 @@ export class CommitQueue {
     return (
       this.#queued.length === 0 &&
       this.#pausedFor === undefined &&
+      !this.#options.memory.isFull &&
       !this.#writer.blocksStaging &&
       this.#deferred.bytesLeft > 0 &&
       this.#fatalError === undefined
@@ -322,6 +347,7 @@ export class CommitQueue {
     if (written instanceof PartsNeeded) return undefined;
     if (written.changes) {
       this.#deferred.add(request, callNumber);
+      this.#options.memory.addWritten(request.length);
       this.#scheduleStore();
     }
     return written.response;
@@ -335,7 +361,10 @@ export class CommitQueue {
       if (staged.changes && !staged.failed[i]) this.#deferred.addPooled(pooled);
       else requestPool.release(pooled);
     }
-    if (staged.changes) this.#scheduleStore();
+    if (staged.changes) {
+      this.#options.memory.addWritten(sizeOf(group));
+      this.#scheduleStore();
+    }
     resolveGroup(group, staged);
   }
 
@@ -379,6 +408,7 @@ export class CommitQueue {
     this.#writer.store(staged.changes ? "candidate" : "published", durability, (outcome) => {
       if (outcome.stored) {
         resolveGroup(group, staged);
+        this.#options.memory.addWritten(sizeOf(group));
         for (const { pooled } of group) if (pooled !== undefined) requestPool.release(pooled);
       } else {
         this.#onGroupNotStored(group, staged, outcome);
@@ -483,9 +513,14 @@ export class CommitQueue {
       const staged = own?.() ?? this.#options.engine[how](requests, this.#options.now());
       if (staged instanceof PartsNeeded) {
         this.#requeue(group);
-        this.#loadNeeded(staged, group);
+        if (staged.ids.length > partsPerGroup && group.length > 1) {
+          this.#groupWritesMax = Math.ceil(group.length / 2);
+        } else {
+          this.#loadNeeded(staged, group);
+        }
         return undefined;
       }
+      this.#groupWritesMax = Number.POSITIVE_INFINITY;
       return alignWithGroup(group, staged);
     } catch (cause) {
       this.#requeue(group);
@@ -543,6 +578,15 @@ export class CommitQueue {
 
 function bytesOf(item: QueuedWrite): number {
   return item.pooled?.size ?? 0;
+}
+
+function sizeOf(group: readonly QueuedWrite[]): number {
+  return group.reduce((bytes, item) => bytes + bytesOf(item), 0);
+}
+
+// A flush, and work that runs alone, write no rows.
+function writesRows(item: QueuedWrite): boolean {
+  return item.pooled !== undefined || item.stage !== undefined;
 }
 
 // Returns the responses in the order of the group. The engine responds to messages only; tasks and

@@ -27,9 +27,11 @@ import { Emitter } from "./emitter.ts";
 import { EvictionDetector, type LastSeenMarker } from "./eviction-detector.ts";
 import type { LogSize } from "./log-growth.ts";
 import { recover } from "./log-recovery.ts";
+import { MemoryGuard } from "./memory-guard.ts";
 import type { Ownership } from "./ownership.ts";
 import type { PageLifecycle } from "./page-lifecycle.ts";
 import { PartLoader } from "./part-loader.ts";
+import { toError } from "./segment-writer.ts";
 import { Snapshots } from "./snapshots.ts";
 import { verify } from "./verify.ts";
 
@@ -75,6 +77,7 @@ export class LocalHost implements Host {
   #persisted: boolean;
   #onFirstWrite: (() => void) | undefined;
   readonly #parts: PartLoader;
+  readonly #memory: MemoryGuard;
   #damage: readonly StoreDamage[]; // a copy, because a broken engine cannot return it
   #writeError: StoreError | undefined; // the error of every write, if the store is read-only
   readonly #snapshots: Snapshots;
@@ -109,7 +112,18 @@ export class LocalHost implements Host {
     this.#damage = options.engine.damage();
     this.#writeError = writeErrorFor(options);
     this.#parts = new PartLoader({ ...options, onDamage: () => this.#onDamage() });
+    this.#memory = new MemoryGuard({
+      engine: options.engine,
+      memoryLimit: options.memoryLimit,
+      trim: () => this.#parts.trim(),
+      startCheckpoint: () => this.#checkpointer?.startForMemory() ?? false,
+      onFreed: () => this.#queue.resume(),
+    });
     this.#queue = new CommitQueue({
+      memory: this.#memory,
+      onWaitingForMemory: () => {
+        if (!this.#checkpointer?.startForMemory()) this.#memory.allowWrites();
+      },
       engine: options.engine,
       storage: options.storage,
       parts: this.#parts,
@@ -129,6 +143,7 @@ export class LocalHost implements Host {
         orphans,
         automatic,
         parts: this.#parts,
+        memory: this.#memory,
         blocker: () => this.#snapshots.inProgress,
         onCheckpoint: () => {
           this.#parts.trim();
@@ -472,6 +487,7 @@ export class LocalHost implements Host {
     this.#eviction?.onStored();
     this.#lastPersistedAt = new Date(this.now());
     this.#checkpointer?.onSegmentsStored(size);
+    if (this.#memory.isFull) this.#memory.update();
     if (this.#options.persistence !== "memory") {
       this.#events.emit("persisted", { at: this.#lastPersistedAt });
     }
@@ -486,6 +502,7 @@ export class LocalHost implements Host {
   }
 
   #onCheckpointFailed(error: unknown): void {
+    this.#queue.rejectWaitingForMemory(toError(error));
     if (this.#reportIfReplaced(error)) return;
     const message = `The checkpoint failed; the log grows until one succeeds: ${String(error)}`;
     this.#options.onWarning({ code: "CheckpointFailed", message });

@@ -2,7 +2,7 @@
 // when memory is full.
 
 import { StoreError } from "../errors.ts";
-import type { LogStorage } from "../storage/log-storage.ts";
+import type { LogStorage, OnPart } from "../storage/log-storage.ts";
 import { DeferredModuleNeeded, type Engine, PartsNeeded } from "../wasm/engine.ts";
 
 // How many of the needed parts are loaded before the call is repeated. Few at first, because the
@@ -11,8 +11,12 @@ const firstParts = 4;
 const partsMax = 32;
 
 export interface PartLoaderOptions {
-  engine: Pick<Engine, "loadPart" | "damage" | "trimMemory" | "uncountedParts">;
+  engine: Pick<
+    Engine,
+    "loadPart" | "loadCheckpointPart" | "damage" | "trimMemory" | "uncountedParts" | "memoryBytes"
+  >;
   storage: Pick<LogStorage, "readParts">;
+  memoryLimit: number; // of rows, in bytes; 0: none
   onDamage: () => void;
 }
 
@@ -27,25 +31,34 @@ export class PartLoader {
   readonly #options: PartLoaderOptions;
   readonly #loading = new Map<number, Promise<void>>();
   #waitingCalls = 0; // calls that wait for parts; no part is unloaded meanwhile
+  #onAllDone: (() => void)[] = []; // called when no call waits for parts any more
+  #pausedFor: Promise<unknown> | undefined; // no part is read before it settles
 
   constructor(options: PartLoaderOptions) {
     this.#options = options;
   }
 
   // Loads what `call` needs and repeats it until it needs nothing more. Resolves to its result.
-  // Parts loaded for this purpose are not unloaded before that. Rejects with StoreError Corrupted
-  // if a part is damaged, and with errors of the storage, of `call` and of
+  // Parts loaded for this purpose are not unloaded before that; with "steps", they may be unloaded
+  // as soon as `call` was repeated, because it continues where it ended before. Rejects with
+  // StoreError Corrupted if a part is damaged, and with errors of the storage, of `call` and of
   // Engine.loadDeferredModule().
   async loadAndRetry<T>(
     first: PartsNeeded,
     call: () => T | PartsNeeded,
-    loadAtOnce: "all" | "some" = "some",
+    loadAtOnce: "all" | "some" | "steps" = "some",
   ): Promise<T> {
     let needed = first;
+    if (this.#mustTakeTurns) {
+      const result = await this.#waitForTurn(call);
+      if (!(result instanceof PartsNeeded)) return result;
+      needed = result;
+    }
     this.#waitingCalls += 1;
     try {
       for (let count = firstParts; ; count = Math.min(2 * count, partsMax)) {
         const { ids } = needed;
+        await this.#pausedFor;
         if (needed instanceof DeferredModuleNeeded) await needed.load();
         else await this.#load(loadAtOnce === "all" ? ids : ids.slice(0, count));
         const result = call();
@@ -53,10 +66,67 @@ export class PartLoader {
         const [next] = result.ids;
         if (next === ids[0]) throw partMissingError(next); // otherwise the loop would not end
         needed = result;
+        if (loadAtOnce === "steps" && this.#waitingCalls === 1) this.#options.engine.trimMemory();
       }
     } finally {
-      this.#waitingCalls -= 1;
+      this.#endWaitingCall();
+    }
+  }
+
+  #endWaitingCall(): void {
+    this.#waitingCalls -= 1;
+    try {
       this.trim();
+    } finally {
+      if (this.#waitingCalls === 0) for (const done of this.#onAllDone.splice(0)) done();
+    }
+  }
+
+  // Whether calls that need parts run one after the other, because memory is full.
+  get #mustTakeTurns(): boolean {
+    const { engine, memoryLimit } = this.#options;
+    return this.#waitingCalls > 0 && memoryLimit > 0 && engine.memoryBytes > memoryLimit;
+  }
+
+  async #waitForTurn<T>(call: () => T | PartsNeeded): Promise<T | PartsNeeded> {
+    while (this.#mustTakeTurns) {
+      await new Promise<void>((resolve) => this.#onAllDone.push(resolve));
+    }
+    return call();
+  }
+
+  // Loads parts that a checkpoint needs into the version that it writes, and repeats `call` until
+  // it needs nothing more. Resolves to its result. Rejects like loadAndRetry().
+  async loadForCheckpoint<T>(first: PartsNeeded, call: () => T | PartsNeeded): Promise<T> {
+    const { engine } = this.#options;
+    this.#waitingCalls += 1;
+    try {
+      for (let { ids } = first; ; ) {
+        await this.#read(ids, (id, bytes) => engine.loadCheckpointPart(id, bytes));
+        const result = call();
+        if (!(result instanceof PartsNeeded)) return result;
+        const [next] = result.ids;
+        if (next === ids[0]) throw partMissingError(next); // otherwise the loop would not end
+        ids = result.ids;
+      }
+    } finally {
+      this.#endWaitingCall();
+    }
+  }
+
+  // Resolves when no part is being read any more that was being read when this was called.
+  async whenRead(): Promise<void> {
+    await Promise.allSettled(this.#loading.values());
+  }
+
+  // Runs `work` while no part is being read. Meanwhile `work` may replace all parts.
+  async pauseWhile(work: () => Promise<void>): Promise<void> {
+    const working = this.whenRead().then(work);
+    this.#pausedFor = working.catch(() => {});
+    try {
+      await working;
+    } finally {
+      this.#pausedFor = undefined;
     }
   }
 
@@ -86,7 +156,8 @@ export class PartLoader {
   async #load(ids: readonly number[]): Promise<void> {
     const fresh = ids.filter((id) => !this.#loading.has(id));
     if (fresh.length > 0) {
-      const reading = this.#read(fresh).finally(() => {
+      const { engine } = this.#options;
+      const reading = this.#read(fresh, (id, bytes) => engine.loadPart(id, bytes)).finally(() => {
         for (const id of fresh) this.#loading.delete(id);
       });
       for (const id of fresh) this.#loading.set(id, reading);
@@ -94,10 +165,10 @@ export class PartLoader {
     await Promise.all(ids.map((id) => this.#loading.get(id)));
   }
 
-  async #read(ids: readonly number[]): Promise<void> {
+  async #read(ids: readonly number[], load: OnPart): Promise<void> {
     const { engine, storage, onDamage } = this.#options;
     const before = engine.damage().length;
-    await storage.readParts(ids, (id, bytes) => engine.loadPart(id, bytes));
+    await storage.readParts(ids, load);
     const [found] = engine.damage().slice(before);
     if (found === undefined) return;
     onDamage();

@@ -76,7 +76,7 @@ export class Snapshots {
     try {
       for (;;) {
         let chunk = next();
-        if (chunk instanceof PartsNeeded) chunk = await parts.loadAndRetry(chunk, next);
+        if (chunk instanceof PartsNeeded) chunk = await parts.loadAndRetry(chunk, next, "steps");
         if (chunk === undefined) return await concatChunks(chunks);
         chunks.push(chunk);
         await yieldToEventLoop();

@@ -9,14 +9,19 @@ import { recover } from "./log-recovery.ts";
 export interface VerifyOptions {
   engine: Pick<Engine, "loadDeferredModule" | "createEmpty" | "verify">; // of the store in use
   storage: Pick<LogStorage, "readAll">;
+  memoryLimit: number; // of rows, in bytes; 0: none
 }
 
 /**
  * Reads every file and decodes it in a second engine, and checks the invariants of both engines'
- * indexes. During this time, memory use about doubles. Rejects with StoreError OutOfMemory or
+ * indexes. The second engine has the same memory limit. Rejects with StoreError OutOfMemory or
  * FormatTooNew, and with errors of the storage and of Engine.loadDeferredModule().
  */
-export async function verify({ engine, storage }: VerifyOptions): Promise<VerifyReport> {
+export async function verify({
+  engine,
+  storage,
+  memoryLimit,
+}: VerifyOptions): Promise<VerifyReport> {
   const files = { manifest: noFiles(), parts: noFiles(), segments: noFiles() };
   const damage: StoreDamage[] = [];
   const addDamageIf = (index: string, wrong: string) => {
@@ -26,6 +31,7 @@ export async function verify({ engine, storage }: VerifyOptions): Promise<Verify
   addDamageIf("index in use", engine.verify());
   const second = await engine.createEmpty();
   try {
+    second.setMemoryLimit(memoryLimit);
     const orphans = await recover(second, (reader) =>
       storage.readAll({
         onManifest(bytes) {

@@ -177,13 +177,19 @@ export interface Engine {
   // Returns about how many bytes of rows a checkpoint would write now. Visits every leaf of the
   // index.
   estimateCheckpointBytes(): number;
-  // Begins a checkpoint. Returns false if there is nothing to write. If it returns PartsNeeded, all
-  // of these parts must be loaded before the next attempt.
-  beginCheckpoint(): boolean | PartsNeeded;
-  nextCheckpointPart(): CheckpointPart | undefined; // undefined: that was all
+  // The memory that rows take, and how much of it no unloading can free. The latter visits every
+  // leaf.
+  readonly memoryBytes: number;
+  unsavedMemory(): number;
+  beginCheckpoint(): boolean; // false: there is nothing to write
+  // Returns the next part to store, or the parts that must first be loaded with
+  // loadCheckpointPart(). undefined: that was all.
+  nextCheckpointPart(): CheckpointPart | PartsNeeded | undefined;
+  markCheckpointPartStored(): void; // the part that nextCheckpointPart() returned is stored
+  loadCheckpointPart(id: number, bytes: Uint8Array | undefined): void;
   finishCheckpoint(): CheckpointEnd;
   markCheckpointCommitted(): void;
-  abandonCheckpoint(): void;
+  abandonCheckpoint(): number[]; // the parts that may be deleted
 
   // Writes the published version as a snapshot file, one chunk per call of nextSnapshotChunk().
   // undefined: the file is complete.

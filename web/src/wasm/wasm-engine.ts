@@ -334,14 +334,33 @@ export class WasmEngine implements Engine {
     return this.#catchingTraps((m, h) => m._entitable_checkpoint_bytes(h));
   }
 
-  beginCheckpoint(): boolean | PartsNeeded {
-    const begun = this.#callForResult((m, h) => m._entitable_begin_checkpoint(h));
-    return begun instanceof PartsNeeded ? begun : begun !== 0;
+  get memoryBytes(): number {
+    return this.#catchingTraps((m, h) => m._entitable_memory_bytes(h));
   }
 
-  nextCheckpointPart(): CheckpointPart | undefined {
-    if (this.#call((m, h) => m._entitable_next_checkpoint_part(h)) === undefined) return undefined;
+  unsavedMemory(): number {
+    return this.#catchingTraps((m, h) => m._entitable_unsaved_memory(h));
+  }
+
+  beginCheckpoint(): boolean {
+    return this.#call((m, h) => m._entitable_begin_checkpoint(h)) !== 0;
+  }
+
+  nextCheckpointPart(): CheckpointPart | PartsNeeded | undefined {
+    const part = this.#callForResult((m, h) => m._entitable_next_checkpoint_part(h));
+    if (part === undefined || part instanceof PartsNeeded) return part;
     return { id: this.#number, bytes: this.#copy() };
+  }
+
+  loadCheckpointPart(id: number, bytes: Uint8Array | undefined): void {
+    this.#writeInput(bytes ?? emptyBytes);
+    const size = bytes?.length ?? 0;
+    const hasFile = bytes === undefined ? 0 : 1;
+    this.#call((m, h) => m._entitable_load_checkpoint_part(h, id, size, hasFile));
+  }
+
+  markCheckpointPartStored(): void {
+    this.#call((m, h) => m._entitable_mark_checkpoint_part_stored(h));
   }
 
   finishCheckpoint(): CheckpointEnd {
@@ -354,8 +373,9 @@ export class WasmEngine implements Engine {
     this.#call((m, h) => m._entitable_mark_checkpoint_committed(h));
   }
 
-  abandonCheckpoint(): void {
-    this.#call((m, h) => m._entitable_abandon_checkpoint(h));
+  abandonCheckpoint(): number[] {
+    const unneeded = this.#call((m, h) => m._entitable_abandon_checkpoint(h)) ?? 0;
+    return this.#readU64s(unneeded);
   }
 
   // ---- Snapshot and restore ---------------------------------------------------------------------

@@ -1,0 +1,89 @@
+// Keeps the rows in memory within the memory limit. Rows that a part holds can be unloaded. Changes
+// that no part holds must stay in memory until a checkpoint has stored them. So when such changes
+// fill half of the limit, a checkpoint starts; when they fill most of it, writes wait until the
+// checkpoint has stored enough of them.
+
+import type { Engine } from "../wasm/engine.ts";
+
+const checkpointShare = 1 / 2;
+const fullShare = 7 / 8;
+// Memory is measured after this share of the limit was written, because measuring visits every leaf
+// of the index. A small write can make a whole part unsaved, so above the limit memory is also
+// measured after a few writes.
+const checkShare = 1 / 64;
+const checkWrites = 8;
+
+export interface MemoryGuardOptions {
+  engine: Pick<Engine, "memoryBytes" | "unsavedMemory">;
+  memoryLimit: number; // of rows, in bytes; 0: none
+  trim: () => void; // unloads parts
+  // Starts a checkpoint, or another one after the one under way. Returns whether one will run.
+  startCheckpoint: () => boolean;
+  onFreed: () => void; // writes may continue
+}
+
+export class MemoryGuard {
+  readonly #options: MemoryGuardOptions;
+  #writtenBytes = 0; // since memory was measured
+  #groups = 0; // groups of writes since then
+  #isFull = false;
+  #scheduled = false; // memory is measured in a microtask
+
+  constructor(options: MemoryGuardOptions) {
+    this.#options = options;
+  }
+
+  // Whether writes must wait. While they wait, a checkpoint runs.
+  get isFull(): boolean {
+    return this.#isFull;
+  }
+
+  // Counts published writes, and measures memory now and then. It is measured later, because the
+  // caller may be using a response in the engine's memory.
+  addWritten(bytes: number): void {
+    const { memoryLimit } = this.#options;
+    if (memoryLimit === 0) return;
+    this.#writtenBytes += bytes;
+    this.#groups += 1;
+    const mayBeDue = this.#writtenBytes >= memoryLimit * checkShare || this.#groups >= checkWrites;
+    if (!mayBeDue || this.#scheduled) return;
+    this.#scheduled = true;
+    queueMicrotask(() => {
+      this.#scheduled = false;
+      this.#updateIfDue();
+    });
+  }
+
+  #updateIfDue(): void {
+    const { engine, memoryLimit } = this.#options;
+    try {
+      const isOver = engine.memoryBytes > memoryLimit;
+      if (isOver || this.#writtenBytes >= memoryLimit * checkShare) this.update();
+    } catch {
+      // The engine is closed or broken. The next write reports this.
+    }
+  }
+
+  // Measures memory. Called when something was stored, too, because that may have freed memory.
+  update(): void {
+    const { engine, memoryLimit, trim, startCheckpoint, onFreed } = this.#options;
+    if (memoryLimit === 0) return;
+    this.#writtenBytes = 0;
+    this.#groups = 0;
+    if (engine.memoryBytes > memoryLimit) trim();
+    const unsaved = engine.memoryBytes > memoryLimit * checkpointShare ? engine.unsavedMemory() : 0;
+    const wasFull = this.#isFull;
+    const isDue = unsaved > memoryLimit * checkpointShare;
+    // Waiting would not end if no checkpoint ran, for example before the log is owned.
+    this.#isFull = isDue && startCheckpoint() && unsaved > memoryLimit * fullShare;
+    if (wasFull && !this.#isFull) onFreed();
+  }
+
+  // Lets writes continue although memory is full. Called when no checkpoint can free any: waiting
+  // longer would not help.
+  allowWrites(): void {
+    if (!this.#isFull) return;
+    this.#isFull = false;
+    this.#options.onFreed();
+  }
+}
