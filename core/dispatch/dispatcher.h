@@ -21,11 +21,12 @@
 
 namespace entitable::dispatch {
 
-// Handles an HTTP request that reads (GET, HEAD, OPTIONS). If the request needs rows that are not
-// in memory, returns the parts to load before the caller repeats the request (PartsNeeded in
-// core/query/query.h). Otherwise returns no parts; `out` then holds the response, and `rows`, if
-// not null, the number of rows read and returned. The response to a malformed message, or to an
-// HTTP request that writes, is an RPC error.
+// Handles an HTTP request that reads (GET, HEAD, OPTIONS), or one of any method whose body is
+// pending (rest/request_handler.h). If the request needs rows that are not in memory, returns the
+// parts to load before the caller repeats the request (PartsNeeded in core/query/query.h).
+// Otherwise returns no parts; `out` then holds the response, and `rows`, if not null, the number of
+// rows read and returned. The response to a malformed message, or to an HTTP request that writes,
+// is an RPC error.
 std::vector<PartId> handle_rest_read(const rest::Account& account, const Store& store,
                                      std::string_view message, Ticks now, rpc::ResponseBuffer& out,
                                      RowCounts* rows = nullptr);

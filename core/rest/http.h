@@ -29,6 +29,9 @@ struct Request {
   // True if the request comes from the code that opened the store. Then it is authorized for
   // everything, whatever account its URL names.
   bool trusted = false;
+  // True if the body has not been received yet; `body` is then empty. The request only gets a final
+  // response if that response does not depend on the body (request_handler.h).
+  bool body_pending = false;
 };
 
 struct Header {

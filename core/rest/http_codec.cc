@@ -12,6 +12,7 @@ namespace {
 constexpr std::size_t header_lengths_bytes = 8;
 constexpr std::size_t response_head_bytes = 16;
 constexpr std::uint16_t flag_trusted = 1;
+constexpr std::uint16_t flag_body_pending = 2;
 
 std::uint32_t length(std::string_view text) {
   return static_cast<std::uint32_t>(text.size());
@@ -38,7 +39,7 @@ std::optional<HttpRequestMessage> decode_http_request(std::string_view message) 
   ByteReader in(message);
   const bool known = in.u8() == http_request_kind && in.u8() == http_message_version;
   const std::uint16_t flags = in.u16();
-  const bool known_flags = flags == 0 || flags == flag_trusted;
+  const bool known_flags = (flags & ~(flag_trusted | flag_body_pending)) == 0;
   const std::uint32_t method = in.u32();
   const std::uint32_t url = in.u32();
   const std::uint32_t client_ip = in.u32();
@@ -49,7 +50,8 @@ std::optional<HttpRequestMessage> decode_http_request(std::string_view message) 
   if (!in.ok() || !known || !known_flags) return std::nullopt;
   if (count > in.remaining() / header_lengths_bytes) return std::nullopt;
 
-  out.request.trusted = flags == flag_trusted;
+  out.request.trusted = (flags & flag_trusted) != 0;
+  out.request.body_pending = (flags & flag_body_pending) != 0;
   ByteReader lengths(in.raw(count * header_lengths_bytes));
   out.request.method = in.raw(method);
   out.request.url = in.raw(url);

@@ -14,9 +14,10 @@
 //              (name:u32 value:u32) * headers
 //              reason (name value)* text, body
 //
-// `version` is 1. `flags` is 1 if the request is trusted (http.h), else 0. The first byte
-// distinguishes these messages from RPC messages (core/rpc/LAYOUT.md), so that both kinds can wait
-// in one queue. Messages are never stored. web/src/rest/http-message.ts is the other side.
+// `version` is 1. `flags` is a sum: 1 if the request is trusted, 2 if its body is pending (http.h).
+// The first byte distinguishes these messages from RPC messages (core/rpc/LAYOUT.md), so that both
+// kinds can wait in one queue. Messages are never stored. web/src/rest/http-message.ts is the other
+// side.
 #pragma once
 
 #include <optional>

@@ -90,6 +90,7 @@ class RequestHandler {
       error_format_.xml = error_format_.xml || !accepts_json(request_, routed.options.format);
       return make_error_response(access.error());
     }
+    if (request_.body_pending) return Response{100, "Continue", {}, {}};
     if (routed.uri.secondary && writes(routed)) {
       return make_error_response(Error(ErrorCode::secondary_is_read_only));
     }

@@ -4,6 +4,12 @@
 // version and returns the response. For a write it returns a PendingWrite: the caller stages its
 // WriteRequest (core/dispatch) and passes the result to its make_response.
 //
+// For a request whose body has not been received (Request::body_pending), handle_request() executes
+// nothing. It returns the final response if none of it depends on the body: the request is
+// malformed, is not authorized, or is a preflight request. Otherwise it returns the response 100
+// (Continue): the caller receives the body and repeats the call with it. Both calls authorize the
+// request.
+//
 // Errors are HTTP responses too: no request makes these functions throw, except for lack of memory.
 #pragma once
 

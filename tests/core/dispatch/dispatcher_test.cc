@@ -273,6 +273,20 @@ TEST_CASE("handle_rest_read rejects writes and malformed messages") {
   CHECK(fixture.store.stats().tables.empty());
 }
 
+TEST_CASE("A write whose body is pending gets the response 100 and changes nothing") {
+  Fixture fixture;
+  Request request{"POST", {}, {}, {}, {}};
+  const std::string url = base + "Tables";
+  request.url = url;
+  request.body_pending = true;
+  const std::string message = http_request_message(request);
+  handle_rest_read(fixture.account, fixture.store, message, commit_time, fixture.response);
+  CHECK(parse_http_response(fixture.response).status == 100);
+  const StagedResponses staged = fixture.commit({message});
+  CHECK(parse_http_response(staged.responses[0]).status == 100);
+  CHECK_FALSE(staged.changes);
+}
+
 TEST_CASE("A call sent again gets the same response in RPC and REST, and changes nothing") {
   Fixture fixture;
   fixture.commit({create("people")});

@@ -43,13 +43,19 @@ TEST_CASE("A request message is decoded to every part of the request") {
   CHECK_FALSE(read->request.trusted);
 }
 
-TEST_CASE("A request message contains whether it is trusted") {
-  Request in = sample();
-  in.trusted = true;
-  const std::string message = http_request_message(in, id);
-  const auto read = decode_http_request(message);
-  REQUIRE(read.has_value());
-  CHECK(read->request.trusted);
+TEST_CASE("A request message contains whether it is trusted and whether its body is pending") {
+  for (const bool trusted : {false, true}) {
+    for (const bool body_pending : {false, true}) {
+      Request in = sample();
+      in.trusted = trusted;
+      in.body_pending = body_pending;
+      const std::string message = http_request_message(in, id);
+      const auto read = decode_http_request(message);
+      REQUIRE(read.has_value());
+      CHECK(read->request.trusted == trusted);
+      CHECK(read->request.body_pending == body_pending);
+    }
+  }
 }
 
 TEST_CASE("An empty request is valid") {
@@ -72,7 +78,7 @@ TEST_CASE("A request message that is truncated or too long is malformed") {
 TEST_CASE("Another kind or version, or an unknown flag, is malformed") {
   for (const std::size_t at : {0u, 1u, 2u, 3u}) {
     std::string message = http_request_message(sample(), id);
-    message[at] = static_cast<char>(message[at] + 2);
+    message[at] = static_cast<char>(message[at] + 4);
     CAPTURE(at);
     CHECK_FALSE(decode_http_request(message).has_value());
   }

@@ -16,7 +16,7 @@ inline std::string http_request_message(const rest::Request& request,
   ByteWriter out(message);
   out.u8(64);
   out.u8(1);
-  out.u16(request.trusted ? 1 : 0);
+  out.u16(static_cast<std::uint16_t>((request.trusted ? 1 : 0) + (request.body_pending ? 2 : 0)));
   out.u32(size(request.method));
   out.u32(size(request.url));
   out.u32(size(request.client_ip));

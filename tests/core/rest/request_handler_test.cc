@@ -101,6 +101,44 @@ TEST_CASE("a preflight request needs no credentials") {
         "CorsPreflightFailure");
 }
 
+TEST_CASE("a request whose body is pending gets 100, or a final response without one") {
+  Locked locked;
+  const auto outcome_of = [&](std::string_view method, const std::string& path, bool trusted) {
+    const std::string url = "https://acct.table.core.windows.net" + path;
+    Request request{method, url, {{"Origin", "https://o"}}, {}, {}};
+    request.trusted = trusted;
+    request.body_pending = true;
+    return Locked::outcome(locked.RestServer::send(request));
+  };
+  const std::string entity = "/people(PartitionKey='a',RowKey='1')";
+  for (const auto& [method, path] : {std::pair<std::string, std::string>{"POST", "/people"},
+                                     {"MERGE", entity},
+                                     {"DELETE", entity},
+                                     {"PUT", "/people?comp=acl"},
+                                     {"POST", "/$batch"}}) {
+    CAPTURE(method, path);
+    CHECK(outcome_of(method, path, false) == "AuthenticationFailed");
+    CHECK(outcome_of(method, path, true) == "100");
+  }
+  CHECK(outcome_of("POST", "/people?$filter=%", true) == "InvalidQueryParameterValue");
+  CHECK(outcome_of("OPTIONS", entity, false) == "InvalidHeaderValue");
+  CHECK(locked.as_owner("GET", entity, {}) == "200");
+}
+
+TEST_CASE("the permissions of a signature are checked while the body is pending") {
+  Locked locked;
+  const std::string query = test::query_of(test::with_signature(test::sas_of_table("people", "a")));
+  const auto outcome_of = [&](std::string_view method, const std::string& path) {
+    const std::string url = "https://acct.table.core.windows.net" + path + "?" + query;
+    Request request{method, url, {}, {}, {}};
+    request.body_pending = true;
+    return Locked::outcome(locked.RestServer::send(request));
+  };
+  CHECK(outcome_of("POST", "/people") == "100");
+  CHECK(outcome_of("PUT", "/people(PartitionKey='a',RowKey='1')") ==
+        "AuthorizationPermissionMismatch");
+}
+
 TEST_CASE("a SAS for a range of keys") {
   Locked locked;
   SasFields fields = test::sas_of_table("people", "raud");
