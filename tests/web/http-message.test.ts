@@ -6,7 +6,9 @@ import { StoreError } from "../../web/src/errors.ts";
 import {
   decodeHttpResponse,
   encodeHttpRequest,
+  isBodyPending,
   isHttpResponse,
+  newRequestId,
 } from "../../web/src/rest/http-message.ts";
 import { platformRandom } from "../../web/src/util/random.ts";
 
@@ -61,6 +63,25 @@ describe("a request message", () => {
   test("contains whether the request is trusted", () => {
     const message = encodeHttpRequest({ ...request, trusted: true }, platformRandom);
     assert.deepEqual([...message.subarray(0, 4)], [64, 1, 1, 0]);
+  });
+
+  test("contains whether the body is pending", () => {
+    const pending = encodeHttpRequest({ ...request, bodyPending: true }, platformRandom);
+    assert.deepEqual([...pending.subarray(0, 4)], [64, 1, 2, 0]);
+    assert(isBodyPending(pending));
+    const both = { ...request, bodyPending: true, trusted: true };
+    assert.deepEqual([...encodeHttpRequest(both, platformRandom).subarray(0, 4)], [64, 1, 3, 0]);
+    const complete = encodeHttpRequest({ ...request, trusted: true }, platformRandom);
+    assert(!isBodyPending(complete));
+    const otherKind = pending.map((byte, i) => (i === 0 ? 65 : byte));
+    assert(!isBodyPending(otherKind));
+  });
+
+  test("has the id that the request was given", () => {
+    const id = newRequestId({ fill: (bytes) => void bytes.fill(9) });
+    assert.deepEqual([...id], Array(16).fill(9));
+    const message = encodeHttpRequest({ ...request, id }, { fill: () => assert.fail("unused") });
+    assert.deepEqual([...message.subarray(24, 40)], [...id]);
   });
 
   test("has a new random id each time", () => {

@@ -18,6 +18,8 @@ import {
 // their length.
 export const bodyBytesMax = 4 * 1024 * 1024;
 
+const statusContinue = 100;
+
 export interface RestRequest extends Omit<HttpRequest, "clientIp"> {
   clientIp?: string | undefined;
   signal?: AbortSignalLike | undefined;
@@ -42,6 +44,25 @@ export class RestEntryPoint {
   // store cannot respond. Rejects with AbortError if `signal` aborts while a write waits in the
   // queue; the write then has no effect.
   async send(request: RestRequest): Promise<HttpResponse> {
+    const message = this.#encode(request);
+    const response =
+      request.bodyPending || isReadMethod(request.method)
+        ? this.#transport.readHttp(message, request.signal)
+        : this.#transport.write(message, undefined, request.signal);
+    const decoded = withResponse(response, this.#decode);
+    return decoded instanceof Promise ? await decoded.catch(throwConnectionReset) : decoded;
+  }
+
+  // Authorizes a request whose body was not received yet, and executes nothing. Returns the final
+  // response if it does not depend on the body: mostly, that the request is not authorized. Returns
+  // undefined if the body is needed; send() then authorizes the complete request. Use the same `id`
+  // for both, so that a request takes one id. Rejects for the same reasons as send().
+  async sendHead(head: Omit<RestRequest, "body">): Promise<HttpResponse | undefined> {
+    const response = await this.send({ ...head, body: new Uint8Array(), bodyPending: true });
+    return response.status === statusContinue ? undefined : response;
+  }
+
+  #encode(request: RestRequest): Uint8Array {
     const httpRequest: HttpRequest = {
       method: request.method,
       url: withoutFragment(request.url),
@@ -49,13 +70,10 @@ export class RestEntryPoint {
       body: request.body.subarray(0, bodyBytesMax + 1),
       clientIp: request.clientIp ?? "",
       trusted: request.trusted,
+      bodyPending: request.bodyPending,
+      id: request.id,
     };
-    const message = encodeHttpRequest(httpRequest, this.random);
-    const response = isReadMethod(request.method)
-      ? this.#transport.readHttp(message, request.signal)
-      : this.#transport.write(message, undefined, request.signal);
-    const decoded = withResponse(response, this.#decode);
-    return decoded instanceof Promise ? await decoded.catch(throwConnectionReset) : decoded;
+    return encodeHttpRequest(httpRequest, this.random);
   }
 
   readonly #decode = (message: Uint8Array): HttpResponse => {

@@ -14,6 +14,9 @@ export interface HttpRequest {
   body: Uint8Array;
   clientIp: string; // empty: the client is in the same process
   trusted?: boolean | undefined; // sent by this package itself: needs no authorization
+  // The body was not received yet, so `body` is empty (Request::body_pending in core/rest/http.h).
+  bodyPending?: boolean | undefined;
+  id?: Uint8Array | undefined; // of newRequestId(); absent: a new one
 }
 
 export interface HttpResponse {
@@ -25,12 +28,24 @@ export interface HttpResponse {
 
 const version = 1;
 const flagTrusted = 1;
+const flagBodyPending = 2;
 const requestIdOffset = 24;
 const requestHeaderBytes = 40;
 const responseHeaderBytes = 16;
 
-// Encodes a request. `random` supplies the request's id; the ids in the response are derived from
-// it.
+// Returns an id for a request. The ids in its response are derived from it.
+export function newRequestId(random: RandomSource): Uint8Array {
+  const id = new Uint8Array(requestHeaderBytes - requestIdOffset);
+  random.fill(id);
+  return id;
+}
+
+// Returns whether the request message says that its body is pending.
+export function isBodyPending(request: Uint8Array): boolean {
+  return request[0] === httpRequestKind && ((request[2] as number) & flagBodyPending) !== 0;
+}
+
+// Encodes a request. `random` supplies the id of a request without one.
 export function encodeHttpRequest(request: HttpRequest, random: RandomSource): Uint8Array {
   const strings = [request.method, request.url, request.clientIp];
   for (const [name, value] of request.headers) strings.push(name, value);
@@ -41,12 +56,16 @@ export function encodeHttpRequest(request: HttpRequest, random: RandomSource): U
   const view = new DataView(message.buffer);
   view.setUint8(0, httpRequestKind);
   view.setUint8(1, version);
-  view.setUint8(2, request.trusted ? flagTrusted : 0);
+  view.setUint8(
+    2,
+    (request.trusted ? flagTrusted : 0) + (request.bodyPending ? flagBodyPending : 0),
+  );
   const [method, url, clientIp] = texts as [string, string, string];
   const lengths = [method.length, url.length, clientIp.length, request.body.length];
   for (const [i, length] of lengths.entries()) view.setUint32(4 + i * 4, length, true);
   view.setUint32(20, request.headers.length, true);
-  random.fill(message.subarray(requestIdOffset, requestHeaderBytes));
+  if (request.id === undefined) random.fill(message.subarray(requestIdOffset, requestHeaderBytes));
+  else message.set(request.id, requestIdOffset);
   let offset = requestHeaderBytes;
   for (const text of texts.slice(3)) {
     view.setUint32(offset, text.length, true);

@@ -3,6 +3,7 @@
 
 import { AbortError, RestError, StoreError, TruncatedResponseError } from "../errors.ts";
 import type { LocalHost } from "../host/local-host.ts";
+import { isBodyPending } from "../rest/http-message.ts";
 import type { Host, RestoreCallOptions } from "../transport.ts";
 import type {
   AbortSignalLike,
@@ -26,6 +27,7 @@ import type { FaultRule, LoggedRequest, NetworkFault } from "./types.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 
 const timeoutMs = 30_000;
+const statusContinue = 100;
 // After this many requests, yields to the event loop once, so that timers can stop a test that
 // sends requests in a loop.
 const requestsPerTurn = 256;
@@ -85,7 +87,21 @@ export class MockHost implements Host {
 
   readHttp(request: Uint8Array, signal?: AbortSignalLike): Promise<Uint8Array> {
     const copy = request.slice();
-    return this.#intercept(copy, signal, (to) => this.#readNow("readHttp", copy, to));
+    return isBodyPending(copy)
+      ? this.#authorizeHead(copy, signal)
+      : this.#intercept(copy, signal, (to) => this.#readNow("readHttp", copy, to));
+  }
+
+  // Delays, fails and logs a request whose body is pending only if it gets its final response now.
+  // Otherwise this applies to the complete request that follows.
+  async #authorizeHead(
+    request: Uint8Array,
+    signal: AbortSignalLike | undefined,
+  ): Promise<Uint8Array> {
+    const response = (await this.#parts.host.readHttp(request)).slice();
+    const { status } = this.#parts.host.instrumentation.responseOutcome(request, response);
+    if (status === statusContinue) return response;
+    return await this.#intercept(request, signal, (to) => this.#readNow("readHttp", request, to));
   }
 
   write(
