@@ -19,6 +19,7 @@ const defaults = {
   seedData: undefined,
   mock: undefined,
   faults: undefined,
+  limits: {},
 };
 const noFolder = { ...defaults, location: undefined };
 const parse = (line: string) =>
@@ -75,6 +76,21 @@ describe("the command line", () => {
     ["serve --empty-pages 0.25", { ...noFolder, mock: { clock: Date, emptyPages: 0.25 } }],
     ["serve --scans azure", { ...noFolder, mock: { clock: Date, scans: "azure" } }],
     ["serve --scans azure --seed 7", { ...noFolder, mock: { seed: 7, scans: "azure" } }],
+    ["serve --max-body-bytes 4194304", { ...defaults, limits: { bodyBytes: 4194304 } }],
+    [
+      "serve --max-body-bytes 9007199254740991",
+      { ...defaults, limits: { bodyBytes: 9007199254740991 } },
+    ],
+    [
+      "serve --max-connections 1 --max-requests 2147483647",
+      { ...defaults, limits: { connections: 1, requestsPerConnection: 2147483647 } },
+    ],
+    [
+      "serve --headers-timeout 1 --request-timeout 1 --idle-timeout 2147483647",
+      { ...defaults, limits: { headersMs: 1, requestMs: 1, idleMs: 2147483647 } },
+    ],
+    ["serve --headers-timeout 120000", { ...defaults, limits: { headersMs: 120000 } }],
+    ["serve --request-timeout 1", { ...defaults, limits: { requestMs: 1 } }],
     ["--help", "help"],
     ["help", "help"],
     ["serve --help", "help"],
@@ -99,6 +115,15 @@ describe("the command line", () => {
     ["serve --port --in-memory", /--port needs a value/],
     ["serve --port x", /0 to 65535, not x/],
     ["serve --port 65536", /0 to 65535/],
+    ["serve --max-body-bytes 4194303", /4194304 to 9007199254740991, not 4194303/],
+    ["serve --max-body-bytes 9007199254740992", /4194304 to 9007199254740991/],
+    ["serve --max-connections 0", /--max-connections must be a number from 1 to 2147483647, not 0/],
+    ["serve --max-requests 2147483648", /--max-requests must be a number from 1 to 2147483647/],
+    ["serve --headers-timeout 0", /--headers-timeout must be a number from 1/],
+    ["serve --request-timeout 1.5", /--request-timeout must be a number from 1/],
+    ["serve --idle-timeout x", /--idle-timeout must be a number from 1/],
+    ["serve --headers-timeout 120001", /--headers-timeout must not exceed --request-timeout/],
+    ["serve --headers-timeout 2 --request-timeout 1", /must not exceed --request-timeout/],
     ["serve --auth loose", /development or strict or off, not loose/],
     ["serve --durability x", /strict or relaxed or deferred, not x/],
     ["serve --cert c", /must be given together/],

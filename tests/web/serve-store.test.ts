@@ -2,8 +2,10 @@
 // and with the official client, until the process is stopped or killed.
 
 import assert from "node:assert/strict";
+import { createHmac } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import * as http from "node:http";
 import * as https from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,6 +13,7 @@ import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import {
   AzureNamedKeyCredential,
+  generateTableSas,
   TableClient,
   type TableServiceClientOptions,
 } from "@azure/data-tables";
@@ -70,6 +73,37 @@ async function rowsOf(client: TableClient): Promise<string[]> {
   const rows: string[] = [];
   for await (const { rowKey } of client.listEntities()) rows.push(String(rowKey));
   return rows;
+}
+
+// Sends only the head of a request with a body. Returns the status of the first response.
+function statusBeforeBody(
+  url: string,
+  method: string,
+  headers: Record<string, string>,
+): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const all = { ...headers, "Content-Length": 4 * 1024 * 1024, Expect: "100-continue" };
+    const request = http.request(url, { method, headers: all });
+    const done = (status: number) => {
+      resolve(status);
+      request.destroy();
+    };
+    request.on("continue", () => done(100));
+    request.on("response", ({ statusCode = 0 }) => done(statusCode));
+    request.on("error", reject);
+    request.flushHeaders();
+  });
+}
+
+// The headers of a request to the table "people" of "acct", signed with the emulator's key.
+function signedHeaders(scheme: "SharedKey" | "SharedKeyLite", method: string) {
+  const date = new Date().toUTCString();
+  const resource = "/acct/acct/people";
+  const text = scheme === "SharedKey" ? [method, "", "", date, resource] : [date, resource];
+  const signature = createHmac("sha256", Buffer.from(emulatorKey, "base64"))
+    .update(text.join("\n"))
+    .digest("base64");
+  return { "x-ms-date": date, Authorization: `${scheme} acct:${signature}` };
 }
 
 const withStatus = (statusCode: number) => (error: unknown) => {
@@ -195,6 +229,25 @@ describe("serve()", () => {
     await store.close();
     assert.equal((await fetch(`${after.url}/acct/Tables`)).status, 503);
     await after.close();
+  });
+
+  test("authorizes a request before its body arrives, with each kind of credentials", async () => {
+    const account = { name: "acct", keys: [emulatorKey], authorize: true };
+    await using store = await openStore({ persistence: "memory", account });
+    await store.table("people").createTable();
+    await using server = await serve(store, { port: 0 });
+    const key = new AzureNamedKeyCredential("acct", emulatorKey);
+    const query = generateTableSas("people", key, { permissions: { add: true } });
+    const begun = (method: string, path: string, headers: Record<string, string> = {}) =>
+      statusBeforeBody(`${server.url}/acct/${path}`, method, headers);
+    assert.equal(await begun("POST", "people"), 403);
+    assert.equal(await begun("POST", "people", { Authorization: "SharedKey acct:wrong" }), 403);
+    assert.equal(await begun("POST", `people?${query.replace("sig=", "sig=x")}`), 403);
+    assert.equal(await begun("PUT", `people(PartitionKey='p',RowKey='r')?${query}`), 403);
+    assert.equal(await begun("POST", `people?${query}`), 100);
+    for (const scheme of ["SharedKey", "SharedKeyLite"] as const) {
+      assert.equal(await begun("POST", "people", signedHeaders(scheme, "POST")), 100);
+    }
   });
 
   test("rejects a body of more than 4 MiB as the service does", async () => {

@@ -12,6 +12,7 @@ import { runInNewContext } from "node:vm";
 import { StoreError } from "../../web/src/errors.ts";
 import type { RestEntryPoint, RestRequest } from "../../web/src/rest/entry-point.ts";
 import type { HttpResponse } from "../../web/src/rest/http-message.ts";
+import { BodyBudget } from "../../web/src/server/body-budget.ts";
 import { handleRequest, type RequestHandlerOptions } from "../../web/src/server/request-handler.ts";
 import {
   type ServedRequest,
@@ -21,6 +22,7 @@ import {
 } from "../../web/src/server/serve.ts";
 import type { Store } from "../../web/src/types.ts";
 import type { NodeHttp, NodeProcess, NodeRequest, NodeResponse } from "../../web/src/util/node.ts";
+import { platformRandom } from "../../web/src/util/random.ts";
 
 // The compiler checks the package's declarations against Node's own types.
 http satisfies NodeHttp;
@@ -38,7 +40,11 @@ function ok(body = "", headers: [string, string][] = []): HttpResponse {
 }
 
 function storeOf(answer: Answer): Store {
-  const restEntryPoint = { send: async (request: RestRequest) => await answer(request) };
+  const restEntryPoint = {
+    random: platformRandom,
+    sendHead: async () => undefined,
+    send: async (request: RestRequest) => await answer(request),
+  };
   return { fetch() {}, restEntryPoint } as unknown as Store;
 }
 
@@ -78,14 +84,15 @@ async function exchanged(server: TableServer, raw: string): Promise<string> {
 
 function requestOf(parts: Partial<NodeRequest>): NodeRequest {
   const none = { rawHeaders: [], headers: {}, socket: {}, on() {}, off() {}, resume() {} };
-  return { ...none, destroy() {}, ...parts };
+  return { ...none, destroyed: false, ...parts };
 }
 
 const responseToNobody: NodeResponse = {
   writeContinue() {},
+  flushHeaders() {},
   writeHead() {},
   write: (_, done) => done(),
-  end: (_, done) => done(),
+  end: (_, done) => done?.(),
   on() {},
   destroy() {},
 };
@@ -98,6 +105,7 @@ function handlerOptions(store: Store): RequestHandlerOptions {
     entryPoints,
     scheme: "http",
     authority: "x",
+    budget: new BodyBudget(4 * 1024 * 1024),
     stopping: () => false,
     onRequest: undefined,
   };
@@ -242,6 +250,7 @@ describe("a body", () => {
       on: (event, listener) => (listeners[event] = listener),
     });
     const served = handleRequest(request, responseToNobody, handlerOptions(store));
+    await new Promise(setImmediate); // the body is read once the request is authorized
     const send = (byte: number) => {
       const chunk = Uint8Array.of(byte);
       listeners["data"]?.(chunk);

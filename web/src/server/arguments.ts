@@ -2,6 +2,7 @@
 
 import type { AccountOptions, Durability } from "../types.ts";
 import type { NodeOptionConfig, NodeOptionToken, NodeUtil } from "../util/node.ts";
+import { limitDefaults, limitNames, limitRanges, type ServerLimits } from "./limits.ts";
 import { type MockServerOptions, mockOptionNames, parseMockOptions } from "./mock-options.ts";
 import { UsageError } from "./usage-error.ts";
 
@@ -31,6 +32,14 @@ Serves the Azure Table service's REST protocol on this machine.
   --auth development      check signatures; strict: also dates, versions and limits; off: no
                           authorization
   --durability strict     when a write is acknowledged: strict, relaxed or deferred
+  --max-body-bytes 134217728
+                          memory for the bodies of all pending requests; beyond it, a request gets
+                          503 ServerBusy
+  --max-connections 1000  open connections; further ones are closed
+  --max-requests 10000    requests on one connection
+  --headers-timeout 20000, --request-timeout 120000, --idle-timeout 65000
+                          milliseconds for the headers of a request, for the whole request, and
+                          between requests
   --cert FILE --key FILE  HTTPS, with a certificate and its private key (PEM)
   --debug [FILE]          log each request to standard output, or append it to FILE
   --help                  show this text
@@ -54,9 +63,19 @@ export interface ServeCommand {
   cert: string | undefined; // a file, like `key`
   key: string | undefined;
   debug: string | true | undefined; // a file, or standard output
+  limits: Partial<ServerLimits>; // those given
 }
 
 export type Command = ServeCommand | "help" | "version";
+
+const limitOptions: Readonly<Record<keyof ServerLimits, string>> = {
+  bodyBytes: "max-body-bytes",
+  connections: "max-connections",
+  requestsPerConnection: "max-requests",
+  headersMs: "headers-timeout",
+  requestMs: "request-timeout",
+  idleMs: "idle-timeout",
+};
 
 const flag = { type: "boolean" } as const;
 const value = { type: "string" } as const;
@@ -71,6 +90,7 @@ const options: Record<string, NodeOptionConfig> = {
   durability: value,
   cert: value,
   key: value,
+  ...Object.fromEntries(Object.values(limitOptions).map((name) => [name, value])),
   debug: value, // may be missing, see parseArguments
   "seed-data": value,
   ...Object.fromEntries(mockOptionNames.map((name) => [name, value])),
@@ -152,7 +172,27 @@ function serveCommand(given: ReadonlyMap<string, string>): ServeCommand {
     cert: text("cert"),
     key: text("key"),
     debug: text("debug") === "" ? true : text("debug"),
+    limits: limitsOf(given),
   };
+}
+
+function limitsOf(given: ReadonlyMap<string, string>): Partial<ServerLimits> {
+  const limits: Partial<ServerLimits> = {};
+  for (const name of limitNames) {
+    const option = limitOptions[name];
+    const text = given.get(option);
+    if (text === undefined) continue;
+    const [least, most] = limitRanges[name];
+    if (!/^\d{1,16}$/.test(text) || Number(text) < least || Number(text) > most) {
+      throw new UsageError(`--${option} must be a number from ${least} to ${most}, not ${text}.`);
+    }
+    limits[name] = Number(text);
+  }
+  const { headersMs, requestMs } = { ...limitDefaults, headersMs: 0, ...limits };
+  if (headersMs > requestMs) {
+    throw new UsageError("--headers-timeout must not exceed --request-timeout.");
+  }
+  return limits;
 }
 
 function oneOf<T extends string>(option: string, value: string, allowed: readonly T[]): T {

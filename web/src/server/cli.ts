@@ -61,6 +61,7 @@ async function start(command: ServeCommand, fs: NodeFs): Promise<void> {
   const server = await serve(stores, {
     port: command.port,
     host: command.host,
+    limits: command.limits,
     ...(cert === undefined || key === undefined ? {} : { cert, key }),
     ...(onRequest === undefined ? {} : { onRequest }),
   }).catch((error: unknown) => {

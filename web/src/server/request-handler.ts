@@ -1,5 +1,6 @@
 // Handles one request of Node's HTTP server: passes it unchanged to the store's REST entry point,
-// and sends the response.
+// and sends the response. A body is only read if the store authorizes the request without it, and
+// if the budget has memory for it.
 
 import { bodyBytesMax } from "../rest/entry-point.ts";
 import {
@@ -8,22 +9,23 @@ import {
   serverErrorResponse,
   truncatedResponseFromError,
 } from "../rest/error-response.ts";
-import type { HeaderList, HttpResponse } from "../rest/http-message.ts";
+import { type HeaderList, type HttpResponse, newRequestId } from "../rest/http-message.ts";
+import type { RandomSource } from "../types.ts";
 import type { NodeRequest, NodeResponse } from "../util/node.ts";
 import { type EntryPointsByAccount, entryPointFor } from "./account-routing.ts";
+import type { BodyBudget } from "./body-budget.ts";
+import { type ReadOutcome, RequestBody } from "./request-body.ts";
 import type { ServedRequest } from "./types.ts";
 
 export interface RequestHandlerOptions {
   entryPoints: EntryPointsByAccount;
   scheme: "http" | "https";
   authority: string; // host and port for a request that names no host
+  budget: BodyBudget; // for the bodies of all requests
   stopping: () => boolean;
   onRequest: ((served: ServedRequest) => void) | undefined;
-}
-
-interface Body {
-  bytes: Uint8Array;
-  isTruncated: boolean; // the client sent more, which was not read
+  // Asks the client for the body. Present if the client waits for 100 Continue.
+  continueBody?: () => void;
 }
 
 interface OutgoingResponse extends HttpResponse {
@@ -32,7 +34,7 @@ interface OutgoingResponse extends HttpResponse {
   isTruncated: boolean;
 }
 
-const lingerMs = 1000; // how long to read what a client still sends after its request was rejected
+const lingerMs = 1000; // how long to wait for more of a body that is discarded
 const hostPattern = /^[\w.-]+(:\d+)?$|^\[[\da-f:.]+\](:\d+)?$/i;
 
 // Handles a request. Never rejects. A client that disconnected gets no response.
@@ -42,27 +44,27 @@ export async function handleRequest(
   options: RequestHandlerOptions,
 ): Promise<void> {
   const startedAt = performance.now();
-  const body = await bodyOf(request);
-  if (body === undefined) return;
+  const body = new RequestBody(request, options.budget);
   const url = urlOf(request, options);
   const outgoing: OutgoingResponse | undefined =
     url === undefined
       ? { ...badHostResponse(), isTruncated: false }
       : await outgoingResponseFor(request, url, body, options);
   if (outgoing === undefined) {
-    // Destroys the response, not the request: the request has ended, and destroying it would leave
-    // the connection open.
+    // Destroys the response, not the request: the request may have ended, and destroying it would
+    // leave the connection open.
     response.destroy();
     return;
   }
-  const close = body.isTruncated || options.stopping();
+  const hasRest = !body.isComplete;
+  const close = hasRest || options.stopping();
   try {
-    await respond(response, outgoing, { close, head: request.method === "HEAD" });
+    await respond(response, outgoing, { close, hasRest, head: request.method === "HEAD" });
   } catch {
     response.destroy(); // Node rejected the headers, so nothing can be sent
     return;
   }
-  if (body.isTruncated) discardRestOfRequest(request);
+  if (hasRest) endAfterRest(request, response);
   report(options, {
     at: new Date(),
     client: request.socket.remoteAddress ?? "",
@@ -70,7 +72,7 @@ export async function handleRequest(
     url: (url ?? "").replace(/([?&]sig=)[^&]*/gi, "$1…"),
     status: outgoing.status,
     milliseconds: performance.now() - startedAt,
-    requestBytes: body.bytes.length,
+    requestBytes: body.length,
     responseBytes: outgoing.body.length,
   });
 }
@@ -85,59 +87,7 @@ function report({ onRequest }: RequestHandlerOptions, served: ServedRequest): vo
   }
 }
 
-// Returns whether a body is read if its length is as announced.
-export function isBodyAccepted(request: NodeRequest): boolean {
-  return !(Number(request.headers["content-length"]) > bodyBytesMax);
-}
-
 // ---- The request -----------------------------------------------------------------------------
-
-// Reads as much of the body as the store needs. Returns undefined if the client disconnected.
-function bodyOf(request: NodeRequest): Promise<Body | undefined> | Body {
-  const { headers } = request;
-  if (headers["content-length"] === undefined && headers["transfer-encoding"] === undefined) {
-    return { bytes: new Uint8Array(), isTruncated: false };
-  }
-  // The store first authorizes the request and then rejects the body by its length, so the content
-  // is not needed.
-  if (!isBodyAccepted(request))
-    return { bytes: new Uint8Array(bodyBytesMax + 1), isTruncated: true };
-  return new Promise((resolve) => {
-    const received = new ByteBuffer();
-    const onData = (chunk: Uint8Array) => {
-      received.add(chunk);
-      if (received.bytes.length <= bodyBytesMax) return;
-      request.off("data", onData);
-      resolve({ bytes: received.bytes, isTruncated: true });
-    };
-    request.on("data", onData);
-    request.on("end", () => resolve({ bytes: received.bytes, isTruncated: false }));
-    request.on("close", () => resolve(undefined)); // no effect if "end" came first
-    request.on("error", () => resolve(undefined));
-  });
-}
-
-// A buffer to which chunks are appended. For a client that sends single bytes, a list of chunks
-// would use a hundred times the memory.
-class ByteBuffer {
-  #buffer = new Uint8Array();
-  #length = 0;
-
-  get bytes(): Uint8Array {
-    return this.#buffer.subarray(0, this.#length);
-  }
-
-  add(chunk: Uint8Array): void {
-    const length = this.#length + chunk.length;
-    if (length > this.#buffer.length) {
-      const larger = new Uint8Array(Math.max(length, 2 * this.#buffer.length));
-      larger.set(this.bytes);
-      this.#buffer = larger;
-    }
-    this.#buffer.set(chunk, this.#length);
-    this.#length = length;
-  }
-}
 
 // Returns the request's URL. Path and query stay unchanged, because signatures cover them. The
 // scheme is the connection's, because some signatures are valid for HTTPS only. Returns undefined
@@ -166,29 +116,46 @@ function headersOf({ rawHeaders }: NodeRequest): HeaderList {
 
 // ---- The response ----------------------------------------------------------------------------
 
-// Returns the response; undefined: there is none, and the connection must be closed.
+// Returns the response; undefined: there is none, and the connection must be closed. Afterwards the
+// body is not in memory.
 async function outgoingResponseFor(
   request: NodeRequest,
   url: string,
-  body: Body,
-  { entryPoints }: RequestHandlerOptions,
+  body: RequestBody,
+  options: RequestHandlerOptions,
 ): Promise<OutgoingResponse | undefined> {
-  const restEntryPoint = entryPointFor(entryPoints, url);
+  const restEntryPoint = entryPointFor(options.entryPoints, url);
+  const { random } = restEntryPoint;
+  const head = {
+    method: request.method ?? "GET",
+    url,
+    headers: headersOf(request),
+    clientIp: clientIpOf(request),
+    id: newRequestId(random),
+  };
   try {
-    const outgoing = await restEntryPoint.send({
-      method: request.method ?? "GET",
-      url,
-      headers: headersOf(request),
-      body: body.bytes,
-      clientIp: clientIpOf(request),
-    });
-    return { ...outgoing, isTruncated: false };
+    if (!body.isComplete) {
+      const final = await restEntryPoint.sendHead(head);
+      if (final !== undefined) return { ...final, isTruncated: false };
+      const outcome = await receive(body, options);
+      if (outcome === "disconnected") return undefined;
+      if (outcome === "no memory") return { ...serverBusyResponse(random), isTruncated: false };
+    }
+    return { ...(await restEntryPoint.send({ ...head, body: body.bytes })), isTruncated: false };
   } catch (error) {
     const truncated = truncatedResponseFromError(error);
     if (truncated !== undefined) return { ...truncated, isTruncated: true };
     if (isSimulatedNetworkError(error)) return undefined;
-    return { ...serverErrorResponse(error, restEntryPoint.random), isTruncated: false };
+    return { ...serverErrorResponse(error, random), isTruncated: false };
+  } finally {
+    body.release();
   }
+}
+
+async function receive(body: RequestBody, options: RequestHandlerOptions): Promise<ReadOutcome> {
+  if (!body.reserve()) return "no memory";
+  if (!body.isTooLong) options.continueBody?.();
+  return await body.read();
 }
 
 // Returns the client's address; for an IPv4 client of an IPv6 socket, the IPv4 address. Never
@@ -201,7 +168,7 @@ function clientIpOf(request: NodeRequest): string {
 function respond(
   response: NodeResponse,
   { status, reason, headers, body, isTruncated }: OutgoingResponse,
-  { close, head }: { close: boolean; head: boolean },
+  { close, hasRest, head }: { close: boolean; hasRest: boolean; head: boolean },
 ): Promise<void> {
   return new Promise((resolve) => {
     response.on("close", resolve);
@@ -213,17 +180,48 @@ function respond(
       fields.push("Content-Length", String(body.length));
     if (close) fields.push("Connection", "close");
     response.writeHead(status, reason, fields);
+    const sent = head || empty ? new Uint8Array() : body;
     if (isTruncated) response.write(body, () => response.destroy());
-    else response.end(head || empty ? new Uint8Array() : body, resolve);
+    else if (!hasRest) response.end(sent, resolve);
+    else {
+      response.flushHeaders();
+      response.write(sent, resolve);
+    }
   });
 }
 
-// For a moment, reads and discards what the client still sends. Closing the connection immediately
-// would lose the response.
-function discardRestOfRequest(request: NodeRequest): void {
-  request.resume();
-  const timer = setTimeout(() => request.destroy(), lingerMs);
-  request.on("close", () => clearTimeout(timer));
+// Reads and discards the rest of the request, and then ends the response, which closes the
+// connection. If the connection were closed while the client still sends, the client could lose the
+// response. Does not wait for a client that sends nothing for a moment, or that sends more than the
+// longest body. The server's time-out of requests applies too.
+function endAfterRest(request: NodeRequest, response: NodeResponse): void {
+  let discarded = 0;
+  const end = () => {
+    clearTimeout(timer);
+    response.end();
+  };
+  let timer = setTimeout(end, lingerMs);
+  request.on("data", (chunk) => {
+    discarded += chunk.length;
+    if (discarded > bodyBytesMax) return;
+    clearTimeout(timer);
+    timer = setTimeout(end, lingerMs);
+  });
+  request.on("end", end);
+  request.on("close", end);
+  if (request.destroyed) end(); // its events have been emitted already
+}
+
+// The response to a request whose body does not fit into memory now.
+function serverBusyResponse(random: RandomSource): HttpResponse {
+  const { headers, ...response } = errorResponse(
+    503,
+    "Service Unavailable",
+    "ServerBusy",
+    "The server is currently unable to receive requests. Please retry your request.",
+    random,
+  );
+  return { ...response, headers: [...headers, ["Retry-After", "1"]] };
 }
 
 function badHostResponse(): HttpResponse {

@@ -6,14 +6,15 @@ import type { RestEntryPoint } from "../rest/entry-point.ts";
 import type { StoreHandle } from "../store.ts";
 import type { Store } from "../types.ts";
 import { type NodeServer, nodeModule, nodeProcess } from "../util/node.ts";
-import { handleRequest, isBodyAccepted, type RequestHandlerOptions } from "./request-handler.ts";
+import { BodyBudget } from "./body-budget.ts";
+import { completeLimits, nodeLimits, type ServerLimits } from "./limits.ts";
+import { handleRequest, type RequestHandlerOptions } from "./request-handler.ts";
 import type { ServedRequest } from "./types.ts";
 
+export type { ServerLimits } from "./limits.ts";
 export type { ServedRequest } from "./types.ts";
 
 const maxHeaderSize = 128 * 1024; // long filters are part of the request line
-// Longer than clients keep idle connections, so that the client and not the server closes them.
-const keepAliveTimeout = 65_000;
 const stopMs = 5000;
 
 /** Stores by account name. */
@@ -27,6 +28,8 @@ export interface ServeOptions {
   /** The certificate and its `key`, in PEM. If both are given, the server uses HTTPS. */
   cert?: string;
   key?: string;
+  /** Limits of time, memory and connections, each with a default. */
+  limits?: Partial<ServerLimits>;
   /** Called after every request that got a response. The package never prints to the console. */
   onRequest?: (served: ServedRequest) => void;
 }
@@ -55,6 +58,7 @@ export async function serve(
   if ((cert === undefined) !== (key === undefined)) {
     throw new StoreError("ValidationFailed", "cert and key must be given together.");
   }
+  const limits = completeLimits(options.limits);
   const entryPoints = entryPointsOf(stores);
   const scheme = cert === undefined ? "http" : "https";
   const { createServer } = await nodeModule(`node:${scheme}`);
@@ -63,20 +67,21 @@ export async function serve(
     entryPoints,
     scheme,
     authority: host.includes(":") ? `[${host}]` : host,
+    budget: new BodyBudget(limits.bodyBytes),
     stopping: () => stop.signal.aborted,
     onRequest,
   };
   const secret = cert === undefined || key === undefined ? {} : { cert, key };
   const server = createServer(
-    { maxHeaderSize, keepAliveTimeout, ...secret },
-    (request, response) => {
-      void handleRequest(request, response, handlerOptions);
-    },
+    { maxHeaderSize, ...nodeLimits(limits), ...secret },
+    (request, response) => void handleRequest(request, response, handlerOptions),
   );
   server.on("checkContinue", (request, response) => {
-    if (isBodyAccepted(request)) response.writeContinue();
-    void handleRequest(request, response, handlerOptions);
+    const continueBody = () => response.writeContinue();
+    void handleRequest(request, response, { ...handlerOptions, continueBody });
   });
+  server.maxConnections = limits.connections;
+  server.maxRequestsPerSocket = limits.requestsPerConnection;
   const bound = await listen(server, port, host);
   const close = () => {
     stop.abort();

@@ -95,8 +95,13 @@ export interface NodeHttp {
 }
 
 export interface NodeServerOptions {
-  maxHeaderSize: number; // bytes
-  keepAliveTimeout: number; // milliseconds
+  maxHeaderSize?: number; // bytes
+  // All in milliseconds.
+  headersTimeout?: number;
+  requestTimeout?: number;
+  keepAliveTimeout?: number;
+  handshakeTimeout?: number; // of HTTPS
+  connectionsCheckingInterval?: number;
   cert?: string;
   key?: string;
 }
@@ -112,20 +117,23 @@ export interface NodeRequest {
   on(event: "data", listener: (chunk: Uint8Array<ArrayBuffer>) => void): unknown;
   on(event: "end" | "close" | "error", listener: () => void): unknown;
   off(event: "data", listener: (chunk: Uint8Array<ArrayBuffer>) => void): unknown;
+  readonly destroyed: boolean;
   resume(): unknown;
-  destroy(): unknown;
 }
 
 export interface NodeResponse {
   writeContinue(): void;
+  flushHeaders(): void;
   writeHead(status: number, reason: string, headers: string[]): unknown;
   write(bytes: Uint8Array, done: () => void): unknown;
-  end(body: Uint8Array, done: () => void): unknown;
+  end(body?: Uint8Array, done?: () => void): unknown;
   destroy(): unknown;
   on(event: "close", listener: () => void): unknown;
 }
 
 export interface NodeServer {
+  maxConnections: number;
+  maxRequestsPerSocket: number | null;
   listen(port: number, host: string, listening: () => void): unknown;
   on(event: "error", listener: (error: Error) => void): unknown;
   on(event: "checkContinue", listener: NodeRequestListener): unknown;
