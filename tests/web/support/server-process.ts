@@ -79,6 +79,10 @@ export class ServerProcess {
     return this.lines[account]?.split(" ")[0] ?? "";
   }
 
+  get pid(): number {
+    return this.#child.pid as number;
+  }
+
   get port(): number {
     return Number(new URL(this.endpoint()).port);
   }
