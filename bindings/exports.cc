@@ -18,6 +18,7 @@
 #include "bindings/handle.h"
 #include "core/base/bytes.h"
 #include "core/base/check.h"
+#include "core/rest/service_properties.h"
 #include "core/store/versions.h"
 
 using entitable::ByteReader;
@@ -517,7 +518,7 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_end_snapshot(Handle* handle) {
 
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_begin_restore(Handle* handle) {
   return guarded(handle, [](Handle& h) {
-    h.restore.emplace(h.store);
+    h.restore.emplace(h.store, entitable::rest::is_stored_service_properties);
     return return_done(h);
   });
 }

@@ -248,6 +248,7 @@ Result<Commit> CommitDecoder::decode() {
 const char* CommitDecoder::read_head() {
   commit_.number = reader_.varint();
   if (reader_.ok() && commit_.number == 0) return "a commit has the number 0";
+  if (commit_.number > counter_max) return "the number of the commit is out of range";
   if (const char* bad = read_shapes()) return bad;
   const std::uint64_t last_timestamp = reader_.u64();
   if (last_timestamp > static_cast<std::uint64_t>(limits::date_time_ticks_max)) {
@@ -288,8 +289,10 @@ const char* CommitDecoder::read_mutation() {
     case MutationKind::table_acl:
       return read_table_acl();
     case MutationKind::service_properties:
-      commit_.mutations.emplace_back(SetServiceProperties{std::string(reader_.bytes())});
-      return reader_.ok() ? nullptr : field_truncated;
+      return read_service_properties(
+          reader_,
+          std::get<SetServiceProperties>(commit_.mutations.emplace_back(SetServiceProperties{}))
+              .document);
   }
   return reader_.ok() ? "the kind of mutation is unknown" : field_truncated;
 }

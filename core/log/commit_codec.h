@@ -23,7 +23,7 @@ namespace entitable {
 //
 // REQUIRES: decode_commit() would accept the commit: entities can be stored (check_entity) and have
 // a timestamp; number > 0; no timestamp is above last_timestamp; table ids are from 1 to
-// table_id_max; table names are valid; there are at most access_policies_max policies.
+// table_id_max; table names are valid; check_policies() accepts policies.
 std::size_t encode_commit(const Commit& commit, PendingRecords& records);
 // Returns the encoded commit. REQUIRES: as above.
 std::string encode_commit(const Commit& commit);

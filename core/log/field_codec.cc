@@ -32,13 +32,6 @@ const char* read_policy(ByteReader& reader, AccessPolicy& policy) {
   if ((fields & policy_has_expiry) != 0) policy.expiry = static_cast<Ticks>(reader.u64());
   if ((fields & policy_has_permission) != 0) policy.permission = std::string(reader.bytes());
   if (!reader.ok()) return field_truncated;
-  if (!is_text(policy.id) || (policy.permission && !is_text(*policy.permission))) {
-    return "an access policy contains invalid text";
-  }
-  if ((policy.start && !is_date_time_in_range(*policy.start)) ||
-      (policy.expiry && !is_date_time_in_range(*policy.expiry))) {
-    return "a date of an access policy is out of range";
-  }
   return nullptr;
 }
 
@@ -118,7 +111,9 @@ const char* read_policies(ByteReader& reader, std::vector<AccessPolicy>& policie
     policies.emplace_back();
     if (const char* bad = read_policy(reader, policies.back())) return bad;
   }
-  return reader.ok() ? nullptr : field_truncated;
+  if (!reader.ok()) return field_truncated;
+  const auto violation = check_policies(policies);
+  return violation.has_value() ? violation->reason : nullptr;
 }
 
 void append_call(const ClientCall& call, Ticks base, std::string& out) {
@@ -134,6 +129,7 @@ const char* read_call(ByteReader& reader, Ticks base, ClientCall& call) {
   call.number = reader.varint();
   const std::size_t count = reader.count(ticks_bytes_min);
   if (!reader.ok()) return field_truncated;
+  if (count > limits::group_operations_max) return "a call has too many results";
   std::memcpy(call.client.data(), client.data(), client.size());
   call.timestamps.resize(count);
   for (Ticks& ticks : call.timestamps) {
@@ -141,6 +137,12 @@ const char* read_call(ByteReader& reader, Ticks base, ClientCall& call) {
     if (ticks > base) return "a result is newer than the last timestamp";
   }
   return nullptr;
+}
+
+const char* read_service_properties(ByteReader& reader, std::string& document) {
+  document = reader.bytes();
+  if (!reader.ok()) return field_truncated;
+  return is_text(document) ? nullptr : "the service properties are not valid text";
 }
 
 const char* read_table_id(ByteReader& reader, TableId& table) {

@@ -24,6 +24,11 @@ namespace entitable {
 // The largest table id that a file may hold. The next id after it still fits into a TableId.
 inline constexpr TableId table_id_max = 0xFFFF'FFFE;
 
+// The largest value that a file may hold of a number that counts up: epochs, sequences, commits,
+// part ids and sizes. JavaScript represents numbers up to this one exactly, and the numbers after
+// it still fit into 64 bits.
+inline constexpr std::uint64_t counter_max = (std::uint64_t{1} << 53) - 1;
+
 // The put_ functions write the same bytes as ByteWriter, but to memory that the caller has
 // reserved. Each returns the end of what it wrote.
 inline constexpr std::size_t varint_bytes_max = 10;
@@ -69,14 +74,17 @@ void append_ticks(Ticks ticks, Ticks base, std::string& out);
 char* put_ticks(char* at, Ticks ticks, Ticks base);  // writes at most varint_bytes_max bytes
 const char* read_ticks(ByteReader& reader, Ticks base, Ticks& ticks);
 
-// REQUIRES for append_policies(): dates are within the range of DateTime. Neither function limits
-// the number of policies.
+// REQUIRES for append_policies(): check_policies() accepts the policies. read_policies() applies
+// the same rules.
 void append_policies(const std::vector<AccessPolicy>& policies, std::string& out);
 const char* read_policies(ByteReader& reader, std::vector<AccessPolicy>& policies);
 
 // REQUIRES for append_call(): no timestamp in `call` is newer than `base`.
 void append_call(const ClientCall& call, Ticks base, std::string& out);
 const char* read_call(ByteReader& reader, Ticks base, ClientCall& call);
+
+// Reads a document of service properties, which is opaque here, and checks that it is WTF-8.
+const char* read_service_properties(ByteReader& reader, std::string& document);
 
 // Reads a table id and checks that it is from 1 to table_id_max.
 const char* read_table_id(ByteReader& reader, TableId& table);

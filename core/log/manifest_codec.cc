@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -97,7 +98,12 @@ const char* read_state(ByteReader& reader, Manifest& manifest) {
   if (manifest.epoch == 0 || manifest.first_live_sequence == 0) {
     return "the epoch or the first live sequence is 0";
   }
-  if (next_table == 0 || next_table > std::uint64_t{table_id_max} + 1 || manifest.next_part == 0) {
+  if (manifest.epoch > counter_max || manifest.first_live_sequence > counter_max ||
+      manifest.last_commit > counter_max) {
+    return "the epoch, the first live sequence or the last commit is out of range";
+  }
+  if (next_table == 0 || next_table > std::uint64_t{table_id_max} + 1 || manifest.next_part == 0 ||
+      manifest.next_part > counter_max) {
     return "the next table or part id is out of range";
   }
   manifest.next_table = static_cast<TableId>(next_table);
@@ -120,8 +126,8 @@ const char* read_options(ByteReader& reader, Manifest& manifest) {
 }
 
 const char* read_service(ByteReader& reader, Manifest& manifest) {
-  manifest.service_properties = reader.bytes();
-  return check_at_end(reader);
+  const char* const bad = read_service_properties(reader, manifest.service_properties);
+  return reader.ok() && bad != nullptr ? bad : check_at_end(reader);
 }
 
 const char* read_calls(ByteReader& reader, Manifest& manifest) {
@@ -143,6 +149,9 @@ const char* read_part(ByteReader& reader, const Manifest& manifest, ManifestTabl
   part.checksum = reader.u32();
   if (!reader.ok()) return field_truncated;
   if (part.id == 0 || part.id >= manifest.next_part) return "a part id is out of range";
+  if (part.rows > std::numeric_limits<std::uint32_t>::max() || part.bytes > counter_max) {
+    return "the number of rows or bytes of a part is out of range";
+  }
   if (const char* bad = check_stored_key(part.lower.view())) return bad;
   if (!table.parts.empty() && compare(table.parts.back().lower.view(), part.lower.view()) >= 0) {
     return "the parts are not in order";

@@ -27,6 +27,7 @@ const char* read_part_header(std::string_view payload, PartHeader& header) {
   }
   if (!reader.ok() || !reader.at_end()) return "it has the wrong length";
   if (header.id == 0) return "the part id is 0";
+  if (header.id > counter_max) return "the part id is out of range";
   if (const char* bad = check_stored_key(header.lower.view())) return bad;
   if (!header.upper) return nullptr;
   if (const char* bad = check_stored_key(header.upper->view())) return bad;

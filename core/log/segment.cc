@@ -6,6 +6,7 @@
 #include "core/base/bytes.h"
 #include "core/base/check.h"
 #include "core/log/commit_codec.h"
+#include "core/log/field_codec.h"
 #include "core/log/record_reader.h"
 
 namespace entitable {
@@ -31,6 +32,9 @@ Result<SegmentHeader> read_header(const std::optional<Record>& record) {
     return invalid_payload_error(*record, "it has the wrong length");
   if (header.sequence == 0 || header.epoch == 0) {
     return invalid_payload_error(*record, "the sequence or the epoch is 0");
+  }
+  if (header.sequence > counter_max || header.epoch > counter_max) {
+    return invalid_payload_error(*record, "the sequence or the epoch is out of range");
   }
   return header;
 }

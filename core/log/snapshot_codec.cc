@@ -6,7 +6,6 @@
 #include "core/base/bytes.h"
 #include "core/base/check.h"
 #include "core/log/field_codec.h"
-#include "core/model/limits.h"
 #include "core/model/table_name.h"
 
 namespace entitable {
@@ -139,7 +138,8 @@ const char* SnapshotReader::read_header(std::string_view payload) {
   ByteReader reader(payload);
   header_.tables = reader.varint();
   header_.rows = reader.varint();
-  header_.service_properties = reader.bytes();
+  const char* const bad = read_service_properties(reader, header_.service_properties);
+  if (reader.ok() && bad != nullptr) return bad;
   all_rows_left_ = header_.rows;
   if (!reader.ok() || !reader.at_end()) return "it has the wrong length";
   return header_.tables > table_id_max ? "it has too many tables" : nullptr;
@@ -156,7 +156,6 @@ const char* SnapshotReader::read_table(std::string_view payload) {
   if (!TableName::parse(table_.name).ok()) return "the table has a name that is not allowed";
   if (tables_ > 1 && before >= fold_table_name(table_.name)) return "the tables are not in order";
   if (const char* bad = read_policies(reader, table_.acl)) return bad;
-  if (table_.acl.size() > limits::access_policies_max) return "there are too many policies";
   table_.rows = reader.varint();
   if (!reader.ok() || !reader.at_end()) return "it has the wrong length";
   if (table_.rows > all_rows_left_) return "there are more rows than the header says";

@@ -13,6 +13,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/model/access_policy.h"
 #include "core/model/entity.h"
 
 namespace entitable {
@@ -23,15 +24,6 @@ using TableId = std::uint32_t;
 
 // Identifies a checkpoint part: the file that holds the rows of one key range. 0: none.
 using PartId = std::uint64_t;
-
-// A stored access policy, set by Set Table ACL. Absent fields stay absent.
-struct AccessPolicy {
-  std::string id;
-  std::optional<Ticks> start;
-  std::optional<Ticks> expiry;
-  std::optional<std::string> permission;
-  friend bool operator==(const AccessPolicy&, const AccessPolicy&) = default;
-};
 
 // Identifies a cached lookup in a table's Schema: the shape that a property list has
 // (core/index/schema.h, find_shape_hint()). 0: no lookup is cached.

@@ -30,16 +30,6 @@ std::optional<std::string_view> text_of(const XmlElement& element, std::string_v
   return trim_xml_whitespace(child->text);
 }
 
-bool is_permission(std::string_view text) {
-  std::string_view left = "raud";  // in this order, each at most once
-  for (const char c : text) {
-    const std::size_t at = left.find(c);
-    if (at == std::string_view::npos) return false;
-    left.remove_prefix(at + 1);
-  }
-  return true;
-}
-
 Result<std::optional<Ticks>> date_of(const XmlElement& element, std::string_view name) {
   const auto text = text_of(element, name);
   if (!text.has_value()) return std::optional<Ticks>();
@@ -60,7 +50,7 @@ Result<void> read_terms(const XmlElement& element, AccessPolicy& policy) {
   policy.start = *start;
   policy.expiry = *expiry;
   if (const auto permission = text_of(element, "Permission"); permission.has_value()) {
-    if (!is_permission(*permission)) return Error(ErrorCode::invalid_xml_node_value);
+    if (!is_policy_permission(*permission)) return Error(ErrorCode::invalid_xml_node_value);
     policy.permission = std::string(*permission);
   }
   return {};

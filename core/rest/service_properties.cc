@@ -292,9 +292,14 @@ std::string service_properties_document(const ServiceProperties& properties) {
 ServiceProperties parse_stored_service_properties(std::string_view document) {
   if (document.empty()) return {};
   Result<ServicePropertiesChange> stored = parse_service_properties(document);
-  // Cannot happen: the store holds only such documents, and a checksum covers them.
+  // Only a crafted manifest or segment can hold another document: a checksum covers the document,
+  // and a restore checks it.
   if (!stored.ok()) return {};
   return with_changes({}, std::move(*stored));
+}
+
+bool is_stored_service_properties(std::string_view document) {
+  return document.empty() || parse_service_properties(document).ok();
 }
 
 std::string service_stats_document(Ticks now) {

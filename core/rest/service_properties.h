@@ -84,7 +84,10 @@ ServiceProperties with_changes(ServiceProperties properties, ServicePropertiesCh
 std::string service_properties_document(const ServiceProperties& properties);
 
 // Parses the document that the store keeps. "" stands for the properties of a new account.
+// A document that is_stored_service_properties() rejects counts as "".
 ServiceProperties parse_stored_service_properties(std::string_view document);
+// Returns whether a store may keep the document: "", or what parse_service_properties() accepts.
+bool is_stored_service_properties(std::string_view document);
 
 // Returns the document of Get Service Stats. There is only one copy of the data, so the last
 // synchronization of the secondary location is always `now`.

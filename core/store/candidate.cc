@@ -1,15 +1,12 @@
 #include "core/store/candidate.h"
 
 #include <optional>
-#include <set>
 #include <string_view>
 #include <utility>
 
-#include "core/base/utf8.h"
 #include "core/log/commit_codec.h"
+#include "core/log/field_codec.h"
 #include "core/log/shape_codec.h"
-#include "core/model/date_time.h"
-#include "core/model/limits.h"
 #include "core/txn/stage.h"
 
 namespace entitable {
@@ -19,35 +16,12 @@ GroupFailure failure(ErrorCode code) {
   return GroupFailure{Error(code), 0, false};
 }
 
-bool is_permission(std::string_view text) {
-  std::string_view left = "raud";
-  for (const char c : text) {
-    const std::size_t at = left.find(c);
-    if (at == std::string_view::npos) return false;
-    left.remove_prefix(at + 1);
-  }
-  return true;
-}
-
-bool is_date_time_in_range(const std::optional<Ticks>& ticks) {
-  return !ticks.has_value() || entitable::is_date_time_in_range(*ticks);
-}
-
-std::optional<ErrorCode> check_policies(const std::vector<AccessPolicy>& policies) {
-  if (policies.size() > limits::access_policies_max) return ErrorCode::invalid_xml_document;
-  std::set<std::string_view> ids;
-  for (const AccessPolicy& policy : policies) {
-    if (policy.id.empty() || !is_wtf8(policy.id)) return ErrorCode::invalid_xml_document;
-    if (utf16_length(policy.id) > limits::access_policy_id_units_max) {
-      return ErrorCode::invalid_xml_node_value;
-    }
-    if (!ids.insert(policy.id).second) return ErrorCode::invalid_xml_document;
-    if (!is_date_time_in_range(policy.start) || !is_date_time_in_range(policy.expiry) ||
-        !is_permission(policy.permission.value_or(""))) {
-      return ErrorCode::invalid_xml_node_value;
-    }
-  }
-  return std::nullopt;
+// Only a store that was opened from crafted files can reach this state.
+GroupFailure exhausted() {
+  return GroupFailure{Error(ErrorCode::read_only,
+                            "The store has used up its commit numbers, timestamps or table ids, so "
+                            "it can only be read."),
+                      0, false};
 }
 
 }  // namespace
@@ -62,6 +36,10 @@ std::optional<PartsNeeded> Candidate::apply_request(const WriteRequest& request,
   }
   if (auto* done = std::get_if<WriteSuccess>(&answer)) {
     staged().timestamps = std::move(done->timestamps);
+  }
+  if (version_.last_commit >= counter_max || version_.clock.is_exhausted()) {
+    answer = exhausted();
+    return std::nullopt;
   }
   auto reason = std::visit([&](const auto& body) { return prepare(body, now); }, request.body);
   if (!reason.has_value()) {
@@ -168,6 +146,7 @@ std::optional<Candidate::PrepareFailure> Candidate::prepare(const WriteCreateTab
   if (!name.ok()) return GroupFailure{name.error(), 0, false};
   if (version_.catalog.find(write.table) != nullptr)
     return failure(ErrorCode::table_already_exists);
+  if (version_.next_table > table_id_max) return exhausted();
   stage(CreateTable{version_.next_table++, write.table});
   return std::nullopt;
 }
@@ -180,7 +159,7 @@ std::optional<Candidate::PrepareFailure> Candidate::prepare(const WriteDropTable
 }
 
 std::optional<Candidate::PrepareFailure> Candidate::prepare(const WriteTableAcl& write, Ticks) {
-  if (const auto wrong = check_policies(write.policies)) return failure(*wrong);
+  if (const auto wrong = check_policies(write.policies)) return failure(wrong->code);
   const Table* table = version_.catalog.find(write.table);
   if (table == nullptr) return failure(ErrorCode::table_not_found);
   stage(SetTableAcl{table->id(), write.policies});

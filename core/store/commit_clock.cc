@@ -22,6 +22,11 @@ Ticks CommitClock::next(Ticks now) {
   return tick;
 }
 
+bool CommitClock::is_exhausted() const {
+  constexpr Ticks ticks_per_request = 2 * Ticks{limits::group_operations_max};
+  return last_ > limits::date_time_ticks_max - ticks_per_request;
+}
+
 void CommitClock::advance_to(Ticks issued) {
   last_ = std::max(last_, issued);
 }

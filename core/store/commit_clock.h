@@ -14,6 +14,8 @@ class CommitClock {
   // a tick always has seven. An ETag is never repeated, even if the host's clock is set back.
   Ticks next(Ticks now);
   Ticks last_issued() const { return last_; }
+  // Returns whether the next request could need timestamps outside the DateTime range.
+  bool is_exhausted() const;
   // For recovery. Makes all later timestamps greater than `issued`.
   void advance_to(Ticks issued);
 

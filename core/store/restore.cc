@@ -5,6 +5,7 @@
 
 #include "core/base/check.h"
 #include "core/index/cursor.h"
+#include "core/log/field_codec.h"
 #include "core/model/limits.h"
 #include "core/store/store_state.h"
 
@@ -17,7 +18,8 @@ constexpr std::size_t merge_bytes = 1'000'000;
 
 }  // namespace
 
-Restore::Restore(Store& store) : store_(store) {
+Restore::Restore(Store& store, ServicePropertiesCheck is_service_properties)
+    : store_(store), is_service_properties_(is_service_properties) {
   ENTITABLE_CHECK(!store.state().recovery.has_value());
 }
 
@@ -65,7 +67,17 @@ void Restore::end_table() {
 Result<RestoreReport> Restore::finish_reading() {
   if (auto whole = reader_.check_complete(); !whole.ok()) return whole.error();
   ENTITABLE_CHECK(ended_);
-  return RestoreReport{reader_.header().tables, reader_.header().rows};
+  const SnapshotHeader& header = reader_.header();
+  if (is_service_properties_ != nullptr && !is_service_properties_(header.service_properties)) {
+    return Error(ErrorCode::corrupted, "the service properties are not such a document");
+  }
+  if (CommitClock(newest_).is_exhausted()) {
+    return Error(ErrorCode::corrupted, "the timestamp of a row is later than any that is issued");
+  }
+  if (header.tables > std::uint64_t{table_id_max} + 1 - store_.state().published.next_table) {
+    return Error(ErrorCode::corrupted, "there are more tables than the store has ids left");
+  }
+  return RestoreReport{header.tables, header.rows};
 }
 
 bool Restore::begin_replace(const std::optional<ClientCall>& call) {

@@ -26,13 +26,19 @@ struct RestoreReport {
 
 class Restore {
  public:
-  // REQUIRES: the store outlives this object and is not moved.
-  explicit Restore(Store& store);
+  // Returns whether Set Service Properties could have stored the document (core/rest, which this
+  // module does not know).
+  using ServicePropertiesCheck = bool (*)(std::string_view document);
+
+  // Without a check, any document of service properties is accepted. REQUIRES: the store outlives
+  // this object and is not moved.
+  explicit Restore(Store& store, ServicePropertiesCheck is_service_properties = nullptr);
 
   // Adds the next bytes of the file. After an error (corrupted or format_too_new) the caller must
   // drop this object.
   Result<void> add(std::string_view chunk);
-  // Checks that the file is complete, and returns what it contains. REQUIRES for the functions
+  // Checks that the file is complete and that the store can hold its content, and returns what it
+  // contains. Error: corrupted. REQUIRES for the functions
   // below: finish_reading() succeeded.
   Result<RestoreReport> finish_reading();
 
@@ -59,6 +65,7 @@ class Restore {
   void append_merge_requests(const RestoredTable& table, std::vector<WriteRequest>& requests);
 
   Store& store_;
+  ServicePropertiesCheck is_service_properties_;
   SnapshotReader reader_;
   std::vector<std::unique_ptr<RestoredTable>> tables_;  // in the order of folded names
   Ticks newest_ = 0;

@@ -44,13 +44,21 @@ inline ClientCall random_call(Prng& prng, Ticks last) {
   return call;
 }
 
+inline std::string random_permission(Prng& prng) {
+  std::string permission;
+  for (const char letter : std::string_view("raud")) {
+    if (prng.chance(2)) permission.push_back(letter);
+  }
+  return permission;
+}
+
 inline std::vector<AccessPolicy> random_policies(Prng& prng) {
   std::vector<AccessPolicy> policies(prng.below(limits::access_policies_max + 1));
   for (AccessPolicy& policy : policies) {
-    policy.id = random_text(prng, 5);
+    policy.id = std::to_string(&policy - policies.data()) + random_text(prng, 5);
     if (prng.chance(2)) policy.start = random_ticks(prng);
     if (prng.chance(2)) policy.expiry = random_ticks(prng);
-    if (prng.chance(2)) policy.permission = random_text(prng, 3);
+    if (prng.chance(2)) policy.permission = random_permission(prng);
   }
   return policies;
 }
@@ -69,7 +77,7 @@ inline Mutation random_mutation(Prng& prng, Ticks last) {
     case 2:
       return SetTableAcl{table, random_policies(prng)};
     case 3:
-      return SetServiceProperties{random_bytes(prng, 20)};
+      return SetServiceProperties{random_text(prng, 20)};
     case 4:
     case 5:
       return DeleteRow{table, random_entity_key(prng)};
@@ -109,13 +117,18 @@ inline std::vector<Entity> random_rows(Prng& prng, std::size_t count_max) {
   return rows;
 }
 
+// Returns a number below counter_max, of any size.
+inline std::uint64_t random_counter(Prng& prng) {
+  return prng.next() >> (12 + prng.below(52));
+}
+
 inline Manifest random_manifest(Prng& prng) {
   Manifest manifest;
   manifest.epoch = 1 + prng.below(9);
-  manifest.first_live_sequence = 1 + (prng.next() >> (1 + prng.below(63)));
-  manifest.last_commit = prng.next() >> prng.below(64);
+  manifest.first_live_sequence = 1 + random_counter(prng);
+  manifest.last_commit = random_counter(prng);
   manifest.last_timestamp = random_last_timestamp(prng);
-  manifest.service_properties = random_bytes(prng, 30);
+  manifest.service_properties = random_text(prng, 30);
   for (std::uint64_t i = prng.below(4); i > 0; --i) {
     manifest.options[random_text(prng, 3)] = random_text(prng, 6);
   }
@@ -138,7 +151,7 @@ inline Manifest random_manifest(Prng& prng) {
       part.lower = row.key;
       part.id = manifest.next_part++;
       part.rows = prng.below(1000);
-      part.bytes = prng.next() >> prng.below(64);
+      part.bytes = random_counter(prng);
       part.checksum = static_cast<std::uint32_t>(prng.next());
       table.parts.push_back(std::move(part));
     }

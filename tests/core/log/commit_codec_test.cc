@@ -104,7 +104,7 @@ TEST_CASE("a commit may have no mutations") {
 
 TEST_CASE("the largest entity and the longest keys are read back") {
   Commit commit;
-  commit.number = std::numeric_limits<std::uint64_t>::max();
+  commit.number = counter_max;
   commit.last_timestamp = limits::date_time_ticks_max;
   Entity entity;
   entity.key = EntityKey(std::string(limits::key_units_max, 'p'), std::string());

@@ -116,7 +116,7 @@ TEST_CASE("ticks out of range are rejected") {
 TEST_CASE("policies are read back with the fields they have") {
   std::vector<AccessPolicy> policies(4);
   policies[0] = {"all", date_time_ticks_min, date_time_ticks_max, "raud"};
-  policies[1] = {"", std::nullopt, ticks_at_unix_epoch, std::nullopt};
+  policies[1] = {"x", std::nullopt, ticks_at_unix_epoch, std::nullopt};
   policies[2] = {"\xED\xA0\x80", ticks_at_unix_epoch, std::nullopt, ""};
   policies[3] = {"none", std::nullopt, std::nullopt, std::nullopt};
   std::string bytes;
@@ -137,9 +137,27 @@ TEST_CASE("invalid policies are rejected") {
   CHECK(read_policies_error(head + '\x00').empty());
   CHECK(read_policies_error(head + '\x08') == "an access policy has unknown fields");
   CHECK(read_policies_error(test::bytes_from_hex("01 01 ff 00")) ==
-        "an access policy contains invalid text");
-  CHECK(read_policies_error(head + test::bytes_from_hex("04 01 ff")) ==
-        "an access policy contains invalid text");
+        "the id of an access policy is not valid text");
+  CHECK(read_policies_error(test::bytes_from_hex("01 00 00")) ==
+        "an access policy has an empty id");
+  const std::string units_64 = varint(64) + std::string(64, 'i');
+  CHECK(read_policies_error('\1' + units_64 + '\x00').empty());
+  CHECK(read_policies_error('\1' + varint(65) + std::string(65, 'i') + '\x00') ==
+        "the id of an access policy is too long");
+  CHECK(read_policies_error(test::bytes_from_hex("02 01 61 00 01 62 00")).empty());
+  CHECK(read_policies_error(test::bytes_from_hex("02 01 61 00 01 61 00")) ==
+        "two access policies have the same id");
+  const std::string five = test::bytes_from_hex("01 61 00 01 62 00 01 63 00 01 64 00 01 65 00");
+  CHECK(read_policies_error('\5' + five).empty());
+  CHECK(read_policies_error('\6' + five + test::bytes_from_hex("01 66 00")) ==
+        "there are too many access policies");
+  const auto permission = [&](std::string_view text) {
+    return read_policies_error(head + '\4' + varint(text.size()) + std::string(text));
+  };
+  for (const char* good : {"", "r", "raud", "ad"}) CHECK(permission(good).empty());
+  for (const char* bad : {"zzz", "ar", "rr", "R", "\xFF"}) {
+    CHECK(permission(bad) == "the permission of an access policy is not allowed");
+  }
   const std::string out_of_range = "a date of an access policy is out of range";
   for (const char field : {'\x01', '\x02'}) {
     CHECK(read_policies_error(head + field + date_bytes(date_time_ticks_min)).empty());
@@ -183,6 +201,32 @@ TEST_CASE("a call's result is not newer than the last timestamp") {
   };
   CHECK(error_of(1).empty());
   CHECK(error_of(2) == "a result is newer than the last timestamp");
+}
+
+TEST_CASE("a call has at most as many results as a transaction has operations") {
+  const auto error_of = [](std::size_t results) {
+    const std::string bytes =
+        std::string(16, 'c') + '\x07' + varint(results) + std::string(results, '\1');
+    ByteReader reader(bytes);
+    ClientCall call;
+    const char* bad = read_call(reader, 1000, call);
+    return std::string(bad == nullptr ? "" : bad);
+  };
+  CHECK(error_of(100).empty());
+  CHECK(error_of(101) == "a call has too many results");
+}
+
+TEST_CASE("service properties are text") {
+  const auto error_of = [](const std::string& document) {
+    const std::string bytes = varint(document.size()) + document;
+    ByteReader reader(bytes);
+    std::string read;
+    const char* bad = read_service_properties(reader, read);
+    return std::string(bad == nullptr ? "" : bad);
+  };
+  CHECK(error_of("").empty());
+  CHECK(error_of("<x/>").empty());
+  CHECK(error_of("\xFF") == "the service properties are not valid text");
 }
 
 TEST_CASE("table ids have a range") {

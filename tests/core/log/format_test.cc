@@ -156,4 +156,25 @@ TEST_CASE("the fuzzers' seeds are the samples") {
   seed("snapshot/sample", FileKind::snapshot, bytes_of(sample_snapshot()));
   seed("snapshot/empty", FileKind::snapshot, bytes_of(SnapshotContent()));
   seed("manifest/empty", FileKind::manifest, encode_manifest(Manifest()));
+  // Crafted files: right checksums around fields that no entry point accepts.
+  SnapshotContent policies;
+  policies.header.tables = 1;
+  policies.tables = {{{"abc",
+                       {{"a", std::nullopt, std::nullopt, "zzz"},
+                        {"a", std::nullopt, std::nullopt, std::nullopt},
+                        {std::string(100, 'i'), std::nullopt, std::nullopt, std::nullopt},
+                        {"", std::nullopt, std::nullopt, std::nullopt}},
+                       0},
+                      {}}};
+  seed("snapshot/crafted", FileKind::snapshot, bytes_of(policies));
+  std::vector<RawRecord> largest = records_of(encode_manifest(Manifest()));
+  largest[0].payload = bytes_from_hex(
+      "ffffffffffffffffff01 ffffffffffffffffff01 ffffffffffffffffff01 ff3f37f47528ca2b ffffffff0f "
+      "ffffffffffffffffff01");
+  seed("manifest/crafted", FileKind::manifest, file_of(FileKind::manifest, largest));
+  seed("segment/crafted", FileKind::segment,
+       file_of(FileKind::segment,
+               {{RecordType::segment_header, bytes_from_hex("0700000000000000 01 01")},
+                {RecordType::commit,
+                 bytes_from_hex("01 00 0000000000000000 00 01 07 01 01 01 61 04 03 7a7a7a")}}));
 }

@@ -1,5 +1,6 @@
 #include "core/log/manifest_codec.h"
 
+#include "core/log/field_codec.h"
 #include "core/model/limits.h"
 #include "tests/support/catch.h"
 #include "tests/support/log_files.h"
@@ -95,11 +96,12 @@ TEST_CASE("random manifests are read back, and equal ones have equal bytes") {
 
 TEST_CASE("ids may have their largest values") {
   Manifest manifest;
-  manifest.epoch = manifest.first_live_sequence = manifest.last_commit = ~std::uint64_t{0};
+  manifest.epoch = manifest.first_live_sequence = manifest.last_commit = counter_max;
   manifest.last_timestamp = limits::date_time_ticks_max;
   manifest.next_table = table_id_max + 1;
-  manifest.next_part = ~PartId{0};
-  manifest.tables = {{table_id_max, "abc", {}, {{EntityKey(), ~PartId{0} - 1, ~0ull, ~0ull, ~0u}}}};
+  manifest.next_part = counter_max;
+  manifest.tables = {
+      {table_id_max, "abc", {}, {{EntityKey(), counter_max - 1, 0xFFFF'FFFF, counter_max, ~0u}}}};
   const Result<Manifest> read = decode_manifest(encode_manifest(manifest));
   REQUIRE(read.ok());
   CHECK(*read == manifest);
@@ -109,6 +111,19 @@ TEST_CASE("the state is validated") {
   const auto reason = [](std::string_view hex) {
     return reason_of({RecordType::manifest_state, bytes_from_hex(hex)}, options, service, calls);
   };
+  const std::string largest = "ffffffffffffff0f";  // 2^53 - 1
+  const std::string too_large = "8080808080808010";
+  const std::string counter =
+      "the epoch, the first live sequence or the last commit is out of range";
+  CHECK(reason(largest + " 01 00 0000000000000000 01 01").empty());
+  CHECK(reason(too_large + " 01 00 0000000000000000 01 01") == counter);
+  CHECK(reason("01 " + largest + " 00 0000000000000000 01 01").empty());
+  CHECK(reason("01 " + too_large + " 00 0000000000000000 01 01") == counter);
+  CHECK(reason("01 01 " + largest + " 0000000000000000 01 01").empty());
+  CHECK(reason("01 01 " + too_large + " 0000000000000000 01 01") == counter);
+  CHECK(reason("01 01 00 0000000000000000 01 " + largest).empty());
+  CHECK(reason("01 01 00 0000000000000000 01 " + too_large) ==
+        "the next table or part id is out of range");
   REQUIRE(reason("01 01 00 0000000000000000 01 01").empty());
   CHECK(reason("00 01 00 0000000000000000 01 01") == "the epoch or the first live sequence is 0");
   CHECK(reason("01 00 00 0000000000000000 01 01") == "the epoch or the first live sequence is 0");
@@ -143,6 +158,8 @@ TEST_CASE("service properties and calls have their length") {
         "it has the wrong length");
   CHECK(reason_of(state, options, {RecordType::manifest_service, bytes_from_hex("00 61")}, calls) ==
         "it has the wrong length");
+  CHECK(reason_of(state, options, {RecordType::manifest_service, bytes_from_hex("01 ff")}, calls) ==
+        "the service properties are not valid text");
   const std::string call = std::string(16, 'c') + bytes_from_hex("05 01");
   const auto reason = [&](const std::string& payload) {
     return reason_of(state, options, service, {RecordType::manifest_calls, payload});
@@ -169,6 +186,10 @@ TEST_CASE("tables are validated") {
         "two tables have the same name");
   CHECK(reason({table("01 02 6162 00 00")}) == "a table has a name that is not allowed");
   CHECK(reason({table("01 03 616263 01 01 61 08 00")}) == "an access policy has unknown fields");
+  CHECK(reason({table("01 03 616263 01 01 61 04 03 7a7a7a 00")}) ==
+        "the permission of an access policy is not allowed");
+  CHECK(reason({table("01 03 616263 02 01 61 00 01 61 00 00")}) ==
+        "two access policies have the same id");
   CHECK(reason({table("01 03 616263 00")}) == "it has the wrong length");
   CHECK(reason({table("01 03 616263 00 00 00")}) == "it has the wrong length");
   CHECK(reason({table("01 03 6162")}) == "it is truncated");
@@ -188,6 +209,10 @@ TEST_CASE("parts are validated") {
   CHECK(reason("01 00 00 09 01 01 00000000") == "a part id is out of range");
   CHECK(reason("02 00 00 01 01 01 00000000 01 61 00 01 01 01 00000000") ==
         "a part is listed twice");
+  CHECK(reason("01 00 00 01 ffffffff0f ffffffffffffff0f 00000000").empty());
+  const std::string size = "the number of rows or bytes of a part is out of range";
+  CHECK(reason("01 00 00 01 8080808010 01 00000000") == size);
+  CHECK(reason("01 00 00 01 01 8080808080808010 00000000") == size);
   CHECK(reason("01 01 2f 00 01 01 01 00000000") == "a key is not allowed");
   CHECK(reason("01 00 01 ff 01 01 01 00000000") == "a key is not valid text");
   CHECK(reason("02 00 00 01 01 01 00000000 01 61 00 02 01 01 000000") == "it is truncated");

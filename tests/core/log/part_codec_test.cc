@@ -155,6 +155,10 @@ TEST_CASE("a part's checksum depends on its content") {
 
 TEST_CASE("the header of a part is validated") {
   CHECK(header_error("00 03 00 00 00") == "the part id is 0");
+  CHECK(header_error("8080808080808010 03 00 00 00") == "the part id is out of range");
+  CHECK(PartReader::open(
+            part_file(bytes_from_hex("00000000"), bytes_from_hex("ffffffffffffff0f 03 00 00 00")))
+            .ok());
   CHECK(header_error("0c 00 00 00 00") == "a table id is out of range");
   CHECK(header_error("0c 03 00 00 02") == "the range has an invalid end flag");
   CHECK(header_error("0c 03 00 00") == "it has the wrong length");

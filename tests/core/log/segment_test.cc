@@ -1,6 +1,7 @@
 #include "core/log/segment.h"
 
 #include "core/log/commit_codec.h"
+#include "core/log/field_codec.h"
 #include "tests/support/catch.h"
 #include "tests/support/log_files.h"
 
@@ -66,8 +67,8 @@ TEST_CASE("random segments are read back, and equal input gives equal bytes") {
   CAPTURE(seed);
   test::Prng prng(seed);
   for (int round = 0; round < 200; ++round) {
-    Segment expected{1 + (prng.next() >> 1), 1 + prng.below(1000), {}};
-    const std::uint64_t first = 1 + (prng.next() >> (1 + prng.below(60)));
+    Segment expected{1 + test::random_counter(prng), 1 + prng.below(1000), {}};
+    const std::uint64_t first = 1 + test::random_counter(prng) / 2;
     for (std::uint64_t i = prng.below(8); i > 0; --i) {
       expected.commits.push_back(test::random_commit(prng, first + expected.commits.size(), 6));
     }
@@ -137,6 +138,12 @@ TEST_CASE("the header of a segment is checked") {
   CHECK(with("0700000000000000 02 00 00") == place + "it has the wrong length");
   CHECK(with("0700000000000000 00 00") == place + "the sequence or the epoch is 0");
   CHECK(with("0000000000000000 01 00") == place + "the sequence or the epoch is 0");
+  CHECK(with("0700000000000000 8080808080808010 00") ==
+        place + "the sequence or the epoch is out of range");
+  const RawRecord largest{RecordType::segment_header,
+                          bytes_from_hex("ffffffffffff1f00 ffffffffffffff0f 00")};
+  const std::string largest_file = segment_file({largest});
+  CHECK(decode_segment(largest_file, counter_max).ok());
   CHECK(error_of(segment_file({})).message == "the segment has no header");
   CHECK(error_of(segment_file({commit_record(1)})).message ==
         "record 1 (commit) at byte 16: a segment does not start with this record");
@@ -159,6 +166,21 @@ TEST_CASE("commit numbers are consecutive, from the first that the header names"
         "record 2 (part rows) at byte 36: it is in the wrong place");
   CHECK(error_of(segment_file({header(3), header(3)})).message ==
         "record 2 (segment header) at byte 36: it is in the wrong place");
+}
+
+TEST_CASE("the number of a commit has a limit") {
+  const auto file_of_commit = [](std::uint64_t number) {
+    std::string head = bytes_from_hex("0700000000000000 02");
+    ByteWriter(head).varint(number);
+    std::string commit;
+    ByteWriter(commit).varint(number);
+    commit += bytes_from_hex("00 0000000000000000 00 00");
+    return segment_file({{RecordType::segment_header, head}, {RecordType::commit, commit}});
+  };
+  const std::string largest = file_of_commit(counter_max);
+  CHECK(decode_segment(largest, 7).ok());
+  CHECK(error_of(file_of_commit(counter_max + 1)).message ==
+        "record 2 (commit) at byte 43: the number of the commit is out of range");
 }
 
 TEST_CASE("an invalid commit is reported with its record and mutation") {

@@ -157,6 +157,31 @@ TEST_CASE("invalid records are rejected, with the reason") {
   CHECK(says(message_of_bad({}), "has not all of its tables and rows"));
 }
 
+TEST_CASE("access policies and service properties obey the rules of the service") {
+  SnapshotContent content;
+  content.header = {1, 0, "<x/>"};
+  const auto error_of = [&](std::vector<AccessPolicy> policies) {
+    content.tables = {{{"abc", std::move(policies), 0}, {}}};
+    const auto read = read_snapshot(bytes_of(content));
+    return read.ok() ? std::string() : read.error().message;
+  };
+  const auto policy = [](std::string id, std::optional<std::string> permission = std::nullopt) {
+    return AccessPolicy{std::move(id), std::nullopt, std::nullopt, std::move(permission)};
+  };
+  CHECK(error_of({policy(std::string(64, 'i'), "raud"), policy("b")}).empty());
+  CHECK(says(error_of({policy("a"), policy("a")}), "two access policies have the same id"));
+  CHECK(says(error_of({policy("")}), "an access policy has an empty id"));
+  CHECK(says(error_of({policy(std::string(100, 'i'))}), "the id of an access policy is too long"));
+  CHECK(says(error_of({policy("a", "zzz")}), "the permission of an access policy is not allowed"));
+  const auto five = {policy("a"), policy("b"), policy("c"), policy("d"), policy("e")};
+  CHECK(error_of(five).empty());
+  std::vector<AccessPolicy> six = five;
+  six.push_back(policy("f"));
+  CHECK(says(error_of(six), "there are too many access policies"));
+  content.header.service_properties = "\xFF";
+  CHECK(says(error_of({}), "the service properties are not valid text"));
+}
+
 TEST_CASE("parts that are out of order are rejected") {
   const auto part_of_rows = [](PartId id, std::string_view row) {
     PartWriter writer(id, 1, KeyView{"p", row});

@@ -2,6 +2,8 @@
 // and makes the store read-only.
 #include "core/store/recovery.h"
 
+#include "core/log/field_codec.h"
+#include "core/model/limits.h"
 #include "tests/support/store_helpers.h"
 #include "tests/support/test_host.h"
 
@@ -207,6 +209,41 @@ TEST_CASE("damage that the host reports makes the store read-only") {
   CHECK(store.is_damaged());
   CHECK(store.damage().back().file == segment_name(2));
   CHECK(rows_of(store, "people") == "a=1 b=2 c=3");
+}
+
+TEST_CASE("a store without numbers left is read-only, and can still be compacted") {
+  const auto error_of = [](const Manifest& manifest, const WriteRequest& request) {
+    TestHost host;
+    host.manifest = encode_manifest(manifest);
+    auto store = host.open();
+    REQUIRE(store.ok());
+    CHECK(store->verify().empty());
+    const StageResult staged = store->write(request, noon);
+    host.store_pending(*store);
+    host.claim(*store);
+    REQUIRE(host.checkpoint(*store));
+    CHECK(host.open()->damage().empty());
+    const auto* failed = std::get_if<GroupFailure>(&staged.results.at(0));
+    return failed == nullptr ? ErrorCode::internal_error : failed->error.code;
+  };
+  const ErrorCode none = ErrorCode::internal_error;
+  Manifest manifest;
+  manifest.last_commit = counter_max - 1;
+  CHECK(error_of(manifest, create("people")) == none);
+  manifest.last_commit = counter_max;
+  CHECK(error_of(manifest, create("people")) == ErrorCode::read_only);
+  manifest = Manifest();
+  manifest.next_table = table_id_max;
+  CHECK(error_of(manifest, create("people")) == none);
+  manifest.next_table = table_id_max + 1;
+  CHECK(error_of(manifest, create("people")) == ErrorCode::read_only);
+  manifest = Manifest();
+  manifest.next_table = 2;
+  manifest.tables = {{1, "people", {}, {}}};
+  manifest.last_timestamp = limits::date_time_ticks_max - 200;
+  CHECK(error_of(manifest, insert("people", "p", "r")) == none);
+  manifest.last_timestamp = limits::date_time_ticks_max - 199;
+  CHECK(error_of(manifest, insert("people", "p", "r")) == ErrorCode::read_only);
 }
 
 }  // namespace entitable

@@ -1,5 +1,8 @@
 #include "core/store/restore.h"
 
+#include "core/log/field_codec.h"
+#include "core/log/manifest_codec.h"
+#include "core/model/limits.h"
 #include "tests/support/prng.h"
 #include "tests/support/snapshot_files.h"
 #include "tests/support/store_helpers.h"
@@ -204,6 +207,53 @@ TEST_CASE("damaged snapshots change nothing") {
       read(newer_restore, file_of(FileKind::snapshot, records_of(file), format_major + 1, 0));
   REQUIRE(!newer.ok());
   CHECK(newer.error().code == ErrorCode::format_too_new);
+}
+
+TEST_CASE("a crafted snapshot is rejected before it is replaced or merged") {
+  Store target = new_store();
+  const auto error_of = [&](const SnapshotContent& content) {
+    Restore restore(target, [](std::string_view document) { return document == "<s/>"; });
+    const auto report = read(restore, bytes_of(content));
+    if (!report.ok()) CHECK(report.error().code == ErrorCode::corrupted);
+    return report.ok() ? std::string() : report.error().message;
+  };
+  const auto ends_with = [](const std::string& text, std::string_view end) {
+    CAPTURE(text);
+    return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
+  };
+  const AccessPolicy good{"a", std::nullopt, std::nullopt, "raud"};
+  const AccessPolicy bad{"a", std::nullopt, std::nullopt, "zzz"};
+  SnapshotContent content{{1, 1, "<s/>"}, {{{"abc", {good}, 1}, {{EntityKey("p", "r"), 1, {}}}}}};
+  CHECK(error_of(content).empty());
+  content.tables[0].info.acl = {bad};
+  CHECK(ends_with(error_of(content), "the permission of an access policy is not allowed"));
+  content.tables[0].info.acl = {good, good};
+  CHECK(ends_with(error_of(content), "two access policies have the same id"));
+  content.tables[0].info.acl = {};
+  content.header.service_properties = "<other/>";
+  CHECK(error_of(content) == "the service properties are not such a document");
+  content.header.service_properties = "<s/>";
+  content.tables[0].rows[0].timestamp = limits::date_time_ticks_max - 200;
+  CHECK(error_of(content).empty());
+  content.tables[0].rows[0].timestamp = limits::date_time_ticks_max - 199;
+  CHECK(error_of(content) == "the timestamp of a row is later than any that is issued");
+}
+
+TEST_CASE("a snapshot needs no more table ids than the store has left") {
+  SnapshotContent content{{1, 0, ""}, {{{"abc", {}, 0}, {}}}};
+  for (const TableId left : {1, 0}) {
+    Manifest manifest;
+    manifest.next_table = table_id_max + 1 - left;
+    Store target;
+    REQUIRE(target.begin_recovery(encode_manifest(manifest)).ok());
+    target.finish_recovery();
+    Restore restore(target);
+    const auto report = read(restore, bytes_of(content));
+    CHECK(report.ok() == (left == 1));
+    if (!report.ok()) {
+      CHECK(report.error().message == "there are more tables than the store has ids left");
+    }
+  }
 }
 
 TEST_CASE("merging keeps other rows and writes the snapshot's rows") {
