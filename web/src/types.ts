@@ -656,6 +656,17 @@ export interface ExportOptions {
    * entities. Default true. In CSV, types are in columns `name@type`, as in Azure Storage Explorer.
    */
   typed?: boolean;
+  /**
+   * Only for CSV: whether to write an apostrophe before text that a spreadsheet would run as a
+   * formula. Default false: a spreadsheet that opens the file runs a cell such as `=cmd|…`. Set it
+   * if others can write to the table and the file is for a spreadsheet.
+   *
+   * An apostrophe is added to a cell that begins with `=`, `+`, `-` or `@` (also full-width), a tab
+   * or a line break, if it holds a key or a value that is no number. Int32, Int64 and Double values
+   * are not changed. The file no longer holds the exact values, and an import does not remove the
+   * apostrophes.
+   */
+  safeCells?: boolean;
   signal?: AbortSignalLike;
 }
 

@@ -93,6 +93,62 @@ describe("export writes", () => {
     );
   });
 
+  test("CSV cells that a spreadsheet would run, unchanged unless safeCells is set", async () => {
+    const risky = ["=cmd|' /C calc'!A0", "+1", "-1", "@x", "\tx", "\rx", "\nx", "＝1", "＋1"];
+    const harmless = ["'=1", " =1", "a=1", "＃", ""];
+    const texts = [...risky, ...harmless, "－1", "＠x"];
+    const table = await newTable();
+    for (const [n, text] of texts.entries()) {
+      await store.table(table).createEntity(row(`${10 + n}`, { text }));
+    }
+    const query = { select: ["text"] };
+    const quoted = (text: string) =>
+      text === "" ? '""' : /[\r\n]/.test(text) ? `"${text}"` : text;
+    const csvOf = (cells: string[]) => `text\r\n${cells.map((c) => `${quoted(c)}\r\n`).join("")}`;
+    const options = { table, query, format: "csv", typed: false } as const;
+    assert.equal(await textOf(options), csvOf(texts));
+    assert.equal(await textOf({ ...options, safeCells: false }), csvOf(texts));
+    const safe = texts.map((text) => (harmless.includes(text) ? text : `'${text}`));
+    assert.equal(await textOf({ ...options, safeCells: true }), csvOf(safe));
+  });
+
+  test("an apostrophe before keys and text with safeCells, but not before numbers", async () => {
+    const entity = {
+      partitionKey: "=p",
+      rowKey: "-r",
+      binary: Uint8Array.of(0xf8), // "+A==" in base64
+      double: -0.5,
+      infinite: edm.double(-Infinity),
+      int32: -1,
+      int64: -2n,
+    };
+    const table = await newTable([entity]);
+    const select = ["partitionKey", "rowKey", "binary", "double", "infinite", "int32", "int64"];
+    const options = { table, query: { select }, format: "csv", safeCells: true } as const;
+    const file = await textOf(options);
+    assert.equal(
+      file.split("\r\n")[1],
+      "'=p,'-r,'+A==,Binary,-0.5,Double,-Infinity,Double,-1,Int32,-2,Int64",
+    );
+    // The import does not remove the apostrophes.
+    const copy = await newTable();
+    const text = "PartitionKey,RowKey,a\r\n'=p,'-r,'+1\r\n";
+    await store.import(text, { table: copy, format: "csv" });
+    const a = { type: "String", value: "'+1" };
+    assert.deepEqual(await rowsOf(copy), [{ ...row("'-r"), partitionKey: "'=p", a }]);
+  });
+
+  test("an error for safeCells in another format", async () => {
+    const table = await newTable();
+    for (const format of ["ndjson", "json"] as const) {
+      await assert.rejects(textOf({ table, format, safeCells: true }), {
+        code: "ValidationFailed",
+        message: /^safeCells is only for the format csv, not (?:nd)?json\.$/,
+      });
+      await textOf({ table, format, safeCells: false });
+    }
+  });
+
   test("only what the format requires, for an empty table", async () => {
     const table = await newTable();
     assert.equal(await textOf({ table, format: "ndjson" }), "");

@@ -43,6 +43,17 @@ export function openExportDialog(
       : [["all", "The whole table"]],
     queried ? "query" : "all",
   );
+  const cells = selectBox(
+    [
+      ["exact", "Exact: a spreadsheet may run text such as =1+1"],
+      ["safe", "For spreadsheets: an apostrophe before such text"],
+    ],
+    "exact",
+  );
+  const cellsField = field("Cells", cells);
+  format.addEventListener("change", () => {
+    cellsField.hidden = format.value !== "csv";
+  });
   const status = h("p", { role: "status", class: "facts" });
   const abort = new AbortController();
   const save = async () => {
@@ -53,7 +64,8 @@ export function openExportDialog(
         ? {}
         : { ...(filter && { filter }), ...(select.length > 0 && { select: withKeys(select) }) };
     const { signal } = abort;
-    const stream = store.export({ table, query, format: chosen, signal });
+    const safeCells = chosen === "csv" && cells.value === "safe";
+    const stream = store.export({ table, query, format: chosen, safeCells, signal });
     status.textContent = "Writing…";
     const headers = { "content-type": types[chosen] };
     const file = await new Response(counting(stream, status), { headers }).blob();
@@ -64,7 +76,7 @@ export function openExportDialog(
   new Dialog(
     view,
     `Export ${table}`,
-    [field("Entities", what), field("Format", format), status],
+    [field("Entities", what), field("Format", format), cellsField, status],
     [{ text: "Export", kind: "primary", act: save }],
     () => abort.abort(),
   );

@@ -1,7 +1,7 @@
 // Reads and writes entities as CSV. Each property has a second column for its type (FORMATS.md).
 
 import type { StoreError } from "../errors.ts";
-import type { EdmTypes } from "../types.ts";
+import type { EdmTypes, ExportOptions } from "../types.ts";
 import { CsvParser, type CsvRecord, formatCell } from "./csv-parser.ts";
 import type { TypedProperty } from "./json-entity.ts";
 import type { TransferDependencies } from "./option-checks.ts";
@@ -170,6 +170,15 @@ const systemColumns: readonly (readonly [name: string, property: string])[] = [
 
 const lineEnd = "\r\n";
 
+const numbers: ReadonlySet<EdmTypes> = new Set<EdmTypes>(["Int32", "Int64", "Double"]);
+
+const formulaStart = /^[=+\-@\t\r\n＝＋－＠]/;
+
+// Formats text so that a spreadsheet does not run it as a formula (ExportOptions.safeCells).
+function formatSafeCell(text: string): string {
+  return formatCell(formulaStart.test(text) ? `'${text}` : text);
+}
+
 /**
  * Formats rows as CSV. `names`: the properties to write. `select`: the selected properties;
  * undefined: all.
@@ -179,12 +188,13 @@ export class CsvWriter {
   readonly #names: readonly string[];
   readonly #known: ReadonlySet<string>;
   readonly #typed: boolean;
+  readonly #formatText: (text: string) => string;
   readonly #newError: (message: string, hint: string) => StoreError;
 
   constructor(
     names: readonly string[],
     select: ReadonlySet<string> | undefined,
-    typed: boolean,
+    { typed = true, safeCells = false }: Pick<ExportOptions, "typed" | "safeCells">,
     { StoreError }: Pick<TransferDependencies, "StoreError">,
   ) {
     this.#newError = (message, hint) => new StoreError("ValidationFailed", message, { hint });
@@ -194,6 +204,7 @@ export class CsvWriter {
     this.#names = names;
     this.#known = new Set([...names, ...systemColumns.map(([, property]) => property), "etag"]);
     this.#typed = typed;
+    this.#formatText = safeCells ? formatSafeCell : formatCell;
   }
 
   header(): string {
@@ -207,16 +218,20 @@ export class CsvWriter {
 
   /** Formats a row. Throws StoreError if CSV cannot represent the entity. */
   row(entity: Readonly<Record<string, unknown>>): string {
-    const cells = this.#system.map(([, property]) => formatCell(entity[property] as string));
+    const cells = this.#system.map(([, property]) => this.#formatText(entity[property] as string));
     for (const name of this.#names) {
       const property = (entity[name] ?? null) as TypedProperty;
-      cells.push(property === null ? "" : formatCell(property.value));
+      cells.push(property === null ? "" : this.#value(property));
       if (this.#typed) cells.push(property === null ? "" : property.type);
     }
     for (const name in entity) if (!this.#known.has(name)) throw this.#isNew(name);
     const text = cells.join(",") + lineEnd;
     if (/\p{Surrogate}/u.test(text)) throw this.#notText(entity);
     return text;
+  }
+
+  #value({ type, value }: NonNullable<TypedProperty>): string {
+    return numbers.has(type) ? formatCell(value) : this.#formatText(value);
   }
 
   #isNew(name: string): StoreError {

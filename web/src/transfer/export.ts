@@ -4,7 +4,12 @@
 import type { ExportOptions, ListTableEntitiesOptions, TableClient } from "../types.ts";
 import { CsvWriter } from "./csv-entities.ts";
 import { entityToJson } from "./json-entity.ts";
-import { checkFormat, type TransferDependencies, throwIfAborted } from "./option-checks.ts";
+import {
+  checkFormat,
+  checkSafeCells,
+  type TransferDependencies,
+  throwIfAborted,
+} from "./option-checks.ts";
 
 type Entity = Readonly<Record<string, unknown>>;
 
@@ -15,6 +20,7 @@ export async function* exportFile(
   dependencies: TransferDependencies,
 ): AsyncGenerator<Uint8Array> {
   checkFormat(options.format, dependencies);
+  checkSafeCells(options, dependencies);
   const text = { ndjson: ndjson, json: json, csv: csv }[options.format];
   const encoder = new TextEncoder();
   for await (const chunk of text(client, options, dependencies)) {
@@ -56,7 +62,7 @@ async function* csv(
 ): AsyncGenerator<string> {
   const select = selectedProperties(options);
   const names = await namesOf(client, options, select, dependencies);
-  const writer = new CsvWriter(names, select, options.typed ?? true, dependencies);
+  const writer = new CsvWriter(names, select, options, dependencies);
   let header = writer.header();
   for await (const page of pages(client, options, dependencies)) {
     yield header + page.map((entity) => writer.row(entity)).join("");

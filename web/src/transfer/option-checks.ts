@@ -1,7 +1,7 @@
 // The dependencies of import and export, and the checks of their options.
 
 import type { AbortError, StoreError } from "../errors.ts";
-import type { AbortSignalLike, FileFormat } from "../types.ts";
+import type { AbortSignalLike, ExportOptions, FileFormat } from "../types.ts";
 import type { chunksFrom } from "../util/chunks.ts";
 import type { yieldToEventLoop } from "../util/event-loop.ts";
 
@@ -20,6 +20,15 @@ const formats: readonly FileFormat[] = ["ndjson", "json", "csv"];
 /** Throws StoreError ValidationFailed if the format is unknown. */
 export function checkFormat(format: FileFormat, dependencies: TransferDependencies): void {
   checkOneOf("format", format, formats, dependencies);
+}
+
+/** Throws StoreError ValidationFailed if safeCells is set for another format than CSV. */
+export function checkSafeCells(
+  { safeCells, format }: ExportOptions,
+  { StoreError }: TransferDependencies,
+): void {
+  if (safeCells !== true || format === "csv") return;
+  throw new StoreError("ValidationFailed", `safeCells is only for the format csv, not ${format}.`);
 }
 
 /** Throws StoreError ValidationFailed if an option is not one of the allowed values. */
