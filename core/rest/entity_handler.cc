@@ -145,10 +145,15 @@ HandleResult query_entities(const AuthorizedRequest& authorized) {
   if (auto* parts_needed = std::get_if<PartsNeeded>(&answer)) return std::move(*parts_needed);
   if (const auto* error = std::get_if<Error>(&answer))
     return authorized.make_error_response(*error);
-  const Page& page = std::get<Page>(answer);
+  Page& page = std::get<Page>(answer);
   const ODataContext odata = odata_context_of(authorized, query->select);
-  Response response = data_response(authorized.level, rows_json(odata, page.rows, query->select));
-  response.rows = RowCounts{page.rows_read, page.rows.size(), page.partition};
+  RowsJson json = rows_json(odata, page.rows, query->select);
+  if (json.rows < page.rows.size()) {
+    const RowView& next = page.rows[json.rows];
+    page.next = Continuation{EntityKey(next.partition(), next.row_key())};
+  }
+  Response response = data_response(authorized.level, std::move(json.body));
+  response.rows = RowCounts{page.rows_read, json.rows, page.partition};
   if (page.next.has_value()) {
     ContinuationTokens tokens = encode_continuation(*page.next);
     response.headers.push_back(

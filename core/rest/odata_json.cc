@@ -343,24 +343,32 @@ std::string row_json(const ODataContext& odata, const RowView& row,
   return body;
 }
 
-std::string rows_json(const ODataContext& odata, std::span<const RowView> rows,
-                      const std::vector<std::string>& selected) {
+RowsJson rows_json(const ODataContext& odata, std::span<const RowView> rows,
+                   const std::vector<std::string>& selected) {
+  constexpr std::string_view end = "]}";
   std::string body;
-  body.reserve(expected_bytes(rows));
+  body.reserve(std::min(expected_bytes(rows), page_body_bytes_max));
   Writer out(body);
   RowsWriter writer(out, odata, selected, rows.size());
   out.begin_object();
   write_metadata(out, odata, odata.table, false);
   out.name("value");
   out.begin_array();
+  std::size_t written = 0;
   for (const RowView& row : rows) {
+    const std::size_t before = body.size();
     out.begin_object();
     writer.write(row);
     out.end_object();
+    if (written > 0 && body.size() + end.size() > page_body_bytes_max) {
+      body.resize(before);
+      break;
+    }
+    ++written;
   }
   out.end_array();
   out.end_object();
-  return body;
+  return {std::move(body), written};
 }
 
 }  // namespace entitable::rest

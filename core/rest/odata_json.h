@@ -3,6 +3,7 @@
 // Int32 is written as 3, a Double as 3.0.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <span>
 #include <string>
@@ -14,6 +15,10 @@
 #include "core/rest/request_headers.h"
 
 namespace entitable::rest {
+
+// Our own limit on the body of a page of entities. limits::page_bytes_max limits the rows as they
+// are in memory, but text can take six times as many bytes in JSON.
+inline constexpr std::size_t page_body_bytes_max = 64 * 1'048'576;
 
 // What all entities or tables of one response have in common. Views text of the request.
 struct ODataContext {
@@ -34,7 +39,14 @@ std::string tables_json(const ODataContext& odata, const std::vector<std::string
 std::string entity_json(const ODataContext& odata, const Entity& entity);
 std::string row_json(const ODataContext& odata, const RowView& row,
                      const std::vector<std::string>& selected);
-std::string rows_json(const ODataContext& odata, std::span<const RowView> rows,
-                      const std::vector<std::string>& selected);
+
+struct RowsJson {
+  std::string body;
+  std::size_t rows;  // how many of the rows the body holds, from the first on
+};
+// Stops before the first row that would make the body larger than page_body_bytes_max. The first
+// row is always written: an entity takes less than that.
+RowsJson rows_json(const ODataContext& odata, std::span<const RowView> rows,
+                   const std::vector<std::string>& selected);
 
 }  // namespace entitable::rest

@@ -50,7 +50,7 @@ std::string contents(const Store& store) {
     rest::ODataContext odata;
     odata.level = rest::MetadataLevel::full;
     odata.table = name;
-    text += rest::rows_json(odata, std::get<Page>(answer).rows, {});
+    text += rest::rows_json(odata, std::get<Page>(answer).rows, {}).body;
   }
   return text;
 }

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "core/model/limits.h"
+#include "core/rest/odata_json.h"
 #include "tests/core/rest/conversation.h"
 #include "tests/support/catch.h"
 
@@ -92,6 +93,47 @@ TEST_CASE("the order of errors") {
         "InvalidInput");
   CHECK(code("PUT", "/people(PartitionKey='ab',RowKey='r')", {{"If-Match", "*"}}, "{}") ==
         "ResourceNotFound");
+}
+
+// Inserts entities whose text takes six times as many bytes in JSON: 2.95 MB each.
+void insert_control_characters(People& people, int count) {
+  const std::string text(limits::string_units_max, '\x01');
+  for (int i = 0; i < count; ++i) {
+    Operation put{OperationKind::insert, EntityKey("p", std::to_string(10 + i)), {}, {}};
+    for (char name = 'a'; name < 'p'; ++name) {
+      put.properties.push_back({std::string(1, name), Value::of_string(text)});
+    }
+    WriteEntities write{"people", {std::move(put)}, false, false};
+    const StageResult done = people.store().write({std::nullopt, std::move(write)}, people.now());
+    REQUIRE(std::holds_alternative<WriteSuccess>(done.results.at(0)));
+  }
+}
+
+TEST_CASE("a page ends before its body exceeds the limit, and the next page goes on") {
+  People people;
+  constexpr int count = 25;
+  insert_control_characters(people, count);
+  const auto get = [&](const std::string& options) {
+    Response page =
+        people.send("GET", "/people()?$select=RowKey,a,b,c,d,e,f,g,h,i,j,k,l,m,n,o" + options,
+                    {{"Accept", "application/json;odata=nometadata"}});
+    REQUIRE(page.status == 200);
+    CHECK(page.body.ends_with("\"}]}"));
+    return page;
+  };
+  const Response first = get("");
+  CHECK(first.body.size() <= page_body_bytes_max);
+  const auto row_bytes = first.body.size() / first.rows.returned;
+  CHECK(first.body.size() + row_bytes > page_body_bytes_max);
+  CHECK(first.rows.returned == 22);
+  const std::string next = test::header_value(first, "x-ms-continuation-NextRowKey");
+  REQUIRE_FALSE(next.empty());
+  const Response second =
+      get("&NextPartitionKey=" + test::header_value(first, "x-ms-continuation-NextPartitionKey") +
+          "&NextRowKey=" + next);
+  CHECK(second.body.starts_with("{\"value\":[{\"RowKey\":\"32\","));
+  CHECK(second.rows.returned == 3);
+  CHECK(test::header_value(second, "x-ms-continuation-NextRowKey").empty());
 }
 
 TEST_CASE("every page of a query begins where the previous page ended") {
