@@ -56,10 +56,10 @@ class Checkpoint {
   // Whether the host is storing the part that next_part() returned last. Its rows must not be
   // unloaded meanwhile.
   bool part_pending() const { return pending_.has_value(); }
-  PartId pending_part() const { return pending_->stored.part.id; }
-  // Records that the pending part is stored, and returns it. Leaves of the pinned version that are
-  // still in use are clean from now on. REQUIRES: part_pending().
-  ListedPart mark_part_stored(const std::vector<Catalog*>& live);
+  const ListedPart& pending_part() const { return pending_->stored; }
+  // Records that the pending part is stored. Leaves of the pinned version that are still in use are
+  // clean from now on. REQUIRES: part_pending().
+  void mark_part_stored(const std::vector<Catalog*>& live);
 
   // The new manifest. Complete once next_part() has returned CheckpointPartsEnd.
   const Manifest& manifest() const { return manifest_; }

@@ -428,7 +428,8 @@ CheckpointStep Store::next_checkpoint_part() {
 
 void Store::mark_checkpoint_part_stored() {
   if (!state_->checkpoint.has_value() || !state_->checkpoint->part_pending()) return;
-  state_->parts.add_unlisted(state_->checkpoint->mark_part_stored(state_->live_versions()));
+  state_->parts.add_unlisted(state_->checkpoint->pending_part());
+  state_->checkpoint->mark_part_stored(state_->live_versions());
 }
 
 CheckpointEnd Store::finish_checkpoint() {
@@ -460,7 +461,7 @@ std::vector<PartId> Store::abandon_checkpoint() {
   const Checkpoint& checkpoint = *state_->checkpoint;
   // The host may still store the pending part, so its id is not reused.
   state_->parts.set_next_part(checkpoint.manifest().next_part);
-  if (checkpoint.part_pending()) unneeded.push_back(checkpoint.pending_part());
+  if (checkpoint.part_pending()) unneeded.push_back(checkpoint.pending_part().part.id);
   state_->obsolete_parts.clear();
   if (state_->replacement.has_value()) {
     for (const ManifestTable& table : checkpoint.manifest().tables) {

@@ -41,6 +41,7 @@ class Engine {
       memoryBytes: 0,
     };
     return {
+      isDamaged: false,
       stats: () => stats as ReturnType<CheckpointerOptions["engine"]["stats"]>,
       estimateCheckpointBytes: () => this.#random.below(1024 * 1024),
       beginCheckpoint: () => this.#begin(),

@@ -34,6 +34,7 @@ export interface CheckpointerOptions {
   engine: Pick<
     Engine,
     | "stats"
+    | "isDamaged"
     | "estimateCheckpointBytes"
     | "beginCheckpoint"
     | "nextCheckpointPart"
@@ -264,6 +265,7 @@ export class Checkpointer {
       const { manifest, segmentsBelow, obsoleteParts } = this.#engine.finishCheckpoint();
       // Reads that began before may still need obsolete parts.
       await this.#parts.whenRead();
+      this.#requireIntact();
       await whileCommitting(async () => {
         await this.#commit(manifest, { segmentsBelow, obsoleteParts });
         this.#engine.markCheckpointCommitted();
@@ -282,6 +284,7 @@ export class Checkpointer {
     this.#storedDuringPart = false;
     const next = () => this.#engine.nextCheckpointPart();
     for (;;) {
+      this.#requireIntact();
       const began = performance.now();
       let part = next();
       if (part instanceof PartsNeeded) part = await this.#parts.loadForCheckpoint(part, next);
@@ -295,6 +298,15 @@ export class Checkpointer {
       if (this.#memory.isFull) this.#memory.update();
       if (this.#stopped) throw new CheckpointerStopped();
     }
+  }
+
+  // Throws if a read has found damage. The damaged part was then loaded without its rows, and must
+  // not be written like that.
+  #requireIntact(): void {
+    if (!this.#engine.isDamaged) return;
+    throw new StoreError("Corrupted", "The store is damaged, so its log is not shortened.", {
+      hint: "status.damage lists what is missing.",
+    });
   }
 
   // Pauses if segments were stored while the last part was written, which took `partMs`.

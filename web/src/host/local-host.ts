@@ -487,6 +487,8 @@ export class LocalHost implements Host {
     this.#eviction?.onStored();
     this.#lastPersistedAt = new Date(this.now());
     this.#checkpointer?.onSegmentsStored(size);
+    // With a queue that is never empty, this is the only time at which no group is staged.
+    this.#parts.trim();
     if (this.#memory.isFull) this.#memory.update();
     if (this.#options.persistence !== "memory") {
       this.#events.emit("persisted", { at: this.#lastPersistedAt });

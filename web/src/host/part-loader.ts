@@ -49,13 +49,15 @@ export class PartLoader {
     loadAtOnce: "all" | "some" | "steps" = "some",
   ): Promise<T> {
     let needed = first;
-    if (this.#mustTakeTurns) {
-      const result = await this.#waitForTurn(call);
-      if (!(result instanceof PartsNeeded)) return result;
-      needed = result;
-    }
-    this.#waitingCalls += 1;
+    const takesTurn = this.#mustTakeTurns;
+    if (takesTurn) await this.#takeTurn();
+    else this.#waitingCalls += 1;
     try {
+      if (takesTurn) {
+        const result = call();
+        if (!(result instanceof PartsNeeded)) return result;
+        needed = result;
+      }
       for (let count = firstParts; ; count = Math.min(2 * count, partsMax)) {
         const { ids } = needed;
         await this.#pausedFor;
@@ -88,11 +90,13 @@ export class PartLoader {
     return this.#waitingCalls > 0 && memoryLimit > 0 && engine.memoryBytes > memoryLimit;
   }
 
-  async #waitForTurn<T>(call: () => T | PartsNeeded): Promise<T | PartsNeeded> {
+  // Waits until no other call waits for parts or memory is no longer full, and then counts as a
+  // call that waits.
+  async #takeTurn(): Promise<void> {
     while (this.#mustTakeTurns) {
       await new Promise<void>((resolve) => this.#onAllDone.push(resolve));
     }
-    return call();
+    this.#waitingCalls += 1;
   }
 
   // Loads parts that a checkpoint needs into the version that it writes, and repeats `call` until
