@@ -9,10 +9,7 @@
 //
 // Invariants:
 //   - Writes are staged in the order of the calls, so what is stored is always a prefix of what was
-//     acknowledged. A write that has to be staged again, because its group was not stored or needs
-//     parts, returns to the head of the queue: it is staged before every write that was made later.
-//     No later write can be staged in between. A write whose signal has aborted meanwhile is
-//     rejected instead.
+//     acknowledged.
 //   - At most one group is being stored (segment-writer.ts). While its segments hold a candidate,
 //     nothing else is staged. While they hold only deferred writes, which are already published,
 //     further deferred writes are accepted.
@@ -324,12 +321,10 @@ export class CommitQueue {
     return taken;
   }
 
-  // Puts the group back at the head of the queue, but rejects the writes that were aborted.
+  // Puts the group back at the head of the queue.
   #requeue(group: QueuedWrite[]): void {
-    const kept = group.filter(({ signal }) => !signal?.aborted);
-    for (const item of group) if (item.signal?.aborted) item.reject(new AbortError());
-    for (const item of kept) this.#listen(item);
-    this.#queued.unshift(...kept);
+    for (const item of group) this.#listen(item);
+    this.#queued.unshift(...group);
   }
 
   // ---- Deferred: publish, respond, store later ------------------------------------------------
@@ -403,41 +398,20 @@ export class CommitQueue {
     if (this.#rejectDeferred(group)) return;
     const staged = this.#stage(group);
     if (staged === undefined) return;
-    if (!staged.changes) {
-      this.#storeForFlushes(group, staged);
+    const flushes = group.some((item) => item.pooled === undefined);
+    if (!staged.changes && !(flushes && this.#deferred.bytes > 0)) {
+      resolveGroup(group, staged); // nothing to store
       return;
     }
     const durability = group.some((item) => item.durability === "strict") ? "strict" : "relaxed";
     this.#deferred.beforeSeal();
-    this.#writer.store("candidate", durability, (outcome) => {
+    this.#writer.store(staged.changes ? "candidate" : "published", durability, (outcome) => {
       if (outcome.stored) {
         resolveGroup(group, staged);
         this.#options.memory.addWritten(sizeOf(group));
         for (const { pooled } of group) if (pooled !== undefined) requestPool.release(pooled);
       } else {
         this.#onGroupNotStored(group, staged, outcome);
-      }
-      this.#onStoreEnded(outcome);
-    });
-  }
-
-  // The group changes nothing. Its writes get their responses now: if they were staged again after
-  // storing failed, later deferred writes could have been published before them. Its flushes wait
-  // until the pending writes are stored.
-  #storeForFlushes(group: QueuedWrite[], staged: StagedResponses): void {
-    const hasPending = this.#deferred.bytes > 0;
-    const isFlush = ({ pooled, stage }: QueuedWrite) =>
-      hasPending && pooled === undefined && stage === undefined;
-    const flushes = group.filter(isFlush);
-    for (const [i, item] of group.entries())
-      if (!isFlush(item)) item.resolve(staged.responses[i] ?? emptyResponse);
-    for (const { pooled } of group) if (pooled !== undefined) requestPool.release(pooled);
-    if (flushes.length === 0) return;
-    this.#deferred.beforeSeal();
-    this.#writer.store("published", "strict", (outcome) => {
-      for (const item of flushes) {
-        if (outcome.stored) item.resolve(emptyResponse);
-        else item.reject(outcome.error);
       }
       this.#onStoreEnded(outcome);
     });

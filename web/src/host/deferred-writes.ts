@@ -5,6 +5,7 @@
 import { type PooledRequest, requestPool } from "./request-pool.ts";
 
 const bytesMax = 8 * 1024 * 1024;
+const delayUnderLoadMs = 1000;
 // Larger segments save nothing, and are in memory twice until stored.
 const fullSegmentBytes = 1024 * 1024;
 const retryFirstMs = 1000;
@@ -20,8 +21,8 @@ export interface DeferredWritesOptions {
   deferredDelayMs: number;
   tracksUnstored: boolean; // keeps the messages, for `unstoredWrites`
   hidden: () => boolean; // while true, the writes are stored without delay
-  // Called when the timer ends. `remainingMs`: how much longer the writes may wait, because those
-  // for which the timer was started are stored; 0 or less: not at all.
+  // Called when the timer ends. `remainingMs`: how much longer the writes may wait, because further
+  // writes arrived in the meantime; 0 or less: not at all.
   onTimer: (remainingMs: number) => void;
 }
 
@@ -30,6 +31,7 @@ export class DeferredWrites {
   #bytes = 0;
   readonly #writes: PooledRequest[] = []; // empty unless tracksUnstored
   #since = 0; // the oldest write arrived then or later, by performance.now()
+  #lastAddedAt = 0; // by Date.now(), which is cheaper than performance.now()
   // As of the last seal. Until the segments are stored, further writes may arrive.
   #bytesInSegment = 0;
   #writesInSegment = 0;
@@ -75,6 +77,7 @@ export class DeferredWrites {
   }
 
   #addBytes(bytes: number): void {
+    this.#lastAddedAt = Date.now();
     if (this.#bytes === 0) this.#since = performance.now();
     this.#bytes += bytes;
   }
@@ -141,9 +144,12 @@ export class DeferredWrites {
     this.#timer = undefined;
   }
 
-  // How much longer the oldest write may wait, in milliseconds. Later writes do not prolong it.
-  // Uses the monotonic clock, so that it holds even if the system clock is set back.
+  // How much longer the writes may wait, in milliseconds. While further writes arrive, all of them
+  // wait for one common segment. The upper bound uses the monotonic clock, so that it holds even if
+  // the system clock is set back.
   get remainingDelayMs(): number {
-    return this.#options.deferredDelayMs - (performance.now() - this.#since);
+    const quietFor = Date.now() - this.#lastAddedAt;
+    const pendingFor = performance.now() - this.#since;
+    return Math.min(this.#options.deferredDelayMs - quietFor, delayUnderLoadMs - pendingFor);
   }
 }
