@@ -1,8 +1,7 @@
 // Constants of the RPC message format, which core/rpc/LAYOUT.md defines.
 
-export { requestKind, responseKind } from "../util/engine-message-kinds.ts";
+export { messageVersion, requestKind, responseKind } from "../util/engine-message-kinds.ts";
 
-export const messageVersion = 1;
 export const headerBytes = 16;
 export const none = 0xffffffff; // as read from a Uint32Array
 export const absentLength = -1; // as read from or written to an Int32Array
