@@ -4,10 +4,8 @@
 //
 // Keeps the newest calls_per_client calls of each of the clients_max most recent clients. A client
 // has at most calls_per_client unanswered writes at a time, and sends them again as soon as there
-// is a new owner. The window therefore has every unanswered call that these clients may send again,
-// however much other clients write meanwhile. Clients also send deferred writes again, of which
-// there may be more. They look up which calls the window has, and a call that is older than one in
-// the window was applied or had no effect (web/src/tabs/call-client.ts).
+// is a new owner. The window therefore has every call that these clients may send again, however
+// much other clients write meanwhile.
 #pragma once
 
 #include <cstddef>

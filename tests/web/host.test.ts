@@ -57,28 +57,6 @@ describe("a host", () => {
     await host.close();
   });
 
-  test("that is abandoned reports the outcome of what is being stored", async () => {
-    for (const end of ["succeed", "fail"] as const) {
-      const bench = new Bench();
-      const host = await bench.open();
-      bench.storage.auto = false;
-      const written = host.write(put("a", 1), "strict") as Promise<unknown>;
-      written.catch(() => {});
-      const call = await bench.storage.next();
-      const waiting = assert.rejects(host.write(put("b", 1), "strict") as Promise<unknown>, {
-        code: "StoreClosed",
-      });
-      const abandoned = host.abandon();
-      await waiting;
-      assert.equal(bench.storage.closes, 0);
-      if (end === "succeed") await call.succeed();
-      else await call.fail("aborted");
-      await abandoned;
-      if (end === "succeed") await written;
-      else await assert.rejects(written, { code: "ConnectionLost" });
-    }
-  });
-
   test("reads what was written before reopening", async () => {
     const bench = new Bench();
     const first = await bench.open();

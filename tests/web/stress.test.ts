@@ -4,7 +4,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { forceCloseDatabase } from "fake-indexeddb";
-import { checkHistory, type Write } from "./support/history-check.ts";
 import { IdbfsFixture, OpeningStorage } from "./support/idbfs-fixture.ts";
 import { type Random, seededRandom } from "./support/random.ts";
 import { runStress, type StressOptions } from "./support/stress.ts";
@@ -59,36 +58,10 @@ for (const [where, begin] of [
   }
 }
 
-test("canary: the check finds lost, reordered and repeated deferred writes", () => {
-  const write = (kind: "insert" | "put", key: string, i: number): Write => ({
-    kind,
-    keys: [key],
-    i,
-    durability: "deferred",
-    outcome: "done",
-  });
-  const inserts = ["a", "b", "c"].map((key, i) => write("insert", key, i));
-  const puts = [1, 2].map((i) => write("put", "p", i));
-  const violations = (writes: Write[], rows: [string, number][], isClosed = false) => {
-    const stored = new Map(rows.map(([key, n], i) => [key, { n, timestamp: `${9 - i}` }]));
-    return checkHistory([{ name: "u", writes, isClosed }], stored, true);
-  };
-  assert.deepEqual(violations(inserts, []), []);
-  assert.match(violations(inserts, [["b", 1]])[0] ?? "", /^not a prefix: b is stored, a before/);
-  assert.match(violations(inserts, [["a", 0]], true)[0] ?? "", /^lost: b/);
-  const reordered = violations(inserts, [
-    ["a", 0],
-    ["b", 1],
-  ]);
-  assert.match(reordered[0] ?? "", /^not in order: a .*, b/);
-  assert.deepEqual(violations(puts, [["p", 1]]), []);
-  assert.match(violations(puts, [["p", 1]], true)[0] ?? "", /^put p: 1, allowed: 2/);
-});
-
 test("canary: without fencing the same runs lose writes, and the check finds this", async (t) => {
   t.diagnostic(`ENTITABLE_SEED=${seed}`);
   const random = seededRandom(seed);
-  for (let round = 1; round <= 100; ++round) {
+  for (let round = 1; round <= 30; ++round) {
     const { violations } = await runStress({
       random,
       faults: false,
@@ -99,5 +72,5 @@ test("canary: without fencing the same runs lose writes, and the check finds thi
     t.diagnostic(`in round ${round}: ${violations[0]}`);
     return;
   }
-  assert.fail("not noticed in 100 rounds");
+  assert.fail("not noticed in 30 rounds");
 });

@@ -68,11 +68,6 @@ export interface RestoreCallOptions extends RestoreOptions {
   call?: Uint8Array | undefined;
 }
 
-// What the owner of a shared store knows of a write. Of a write of its own tab: the call number. Of
-// another tab's write: a function that is called before the response if the write is acknowledged
-// before it is stored. It gets the write's position (OwnerHost.deferredPositions).
-export type WriteOrigin = number | ((position: number) => void);
-
 // A store's host, with the operations that only the store's own handle uses.
 export interface Host extends Transport {
   readonly status: StoreStatus;
@@ -84,23 +79,4 @@ export interface Host extends Transport {
   restore(source: SnapshotSource, options?: RestoreCallOptions): Promise<RestoreReport>;
   on<K extends keyof StoreEvents>(event: K, listener: (event: StoreEvents[K]) => void): () => void;
   close(): Promise<void>;
-}
-
-// The host of the tab that owns a store: also tells which writes of other tabs are stored.
-export interface OwnerHost extends Host {
-  write(
-    request: Uint8Array,
-    durability?: Durability,
-    signal?: AbortSignalLike,
-    origin?: WriteOrigin,
-  ): Uint8Array | Promise<Uint8Array>;
-
-  // The positions, among all deferred writes, of the newest that was accepted and of the newest
-  // that is stored. Writes are stored in the order of their positions. The event "persisted"
-  // follows each change of `stored`.
-  readonly deferredPositions: { accepted: number; stored: number };
-
-  // Resolves to those of the numbers whose calls by `client` the store has applied and still knows
-  // (core/store/call_window.h). The calls before this one have then ended, or are deferred.
-  findCalls(client: Uint8Array, numbers: readonly number[]): Promise<number[]>;
 }

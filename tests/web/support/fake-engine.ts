@@ -3,11 +3,10 @@
 //
 // A message is JSON. { put: key, value } always succeeds. { insert: key, value } fails if the key
 // exists, like a 409. { fail: "OutOfMemory" } throws while it is staged. A response is JSON: { ok:
-// n } or { error: "exists" }. A message may be wrapped in a call, whose id is recorded.
+// n } or { error: "exists" }.
 
 import assert from "node:assert/strict";
 import { StoreError } from "../../../web/src/errors.ts";
-import { callIdOf, unwrapCall } from "../../../web/src/util/call-message.ts";
 import type {
   CheckpointEnd,
   CheckpointPart,
@@ -58,7 +57,6 @@ export class FakeEngine implements Engine {
   #coveredCommit = 0;
   closed = false;
   stageCalls: number[] = []; // size of each staged group
-  readonly callNumbers: number[] = []; // of the messages that were wrapped in a call
 
   // Only the real engine understands its messages.
   readonly lastReadRowCounts = { read: 0, returned: 0 };
@@ -205,13 +203,12 @@ export class FakeEngine implements Engine {
     const commits: Commit[] = [];
     const staged: StagedResponses = { responses: [], failed: [], changes: false };
     for (const request of requests) {
-      const { insert, put, value, fail } = decode(unwrapCall(request));
+      const { insert, put, value, fail } = decode(request);
       if (fail === "OutOfMemory") throw new StoreError("OutOfMemory", "no memory");
       if (fail !== undefined) {
         this.#trapped = true;
         throw new Error(fail);
       }
-      if (callIdOf(request) !== undefined) this.callNumbers.push(request[8] as number);
       const key = insert ?? put;
       const exists = insert !== undefined && rows.has(insert);
       if (!exists) {

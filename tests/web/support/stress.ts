@@ -33,7 +33,6 @@ class User implements UserHistory {
   readonly #random: Random;
   #waiting: Promise<void>[] = [];
   isDone = false;
-  isClosed = false;
 
   constructor(tab: Tab, name: string, random: Random) {
     this.tab = tab;
@@ -53,11 +52,7 @@ class User implements UserHistory {
       await Promise.all(this.#waiting); // a read may have failed while writes are under way
     }
     // deferred writes that could not be stored are lost, and the call reports that
-    const closed = await store.close().then(
-      () => true,
-      () => false,
-    );
-    this.isClosed = closed && !this.tab.dead;
+    await store.close().catch(() => {});
     this.isDone = true;
   }
 
@@ -87,14 +82,8 @@ class User implements UserHistory {
     } else if (what < 19) {
       await this.#increment(store, this.#random.below(counters), i);
     } else {
-      await (this.#random.below(2) === 0 ? store.compact() : this.#flush(store)).catch(() => {});
+      await (this.#random.below(2) === 0 ? store.compact() : store.flush()).catch(() => {});
     }
-  }
-
-  async #flush(store: Store): Promise<void> {
-    const earlier = [...this.writes];
-    await store.flush();
-    if (!this.tab.dead) for (const write of earlier) write.isFlushed = true;
   }
 
   async #increment(store: Store, counter: number, i: number): Promise<void> {

@@ -1,7 +1,8 @@
 // Constants of the RPC message format, which core/rpc/LAYOUT.md defines.
 
-export { messageVersion, requestKind, responseKind } from "../util/engine-message-kinds.ts";
+export { requestKind, responseKind } from "../util/engine-message-kinds.ts";
 
+export const messageVersion = 1;
 export const headerBytes = 16;
 export const none = 0xffffffff; // as read from a Uint32Array
 export const absentLength = -1; // as read from or written to an Int32Array

@@ -9,10 +9,7 @@
 //
 // Invariants:
 //   - Writes are staged in the order of the calls, so what is stored is always a prefix of what was
-//     acknowledged. A write that has to be staged again, because its group was not stored or needs
-//     parts, returns to the head of the queue: it is staged before every write that was made later.
-//     No later write can be staged in between. A write whose signal has aborted meanwhile is
-//     rejected instead.
+//     acknowledged.
 //   - At most one group is being stored (segment-writer.ts). While its segments hold a candidate,
 //     nothing else is staged. While they hold only deferred writes, which are already published,
 //     further deferred writes are accepted.
@@ -21,9 +18,7 @@
 
 import { AbortError, StoreError } from "../errors.ts";
 import { type LogStorage, StorageError } from "../storage/log-storage.ts";
-import type { WriteOrigin } from "../transport.ts";
 import type { AbortSignalLike, Durability } from "../types.ts";
-import { probeCall, wrapInCall } from "../util/call-message.ts";
 import {
   DeferredModuleNeeded,
   type Engine,
@@ -49,9 +44,7 @@ export interface CommitQueueOptions {
   parts: Pick<PartLoader, "loadAndRetry">;
   durability: Durability;
   deferredDelayMs: number;
-  // The id of this tab's client. If set, its writes get their call ids, and the messages of its
-  // deferred writes are kept for `unstoredWrites`.
-  client: Uint8Array | undefined;
+  tracksUnstored: boolean; // keeps the messages of deferred writes, for `unstoredWrites`
   now: () => number;
   hidden: () => boolean; // while true, deferred writes are stored without delay
   memory: Pick<MemoryGuard, "isFull" | "addWritten">; // while it is full, no write is staged
@@ -70,7 +63,6 @@ interface QueuedWrite {
   readonly resolve: (response: Uint8Array) => void;
   readonly reject: (error: unknown) => void;
   readonly signal?: AbortSignalLike | undefined;
-  readonly origin: WriteOrigin | undefined;
   isAlone: boolean; // forms a group by itself; also set when staging its group ran out of memory
   readonly stage?: () => StagedResponses | PartsNeeded; // of a task
   readonly pausesQueue?: boolean; // the queue is paused from its start on
@@ -111,14 +103,7 @@ export class CommitQueue {
     return this.#deferred.bytes;
   }
 
-  // The positions, among all deferred writes, of the newest that was accepted and of the newest
-  // that is stored. Writes are stored in the order of their positions.
-  get deferredPositions(): { accepted: number; stored: number } {
-    return this.#deferred.positions;
-  }
-
-  // The acknowledged deferred writes of this tab that may not be stored, in the order of the calls.
-  // REQUIRES: the queue is stopped, and nothing is being stored.
+  // The acknowledged deferred writes that are not stored, in the order of the calls.
   get unstoredWrites(): UnstoredWrite[] {
     return this.#deferred.unstoredWrites;
   }
@@ -151,11 +136,11 @@ export class CommitQueue {
     request: Uint8Array,
     durability: Durability = this.#options.durability,
     signal?: AbortSignalLike,
-    origin?: WriteOrigin,
+    callNumber?: number,
   ): Uint8Array | Promise<Uint8Array> {
     if (durability === "deferred" && this.#canWriteNow && !signal?.aborted) {
       try {
-        const response = this.#writeNow(request, origin);
+        const response = this.#writeNow(request, callNumber);
         if (response !== undefined) return response;
       } catch (cause) {
         const error = toError(cause);
@@ -163,24 +148,7 @@ export class CommitQueue {
         return Promise.reject(error);
       }
     }
-    return this.#enqueue(request, durability, signal, origin);
-  }
-
-  // Resolves to those of the numbers whose calls by `client` the store has applied and still knows,
-  // when all earlier writes are staged or stored (core/store/call_window.h).
-  findCalls(client: Uint8Array, numbers: readonly number[]): Promise<number[]> {
-    const probes = numbers.map((number) => probeCall(client, number));
-    return new Promise((resolve, reject) => {
-      let found: number[] = [];
-      const stage = () => {
-        const staged = this.#options.engine.write(probes, this.#options.now());
-        if (staged instanceof PartsNeeded) return staged;
-        found = numbers.filter((_, i) => !staged.failed[i]);
-        return { responses: [emptyResponse], failed: [true], changes: false };
-      };
-      const done = { resolve: () => resolve(found), reject };
-      this.#enqueueTask({ ...done, durability: "deferred", stage });
-    });
+    return this.#enqueue(request, durability, signal, callNumber);
   }
 
   // Resolves when everything before it is stored.
@@ -226,12 +194,6 @@ export class CommitQueue {
     this.#storePending();
   }
 
-  // Resolves when nothing is being stored. The outcome of what was being stored is then handled,
-  // but may be unknown.
-  get whenNotStoring(): Promise<void> {
-    return this.#writer.whenNotStoring;
-  }
-
   // Stops the queue: queued writes are rejected with `reason`, and deferred writes that were not
   // stored are lost.
   stop(reason: Error): void {
@@ -246,11 +208,11 @@ export class CommitQueue {
     request: Uint8Array | undefined,
     durability: Durability,
     signal?: AbortSignalLike,
-    origin?: WriteOrigin,
+    callNumber?: number,
   ): Promise<Uint8Array> {
     if (this.#fatalError !== undefined) return Promise.reject(this.#fatalError);
     if (signal?.aborted) return Promise.reject(new AbortError());
-    const pooled = request && this.#addToPool(request, origin);
+    const pooled = request && requestPool.add(request, callNumber);
     return new Promise((resolve, reject) => {
       const item = {
         pooled,
@@ -258,7 +220,6 @@ export class CommitQueue {
         resolve,
         reject,
         signal,
-        origin,
         isAlone: false,
         stopListening: noop,
       };
@@ -268,20 +229,12 @@ export class CommitQueue {
     });
   }
 
-  #addToPool(request: Uint8Array, origin: WriteOrigin | undefined): PooledRequest {
-    const { client } = this.#options;
-    return client === undefined || typeof origin !== "number"
-      ? requestPool.add(request)
-      : requestPool.addCall(request, client, origin);
-  }
-
-  #enqueueTask(item: Omit<QueuedWrite, "isAlone" | "stopListening" | "pooled" | "origin">): void {
+  #enqueueTask(item: Omit<QueuedWrite, "isAlone" | "stopListening" | "pooled">): void {
     if (this.#fatalError !== undefined) {
       item.reject(this.#fatalError);
       return;
     }
-    const task = { ...item, pooled: undefined, origin: undefined };
-    this.#queued.push({ ...task, isAlone: true, stopListening: noop });
+    this.#queued.push({ ...item, pooled: undefined, isAlone: true, stopListening: noop });
     this.#schedule();
   }
 
@@ -368,12 +321,10 @@ export class CommitQueue {
     return taken;
   }
 
-  // Puts the group back at the head of the queue, but rejects the writes that were aborted.
+  // Puts the group back at the head of the queue.
   #requeue(group: QueuedWrite[]): void {
-    const kept = group.filter(({ signal }) => !signal?.aborted);
-    for (const item of group) if (item.signal?.aborted) item.reject(new AbortError());
-    for (const item of kept) this.#listen(item);
-    this.#queued.unshift(...kept);
+    for (const item of group) this.#listen(item);
+    this.#queued.unshift(...group);
   }
 
   // ---- Deferred: publish, respond, store later ------------------------------------------------
@@ -391,16 +342,11 @@ export class CommitQueue {
 
   // Stages and publishes the write now. Returns undefined if the write needs unloaded parts. If it
   // throws, nothing was published.
-  #writeNow(request: Uint8Array, origin: WriteOrigin | undefined): Uint8Array | undefined {
-    const { engine, client, now } = this.#options;
-    const callNumber = typeof origin === "number" ? origin : undefined;
-    const isCall = client !== undefined && callNumber !== undefined && this.#deferred.needsCallId;
-    const message = isCall ? wrapInCall(request, client, callNumber) : request;
-    const written = engine.writeOne(message, now());
+  #writeNow(request: Uint8Array, callNumber: number | undefined): Uint8Array | undefined {
+    const written = this.#options.engine.writeOne(request, this.#options.now());
     if (written instanceof PartsNeeded) return undefined;
     if (written.changes) {
-      const position = this.#deferred.add(request, callNumber);
-      if (typeof origin === "function") origin(position);
+      this.#deferred.add(request, callNumber);
       this.#options.memory.addWritten(request.length);
       this.#scheduleStore();
     }
@@ -410,14 +356,10 @@ export class CommitQueue {
   #publishDeferred(group: QueuedWrite[]): void {
     const staged = this.#stage(group, "write");
     if (staged === undefined) return;
-    for (const [i, { pooled, origin }] of group.entries()) {
+    for (const [i, { pooled }] of group.entries()) {
       if (pooled === undefined) continue;
-      if (staged.changes && !staged.failed[i]) {
-        const position = this.#deferred.addPooled(pooled);
-        if (typeof origin === "function") origin(position);
-      } else {
-        requestPool.release(pooled);
-      }
+      if (staged.changes && !staged.failed[i]) this.#deferred.addPooled(pooled);
+      else requestPool.release(pooled);
     }
     if (staged.changes) {
       this.#options.memory.addWritten(sizeOf(group));
@@ -456,41 +398,20 @@ export class CommitQueue {
     if (this.#rejectDeferred(group)) return;
     const staged = this.#stage(group);
     if (staged === undefined) return;
-    if (!staged.changes) {
-      this.#storeForFlushes(group, staged);
+    const flushes = group.some((item) => item.pooled === undefined);
+    if (!staged.changes && !(flushes && this.#deferred.bytes > 0)) {
+      resolveGroup(group, staged); // nothing to store
       return;
     }
     const durability = group.some((item) => item.durability === "strict") ? "strict" : "relaxed";
     this.#deferred.beforeSeal();
-    this.#writer.store("candidate", durability, (outcome) => {
+    this.#writer.store(staged.changes ? "candidate" : "published", durability, (outcome) => {
       if (outcome.stored) {
         resolveGroup(group, staged);
         this.#options.memory.addWritten(sizeOf(group));
         for (const { pooled } of group) if (pooled !== undefined) requestPool.release(pooled);
       } else {
         this.#onGroupNotStored(group, staged, outcome);
-      }
-      this.#onStoreEnded(outcome);
-    });
-  }
-
-  // The group changes nothing. Its writes get their responses now: if they were staged again after
-  // storing failed, later deferred writes could have been published before them. Its flushes wait
-  // until the pending writes are stored.
-  #storeForFlushes(group: QueuedWrite[], staged: StagedResponses): void {
-    const hasPending = this.#deferred.bytes > 0;
-    const isFlush = ({ pooled, stage }: QueuedWrite) =>
-      hasPending && pooled === undefined && stage === undefined;
-    const flushes = group.filter(isFlush);
-    for (const [i, item] of group.entries())
-      if (!isFlush(item)) item.resolve(staged.responses[i] ?? emptyResponse);
-    for (const { pooled } of group) if (pooled !== undefined) requestPool.release(pooled);
-    if (flushes.length === 0) return;
-    this.#deferred.beforeSeal();
-    this.#writer.store("published", "strict", (outcome) => {
-      for (const item of flushes) {
-        if (outcome.stored) item.resolve(emptyResponse);
-        else item.reject(outcome.error);
       }
       this.#onStoreEnded(outcome);
     });

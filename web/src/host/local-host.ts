@@ -5,7 +5,7 @@
 import { StoreError } from "../errors.ts";
 import { fencedError, type LogStorage, StorageError } from "../storage/log-storage.ts";
 import { MemoryStorage } from "../storage/memory.ts";
-import type { OwnerHost, RestoreCallOptions, WriteOrigin } from "../transport.ts";
+import type { Host, RestoreCallOptions } from "../transport.ts";
 import type {
   AbortSignalLike,
   Clock,
@@ -39,7 +39,6 @@ import { verify } from "./verify.ts";
 // whether this tab may claim the log. `onReplaced` is called when storing fails because another
 // owner has written.
 export interface LogOwnership {
-  readonly client: Uint8Array; // this tab's client id, 16 bytes (core/dispatch/call.h)
   isOwner(): boolean;
   onReplaced(): void;
 }
@@ -66,7 +65,7 @@ export interface LocalHostOptions {
   onCheckpoint?: (() => void) | undefined; // called when a new checkpoint is in use
 }
 
-export class LocalHost implements OwnerHost {
+export class LocalHost implements Host {
   readonly allowsReadBatching = true;
   readonly #options: LocalHostOptions;
   readonly #queue: CommitQueue;
@@ -130,7 +129,7 @@ export class LocalHost implements OwnerHost {
       parts: this.#parts,
       durability: options.durability,
       deferredDelayMs: options.deferredDelayMs,
-      client: options.logOwnership?.client,
+      tracksUnstored: options.logOwnership !== undefined,
       now: () => options.clock.now(),
       hidden: () => options.lifecycle.hidden(),
       onStored: (size) => this.#onStored(size),
@@ -211,28 +210,18 @@ export class LocalHost implements OwnerHost {
     }
   }
 
-  // Runs a write (transport.ts). If a deferred write of this tab is not stored, abandon() reports
-  // it.
+  // Runs a write (transport.ts). If the write is not stored, abandon() reports it by `callNumber`.
   write(
     request: Uint8Array,
     durability?: Durability,
     signal?: AbortSignalLike,
-    origin?: WriteOrigin,
+    callNumber?: number,
   ): Uint8Array | Promise<Uint8Array> {
     if (this.#closing !== undefined) return Promise.reject(this.#closedError());
     if (this.#writeError !== undefined) return Promise.reject(this.#writeError);
     this.#onFirstWrite?.();
     this.#onFirstWrite = undefined;
-    return this.#queue.write(request, durability, signal, origin);
-  }
-
-  get deferredPositions(): { accepted: number; stored: number } {
-    return this.#queue.deferredPositions;
-  }
-
-  async findCalls(client: Uint8Array, numbers: readonly number[]): Promise<number[]> {
-    if (this.#closing !== undefined) throw this.#closedError();
-    return await this.#queue.findCalls(client, numbers);
+    return this.#queue.write(request, durability, signal, callNumber);
   }
 
   now(): number {
@@ -346,9 +335,8 @@ export class LocalHost implements OwnerHost {
     return this.#closing;
   }
 
-  // Releases everything without storing pending writes, because another owner has the log. Waits
-  // for what is being stored. Resolves to the acknowledged writes of this tab that may not be
-  // stored, in the order of the calls.
+  // Releases everything without storing pending writes, because another owner has the log. Resolves
+  // to the acknowledged writes that were not stored, in the order of the calls.
   async abandon(): Promise<UnstoredWrite[]> {
     this.#closing ??= this.#release();
     await this.#closing.catch(() => {});
@@ -373,7 +361,6 @@ export class LocalHost implements OwnerHost {
     this.#unlisten();
     this.#eviction?.close();
     this.#queue.stop(this.#closedError());
-    await this.#queue.whenNotStoring; // the outcome decides which writes the next owner gets
     await this.#checkpointer?.stop();
     await storage.close().catch(() => {});
     engine.close();

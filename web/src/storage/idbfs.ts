@@ -20,7 +20,7 @@ import {
   StorageError,
   segmentName,
 } from "./log-storage.ts";
-import { ReconnectingDatabase, type TransactionOptions } from "./reconnecting-database.ts";
+import { ReconnectingDatabase } from "./reconnecting-database.ts";
 
 // An empty entry between the keys of the parts and those of the segments; no segment has number 0.
 // Chromium iterates over deleted entries slowly until it compacts them, and checkpoints delete many
@@ -42,13 +42,6 @@ export interface IdbfsOptions {
   onReopened?: () => void; // called when a lost connection was re-established
   now?: () => number; // a monotonic clock in ms
 }
-
-type Addition = [
-  sequence: number,
-  segments: readonly Uint8Array[],
-  durability: SegmentDurability,
-  addAfter: (files: IDBObjectStore, add: () => void) => OwnershipCheck | Promise<OwnershipCheck>,
-];
 
 export class IdbfsStorage implements LogStorage {
   readonly segmentBytes = inlineBytes;
@@ -188,13 +181,12 @@ export class IdbfsStorage implements LogStorage {
     );
   }
 
-  // An addition may take several transactions. close() waits for all of them: with fewer, a stored
-  // segment could be reported as not stored.
-  #add(...addition: Addition): Promise<void> {
-    return this.#database.track(() => this.#addTracked(...addition));
-  }
-
-  async #addTracked(...[sequence, segments, durability, addAfter]: Addition): Promise<void> {
+  async #add(
+    sequence: number,
+    segments: readonly Uint8Array[],
+    durability: SegmentDurability,
+    addAfter: (files: IDBObjectStore, add: () => void) => OwnershipCheck | Promise<OwnershipCheck>,
+  ): Promise<void> {
     const isClaim = !this.#fencing.claimed;
     const added = segments.map((bytes, i) => ({
       path: this.#path(segmentName(sequence + i)),
@@ -217,10 +209,7 @@ export class IdbfsStorage implements LogStorage {
           for (const { path, entry } of added) files.add(entry, path);
         });
       };
-      const isOurs = await this.#write(durability, attempt, {
-        mayHaveCommittedBefore: again,
-        isPartOfCall: true,
-      });
+      const isOurs = await this.#write(durability, attempt, again);
       if (!(await isOurs())) await this.#onCoveredByOther(paths, attempts);
     } catch (error) {
       if (error instanceof StorageError && error.failure === "unknown")
@@ -229,9 +218,9 @@ export class IdbfsStorage implements LogStorage {
       began = Number.NEGATIVE_INFINITY; // another owner may have added a segment since
       // Either an earlier attempt was stored although its connection was lost, or another owner
       // used one of the numbers.
-      const read = (files: IDBObjectStore) =>
-        Promise.all(paths.map((path) => requestResult<unknown>(files.get(path))));
-      const there = await this.#write("relaxed", read, { isPartOfCall: true });
+      const there = await this.#write("relaxed", (files) =>
+        Promise.all(paths.map((path) => requestResult<unknown>(files.get(path)))),
+      );
       const ours = contents.every((bytes, i) => equalContents(contentsOf(there[i]), bytes));
       if (!ours) throw fencedError(paths.join(), error);
     } finally {
@@ -247,7 +236,7 @@ export class IdbfsStorage implements LogStorage {
     const remove = (files: IDBObjectStore) => {
       for (const path of paths) files.delete(path);
     };
-    await this.#write("relaxed", remove, { isPartOfCall: true }).catch(() => {});
+    await this.#write("relaxed", remove).catch(() => {});
     const fenced = fencedError(manifestName);
     this.#database.rejectLaterCalls(fenced);
     throw attempts > 1 ? unknownOutcomeError(paths.join()) : fenced;
@@ -256,9 +245,9 @@ export class IdbfsStorage implements LogStorage {
   #write<T>(
     durability: SegmentDurability,
     body: (files: IDBObjectStore) => T | Promise<T>,
-    options: TransactionOptions = {},
+    mayHaveCommittedBefore = false,
   ): Promise<T> {
-    return this.#database.transact("readwrite", durability, body, options);
+    return this.#database.transact("readwrite", durability, body, mayHaveCommittedBefore);
   }
 
   #path(name: string): string {

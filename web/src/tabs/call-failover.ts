@@ -1,6 +1,7 @@
 // Moves a tab's calls to the next owner when its local engine no longer is the owner. Calls that
-// failed for this reason, and deferred writes that the engine may not have stored, are sent again.
+// failed for this reason, and deferred writes that the engine did not store, are sent again.
 
+import type { UnstoredWrite } from "../host/deferred-writes.ts";
 import type { LocalHost } from "../host/local-host.ts";
 import { type PooledRequest, requestPool } from "../host/request-pool.ts";
 import type { AbortSignalLike, Durability } from "../types.ts";
@@ -11,6 +12,7 @@ import type { MessageCallKind } from "./messages.ts";
 export interface CallFailoverOptions {
   client: CallClient; // sends calls to the owner
   isClosing(): boolean; // nothing is handed over any more
+  onResendFailed(error: Error): void; // a deferred write failed at the next owner
 }
 
 export class CallFailover {
@@ -86,10 +88,16 @@ export class CallFailover {
     );
   }
 
-  // Resends this tab's deferred writes that were acknowledged and may not be stored. Other tabs
-  // resend theirs.
+  // Resends deferred writes that were acknowledged but not stored.
   async resendUnstored(local: LocalHost): Promise<void> {
     const unstored = await local.abandon();
-    if (!this.#options.isClosing()) this.#options.client.resend(unstored);
+    if (!this.#options.isClosing()) for (const write of unstored) this.#resend(write);
+  }
+
+  // Resends one write. The write may fail this time; the failure is reported as persist-error.
+  #resend({ request, callNumber }: UnstoredWrite): void {
+    this.#options.client
+      .resendWrite(request, callNumber)
+      .catch((error: Error) => this.#options.onResendFailed(error));
   }
 }

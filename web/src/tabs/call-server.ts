@@ -2,10 +2,10 @@
 // client's calls on the owner's host, in the order in which they arrive, and sends responses and
 // events back.
 
-import { AbortError, StoreError } from "../errors.ts";
-import type { Host, OwnerHost } from "../transport.ts";
+import { StoreError } from "../errors.ts";
+import type { Host } from "../transport.ts";
 import type { StoreEvents } from "../types.ts";
-import { callIdOf, unwrapCall } from "../util/call-message.ts";
+import { callIdOf, unwrapCall } from "./call-client.ts";
 import { type Channel, ownBuffer } from "./channel.ts";
 import {
   allEvents,
@@ -24,25 +24,19 @@ export interface ServerPolicy {
   // Whether a call that failed with this error gets no response. The client then sends the call to
   // the next owner.
   leavesToNextOwner(error: unknown): boolean;
-  reportsStored: boolean; // tells the client which deferred writes are stored
 }
-
-// The host of a worker does not report what is stored.
-type ServedHost = Host & Partial<Pick<OwnerHost, "deferredPositions" | "findCalls">>;
 
 export const tabServerPolicy: ServerPolicy = {
   events: forwardedEvents,
   leavesToNextOwner: isOwnershipError,
-  reportsStored: true,
 };
 export const workerServerPolicy: ServerPolicy = {
   events: allEvents,
   leavesToNextOwner: () => false,
-  reportsStored: false,
 };
 
 export class CallServer {
-  readonly #host: ServedHost;
+  readonly #host: Host;
   readonly #owner: string;
   readonly #channel: Channel;
   readonly #policy: ServerPolicy;
@@ -50,22 +44,11 @@ export class CallServer {
   readonly #unlisten: (() => void)[];
   readonly #writeAborts = new Map<number, AbortController>();
   #responses: CallResponse[] = [];
-  // The client's deferred writes that are not stored: their call numbers, and their positions among
-  // the deferred writes of the host, by which they are ordered.
-  #unstored: { number: number; position: number }[] = [];
-  #stored = 0; // the call number of the last one that was stored
-  #isPostScheduled = false;
   #closed = false;
 
   // `owner`: this owner's name in messages. `session`: calls of other sessions are ignored
   // (messages.ts).
-  constructor(
-    host: ServedHost,
-    owner: string,
-    channel: Channel,
-    policy = tabServerPolicy,
-    session = 0,
-  ) {
+  constructor(host: Host, owner: string, channel: Channel, policy = tabServerPolicy, session = 0) {
     this.#host = host;
     this.#owner = owner;
     this.#channel = channel;
@@ -77,7 +60,6 @@ export class CallServer {
         this.#post({ from: owner, type: "event", name, event: plain, status: host.status });
       }),
     );
-    if (policy.reportsStored) this.#unlisten.push(host.on("persisted", () => this.#reportStored()));
     this.#post({ from: owner, type: "ready", session, status: host.status });
   }
 
@@ -97,23 +79,14 @@ export class CallServer {
 
   #handleCall(call: RemoteCall): void {
     const { number } = call;
-    let isUnstored: true | undefined;
-    const onDeferred = (position: number) => {
-      isUnstored = true;
-      this.#unstored.push({ number, position });
-    };
     const respond = (value: unknown) =>
-      this.#queueResponse({
-        number,
-        value: isBytes(value) ? ownBuffer(value) : value,
-        isUnstored,
-      });
+      this.#queueResponse({ number, value: isBytes(value) ? ownBuffer(value) : value });
     const reject = (error: unknown) => {
       if (!this.#policy.leavesToNextOwner(error))
         this.#queueResponse({ number, error: errorToWire(error) });
     };
     try {
-      const value = this.#dispatch(call, onDeferred);
+      const value = this.#dispatch(call);
       if (value instanceof Promise) value.then(respond, reject);
       else respond(value.slice()); // a view (Transport.read)
     } catch (error) {
@@ -121,20 +94,25 @@ export class CallServer {
     }
   }
 
-  #dispatch(
-    call: RemoteCall,
-    onDeferred: (position: number) => void,
-  ): Uint8Array | Promise<unknown> {
-    const { kind, request, mode } = call;
+  #dispatch({
+    number,
+    kind,
+    request,
+    durability,
+    mode,
+  }: RemoteCall): Uint8Array | Promise<unknown> {
     switch (kind) {
       case "read":
         return this.#host.read(request as Uint8Array);
       case "readHttp":
         return this.#host.readHttp(request as Uint8Array);
-      case "write":
-        return this.#write(call, onDeferred);
-      case "recover":
-        return this.#recover(call);
+      case "write": {
+        const abort = new AbortController();
+        const response = this.#host.write(request as Uint8Array, durability, abort.signal);
+        if (!(response instanceof Promise)) return response;
+        this.#writeAborts.set(number, abort);
+        return response.finally(() => this.#writeAborts.delete(number));
+      }
       case "flush":
         return this.#host.flush();
       case "stats":
@@ -152,70 +130,16 @@ export class CallServer {
     }
   }
 
-  #write(
-    { number, request, durability }: RemoteCall,
-    onDeferred: (position: number) => void,
-  ): Uint8Array | Promise<Uint8Array> {
-    const host: Pick<OwnerHost, "write"> = this.#host;
-    const { signal } = this.#abortable(number);
-    const origin = this.#policy.reportsStored ? onDeferred : undefined;
-    const response = host.write(request as Uint8Array, durability, signal, origin);
-    const isSynchronous = !(response instanceof Promise);
-    if (isSynchronous) this.#writeAborts.delete(number);
-    return isSynchronous ? response : response.finally(() => this.#writeAborts.delete(number));
-  }
-
-  // The writes run one by one, so that none runs if an earlier one failed. The calls that are found
-  // may be of an earlier session with this owner, and may then be deferred and not stored yet.
-  async #recover({ number, request, numbers = [], unstored = [] }: RemoteCall): Promise<number[]> {
-    const { signal } = this.#abortable(number);
-    const found = (await this.#host.findCalls?.(request as Uint8Array, numbers)) ?? [];
-    const known = Math.max(0, ...found);
-    for (const { request, provenBy } of unstored) {
-      if (signal.aborted) throw new AbortError();
-      if (provenBy > known) await this.#host.write(request, "deferred", signal);
-    }
-    this.#writeAborts.delete(number);
-    const last = Math.max(known, unstored.at(-1)?.number ?? 0);
-    const position = this.#host.deferredPositions?.accepted ?? 0;
-    if (last > 0) this.#unstored.push({ number: last, position });
-    this.#reportStored();
-    return found;
-  }
-
-  // Returns the controller by which the client, or close(), cancels this call.
-  #abortable(number: number): AbortController {
-    const abort = new AbortController();
-    this.#writeAborts.set(number, abort);
-    return abort;
-  }
-
-  #reportStored(): void {
-    const { stored = 0 } = this.#host.deferredPositions ?? {};
-    const count = this.#unstored.findIndex(({ position }) => position > stored);
-    const last = this.#unstored.splice(0, count < 0 ? this.#unstored.length : count).at(-1);
-    if (last === undefined) return;
-    this.#stored = last.number;
-    this.#schedulePost();
-  }
-
+  // Collects the responses of a turn of the event loop, which are sent as one message.
   #queueResponse(response: CallResponse): void {
     this.#responses.push(response);
-    this.#schedulePost();
-  }
-
-  // Sends the responses of a turn of the event loop as one message.
-  #schedulePost(): void {
-    if (this.#isPostScheduled) return;
-    this.#isPostScheduled = true;
+    if (this.#responses.length > 1) return;
     queueMicrotask(() => {
-      this.#isPostScheduled = false;
       const responses = this.#responses.splice(0);
       const bytes = responses.flatMap((r) => ("value" in r && isBytes(r.value) ? [r.value] : []));
       const { pendingBytes, lastPersistedAt } = this.#host.status;
       const progress = { pendingBytes, lastPersistedAt };
-      const stored = this.#stored;
-      this.#post({ from: this.#owner, type: "responses", responses, stored, progress }, bytes);
+      this.#post({ from: this.#owner, type: "responses", responses, progress }, bytes);
     });
   }
 

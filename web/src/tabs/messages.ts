@@ -6,9 +6,7 @@
 //                                                      the client
 //
 // A call without a response when the owner changes is sent to the next owner, with the same client
-// id and call number, so that it is applied once (core/store/call_window.h). The same holds for a
-// deferred write that was acknowledged: the client keeps it until the owner reports that it is
-// stored. The store remembers a limited number of calls, so a client begins with "recover".
+// id and call number, so that it is applied once (core/store/call_window.h).
 
 import { AbortError, RestError, StoreError, type StoreErrorCode, serviceError } from "../errors.ts";
 import type { LifecycleEvent } from "../host/page-lifecycle.ts";
@@ -16,7 +14,7 @@ import type { Durability, RestoreMode, StoreEvents, StoreStatus, StoreWarning } 
 
 // The version of these messages and of the request and response messages in them
 // (core/rpc/LAYOUT.md, core/rest/http_codec.h). Raise it when either changes.
-export const protocolVersion = 2;
+export const protocolVersion = 1;
 
 // How many writes of a client may be in flight: the store remembers the responses of that many
 // calls per client. Equal to CallWindow::calls_per_client.
@@ -57,39 +55,22 @@ export function isAnnouncement(message: unknown): message is Announcement {
 export type MessageCallKind = "read" | "readHttp" | "write" | "restore";
 export type PlainCallKind = "flush" | "stats" | "verify" | "compact" | "snapshot";
 
-// A deferred write that was acknowledged and may not be stored.
-export interface UnstoredCall {
-  readonly number: number;
-  readonly request: Uint8Array;
-  // The write is applied if and only if the store knows the call with this number or a later one
-  // (host/deferred-writes.ts).
-  readonly provenBy: number;
-}
-
-// "recover" is the first call of a session. It runs those of the client's unstored writes that are
-// not applied. The value is those of `numbers` that the store knows: these calls are applied, and
-// so are all earlier calls of the client that have an effect. If it fails, it may be repeated.
 export interface RemoteCall {
   number: number;
-  kind: MessageCallKind | PlainCallKind | "recover";
-  request?: Uint8Array | undefined; // for "recover": the client id
-  numbers?: readonly number[] | undefined; // of "recover"
-  unstored?: readonly UnstoredCall[] | undefined; // of "recover", in the order of their numbers
+  kind: MessageCallKind | PlainCallKind;
+  request?: Uint8Array | undefined;
   mode?: RestoreMode | undefined; // of "restore"
   durability?: Durability | undefined; // of "write"
 }
 
 export type CallResponse =
-  // `value`: bytes for "read", "readHttp" and "write". `isUnstored`: the write is deferred and not
-  // stored yet.
-  | { number: number; value: unknown; isUnstored?: true | undefined }
+  | { number: number; value: unknown } // bytes for "read", "readHttp" and "write"
   | { number: number; error: WireError };
 
 // Each message names the owner that it is sent to or comes from, so that clients ignore an owner
 // that was replaced and has not noticed yet. An owner begins a *session* with "ready". It ignores
 // calls of earlier sessions, because some may have been lost: the client sends all calls without a
-// response again, in order. A tab that becomes the owner again continues the numbers of its earlier
-// sessions, so that it ignores those calls too.
+// response again, in order.
 export type ToOwner =
   | { to: string; type: "calls"; session: number; calls: RemoteCall[] }
   | { to: string; type: "cancel"; session: number; number: number }
@@ -99,15 +80,7 @@ export type ToOwner =
 export type ToClient =
   | { from: string; type: "alive" }
   | { from: string; type: "ready"; session: number; status: StoreStatus }
-  // `stored`: all calls of the session up to this number that had the response `isUnstored` are
-  // stored now.
-  | {
-      from: string;
-      type: "responses";
-      responses: CallResponse[];
-      stored: number;
-      progress: PersistenceProgress;
-    }
+  | { from: string; type: "responses"; responses: CallResponse[]; progress: PersistenceProgress }
   | { from: string; type: "event"; name: keyof StoreEvents; event: unknown; status: StoreStatus };
 
 // The status fields that change with nearly every write; sent with each response.

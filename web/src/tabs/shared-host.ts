@@ -29,7 +29,6 @@ import type {
   StoreStatus,
   VerifyReport,
 } from "../types.ts";
-import { callId } from "../util/call-message.ts";
 import { bytesFrom } from "../util/chunks.ts";
 import { CallClient } from "./call-client.ts";
 import { CallFailover } from "./call-failover.ts";
@@ -68,7 +67,6 @@ export interface SharedHostOptions {
 export class SharedHost implements Host {
   readonly #options: SharedHostOptions;
   readonly #tabId: string;
-  readonly #clientId: Uint8Array; // in each write of this tab (core/dispatch/call.h)
   readonly #client: CallClient;
   readonly #events = new Emitter<StoreEvents>();
   readonly #follower: OwnerTracker;
@@ -80,8 +78,6 @@ export class SharedHost implements Host {
   #local: LocalHost | undefined; // the engine, while this tab owns the store
   #clients: ClientConnections | undefined;
   #opening: Promise<void> | undefined; // pending while this tab becomes the owner
-  #ownServer: CallServer | undefined; // runs calls of this tab that an earlier owner left
-  #sessions = 0; // how many sessions this tab has begun as an owner
   #unwatch: () => void = () => {};
   #closing: Promise<void> | undefined;
   #closed = false;
@@ -97,10 +93,7 @@ export class SharedHost implements Host {
     this.#options = options;
     const id = crypto.getRandomValues(new Uint8Array(16));
     this.#tabId = Array.from(id, (byte) => byte.toString(16).padStart(2, "0")).join("");
-    this.#clientId = id;
-    this.#client = new CallClient(id, (error, retryInMs) =>
-      this.#events.emit("persist-error", { error, pendingBytes: 0, retryInMs }),
-    );
+    this.#client = new CallClient(id);
     const tabChannel = new TabChannel({
       ...options,
       store: options.name,
@@ -121,6 +114,8 @@ export class SharedHost implements Host {
     this.#failover = new CallFailover({
       client: this.#client,
       isClosing: () => this.#closing !== undefined,
+      onResendFailed: (error) =>
+        this.#events.emit("persist-error", { error, pendingBytes: 0, retryInMs: undefined }),
     });
     this.#opened = new Promise((resolve, reject) => {
       this.#resolveOpened = resolve;
@@ -249,9 +244,7 @@ export class SharedHost implements Host {
     const file = await bytesFrom(source);
     this.#requireOpen();
     const elsewhere = (callNumber: number) => this.#client.restore(file, mode, callNumber);
-    const here = (local: LocalHost, callNumber: number) =>
-      local.restore(file, { mode, call: callId(this.#clientId, callNumber) });
-    return await this.#callOwner(here, elsewhere);
+    return await this.#callOwner((local) => local.restore(file, { mode }), elsewhere);
   }
 
   on<K extends keyof StoreEvents>(event: K, listener: (event: StoreEvents[K]) => void): () => void {
@@ -291,14 +284,13 @@ export class SharedHost implements Host {
   // longer the owner had no effect. It is sent to the next owner under its reserved number, so that
   // this tab's calls run in the order in which they were made.
   async #callOwner<T>(
-    callLocal: (local: LocalHost, callNumber: number) => Promise<T>,
+    callLocal: (local: LocalHost) => Promise<T>,
     elsewhere: (callNumber: number) => Promise<T>,
   ): Promise<T> {
     const callNumber = this.#client.reserveCallNumber();
     const local = this.#localIfInOrder;
     if (local === undefined) return await elsewhere(callNumber);
-    const response = callLocal(local, callNumber);
-    return await this.#failover.orElseOwner(response, () => elsewhere(callNumber));
+    return await this.#failover.orElseOwner(callLocal(local), () => elsewhere(callNumber));
   }
 
   // Finishes pending calls first, whichever tab owns the store.
@@ -371,8 +363,6 @@ export class SharedHost implements Host {
     const releaseLock = this.#election.leave();
     this.#clients?.close();
     this.#clients = undefined;
-    this.#ownServer?.close(); // its calls, too, go to the next owner
-    this.#ownServer = undefined;
     const local = this.#local;
     this.#local = undefined;
     if (local !== undefined) this.#follower.status = local.status;
@@ -405,18 +395,11 @@ export class SharedHost implements Host {
 
   async #becomeOwner(isOwner: () => boolean): Promise<void> {
     const { name, locks, channels } = this.#options;
-    this.#clients = new ClientConnections({
-      store: name,
-      owner: this.#tabId,
-      locks,
-      channels,
-      nextSession: () => ++this.#sessions,
-    });
+    this.#clients = new ClientConnections({ store: name, owner: this.#tabId, locks, channels });
     this.#election.announceOwner();
     let local: LocalHost;
     try {
       local = await this.#options.openLocal({
-        client: this.#clientId,
         isOwner,
         onReplaced: () => {
           if (isOwner()) this.#onReplaced();
@@ -456,12 +439,10 @@ export class SharedHost implements Host {
     const server = new CallServer(local, this.#tabId, {
       post: (message) => {
         const toClient = message as ToClient;
-        if (toClient.type === "responses")
-          this.#client.receiveResponses(toClient.responses, toClient.stored);
+        if (toClient.type === "responses") this.#client.receiveResponses(toClient.responses);
       },
       close() {},
     });
-    this.#ownServer = server;
     const post = (message: ToOwner) => server.receive(message);
     this.#client.connect({ owner: this.#tabId, session: 0, post });
   }

@@ -13,9 +13,6 @@ export const requestKind = {
   dropTable: 18,
 } as const;
 
-// The version in the header of RPC messages.
-export const messageVersion = 1;
-
 // RPC response messages (core/rpc/LAYOUT.md).
 export const responseKind = {
   page: 1,
