@@ -178,6 +178,19 @@ void TableIndex::forget_part(PartId old, const KeyRange& range) const {
   }
 }
 
+void TableIndex::forget_incomplete_parts() const {
+  std::vector<const Leaf*> leaves;  // leaves of the current group
+  for_each_group(
+      *this, [&leaves](const LeafIterator& walk) { leaves.push_back(&walk.leaf()); },
+      [&leaves](const LeafGroup& group) {
+        const bool whole = group.unloaded || group.leaves == group.expected;
+        for (const Leaf* leaf : leaves) {
+          if (!whole && group.part != 0) leaf->set_part(0, 0);
+        }
+        leaves.clear();
+      });
+}
+
 void TableIndex::unload_parts(const std::vector<PartId>& parts) {
   std::size_t dropped = 0;
   std::vector<Child> rest;

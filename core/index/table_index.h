@@ -168,6 +168,9 @@ class TableIndex {
   // Stores in the leaves that are in memory that `old` no longer holds their rows. `range`: the key
   // range of `old`. Other versions share these leaf nodes, except where they differ.
   void forget_part(PartId old, const KeyRange& range) const;
+  // Stores the same in the leaves of all parts of which a leaf has changed, or a new leaf lies
+  // between two others.
+  void forget_incomplete_parts() const;
   // Returns the overlay of an unloaded leaf; null if it has none. REQUIRES: `key` is in the range
   // of an unloaded leaf.
   const Overlay* unloaded_overlay(const EntityKey& key) const;

@@ -14,26 +14,6 @@ EntityKey owned(const KeyView& key) {
   return EntityKey(key.partition, key.row);
 }
 
-// Stores in the leaves of parts that are not whole (a leaf has changed, or there is a new one
-// between them) that no part holds their rows. Without that, a later version could make such a part
-// whole again by erasing the new rows, and unload it, while the checkpoint replaces it.
-void forget_incomplete_parts(const TableIndex& index) {
-  for (LeafIterator walk(index); !walk.done();) {
-    const LeafIterator first = walk;
-    const PartId part = first.leaf().part();
-    std::uint32_t leaves = 0;
-    bool whole = part == 0 || first.leaf().is_unloaded();
-    do {
-      ++leaves;
-      walk.next();
-    } while (!whole && !walk.done() && !walk.leaf().is_unloaded() && walk.leaf().part() == part);
-    whole = whole || leaves == first.leaf().part_leaves();
-    for (LeafIterator leaf = first; !whole && leaves > 0; leaf.next(), --leaves) {
-      leaf.leaf().set_part(0, 0);
-    }
-  }
-}
-
 }  // namespace
 
 Checkpoint::Checkpoint(const StoreVersion& version, const CallWindow& window,
@@ -49,7 +29,9 @@ Checkpoint::Checkpoint(const StoreVersion& version, const CallWindow& window,
   manifest_.service_properties = catalog_.service_properties();
   manifest_.options = previous.options;
   manifest_.calls = window.calls();
-  for (const Ref<Table>& table : catalog_.tables()) forget_incomplete_parts(table->index);
+  // Otherwise a later version could make such a part whole again, by erasing the new rows, and
+  // unload it although this checkpoint replaces it.
+  for (const Ref<Table>& table : catalog_.tables()) table->index.forget_incomplete_parts();
 }
 
 CheckpointStep Checkpoint::next_part(const StoredParts& stored, const std::vector<Catalog*>& live) {

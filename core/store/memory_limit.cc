@@ -38,6 +38,12 @@ void unload(Catalog& catalog, const std::vector<Resident>& residents, IsChosen i
 
 }  // namespace
 
+std::uint64_t memory_of(const Catalog& catalog) {
+  std::uint64_t bytes = 0;
+  for (const Ref<Table>& table : catalog.tables()) bytes += table->index.memory_bytes();
+  return bytes;
+}
+
 void unload_unused_parts(const std::vector<Catalog*>& versions, std::uint64_t bytes) {
   std::vector<Resident> residents = resident_parts(*versions.front());
   std::stable_partition(residents.begin(), residents.end(),
@@ -57,8 +63,7 @@ void unload_unused_parts(const std::vector<Catalog*>& versions, std::uint64_t by
 
 void unload_parts_above(std::uint64_t limit, const std::vector<Catalog*>& versions) {
   if (limit == 0) return;
-  std::uint64_t memory = 0;
-  for (const Ref<Table>& table : versions.front()->tables()) memory += table->index.memory_bytes();
+  const std::uint64_t memory = memory_of(*versions.front());
   if (memory > limit) unload_unused_parts(versions, memory - limit / 8 * 7);
 }
 

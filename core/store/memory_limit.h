@@ -8,6 +8,9 @@
 
 namespace entitable {
 
+// Returns the estimated memory of all tables in bytes.
+std::uint64_t memory_of(const Catalog& catalog);
+
 // Unloads clean parts of about `bytes` bytes in total, or all of them if they are smaller. Parts
 // that were not used since the previous call come first. Within each group, the order is that of
 // tables and keys. `versions`: the published version, then others that share rows with it. The same

@@ -123,7 +123,7 @@ void Store::set_memory_limit(std::uint64_t bytes) {
 
 // Does nothing while a candidate exists or a part is being stored: they use the rows in memory.
 void Store::enforce_memory_limit() {
-  if (state_->memory() <= state_->memory_limit) return;
+  if (state_->memory_limit == 0 || state_->memory() <= state_->memory_limit) return;
   if (state_->candidate.has_value() || state_->recovery.has_value() || state_->branched) return;
   if (state_->checkpoint.has_value() && state_->checkpoint->part_pending()) return;
   state_->has_unloaded_parts = true;

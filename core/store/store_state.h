@@ -14,6 +14,7 @@
 #include "core/store/candidate.h"
 #include "core/store/catalog.h"
 #include "core/store/checkpoint.h"
+#include "core/store/memory_limit.h"
 #include "core/store/recovery.h"
 #include "core/store/stored_parts.h"
 
@@ -73,11 +74,6 @@ struct StoreState {
     branched = true;
   }
 
-  static std::uint64_t memory_of(const Catalog& catalog) {
-    std::uint64_t bytes = 0;
-    for (const Ref<Table>& table : catalog.tables()) bytes += table->index.memory_bytes();
-    return bytes;
-  }
   std::uint64_t memory() const { return memory_of(published.catalog); }
   // Returns whether so much of the limit is used that loading a part may require unloading others.
   bool memory_is_short(const Catalog& catalog) const {

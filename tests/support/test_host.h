@@ -145,12 +145,17 @@ class TestHost {
       parts[part->id] = std::move(part->bytes);
     }
     if (written == stop_after) return false;
+    commit_checkpoint(store);
+    return true;
+  }
+
+  // Stores the manifest of a checkpoint whose parts are all stored.
+  void commit_checkpoint(Store& store) {
     CheckpointEnd end = store.finish_checkpoint();
     manifest = std::move(end.manifest);
     segments.erase(segments.begin(), segments.lower_bound(end.first_live_sequence));
     for (const PartId id : end.obsolete_parts) parts.erase(id);
     store.mark_checkpoint_committed();
-    return true;
   }
 };
 

@@ -225,10 +225,7 @@ void finish_unloading(TestHost& host, Store& store, AfterPart after_part) {
     store.enforce_memory_limit();
     after_part();
   }
-  CheckpointEnd end = store.finish_checkpoint();
-  host.manifest = std::move(end.manifest);
-  for (const PartId id : end.obsolete_parts) host.parts.erase(id);
-  store.mark_checkpoint_committed();
+  host.commit_checkpoint(store);
   store.enforce_memory_limit();
 }
 

@@ -2,6 +2,7 @@
 #include "core/store/memory_limit.h"
 
 #include "core/store/snapshot_export.h"
+#include "core/store/versions.h"
 #include "tests/support/store_helpers.h"
 #include "tests/support/test_host.h"
 
@@ -47,6 +48,13 @@ TEST_CASE("without a limit, or below it, nothing is unloaded") {
   store.set_memory_limit(memory);
   store.enforce_memory_limit();
   CHECK(store.stats().memory_bytes == memory);
+}
+
+TEST_CASE("a store without a limit can be forked after its memory was checked") {
+  Store store = new_store();
+  publish(store, {create("big"), put_large(1)});
+  store.enforce_memory_limit();
+  CHECK(Versions(store).fork_store().stats().rows == 1);
 }
 
 TEST_CASE("above the limit parts are unloaded until memory is well below it") {
@@ -257,10 +265,7 @@ TEST_CASE("a checkpoint of changes in every part needs the memory of a few parts
     most = std::max(most, store.stats().memory_bytes);
   }
   CHECK(most < 2'500'000);
-  CheckpointEnd end = store.finish_checkpoint();
-  host.manifest = std::move(end.manifest);
-  for (const PartId id : end.obsolete_parts) host.parts.erase(id);
-  store.mark_checkpoint_committed();
+  host.commit_checkpoint(store);
   CHECK(store.unsaved_memory() < 100'000);
   CHECK(store.verify().empty());
   CHECK(host.open()->stats().rows == rows);

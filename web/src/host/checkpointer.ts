@@ -129,7 +129,7 @@ export class Checkpointer {
       for (let busy = this.#blocker(); busy !== undefined; busy = this.#blocker()) await busy;
       await this.#checkpoint(
         () => this.#engine.beginReplace(call),
-        // The manifest and the engine change at different times, and reads continue meanwhile.
+        // The manifest and the engine change at different times, so no read may run meanwhile.
         (commit) => this.#parts.pauseWhile(commit),
       );
     });
@@ -253,7 +253,8 @@ export class Checkpointer {
   // the error.
   async #checkpoint(
     begin: () => boolean,
-    whileCommitting = (commit: () => Promise<void>) => commit(),
+    // Commits when the reads have ended that may still need obsolete parts.
+    commitAfterReads = (commit: () => Promise<void>) => this.#parts.whenRead().then(commit),
   ): Promise<boolean> {
     try {
       this.#log.onCheckpointBegin();
@@ -263,10 +264,8 @@ export class Checkpointer {
       }
       await this.#writeParts();
       const { manifest, segmentsBelow, obsoleteParts } = this.#engine.finishCheckpoint();
-      // Reads that began before may still need obsolete parts.
-      await this.#parts.whenRead();
-      this.#requireIntact();
-      await whileCommitting(async () => {
+      await commitAfterReads(async () => {
+        this.#requireIntact();
         await this.#commit(manifest, { segmentsBelow, obsoleteParts });
         this.#engine.markCheckpointCommitted();
       });

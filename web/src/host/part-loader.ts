@@ -20,11 +20,11 @@ export interface PartLoaderOptions {
   onDamage: () => void;
 }
 
-function partMissingError(id: number | undefined): StoreError {
-  return new StoreError(
-    "Corrupted",
-    `The store is damaged: part ${id} was loaded but is still missing.`,
-  );
+// Throws if the call needs the part again that was loaded first: repeating it would not end.
+function requireProgress([loaded]: readonly number[], { ids: [next] }: PartsNeeded): void {
+  if (next !== loaded) return;
+  const message = `The store is damaged: part ${next} was loaded but is still missing.`;
+  throw new StoreError("Corrupted", message);
 }
 
 export class PartLoader {
@@ -65,8 +65,7 @@ export class PartLoader {
         else await this.#load(loadAtOnce === "all" ? ids : ids.slice(0, count));
         const result = call();
         if (!(result instanceof PartsNeeded)) return result;
-        const [next] = result.ids;
-        if (next === ids[0]) throw partMissingError(next); // otherwise the loop would not end
+        requireProgress(ids, result);
         needed = result;
         if (loadAtOnce === "steps" && this.#waitingCalls === 1) this.#options.engine.trimMemory();
       }
@@ -109,8 +108,7 @@ export class PartLoader {
         await this.#read(ids, (id, bytes) => engine.loadCheckpointPart(id, bytes));
         const result = call();
         if (!(result instanceof PartsNeeded)) return result;
-        const [next] = result.ids;
-        if (next === ids[0]) throw partMissingError(next); // otherwise the loop would not end
+        requireProgress(ids, result);
         ids = result.ids;
       }
     } finally {
