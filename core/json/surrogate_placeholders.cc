@@ -77,8 +77,8 @@ void SurrogatePlaceholders::replace_lone_surrogates() {
       continue;
     }
     const std::optional<char16_t> unit = escaped_unit(original_, at);
-    // Escapes other than \uXXXX take two characters. Skipping both keeps the second backslash of \\
-    // from being read as the start of an escape.
+    // Escapes other than \uXXXX take two characters. Both are skipped, so that of two backslashes
+    // the second is not read as the start of an escape.
     std::size_t taken = unit.has_value() ? escape_bytes : 2;
     if (unit.has_value() && begins_pair(original_, at, *unit)) taken *= 2;
     if (unit == replacement_unit) originals_.push_back(replacement_unit);
