@@ -44,7 +44,7 @@ const emptyBytes = new Uint8Array(0);
 export class WasmEngine implements Engine {
   readonly #instance: ModuleInstance;
   readonly #module: EntitableModule; // #instance.module, kept here to save a lookup in each read
-  #readHttp: number; // 0: closed
+  #handle: number; // 0: closed
   #deferredReads: (() => void) | undefined; // to be called before the next call
   readonly #views = new ViewCache(); // views of results in wasm memory
 
@@ -61,7 +61,7 @@ export class WasmEngine implements Engine {
   private constructor(instance: ModuleInstance, handle: number) {
     this.#instance = instance;
     this.#module = instance.module;
-    this.#readHttp = handle;
+    this.#handle = handle;
   }
 
   // ---- Opening ----------------------------------------------------------------------------------
@@ -469,9 +469,9 @@ export class WasmEngine implements Engine {
   }
 
   close(): void {
-    if (this.#readHttp === 0) return;
-    const handle = this.#readHttp;
-    this.#readHttp = 0;
+    if (this.#handle === 0) return;
+    const handle = this.#handle;
+    this.#handle = 0;
     if (!this.#instance.hasTrapped) this.#module._entitable_close(handle);
   }
 
@@ -483,10 +483,10 @@ export class WasmEngine implements Engine {
   #number = 0;
 
   #requireHandle(): number {
-    if (this.#readHttp === 0 || this.#instance.hasTrapped) {
+    if (this.#handle === 0 || this.#instance.hasTrapped) {
       throw new StoreError("StoreClosed", "The store is closed.");
     }
-    return this.#readHttp;
+    return this.#handle;
   }
 
   // Reserves `size` bytes for the input of the next call. Returns their address, a multiple of 8.
@@ -573,7 +573,7 @@ export class WasmEngine implements Engine {
   // corrupted wasm memory, so all engines of the module instance become unusable.
   #errorFromTrap(error: unknown): unknown {
     if (error instanceof StoreError) return error;
-    this.#readHttp = 0;
+    this.#handle = 0;
     this.#instance.hasTrapped = true;
     return internalError(`The WebAssembly module failed: ${String(error)}`);
   }
