@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { createServer, type Server, type ServerResponse } from "node:http";
-import { after, before, describe, test } from "node:test";
+import { after, before, describe, mock, test } from "node:test";
 import { StoreError } from "../../web/src/errors.ts";
 import type { LocalHost } from "../../web/src/host/local-host.ts";
 import { accountFromOptions } from "../../web/src/rest/account.ts";
@@ -300,6 +300,79 @@ describe("a deferred module that cannot be loaded", () => {
       await store.close();
     });
   }
+
+  const downloads: [string, (response: ServerResponse) => void][] = [
+    ["sends no response", () => {}],
+    ["stops in the middle", (response) => void response.write(second.subarray(0, 1000))],
+  ];
+  for (const [what, stall] of downloads) {
+    test(`ends with an error after a minute if the download ${what}`, async () => {
+      const { store, host, requestCount } = await openWithTable();
+      const table = store.table("people");
+      const arrived = new Promise<ServerResponse>((resolve) => {
+        answer = (response) => {
+          stall(response);
+          resolve(response);
+        };
+      });
+      mock.timers.enable({ apis: ["setTimeout"] });
+      try {
+        const read = list(store);
+        const needs = host.write(putBlock("1", 1));
+        const needsNot = table.upsertEntity(row("2", 2));
+        const flushed = store.flush();
+        const settled = Promise.allSettled([read, needs, needsNot, flushed]);
+        const response = await arrived;
+        mock.timers.tick(60_000);
+        const [ofRead, ofNeeds, ofNeedsNot, ofFlush] = await settled;
+        const late = fails("WasmLoadFailed", /rest\.wasm could not be loaded: .* 60 seconds/);
+        for (const each of [ofRead, ofNeeds]) {
+          assert.ok(late(each.status === "rejected" && each.reason));
+        }
+        assert.deepEqual([ofNeedsNot.status, ofFlush.status], ["fulfilled", "fulfilled"]);
+        response.destroy();
+      } finally {
+        mock.timers.reset();
+      }
+      answer = right;
+      assert.deepEqual(await list(store), [2]);
+      assert.equal(requestCount(), 2);
+      await store.close();
+    });
+  }
+
+  test("does not keep the store from closing", async () => {
+    const { store, host } = await openWithTable();
+    const arrived = new Promise<ServerResponse>((resolve) => {
+      answer = resolve;
+    });
+    mock.timers.enable({ apis: ["setTimeout"] });
+    try {
+      const write = Promise.resolve(host.write(putBlock("1", 1)));
+      const rejected = assert.rejects(write, { code: "WasmLoadFailed" });
+      const response = await arrived;
+      const closing = store.close();
+      mock.timers.tick(60_000);
+      await Promise.all([rejected, closing]);
+      response.destroy();
+    } finally {
+      mock.timers.reset();
+    }
+  });
+
+  test("says to reload the page, because the site may have been redeployed", async () => {
+    const { store } = await openWithTable();
+    const answers: ((response: ServerResponse) => void)[] = [
+      (response) => void response.writeHead(404).end(),
+      (response) => void response.end("<!doctype html>"),
+      (response) => void response.end(stale),
+    ];
+    for (const each of answers) {
+      answer = each;
+      await assert.rejects(list(store), { name: "StoreError", hint: /^Reload the page/ });
+    }
+    await store.close();
+  });
 
   test("is requested once for writes that wait together", async () => {
     const { store, host, requestCount } = await openWithTable();

@@ -54,23 +54,39 @@ export async function compileModule(
   return compiled;
 }
 
+// Writes and close() wait for the download of the deferred module, so it must end.
+const downloadSecondsMax = 60;
+
 /**
  * Links the deferred module to an instance of the primary module. `url` defaults to the file in
- * this folder. Rejects with the errors of compileModule(); the caller may try again.
+ * this folder. Rejects with the errors of compileModule(), also if the download takes longer than
+ * downloadSecondsMax; the caller may try again.
  * @internal
  */
 export async function linkDeferredModule(
   exports: WebAssembly.Exports,
   url = deferredModuleUrl(),
 ): Promise<void> {
-  const name = "entitable.rest.wasm";
   try {
     if (url === undefined) throw new Error("its URL is not known");
-    const compiled = await cached(url, () => compileUrl(new URL(url)));
-    checkBuild(compiled, name, url);
+    const compiled = await cached(url, () => compileUrlInTime(new URL(url)));
+    checkBuild(compiled, deferredName, url);
     await WebAssembly.instantiate(compiled, { primary: exports as WebAssembly.ModuleImports });
   } catch (error) {
-    throw loadFailed("could not be loaded", error, name);
+    throw loadFailed("could not be loaded", error, deferredName);
+  }
+}
+
+async function compileUrlInTime(url: URL): Promise<WebAssembly.Module> {
+  const abort = new AbortController();
+  const late = new Error(`the download did not end within ${downloadSecondsMax} seconds`);
+  const timer = setTimeout(() => abort.abort(late), downloadSecondsMax * 1000);
+  try {
+    return await compileUrl(url, abort.signal);
+  } catch (error) {
+    throw abort.signal.aborted ? late : error;
+  } finally {
+    clearTimeout(timer);
   }
 }
 
@@ -166,10 +182,19 @@ function checkBuild(
   throw new StoreError(
     "WasmVersionMismatch",
     `${name} is of another build than its JavaScript: found ${found}, expected ${buildId}.`,
-    {
-      hint: `Serve the ${name} of the same package version; clear caches that hold an older one.`,
-    },
+    { hint: buildHint(name) },
   );
+}
+
+const deferredName = "entitable.rest.wasm";
+
+const redeployedHint =
+  "Reload the page, because the site may have been redeployed since the page was loaded. If that " +
+  `does not help, serve the ${deferredName} of the same package version.`;
+
+function buildHint(name: string): string {
+  if (name === deferredName) return redeployedHint;
+  return `Serve the ${name} of the same package version; clear caches that hold an older one.`;
 }
 
 function loadFailed(what: string, cause: unknown, name = "entitable.wasm"): StoreError {
@@ -178,9 +203,11 @@ function loadFailed(what: string, cause: unknown, name = "entitable.wasm"): Stor
   return new StoreError("WasmLoadFailed", `${name} ${what}: ${reason}`, {
     cause,
     hint:
-      "Pass its location: openStore({ wasm: url }), or its bytes, a Response or a " +
-      "WebAssembly.Module. " +
-      "A Content-Security-Policy needs script-src with 'wasm-unsafe-eval'.",
+      name === deferredName
+        ? redeployedHint
+        : "Pass its location: openStore({ wasm: url }), or its bytes, a Response or a " +
+          "WebAssembly.Module. " +
+          "A Content-Security-Policy needs script-src with 'wasm-unsafe-eval'.",
   });
 }
 
@@ -248,11 +275,11 @@ async function findModule(wanted: "complete" | "primary"): Promise<WebAssembly.M
   }
 }
 
-async function compileUrl(url: URL): Promise<WebAssembly.Module> {
+async function compileUrl(url: URL, signal?: AbortSignal): Promise<WebAssembly.Module> {
   const node = (globalThis as { process?: { versions?: { node?: string } } }).process?.versions
     ?.node;
   if (url.protocol === "file:" && node !== undefined) return compileBytes(await readFile(url));
-  return compileResponse(await fetch(url, { credentials: "same-origin" }));
+  return compileResponse(await fetch(url, { credentials: "same-origin", signal: signal ?? null }));
 }
 
 // Reads a file in Node. The module's name is not a literal, so that bundlers for browsers do not
