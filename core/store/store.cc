@@ -73,6 +73,7 @@ Store& Store::operator=(Store&&) noexcept = default;
 // ---- Opening ------------------------------------------------------------------------------------
 
 Result<std::vector<PartInfo>> Store::begin_recovery(std::optional<std::string_view> manifest) {
+  state_->damage.clear();
   auto recovery = Recovery::begin(manifest, state_->damage);
   if (!recovery.ok()) return recovery.error();
   state_->recovery.emplace(std::move(*recovery));

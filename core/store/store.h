@@ -84,7 +84,7 @@ class Store {
 
   // Opening. Reads the manifest and returns the parts it lists. Damage is collected in damage() and
   // makes the store read-only. Returns FormatTooNew if a newer release wrote the manifest. Without
-  // a manifest the store is new.
+  // a manifest the store is new. May be called again, which forgets everything read before.
   Result<std::vector<PartInfo>> begin_recovery(std::optional<std::string_view> manifest);
   // Applies one segment. A gap, a bad checksum or an undecodable record is damage: neither that
   // record nor any later one is applied. REQUIRES: ascending sequences.

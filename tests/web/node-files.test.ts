@@ -101,6 +101,11 @@ function failure(code: string): Error {
   return Object.assign(new Error(code), { code });
 }
 
+// Returns the names of manifests.
+function generations(...numbers: number[]): string[] {
+  return numbers.map((number) => `manifest-000000000000000${number}`);
+}
+
 // The cases for storages that accept a single segment per call.
 const contract = storageContract.filter(({ several }) => !several);
 
@@ -154,21 +159,25 @@ describe("files", () => {
     await storage.putPart(27, bytes(2, 2));
     await storage.commitManifest(bytes(3), { segmentsBelow: 0, obsoleteParts: [] });
     await storage.close();
-    const names = ["manifest", "part-000000000000001b", "wal-000000000000001a"];
+    const part = "part-000000000000001b-0000000000000001";
+    const names = [...generations(1, 2), part, "wal-000000000000001a"];
     assert.deepEqual((await readdir(folder)).sort(), names);
-    assert.deepEqual([...(await readFile(`${folder}/part-000000000000001b`))], [2, 2]);
+    assert.deepEqual([...(await readFile(`${folder}/${part}`))], [2, 2]);
+    assert.deepEqual([...(await readFile(`${folder}/${generations(2)}`))], [3]);
   });
 
   test("strict: flushed under a temporary name, renamed, and the name flushed", async () => {
     const folder = await newFolder();
     const { calls, system } = watched();
     const storage = await NodeFilesStorage.open(folder, system);
-    await storage.addSegments(1, [bytes(1)], "strict");
-    const wal = "wal-0000000000000001";
+    await storage.claim(1, bytes(1));
+    await storage.addSegments(2, [bytes(2)], "strict");
+    calls.length = 0;
+    await storage.addSegments(3, [bytes(3)], "strict");
+    const wal = "wal-0000000000000003";
     const write = ["open tmp", "write tmp", "flush tmp"];
     const name = [`link tmp ${wal}`, "unlink tmp", "open store", "flush store"];
-    // The storage first checks that it still owns the store.
-    assert.deepEqual(calls, ["readFile manifest", ...write, ...name]);
+    assert.deepEqual(calls, [...write, ...name]);
   });
 
   test("relaxed: flushed only before the next strict segment's name", async () => {
@@ -176,13 +185,15 @@ describe("files", () => {
     const { calls, system } = watched();
     const storage = await NodeFilesStorage.open(folder, system);
     await storage.addSegments(1, [bytes(1)], "relaxed");
-    assert(!calls.some((call) => call.startsWith("flush")), calls.join());
-    assert.equal((await readdir(folder)).length, 2);
+    const flushes = calls.filter((call) => call.startsWith("flush"));
+    assert.deepEqual(flushes, ["flush tmp"], "of the manifest's generation");
+    assert.equal((await readdir(folder)).length, 3);
     calls.length = 0;
     await storage.addSegments(2, [bytes(2)], "strict");
     const flushed = calls.indexOf("flush wal-0000000000000001");
     assert(flushed >= 0 && flushed < calls.indexOf("link tmp wal-0000000000000002"));
     assert.deepEqual((await readdir(folder)).sort(), [
+      ...generations(1),
       "wal-0000000000000001",
       "wal-0000000000000002",
     ]);
@@ -196,7 +207,7 @@ describe("files", () => {
     await storage.addSegments(1, [bytes(1)], "relaxed");
     await storage.close();
     assert(calls.includes("flush wal-0000000000000001"));
-    assert.deepEqual(await readdir(folder), ["wal-0000000000000001"]);
+    assert.deepEqual((await readdir(folder)).sort(), [...generations(1), "wal-0000000000000001"]);
   });
 
   test("a manifest is written after its parts, and old files are removed last", async () => {
@@ -208,10 +219,13 @@ describe("files", () => {
     calls.length = 0;
     await storage.commitManifest(bytes(3), { segmentsBelow: 2, obsoleteParts: [1] });
     assert.deepEqual(calls, [
-      ...["readFile manifest", "open store", "flush store"],
-      ...["open tmp", "write tmp", "flush tmp", "rename tmp manifest", "open store", "flush store"],
-      ...["unlink wal-0000000000000001", "unlink part-0000000000000001"],
+      ...["open store", "flush store", "open tmp", "write tmp", "flush tmp"],
+      ...[`link tmp ${generations(2)}`, "unlink tmp", "open store", "flush store"],
+      ...["unlink wal-0000000000000001", "unlink part-0000000000000001-0000000000000001"],
     ]);
+    calls.length = 0;
+    await storage.commitManifest(bytes(4), { segmentsBelow: 2, obsoleteParts: [] });
+    assert.equal(calls.at(-1), `unlink ${generations(1)}`, "the last one is kept");
   });
 
   test("other files of the folder, and folders with a file's name, are ignored", async () => {
@@ -228,8 +242,11 @@ describe("files", () => {
       [2, undefined],
     ]);
     assert.deepEqual(loaded.parts, { 1: undefined });
-    await makeFolder(`${folder}/manifest`, promises);
-    assert.deepEqual((await loadAll(storage)).manifest, [], "damage, not a new store");
+    for (const name of ["manifest", ...generations(2)]) {
+      await rm(`${folder}/${generations(1)}`, { force: true });
+      await makeFolder(`${folder}/${name}`, promises);
+      assert.deepEqual((await loadAll(storage)).manifest, [], "damage, not a new store");
+    }
     await storage.close();
   });
 
@@ -244,7 +261,7 @@ describe("files", () => {
 });
 
 describe("what a crash leaves in the folder", () => {
-  test("is removed when the log is loaded, and nothing else is", async () => {
+  test("is removed when the log is claimed, and nothing else is", async () => {
     const folder = await newFolder();
     const storage = await NodeFilesStorage.open(folder);
     for (let i = 1; i <= 3; ++i) await storage.addSegments(i, [bytes(i)], "strict");
@@ -257,9 +274,27 @@ describe("what a crash leaves in the folder", () => {
       [2, [2]],
       [3, [3]],
     ]);
-    const kept = ["notes.txt", "wal-0000000000000002", "wal-0000000000000003"];
-    assert.deepEqual((await readdir(folder)).sort(), kept);
+    assert.equal((await readdir(folder)).length, 7, "loading changes nothing");
+    await again.claim(4, bytes(4));
+    const kept = [2, 3, 4].map((n) => `wal-000000000000000${n}`);
+    const names = (await readdir(folder)).filter((name) => !/^relaxed-.*4-/.test(name));
+    assert.deepEqual(names.sort(), [...generations(1, 2), "notes.txt", ...kept]);
     await again.close();
+  });
+
+  test("a claim keeps its mark if an equal claim was left over", async () => {
+    const folder = await newFolder();
+    const { system } = watched((call) => {
+      if (call.startsWith("link") || call === "unlink relaxed") throw failure("EIO");
+    });
+    const first = await NodeFilesStorage.open(folder, system);
+    await loadAll(first);
+    await assert.rejects(first.claim(1, bytes(1)), { failure: "aborted" });
+    const second = await NodeFilesStorage.open(folder, promises);
+    await loadAll(second);
+    await second.claim(1, bytes(1));
+    const names = await readdir(folder);
+    assert.equal(names.filter((name) => name.startsWith("relaxed-")).length, 1);
   });
 
   test("relaxed segments survive the end of the process", async () => {
@@ -274,7 +309,8 @@ describe("what a crash leaves in the folder", () => {
     ];
     assert.deepEqual((await loadAll(again)).segments, both);
     await again.close();
-    assert.deepEqual((await readdir(folder)).length, 2, "flushed now");
+    const flushed = [...generations(1), "wal-0000000000000001", "wal-0000000000000002"];
+    assert.deepEqual((await readdir(folder)).sort(), flushed);
   });
 
   test("a power failure loses relaxed segments from the first torn one on", async () => {
@@ -292,7 +328,8 @@ describe("what a crash leaves in the folder", () => {
     assert.deepEqual((await loadAll(again)).segments, prefix);
     await again.addSegments(3, [bytes(7)], "strict"); // the number can be used again
     await again.close();
-    assert.equal((await readdir(folder)).length, 3);
+    const segments = (await readdir(folder)).filter((name) => !name.startsWith("manifest"));
+    assert.equal(segments.length, 3);
   });
 
   test("a torn segment before a strict one is damage, and stays as it is", async () => {
@@ -323,7 +360,11 @@ describe("what a crash leaves in the folder", () => {
     const again = await NodeFilesStorage.open(folder);
     const loaded = await loadAll(again, [], 2);
     assert.deepEqual(loaded, { manifest: [3], parts: {}, segments: [], orphans: [1] });
-    assert.deepEqual((await readdir(folder)).sort(), ["manifest", "part-0000000000000001"]);
+    await again.claim(2, bytes(2));
+    await again.close();
+    const part = "part-0000000000000001-0000000000000001";
+    const names = [...generations(1, 2, 3), part, "wal-0000000000000002"];
+    assert.deepEqual((await readdir(folder)).sort(), names);
     await again.close();
   });
 

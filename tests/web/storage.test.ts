@@ -44,6 +44,50 @@ describe("memory keeps the storage contract", () => {
   });
 });
 
+test("idbfs writes parts without reading the manifest", async (t) => {
+  const storage = await new IdbfsFixture().open();
+  await loadAll(storage);
+  await storage.claim(1, Uint8Array.from([1]));
+  await storage.commitManifest(new Uint8Array(1000), { segmentsBelow: 2, obsoleteParts: [] });
+  const reads = [
+    t.mock.method(IDBObjectStore.prototype, "get"),
+    t.mock.method(IDBObjectStore.prototype, "getAll"),
+  ];
+  for (let id = 1; id <= 200; ++id) await storage.putPart(id, Uint8Array.from([1]));
+  assert.deepEqual(
+    reads.map(({ mock }) => mock.callCount()),
+    [0, 0],
+  );
+  await storage.close();
+});
+
+test("idbfs tells manifests apart that owners commit in the same millisecond", async (t) => {
+  t.mock.timers.enable({ apis: ["Date"], now: 1000 });
+  const fixture = new IdbfsFixture();
+  const commit = (storage: IdbfsStorage, manifest: number, segmentsBelow: number) =>
+    storage.commitManifest(Uint8Array.from([manifest]), { segmentsBelow, obsoleteParts: [] });
+  const stale = await fixture.open();
+  await loadAll(stale);
+  await stale.claim(1, Uint8Array.from([1]));
+  await commit(stale, 1, 2);
+  const successor = await fixture.open();
+  await loadAll(successor, [], 2);
+  await successor.claim(2, Uint8Array.from([2]));
+  await commit(successor, 2, 3);
+  t.mock.timers.setTime(500); // another owner's clock may be behind
+  await commit(successor, 3, 3);
+  for (const call of [
+    () => stale.putPart(1, Uint8Array.from([1])),
+    () => commit(stale, 4, 2),
+    () => stale.deleteParts([1]),
+  ]) {
+    await assert.rejects(call(), { failure: "fenced" });
+  }
+  await successor.putPart(1, Uint8Array.from([1]));
+  await stale.close();
+  await successor.close();
+});
+
 // In Chromium, a scratch database is created and deleted before the first write.
 test("idbfs reads while the browser creates the database, and writes once it exists", async (t) => {
   t.mock.getter(globalThis.navigator, "userAgent", () => "Chrome/1");

@@ -186,6 +186,15 @@ TEST_CASE("a lost manifest is detected by the remaining segments") {
   CHECK(read_damaged(host, segment_name(1)) == "no table");
 }
 
+TEST_CASE("a recovery that begins again forgets the damage found before") {
+  const TestHost host = small_disk();
+  Store store;
+  REQUIRE(store.begin_recovery("no manifest").ok());
+  REQUIRE(store.is_damaged());
+  REQUIRE(store.begin_recovery(*host.manifest).ok());
+  CHECK_FALSE(store.is_damaged());
+}
+
 TEST_CASE("a damaged store rejects writes") {
   TestHost host = small_disk();
   host.segments.begin()->second.back() ^= 1;

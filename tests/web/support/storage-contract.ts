@@ -33,6 +33,8 @@ export async function loadAll(
   const list = (bytes: Uint8Array | undefined) => (bytes === undefined ? undefined : [...bytes]);
   loaded.orphans = await storage.load({
     onManifest(bytes) {
+      loaded.parts = {};
+      loaded.segments = [];
       loaded.manifest = list(bytes);
       return { parts: named, firstSegment };
     },

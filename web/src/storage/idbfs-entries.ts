@@ -42,6 +42,13 @@ export class IdbfsEntries {
     return found;
   }
 
+  // Returns whether a file has a timestamp, in ms. Reads keys only, not the file's bytes.
+  async hasTimestamp(files: IDBObjectStore, name: string, timestamp: number): Promise<boolean> {
+    const range = IDBKeyRange.only(new Date(timestamp));
+    const keys = await requestResult(files.index("timestamp").getAllKeys(range));
+    return keys.includes(this.path(name));
+  }
+
   // Reads the entries of names that are adjacent in key order. One getAll reads many small files
   // faster than one get per file.
   async read(files: IDBObjectStore, names: readonly string[]): Promise<unknown[]> {
@@ -56,9 +63,19 @@ export class IdbfsEntries {
 
 // Returns an entry with the bytes in their own buffer: cloning a view stores its whole buffer, here
 // the whole wasm heap.
-export function fileEntry(bytes: Uint8Array, mode = regularFile): FileEntry {
+export function fileEntry(
+  bytes: Uint8Array,
+  mode = regularFile,
+  timestamp = new Date(),
+): FileEntry {
   const exact = bytes.byteLength === bytes.buffer.byteLength ? bytes : bytes.slice();
-  return { timestamp: new Date(), mode, contents: exact };
+  return { timestamp, mode, contents: exact };
+}
+
+// Returns an entry's timestamp in ms; undefined if it has none.
+export function timestampOf(entry: unknown): number | undefined {
+  const timestamp = (entry as Partial<FileEntry> | undefined)?.timestamp;
+  return timestamp instanceof Date ? timestamp.getTime() : undefined;
 }
 
 export function isClaim(entry: unknown): boolean {

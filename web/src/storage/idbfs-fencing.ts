@@ -14,9 +14,11 @@ export type OwnershipCheck = () => boolean | Promise<boolean>;
 
 export class IdbfsFencing {
   readonly #entries: IdbfsEntries;
-  #manifest: Uint8Array | undefined; // as loaded or last committed
-  // The manifest of the last commitManifest(), which may be stored even if the call failed.
-  #attempted: Uint8Array | undefined;
+  // The timestamp, in ms, of the manifest that was loaded or last committed. Each manifest has a
+  // later one than the manifest before, so the timestamp identifies the manifest.
+  #manifestTime: number | undefined;
+  // That of the last commitManifest(), which may be stored even if the call failed.
+  #attemptedTime: number | undefined;
   #coveredBelow = 1; // these two manifests cover the segments below this number
   #last = 0; // the newest segment that was loaded or added
   #claims: number[] = []; // the segments by which owners claimed the log, ascending
@@ -41,7 +43,8 @@ export class IdbfsFencing {
   // ---- What this owner knows of the log ---------------------------------------------------------
 
   onLoaded(log: LoadedLog): void {
-    this.#manifest = log.manifest;
+    this.#manifestTime = log.manifestTime;
+    this.#attemptedTime = undefined;
     this.#coveredBelow = log.first;
     this.#last = log.last;
     this.#claims = log.claims;
@@ -66,14 +69,19 @@ export class IdbfsFencing {
     this.#claimed = true;
   }
 
-  // A manifest is about to be committed. It covers the segments below `segmentsBelow`.
-  beginManifest(bytes: Uint8Array, segmentsBelow: number): void {
-    this.#attempted = bytes;
+  // A manifest is about to be committed. It covers the segments below `segmentsBelow`. Returns its
+  // timestamp.
+  beginManifest(segmentsBelow: number): Date {
+    const before = Math.max(this.#manifestTime ?? 0, this.#attemptedTime ?? 0);
+    this.#attemptedTime = Math.max(Date.now(), before + 1);
     this.#coveredBelow = Math.max(this.#coveredBelow, segmentsBelow);
+    return new Date(this.#attemptedTime);
   }
 
-  onManifestCommitted(bytes: Uint8Array): void {
-    this.#manifest = bytes;
+  // `timestamp`: of the stored manifest, in ms.
+  onManifestCommitted(timestamp: number): void {
+    this.#manifestTime = timestamp;
+    this.#attemptedTime = undefined;
   }
 
   // The log was certainly ours at `time`, in monotonic ms. Minus infinity: this is not known.
@@ -140,8 +148,7 @@ export class IdbfsFencing {
   // Requests the entry that shows whether another owner continued the log and then removed, with a
   // checkpoint, the segment that would fence this owner. Such a checkpoint also removed the
   // preceding segment. If that segment is unknown, covered or a kept claim, it proves nothing, and
-  // the manifest is compared. The result may arrive after the transaction ended, because Chromium
-  // reads large values separately.
+  // the manifest is compared. The result may arrive after the transaction ended.
   checkOwnership(files: IDBObjectStore, sequence: number): OwnershipCheck {
     const before = sequence - 1;
     const removable = before >= this.#coveredBelow && !this.#claims.includes(before);
@@ -149,21 +156,27 @@ export class IdbfsFencing {
       const there = ignorableResult(files.getKey(this.#segmentPath(before)));
       return async () => (await there) !== undefined;
     }
-    const manifest = ignorableResult(files.get(this.#entries.path(manifestName)));
-    return async () => this.#isOurs(await manifest);
+    const ours = this.#isManifestOurs(files);
+    ours.catch(() => {}); // the transaction reports a failure too
+    return () => ours;
   }
 
-  #isOurs(manifest: unknown): boolean {
-    const there = contentsOf(manifest);
-    return (
-      equalContents(there, this.#manifest) ||
-      (there && equalContents(there, this.#attempted)) === true
-    );
+  // Reads no manifest: it may be large, and every part is checked. Makes its requests at once.
+  async #isManifestOurs(files: IDBObjectStore): Promise<boolean> {
+    const checks = [this.#manifestTime, this.#attemptedTime]
+      .filter((time) => time !== undefined)
+      .map((time) => this.#entries.hasTimestamp(files, manifestName, time));
+    if (this.#manifestTime === undefined) checks.push(this.#hasNoManifest(files));
+    return (await Promise.all(checks)).includes(true);
+  }
+
+  async #hasNoManifest(files: IDBObjectStore): Promise<boolean> {
+    const key = await requestResult(files.getKey(this.#entries.path(manifestName)));
+    return key === undefined;
   }
 
   async requireOurManifest(files: IDBObjectStore): Promise<void> {
-    const manifest = await requestResult(files.get(this.#entries.path(manifestName)));
-    if (!this.#isOurs(manifest)) throw fencedError(manifestName);
+    if (!(await this.#isManifestOurs(files))) throw fencedError(manifestName);
   }
 
   // Throws, which aborts the transaction, if there are segments that were neither loaded nor added

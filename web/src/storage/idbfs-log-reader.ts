@@ -1,7 +1,7 @@
 // Reads the log from the files of an IDBFS mount.
 
 import type { FileEntry } from "./idbfs-database.ts";
-import { contentsOf, type IdbfsEntries, isClaim } from "./idbfs-entries.ts";
+import { contentsOf, type IdbfsEntries, isClaim, timestampOf } from "./idbfs-entries.ts";
 import { requestResult } from "./idbfs-transaction.ts";
 import { diffParts, type LogReceiver, manifestName, partName, segmentName } from "./log-storage.ts";
 
@@ -9,7 +9,7 @@ const partsAhead = 8; // how many parts are requested at once: each has about 25
 const segmentBatchMax = 256; // segments of one getAll: their sizes are not known before
 
 export interface LoadedLog {
-  manifest: Uint8Array | undefined;
+  manifestTime: number | undefined; // the manifest's timestamp, in ms; undefined: no manifest
   first: number; // the first live segment
   last: number; // the newest segment
   claims: number[]; // the live segments that are claims, ascending
@@ -39,7 +39,8 @@ export async function readLog(
   const first = named.firstSegment;
   const live = await entries.numbers(files, "wal-", first);
   const claims = await readSegments(entries, files, live, reader, batchBytes);
-  return { manifest, first, last: live.at(-1) ?? first - 1, claims, orphans };
+  const manifestTime = timestampOf(entry);
+  return { manifestTime, first, last: live.at(-1) ?? first - 1, claims, orphans };
 }
 
 // Reads a few parts at a time. Each result arrives as its own task, so the page stays responsive

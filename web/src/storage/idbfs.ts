@@ -4,7 +4,14 @@
 // never calls back when the disk is full.
 
 import { deleteDatabase, forceNewLevelDbLog, mountPoint } from "./idbfs-database.ts";
-import { claimFile, contentsOf, equalContents, fileEntry, IdbfsEntries } from "./idbfs-entries.ts";
+import {
+  claimFile,
+  contentsOf,
+  equalContents,
+  fileEntry,
+  IdbfsEntries,
+  timestampOf,
+} from "./idbfs-entries.ts";
 import { IdbfsFencing, type OwnershipCheck } from "./idbfs-fencing.ts";
 import { type LoadedLog, readLog, readParts } from "./idbfs-log-reader.ts";
 import { errorName, requestResult } from "./idbfs-transaction.ts";
@@ -133,16 +140,19 @@ export class IdbfsStorage implements LogStorage {
   // flush, a loss of power could undo the parts but not the deletions. The flush includes the
   // parts, which are in the same database.
   async commitManifest(bytes: Uint8Array, obsolete: ObsoleteFiles): Promise<void> {
-    const entry = fileEntry(bytes);
+    const timestamp = this.#fencing.beginManifest(obsolete.segmentsBelow);
     const path = this.#path(manifestName);
-    const attempted = bytes.slice();
-    this.#fencing.beginManifest(attempted, obsolete.segmentsBelow);
+    const entry = fileEntry(bytes.slice(), undefined, timestamp);
+    let stored = timestamp.getTime(); // the timestamp with which the manifest is stored
     let attempts = 0;
     const commit = async (files: IDBObjectStore) => {
       attempts += 1;
       // An earlier attempt may have been stored although its connection was lost.
-      const there = contentsOf(await requestResult(files.get(path)));
-      if (equalContents(there, attempted)) return;
+      const there = await requestResult<unknown>(files.get(path));
+      if (equalContents(contentsOf(there), entry.contents)) {
+        stored = timestampOf(there) ?? stored;
+        return;
+      }
       await this.#fencing.requireOwner(files);
       await this.#fencing.findOldClaims(files);
       files.put(entry, path);
@@ -155,7 +165,7 @@ export class IdbfsStorage implements LogStorage {
       const replaced = error instanceof StorageError && error.failure === "fenced";
       throw replaced && attempts > 1 ? unknownOutcomeError(path) : error;
     });
-    this.#fencing.onManifestCommitted(attempted);
+    this.#fencing.onManifestCommitted(stored);
   }
 
   async deleteParts(ids: readonly number[]): Promise<void> {

@@ -1,7 +1,8 @@
-// Creates, deletes and flushes the folder of a log, and recognises the names of its files.
+// Creates, deletes and flushes the folder of a log, and defines the names of its files (FORMAT.md,
+// "Names in a folder of Node").
 
 import { type NodeFile, type NodeFs, nodeModule, systemErrorCode } from "../util/node.ts";
-import { manifestName, numberFromName, StorageError } from "./log-storage.ts";
+import { manifestName, numberFromName, partName, StorageError } from "./log-storage.ts";
 
 export const temporaryPrefix = "tmp-";
 export const relaxedPattern = /^relaxed-([0-9a-f]{16})-([0-9a-f]{32})$/;
@@ -55,11 +56,59 @@ function isOurs(name: string): boolean {
 // Returns whether a file with this name is part of a log.
 export function isLogFileName(name: string): boolean {
   return (
-    name === manifestName ||
     numberFromName("wal-", name) !== undefined ||
-    numberFromName("part-", name) !== undefined
+    generationFromName(name) !== undefined ||
+    partFromName(name) !== undefined
   );
 }
+
+// ---- Names --------------------------------------------------------------------------------------
+
+// Returns the name of the manifest of a generation. The first version of the layout had one name
+// for all manifests; a manifest with that name has generation 0.
+export function generationName(generation: number): string {
+  return generation === 0 ? manifestName : `${manifestName}-${hex(generation)}`;
+}
+
+// Returns the generation of the manifest with this name; undefined for other names.
+export function generationFromName(name: string): number | undefined {
+  if (name === manifestName) return 0;
+  const digits = /^manifest-([0-9a-f]{16})$/.exec(name)?.[1];
+  return digits === undefined ? undefined : safeNumber(digits);
+}
+
+// Returns the name of a part that an owner writes. The first version of the layout named parts
+// without their owners; such a part has owner 0.
+export function ownedPartName(id: number, owner: number): string {
+  return owner === 0 ? partName(id) : `${partName(id)}-${hex(owner)}`;
+}
+
+// Returns the id and the owner of the part with this name; undefined for other names.
+export function partFromName(name: string): { id: number; owner: number } | undefined {
+  const [, plain = "", owner = "0"] = /^(part-[0-9a-f]{16})(?:-([0-9a-f]{16}))?$/.exec(name) ?? [];
+  const [id, number] = [numberFromName("part-", plain), safeNumber(owner)];
+  return id === undefined || number === undefined ? undefined : { id, owner: number };
+}
+
+export function relaxedName(sequence: number, hash: string): string {
+  return `relaxed-${hex(sequence)}-${hash}`;
+}
+
+// Returns the numbers of the segments among these names, ascending.
+export function segmentNumbers(names: readonly string[]): number[] {
+  return names.flatMap((name) => numberFromName("wal-", name) ?? []).sort((a, b) => a - b);
+}
+
+function hex(number: number): string {
+  return number.toString(16).padStart(16, "0");
+}
+
+function safeNumber(digits: string): number | undefined {
+  const number = Number.parseInt(digits, 16);
+  return Number.isSafeInteger(number) ? number : undefined;
+}
+
+// ---- Flushing and errors ------------------------------------------------------------------------
 
 // Flushes a folder, so that file names that were created, changed or deleted survive a power
 // failure.

@@ -6,6 +6,8 @@
 //   part-<id>        a checkpoint part; immutable
 //   manifest         names the parts and the first segment that they do not cover
 //
+// In Node, the names of manifests and parts also have numbers (log-folder.ts).
+//
 // When a promise resolves:
 //
 //   addSegments      all segments are stored, atomically. "relaxed" segments survive the end of the
@@ -110,7 +112,8 @@ export type OnPart = (id: number, bytes: Uint8Array | undefined) => void;
 // cover, by sequence number. What OnPart says applies to all methods.
 export interface LogReceiver {
   // Returns what the manifest says: the ids of its parts, and the number of the first segment that
-  // they do not cover.
+  // they do not cover. load() calls it again if another owner has committed a manifest meanwhile;
+  // the receiver then drops everything that it got before.
   onManifest(bytes: Uint8Array | undefined): { parts: readonly number[]; firstSegment: number };
   onPart: OnPart;
   onSegment(sequence: number, bytes: Uint8Array | undefined): void;
@@ -119,13 +122,15 @@ export interface LogReceiver {
 export interface LogStorage {
   // Reads the manifest and the segments that it does not cover, as one consistent snapshot. Parts
   // are not read; only missing parts are reported, without bytes. Resolves to the ids of stored
-  // parts that the manifest does not name. They remain from an unfinished checkpoint.
+  // parts that the manifest does not name. They remain from an unfinished checkpoint. Rejects with
+  // "fenced" if other owners commit manifests faster than this call reads them.
   load(reader: LogReceiver): Promise<number[]>;
   // Reads parts that the manifest names. Rejects with "fenced" if a part is missing because another
   // owner has replaced it.
   readParts(ids: readonly number[], part: OnPart): Promise<void>;
   // Reads a log that is in use, like load(), but passes all parts to the reader before the
   // segments. Changes neither the files nor this object's state, and does not delay addSegments().
+  // Rejects with "fenced" if a file is missing because another owner has replaced it.
   readAll(reader: LogReceiver): Promise<number[]>;
   // Adds the first segment after load(), with "relaxed" durability. If several owners loaded the
   // same log, only one of them can claim it. If a call rejected with "unknown" and is repeated, the

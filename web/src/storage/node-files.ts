@@ -1,24 +1,30 @@
 // The log as files in a folder, for Node.
 //
-//   wal-…, part-…, manifest       the log's files (log-storage.ts)
+//   wal-…, part-…, manifest-…     the log's files (log-storage.ts); log-folder.ts defines the names
 //   relaxed-<sequence>-<hash>     a second link to a segment that is not flushed yet, with the hash
 //                                 of the segment's bytes
 //   tmp-…                         a file that is being written, or left over from a crash
 //   lock                          see folder-lock.ts
 //
-// Files appear only when complete: a file is written under a temporary name, flushed, and linked to
-// its final name. Linking fails if the name is taken. "relaxed" segments are not flushed, so after
-// a power failure their content may be damaged (torn). The hash in the name of the second link
-// reveals this. Torn segments at the end of the log are lost writes, which "relaxed" permits; they
-// are removed and not reported as damage. A strict segment first flushes all earlier relaxed
-// segments, so what is stored is always a prefix of the log.
+// "relaxed" segments are not flushed, so after a power failure their content may be damaged (torn).
+// The hash in the name of the second link reveals this. Torn segments at the end of the log are
+// lost writes, which "relaxed" permits; they are removed and not reported as damage. A strict
+// segment first flushes all earlier relaxed segments, so what is stored is always a prefix of the
+// log.
+//
+// Another process may own the log: the lock cannot exclude it in another container. Nothing here
+// replaces or deletes a file that a later owner may need (FENCING.md, "Files in Node").
 
-import { type NodeFile, type NodeFs, nodeModule, systemErrorCode } from "../util/node.ts";
+import { type NodeFs, nodeModule } from "../util/node.ts";
+import { confirming, FolderFiles } from "./folder-files.ts";
+import { FolderManifests, highestGeneration } from "./folder-manifests.ts";
 import {
   deleteFolder,
-  flushFolder,
+  ownedPartName,
+  partFromName,
+  relaxedName,
   relaxedPattern,
-  storageErrorFrom,
+  segmentNumbers,
   temporaryPrefix,
 } from "./log-folder.ts";
 import {
@@ -28,27 +34,34 @@ import {
   type LogReceiver,
   type LogStorage,
   manifestName,
-  numberFromName,
   type ObsoleteFiles,
   type OnPart,
-  partName,
   type SegmentDurability,
   StorageError,
   segmentName,
 } from "./log-storage.ts";
 
 const readAhead = 8; // how many files are read ahead
+const loadsMax = 10; // how often load() begins again because the manifest changed
+
+// What a listing of the folder says.
+interface Listing {
+  names: readonly string[];
+  generation: number | undefined; // of the manifest in force
+  parts: Map<number, string>; // the name of each part, by id
+}
 
 export class NodeFilesStorage implements LogStorage {
   readonly #fs: NodeFs["promises"];
   readonly #folder: string;
+  readonly #files: FolderFiles;
+  readonly #manifests: FolderManifests;
   readonly #hash: (bytes: Uint8Array) => string;
-  #manifest: Uint8Array | undefined; // as last loaded or committed
-  // The manifest of the last commitManifest(). It may be stored even if that call failed.
-  #attempted: Uint8Array | undefined;
+  #parts = new Map<number, string>(); // the name of each known part, by id
   #last = 0; // sequence number of the newest segment that was loaded or added
   // Segments that are not flushed: the name of the second link by sequence number.
   readonly #relaxed = new Map<number, string>();
+  #leftovers: string[] = []; // files without use, found by load(); claiming the log removes them
   #fatalError: StorageError | undefined; // the error of every later call
   // the last addition of a segment; additions run one at a time
   #adding: Promise<unknown> = Promise.resolve();
@@ -67,71 +80,63 @@ export class NodeFilesStorage implements LogStorage {
   private constructor(folder: string, fs: NodeFs["promises"], hash: (bytes: Uint8Array) => string) {
     this.#folder = folder;
     this.#fs = fs;
+    this.#files = new FolderFiles(folder, fs);
+    this.#manifests = new FolderManifests(this.#files);
     this.#hash = hash;
   }
 
+  // Another owner's checkpoint may remove files during the load, which then begins again. The
+  // folder changes only if there are torn segments.
   load(reader: LogReceiver): Promise<number[]> {
     return this.#track(async () => {
-      const names = await this.#mappingErrors(this.#fs.readdir(this.#folder));
-      const manifest = await this.#read(manifestName);
-      this.#manifest = manifest;
-      // A manifest that exists but cannot be read must not look like a new store. Empty bytes are
-      // reported as a damaged manifest.
-      const damaged = names.includes(manifestName) ? new Uint8Array() : undefined;
-      const { parts, firstSegment } = reader.onManifest(manifest ?? damaged);
-      const { missing, orphans } = diffParts(parts, numbers("part-", names));
-      for (const id of missing) reader.onPart(id, undefined);
-      this.#findRelaxed(names, firstSegment);
-      const sequences = numbers("wal-", names).filter((sequence) => sequence >= firstSegment);
-      const torn = await this.#readSegments(sequences, reader);
-      this.#last = sequences.at(-1 - torn.length) ?? firstSegment - 1;
-      // Removes the newest segment first, so that the others are a prefix even if the removal is
-      // interrupted.
-      await this.#mappingErrors(this.#dropSegments(torn.reverse()));
-      await this.#sweep(names, firstSegment);
-      return orphans;
+      for (let loads = 1; ; ++loads) {
+        try {
+          return await this.#loadOnce(reader);
+        } catch (error) {
+          if (!(error instanceof ManifestChanged)) throw error;
+          if (loads === loadsMax) throw fencedError(`${loadsMax} checkpoints`, error);
+        }
+      }
     });
   }
 
   readParts(ids: readonly number[], part: OnPart): Promise<void> {
     return this.#track(async () => {
-      for await (const [id, bytes] of readInOrder(ids, (id) => this.#read(partName(id)))) {
-        if (bytes === undefined) await this.#requireOurManifest();
+      for await (const [id, bytes] of readInOrder(ids, (id) => this.#readPart(id, this.#parts))) {
+        if (bytes === undefined) await this.#manifests.requireInForce();
         part(id, bytes);
       }
     });
   }
 
   // The order of the calls ensures that no files are removed during the read, and that the folder
-  // is not listed in the middle of an addition.
+  // is not listed in the middle of an addition. Another owner may still remove files; the read then
+  // rejects with "fenced".
   readAll(reader: LogReceiver): Promise<number[]> {
     return this.#track(() =>
       this.#afterRemovals(async () => {
-        const listing = this.#adding.then(() =>
-          this.#mappingErrors(this.#fs.readdir(this.#folder)),
-        );
-        this.#adding = listing.catch(() => {});
-        const names = await listing;
-        const manifest = await this.#read(manifestName);
-        const damaged = names.includes(manifestName) ? new Uint8Array() : undefined;
-        const { parts, firstSegment } = reader.onManifest(manifest ?? damaged);
-        const { orphans } = diffParts(parts, numbers("part-", names));
-        await this.#readAllParts(parts, reader);
-        const sequences = numbers("wal-", names).filter((sequence) => sequence >= firstSegment);
-        const read = (sequence: number) => this.#read(segmentName(sequence));
-        for await (const [sequence, bytes] of readInOrder(sequences, read)) {
-          reader.onSegment(sequence, bytes);
+        const reading = this.#adding.then(() => this.#list());
+        this.#adding = reading.catch(() => {});
+        try {
+          return await this.#readEverything(await reading, reader);
+        } catch (error) {
+          throw error instanceof ManifestChanged ? fencedError(manifestName, error) : error;
         }
-        return orphans;
       }),
     );
   }
 
+  // A claim is a segment, which another owner that loaded the same log cannot add too, and a
+  // generation of the manifest, without which a previous owner cannot commit.
   claim(sequence: number, bytes: Uint8Array): Promise<void> {
-    return this.#track(async () => {
-      await this.#requireOurManifest();
-      const taken = sequence > this.#last ? "fences" : "may be ours";
-      await this.#add(sequence, () => this.#addRelaxed(sequence, bytes, taken));
+    const taken = sequence > this.#last ? "fences" : "may be ours";
+    const adding = this.#track(() =>
+      this.#add(sequence, () => this.#addRelaxed(sequence, bytes, taken)),
+    );
+    return adding.catch((error: unknown) => {
+      // A claim holds no writes, so it does not matter whether it is stored.
+      const { cause } = error as StorageError;
+      throw cause instanceof StorageError && cause.failure === "fenced" ? cause : error;
     });
   }
 
@@ -143,46 +148,41 @@ export class NodeFilesStorage implements LogStorage {
     if (bytes === undefined || others.length > 0) throw new Error("Files are added one at a time.");
     return this.#track(() =>
       this.#add(sequence, async () => {
-        await this.#requirePredecessor(sequence);
         if (durability === "strict") await this.#addStrict(sequence, bytes);
-        else await this.#addRelaxed(sequence, bytes);
+        else await this.#addRelaxed(sequence, bytes, "may be ours");
       }),
     );
   }
 
+  // Other owners' parts have other names, even if they have the same id.
   putPart(id: number, bytes: Uint8Array): Promise<void> {
-    return this.#track(async () => {
-      await this.#requireOwner();
-      await this.#replace(partName(id), bytes);
-    });
+    return this.#track(() =>
+      this.#asOwner(async () => {
+        const name = ownedPartName(id, this.#manifests.owner);
+        await this.#files.replace(name, bytes);
+        this.#parts.set(id, name);
+      }),
+    );
   }
 
-  // The rename stores the new manifest. Obsolete files that cannot be deleted afterwards do no
-  // harm: the next load() removes the segments and reports the parts as orphans.
+  // Taking a generation stores the new manifest. Obsolete files that cannot be deleted afterwards
+  // do no harm: the next owner removes the segments, and load() reports the parts as orphans.
   commitManifest(bytes: Uint8Array, obsolete: ObsoleteFiles): Promise<void> {
     return this.#track(() =>
-      this.#afterRemovals(async () => {
-        await this.#requireOwner();
-        // makes the names of the new parts durable
-        await this.#mappingErrors(this.#flushFolder());
-        this.#attempted = bytes.slice();
-        await this.#replace(manifestName, bytes);
-        this.#manifest = this.#attempted;
-        await this.#flushNames();
-        const names = await this.#fs.readdir(this.#folder).catch(() => []);
-        const below = numbers("wal-", names).filter((n) => n < obsolete.segmentsBelow);
-        await this.#dropSegments(below).catch(() => {});
-        for (const id of obsolete.obsoleteParts) await this.#unlink(partName(id)).catch(() => {});
-      }),
+      this.#afterRemovals(() =>
+        this.#asOwner(async () => {
+          await this.#files.flushFolder(); // makes the names of the new parts durable
+          await this.#manifests.commit(bytes);
+          await this.#files.flushNames();
+          await this.#removeObsolete(obsolete).catch(() => {});
+        }),
+      ),
     );
   }
 
   deleteParts(ids: readonly number[]): Promise<void> {
     return this.#track(() =>
-      this.#afterRemovals(async () => {
-        await this.#requireOwner();
-        for (const id of ids) await this.#mappingErrors(this.#unlink(partName(id)));
-      }),
+      this.#afterRemovals(() => this.#asOwner(() => this.#removeParts(ids))),
     );
   }
 
@@ -199,78 +199,170 @@ export class NodeFilesStorage implements LogStorage {
     await Promise.allSettled([...this.#running]);
     if (!first || this.#relaxed.size === 0) return;
     await this.#flushRelaxed()
-      .then(() => this.#flushFolder())
+      .then(() => this.#files.flushFolder())
       .catch(() => {}); // relaxed segments do not require a flush
   }
 
   // ---- Reading ----------------------------------------------------------------------------------
 
-  async #readAllParts(ids: readonly number[], reader: LogReceiver): Promise<void> {
-    const read = (id: number) => this.#read(partName(id));
-    for await (const [id, bytes] of readInOrder(ids, read)) reader.onPart(id, bytes);
+  async #list(): Promise<Listing> {
+    const names = await this.#files.list();
+    const owners = new Map<number, number>();
+    for (const name of names) {
+      const { id, owner } = partFromName(name) ?? { id: 0, owner: -1 };
+      if (owner > (owners.get(id) ?? -1)) owners.set(id, owner);
+    }
+    const parts = new Map([...owners].map(([id, owner]) => [id, ownedPartName(id, owner)]));
+    return { names, generation: highestGeneration(names), parts };
+  }
+
+  async #loadOnce(reader: LogReceiver): Promise<number[]> {
+    const listing = await this.#list();
+    const { names, generation, parts } = listing;
+    if (!(await this.#manifests.onLoaded(generation))) throw new ManifestChanged();
+    this.#parts = parts;
+    this.#relaxed.clear();
+    const named = reader.onManifest(await this.#readManifest(listing));
+    const { missing, orphans } = diffParts(
+      named.parts,
+      [...parts.keys()].sort((a, b) => a - b),
+    );
+    const sequences = segmentNumbers(names).filter((sequence) => sequence >= named.firstSegment);
+    const hasGap = sequences.some((sequence, i) => sequence !== named.firstSegment + i);
+    if (missing.length > 0 || hasGap) await this.#requireUnchanged(listing);
+    for (const id of missing) reader.onPart(id, undefined);
+    const torn = await this.#readSegments(listing, sequences, reader);
+    // A listing may miss a manifest that was created meanwhile.
+    if (!(await this.#manifests.isInForce())) throw new ManifestChanged();
+    this.#last = sequences.at(-1 - torn.length) ?? named.firstSegment - 1;
+    // Removes the newest segment first, so that the others are a prefix even if the removal is
+    // interrupted.
+    await this.#dropSegments(torn.reverse());
+    this.#leftovers = this.#findLeftovers(listing, named.firstSegment);
+    return orphans;
+  }
+
+  async #readEverything(listing: Listing, reader: LogReceiver): Promise<number[]> {
+    const { names, parts } = listing;
+    const named = reader.onManifest(await this.#readManifest(listing));
+    const { orphans } = diffParts(
+      named.parts,
+      [...parts.keys()].sort((a, b) => a - b),
+    );
+    for await (const [id, bytes] of readInOrder(named.parts, (id) => this.#readPart(id, parts))) {
+      if (bytes === undefined) await this.#requireUnchanged(listing);
+      reader.onPart(id, bytes);
+    }
+    const sequences = segmentNumbers(names).filter((sequence) => sequence >= named.firstSegment);
+    const read = (sequence: number) => this.#files.read(segmentName(sequence));
+    for await (const [sequence, bytes] of readInOrder(sequences, read)) {
+      if (bytes === undefined) await this.#requireUnchanged(listing);
+      reader.onSegment(sequence, bytes);
+    }
+    return orphans;
+  }
+
+  async #readManifest(listing: Listing): Promise<Uint8Array | undefined> {
+    const bytes = await this.#manifests.read(listing.generation);
+    if (bytes?.length === 0) await this.#requireUnchanged(listing);
+    return bytes;
+  }
+
+  async #readPart(id: number, parts: Map<number, string>): Promise<Uint8Array | undefined> {
+    const name = parts.get(id);
+    return name === undefined ? undefined : this.#files.read(name);
+  }
+
+  // Called before damage is reported. Throws ManifestChanged if another owner's checkpoint may be
+  // the reason why a file is missing.
+  async #requireUnchanged({ generation }: Listing): Promise<void> {
+    if (highestGeneration(await this.#files.list()) !== generation) throw new ManifestChanged();
   }
 
   // Passes segments to the reader, up to the first torn one. Resolves to the numbers of the torn
   // segment and all later ones.
-  async #readSegments(sequences: readonly number[], reader: LogReceiver): Promise<number[]> {
-    const flushed = (sequence: number) => !this.#relaxed.has(sequence);
-    const tail = sequences.findLastIndex(flushed) + 1;
-    const read = (sequence: number) => this.#read(segmentName(sequence));
+  async #readSegments(
+    listing: Listing,
+    sequences: readonly number[],
+    reader: LogReceiver,
+  ): Promise<number[]> {
+    const relaxed = findRelaxed(listing.names);
+    const tail = sequences.findLastIndex((sequence) => !relaxed.has(sequence)) + 1;
+    const read = (sequence: number) => this.#files.read(segmentName(sequence));
     let at = 0;
     for await (const [sequence, bytes] of readInOrder(sequences, read)) {
-      if (at >= tail && !this.#isWhole(sequence, bytes)) return sequences.slice(at);
+      if (bytes === undefined) await this.#requireUnchanged(listing);
+      const seconds = relaxed.get(sequence) ?? [];
+      if (at >= tail && (await this.#isTorn(sequence, bytes, seconds))) return sequences.slice(at);
+      const [second] = seconds;
+      if (second !== undefined) this.#relaxed.set(sequence, second);
       reader.onSegment(sequence, bytes);
       ++at;
     }
     return [];
   }
 
-  #isWhole(sequence: number, bytes: Uint8Array | undefined): boolean {
+  // `seconds`: names of relaxed segments with this number. A stale owner may have left one of them,
+  // which then is not a link to the segment's file.
+  async #isTorn(
+    sequence: number,
+    bytes: Uint8Array | undefined,
+    seconds: readonly string[],
+  ): Promise<boolean> {
     // a missing file is damage; a power failure only tears files
-    if (bytes === undefined) return true;
-    return this.#relaxed.get(sequence) === relaxedName(sequence, this.#hash(bytes));
-  }
-
-  #findRelaxed(names: readonly string[], first: number): void {
-    const there = new Set(names);
-    for (const name of names) {
-      const sequence = Number.parseInt(relaxedPattern.exec(name)?.[1] ?? "", 16);
-      if (sequence >= first && there.has(segmentName(sequence))) this.#relaxed.set(sequence, name);
+    if (bytes === undefined || seconds.includes(relaxedName(sequence, this.#hash(bytes))))
+      return false;
+    for (const second of seconds) {
+      if (!(await this.#files.isSameFile(segmentName(sequence), second))) continue;
+      this.#relaxed.set(sequence, second);
+      return true;
     }
+    return false;
   }
 
-  // Returns a file's bytes. Returns undefined if it does not exist or the disk cannot read it.
-  async #read(name: string): Promise<Uint8Array | undefined> {
-    try {
-      return await this.#fs.readFile(this.#path(name));
-    } catch (error) {
-      if (["ENOENT", "EISDIR", "EIO"].includes(systemErrorCode(error))) return undefined;
-      throw storageErrorFrom(error);
-    }
-  }
-
-  // Removes files that remain from a crash.
-  async #sweep(names: readonly string[], firstSegment: number): Promise<void> {
-    const kept = new Set(this.#relaxed.values());
-    for (const name of names) {
-      const left =
+  // Returns the files that remain from a crash, or from a stale owner; segments in ascending order.
+  #findLeftovers({ names, parts }: Listing, firstSegment: number): string[] {
+    const kept = new Set([...this.#relaxed.values(), ...parts.values()]);
+    const others = names.filter(
+      (name) =>
         name.startsWith(temporaryPrefix) ||
-        (relaxedPattern.test(name) && !kept.has(name)) ||
-        (numberFromName("wal-", name) ?? firstSegment) < firstSegment;
-      if (left) await this.#unlink(name).catch(() => {});
-    }
+        ((relaxedPattern.test(name) || partFromName(name) !== undefined) && !kept.has(name)),
+    );
+    const covered = segmentNumbers(names).filter((sequence) => sequence < firstSegment);
+    return [...others, ...covered.map(segmentName)];
   }
 
   // ---- Writing ----------------------------------------------------------------------------------
 
-  // Runs additions one at a time, in the order of the calls.
+  // Runs additions one at a time, in the order of the calls. The first one claims the log. A number
+  // is free again if a later owner's checkpoint has removed its segment. The addition is therefore
+  // stored only if no other owner has taken a generation since.
   #add(sequence: number, add: () => Promise<void>): Promise<void> {
-    const adding = this.#adding.then(async () => {
-      this.#last = Math.max(this.#last, sequence);
-      await add();
-    });
+    const adding = this.#adding.then(() =>
+      this.#asFencedIfReplaced(async () => {
+        await this.#manifests.requireInForce();
+        this.#last = Math.max(this.#last, sequence);
+        await add();
+        if (!this.#manifests.isOwned) await this.#claimGeneration(sequence);
+        else if (!(await confirming(segmentName(sequence), this.#manifests.isInForce())))
+          throw unknownOutcomeError(sequence);
+      }),
+    );
     this.#adding = adding.catch(() => {});
     return adding;
+  }
+
+  async #claimGeneration(sequence?: number): Promise<void> {
+    try {
+      await this.#manifests.claim();
+    } catch (error) {
+      throw sequence === undefined ? error : unknownOutcomeError(sequence, error);
+    }
+    // An equal claim that was left over has the same second name as ours.
+    const ours = new Set(this.#relaxed.values());
+    const leftovers = this.#leftovers.filter((name) => !ours.has(name));
+    this.#leftovers = [];
+    for (const name of leftovers) await this.#files.unlink(name).catch(() => {});
   }
 
   // Runs calls that remove files, or that need all files, one at a time and in the order of the
@@ -281,129 +373,106 @@ export class NodeFilesStorage implements LogStorage {
     return done;
   }
 
-  // Throws "fenced" if another owner wrote to this folder. The folder's lock normally prevents a
-  // second owner (folder-lock.ts). If it cannot, these checks find most cases.
-  async #requireOwner(): Promise<void> {
-    await this.#requireOurManifest();
-    const names = await this.#mappingErrors(this.#fs.readdir(this.#folder));
-    const beyond = numbers("wal-", names).find((sequence) => sequence > this.#last);
-    if (beyond !== undefined) throw fencedError(segmentName(beyond));
-  }
-
-  async #requirePredecessor(sequence: number): Promise<void> {
-    const before = this.#path(segmentName(sequence - 1));
-    const there = await this.#fs.stat(before).catch(() => undefined);
-    if (there === undefined) await this.#requireOurManifest();
-  }
-
-  async #requireOurManifest(): Promise<void> {
-    const there = await this.#fs.readFile(this.#path(manifestName)).catch(async (error) => {
-      const failure = await this.#storageErrorFrom(error);
-      if (systemErrorCode(error) !== "ENOENT" || failure.failure === "gone") throw failure;
-      return undefined;
+  // Makes a call that only the owner may make. Throws "fenced" if there is another owner.
+  #asOwner(call: () => Promise<void>): Promise<void> {
+    return this.#asFencedIfReplaced(async () => {
+      if (this.#manifests.isOwned) await this.#manifests.requireInForce();
+      else await this.#claimGeneration();
+      const next = this.#last + 1;
+      const isThere = await this.#files.exists(segmentName(next));
+      if (isThere && this.#last < next) throw fencedError(segmentName(next));
+      await call();
     });
-    const ours = [this.#manifest, this.#attempted].some((m) => m && there && equalBytes(m, there));
-    if (!ours && there !== this.#manifest) throw fencedError(manifestName);
+  }
+
+  // A successor removes temporary files. A call that needs them then fails, and is fenced.
+  async #asFencedIfReplaced(call: () => Promise<void>): Promise<void> {
+    try {
+      await call();
+    } catch (error) {
+      const aborted = error instanceof StorageError && error.failure === "aborted";
+      if (aborted && !(await this.#manifests.isInForce().catch(() => true)))
+        throw fencedError(manifestName, error);
+      throw error;
+    }
   }
 
   async #addStrict(sequence: number, bytes: Uint8Array): Promise<void> {
-    const temporary = await this.#writeTemporary(bytes, "flushed");
+    const temporary = await this.#files.writeTemporary(bytes, "flushed");
     const name = segmentName(sequence);
     try {
-      await this.#mappingErrors(this.#flushRelaxed());
-      if (!(await this.#publish(temporary, name))) {
+      await this.#flushRelaxed();
+      if (!(await this.#files.publish(temporary, name))) {
         await this.#requireSame(name, bytes);
-        await this.#mappingErrors(this.#flush(name));
+        await this.#files.flush(name);
       }
     } finally {
-      await this.#unlink(temporary).catch(() => {});
+      await this.#files.unlink(temporary).catch(() => {});
     }
-    await this.#flushNames();
+    await this.#files.flushNames();
   }
 
   async #addRelaxed(
     sequence: number,
     bytes: Uint8Array,
-    taken: "may be ours" | "fences" = "may be ours",
+    taken: "may be ours" | "fences",
   ): Promise<void> {
-    const temporary = await this.#writeTemporary(bytes, "not flushed");
+    const temporary = await this.#files.writeTemporary(bytes, "not flushed");
     const name = segmentName(sequence);
     const second = relaxedName(sequence, this.#hash(bytes));
-    await this.#mappingErrors(this.#fs.rename(this.#path(temporary), this.#path(second)));
+    if (this.#relaxed.get(sequence) === second) return; // the outcome of the first call was unknown
+    await this.#files.rename(temporary, second);
     try {
-      if (!(await this.#publish(second, name))) {
+      if (!(await this.#files.publish(second, name))) {
         if (taken === "fences") throw fencedError(name);
         await this.#requireSame(name, bytes);
       }
     } catch (error) {
-      await this.#unlink(second).catch(() => {});
+      // An equal claim of another owner has the same second name.
+      if (taken !== "fences" || !(await this.#files.exists(name).catch(() => true)))
+        await this.#files.unlink(second).catch(() => {});
       throw error;
     }
     this.#relaxed.set(sequence, second);
   }
 
-  // Gives a temporary file its final name. Returns false if the name is taken.
-  async #publish(from: string, name: string): Promise<boolean> {
-    try {
-      await this.#fs.link(this.#path(from), this.#path(name));
-      return true;
-    } catch (error) {
-      if (systemErrorCode(error) === "EEXIST") return false;
-      if (!lacksLinks(error)) throw await this.#storageErrorFrom(error);
-    }
-    // The file system has no hard links. Here only the lock prevents two owners, and every segment
-    // is flushed.
-    return this.#mappingErrors(
-      (async () => {
-        const names = await this.#fs.readdir(this.#folder);
-        if (names.includes(name)) return false;
-        await this.#flush(from);
-        await this.#fs.rename(this.#path(from), this.#path(name));
-        return true;
-      })(),
-    );
-  }
-
   async #requireSame(name: string, bytes: Uint8Array): Promise<void> {
-    const there = await this.#read(name);
-    if (there !== undefined && equalBytes(there, bytes)) return;
-    throw fencedError(name);
+    const there = await this.#files.read(name);
+    if (there === undefined) throw new StorageError("unknown", `${name} cannot be read.`);
+    if (!equalBytes(there, bytes)) throw fencedError(name);
   }
 
   // Flushes all relaxed segments, then removes their second links.
   async #flushRelaxed(): Promise<void> {
     for (const sequence of this.#relaxed.keys()) {
-      await this.#flush(segmentName(sequence)).catch((error: unknown) => {
+      await this.#files.flush(segmentName(sequence)).catch((error: unknown) => {
         // otherwise a checkpoint has removed the segment
         if (this.#relaxed.has(sequence)) throw error;
       });
     }
     for (const [sequence, second] of this.#relaxed) {
-      await this.#unlink(second);
+      await this.#files.unlink(second);
       this.#relaxed.delete(sequence);
     }
   }
 
-  // Writes and flushes a file. Replaces an existing file with that name.
-  async #replace(name: string, bytes: Uint8Array): Promise<void> {
-    const temporary = await this.#writeTemporary(bytes, "flushed");
-    await this.#mappingErrors(this.#fs.rename(this.#path(temporary), this.#path(name)));
+  // ---- Removing ---------------------------------------------------------------------------------
+
+  // Removes what a stored manifest makes obsolete. Part ids of a manifest are never used again, and
+  // segment numbers only grow, so this harms no later owner.
+  async #removeObsolete({ segmentsBelow, obsoleteParts }: ObsoleteFiles): Promise<void> {
+    const names = await this.#files.list();
+    const below = segmentNumbers(names).filter((n) => n < segmentsBelow);
+    await this.#dropSegments(below).catch(() => {});
+    await this.#removeParts(obsoleteParts).catch(() => {});
+    await this.#manifests.removeOlder(names);
   }
 
-  async #writeTemporary(bytes: Uint8Array, how: "flushed" | "not flushed"): Promise<string> {
-    const name = temporaryPrefix + crypto.randomUUID();
-    try {
-      const file = await this.#fs.open(this.#path(name), "wx");
-      try {
-        await writeAll(file, bytes);
-        if (how === "flushed") await file.datasync();
-      } finally {
-        await file.close();
-      }
-      return name;
-    } catch (error) {
-      await this.#unlink(name).catch(() => {});
-      throw await this.#storageErrorFrom(error);
+  async #removeParts(ids: readonly number[]): Promise<void> {
+    for (const id of ids) {
+      const name = this.#parts.get(id);
+      if (name !== undefined) await this.#files.unlink(name);
+      if (this.#parts.get(id) === name) this.#parts.delete(id);
     }
   }
 
@@ -413,64 +482,15 @@ export class NodeFilesStorage implements LogStorage {
     for (const sequence of sequences) {
       const second = this.#relaxed.get(sequence);
       this.#relaxed.delete(sequence);
-      await this.#unlink(segmentName(sequence));
-      if (second !== undefined) await this.#unlink(second);
+      await this.#files.unlink(segmentName(sequence));
+      if (second !== undefined) await this.#files.unlink(second);
     }
-  }
-
-  async #unlink(name: string): Promise<void> {
-    try {
-      await this.#fs.unlink(this.#path(name));
-    } catch (error) {
-      if (systemErrorCode(error) !== "ENOENT") throw error;
-    }
-  }
-
-  async #flush(name: string): Promise<void> {
-    const file = await this.#fs.open(this.#path(name), "r+");
-    try {
-      await file.datasync();
-    } finally {
-      await file.close();
-    }
-  }
-
-  #flushFolder(): Promise<void> {
-    return flushFolder(this.#folder, this.#fs);
-  }
-
-  // Flushes the folder after files got their names. Rejects with "unknown" on failure: the files
-  // exist, but may not survive a power failure.
-  async #flushNames(): Promise<void> {
-    try {
-      await this.#flushFolder();
-    } catch (error) {
-      throw new StorageError("unknown", `The folder could not be flushed: ${String(error)}`, error);
-    }
-  }
-
-  // ---- Errors and ends --------------------------------------------------------------------------
-
-  async #mappingErrors<T>(call: Promise<T>): Promise<T> {
-    try {
-      return await call;
-    } catch (error) {
-      throw await this.#storageErrorFrom(error);
-    }
-  }
-
-  async #storageErrorFrom(error: unknown): Promise<StorageError> {
-    if (systemErrorCode(error) !== "ENOENT") return storageErrorFrom(error);
-    const folder = await this.#fs.stat(this.#folder).catch(() => undefined);
-    if (folder !== undefined) return storageErrorFrom(error);
-    const message = `The folder ${this.#folder} was deleted while it was open.`;
-    this.#fatalError = new StorageError("gone", message, error);
-    return this.#fatalError;
   }
 
   // Runs a call, for which close() then waits. Rejects if an earlier error was fatal.
   async #track<T>(call: () => Promise<T>): Promise<T> {
-    if (this.#fatalError !== undefined) throw this.#fatalError;
+    const fatal = this.#fatalError ?? this.#files.gone;
+    if (fatal !== undefined) throw fatal;
     const running = call();
     this.#running.add(running);
     try {
@@ -479,23 +499,31 @@ export class NodeFilesStorage implements LogStorage {
       this.#running.delete(running);
     }
   }
-
-  #path(name: string): string {
-    return `${this.#folder}/${name}`;
-  }
 }
 
 // ---- Helpers ------------------------------------------------------------------------------------
 
-function relaxedName(sequence: number, hash: string): string {
-  return `relaxed-${sequence.toString(16).padStart(16, "0")}-${hash}`;
+// Thrown when a file is missing, and the manifest in force is not the one that was read before.
+class ManifestChanged extends Error {}
+
+// Another owner's generation was found after a segment had got its name: the segment is stored if
+// the other owner has loaded it.
+function unknownOutcomeError(sequence: number, cause?: unknown): StorageError {
+  const name = segmentName(sequence);
+  const message = `It is unknown whether ${name} was stored before the store's owner changed.`;
+  return new StorageError("unknown", message, cause);
 }
 
-function numbers(prefix: "wal-" | "part-", names: readonly string[]): number[] {
-  return names
-    .map((name) => numberFromName(prefix, name))
-    .filter((number) => number !== undefined)
-    .sort((a, b) => a - b);
+// Returns the names of second links, by the number of the segment.
+function findRelaxed(names: readonly string[]): Map<number, string[]> {
+  const found = new Map<number, string[]>();
+  for (const name of names) {
+    const digits = relaxedPattern.exec(name)?.[1];
+    if (digits === undefined) continue;
+    const sequence = Number.parseInt(digits, 16);
+    found.set(sequence, [...(found.get(sequence) ?? []), name]);
+  }
+  return found;
 }
 
 // Yields keys and values in the order of the keys. Reads up to `readAhead` files ahead.
@@ -512,14 +540,4 @@ async function* readInOrder<T>(
     }
     yield [key, (await ahead.shift()) as T];
   }
-}
-
-async function writeAll(file: NodeFile, bytes: Uint8Array): Promise<void> {
-  for (let at = 0; at < bytes.length; ) {
-    at += (await file.write(bytes, at, bytes.length - at)).bytesWritten;
-  }
-}
-
-function lacksLinks(error: unknown): boolean {
-  return ["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK"].includes(systemErrorCode(error));
 }

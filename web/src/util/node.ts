@@ -10,6 +10,13 @@ export interface NodeFile {
   close(): Promise<void>;
 }
 
+export interface NodeStats {
+  readonly dev: bigint;
+  readonly ino: bigint;
+  readonly size: bigint;
+  readonly mtimeNs: bigint;
+}
+
 export interface NodeFs {
   readonly promises: {
     open(path: string, flags: string): Promise<NodeFile>;
@@ -20,7 +27,7 @@ export interface NodeFs {
     link(existing: string, path: string): Promise<void>;
     unlink(path: string): Promise<void>;
     rmdir(path: string): Promise<void>;
-    stat(path: string): Promise<{ isDirectory(): boolean }>;
+    stat(path: string, options: { bigint: true }): Promise<NodeStats>;
   };
   readFileSync(path: string | URL, encoding: "utf8"): string;
   writeFileSync(path: string, text: string, options: { flag: string }): void;
