@@ -101,7 +101,7 @@ void Store::finish_recovery() {
 
 Result<void> Store::load_part(PartId id, std::optional<std::string_view> bytes) {
   if (state_->recovery.has_value()) {
-    const Result<void> loaded = state_->recovery->load_part(id, bytes);
+    Result<void> loaded = state_->recovery->load_part(id, bytes);
     unload_parts_above(state_->memory_limit, {&state_->recovery->version().catalog});
     return loaded;
   }

@@ -30,7 +30,7 @@ Result<void> StoreState::load_part(PartId id, std::optional<std::string_view> by
     unloaded[index.unloaded_overlay(*key)].push_back(&index);
   }
   for (const auto& [overlay, indexes] : unloaded) {
-    const auto loaded = load_stored_part(*listed, bytes, indexes, damage);
+    auto loaded = load_stored_part(*listed, bytes, indexes, damage);
     if (!loaded.ok()) return loaded;
   }
   return {};
