@@ -144,7 +144,7 @@ EMSCRIPTEN_KEEPALIVE char* entitable_reserve_input(Handle* handle, std::uint32_t
   // A larger buffer is released as soon as an input fits into this size again.
   constexpr std::size_t retained_bytes_max = 1 << 20;
   std::vector<char>& input = handle->input;
-  handle->release_bytes();
+  handle->release_large_bytes();
   try {
     if (input.size() < size || input.empty() ||
         (input.size() > retained_bytes_max && size <= retained_bytes_max)) {

@@ -45,7 +45,7 @@ const CallResult* Handle::return_error(const Error& error) {
   return &result;
 }
 
-const CallResult* Handle::return_error_response(const Error& error) {
+const CallResult* Handle::return_rpc_error(const Error& error) {
   rpc::encode_error(response, error);
   return return_view(response.view());
 }
@@ -94,9 +94,9 @@ const CallResult* result_from_exception(Handle& handle) noexcept {
                                  [&] { return handle.return_error(error_from_exception(handle)); });
 }
 
-const CallResult* response_from_exception(Handle& handle) noexcept {
+const CallResult* rpc_error_from_exception(Handle& handle) noexcept {
   return failed_or_out_of_memory(
-      handle, [&] { return handle.return_error_response(error_from_exception(handle)); });
+      handle, [&] { return handle.return_rpc_error(error_from_exception(handle)); });
 }
 
 }  // namespace entitable::bindings

@@ -71,13 +71,13 @@ struct Handle {
                                  std::uint64_t number = 0);
   // Frees `bytes` if it is large. Sealing returns segments of several megabytes in it; new rows can
   // then use that memory.
-  void release_bytes() {
+  void release_large_bytes() {
     if (bytes.capacity() > retained_bytes_max) std::string().swap(bytes);
   }
   const CallResult* return_nothing();
   const CallResult* return_parts_needed(const std::vector<PartId>& parts);  // REQUIRES: not empty
   const CallResult* return_error(const Error& error);
-  const CallResult* return_error_response(const Error& error);  // as an error response message
+  const CallResult* return_rpc_error(const Error& error);  // as an error response message
 };
 
 // Returns the address in wasm memory.
@@ -93,7 +93,7 @@ Error error_from_exception(Handle& handle);
 // Returns the error for the current exception as Status::failed. REQUIRES: in a catch block.
 [[gnu::cold, gnu::noinline]] const CallResult* result_from_exception(Handle& handle) noexcept;
 // Returns the same error as an error response message. REQUIRES: in a catch block.
-[[gnu::cold, gnu::noinline]] const CallResult* response_from_exception(Handle& handle) noexcept;
+[[gnu::cold, gnu::noinline]] const CallResult* rpc_error_from_exception(Handle& handle) noexcept;
 
 // Runs `call` and returns its result. An exception becomes Status::failed.
 template <typename Call>
@@ -111,7 +111,7 @@ const CallResult* guarded_response(Handle* handle, Call call) {
   try {
     return call(*handle);
   } catch (...) {
-    return response_from_exception(*handle);
+    return rpc_error_from_exception(*handle);
   }
 }
 

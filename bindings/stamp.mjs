@@ -1,15 +1,15 @@
 // node stamp.mjs <folder> <version> [<copy to>]
 //
-// Removes unused methods from the glue (prune.mjs). Then writes one build id into the glue and the
-// modules, so that a module of another build (from an HTTP cache, or an old copy next to a bundle)
-// is detected before it is instantiated. The glue exports `buildId`; each module has it in the
-// custom section "entitable". The id is the version and a hash of these files. Also writes the
+// Removes unused methods from the glue (prune-glue.mjs). Then writes one build id into the glue and
+// the modules, so that a module of another build (from an HTTP cache, or an old copy next to a
+// bundle) is detected before it is instantiated. The glue exports `buildId`; each module has it in
+// the custom section "entitable". The id is the version and a hash of these files. Also writes the
 // inline copy of the complete module.
 
 import { createHash } from "node:crypto";
 import { copyFileSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { prune } from "./prune.mjs";
+import { prune } from "./prune-glue.mjs";
 
 const [folder, version, copyTo] = process.argv.slice(2);
 const glueFile = join(folder, "entitable.mjs");

@@ -35,7 +35,7 @@ bool evaluate_node(const FilterNode& node, const std::vector<bool>& results, con
       return !results[node.left];
     case FilterKind::comparison: {
       const std::optional<ValueView> property = find_property(entity, node.property);
-      return property && compare_property(*property, node.op, node.literal.view());
+      return property && comparison_holds(*property, node.op, node.literal.view());
     }
     case FilterKind::flag: {
       const std::optional<ValueView> property = find_property(entity, node.property);
@@ -49,7 +49,7 @@ bool evaluate_node(const FilterNode& node, const std::vector<bool>& results, con
 
 }  // namespace
 
-bool compare_property(const ValueView& property, CompareOp op, const ValueView& literal) {
+bool comparison_holds(const ValueView& property, CompareOp op, const ValueView& literal) {
   switch (comparison_kind(property.type(), literal.type())) {
     case ComparisonKind::same_type:
       return holds(op, compare_values(property, literal));

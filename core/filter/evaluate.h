@@ -54,7 +54,7 @@ constexpr bool holds_on_mismatch(CompareOp op) {
 
 // Returns whether `property op literal` is true for a property that exists. For a Double property,
 // an integer literal is rounded to the nearest double.
-bool compare_property(const ValueView& property, CompareOp op, const ValueView& literal);
+bool comparison_holds(const ValueView& property, CompareOp op, const ValueView& literal);
 
 // Returns whether the entity matches the filter. Slow and simple: tests use it as the reference for
 // core/query/bound_filter. PartitionKey and RowKey are Strings, Timestamp is a DateTime. A

@@ -143,7 +143,7 @@ RowBatch Cursor::batch() const {
   return rows;
 }
 
-std::size_t Cursor::leaves_ahead(std::span<const Leaf*> out) const {
+std::size_t Cursor::current_and_next_leaves(std::span<const Leaf*> out) const {
   out[0] = leaf_;
   std::size_t count = 1;
   if (depth_ == 0) return count;

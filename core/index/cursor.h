@@ -131,7 +131,7 @@ class Cursor {
   // Fills `out` with the current leaf and the leaves after it that are in the range and have the
   // same parent node. Returns how many leaves were written, at least one. REQUIRES: valid(), and
   // `out` is not empty.
-  std::size_t leaves_ahead(std::span<const Leaf*> out) const;
+  std::size_t current_and_next_leaves(std::span<const Leaf*> out) const;
 
  private:
   struct Step {

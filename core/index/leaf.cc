@@ -27,7 +27,7 @@ std::uint32_t capacity_for(std::uint32_t bytes) {
 
 // Returns whether row i starts a new run. Partitions of adjacent rows often point to the same text,
 // which same_text() compares quickly.
-bool begins_run(std::span<const RowSource> rows, std::size_t i) {
+bool begins_run(std::span<const SourceRow> rows, std::size_t i) {
   return i == 0 || !same_text(rows[i].partition, rows[i - 1].partition);
 }
 
@@ -52,24 +52,24 @@ Ref<Leaf> Leaf::make_unloaded(PartId part, std::uint64_t rows, std::uint64_t byt
   return leaf;
 }
 
-std::uint64_t Leaf::bytes_for(std::span<const RowSource> rows) {
+std::uint64_t Leaf::bytes_for(std::span<const SourceRow> rows) {
   std::uint64_t bytes = 0;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    bytes += row_buffer_bytes(row_layout::packed_bytes(rows[i].base));
-    if (begins_run(rows, i)) bytes += run_buffer_bytes(rows[i].partition);
+    bytes += buffer_bytes_for_row(row_layout::packed_bytes(rows[i].base));
+    if (begins_run(rows, i)) bytes += buffer_bytes_for_run(rows[i].partition);
   }
   return bytes;
 }
 
-Ref<Leaf> Leaf::build(std::span<const RowSource> rows) {
+Ref<Leaf> Leaf::build(std::span<const SourceRow> rows) {
   return build_with_capacity(rows, static_cast<std::uint32_t>(bytes_for(rows)));
 }
 
-Ref<Leaf> Leaf::build_with_slack(std::span<const RowSource> rows, std::uint64_t bytes) {
+Ref<Leaf> Leaf::build_with_slack(std::span<const SourceRow> rows, std::uint64_t bytes) {
   return build_with_capacity(rows, capacity_for(static_cast<std::uint32_t>(bytes)));
 }
 
-Ref<Leaf> Leaf::build_with_capacity(std::span<const RowSource> rows, std::uint32_t capacity) {
+Ref<Leaf> Leaf::build_with_capacity(std::span<const SourceRow> rows, std::uint32_t capacity) {
   Ref<Leaf> leaf = make_ref<Leaf>();
   leaf->allocate(capacity);
   leaf->append_all(rows);
@@ -98,7 +98,7 @@ void Leaf::allocate(std::uint32_t capacity) {
 }
 
 // Fills a new leaf with rows in key order.
-void Leaf::append_all(std::span<const RowSource> rows) {
+void Leaf::append_all(std::span<const SourceRow> rows) {
   size_ = static_cast<std::uint32_t>(rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (begins_run(rows, i)) ++runs_;
@@ -244,7 +244,7 @@ std::optional<Leaf::FindResult> Leaf::find_at_hint(const KeyView& key, std::uint
   return std::nullopt;
 }
 
-void Leaf::append_rows_to(std::vector<RowSource>& rows) const {
+void Leaf::append_rows_to(std::vector<SourceRow>& rows) const {
   for (std::uint32_t r = 0; r < runs_; ++r) {
     for (std::uint32_t i = run_first(r); i < run_end(r); ++i) {
       rows.push_back({partition(r), row_base(i)});
@@ -258,7 +258,8 @@ void Leaf::insert(const FindResult& position, std::string_view partition, std::s
                   std::uint32_t key_bytes) {
   ENTITABLE_DCHECK(!position.found);
   const auto packed_bytes = static_cast<std::uint32_t>(packed.size());
-  reserve(row_buffer_bytes(packed_bytes) + (position.run_found ? 0 : run_buffer_bytes(partition)));
+  reserve(buffer_bytes_for_row(packed_bytes) +
+          (position.run_found ? 0 : buffer_bytes_for_run(partition)));
   const std::string_view key = packed.substr(0, key_bytes);
   if (position.run_found) {
     narrow_run_prefix(position.run, key);
@@ -288,7 +289,8 @@ void Leaf::insert_run(const FindResult& position, std::string_view partition,
     narrow_partition_prefix(partition);
   }
   char* const slots_before = texts() + texts_;
-  std::memmove(slots_before + run_buffer_bytes(partition), slots_before, size_ * sizeof(LeafSlot));
+  std::memmove(slots_before + buffer_bytes_for_run(partition), slots_before,
+               size_ * sizeof(LeafSlot));
   std::memmove(texts() + sizeof(KeyRun), texts(), texts_);
   KeyRun* const at = run_table() + position.run;
   std::memmove(at + 1, at, (runs_ - position.run) * sizeof(KeyRun));

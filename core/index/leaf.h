@@ -40,7 +40,7 @@ struct LeafSlot {
 };
 
 // A row to be copied into a leaf.
-struct RowSource {
+struct SourceRow {
   std::string_view partition;
   const char* base;
 };
@@ -54,20 +54,20 @@ class Leaf : public Node {
   static Ref<Leaf> make_unloaded(PartId part, std::uint64_t rows, std::uint64_t bytes,
                                  Ref<Overlay> overlay = nullptr);
   // Creates a leaf whose buffer has no gap. REQUIRES: keys ascend strictly.
-  static Ref<Leaf> build(std::span<const RowSource> rows);
+  static Ref<Leaf> build(std::span<const SourceRow> rows);
   // Creates a leaf whose buffer has a gap for later inserts. REQUIRES: keys ascend strictly; bytes
   // == bytes_for(rows).
-  static Ref<Leaf> build_with_slack(std::span<const RowSource> rows, std::uint64_t bytes);
+  static Ref<Leaf> build_with_slack(std::span<const SourceRow> rows, std::uint64_t bytes);
   // Returns the buffer size in bytes that build() would allocate for these rows.
-  static std::uint64_t bytes_for(std::span<const RowSource> rows);
+  static std::uint64_t bytes_for(std::span<const SourceRow> rows);
   // Returns a copy whose buffer has space for `spare_bytes` more.
   Ref<Leaf> clone(std::uint32_t spare_bytes) const;
   // Returns the bytes that a row takes in the buffer.
-  static std::uint32_t row_buffer_bytes(std::uint32_t packed_bytes) {
+  static std::uint32_t buffer_bytes_for_row(std::uint32_t packed_bytes) {
     return packed_bytes + static_cast<std::uint32_t>(sizeof(LeafSlot));
   }
   // Returns the bytes that the first row of a partition takes in addition.
-  static std::uint32_t run_buffer_bytes(std::string_view partition) {
+  static std::uint32_t buffer_bytes_for_run(std::string_view partition) {
     return padded(partition) + static_cast<std::uint32_t>(sizeof(KeyRun));
   }
 
@@ -141,7 +141,7 @@ class Leaf : public Node {
   const char* buffer_end() const { return buffer_.get() + capacity_; }
 
   // Appends all rows to `rows`. They are valid as long as this leaf is unchanged.
-  void append_rows_to(std::vector<RowSource>& rows) const;
+  void append_rows_to(std::vector<SourceRow>& rows) const;
 
   // Insert, replace or erase one row. `packed` begins with the row key, which has `key_bytes`
   // bytes. REQUIRES: this leaf is referenced once; `packed` and `partition` do not point into it;
@@ -210,8 +210,8 @@ class Leaf : public Node {
   }
   std::uint32_t gap() const { return capacity_ - directory_bytes() - heap_; }
   void allocate(std::uint32_t capacity);
-  static Ref<Leaf> build_with_capacity(std::span<const RowSource> rows, std::uint32_t capacity);
-  void append_all(std::span<const RowSource> rows);
+  static Ref<Leaf> build_with_capacity(std::span<const SourceRow> rows, std::uint32_t capacity);
+  void append_all(std::span<const SourceRow> rows);
   void copy_from(const Leaf& from);
   void reserve(std::uint32_t gap_bytes);
   void reallocate(std::uint32_t capacity);

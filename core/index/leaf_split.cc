@@ -23,21 +23,21 @@ std::string_view text_between(std::string_view below, std::string_view above) {
   return above.substr(0, at);
 }
 
-KeyView key_of(const RowSource& row) {
+KeyView key_of(const SourceRow& row) {
   return {row.partition, row_layout::row_key(row.base)};
 }
 
-std::uint64_t row_cost(const RowSource& row) {
-  return Leaf::row_buffer_bytes(row_layout::packed_bytes(row.base));
+std::uint64_t row_cost(const SourceRow& row) {
+  return Leaf::buffer_bytes_for_row(row_layout::packed_bytes(row.base));
 }
 
 // Returns the position at which to split rows that do not fit into one leaf. Makes both sides as
 // equal as possible, but prefers a cut between two partitions if neither side then gets more than
 // three quarters. Rows are often appended to many partitions in turn; with such cuts, each
 // partition gets leaves of its own.
-std::size_t balanced_cut(std::span<const RowSource> rows) {
+std::size_t balanced_cut(std::span<const SourceRow> rows) {
   std::uint64_t total = 0;
-  for (const RowSource& row : rows) total += row_cost(row);
+  for (const SourceRow& row : rows) total += row_cost(row);
   struct Best {
     std::size_t cut = 1;
     std::uint64_t larger = std::numeric_limits<std::uint64_t>::max();
@@ -58,7 +58,7 @@ std::size_t balanced_cut(std::span<const RowSource> rows) {
 
 // Returns the position of the first cut: after the new row if inserts ascend, before the new row if
 // they descend, else in the middle.
-std::size_t first_cut(std::span<const RowSource> rows, const Leaf& leaf,
+std::size_t first_cut(std::span<const SourceRow> rows, const Leaf& leaf,
                       const Leaf::FindResult& position) {
   const std::size_t at = position.slot;
   if (!position.found && leaf.inserts_ascend(position)) {
@@ -70,18 +70,18 @@ std::size_t first_cut(std::span<const RowSource> rows, const Leaf& leaf,
   return balanced_cut(rows);
 }
 
-EntityKey lower_of(std::span<const RowSource> rows, const RowSource* before) {
+EntityKey lower_of(std::span<const SourceRow> rows, const SourceRow* before) {
   return before == nullptr ? EntityKey() : bound_between(key_of(*before), key_of(rows.front()));
 }
 
 // Builds the leaves: usually two, or three if a huge row lies between small rows. `waiting` is a
 // stack of row ranges, the leftmost on top.
-std::vector<Child> leaves_of(std::span<const RowSource> rows, std::size_t cut, bool in_order) {
+std::vector<Child> leaves_of(std::span<const SourceRow> rows, std::size_t cut, bool in_order) {
   std::vector<Child> leaves;
   leaves.reserve(3);
-  std::vector<std::span<const RowSource>> waiting = {rows.subspan(cut), rows.first(cut)};
+  std::vector<std::span<const SourceRow>> waiting = {rows.subspan(cut), rows.first(cut)};
   while (!waiting.empty()) {
-    const std::span<const RowSource> part = waiting.back();
+    const std::span<const SourceRow> part = waiting.back();
     waiting.pop_back();
     const std::uint64_t bytes = Leaf::bytes_for(part);
     if (part.size() > 1 && bytes > leaf_bytes_max) {
@@ -108,7 +108,7 @@ EntityKey bound_between(const KeyView& below, const KeyView& above) {
 std::vector<Child> split_leaf(const Ref<Node>& leaf_node, const Leaf::FindResult& position,
                               const KeyView& key, std::string_view packed) {
   const auto& leaf = static_cast<const Leaf&>(*leaf_node);
-  const RowSource row{key.partition, packed.data() + key.row.size()};
+  const SourceRow row{key.partition, packed.data() + key.row.size()};
   if (!position.found && position.slot == leaf.size()) {
     return {{EntityKey(), leaf_node},
             {bound_between(leaf.key(leaf.size() - 1), key), as_node(Leaf::build({&row, 1}))}};
@@ -118,7 +118,7 @@ std::vector<Child> split_leaf(const Ref<Node>& leaf_node, const Leaf::FindResult
             {bound_between(key, leaf.key(0)), leaf_node}};
   }
 
-  std::vector<RowSource> rows;
+  std::vector<SourceRow> rows;
   rows.reserve(leaf.size() + 1);
   leaf.append_rows_to(rows);
   if (position.found) {

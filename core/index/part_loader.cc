@@ -20,7 +20,7 @@ struct PartLoader::State {
     std::size_t partition_bytes;
     std::size_t row_at;  // offset of the row's base in texts
   };
-  RowSource source(const BufferedRow& row) const {
+  SourceRow source(const BufferedRow& row) const {
     return {std::string_view(texts).substr(row.partition_at, row.partition_bytes),
             texts.data() + row.row_at};
   }
@@ -67,7 +67,7 @@ void PartLoader::State::add_change() {
 
 // Builds a leaf from the buffered rows.
 void PartLoader::State::flush() {
-  std::vector<RowSource> rows;
+  std::vector<SourceRow> rows;
   rows.reserve(buffered_rows.size());
   for (const BufferedRow& row : buffered_rows) rows.push_back(source(row));
   EntityKey lower;
@@ -110,15 +110,15 @@ void PartLoader::State::push(const KeyView& key, std::string_view packed) {
   if (is_first) first = EntityKey(key.partition, key.row);
   bool new_run = true;
   if (!buffered_rows.empty()) {
-    const RowSource last = source(buffered_rows.back());
+    const SourceRow last = source(buffered_rows.back());
     ENTITABLE_CHECK(compare({last.partition, row_layout::row_key(last.base)}, key) < 0);
     new_run = last.partition != key.partition;
   }
-  std::uint64_t bytes = Leaf::row_buffer_bytes(static_cast<std::uint32_t>(packed.size()));
-  if (new_run) bytes += Leaf::run_buffer_bytes(key.partition);
+  std::uint64_t bytes = Leaf::buffer_bytes_for_row(static_cast<std::uint32_t>(packed.size()));
+  if (new_run) bytes += Leaf::buffer_bytes_for_run(key.partition);
   if (!buffered_rows.empty() && buffered_bytes + bytes > leaf_bytes_filled) {
     flush();
-    if (!new_run) bytes += Leaf::run_buffer_bytes(key.partition);
+    if (!new_run) bytes += Leaf::buffer_bytes_for_run(key.partition);
     new_run = true;
   }
   BufferedRow row{};
@@ -149,14 +149,14 @@ void PartLoader::finish() {
   state.install_in(state.index);
 }
 
-void PartLoader::install_in_version(TableIndex& version) {
+void PartLoader::install_in_other_version(TableIndex& version) {
   ENTITABLE_CHECK(version.schema_.get() == state_->index.schema_.get());
   state_->install_in(version);
 }
 
 // Returns some key in the range of the part's unloaded leaf, for parts that have no rows.
 EntityKey PartLoader::State::key_in_range(const TableIndex& version) const {
-  std::optional<EntityKey> key = version.key_in_unloaded_part(part);
+  std::optional<EntityKey> key = version.any_key_in_unloaded_part(part);
   ENTITABLE_CHECK(key.has_value());
   return std::move(*key);
 }

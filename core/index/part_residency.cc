@@ -75,8 +75,8 @@ void for_each_group(const TableIndex& index, VisitLeaf visit_leaf, VisitGroup vi
 // An unloaded leaf may start below the range of its part, because it was merged with an empty leaf
 // before it. It may start above the range's lower bound, because rows that were inserted later have
 // taken over the start of the range.
-std::optional<EntityKey> TableIndex::key_in_unloaded_part(PartId part,
-                                                          const KeyRange& range) const {
+std::optional<EntityKey> TableIndex::any_key_in_unloaded_part(PartId part,
+                                                              const KeyRange& range) const {
   const auto holds = [part](const Leaf& leaf) { return leaf.is_unloaded() && leaf.part() == part; };
   if (holds(find_leaf(range.lower.view()))) return range.lower;
   for (LeafIterator walk(*this, range.lower.view()); !walk.done(); walk.next()) {
@@ -87,7 +87,7 @@ std::optional<EntityKey> TableIndex::key_in_unloaded_part(PartId part,
   return std::nullopt;
 }
 
-std::uint64_t TableIndex::dirty_bytes() const {
+std::uint64_t TableIndex::bytes_to_checkpoint() const {
   std::uint64_t bytes = 0;
   for_each_group(
       *this, [](const LeafIterator&) {},
@@ -137,7 +137,7 @@ const Overlay* TableIndex::unloaded_overlay(const EntityKey& key) const {
 
 void TableIndex::replace_part(PartId old, const KeyRange& range,
                               std::span<const UnloadedPart> parts, const Overlay* written) {
-  const std::optional<EntityKey> key = key_in_unloaded_part(old, range);
+  const std::optional<EntityKey> key = any_key_in_unloaded_part(old, range);
   if (!key.has_value()) return forget_part(old, range);
   if (parts.empty()) {
     // The rows were all erased, so the overlay holds every row that there is now.
@@ -166,7 +166,8 @@ void TableIndex::replace_part(PartId old, const KeyRange& range,
   edit.replace_leaf(std::move(leaves));
 }
 
-// The first leaf may start below the range, as an unloaded leaf may (see key_in_unloaded_part()).
+// The first leaf may start below the range, as an unloaded leaf may (see
+// any_key_in_unloaded_part()).
 void TableIndex::forget_part(PartId old, const KeyRange& range) const {
   const auto forget = [old](const Leaf& leaf) {
     if (!leaf.is_unloaded() && leaf.part() == old) leaf.set_part(0, 0);

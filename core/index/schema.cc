@@ -52,7 +52,7 @@ Schema::~Schema() {
 }
 
 Schema::Interned Schema::intern(std::span<const PropertyView> properties, ShapeHint shape_hint) {
-  const ShapeCache::Entry* entry = cache_.find(shape_hint);
+  const InternCache::Entry* entry = cache_.find(shape_hint);
   ENTITABLE_DCHECK(entry == nullptr || entry->matches(properties));
   if (entry == nullptr) entry = cache_.find(properties);
   if (entry == nullptr) entry = &intern_uncached(properties);
@@ -61,8 +61,8 @@ Schema::Interned Schema::intern(std::span<const PropertyView> properties, ShapeH
 }
 
 // If memory runs out, the cache entry stays empty.
-const ShapeCache::Entry& Schema::intern_uncached(std::span<const PropertyView> properties) {
-  ShapeCache::Entry& entry = cache_.evict(properties);
+const InternCache::Entry& Schema::intern_uncached(std::span<const PropertyView> properties) {
+  InternCache::Entry& entry = cache_.evict(properties);
   const Shape& shape = find_or_add(properties);
   entry.order.resize(properties.size());
   if (shape.is_generic()) {
@@ -88,7 +88,7 @@ const Shape& Schema::intern(const std::vector<Property>& properties) {
 }
 
 bool Schema::interns_without_growth(std::span<const PropertyView> properties) {
-  if (find_shape_hint(properties) != 0) return true;
+  if (shape_hint_of(properties) != 0) return true;
   return !can_add_shape(properties.size()) || find(properties, false) != nullptr;
 }
 

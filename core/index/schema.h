@@ -26,8 +26,8 @@
 
 #include "core/base/check.h"
 #include "core/base/refcounted.h"
+#include "core/index/intern_cache.h"
 #include "core/index/shape.h"
-#include "core/index/shape_cache.h"
 #include "core/model/commit.h"
 #include "core/model/entity.h"
 
@@ -58,7 +58,7 @@ class Schema : public RefCounted<Schema> {
   // shape if the table has no space for another. The order of `properties` does not matter. For the
   // generic shape, `order` sorts the properties by the bytes of their names. A valid `shape_hint`
   // skips the comparison. REQUIRES: names are unique; a `shape_hint` other than 0 is the result of
-  // find_shape_hint() for the same properties.
+  // shape_hint_of() for the same properties.
   Interned intern(std::span<const PropertyView> properties, ShapeHint shape_hint = 0);
   const Shape& intern(const std::vector<Property>& properties);
   // Returns the result of the last intern() again. REQUIRES: that call had the names and types of
@@ -76,14 +76,14 @@ class Schema : public RefCounted<Schema> {
   // were interned recently. The names then need no validation, because only valid names are
   // interned. With the hint, intern() of this schema, or of a schema on top of it, does not compare
   // the properties again.
-  ShapeHint find_shape_hint(std::span<const PropertyView> properties) const {
-    const ShapeCache::Entry* cached = cache_.find(properties);
+  ShapeHint shape_hint_of(std::span<const PropertyView> properties) const {
+    const InternCache::Entry* cached = cache_.find(properties);
     return cached == nullptr ? 0 : cached->hint;
   }
   // Returns the slot where the caller may cache the encoded definition of the hinted property list,
   // empty at first, or null if the hint is no longer cached.
   std::string* cached_definition(ShapeHint shape_hint) const {
-    const ShapeCache::Entry* cached = cache_.find(shape_hint);
+    const InternCache::Entry* cached = cache_.find(shape_hint);
     return cached == nullptr ? nullptr : &cached->encoded_definition;
   }
 
@@ -117,7 +117,7 @@ class Schema : public RefCounted<Schema> {
   // this number of layers it copies the maps instead.
   static constexpr std::uint32_t layers_max = 8;
 
-  const ShapeCache::Entry& intern_uncached(std::span<const PropertyView> properties);
+  const InternCache::Entry& intern_uncached(std::span<const PropertyView> properties);
   bool can_add_shape(std::size_t columns) const;
   const Shape* find(std::span<const PropertyView> properties, bool may_add);
   const Shape& find_or_add(std::span<const PropertyView> properties);
@@ -136,8 +136,8 @@ class Schema : public RefCounted<Schema> {
   NameId name_count_ = 0;                               // names of all layers
   std::size_t columns_total_ = 0;
   std::size_t memory_ = 0;
-  ShapeCache cache_;
-  const ShapeCache::Entry* last_ = nullptr;  // the last result of intern()
+  InternCache cache_;
+  const InternCache::Entry* last_ = nullptr;  // the last result of intern()
   std::vector<Member> members_;
   std::string shape_key_;
   Scratch scratch_;

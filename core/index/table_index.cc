@@ -165,12 +165,13 @@ struct RowWrite {
       : packed(packed_row),
         key_bytes(static_cast<std::uint32_t>(key.row.size())),
         position(position_there),
-        bytes_needed(Leaf::row_buffer_bytes(static_cast<std::uint32_t>(packed.size()))),
+        bytes_needed(Leaf::buffer_bytes_for_row(static_cast<std::uint32_t>(packed.size()))),
         bytes_freed(0) {
     ENTITABLE_CHECK(!leaf.is_unloaded());
-    if (!position.run_found) bytes_needed += Leaf::run_buffer_bytes(key.partition);
+    if (!position.run_found) bytes_needed += Leaf::buffer_bytes_for_run(key.partition);
     if (position.found)
-      bytes_freed = Leaf::row_buffer_bytes(row_layout::packed_bytes(leaf.row_base(position.slot)));
+      bytes_freed =
+          Leaf::buffer_bytes_for_row(row_layout::packed_bytes(leaf.row_base(position.slot)));
     const std::uint32_t rows = leaf.size() + (position.found ? 0 : 1);
     const bool in_order =
         !position.found && position.slot == leaf.size() && leaf.inserts_ascend(position);

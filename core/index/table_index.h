@@ -95,7 +95,7 @@ class TableIndex {
   // Inserts the row, or replaces the row with the same key. REQUIRES: check_entity(entity).ok().
   void put(const Entity& entity);
   // Does the same. `key` and `properties` may refer to rows of this index. `shape_hint`: the result
-  // of schema().find_shape_hint(properties), or 0. REQUIRES: check_entity() accepts the row. If
+  // of schema().shape_hint_of(properties), or 0. REQUIRES: check_entity() accepts the row. If
   // `same_shape_as_previous`, `properties` have the same names and types, in the same order, as in
   // the previous call of put(), and no version with the same schema was changed in between.
   void put(const KeyView& key, Ticks timestamp, std::span<const PropertyView> properties,
@@ -135,13 +135,13 @@ class TableIndex {
   // Returns some key in the range of this part's unloaded leaf, or nothing if the part is not
   // unloaded. `range`: the part's range in the manifest (core/log/manifest_codec.h), which limits
   // the search.
-  std::optional<EntityKey> key_in_unloaded_part(PartId part, const KeyRange& range = {}) const;
+  std::optional<EntityKey> any_key_in_unloaded_part(PartId part, const KeyRange& range = {}) const;
   // Returns the unloaded parts whose totals are not exact, in key order. While there are any,
   // rows(), bytes() and count_range() may be wrong.
   std::vector<PartId> parts_with_inexact_counts() const;
   // Returns the packed bytes of the rows that a checkpoint would write: all rows of parts that have
   // changed or have an overlay, and rows without a part.
-  std::uint64_t dirty_bytes() const;
+  std::uint64_t bytes_to_checkpoint() const;
   // Returns the parts that may be unloaded, in key order. Resets ResidentPart::recently_used of all
   // parts to false.
   std::vector<ResidentPart> sweep_resident_parts() const;
@@ -240,7 +240,7 @@ class PartLoader {
   void finish();
   // Replaces the unloaded leaf of the part in another version, too. REQUIRES: finish() was called;
   // `part` is unloaded in `version`, with the same overlay.
-  void install_in_version(TableIndex& version);
+  void install_in_other_version(TableIndex& version);
 
  private:
   struct State;

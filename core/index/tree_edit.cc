@@ -46,7 +46,7 @@ Ref<Node> merged_leaves(const Ref<Node>& a, const Ref<Node>& b) {
   if (left.size() == 0) return b;
   if (right.size() == 0) return a;
   if (left.used_bytes() + right.used_bytes() > merged_leaf_max) return nullptr;
-  std::vector<RowSource> rows;
+  std::vector<SourceRow> rows;
   rows.reserve(left.size() + right.size());
   left.append_rows_to(rows);
   right.append_rows_to(rows);

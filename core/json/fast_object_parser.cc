@@ -138,7 +138,7 @@ class FastObjectParser {
         return false;  // a control character, or the end of the text
     }
     ++at_;
-    plain = object_.add_decoded(std::move(decoded));
+    plain = object_.keep_decoded_text(std::move(decoded));
     return is_utf8(plain);
   }
 

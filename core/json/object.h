@@ -31,7 +31,9 @@ struct Object {
   std::vector<Member> members;  // in the order of the text
   std::forward_list<std::string> decoded;
 
-  std::string_view add_decoded(std::string text) { return decoded.emplace_front(std::move(text)); }
+  std::string_view keep_decoded_text(std::string text) {
+    return decoded.emplace_front(std::move(text));
+  }
 };
 
 }  // namespace entitable::json

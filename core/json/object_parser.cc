@@ -71,8 +71,8 @@ class MemberCollector {
   bool add(ValueKind kind, std::string text) {
     if (depth_ == 0) return false;  // the document is not an object
     if (depth_ > 1) return true;
-    const std::string_view name = object_.add_decoded(std::move(name_));
-    object_.members.push_back(Member{name, kind, object_.add_decoded(std::move(text))});
+    const std::string_view name = object_.keep_decoded_text(std::move(name_));
+    object_.members.push_back(Member{name, kind, object_.keep_decoded_text(std::move(text))});
     return true;
   }
   bool open() {

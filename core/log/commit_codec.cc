@@ -146,7 +146,7 @@ std::string CommitEncoder::timestamp_and_call() const {
   ByteWriter writer(out);
   writer.u64(static_cast<std::uint64_t>(commit_.last_timestamp));
   writer.u8(commit_.call.has_value() ? 1 : 0);
-  if (commit_.call.has_value()) append_call(*commit_.call, commit_.last_timestamp, out);
+  if (commit_.call.has_value()) append_client_call(*commit_.call, commit_.last_timestamp, out);
   return out;
 }
 
@@ -164,22 +164,22 @@ std::uint32_t CommitEncoder::shape_of(const PutRow& row) {
 
 void CommitEncoder::write(const PutRow& mutation) {
   const std::uint32_t shape = shape_of(mutation);
-  append_bounded(mutations_, row_bytes_max(mutation), [&](char* at) {
+  append_and_overwrite(mutations_, row_bytes_max(mutation), [&](char* at) {
     return put_row(at, mutation, commit_.last_timestamp, shape, last_partition_);
   });
 }
 
 void CommitEncoder::write(const DeleteRow& mutation) {
   const KeyView key = mutation.key.view();
-  append_bounded(mutations_, key_bytes_max(key), [&](char* at) {
+  append_and_overwrite(mutations_, key_bytes_max(key), [&](char* at) {
     return put_key(at, mutation.table, key, MutationKind::erase,
                    MutationKind::erase_in_same_partition, last_partition_);
   });
 }
 
 void CommitEncoder::write_of_table(MutationKind kind, TableId table) {
-  append_bounded(mutations_, integers_max,
-                 [&](char* at) { return put_table(put_kind(at, kind), table); });
+  append_and_overwrite(mutations_, integers_max,
+                       [&](char* at) { return put_table(put_kind(at, kind), table); });
 }
 
 void CommitEncoder::write(const CreateTable& mutation) {
@@ -197,8 +197,8 @@ void CommitEncoder::write(const SetTableAcl& mutation) {
 }
 
 void CommitEncoder::write(const SetServiceProperties& mutation) {
-  append_bounded(mutations_, 1,
-                 [](char* at) { return put_kind(at, MutationKind::service_properties); });
+  append_and_overwrite(mutations_, 1,
+                       [](char* at) { return put_kind(at, MutationKind::service_properties); });
   writer_.bytes(mutation.document);
 }
 
@@ -258,7 +258,7 @@ const char* CommitDecoder::read_head() {
   const std::uint8_t has_call = reader_.u8();
   if (!reader_.ok()) return field_truncated;
   if (has_call > 1) return "it has an invalid call flag";
-  return has_call == 1 ? read_call(reader_, commit_.last_timestamp, commit_.call.emplace())
+  return has_call == 1 ? read_client_call(reader_, commit_.last_timestamp, commit_.call.emplace())
                        : nullptr;
 }
 

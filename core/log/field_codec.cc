@@ -48,7 +48,7 @@ char* put_ticks(char* at, Ticks ticks, Ticks base) {
 }
 
 void append_ticks(Ticks ticks, Ticks base, std::string& out) {
-  append_bounded(out, varint_bytes_max, [&](char* at) { return put_ticks(at, ticks, base); });
+  append_and_overwrite(out, varint_bytes_max, [&](char* at) { return put_ticks(at, ticks, base); });
 }
 
 const char* read_ticks(ByteReader& reader, Ticks base, Ticks& ticks) {
@@ -67,7 +67,7 @@ const char* read_ticks(ByteReader& reader, Ticks base, Ticks& ticks) {
   return nullptr;
 }
 
-bool is_text(std::string_view text) {
+bool is_valid_text(std::string_view text) {
   constexpr std::uint64_t high_bits = 0x8080'8080'8080'8080u;
   const auto word_at = [text](std::size_t at) {
     std::uint64_t word;
@@ -86,7 +86,7 @@ bool is_text(std::string_view text) {
 
 const char* check_stored_key(const KeyView& key) {
   if (is_trivially_valid_key(key)) return nullptr;
-  if (!is_text(key.partition) || !is_text(key.row)) return "a key is not valid text";
+  if (!is_valid_text(key.partition) || !is_valid_text(key.row)) return "a key is not valid text";
   return check_key(key).ok() ? nullptr : "a key is not allowed";
 }
 
@@ -116,7 +116,7 @@ const char* read_policies(ByteReader& reader, std::vector<AccessPolicy>& policie
   return violation.has_value() ? violation->reason : nullptr;
 }
 
-void append_call(const ClientCall& call, Ticks base, std::string& out) {
+void append_client_call(const ClientCall& call, Ticks base, std::string& out) {
   out.append(reinterpret_cast<const char*>(call.client.data()), call.client.size());
   ByteWriter writer(out);
   writer.varint(call.number);
@@ -124,7 +124,7 @@ void append_call(const ClientCall& call, Ticks base, std::string& out) {
   for (const Ticks ticks : call.timestamps) append_ticks(ticks, base, out);
 }
 
-const char* read_call(ByteReader& reader, Ticks base, ClientCall& call) {
+const char* read_client_call(ByteReader& reader, Ticks base, ClientCall& call) {
   const std::string_view client = reader.raw(call.client.size());
   call.number = reader.varint();
   const std::size_t count = reader.count(ticks_bytes_min);
@@ -142,7 +142,7 @@ const char* read_call(ByteReader& reader, Ticks base, ClientCall& call) {
 const char* read_service_properties(ByteReader& reader, std::string& document) {
   document = reader.bytes();
   if (!reader.ok()) return field_truncated;
-  return is_text(document) ? nullptr : "the service properties are not valid text";
+  return is_valid_text(document) ? nullptr : "the service properties are not valid text";
 }
 
 const char* read_table_id(ByteReader& reader, TableId& table) {

@@ -54,7 +54,7 @@ inline char* put_bytes(char* at, std::string_view bytes) {
 // Appends the bytes that put(start) writes. `put` returns the end of what it wrote. REQUIRES: `put`
 // writes at most `bytes_max` bytes.
 template <typename Put>
-void append_bounded(std::string& out, std::size_t bytes_max, Put put) {
+void append_and_overwrite(std::string& out, std::size_t bytes_max, Put put) {
   const std::size_t start = out.size();
   out.resize(start + bytes_max);
   const char* const end = put(out.data() + start);
@@ -62,7 +62,7 @@ void append_bounded(std::string& out, std::size_t bytes_max, Put put) {
 }
 
 // Returns whether the text is WTF-8. Pure ASCII takes a fast path.
-bool is_text(std::string_view text);
+bool is_valid_text(std::string_view text);
 
 // Returns null if the key may be stored (check_key), else the reason.
 const char* check_stored_key(const KeyView& key);
@@ -79,9 +79,9 @@ const char* read_ticks(ByteReader& reader, Ticks base, Ticks& ticks);
 void append_policies(const std::vector<AccessPolicy>& policies, std::string& out);
 const char* read_policies(ByteReader& reader, std::vector<AccessPolicy>& policies);
 
-// REQUIRES for append_call(): no timestamp in `call` is newer than `base`.
-void append_call(const ClientCall& call, Ticks base, std::string& out);
-const char* read_call(ByteReader& reader, Ticks base, ClientCall& call);
+// REQUIRES for append_client_call(): no timestamp in `call` is newer than `base`.
+void append_client_call(const ClientCall& call, Ticks base, std::string& out);
+const char* read_client_call(ByteReader& reader, Ticks base, ClientCall& call);
 
 // Reads a document of service properties, which is opaque here, and checks that it is WTF-8.
 const char* read_service_properties(ByteReader& reader, std::string& document);

@@ -55,7 +55,8 @@ void write_service(const Manifest& manifest, RecordWriter& file) {
 void write_calls(const Manifest& manifest, RecordWriter& file) {
   std::string& out = file.begin_record(RecordType::manifest_calls);
   ByteWriter(out).varint(manifest.calls.size());
-  for (const ClientCall& call : manifest.calls) append_call(call, manifest.last_timestamp, out);
+  for (const ClientCall& call : manifest.calls)
+    append_client_call(call, manifest.last_timestamp, out);
   file.end_record();
 }
 
@@ -116,7 +117,7 @@ const char* read_options(ByteReader& reader, Manifest& manifest) {
     const std::string key(reader.bytes());
     std::string value(reader.bytes());
     if (!reader.ok()) return field_truncated;
-    if (!is_text(key) || !is_text(value)) return "an option is not valid text";
+    if (!is_valid_text(key) || !is_valid_text(value)) return "an option is not valid text";
     if (!manifest.options.empty() && manifest.options.rbegin()->first >= key) {
       return "the options are not in order";
     }
@@ -134,7 +135,7 @@ const char* read_calls(ByteReader& reader, Manifest& manifest) {
   const std::size_t count = reader.count(call_bytes_min);
   manifest.calls.resize(count);
   for (ClientCall& call : manifest.calls) {
-    if (const char* bad = read_call(reader, manifest.last_timestamp, call)) return bad;
+    if (const char* bad = read_client_call(reader, manifest.last_timestamp, call)) return bad;
   }
   return check_at_end(reader);
 }

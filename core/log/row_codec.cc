@@ -82,7 +82,7 @@ const char* read_text(ByteCursor& cursor, EdmType type, ValueView& value) {
   std::string_view bytes;
   if (!cursor.take_bytes(bytes)) return field_truncated;
   value = type == EdmType::string ? ValueView::of_string(bytes) : ValueView::of_binary(bytes);
-  if (type == EdmType::string && !is_text(bytes)) return "a String is not valid text";
+  if (type == EdmType::string && !is_valid_text(bytes)) return "a String is not valid text";
   // A UTF-16 unit takes at least one byte, so short byte strings cannot exceed the limit.
   if (bytes.size() <= limits::string_units_max || check_value(value, {}).ok()) return nullptr;
   return type == EdmType::string ? "a String is too long" : "a Binary is too long";
@@ -160,8 +160,8 @@ char* put_values(char* at, std::span<const PropertyView> properties) {
 }
 
 void append_values(std::span<const PropertyView> properties, std::string& out) {
-  append_bounded(out, values_bytes_max(properties),
-                 [&](char* at) { return put_values(at, properties); });
+  append_and_overwrite(out, values_bytes_max(properties),
+                       [&](char* at) { return put_values(at, properties); });
 }
 
 const char* read_values(ByteReader& reader, const DecodedShape& shape, const KeyView& key,

@@ -82,8 +82,8 @@ char* put_definition(char* at, std::span<const PropertyView> properties) {
 }
 
 void append_definition(std::span<const PropertyView> properties, std::string& out) {
-  append_bounded(out, definition_bytes_max(properties),
-                 [&](char* at) { return put_definition(at, properties); });
+  append_and_overwrite(out, definition_bytes_max(properties),
+                       [&](char* at) { return put_definition(at, properties); });
 }
 
 ShapeNumbers::Numbered ShapeNumbers::number_of(std::string_view definition) {
@@ -121,7 +121,7 @@ ShapeNumbers::Numbered RowShapeNumbers::number_of(std::span<const PropertyView> 
 void RowShapeNumbers::define(std::span<const PropertyView> properties) {
   definition_.clear();
   last_.resize(properties.size());
-  append_bounded(definition_, definition_bytes_max(properties), [&](char* at) {
+  append_and_overwrite(definition_, definition_bytes_max(properties), [&](char* at) {
     return put_definition_with(at, properties, [&](std::size_t i, const char* name) {
       const auto name_at = static_cast<std::size_t>(name - definition_.data());
       last_[i] = {name_at, properties[i].name.size(), properties[i].value.type()};

@@ -26,7 +26,7 @@ using TableId = std::uint32_t;
 using PartId = std::uint64_t;
 
 // Identifies a cached lookup in a table's Schema: the shape that a property list has
-// (core/index/schema.h, find_shape_hint()). 0: no lookup is cached.
+// (core/index/schema.h, shape_hint_of()). 0: no lookup is cached.
 using ShapeHint = std::uint64_t;
 
 // A whole row as it is after the write. The creator of the commit owns the memory of the views and

@@ -20,7 +20,7 @@ bool holds_by_name(const FilterNode& node, const RowView& row) {
   const std::optional<ValueView> value = row.find(node.property);
   if (!value.has_value()) return false;
   if (node.kind == FilterKind::flag) return value->type() == EdmType::boolean && value->boolean();
-  return compare_property(*value, node.op, node.literal.view());
+  return comparison_holds(*value, node.op, node.literal.view());
 }
 
 }  // namespace

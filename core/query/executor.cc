@@ -32,7 +32,7 @@ std::variant<Page, PartsNeeded> read_page(const TableIndex& index, const Query& 
   if (scan.part_needed() != 0) {
     if (on_unloaded == OnUnloaded::return_parts_needed || scan.rows_read() == 0) {
       // One row more than the page holds: the page needs the key of the next row.
-      return PartsNeeded{scan.parts_ahead(query.top + std::uint64_t{1} - page.rows.size())};
+      return PartsNeeded{scan.parts_to_load(query.top + std::uint64_t{1} - page.rows.size())};
     }
     page.next = Continuation{scan.stopped_at()};
   }
@@ -48,14 +48,14 @@ Plan plan_of(const KeyRange& range, const Filter& filter) {
 
 }  // namespace
 
-std::variant<RowResult, Error, PartsNeeded> get_row(const TableIndex& index, const KeyView& key) {
+std::variant<PinnedRow, Error, PartsNeeded> get_row(const TableIndex& index, const KeyView& key) {
   const TableIndex::Found found = index.find(key);
   if (found.part_needed != 0) return PartsNeeded{{found.part_needed}};
   if (!found.row.has_value()) return Error(ErrorCode::resource_not_found);
-  return RowResult{index, *found.row};
+  return PinnedRow{index, *found.row};
 }
 
-Page get_rows(const TableIndex& index, std::span<const KeyView> keys) {
+Page get_rows_until_missing(const TableIndex& index, std::span<const KeyView> keys) {
   Page page{index, {}, std::nullopt, 0};
   page.rows.reserve(keys.size());
   std::vector<TableIndex::Found> found(keys.size());

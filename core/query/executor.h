@@ -27,17 +27,17 @@ struct Page {
   std::optional<std::string> partition = {};
 };
 
-struct RowResult {
+struct PinnedRow {
   TableIndex pin;
   RowView row;
 };
 
 // Returns the row with this key, or ResourceNotFound. The key may be one that cannot be stored.
-std::variant<RowResult, Error, PartsNeeded> get_row(const TableIndex& index, const KeyView& key);
+std::variant<PinnedRow, Error, PartsNeeded> get_row(const TableIndex& index, const KeyView& key);
 
 // Returns the rows of `keys`, in order. Stops before the first key whose row does not exist or is
 // not in memory, or when the page is full.
-Page get_rows(const TableIndex& index, std::span<const KeyView> keys);
+Page get_rows_until_missing(const TableIndex& index, std::span<const KeyView> keys);
 
 // Returns the matching rows at or after query.from, in key order, at most query.top of them. If
 // query.top is 0, returns an empty page without a continuation and reads nothing. A page of large

@@ -98,7 +98,7 @@ std::variant<Explain, PartsNeeded> explain(const TableIndex& index, const Query&
       responses.add(row.partition());
       return true;
     });
-    if (scan.part_needed() != 0) return PartsNeeded{scan.parts_ahead(index.row_count())};
+    if (scan.part_needed() != 0) return PartsNeeded{scan.parts_to_load(index.row_count())};
     if (service.kind != PlanKind::empty) visited = count_partitions(index, service.range);
     if (visited.part_needed != 0) return PartsNeeded{{visited.part_needed}};
     explain.bytes_read = count_bytes(index, plan.ranges, query.from);

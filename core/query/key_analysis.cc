@@ -32,8 +32,8 @@ KeySetApproximation analyse_leaf(const FilterNode& node) {
   if (timestamp) return KeySetApproximation::unknown();
   KeySet keys;
   for (const KeyInterval& strings : intervals_matching(node.op, node.literal.view().string())) {
-    const KeySet some =
-        partition ? keys_with(strings, KeyInterval::all()) : keys_with(KeyInterval::all(), strings);
+    const KeySet some = partition ? keys_in_intervals(strings, KeyInterval::all())
+                                  : keys_in_intervals(KeyInterval::all(), strings);
     keys = unite(keys, some, KeySetRounding::up);  // exact: there are at most two intervals
   }
   return KeySetApproximation::exactly(std::move(keys));

@@ -22,7 +22,7 @@ const KeyBound& greater(const KeyBound& a, const KeyBound& b) {
 
 using Rows = std::span<const KeyInterval>;
 
-void append(RowSet& rows, const KeyInterval& interval) {
+void append(RowKeySet& rows, const KeyInterval& interval) {
   if (interval.empty()) return;
   if (!rows.empty() && compare(interval.lower, rows.back().upper) <= 0) {
     rows.back().upper = greater(rows.back().upper, interval.upper);
@@ -31,8 +31,8 @@ void append(RowSet& rows, const KeyInterval& interval) {
   }
 }
 
-RowSet unite(Rows a, Rows b) {
-  RowSet united;
+RowKeySet unite(Rows a, Rows b) {
+  RowKeySet united;
   united.reserve(a.size() + b.size());
   auto from_a = a.begin();
   auto from_b = b.begin();
@@ -44,8 +44,8 @@ RowSet unite(Rows a, Rows b) {
   return united;
 }
 
-RowSet intersect(Rows a, Rows b) {
-  RowSet common;
+RowKeySet intersect(Rows a, Rows b) {
+  RowKeySet common;
   auto from_a = a.begin();
   auto from_b = b.begin();
   while (from_a != a.end() && from_b != b.end()) {
@@ -59,8 +59,8 @@ RowSet intersect(Rows a, Rows b) {
   return common;
 }
 
-RowSet complement(Rows rows) {
-  RowSet gaps;
+RowKeySet complement(Rows rows) {
+  RowKeySet gaps;
   gaps.reserve(rows.size() + 1);
   KeyBound from = KeyBound::start();
   for (const KeyInterval& interval : rows) {
@@ -82,7 +82,7 @@ bool is_subset(Rows a, Rows b) {
   return true;
 }
 
-RowSet hull(Rows rows) {
+RowKeySet hull(Rows rows) {
   if (rows.empty()) return {};
   return {{rows.front().lower, rows.back().upper}};
 }
@@ -91,7 +91,7 @@ RowSet hull(Rows rows) {
 
 enum class SetOperation : std::uint8_t { unite, intersect };
 
-void append(KeySet& set, const KeyInterval& partitions, RowSet rows) {
+void append(KeySet& set, const KeyInterval& partitions, RowKeySet rows) {
   if (partitions.empty() || rows.empty()) return;
   if (!set.empty() && set.back().partitions.upper == partitions.lower && set.back().rows == rows) {
     set.back().partitions.upper = partitions.upper;
@@ -138,7 +138,7 @@ void sweep_both(const KeySet& a, const KeySet& b, Visit visit) {
   }
 }
 
-RowSet combine_rows(Rows a, Rows b, SetOperation operation) {
+RowKeySet combine_rows(Rows a, Rows b, SetOperation operation) {
   return operation == SetOperation::unite ? unite(a, b) : intersect(a, b);
 }
 
@@ -225,10 +225,10 @@ int compare(const KeyBound& a, const KeyBound& b) {
 }
 
 KeySet all_keys() {
-  return keys_with(KeyInterval::all(), KeyInterval::all());
+  return keys_in_intervals(KeyInterval::all(), KeyInterval::all());
 }
 
-KeySet keys_with(const KeyInterval& partitions, const KeyInterval& rows) {
+KeySet keys_in_intervals(const KeyInterval& partitions, const KeyInterval& rows) {
   if (partitions.empty() || rows.empty()) return {};
   return {{partitions, {rows}}};
 }
@@ -251,7 +251,7 @@ KeySet intersect(const KeySet& a, const KeySet& b, KeySetRounding rounding, bool
 }
 
 KeySet complement(const KeySet& set) {
-  const RowSet all{KeyInterval::all()};
+  const RowKeySet all{KeyInterval::all()};
   KeySet rest;
   KeyBound from = KeyBound::start();
   for (const PartitionInterval& segment : set) {

@@ -57,11 +57,11 @@ struct KeyInterval {
   friend bool operator==(const KeyInterval&, const KeyInterval&) = default;
 };
 
-using RowSet = std::vector<KeyInterval>;
+using RowKeySet = std::vector<KeyInterval>;
 
 struct PartitionInterval {
   KeyInterval partitions;
-  RowSet rows;
+  RowKeySet rows;
   friend bool operator==(const PartitionInterval&, const PartitionInterval&) = default;
 };
 
@@ -79,7 +79,7 @@ enum class KeySetRounding : std::uint8_t {
 };
 
 KeySet all_keys();
-KeySet keys_with(const KeyInterval& partitions, const KeyInterval& rows);
+KeySet keys_in_intervals(const KeyInterval& partitions, const KeyInterval& rows);
 bool is_all(const KeySet& set);
 
 // Union and intersection. `*rounded`, if given, is set to true if the result was rounded.

@@ -8,8 +8,8 @@
 namespace entitable {
 namespace {
 
-// The most parts that parts_ahead() returns. A scan of a large table may need many more; the caller
-// loads them in several round trips.
+// The most parts that parts_to_load() returns. A scan of a large table may need many more; the
+// caller loads them in several round trips.
 constexpr std::size_t parts_ahead_max = 32;
 
 // Parts to request, without duplicates.
@@ -59,7 +59,7 @@ std::size_t Scan::prefetch_leaves(const Cursor& cursor) const {
   if (!plan_.residual) return std::numeric_limits<std::size_t>::max();
   if (bound_ == nullptr) return 1;
   std::array<const Leaf*, 8> buffer;
-  const std::span<const Leaf*> leaves(buffer.data(), cursor.leaves_ahead(buffer));
+  const std::span<const Leaf*> leaves(buffer.data(), cursor.current_and_next_leaves(buffer));
   for (const Leaf* leaf : leaves) leaf->prefetch();
   for (const Leaf* leaf : leaves) {
     if (leaf->size() != 0 && leaf->shape() == shape_->id()) bound_->prefetch_columns(*leaf);
@@ -75,7 +75,7 @@ KeyRange Scan::current_range() const {
   return range;
 }
 
-std::vector<PartId> Scan::parts_ahead(std::uint64_t rows) const {
+std::vector<PartId> Scan::parts_to_load(std::uint64_t rows) const {
   ENTITABLE_CHECK(part_needed_ != 0);
   PartList parts(part_needed_);
   KeyRange range = plan_.ranges[range_];

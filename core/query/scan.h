@@ -33,7 +33,7 @@ class Scan {
   PartId part_needed() const { return part_needed_; }
   // Returns part_needed(), then other parts that the scan would need next, in that order. `rows`:
   // how many more rows the caller wants. REQUIRES: part_needed() != 0.
-  std::vector<PartId> parts_ahead(std::uint64_t rows) const;
+  std::vector<PartId> parts_to_load(std::uint64_t rows) const;
   // The first key of the scan that part_needed() may hold. REQUIRES: part_needed() != 0.
   const EntityKey& stopped_at() const { return stopped_at_; }
 

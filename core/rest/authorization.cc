@@ -17,7 +17,7 @@ namespace {
 
 // The permissions that a SAS needs for an action, as letters. All of them are needed.
 struct Rule {
-  Action action;
+  AccessKind action;
   std::string_view table_sas;     // in a table SAS; empty: it allows none but a batch
   std::string_view account_sas;   // in an account SAS; empty: no permission is needed
   char resource_type;             // in an account SAS: service, container (table), object (entity)
@@ -25,19 +25,19 @@ struct Rule {
 };
 
 constexpr Rule rules[] = {
-    {Action::read_entities, "r", "r", 'o'}, {Action::insert, "a", "a", 'o'},
-    {Action::upsert, "au", "au", 'o'},      {Action::update, "u", "u", 'o'},
-    {Action::remove, "d", "d", 'o'},        {Action::batch, "", "", 'o'},
-    {Action::read_tables, "", "l", 'c'},    {Action::create_table, "", "c", 'c', "w"},
-    {Action::drop_table, "", "d", 'c'},     {Action::table_acl, "", "", 'c'},
-    {Action::read_service, "", "r", 's'},   {Action::write_service, "", "w", 's'},
+    {AccessKind::read_entities, "r", "r", 'o'}, {AccessKind::insert, "a", "a", 'o'},
+    {AccessKind::upsert, "au", "au", 'o'},      {AccessKind::update, "u", "u", 'o'},
+    {AccessKind::remove, "d", "d", 'o'},        {AccessKind::batch, "", "", 'o'},
+    {AccessKind::read_tables, "", "l", 'c'},    {AccessKind::create_table, "", "c", 'c', "w"},
+    {AccessKind::drop_table, "", "d", 'c'},     {AccessKind::table_acl, "", "", 'c'},
+    {AccessKind::read_service, "", "r", 's'},   {AccessKind::write_service, "", "w", 's'},
 };
 
 constexpr bool is_complete() {
   for (std::size_t i = 0; i < std::size(rules); ++i) {
     if (static_cast<std::size_t>(rules[i].action) != i) return false;
   }
-  return std::size(rules) == static_cast<std::size_t>(Action::write_service) + 1;
+  return std::size(rules) == static_cast<std::size_t>(AccessKind::write_service) + 1;
 }
 static_assert(is_complete(), "one line for each action, in their order");
 
@@ -53,7 +53,7 @@ bool has(std::string_view letters, char letter) {
 
 Result<void> check_table_sas(const SasGrant& grant, const Rule& rule,
                              const RequiredAccess& required_access) {
-  if (rule.action == Action::batch) return {};
+  if (rule.action == AccessKind::batch) return {};
   if (rule.table_sas.empty()) return Error(ErrorCode::authorization_failure);
   if (!equal_ignoring_case(grant.table, required_access.table))
     return Error(ErrorCode::authentication_failed);
@@ -65,7 +65,7 @@ Result<void> check_table_sas(const SasGrant& grant, const Rule& rule,
 }
 
 Result<void> check_account_sas(const SasGrant& grant, const Rule& rule) {
-  if (rule.action == Action::table_acl) return Error(ErrorCode::authorization_failure);
+  if (rule.action == AccessKind::table_acl) return Error(ErrorCode::authorization_failure);
   if (!has(grant.services, 't')) return Error(ErrorCode::service_mismatch);
   if (!has(grant.resource_types, rule.resource_type))
     return Error(ErrorCode::resource_type_mismatch);
@@ -141,8 +141,8 @@ bool is_signed_by_key(const Account& account, const Credentials& credentials,
   });
 }
 
-Result<void> check_shared_key(const Account& account, const Request& request, const Uri& uri,
-                              Ticks now) {
+Result<void> check_shared_key(const Account& account, const Request& request,
+                              const ResourceUri& uri, Ticks now) {
   if (count_headers(request, "Authorization") > 1) {
     return Error(ErrorCode::invalid_authentication_info);
   }
@@ -183,7 +183,7 @@ std::optional<AccessPolicy> find_policy(const Store& store, std::string_view tab
 }
 
 Result<GrantedAccess> authenticate(const Account& account, const Store& store,
-                                   const Request& request, const Uri& uri, Ticks now) {
+                                   const Request& request, const ResourceUri& uri, Ticks now) {
   if (uri.account != account.name) return failed();
   if (count_headers(request, "Authorization") > 0) {
     if (const auto checked = check_shared_key(account, request, uri, now); !checked.ok()) {
@@ -225,7 +225,8 @@ Filter GrantedAccess::restrict_filter(Filter filter) const {
 }
 
 Result<GrantedAccess> authorize(const Account& account, const Store& store, const Request& request,
-                                const Uri& uri, Ticks now, const RequiredAccess& required_access) {
+                                const ResourceUri& uri, Ticks now,
+                                const RequiredAccess& required_access) {
   if (!account.authorize || request.trusted) return GrantedAccess();
   Result<GrantedAccess> access = authenticate(account, store, request, uri, now);
   if (!access.ok()) return access;

@@ -5,7 +5,7 @@
 //   if (!access.ok()) return make_error_response(access.error());
 //   query.filter = access->restrict_filter(std::move(query.filter));
 //
-// A batch is authorized for Action::batch; then GrantedAccess::check authorizes each of its
+// A batch is authorized for AccessKind::batch; then GrantedAccess::check authorizes each of its
 // operations.
 #pragma once
 
@@ -19,13 +19,13 @@
 #include "core/model/key.h"
 #include "core/rest/account.h"
 #include "core/rest/http.h"
+#include "core/rest/resource_uri.h"
 #include "core/rest/sas.h"
-#include "core/rest/uri.h"
 #include "core/store/store.h"
 
 namespace entitable::rest {
 
-enum class Action : std::uint8_t {
+enum class AccessKind : std::uint8_t {
   read_entities,  // get one entity, or query
   insert,
   upsert,  // insert or replace, insert or merge
@@ -41,7 +41,7 @@ enum class Action : std::uint8_t {
 };
 
 struct RequiredAccess {
-  Action action;
+  AccessKind action;
   std::string_view table = {};      // as the URL spells it; empty if the URL names no table
   std::optional<KeyView> key = {};  // if the action is on one entity
 };
@@ -75,6 +75,7 @@ class GrantedAccess {
 // credentials, another account, an invalid date, or (strict_dates) one more than 15 minutes off.
 // Also returns the errors of verify_sas and GrantedAccess::check.
 Result<GrantedAccess> authorize(const Account& account, const Store& store, const Request& request,
-                                const Uri& uri, Ticks now, const RequiredAccess& required_access);
+                                const ResourceUri& uri, Ticks now,
+                                const RequiredAccess& required_access);
 
 }  // namespace entitable::rest

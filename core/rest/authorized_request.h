@@ -7,10 +7,10 @@
 #include "core/rest/authorization.h"
 #include "core/rest/error_response.h"
 #include "core/rest/http.h"
-#include "core/rest/query_options.h"
+#include "core/rest/query_parameters.h"
 #include "core/rest/request_headers.h"
+#include "core/rest/resource_uri.h"
 #include "core/rest/route.h"
-#include "core/rest/uri.h"
 #include "core/store/store.h"
 
 namespace entitable::rest {
@@ -19,12 +19,12 @@ struct AuthorizedRequest {
   const Account& account;
   const Store& store;
   const Request& request;
-  const Uri& uri;
-  const QueryOptions& options;
+  const ResourceUri& uri;
+  const QueryParameters& options;
   const GrantedAccess& access;
-  Route route;
+  RouteKind route;
   MetadataLevel level;
-  const ErrorFormat& error_format;
+  const ErrorResponseContext& error_format;
 
   Response make_error_response(const Error& error) const {
     return error_response(error, error_format);

@@ -83,7 +83,7 @@ Response accepted_response(std::string body, const Boundaries& boundaries) {
 
 Response change_set_response(const std::vector<Response>& parts, const Boundaries& boundaries) {
   std::string body;
-  append_nested_part(body, boundaries.batch, boundaries.change_set);
+  begin_nested_part(body, boundaries.batch, boundaries.change_set);
   for (const Response& part : parts) append_http_part(body, boundaries.change_set, part);
   append_closing_delimiter(body, boundaries.change_set);
   return accepted_response(std::move(body), boundaries);

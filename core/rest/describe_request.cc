@@ -21,42 +21,42 @@ namespace {
 // ---- Requests -----------------------------------------------------------------------------------
 
 RequestOperation operation_of(const RoutedRequest& routed, const Request& request) {
-  const bool conditional = routed.required_access(request).action == Action::update;
+  const bool conditional = routed.required_access(request).action == AccessKind::update;
   const bool writes = routed.route_entry.writes;
   switch (routed.route_entry.route) {
-    case Route::query_tables:
+    case RouteKind::query_tables:
       return RequestOperation::list_tables;
-    case Route::get_table:
+    case RouteKind::get_table:
       return RequestOperation::get_table;
-    case Route::create_table:
+    case RouteKind::create_table:
       return RequestOperation::create_table;
-    case Route::drop_table:
+    case RouteKind::drop_table:
       return RequestOperation::drop_table;
-    case Route::table_acl:
+    case RouteKind::table_acl:
       return writes ? RequestOperation::set_acl : RequestOperation::get_acl;
-    case Route::service_properties:
+    case RouteKind::service_properties:
       return writes ? RequestOperation::set_properties : RequestOperation::get_properties;
-    case Route::service_stats:
+    case RouteKind::service_stats:
       return RequestOperation::get_statistics;
-    case Route::query_entities:
+    case RouteKind::query_entities:
       return RequestOperation::query;
-    case Route::get_entity:
+    case RouteKind::get_entity:
       return RequestOperation::get;
-    case Route::insert_entity:
+    case RouteKind::insert_entity:
       return RequestOperation::insert;
-    case Route::put_entity:
+    case RouteKind::put_entity:
       return conditional ? RequestOperation::update : RequestOperation::upsert_replace;
-    case Route::merge_entity:
+    case RouteKind::merge_entity:
       return conditional ? RequestOperation::merge : RequestOperation::upsert_merge;
-    case Route::delete_entity:
+    case RouteKind::delete_entity:
       return RequestOperation::remove;
-    case Route::batch:
+    case RouteKind::batch:
       break;
   }
   return RequestOperation::batch;
 }
 
-void describe_options(QueryOptions& options, RequestDescription& out) {
+void describe_options(QueryParameters& options, RequestDescription& out) {
   Result<std::vector<std::string>> select = parse_select_option(options);
   if (select.ok()) out.select = std::move(*select);
   if (out.operation == RequestOperation::get) return;
@@ -81,7 +81,7 @@ void describe_create(std::string_view body, RequestDescription& out) {
 
 void describe_one(const Account& account, const Request& request, RequestDescription& out) {
   RoutedRequest routed;
-  ErrorFormat error_format;
+  ErrorResponseContext error_format;
   const bool is_read = route_request(request, account.name, error_format, routed).ok();
   if (!routed.uri.table.empty()) out.table = std::move(routed.uri.table);
   if (routed.uri.resource == ResourceKind::entity) {

@@ -9,7 +9,7 @@
 #include "core/model/limits.h"
 #include "core/query/continuation.h"
 #include "core/rest/data_response.h"
-#include "core/rest/odata_json.h"
+#include "core/rest/odata_response_json.h"
 #include "core/rest/request_body.h"
 #include "core/rest/resource_urls.h"
 
@@ -91,7 +91,7 @@ Result<EntityWrite> parse_insert(const AuthorizedRequest& authorized) {
   if (const auto checked = check_body(authorized.request); !checked.ok()) return checked.error();
   Result<EntityBody> body = parse_inserted_entity(authorized.request.body);
   if (!body.ok()) return body.error();
-  const RequiredAccess required_access{Action::insert, authorized.uri.table, body->key.view()};
+  const RequiredAccess required_access{AccessKind::insert, authorized.uri.table, body->key.view()};
   if (const auto allowed = authorized.access.check(required_access); !allowed.ok())
     return allowed.error();
   Inserted inserted{authorized.level,     return_preference_of(authorized.request),
@@ -108,8 +108,8 @@ Result<EntityWrite> parse_insert(const AuthorizedRequest& authorized) {
       }};
 }
 
-OperationKind kind_of_change(Route route, const IfMatch& condition) {
-  if (route == Route::put_entity) {
+OperationKind kind_of_change(RouteKind route, const IfMatch& condition) {
+  if (route == RouteKind::put_entity) {
     return condition.has_condition() ? OperationKind::replace : OperationKind::insert_or_replace;
   }
   return condition.has_condition() ? OperationKind::merge : OperationKind::insert_or_merge;
@@ -173,7 +173,7 @@ HandleResult get_entity(const AuthorizedRequest& authorized) {
   if (auto* parts_needed = std::get_if<PartsNeeded>(&answer)) return std::move(*parts_needed);
   if (const auto* error = std::get_if<Error>(&answer))
     return authorized.make_error_response(*error);
-  const RowView& row = std::get<RowResult>(answer).row;
+  const RowView& row = std::get<PinnedRow>(answer).row;
   const ODataContext odata = odata_context_of(authorized, *select);
   Response response = data_response(authorized.level, row_json(odata, row, *select));
   response.headers.push_back({"ETag", etag_text(row.timestamp())});
@@ -183,10 +183,10 @@ HandleResult get_entity(const AuthorizedRequest& authorized) {
 
 Result<EntityWrite> parse_entity_write(const AuthorizedRequest& authorized) {
   switch (authorized.route) {
-    case Route::insert_entity:
+    case RouteKind::insert_entity:
       return parse_insert(authorized);
-    case Route::put_entity:
-    case Route::merge_entity:
+    case RouteKind::put_entity:
+    case RouteKind::merge_entity:
       return parse_change(authorized);
     default:
       return parse_delete(authorized);

@@ -54,7 +54,7 @@ std::string time_text(Ticks ticks) {
   return text.append("Z");
 }
 
-std::string full_text(std::string_view message, const ErrorFormat& error_format) {
+std::string full_text(std::string_view message, const ErrorResponseContext& error_format) {
   std::string text(message);
   return text.append("\nRequestId:")
       .append(error_format.request_id)
@@ -114,13 +114,13 @@ std::string_view reason_phrase(std::uint16_t status) {
   return at == std::end(reasons) ? std::string_view() : at->phrase;
 }
 
-Response error_response(const Error& error, const ErrorFormat& error_format) {
+Response error_response(const Error& error, const ErrorResponseContext& error_format) {
   const ServiceError& service = service_error_of(error.code);
   return error_response(ServiceError{service.status, service.code, error_message(error)},
                         error_format);
 }
 
-Response error_response(const ServiceError& service, const ErrorFormat& error_format) {
+Response error_response(const ServiceError& service, const ErrorResponseContext& error_format) {
   const std::string text = full_text(service.message, error_format);
   Response response;
   response.status = service.status;

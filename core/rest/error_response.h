@@ -14,7 +14,7 @@
 namespace entitable::rest {
 
 // How error responses to one request are written. Owns its data.
-struct ErrorFormat {
+struct ErrorResponseContext {
   bool xml = false;                              // true: XML; false: JSON
   MetadataLevel level = MetadataLevel::minimal;  // in the Content-Type of JSON
   // The Prefer header of an insert or Create Table, repeated as Preference-Applied.
@@ -34,7 +34,7 @@ std::string_view reason_phrase(std::uint16_t status);
 // {"odata.error":{"code":…,"message":{"lang":"en-US","value":"text\nRequestId:…\nTime:…"}}}, or the
 // same as an <m:error> document. With XML, the message is also the reason phrase of the status
 // line, as in the service.
-Response error_response(const Error& error, const ErrorFormat& error_format);
-Response error_response(const ServiceError& error, const ErrorFormat& error_format);
+Response error_response(const Error& error, const ErrorResponseContext& error_format);
+Response error_response(const ServiceError& error, const ErrorResponseContext& error_format);
 
 }  // namespace entitable::rest

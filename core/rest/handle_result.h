@@ -23,8 +23,8 @@ struct UnstagedWrite {
 // PartsNeeded: the caller must load these parts and repeat the call.
 using HandleResult = std::variant<Response, UnstagedWrite, PartsNeeded>;
 
-// Returns an error as the response to a particular request, in the ErrorFormat of that request.
-// Owns its data.
+// Returns an error as the response to a particular request, in the ErrorResponseContext of that
+// request. Owns its data.
 using MakeErrorResponse = std::function<Response(const Error&)>;
 
 // One entity write, parsed and authorized.

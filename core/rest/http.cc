@@ -31,7 +31,7 @@ std::size_t count_headers(const Request& request, std::string_view name) {
       [&](const HeaderView& header) { return equal_ignoring_case(header.name, name); }));
 }
 
-bool equal_letters_ignoring_case(std::string_view a, std::string_view b) {
+bool equal_ignoring_case_slow(std::string_view a, std::string_view b) {
   for (std::size_t i = 0; i < a.size(); ++i) {
     if (a[i] != b[i] && lower(a[i]) != lower(b[i])) return false;
   }

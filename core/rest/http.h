@@ -62,10 +62,10 @@ std::optional<std::string_view> find_header(const Request& request, std::string_
 std::size_t count_headers(const Request& request, std::string_view name);
 
 // The slow part of equal_ignoring_case. REQUIRES: a.size() == b.size().
-bool equal_letters_ignoring_case(std::string_view a, std::string_view b);
+bool equal_ignoring_case_slow(std::string_view a, std::string_view b);
 // Returns whether both are equal if the case of ASCII letters is ignored.
 inline bool equal_ignoring_case(std::string_view a, std::string_view b) {
-  return a.size() == b.size() && equal_letters_ignoring_case(a, b);
+  return a.size() == b.size() && equal_ignoring_case_slow(a, b);
 }
 
 }  // namespace entitable::rest

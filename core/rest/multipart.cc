@@ -214,7 +214,7 @@ void append_http_part(std::string& out, std::string_view boundary, const Respons
   out.append("\r\n").append(response.body).append("\r\n");
 }
 
-void append_nested_part(std::string& out, std::string_view boundary, std::string_view nested) {
+void begin_nested_part(std::string& out, std::string_view boundary, std::string_view nested) {
   out.append("--").append(boundary).append("\r\nContent-Type: multipart/mixed; boundary=");
   out.append(nested).append("\r\n\r\n");
 }

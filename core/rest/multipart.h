@@ -50,7 +50,7 @@ Result<Request> parse_http_part(std::string_view body);
 void append_http_part(std::string& out, std::string_view boundary, const Response& response);
 // Begins a part that is itself multipart/mixed with the boundary `nested`. It holds a change set's
 // responses; append_closing_delimiter(out, nested) ends it.
-void append_nested_part(std::string& out, std::string_view boundary, std::string_view nested);
+void begin_nested_part(std::string& out, std::string_view boundary, std::string_view nested);
 // Appends the delimiter after the last part.
 void append_closing_delimiter(std::string& out, std::string_view boundary);
 

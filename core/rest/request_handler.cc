@@ -21,9 +21,9 @@
 namespace entitable::rest {
 namespace {
 
-bool is_entity_write(Route route) {
-  return route == Route::insert_entity || route == Route::put_entity ||
-         route == Route::merge_entity || route == Route::delete_entity;
+bool is_entity_write(RouteKind route) {
+  return route == RouteKind::insert_entity || route == RouteKind::put_entity ||
+         route == RouteKind::merge_entity || route == RouteKind::delete_entity;
 }
 
 class RequestHandler {
@@ -116,7 +116,7 @@ class RequestHandler {
   }
 
   bool writes(const RoutedRequest& routed) const {
-    if (routed.route_entry.route != Route::batch) return routed.route_entry.writes;
+    if (routed.route_entry.route != RouteKind::batch) return routed.route_entry.writes;
     const Result<Batch> batch = parse_batch(request_);
     return batch.ok() && batch->change_set;
   }
@@ -126,9 +126,9 @@ class RequestHandler {
     request.method = routed.method;
     const MakeErrorResponse make_xml_error_response = error_response_maker(error_format_);
     switch (routed.route_entry.route) {
-      case Route::table_acl:
+      case RouteKind::table_acl:
         return handle_acl(store_, request, routed.uri.table, make_xml_error_response);
-      case Route::service_stats:
+      case RouteKind::service_stats:
         return handle_stats(request, routed.uri.secondary, context_.now, make_xml_error_response);
       default:
         return handle_properties(store_, request, make_xml_error_response);
@@ -137,23 +137,23 @@ class RequestHandler {
 
   HandleResult serve_data(const RoutedRequest& routed, const GrantedAccess& access) const {
     // The Accept header of a batch is ignored: the response is always multipart/mixed.
-    if (routed.route_entry.route == Route::batch) return serve_batch(access);
+    if (routed.route_entry.route == RouteKind::batch) return serve_batch(access);
     const Result<MetadataLevel> level = negotiate_metadata(request_, routed.options.format);
     if (!level.ok()) return make_error_response(level.error());
     const AuthorizedRequest authorized =
         make_authorized_request(request_, routed, access, error_format_);
     switch (routed.route_entry.route) {
-      case Route::query_tables:
+      case RouteKind::query_tables:
         return query_tables(authorized);
-      case Route::get_table:
+      case RouteKind::get_table:
         return get_table(authorized);
-      case Route::create_table:
+      case RouteKind::create_table:
         return create_table(authorized);
-      case Route::drop_table:
+      case RouteKind::drop_table:
         return drop_table(authorized);
-      case Route::query_entities:
+      case RouteKind::query_entities:
         return query_entities(authorized);
-      case Route::get_entity:
+      case RouteKind::get_entity:
         return get_entity(authorized);
       default:
         return write_entity(authorized);
@@ -175,15 +175,15 @@ class RequestHandler {
   }
 
   // Returns the format for an operation that has not been routed yet.
-  ErrorFormat error_format_in_batch() const {
-    ErrorFormat error_format = error_format_;
+  ErrorResponseContext error_format_in_batch() const {
+    ErrorResponseContext error_format = error_format_;
     error_format.in_batch = true;
     error_format.level = MetadataLevel::minimal;
     return error_format;
   }
 
-  ErrorFormat error_format_of(const Request& operation) const {
-    ErrorFormat error_format = error_format_in_batch();
+  ErrorResponseContext error_format_of(const Request& operation) const {
+    ErrorResponseContext error_format = error_format_in_batch();
     RoutedRequest routed;
     // Only sets the error format. The caller already has the operation's error.
     static_cast<void>(route_request(operation, account_.name, error_format, routed).ok());
@@ -193,7 +193,7 @@ class RequestHandler {
   // Routes an operation of a batch, and checks what reads and writes have in common: account,
   // permission, location and Accept header.
   Result<void> read_operation(const Request& operation, const GrantedAccess& access,
-                              ErrorFormat& error_format, RoutedRequest& routed) const {
+                              ErrorResponseContext& error_format, RoutedRequest& routed) const {
     if (const auto read = route_request(operation, account_.name, error_format, routed);
         !read.ok()) {
       return read.error();
@@ -211,7 +211,7 @@ class RequestHandler {
   }
 
   Result<EntityWrite> parse_operation(const Request& operation, const GrantedAccess& access) const {
-    ErrorFormat error_format = error_format_in_batch();
+    ErrorResponseContext error_format = error_format_in_batch();
     RoutedRequest routed;
     if (const auto read = read_operation(operation, access, error_format, routed); !read.ok()) {
       return read.error();
@@ -224,15 +224,15 @@ class RequestHandler {
   }
 
   HandleResult read_in_batch(const Request& query, const GrantedAccess& access) const {
-    ErrorFormat error_format = error_format_in_batch();
+    ErrorResponseContext error_format = error_format_in_batch();
     RoutedRequest routed;
     if (const auto read = read_operation(query, access, error_format, routed); !read.ok()) {
       return error_response(read.error(), error_format);
     }
     const AuthorizedRequest authorized =
         make_authorized_request(query, routed, access, error_format);
-    if (routed.route_entry.route == Route::query_entities) return query_entities(authorized);
-    if (routed.route_entry.route == Route::get_entity) return get_entity(authorized);
+    if (routed.route_entry.route == RouteKind::query_entities) return query_entities(authorized);
+    if (routed.route_entry.route == RouteKind::get_entity) return get_entity(authorized);
     return error_response(Error(ErrorCode::invalid_input), error_format);
   }
 
@@ -240,7 +240,7 @@ class RequestHandler {
 
   AuthorizedRequest make_authorized_request(const Request& request, const RoutedRequest& routed,
                                             const GrantedAccess& access,
-                                            const ErrorFormat& error_format) const {
+                                            const ErrorResponseContext& error_format) const {
     return AuthorizedRequest{account_,
                              store_,
                              request,
@@ -256,7 +256,7 @@ class RequestHandler {
     return error_response(error, error_format_);
   }
 
-  static MakeErrorResponse error_response_maker(ErrorFormat error_format) {
+  static MakeErrorResponse error_response_maker(ErrorResponseContext error_format) {
     return [error_format = std::move(error_format)](const Error& error) {
       return error_response(error, error_format);
     };
@@ -276,7 +276,7 @@ class RequestHandler {
   const Store& store_;
   const Request& request_;
   const RequestContext& context_;
-  ErrorFormat error_format_;
+  ErrorResponseContext error_format_;
   CommonResponseHeaders common_;
   bool is_preflight_ = false;
 };

@@ -10,7 +10,7 @@
 #include "core/model/etag.h"
 #include "core/rest/account.h"
 #include "core/rest/http.h"
-#include "core/rest/query_options.h"
+#include "core/rest/query_parameters.h"
 
 namespace entitable::rest {
 

@@ -14,7 +14,7 @@ void append_entity_path(std::string& out, std::string_view table, const KeyView&
 // Appends for example Tables('people').
 void append_table_path(std::string& out, std::string_view table);
 
-// Return the same after `base` (Uri::base) and a slash.
+// Return the same after `base` (ResourceUri::base) and a slash.
 std::string entity_url(std::string_view base, std::string_view table, const KeyView& key);
 std::string table_url(std::string_view base, std::string_view table);
 

@@ -10,32 +10,34 @@ constexpr bool writes = true;
 constexpr bool reads = false;
 
 constexpr RouteEntry route_table[] = {
-    {"GET", ResourceKind::tables, "", Route::query_tables, Action::read_tables, reads},
-    {"POST", ResourceKind::tables, "", Route::create_table, Action::create_table, writes},
-    {"GET", ResourceKind::table, "", Route::get_table, Action::read_tables, reads},
-    {"DELETE", ResourceKind::table, "", Route::drop_table, Action::drop_table, writes},
-    {"GET", ResourceKind::entities, "acl", Route::table_acl, Action::table_acl, reads},
-    {"HEAD", ResourceKind::entities, "acl", Route::table_acl, Action::table_acl, reads},
-    {"PUT", ResourceKind::entities, "acl", Route::table_acl, Action::table_acl, writes},
-    {"GET", ResourceKind::service, "properties", Route::service_properties, Action::read_service,
+    {"GET", ResourceKind::tables, "", RouteKind::query_tables, AccessKind::read_tables, reads},
+    {"POST", ResourceKind::tables, "", RouteKind::create_table, AccessKind::create_table, writes},
+    {"GET", ResourceKind::table, "", RouteKind::get_table, AccessKind::read_tables, reads},
+    {"DELETE", ResourceKind::table, "", RouteKind::drop_table, AccessKind::drop_table, writes},
+    {"GET", ResourceKind::entities, "acl", RouteKind::table_acl, AccessKind::table_acl, reads},
+    {"HEAD", ResourceKind::entities, "acl", RouteKind::table_acl, AccessKind::table_acl, reads},
+    {"PUT", ResourceKind::entities, "acl", RouteKind::table_acl, AccessKind::table_acl, writes},
+    {"GET", ResourceKind::service, "properties", RouteKind::service_properties,
+     AccessKind::read_service, reads},
+    {"PUT", ResourceKind::service, "properties", RouteKind::service_properties,
+     AccessKind::write_service, writes},
+    {"GET", ResourceKind::service, "stats", RouteKind::service_stats, AccessKind::read_service,
      reads},
-    {"PUT", ResourceKind::service, "properties", Route::service_properties, Action::write_service,
-     writes},
-    {"GET", ResourceKind::service, "stats", Route::service_stats, Action::read_service, reads},
-    {"GET", ResourceKind::entities, "", Route::query_entities, Action::read_entities, reads},
-    {"POST", ResourceKind::entities, "", Route::insert_entity, Action::insert, writes},
-    {"GET", ResourceKind::entity, "", Route::get_entity, Action::read_entities, reads},
-    {"PUT", ResourceKind::entity, "", Route::put_entity, Action::update, writes},
-    {"PATCH", ResourceKind::entity, "", Route::merge_entity, Action::update, writes},
-    {"MERGE", ResourceKind::entity, "", Route::merge_entity, Action::update, writes},
-    {"DELETE", ResourceKind::entity, "", Route::delete_entity, Action::remove, writes},
+    {"GET", ResourceKind::entities, "", RouteKind::query_entities, AccessKind::read_entities,
+     reads},
+    {"POST", ResourceKind::entities, "", RouteKind::insert_entity, AccessKind::insert, writes},
+    {"GET", ResourceKind::entity, "", RouteKind::get_entity, AccessKind::read_entities, reads},
+    {"PUT", ResourceKind::entity, "", RouteKind::put_entity, AccessKind::update, writes},
+    {"PATCH", ResourceKind::entity, "", RouteKind::merge_entity, AccessKind::update, writes},
+    {"MERGE", ResourceKind::entity, "", RouteKind::merge_entity, AccessKind::update, writes},
+    {"DELETE", ResourceKind::entity, "", RouteKind::delete_entity, AccessKind::remove, writes},
     // A batch may write; RequestHandler::writes finds out from its body.
-    {"POST", ResourceKind::batch, "", Route::batch, Action::batch, reads},
+    {"POST", ResourceKind::batch, "", RouteKind::batch, AccessKind::batch, reads},
 };
 
 // Returns whether `restype` is allowed: it must be "service" if the resource is the service and
 // `comp` is there, and absent for any other resource.
-bool is_restype_good(const Uri& uri, const QueryOptions& options) {
+bool is_restype_good(const ResourceUri& uri, const QueryParameters& options) {
   const bool asked = options.restype.has_value();
   if (uri.resource != ResourceKind::service) return !asked;
   return asked ? *options.restype == "service" : !options.comp.has_value();
@@ -47,13 +49,13 @@ std::span<const RouteEntry> all_routes() {
   return route_table;
 }
 
-bool is_xml(Route route) {
-  return route == Route::table_acl || route == Route::service_properties ||
-         route == Route::service_stats;
+bool is_xml(RouteKind route) {
+  return route == RouteKind::table_acl || route == RouteKind::service_properties ||
+         route == RouteKind::service_stats;
 }
 
-Result<RouteEntry> find_route(std::string_view method, const Uri& uri,
-                              const QueryOptions& options) {
+Result<RouteEntry> find_route(std::string_view method, const ResourceUri& uri,
+                              const QueryParameters& options) {
   const std::string_view comp = options.comp.has_value() ? *options.comp : std::string_view();
   const RouteEntry* found = nullptr;
   bool known_method = false;

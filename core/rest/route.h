@@ -8,12 +8,12 @@
 
 #include "core/base/result.h"
 #include "core/rest/authorization.h"
-#include "core/rest/query_options.h"
-#include "core/rest/uri.h"
+#include "core/rest/query_parameters.h"
+#include "core/rest/resource_uri.h"
 
 namespace entitable::rest {
 
-enum class Route : std::uint8_t {
+enum class RouteKind : std::uint8_t {
   query_tables,
   get_table,
   create_table,
@@ -35,21 +35,22 @@ struct RouteEntry {
   ResourceKind resource;
   // The query parameter `comp`; empty: absent. Resource::service also needs `restype=service`.
   std::string_view comp;
-  Route route;
-  // The action to authorize. Put and merge without If-Match need Action::upsert instead
+  RouteKind route;
+  // The action to authorize. Put and merge without If-Match need AccessKind::upsert instead
   // (RoutedRequest::required_access).
-  Action action;
+  AccessKind action;
   bool writes;  // rejected at the secondary location
 };
 
 std::span<const RouteEntry> all_routes();
 
 // Returns whether request and response bodies of the route, errors included, are XML.
-bool is_xml(Route route);
+bool is_xml(RouteKind route);
 
 // InvalidHttpVerb: no route has the method. InvalidQueryParameterValue: the resource does not
 // support `comp` or `restype`. MethodNotAllowed: the resource does not support the method.
 // InvalidUri: the URL names the service without `comp`.
-Result<RouteEntry> find_route(std::string_view method, const Uri& uri, const QueryOptions& options);
+Result<RouteEntry> find_route(std::string_view method, const ResourceUri& uri,
+                              const QueryParameters& options);
 
 }  // namespace entitable::rest

@@ -7,8 +7,8 @@
 namespace entitable::rest {
 namespace {
 
-bool may_insert(Route route) {
-  return route == Route::insert_entity || route == Route::create_table;
+bool may_insert(RouteKind route) {
+  return route == RouteKind::insert_entity || route == RouteKind::create_table;
 }
 
 }  // namespace
@@ -17,17 +17,17 @@ RequiredAccess RoutedRequest::required_access(const Request& request) const {
   RequiredAccess required_access{route_entry.action, uri.table, {}};
   if (uri.resource == ResourceKind::entity) required_access.key = uri.key.view();
   const bool conditional = !find_header(request, "If-Match").value_or("").empty();
-  if (required_access.action == Action::update && !conditional)
-    required_access.action = Action::upsert;
+  if (required_access.action == AccessKind::update && !conditional)
+    required_access.action = AccessKind::upsert;
   return required_access;
 }
 
 Result<void> route_request(const Request& request, std::string_view served_account,
-                           ErrorFormat& error_format, RoutedRequest& routed) {
-  Result<Uri> uri = parse_uri(request.url, served_account);
+                           ErrorResponseContext& error_format, RoutedRequest& routed) {
+  Result<ResourceUri> uri = parse_resource_uri(request.url, served_account);
   if (!uri.ok()) return uri.error();
   routed.uri = std::move(*uri);
-  Result<QueryOptions> options = parse_query_options(routed.uri.raw_query);
+  Result<QueryParameters> options = parse_query_options(routed.uri.raw_query);
   if (!options.ok()) return options.error();
   routed.options = std::move(*options);
   error_format.xml = !error_format.in_batch &&

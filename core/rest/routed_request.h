@@ -8,15 +8,15 @@
 #include "core/rest/authorization.h"
 #include "core/rest/error_response.h"
 #include "core/rest/http.h"
-#include "core/rest/query_options.h"
+#include "core/rest/query_parameters.h"
+#include "core/rest/resource_uri.h"
 #include "core/rest/route.h"
-#include "core/rest/uri.h"
 
 namespace entitable::rest {
 
 struct RoutedRequest {
-  Uri uri;
-  QueryOptions options;
+  ResourceUri uri;
+  QueryParameters options;
   std::string_view method;  // the request's method, or the method in X-HTTP-Method
   RouteEntry route_entry;
 
@@ -25,8 +25,8 @@ struct RoutedRequest {
 };
 
 // Fills `routed` and `error_format` as far as the request can be parsed. Returns the first error of
-// parse_uri, parse_query_options, effective_method and find_route.
+// parse_resource_uri, parse_query_options, effective_method and find_route.
 Result<void> route_request(const Request& request, std::string_view served_account,
-                           ErrorFormat& error_format, RoutedRequest& routed);
+                           ErrorResponseContext& error_format, RoutedRequest& routed);
 
 }  // namespace entitable::rest

@@ -9,7 +9,7 @@
 #include "core/model/table_name.h"
 #include "core/query/continuation.h"
 #include "core/rest/data_response.h"
-#include "core/rest/odata_json.h"
+#include "core/rest/odata_response_json.h"
 #include "core/rest/request_body.h"
 #include "core/rest/resource_urls.h"
 

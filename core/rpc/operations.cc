@@ -137,7 +137,7 @@ std::vector<PartId> handle_get(const Store& store, MessageReader& in, PageWriter
   const Result<std::vector<std::string>> select = normalize_select(fields.select);
   if (!select.ok()) return respond_with_error(out, select.error());
   const auto answer = store.get(fields.table, fields.key);
-  if (const auto* found = std::get_if<RowResult>(&answer)) {
+  if (const auto* found = std::get_if<PinnedRow>(&answer)) {
     rows = RowCounts{1, 1};
     pages.write(out, fields.table, {&found->row, 1}, *select, std::nullopt);
   } else if (const auto* error = std::get_if<Error>(&answer)) {

@@ -30,7 +30,7 @@ std::uint32_t mix(std::uint32_t hash, std::string_view text) {
 WireShape::WireShape(std::uint32_t hint)
     : extra_row_text_max(timestamp_text_bytes), header_words({hint, 0, 0}) {}
 
-void WireShape::add(std::uint8_t type, std::string_view name, std::uint32_t slot) {
+void WireShape::add_column(std::uint8_t type, std::string_view name, std::uint32_t slot) {
   columns.push_back(WireColumn{type, slot, name});
   const PayloadSize size = payload_size(type);
   row_words_max += size.words_max;
@@ -88,17 +88,18 @@ WireShape& WireShapes::add_generic(const RowView& row) {
 }
 
 void WireShapes::fill(WireShape& shape, const RowView& row) const {
-  shape.add(column_etag);
+  shape.add_column(column_etag);
   if (!select_.empty()) return fill_selected(shape, row);
-  for (const std::uint8_t type : {column_partition, column_row, column_timestamp}) shape.add(type);
+  for (const std::uint8_t type : {column_partition, column_row, column_timestamp})
+    shape.add_column(type);
   if (row.shape().is_generic()) {
     row.for_each_property([&shape](std::string_view name, const ValueView& value) {
-      shape.add(static_cast<std::uint8_t>(value.type()), name);
+      shape.add_column(static_cast<std::uint8_t>(value.type()), name);
     });
     return;
   }
   for (const Column& column : row.shape().columns()) {
-    shape.add(static_cast<std::uint8_t>(column.type), column.name, column.slot);
+    shape.add_column(static_cast<std::uint8_t>(column.type), column.name, column.slot);
   }
 }
 
@@ -108,26 +109,27 @@ void WireShapes::fill_selected(WireShape& shape, const RowView& row) const {
     const std::string& name = select_[i];
     switch (properties[i].kind) {
       case PropertySourceKind::partition_key:
-        shape.add(column_partition);
+        shape.add_column(column_partition);
         break;
       case PropertySourceKind::row_key:
-        shape.add(column_row);
+        shape.add_column(column_row);
         break;
       case PropertySourceKind::timestamp:
-        shape.add(column_timestamp);
+        shape.add_column(column_timestamp);
         break;
       case PropertySourceKind::column: {
         const Column& column = row.shape().columns()[properties[i].column];
-        shape.add(static_cast<std::uint8_t>(column.type), name, column.slot);
+        shape.add_column(static_cast<std::uint8_t>(column.type), name, column.slot);
         break;
       }
       case PropertySourceKind::by_name: {
         const std::optional<ValueView> value = row.find(name);
-        shape.add(value.has_value() ? static_cast<std::uint8_t>(value->type()) : column_null, name);
+        shape.add_column(value.has_value() ? static_cast<std::uint8_t>(value->type()) : column_null,
+                         name);
         break;
       }
       case PropertySourceKind::missing:
-        shape.add(column_null, name);
+        shape.add_column(column_null, name);
         break;
     }
   }

@@ -34,7 +34,7 @@ struct WireShape {
   std::string names;
 
   explicit WireShape(std::uint32_t hint);
-  void add(std::uint8_t type, std::string_view name = {}, std::uint32_t slot = 0);
+  void add_column(std::uint8_t type, std::string_view name = {}, std::uint32_t slot = 0);
 };
 
 // Builds the wire shapes of a page. Caches them while pages have the same table and selection; the

@@ -133,7 +133,7 @@ bool Checkpoint::belongs_to_replaced(const LeafIterator& walk, const std::vector
   if (!end.done()) range.upper = owned(end.lower());
   const bool unloaded = std::any_of(live.begin(), live.end(), [&](const Catalog* catalog) {
     const Table* there = catalog->find(table().id());
-    return there != nullptr && there->index.key_in_unloaded_part(id, range).has_value();
+    return there != nullptr && there->index.any_key_in_unloaded_part(id, range).has_value();
   });
   if (!unloaded) {
     // The part becomes obsolete with this checkpoint, so no version may unload its rows to it.

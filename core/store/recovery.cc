@@ -62,7 +62,7 @@ Result<void> Recovery::load_part(PartId id, std::optional<std::string_view> byte
   const std::optional<ListedPart> listed = parts_.find(id);
   ENTITABLE_CHECK(listed.has_value());
   Table* const table = version_.catalog.mutable_table(listed->table);
-  if (table == nullptr || !table->index.key_in_unloaded_part(id, listed->range).has_value())
+  if (table == nullptr || !table->index.any_key_in_unloaded_part(id, listed->range).has_value())
     return {};
   return load_stored_part(*listed, bytes, {&table->index}, *damage_);
 }

@@ -162,12 +162,12 @@ void Store::report_damage(Damage damage) {
 
 // ---- Reading ------------------------------------------------------------------------------------
 
-std::variant<RowResult, Error, PartsNeeded> Store::get(std::string_view table,
+std::variant<PinnedRow, Error, PartsNeeded> Store::get(std::string_view table,
                                                        const KeyView& key) const {
   const Table* found = state_->published.catalog.find(table);
   if (found == nullptr) return Error(ErrorCode::table_not_found);
   auto answer = get_row(found->index, key);
-  if (std::holds_alternative<RowResult>(answer)) return answer;  // a key that is stored is valid
+  if (std::holds_alternative<PinnedRow>(answer)) return answer;  // a key that is stored is valid
   if (const auto checked = check_url_key(key); !checked.ok()) return checked.error();
   return answer;
 }
@@ -175,7 +175,7 @@ std::variant<RowResult, Error, PartsNeeded> Store::get(std::string_view table,
 std::optional<Page> Store::multi_get(std::string_view table, std::span<const KeyView> keys) const {
   const Table* found = state_->published.catalog.find(table);
   if (found == nullptr) return std::nullopt;
-  return get_rows(found->index, keys);
+  return get_rows_until_missing(found->index, keys);
 }
 
 std::variant<Page, Error, PartsNeeded> Store::query(std::string_view table,
@@ -416,7 +416,7 @@ bool Store::begin_checkpoint() {
 std::uint64_t Store::estimate_checkpoint_bytes() const {
   std::uint64_t bytes = 0;
   for (const Ref<Table>& table : state_->published.catalog.tables()) {
-    bytes += table->index.dirty_bytes();
+    bytes += table->index.bytes_to_checkpoint();
   }
   return bytes;
 }

@@ -111,7 +111,7 @@ class Store {
   // Reading: the published version only.
   // Returns the row with this key. TableNotFound takes precedence over errors of the key, which
   // follows the rules of a key in an address (check_url_key).
-  std::variant<RowResult, Error, PartsNeeded> get(std::string_view table, const KeyView& key) const;
+  std::variant<PinnedRow, Error, PartsNeeded> get(std::string_view table, const KeyView& key) const;
   // Returns the rows of the leading keys, up to the first key whose row is missing or not loaded,
   // or until the page is full. get() of that key tells the reason.
   std::optional<Page> multi_get(std::string_view table, std::span<const KeyView> keys) const;

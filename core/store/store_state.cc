@@ -24,7 +24,7 @@ Result<void> StoreState::load_part(PartId id, std::optional<std::string_view> by
   for (Catalog* catalog : versions) {
     const Table* table = catalog->find(listed->table);
     if (table == nullptr) continue;
-    const std::optional<EntityKey> key = table->index.key_in_unloaded_part(id, listed->range);
+    const std::optional<EntityKey> key = table->index.any_key_in_unloaded_part(id, listed->range);
     if (!key.has_value()) continue;
     TableIndex& index = catalog->mutable_table(listed->table)->index;
     unloaded[index.unloaded_overlay(*key)].push_back(&index);

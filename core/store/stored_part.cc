@@ -36,7 +36,7 @@ Result<void> read_rows(const ListedPart& listed, std::string_view file,
   }
   if (!in_place) return Error(ErrorCode::corrupted, "its rows belong elsewhere");
   loader.finish();
-  for (std::size_t i = 1; i < versions.size(); ++i) loader.install_in_version(*versions[i]);
+  for (std::size_t i = 1; i < versions.size(); ++i) loader.install_in_other_version(*versions[i]);
   return {};
 }
 

@@ -94,7 +94,7 @@ std::optional<GroupFailure> check_group(const std::vector<Operation>& operations
     return too_many_operations(operations.size(), transaction);
   }
   const ShapeHint first =
-      schema == nullptr ? 0 : schema->find_shape_hint(operations.front().properties);
+      schema == nullptr ? 0 : schema->shape_hint_of(operations.front().properties);
   if (shape_hint != nullptr) *shape_hint = first;
   SeenRows rows(operations);
   for (std::size_t i = 0; i < operations.size(); ++i) {

@@ -44,7 +44,7 @@ GroupFailure operation_failure(Error error, std::size_t index, std::size_t opera
 //
 // `transaction`: false for a single write. REQUIRES: there is then at most one operation. `schema`:
 // the table's schema if the table exists. The names of a property list that this schema has stored
-// before are not checked again. `shape_hint`: if given, is set to schema->find_shape_hint() of the
+// before are not checked again. `shape_hint`: if given, is set to schema->shape_hint_of() of the
 // first operation's properties.
 std::optional<GroupFailure> check_group(const std::vector<Operation>& operations, bool transaction,
                                         bool size_checked = false, const Schema* schema = nullptr,

@@ -98,7 +98,7 @@ std::optional<Error> stage_operation(TableId table, const Schema& schema,
     if (merged == staged.merged.size()) staged.merged.emplace_back();
     merge_row(*row, properties, is_single, staged.merged[merged]);
     properties = staged.merged[merged++].properties;
-    if (is_single) shape_hint = schema.find_shape_hint(properties);
+    if (is_single) shape_hint = schema.shape_hint_of(properties);
   }
   if (auto error = check_size(operation.key.view(), properties)) return error;
   staged.mutations.emplace_back(

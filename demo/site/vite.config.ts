@@ -1,11 +1,11 @@
 import { defineConfig } from "vite";
-import { guide } from "./build/guide.ts";
+import { pagesPlugin } from "./build/pages-plugin.ts";
 
 // Builds static files that work under any path. All output goes to build/.
 export default defineConfig({
   base: "./",
   publicDir: "../../build/site-data",
-  plugins: [guide(import.meta.dirname)],
+  plugins: [pagesPlugin(import.meta.dirname)],
   build: {
     outDir: "../../build/site",
     emptyOutDir: true,

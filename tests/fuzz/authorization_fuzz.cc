@@ -101,7 +101,7 @@ void check_sas(std::string_view raw_query) {
   ENTITABLE_CHECK(!verify_sas(fields, account_of_test(), find, {now, true, {}}).ok());
 }
 
-void check_shared_key(const Input& input, const Uri& uri, const Store& store) {
+void check_shared_key(const Input& input, const ResourceUri& uri, const Store& store) {
   SharedKeyParts parts;
   parts.date = input.date;
   parts.account = "acct";
@@ -111,19 +111,19 @@ void check_shared_key(const Input& input, const Uri& uri, const Store& store) {
   const Request request{
       input.method, input.url, {{"x-ms-date", input.date}, {"Authorization", signature}}, {}, {}};
   const auto access =
-      authorize(account_of_test(), store, request, uri, now, {Action::table_acl, "t", {}});
+      authorize(account_of_test(), store, request, uri, now, {AccessKind::table_acl, "t", {}});
   const bool plain = uri.raw_query.find("comp") == std::string_view::npos;
   if (plain && uri.account == "acct" && parse_http_date(input.date).has_value()) {
     ENTITABLE_CHECK(access.ok());
   }
 }
 
-void check_as_it_is(const Input& input, const Uri& uri, const Store& store) {
+void check_as_it_is(const Input& input, const ResourceUri& uri, const Store& store) {
   Request request{input.method, input.url, {{"x-ms-date", input.date}}, {}, "1.2.3.4"};
   for (const bool with_header : {false, true}) {
     if (with_header) request.headers.push_back({"Authorization", input.authorization});
     const auto access = authorize(account_of_test(), store, request, uri, now,
-                                  {Action::read_entities, uri.table, uri.key.view()});
+                                  {AccessKind::read_entities, uri.table, uri.key.view()});
     if (access.ok()) {
       // Only possible if the input contains a signature that was made with the account's key.
       ENTITABLE_CHECK(uri.account == "acct");
@@ -139,7 +139,7 @@ void check_as_it_is(const Input& input, const Uri& uri, const Store& store) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const Store store;
   const Input input = lines_of({reinterpret_cast<const char*>(data), size});
-  const auto uri = parse_uri(input.url, "acct");
+  const auto uri = parse_resource_uri(input.url, "acct");
   if (!uri.ok()) return 0;
   check_sas(uri->raw_query);
   check_shared_key(input, *uri, store);

@@ -18,7 +18,7 @@
 #include "core/rest/access_policies.h"
 #include "core/rest/describe_request.h"
 #include "core/rest/multipart.h"
-#include "core/rest/odata_json.h"
+#include "core/rest/odata_response_json.h"
 #include "core/rest/request_handler.h"
 #include "core/store/store.h"
 #include "tests/support/description_checks.h"

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { ResponseDecoder } from "../../web/src/client/rpc-messages.ts";
+import { ResponseDecoder } from "../../web/src/client/rpc-codec.ts";
 import { RestError, StoreError } from "../../web/src/errors.ts";
 import { createEngine, type Engine, PartsNeeded } from "../../web/src/wasm/engine.ts";
 import { assertLoaded } from "./support/assert-loaded.ts";

@@ -9,7 +9,7 @@ import { noPageLifecycle } from "../../web/src/host/page-lifecycle.ts";
 import type { PageServices } from "../../web/src/open/environment.ts";
 import { lastSeenMarker } from "../../web/src/open/last-seen-marker.ts";
 import { openHost } from "../../web/src/open/open-host.ts";
-import { checkOptions } from "../../web/src/open/options.ts";
+import { settingsFromOptions } from "../../web/src/open/options.ts";
 import { deleteStore } from "../../web/src/open-store.ts";
 import { deleteDatabase, mountPoint } from "../../web/src/storage/idbfs-database.ts";
 import { StoreHandle } from "../../web/src/store.ts";
@@ -63,7 +63,7 @@ let stores = 0;
 const newName = () => `evicted-${++stores}`;
 
 async function open(name: string, options: OpenOptions = {}) {
-  const settings = checkOptions({ name, persistence: "indexeddb", ...options });
+  const settings = settingsFromOptions({ name, persistence: "indexeddb", ...options });
   const store = new StoreHandle(name, await openHost(settings, pageServices));
   const events: Date[] = [];
   store.on("evicted", ({ lastSeen }) => events.push(lastSeen)); // right after it was opened

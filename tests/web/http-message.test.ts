@@ -7,7 +7,7 @@ import {
   decodeHttpResponse,
   encodeHttpRequest,
   isBodyPending,
-  isHttpResponse,
+  isHttpResponseMessage,
   newRequestId,
 } from "../../web/src/rest/http-message.ts";
 import { platformRandom } from "../../web/src/util/random.ts";
@@ -119,7 +119,7 @@ describe("a response message", () => {
     const larger = new Uint8Array(message.length + 5);
     larger.set(message, 3);
     const view = larger.subarray(3, 3 + message.length);
-    assert(isHttpResponse(view));
+    assert(isHttpResponseMessage(view));
     const answer = decodeHttpResponse(view);
     larger.fill(0);
     assert.equal(answer.status, 409);
@@ -165,6 +165,6 @@ describe("a response message", () => {
         return error.code === "VersionConflict";
       },
     );
-    assert(!isHttpResponse(new Uint8Array([15, 1])));
+    assert(!isHttpResponseMessage(new Uint8Array([15, 1])));
   });
 });

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
 // A JavaScript file of the build, which has no type declarations.
-const path = "../../bindings/prune.mjs";
+const path = "../../bindings/prune-glue.mjs";
 const { prune } = (await import(path)) as { prune(glue: string): string };
 
 const members = (glue: string, object: string): string[] =>

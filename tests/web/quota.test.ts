@@ -9,7 +9,7 @@ import { noPageLifecycle } from "../../web/src/host/page-lifecycle.ts";
 import { QuotaWatch } from "../../web/src/host/quota-watch.ts";
 import { estimate, type PageServices } from "../../web/src/open/environment.ts";
 import { openHost } from "../../web/src/open/open-host.ts";
-import { checkOptions } from "../../web/src/open/options.ts";
+import { settingsFromOptions } from "../../web/src/open/options.ts";
 import { StoreHandle } from "../../web/src/store.ts";
 import type { StoreEvents } from "../../web/src/types.ts";
 import { until } from "./support/until.ts";
@@ -101,7 +101,7 @@ describe("a store whose origin is nearly full", () => {
   const open = async (name: string, persistence: "indexeddb" | "memory" = "indexeddb") => {
     const store = new StoreHandle(
       name,
-      await openHost(checkOptions({ name, persistence }), pageServices),
+      await openHost(settingsFromOptions({ name, persistence }), pageServices),
     );
     const reported: QuotaEvent[] = [];
     store.on("quota", (event) => reported.push(event)); // right after it was opened

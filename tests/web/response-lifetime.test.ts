@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { ResponseDecoder } from "../../web/src/client/rpc-messages.ts";
+import { ResponseDecoder } from "../../web/src/client/rpc-codec.ts";
 import { TableHandle } from "../../web/src/client/table-client.ts";
 import { ServiceHandle } from "../../web/src/client/table-service-client.ts";
 import { RestEntryPoint } from "../../web/src/rest/entry-point.ts";

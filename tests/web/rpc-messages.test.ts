@@ -8,7 +8,7 @@ import {
   RequestEncoder,
   ResponseDecoder,
   type WriteOperation,
-} from "../../web/src/client/rpc-messages.ts";
+} from "../../web/src/client/rpc-codec.ts";
 import { edm } from "../../web/src/edm/edm.ts";
 import { RestError } from "../../web/src/errors.ts";
 import { assertLoaded } from "./support/assert-loaded.ts";
@@ -873,7 +873,7 @@ describe("a response decoder", () => {
       () => reader.readWord(),
       () => reader.readText(),
       () => reader.readOptionalText(),
-      () => reader.readCount(),
+      () => reader.readLongAsNumber(),
       () => reader.readDouble(),
       () => reader.readLong(),
       () => reader.words[0],

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { AzureNamedKeyCredential, TableClient } from "@azure/data-tables";
-import { readSeedData } from "../../web/src/server/seed-data.ts";
+import { readSeedFolder } from "../../web/src/server/seed-folder.ts";
 import { mockStore } from "../../web/src/testing/index.ts";
 import {
   connectionString,
@@ -47,7 +47,7 @@ const services = {
 
 // Reads the seed data. The clone has ordinary prototypes, which deepEqual requires.
 async function read(made: string): Promise<object> {
-  return structuredClone(await readSeedData(made));
+  return structuredClone(await readSeedFolder(made));
 }
 
 const ann = { ...officials, age: { type: "Int32", value: "40" } };
@@ -86,7 +86,7 @@ describe("fixtures from files", () => {
       "odd.ndjson":
         '{"partitionKey":"p","rowKey":"r","constructor":"c","__proto__":"p","toString@odata.type":"Edm.Int32","toString":1}',
     });
-    const [odd] = (await readSeedData(made))["odd"] ?? [];
+    const [odd] = (await readSeedFolder(made))["odd"] ?? [];
     assert.deepEqual(Object.entries(odd ?? {}), [
       ["partitionKey", "p"],
       ["rowKey", "r"],
@@ -117,16 +117,16 @@ describe("fixtures from files", () => {
   ];
   for (const [files, message] of bad) {
     test(`are rejected: ${JSON.stringify(files)}`, () =>
-      assert.rejects(readSeedData(folder(files)), { code: "ValidationFailed", message }));
+      assert.rejects(readSeedFolder(folder(files)), { code: "ValidationFailed", message }));
   }
 
   test("are rejected if the folder is missing or a file cannot be read", async () => {
     const code = "ValidationFailed";
     const missing = { code, message: /no folder that can be read \(ENOENT\)/ };
-    await assert.rejects(readSeedData(join(root, "missing")), missing);
+    await assert.rejects(readSeedFolder(join(root, "missing")), missing);
     const made = folder({});
     mkdirSync(join(made, "t.json"));
-    await assert.rejects(readSeedData(made), {
+    await assert.rejects(readSeedFolder(made), {
       code,
       message: /^t\.json can't be read \(EISDIR\)/,
     });
@@ -202,7 +202,7 @@ describe("entitable serve --seed-data", () => {
 
     const account = { name: "devstoreaccount1", keys: [emulatorKey], permissiveCors: true };
     const clock = "2026-03-01T12:00:00Z";
-    const seeds = await readSeedData(fixtures);
+    const seeds = await readSeedFolder(fixtures);
     await using store = await mockStore({ seed: 42, clock, account, fixtures: seeds });
     const ask: typeof fetch = (url, init) => store.fetch(String(url), init);
     const inside = await conversation(ask, "http://127.0.0.1:10002/devstoreaccount1");

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ViewCache } from "../../web/src/util/view-cache.ts";
+import { SubarrayCache } from "../../web/src/util/subarray-cache.ts";
 
 function assertShows(view: Uint8Array, buffer: Uint8Array, from: number, size: number): void {
   assert.deepEqual(
@@ -12,7 +12,7 @@ function assertShows(view: Uint8Array, buffer: Uint8Array, from: number, size: n
 }
 
 test("a view shows the requested bytes", () => {
-  const views = new ViewCache();
+  const views = new SubarrayCache();
   const memory = new ArrayBuffer(8192);
   const buffers = [new Uint8Array(memory), new Uint8Array(memory, 8), new Uint8Array(8192)];
   for (const buffer of [...buffers, ...buffers]) {
@@ -25,7 +25,7 @@ test("a view shows the requested bytes", () => {
 });
 
 test("short views are reused while they begin at the same offset", () => {
-  const views = new ViewCache();
+  const views = new SubarrayCache();
   const buffer = new Uint8Array(8192);
   const first = views.view(buffer, 16, 300);
   views.view(buffer, 16, 301);
@@ -37,7 +37,7 @@ test("short views are reused while they begin at the same offset", () => {
 });
 
 test("views are renewed when memory has grown", () => {
-  const views = new ViewCache();
+  const views = new SubarrayCache();
   const memory = new WebAssembly.Memory({ initial: 1 });
   const before = new Uint8Array(memory.buffer);
   views.view(before, 0, 100);

@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { TableClient } from "@azure/data-tables";
-import { ResponseDecoder, type WriteOperation } from "../../web/src/client/rpc-messages.ts";
+import { ResponseDecoder, type WriteOperation } from "../../web/src/client/rpc-codec.ts";
 import { RestError, StoreError } from "../../web/src/errors.ts";
 import { accountFromOptions } from "../../web/src/rest/account.ts";
 import { RestEntryPoint } from "../../web/src/rest/entry-point.ts";

@@ -15,7 +15,7 @@ import {
 } from "../../web/src/host/page-lifecycle.ts";
 import type { PageServices } from "../../web/src/open/environment.ts";
 import { openHost } from "../../web/src/open/open-host.ts";
-import { checkOptions } from "../../web/src/open/options.ts";
+import { settingsFromOptions } from "../../web/src/open/options.ts";
 import { fencedError } from "../../web/src/storage/log-storage.ts";
 import { StoreHandle } from "../../web/src/store.ts";
 import { protocolVersion } from "../../web/src/tabs/messages.ts";
@@ -28,7 +28,7 @@ import type {
   StoreWarning,
   VerifyReport,
 } from "../../web/src/types.ts";
-import { deferredModuleUrl } from "../../web/src/wasm/deferred-module.ts";
+import { deferredModuleUrl } from "../../web/src/wasm/deferred-module-url.ts";
 import { buildId, compileModule } from "../../web/src/wasm/module.ts";
 import { startWorker, WorkerUnavailable } from "../../web/src/worker/start-worker.ts";
 import { serveStore, type WorkerEnvironment } from "../../web/src/worker/store-server.ts";
@@ -84,7 +84,7 @@ class Page {
     const failure = new Promise<string>((resolve) => {
       this.fail = resolve;
     });
-    const given = checkOptions({
+    const given = settingsFromOptions({
       persistence: "memory",
       name: newName(),
       onWarning: (warning) => this.warnings.push(warning),

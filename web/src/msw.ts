@@ -6,7 +6,7 @@ import { fetchResponseFromError, isSimulatedNetworkError } from "./rest/error-re
 import { serviceUrlPattern } from "./rest/service-url.ts";
 import type { StoreHandle } from "./store.ts";
 import type { Store } from "./types.ts";
-import { deferredModuleUrl } from "./wasm/deferred-module.ts";
+import { deferredModuleUrl } from "./wasm/deferred-module-url.ts";
 
 export interface HandlersOptions {
   /**

@@ -12,12 +12,12 @@ import {
 } from "./open/environment.ts";
 import { clearLastSeen } from "./open/last-seen-marker.ts";
 import { openHost } from "./open/open-host.ts";
-import { checkLocation, checkName, checkOptions, type Settings } from "./open/options.ts";
+import { checkLocation, checkName, type Settings, settingsFromOptions } from "./open/options.ts";
 import { deleteDatabase, listDatabases, mountPoint } from "./storage/idbfs-database.ts";
 import { StoreHandle } from "./store.ts";
 import type { Host } from "./transport.ts";
 import type { OpenOptions, Store, StoreInfo, StoreLocation } from "./types.ts";
-import { deferredModuleUrl } from "./wasm/deferred-module.ts";
+import { deferredModuleUrl } from "./wasm/deferred-module-url.ts";
 import { compileModule } from "./wasm/module.ts";
 import { startWorker, WorkerUnavailable } from "./worker/start-worker.ts";
 import { WorkerHost } from "./worker/worker-host.ts";
@@ -29,7 +29,7 @@ import { WorkerHost } from "./worker/worker-host.ts";
  * WasmVersionMismatch.
  */
 export async function openStore(options: OpenOptions = {}): Promise<Store> {
-  const settings = checkOptions(options);
+  const settings = settingsFromOptions(options);
   if (settings.signal?.aborted) throw new AbortError();
   const open = settings.thread === "worker" ? openInWorker : openHost;
   return new StoreHandle(settings.name, await open(settings, currentPage()), options.random);

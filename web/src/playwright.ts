@@ -14,7 +14,7 @@ import {
   type TestType,
 } from "@playwright/test";
 import type { RestEntryPoint } from "./rest/entry-point.ts";
-import { isSimulatedNetworkError, serverErrorResponse } from "./rest/error-response.ts";
+import { httpResponseFromError, isSimulatedNetworkError } from "./rest/error-response.ts";
 import { serviceUrlPattern } from "./rest/service-url.ts";
 import type { StoreHandle } from "./store.ts";
 import { mockStore } from "./testing/mock-store.ts";
@@ -130,7 +130,7 @@ async function handleRequest(
       body: request.postDataBuffer() ?? new Uint8Array(),
     })
     .catch((cause: unknown) =>
-      isSimulatedNetworkError(cause) ? cause : serverErrorResponse(cause, restEntryPoint.random),
+      isSimulatedNetworkError(cause) ? cause : httpResponseFromError(cause, restEntryPoint.random),
     );
   if (isSimulatedNetworkError(response)) {
     await route.abort(abortReasons[response.code ?? ""] ?? "failed");

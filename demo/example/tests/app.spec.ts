@@ -47,7 +47,7 @@ test("an expired signature is renewed without a message", async ({ page, backend
   const milk = page.getByRole("listitem", { name: "Milk" });
   await expect(milk).toBeVisible();
 
-  await backend.pass(5 * second);
+  await backend.advanceTime(5 * second);
   await milk.getByRole("button", { name: "Another Milk" }).click();
   await expect(milk).toContainText("2");
   await expect(page.getByRole("status")).toBeEmpty();

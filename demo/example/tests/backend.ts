@@ -25,7 +25,7 @@ export interface Backend {
   /** Injects faults; undefined if the backend can't do that. */
   readonly faults?: Faults;
   /** Advances the time: the mock store's clock, or by waiting. */
-  pass(ms: number): Promise<void>;
+  advanceTime(ms: number): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -63,7 +63,7 @@ export function mock(store: MockStore, endpoint = `http://127.0.0.1:10002/${acco
     options: { httpClient: store.httpClient, retryOptions: { maxRetryDelayInMs: 1 } },
     faults: store.faults,
     put: (items) => store.seed({ [table]: items.map(row) }),
-    pass: async (ms) => store.clock.advance(ms),
+    advanceTime: async (ms) => store.clock.advance(ms),
     close: () => store.close(),
   };
 }
@@ -104,7 +104,7 @@ export async function azurite(): Promise<Backend> {
     options: {},
     put: async (items) =>
       void (await table.submitTransaction(items.map((item) => ["create", row(item)]))),
-    pass: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+    advanceTime: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
     close: () => table.deleteTable(),
   };
 }

@@ -69,7 +69,7 @@ test("an expired signature is renewed once", async () => {
   });
 
   expect(await names(list)).toEqual(["Milk"]);
-  await backend.pass(4 * second);
+  await backend.advanceTime(4 * second);
   expect(await names(list)).toEqual(["Milk"]);
   await list.add({ name: "Tea", amount: 1 });
   expect(renewed).toBe(1);

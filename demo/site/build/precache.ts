@@ -10,7 +10,7 @@ const later = ["cities.json"];
 const onDemand = /^assets\/entitable-wasm-inline-.*$/;
 
 /** Writes sw.js into `folder`, the folder of the built site. */
-export function serviceWorker(script: string, folder: string): void {
+export function writeServiceWorker(script: string, folder: string): void {
   const files = globSync("**/*", { cwd: folder, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))

@@ -45,7 +45,7 @@ export class HeatMap {
     cancelAnimationFrame(this.#frame);
     const accesses = this.#accesses;
     accesses.countRequests(requests);
-    await accesses.partitionsListed();
+    await accesses.whenPartitionsListed();
     if (accesses !== this.#accesses) return; // the next run has started
     this.#draw();
     for (const field of this.#fields.values()) field.rest();

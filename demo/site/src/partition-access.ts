@@ -69,7 +69,7 @@ export class PartitionAccessCounter {
   }
 
   /** Resolves when all partitions of `before` are listed. */
-  async partitionsListed(): Promise<void> {
+  async whenPartitionsListed(): Promise<void> {
     await Promise.all(this.#listings);
   }
 

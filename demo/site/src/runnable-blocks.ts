@@ -8,7 +8,7 @@ import {
 import { CostComparison } from "./cost-comparison.ts";
 import { HeatMap } from "./heat-map.ts";
 import { partitionRequestsOf } from "./partition-access.ts";
-import { ServerChart } from "./server-chart.ts";
+import { PartitionServerChart } from "./partition-server-chart.ts";
 
 // The modules that code in the pages may import.
 TablePlayground.modules = {
@@ -58,12 +58,12 @@ function heatMapOf(block: HTMLElement): HeatMap {
   return chart;
 }
 
-const serverCharts = new WeakMap<Element, ServerChart>();
+const serverCharts = new WeakMap<Element, PartitionServerChart>();
 
-function serverChartOf(block: HTMLElement): ServerChart {
+function serverChartOf(block: HTMLElement): PartitionServerChart {
   let chart = serverCharts.get(block);
   if (chart === undefined) {
-    chart = new ServerChart();
+    chart = new PartitionServerChart();
     serverCharts.set(block, chart);
     block.parentElement?.append(chart.element);
   }

@@ -53,7 +53,7 @@ void store_get(benchmark::State& state) {
   std::size_t at = 0;
   for (auto _ : state) {
     const auto answer = store.get(table, next_of(keys, at).view());
-    benchmark::DoNotOptimize(std::get<RowResult>(answer).row.timestamp());
+    benchmark::DoNotOptimize(std::get<PinnedRow>(answer).row.timestamp());
   }
   per_operation(state, 1);
 }

@@ -37,7 +37,7 @@ test("counts reads, writes, deletions and rejections of each partition, includin
   await lamps.getEntity("desk", "0");
   await lamps.getEntity("desk", "none").catch(() => {});
   accesses.countRequests(store.requests.all());
-  await accesses.partitionsListed();
+  await accesses.whenPartitionsListed();
   assert.deepEqual(countsOf(accesses), {
     "Lamps/desk": [4, 0, 0, 1, 1, 0],
     "Lamps/floor": [2, 0, 0, 0, 0, 0],
@@ -79,7 +79,7 @@ test("counts requests that a busy partition rejects, and finds a new table", asy
   }
   const accesses = new PartitionAccessCounter(before);
   accesses.countRequests(store.requests.all());
-  await accesses.partitionsListed();
+  await accesses.whenPartitionsListed();
   assert.deepEqual(countsOf(accesses), { "Bulbs/e27": [0, 2, 0, 1, 0, 1] });
 });
 
@@ -90,7 +90,7 @@ test("counts are available until the store that lists the partitions is closed",
   await store.table("Lamps").getEntity("desk", "0");
   const accesses = new PartitionAccessCounter(before);
   accesses.countRequests(store.requests.all());
-  await accesses.partitionsListed();
+  await accesses.whenPartitionsListed();
   assert.deepEqual(countsOf(accesses), { "Lamps/desk": [1, 0, 0, 0, 0, 0] });
 });
 

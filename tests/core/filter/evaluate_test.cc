@@ -65,14 +65,14 @@ Entity entity_of(std::string_view text) {
 }
 
 bool compare(const char* property, CompareOp op, const char* literal) {
-  return compare_property(value_of(property).view(), op, value_of(literal).view());
+  return comparison_holds(value_of(property).view(), op, value_of(literal).view());
 }
 
 // The operators that are true, "eq ge le" for example.
 std::string true_ops(const Value& property, const Value& literal) {
   std::string names;
   for (const CompareOp op : all_ops) {
-    if (!compare_property(property.view(), op, literal.view())) continue;
+    if (!comparison_holds(property.view(), op, literal.view())) continue;
     names.append(names.empty() ? "" : " ").append(operator_name(op));
   }
   return names;
@@ -232,7 +232,7 @@ TEST_CASE("a constant on the left means the same as the property on the left") {
     left.append(" ").append(operator_name(mirror(op))).append(" p");
     std::string right = "p ";
     right.append(operator_name(op)).append(" ").append(text);
-    const bool expected = compare_property(entity.properties[0].value.view(), op, literal.view());
+    const bool expected = comparison_holds(entity.properties[0].value.view(), op, literal.view());
     CAPTURE(i, left, literal_text(entity.properties[0].value.view()));
     CHECK(matches_unbound(filter_of(left), entity) == expected);
     CHECK(matches_unbound(filter_of(right), entity) == expected);

@@ -334,7 +334,7 @@ TEST_CASE("a cursor names the next leaves, up to the end of the range") {
   const auto ahead = [&index](std::uint64_t from, std::uint64_t to, std::size_t most) {
     std::vector<const Leaf*> leaves(most);
     const Cursor cursor(index, KeyRange{EntityKey("p", digits(from)), EntityKey("p", digits(to))});
-    leaves.resize(cursor.leaves_ahead(leaves));
+    leaves.resize(cursor.current_and_next_leaves(leaves));
     for (std::size_t i = 0; i < leaves.size(); ++i) {
       CHECK(leaves[i]->row_key(0) == digits(from + i));  // each leaf has one row
     }

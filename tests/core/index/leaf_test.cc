@@ -235,7 +235,7 @@ TEST_CASE("build packs tightly and predicts the size") {
   LeafFixture t;
   for (int i = 0; i < 12; ++i)
     t.put(digits(static_cast<std::uint64_t>(i / 3)), digits(static_cast<std::uint64_t>(i)));
-  std::vector<RowSource> rows;
+  std::vector<SourceRow> rows;
   t.leaf->append_rows_to(rows);
   REQUIRE(rows.size() == 12);
   const Ref<Leaf> built = Leaf::build(rows);

@@ -84,7 +84,7 @@ TEST_CASE("puts and erases in an unloaded leaf wait until the leaf is loaded") {
   CHECK(index.memory_bytes() > memory + 4 * 60);
   CHECK(parts_with_overlay(index) == Parts{3});
   CHECK(index.parts_with_inexact_counts() == Parts{3});
-  CHECK(index.dirty_bytes() > 1'000);
+  CHECK(index.bytes_to_checkpoint() > 1'000);
 
   index.load_part(3, ten_rows());
   CHECK(index.verify() == "");
@@ -96,7 +96,7 @@ TEST_CASE("puts and erases in an unloaded leaf wait until the leaf is loaded") {
   CHECK(timestamp_of(index, "16") == 7);
   CHECK(parts_with_overlay(index).empty());
   CHECK(index.parts_with_inexact_counts().empty());
-  CHECK(index.dirty_bytes() == index.bytes());
+  CHECK(index.bytes_to_checkpoint() == index.bytes());
 }
 
 TEST_CASE("an unloaded leaf is not changed in place if the row must be known to exist") {
@@ -170,7 +170,7 @@ TEST_CASE("a new part contains the overlay's changes") {
   index.put(sized("b", "15", 60, 9));
   index.load_part(3, ten_rows());
   TableIndex::set_part(index, {}, 4);
-  CHECK(index.dirty_bytes() == 0);
+  CHECK(index.bytes_to_checkpoint() == 0);
   for (const LeafInfo& leaf : leaves_of(index)) CHECK_FALSE(leaf.has_overlay);
 }
 
@@ -197,7 +197,7 @@ TEST_CASE("a loader puts the same leaves into versions with the same overlay") {
   PartLoader loader(index, 3);
   for (const Entity& row : ten_rows()) loader.add(row.key.view(), row.timestamp, {});
   loader.finish();
-  loader.install_in_version(other);
+  loader.install_in_other_version(other);
   CHECK(keys_in(index) == keys_in(other));
   CHECK(&LeafIterator(index, {"b", ""}).leaf() == &LeafIterator(other, {"b", ""}).leaf());
   CHECK(other.verify() == "");

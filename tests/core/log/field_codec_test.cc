@@ -51,18 +51,18 @@ TEST_CASE("text is valid WTF-8, however long its ASCII prefix") {
   for (std::size_t length = 0; length < 40; ++length) {
     const std::string ascii(length, 'x');
     CAPTURE(length);
-    CHECK(is_text(ascii));
+    CHECK(is_valid_text(ascii));
     for (std::size_t at = 0; at <= length; ++at) {
       std::string text = ascii;
-      CHECK(is_text(text.insert(at, "\xC3\xA4")));
+      CHECK(is_valid_text(text.insert(at, "\xC3\xA4")));
       text = ascii;
-      CHECK(is_text(text.insert(at, "\xED\xA0\x80")));
+      CHECK(is_valid_text(text.insert(at, "\xED\xA0\x80")));
       text = ascii;
-      CHECK(!is_text(text.insert(at, "\xC3")));
+      CHECK(!is_valid_text(text.insert(at, "\xC3")));
       text = ascii;
-      CHECK(!is_text(text.insert(at, "\x80")));
+      CHECK(!is_valid_text(text.insert(at, "\x80")));
       text = ascii;
-      CHECK(!is_text(text.insert(at, "\xED\xA0\xBD\xED\xB8\x80")));
+      CHECK(!is_valid_text(text.insert(at, "\xED\xA0\xBD\xED\xB8\x80")));
     }
   }
 }
@@ -177,15 +177,15 @@ TEST_CASE("calls are read back") {
     const Ticks last = test::random_last_timestamp(prng);
     const ClientCall call = test::random_call(prng, last);
     std::string bytes;
-    append_call(call, last, bytes);
+    append_client_call(call, last, bytes);
     ByteReader reader(bytes);
     ClientCall read;
-    REQUIRE(read_call(reader, last, read) == nullptr);
+    REQUIRE(read_client_call(reader, last, read) == nullptr);
     CHECK(read == call);
     CHECK(reader.at_end());
     for (std::size_t size = 0; size < bytes.size(); ++size) {
       ByteReader cut(std::string_view(bytes).substr(0, size));
-      CHECK(read_call(cut, last, read) != nullptr);
+      CHECK(read_client_call(cut, last, read) != nullptr);
     }
   }
 }
@@ -196,7 +196,7 @@ TEST_CASE("a call's result is not newer than the last timestamp") {
     const std::string bytes = head + varint(code);
     ByteReader reader(bytes);
     ClientCall call;
-    const char* bad = read_call(reader, 1000, call);
+    const char* bad = read_client_call(reader, 1000, call);
     return std::string(bad == nullptr ? "" : bad);
   };
   CHECK(error_of(1).empty());
@@ -209,7 +209,7 @@ TEST_CASE("a call has at most as many results as a transaction has operations") 
         std::string(16, 'c') + '\x07' + varint(results) + std::string(results, '\1');
     ByteReader reader(bytes);
     ClientCall call;
-    const char* bad = read_call(reader, 1000, call);
+    const char* bad = read_client_call(reader, 1000, call);
     return std::string(bad == nullptr ? "" : bad);
   };
   CHECK(error_of(100).empty());

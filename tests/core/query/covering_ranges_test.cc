@@ -32,7 +32,7 @@ TEST_CASE("all rows of one partition, and the rest of one") {
 
 TEST_CASE("all rows of many partitions are one exact range") {
   const CoveringRanges covering =
-      covering_ranges_of(keys_with(between("b", "d"), KeyInterval::all()));
+      covering_ranges_of(keys_in_intervals(between("b", "d"), KeyInterval::all()));
   CHECK(covering.exact);
   REQUIRE(covering.ranges.size() == 1);
   CHECK(covering.ranges[0] == KeyRange{EntityKey("b", ""), EntityKey("d", "")});
@@ -41,13 +41,14 @@ TEST_CASE("all rows of many partitions are one exact range") {
 }
 
 TEST_CASE("some rows of many partitions are a range that holds more") {
-  const CoveringRanges open = covering_ranges_of(keys_with(between("b", "d"), between("3", "7")));
+  const CoveringRanges open =
+      covering_ranges_of(keys_in_intervals(between("b", "d"), between("3", "7")));
   CHECK_FALSE(open.exact);
   REQUIRE(open.ranges.size() == 1);
   CHECK(open.ranges[0] == KeyRange{EntityKey("b", "3"), EntityKey("d", "")});
 
   const KeyInterval b_to_d{KeyBound::before("b"), KeyBound::after("d")};
-  const CoveringRanges closed = covering_ranges_of(keys_with(b_to_d, between("3", "7")));
+  const CoveringRanges closed = covering_ranges_of(keys_in_intervals(b_to_d, between("3", "7")));
   CHECK_FALSE(closed.exact);
   CHECK(closed.ranges[0] == KeyRange{EntityKey("b", "3"), EntityKey("d", "7")});
 }

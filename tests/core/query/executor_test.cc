@@ -71,8 +71,8 @@ Query query_of(std::string_view filter, std::uint32_t top = limits::page_rows_ma
 TEST_CASE("get_row returns a row by key") {
   const TableIndex index = numbered_rows(3).index();
   const auto result = get_row(index, {"p", "0001"});
-  REQUIRE(std::holds_alternative<RowResult>(result));
-  CHECK(std::get<RowResult>(result).row.row_key() == "0001");
+  REQUIRE(std::holds_alternative<PinnedRow>(result));
+  CHECK(std::get<PinnedRow>(result).row.row_key() == "0001");
 }
 
 TEST_CASE("a missing row is not found, whatever its key") {
@@ -92,7 +92,7 @@ TEST_CASE("a returned row does not change with later writes") {
   const auto result = get_row(index, {"p", "0001"});
   index.put(entity_of("p", "0001", {{"n", Value::of_int32(-1)}}));
   index.erase({"p", "0000"});
-  const RowView& row = std::get<RowResult>(result).row;
+  const RowView& row = std::get<PinnedRow>(result).row;
   CHECK(row.find("n")->int32() == 1);
 }
 
@@ -285,8 +285,8 @@ TEST_CASE("a row in a missing part is returned after loading the part") {
         table.load(*need);
         result = get_row(table.index(), entity.key.view());
       }
-      REQUIRE(std::holds_alternative<RowResult>(result));
-      REQUIRE(std::get<RowResult>(result).row.timestamp() == entity.timestamp);
+      REQUIRE(std::holds_alternative<PinnedRow>(result));
+      REQUIRE(std::get<PinnedRow>(result).row.timestamp() == entity.timestamp);
     }
   }
 }

@@ -50,7 +50,7 @@ TEST_CASE("negation exchanges what may and what must match") {
   const KeyAnalysis analysis = analyse_keys(filter);
   CHECK(analysis.filter.must_match().empty());
   CHECK(complement(analysis.filter.may_match()) ==
-        keys_with({KeyBound::before("a"), KeyBound::after("a")}, KeyInterval::all()));
+        keys_in_intervals({KeyBound::before("a"), KeyBound::after("a")}, KeyInterval::all()));
 }
 
 TEST_CASE("the conditions of an and chain are listed left to right, however it is nested") {

@@ -71,7 +71,7 @@ KeySet random_set(Prng& prng) {
   KeySet set;
   for (std::uint64_t i = prng.below(4); i > 0; --i) {
     const KeyInterval rows = random_interval(prng);
-    set = unite(set, keys_with(random_interval(prng), rows), KeySetRounding::up);
+    set = unite(set, keys_in_intervals(random_interval(prng), rows), KeySetRounding::up);
   }
   return prng.chance(3) ? complement(set) : set;
 }
@@ -80,12 +80,13 @@ KeySet random_set(Prng& prng) {
 KeySet grid(std::span<const std::string> partitions, std::span<const std::string> rows) {
   KeySet in_partitions;
   for (const std::string& text : partitions) {
-    in_partitions =
-        unite(in_partitions, keys_with(point(text), KeyInterval::all()), KeySetRounding::up);
+    in_partitions = unite(in_partitions, keys_in_intervals(point(text), KeyInterval::all()),
+                          KeySetRounding::up);
   }
   KeySet in_rows;
   for (const std::string& text : rows) {
-    in_rows = unite(in_rows, keys_with(KeyInterval::all(), point(text)), KeySetRounding::up);
+    in_rows =
+        unite(in_rows, keys_in_intervals(KeyInterval::all(), point(text)), KeySetRounding::up);
   }
   return intersect(in_partitions, in_rows, KeySetRounding::up);
 }
@@ -150,7 +151,8 @@ TEST_CASE("nothing and everything") {
   CHECK_FALSE(is_all({}));
   CHECK(complement({}) == all_keys());
   CHECK(complement(all_keys()).empty());
-  CHECK(keys_with(KeyInterval::all(), {KeyBound::after("a"), KeyBound::before("a")}).empty());
+  CHECK(
+      keys_in_intervals(KeyInterval::all(), {KeyBound::after("a"), KeyBound::before("a")}).empty());
 }
 
 TEST_CASE("set operations agree with logic") {
@@ -206,8 +208,9 @@ TEST_CASE("a chain of every comparison that fits into a filter stays exact") {
   for (const std::string& text : numbers(key_set_intervals_max)) {
     set.push_back({point(text), {KeyInterval::all()}});
   }
-  const KeySet one_more = keys_with(point("99999"), KeyInterval::all());
-  const KeySet same = unite(set, keys_with(point("10000"), KeyInterval::all()), KeySetRounding::up);
+  const KeySet one_more = keys_in_intervals(point("99999"), KeyInterval::all());
+  const KeySet same =
+      unite(set, keys_in_intervals(point("10000"), KeyInterval::all()), KeySetRounding::up);
   CHECK(same == set);
 
   const KeySet up = unite(set, one_more, KeySetRounding::up);
@@ -228,8 +231,8 @@ TEST_CASE("rounding down only removes keys") {
   for (const bool partitions : {true, false}) {
     KeySet set;
     for (const std::string& text : numbers(100)) {
-      const KeySet one = partitions ? keys_with(point(text), KeyInterval::all())
-                                    : keys_with(KeyInterval::all(), point(text));
+      const KeySet one = partitions ? keys_in_intervals(point(text), KeyInterval::all())
+                                    : keys_in_intervals(KeyInterval::all(), point(text));
       set = unite(set, one, KeySetRounding::up);
     }
     lists.push_back(set);

@@ -150,8 +150,8 @@ TEST_CASE("a scan that reaches a missing part requests it and the parts after it
   scan.run([&](const RowView&) { return ++taken > 0; });
   CHECK(taken == 5);
   CHECK(scan.part_needed() == 4);
-  CHECK(scan.parts_ahead(1) == std::vector<PartId>{4});
-  CHECK(scan.parts_ahead(20) == std::vector<PartId>{4});
-  CHECK(scan.parts_ahead(21) == std::vector<PartId>{4, 6});
-  CHECK(scan.parts_ahead(1000) == std::vector<PartId>{4, 6});
+  CHECK(scan.parts_to_load(1) == std::vector<PartId>{4});
+  CHECK(scan.parts_to_load(20) == std::vector<PartId>{4});
+  CHECK(scan.parts_to_load(21) == std::vector<PartId>{4, 6});
+  CHECK(scan.parts_to_load(1000) == std::vector<PartId>{4, 6});
 }

@@ -29,7 +29,7 @@ struct SignedRequest {
     const Store empty = new_store();
     Request request{method, url, {}, {}, client_ip, trusted};
     for (const auto& [name, value] : headers) request.headers.push_back({name, value});
-    const auto uri = parse_uri(url, account.name);
+    const auto uri = parse_resource_uri(url, account.name);
     REQUIRE(uri.ok());
     return rest::authorize(account, store == nullptr ? empty : *store, request, *uri, now,
                            required_access);
@@ -43,7 +43,7 @@ std::string code_of(const Result<void>& checked) {
   return checked.ok() ? "ok" : std::string(service_error_of(checked.error().code).code);
 }
 
-const RequiredAccess read_people{Action::read_entities, "people", {}};
+const RequiredAccess read_people{AccessKind::read_entities, "people", {}};
 
 std::string outcome(const SignedRequest& asked,
                     const RequiredAccess& required_access = read_people) {
@@ -82,12 +82,13 @@ SignedRequest with_authorization(const std::string& value) {
   return asked;
 }
 
-const Action actions[] = {Action::read_entities, Action::insert,       Action::upsert,
-                          Action::update,        Action::remove,       Action::batch,
-                          Action::read_tables,   Action::create_table, Action::drop_table,
-                          Action::table_acl,     Action::read_service, Action::write_service};
+const AccessKind actions[] = {
+    AccessKind::read_entities, AccessKind::insert,       AccessKind::upsert,
+    AccessKind::update,        AccessKind::remove,       AccessKind::batch,
+    AccessKind::read_tables,   AccessKind::create_table, AccessKind::drop_table,
+    AccessKind::table_acl,     AccessKind::read_service, AccessKind::write_service};
 
-RequiredAccess required_access_of(Action action) {
+RequiredAccess required_access_of(AccessKind action) {
   return {action, "people", {}};
 }
 
@@ -98,7 +99,7 @@ RequiredAccess required_access_of(Action action) {
 TEST_CASE("a trusted request may do everything") {
   SignedRequest asked{base + "/people"};
   asked.trusted = true;
-  for (const Action action : actions) CHECK(outcome(asked, required_access_of(action)) == "ok");
+  for (const AccessKind action : actions) CHECK(outcome(asked, required_access_of(action)) == "ok");
   asked.url = "http://[::1]/another";
   CHECK(outcome(asked) == "ok");
 }
@@ -107,7 +108,7 @@ TEST_CASE("nothing is checked if the account does not authorize") {
   SignedRequest asked{base + "/people?sig=nonsense"};
   asked.headers = {{"Authorization", "nonsense"}};
   asked.account.authorize = false;
-  for (const Action action : actions) CHECK(outcome(asked, required_access_of(action)) == "ok");
+  for (const AccessKind action : actions) CHECK(outcome(asked, required_access_of(action)) == "ok");
 }
 
 TEST_CASE("requests without credentials are rejected") {
@@ -118,7 +119,8 @@ TEST_CASE("requests without credentials are rejected") {
 TEST_CASE("Shared Key and Shared Key Lite may do everything") {
   for (const bool lite : {false, true}) {
     const SignedRequest asked = signed_request(base + "/people?$top=1&timeout=5", "/people", lite);
-    for (const Action action : actions) CHECK(outcome(asked, required_access_of(action)) == "ok");
+    for (const AccessKind action : actions)
+      CHECK(outcome(asked, required_access_of(action)) == "ok");
     CHECK(outcome(signed_request(local + "/people()", "/acct/people()", lite)) == "ok");
     CHECK(outcome(signed_request(base + "/people?comp=acl", "/people", lite, "acl")) == "ok");
     CHECK(outcome(signed_request(base + "/?restype=service&comp=properties", "/", lite,
@@ -244,7 +246,7 @@ TEST_CASE("a malformed Authorization header is distinguished from a wrong one") 
 TEST_CASE("an Authorization header takes precedence over a signature in the URL") {
   const auto sas = query_of(with_signature(sas_of_table("people", "r")));
   SignedRequest both = signed_request(base + "/people?" + sas, "/people", true);
-  CHECK(outcome(both, required_access_of(Action::drop_table)) == "ok");
+  CHECK(outcome(both, required_access_of(AccessKind::drop_table)) == "ok");
   both.headers.back().second = "SharedKeyLite acct:c2ln";
   CHECK(outcome(both) == "AuthenticationFailed");
 }
@@ -306,13 +308,13 @@ TEST_CASE("a signature that requires an address checks the client's") {
 
 TEST_CASE("the permissions of a table SAS") {
   const struct {
-    Action action;
+    AccessKind action;
     const char* needed;
-  } lines[] = {{Action::read_entities, "r"},
-               {Action::insert, "a"},
-               {Action::upsert, "au"},
-               {Action::update, "u"},
-               {Action::remove, "d"}};
+  } lines[] = {{AccessKind::read_entities, "r"},
+               {AccessKind::insert, "a"},
+               {AccessKind::upsert, "au"},
+               {AccessKind::update, "u"},
+               {AccessKind::remove, "d"}};
   for (const auto& line : lines) {
     for (int subset = 0; subset < 16; ++subset) {
       std::string permissions;
@@ -334,32 +336,33 @@ TEST_CASE("the permissions of a table SAS") {
 
 TEST_CASE("a table SAS is for the entities of its table only") {
   const SasFields all = sas_of_table("People", "raud");
-  CHECK(outcome(all, {Action::read_entities, "pEOPLE", {}}) == "ok");
-  CHECK(outcome(all, {Action::read_entities, "animals", {}}) == "AuthenticationFailed");
-  CHECK(outcome(all, required_access_of(Action::batch)) == "ok");
-  for (const Action action : {Action::read_tables, Action::create_table, Action::drop_table,
-                              Action::table_acl, Action::read_service, Action::write_service}) {
+  CHECK(outcome(all, {AccessKind::read_entities, "pEOPLE", {}}) == "ok");
+  CHECK(outcome(all, {AccessKind::read_entities, "animals", {}}) == "AuthenticationFailed");
+  CHECK(outcome(all, required_access_of(AccessKind::batch)) == "ok");
+  for (const AccessKind action :
+       {AccessKind::read_tables, AccessKind::create_table, AccessKind::drop_table,
+        AccessKind::table_acl, AccessKind::read_service, AccessKind::write_service}) {
     CHECK(outcome(all, required_access_of(action)) == "AuthorizationFailure");
   }
 }
 
 TEST_CASE("the permissions of an account SAS") {
   const struct {
-    Action action;
+    AccessKind action;
     char type;
     std::vector<std::string> enough;
     std::vector<std::string> too_little;
-  } lines[] = {{Action::read_entities, 'o', {"r"}, {"wdlau"}},
-               {Action::insert, 'o', {"a"}, {"rwdlu"}},
-               {Action::upsert, 'o', {"au", "ua"}, {"rwdla", "rwdlu"}},
-               {Action::update, 'o', {"u"}, {"rwdla"}},
-               {Action::remove, 'o', {"d"}, {"rwlau"}},
-               {Action::batch, 'o', {"r", "w"}, {}},
-               {Action::read_tables, 'c', {"l"}, {"rwdauc"}},
-               {Action::create_table, 'c', {"c", "w"}, {"rdlau"}},
-               {Action::drop_table, 'c', {"d"}, {"rwlauc"}},
-               {Action::read_service, 's', {"r"}, {"wdlauc"}},
-               {Action::write_service, 's', {"w"}, {"rdlauc"}}};
+  } lines[] = {{AccessKind::read_entities, 'o', {"r"}, {"wdlau"}},
+               {AccessKind::insert, 'o', {"a"}, {"rwdlu"}},
+               {AccessKind::upsert, 'o', {"au", "ua"}, {"rwdla", "rwdlu"}},
+               {AccessKind::update, 'o', {"u"}, {"rwdla"}},
+               {AccessKind::remove, 'o', {"d"}, {"rwlau"}},
+               {AccessKind::batch, 'o', {"r", "w"}, {}},
+               {AccessKind::read_tables, 'c', {"l"}, {"rwdauc"}},
+               {AccessKind::create_table, 'c', {"c", "w"}, {"rdlau"}},
+               {AccessKind::drop_table, 'c', {"d"}, {"rwlauc"}},
+               {AccessKind::read_service, 's', {"r"}, {"wdlauc"}},
+               {AccessKind::write_service, 's', {"w"}, {"rdlauc"}}};
   for (const auto& line : lines) {
     const std::string type(1, line.type);
     std::string other_types = "sco";
@@ -378,29 +381,29 @@ TEST_CASE("the permissions of an account SAS") {
             "AuthorizationPermissionMismatch");
     }
   }
-  CHECK(outcome(sas_of_account("rwdlauc", "sco"), required_access_of(Action::table_acl)) ==
+  CHECK(outcome(sas_of_account("rwdlauc", "sco"), required_access_of(AccessKind::table_acl)) ==
         "AuthorizationFailure");
 }
 
 TEST_CASE("no signature grants access to access policies") {
-  CHECK(outcome(sas_of_table("people", "raud"), required_access_of(Action::table_acl)) ==
+  CHECK(outcome(sas_of_table("people", "raud"), required_access_of(AccessKind::table_acl)) ==
         "AuthorizationFailure");
-  CHECK(outcome(sas_of_account("rwdlauc", "sco", "b"), required_access_of(Action::table_acl)) ==
+  CHECK(outcome(sas_of_account("rwdlauc", "sco", "b"), required_access_of(AccessKind::table_acl)) ==
         "AuthorizationFailure");
 }
 
 TEST_CASE("the first failed check is reported") {
-  CHECK(outcome(sas_of_account("r", "s", "b"), required_access_of(Action::insert)) ==
+  CHECK(outcome(sas_of_account("r", "s", "b"), required_access_of(AccessKind::insert)) ==
         "AuthorizationServiceMismatch");
-  CHECK(outcome(sas_of_account("r", "s", "t"), required_access_of(Action::insert)) ==
+  CHECK(outcome(sas_of_account("r", "s", "t"), required_access_of(AccessKind::insert)) ==
         "AuthorizationResourceTypeMismatch");
-  CHECK(outcome(sas_of_account("r", "o", "t"), required_access_of(Action::insert)) ==
+  CHECK(outcome(sas_of_account("r", "o", "t"), required_access_of(AccessKind::insert)) ==
         "AuthorizationPermissionMismatch");
   SasFields fields = sas_of_table("people", "r");
   fields.spk = "b";
-  CHECK(outcome(fields, {Action::insert, "people", KeyView{"a", ""}}) ==
+  CHECK(outcome(fields, {AccessKind::insert, "people", KeyView{"a", ""}}) ==
         "AuthorizationPermissionMismatch");
-  CHECK(outcome(fields, {Action::read_entities, "people", KeyView{"a", ""}}) ==
+  CHECK(outcome(fields, {AccessKind::read_entities, "people", KeyView{"a", ""}}) ==
         "AuthorizationFailure");
 }
 
@@ -411,8 +414,8 @@ TEST_CASE("point reads and writes outside the key range are rejected") {
   fields.spk = "b";
   fields.srk = "2";
   fields.epk = "d";
-  for (const Action action :
-       {Action::read_entities, Action::insert, Action::upsert, Action::update, Action::remove}) {
+  for (const AccessKind action : {AccessKind::read_entities, AccessKind::insert, AccessKind::upsert,
+                                  AccessKind::update, AccessKind::remove}) {
     const auto at = [&](const char* partition, const char* row) {
       return outcome(fields, {action, "people", KeyView{partition, row}});
     };
@@ -482,15 +485,15 @@ TEST_CASE("each operation of a batch is authorized") {
   SasFields fields = sas_of_table("people", "au");
   fields.epk = "b";
   const auto access = SignedRequest{base + "/$batch?" + query_of(with_signature(fields))}.authorize(
-      {Action::batch, "", {}});
+      {AccessKind::batch, "", {}});
   REQUIRE(access.ok());
-  CHECK(code_of(access->check({Action::insert, "people", KeyView{"a", ""}})) == "ok");
-  CHECK(code_of(access->check({Action::upsert, "people", KeyView{"b", ""}})) == "ok");
-  CHECK(code_of(access->check({Action::update, "people", KeyView{"c", ""}})) ==
+  CHECK(code_of(access->check({AccessKind::insert, "people", KeyView{"a", ""}})) == "ok");
+  CHECK(code_of(access->check({AccessKind::upsert, "people", KeyView{"b", ""}})) == "ok");
+  CHECK(code_of(access->check({AccessKind::update, "people", KeyView{"c", ""}})) ==
         "AuthorizationFailure");
-  CHECK(code_of(access->check({Action::remove, "people", KeyView{"a", ""}})) ==
+  CHECK(code_of(access->check({AccessKind::remove, "people", KeyView{"a", ""}})) ==
         "AuthorizationPermissionMismatch");
-  CHECK(code_of(access->check({Action::insert, "animals", KeyView{"a", ""}})) ==
+  CHECK(code_of(access->check({AccessKind::insert, "animals", KeyView{"a", ""}})) ==
         "AuthenticationFailed");
 }
 
@@ -510,9 +513,10 @@ TEST_CASE("a stored policy of the table applies, and revoking it takes effect at
   CHECK(outcome(asked) == "AuthenticationFailed");
   set({{"other", {}, end, "a"}, {"pol", {}, end, "r"}});
   CHECK(outcome(asked) == "ok");
-  CHECK(outcome(asked, required_access_of(Action::insert)) == "AuthorizationPermissionMismatch");
+  CHECK(outcome(asked, required_access_of(AccessKind::insert)) ==
+        "AuthorizationPermissionMismatch");
   set({{"pol", {}, end, "ra"}});
-  CHECK(outcome(asked, required_access_of(Action::insert)) == "ok");
+  CHECK(outcome(asked, required_access_of(AccessKind::insert)) == "ok");
   set({{"pol", {}, end, {}}});
   CHECK(outcome(asked) == "AuthorizationPermissionMismatch");
   set({{"pol", {}, {}, "r"}});
@@ -526,5 +530,5 @@ TEST_CASE("a stored policy of the table applies, and revoking it takes effect at
 TEST_CASE("a stored policy of a missing table has no effect") {
   SasFields fields = sas_of_table("nobody", "");
   fields.si = "pol";
-  CHECK(outcome(fields, {Action::read_entities, "nobody", {}}) == "AuthenticationFailed");
+  CHECK(outcome(fields, {AccessKind::read_entities, "nobody", {}}) == "AuthenticationFailed");
 }

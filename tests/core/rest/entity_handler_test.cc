@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "core/model/limits.h"
-#include "core/rest/odata_json.h"
+#include "core/rest/odata_response_json.h"
 #include "tests/core/rest/conversation.h"
 #include "tests/support/catch.h"
 

@@ -8,8 +8,8 @@
 namespace entitable::rest {
 namespace {
 
-ErrorFormat error_format_of(bool xml = false) {
-  ErrorFormat form;
+ErrorResponseContext error_format_of(bool xml = false) {
+  ErrorResponseContext form;
   form.xml = xml;
   form.request_id = request_id_text("0123456789abcdef");
   form.now = *parse_date_time("2020-07-24T14:34:48.4767Z", "");
@@ -37,7 +37,7 @@ TEST_CASE("errors in JSON") {
 }
 
 TEST_CASE("errors in JSON with every option of a request") {
-  ErrorFormat form = error_format_of();
+  ErrorResponseContext form = error_format_of();
   form.level = MetadataLevel::none;
   form.preference = ReturnPreference::no_content;
   form.in_batch = true;

@@ -178,7 +178,7 @@ TEST_CASE("An invalid request line is malformed") {
 
 TEST_CASE("Responses are written as the service writes them") {
   std::string out;
-  append_nested_part(out, "outer", "inner");
+  begin_nested_part(out, "outer", "inner");
   append_http_part(out, "inner", Response{204, "No Content", {{"ETag", "W/\"1\""}}, ""});
   append_http_part(out, "inner", Response{409, "Conflict", {{"Content-Type", "a/b"}}, "{}"});
   append_closing_delimiter(out, "inner");

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "core/rest/uri.h"
+#include "core/rest/resource_uri.h"
 #include "tests/support/catch.h"
 
 namespace entitable::rest {
@@ -23,7 +23,7 @@ TEST_CASE("a URL is parsed back into its key") {
                            "\xF0\x9F\x98\x80", "\xED\xA0\x80", "&=;@"}) {
     CAPTURE(text);
     const std::string url = entity_url("http://h/acct", "people", {text, text});
-    const auto uri = parse_uri(url, "acct");
+    const auto uri = parse_resource_uri(url, "acct");
     REQUIRE(uri.ok());
     CHECK(uri->key == EntityKey(text, text));
   }

@@ -13,7 +13,7 @@ namespace {
 
 Result<RouteEntry> route(std::string_view method, const std::string& path) {
   const std::string url = "http://h/acct" + path;
-  const auto uri = parse_uri(url, "acct");
+  const auto uri = parse_resource_uri(url, "acct");
   REQUIRE(uri.ok());
   const auto options = parse_query_options(uri->raw_query);
   REQUIRE(options.ok());

@@ -128,7 +128,7 @@ TEST_CASE("writes continue while a checkpoint is being written") {
   REQUIRE(reopened.ok());
   CHECK(reopened->verify().empty());
   const auto changed = reopened->get("big", {"p", row_name(400)});
-  CHECK(std::get<RowResult>(changed).row.find("text")->string()[0] == 'z');
+  CHECK(std::get<PinnedRow>(changed).row.find("text")->string()[0] == 'z');
   // Rows written meanwhile are dirty for the next checkpoint.
   const auto parts_before = host.parts;
   REQUIRE(host.checkpoint(store));
@@ -236,8 +236,8 @@ char fill_of(TestHost& host, Store& store, std::size_t number) {
     REQUIRE(store.damage().empty());  // with a missing part this would never end
     return store.get("big", key.view());
   });
-  REQUIRE(std::holds_alternative<RowResult>(found));
-  return std::get<RowResult>(found).row.find("text")->string().front();
+  REQUIRE(std::holds_alternative<PinnedRow>(found));
+  return std::get<PinnedRow>(found).row.find("text")->string().front();
 }
 
 TEST_CASE("after a checkpoint no rows refer to a part that it replaced") {

@@ -105,7 +105,7 @@ TEST_CASE("replacing a store by a snapshot makes it equal") {
   for (int i = 0; i < 50; ++i)
     publish(target, {upsert("people", "p1", "r" + std::to_string(i))}, 1);
   const auto answer = target.get("people", {"p1", "r1"});
-  CHECK(std::get<RowResult>(answer).row.timestamp() > noon + 1999);
+  CHECK(std::get<PinnedRow>(answer).row.timestamp() > noon + 1999);
   host.store_pending(target);
   REQUIRE(host.checkpoint(target));
   auto again = host.open();
@@ -271,7 +271,7 @@ TEST_CASE("merging keeps other rows and writes the snapshot's rows") {
   REQUIRE(read(restore, snapshot_of(source)).ok());
   merge(restore, target, host, noon + 5000);
   CHECK(target.verify().empty());
-  const bool both = std::holds_alternative<RowResult>(there);
+  const bool both = std::holds_alternative<PinnedRow>(there);
   CHECK(target.stats().rows == before + source.stats().rows - (both ? 1 : 0));
   CHECK(target.tables(Filter{}, 100, "")->names ==
         std::vector<std::string>{"none", "old", "PEOPLE", "Zoo"});
@@ -280,7 +280,7 @@ TEST_CASE("merging keeps other rows and writes the snapshot's rows") {
   CHECK(rows_of(target, "Zoo") == rows_of(source, "Zoo"));
   if (both) {
     const auto row = target.get("people", {"p1", "r1"});
-    CHECK(std::get<RowResult>(row).row.timestamp() > noon + 4999);
+    CHECK(std::get<PinnedRow>(row).row.timestamp() > noon + 4999);
   }
   auto reopened = host.open();
   REQUIRE(reopened.ok());

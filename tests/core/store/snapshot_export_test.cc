@@ -39,7 +39,7 @@ TEST_CASE("a snapshot holds tables, policies, rows and the service's properties"
   CHECK(content->tables[1].info.name == "Zoo");
   REQUIRE(content->tables[0].rows.size() == 1);
   const auto answer = store.get("people", {"p", "1"});
-  CHECK(content->tables[0].rows[0].timestamp == std::get<RowResult>(answer).row.timestamp());
+  CHECK(content->tables[0].rows[0].timestamp == std::get<PinnedRow>(answer).row.timestamp());
 }
 
 TEST_CASE("an empty store has a snapshot") {

@@ -117,7 +117,7 @@ TEST_CASE("a single write is published at once or changes nothing") {
   const StageResult made = store.write(insert("people", "p", "a", 1), noon);
   REQUIRE(succeeded(made.results[0]));
   const Ticks timestamp = std::get<WriteSuccess>(made.results[0]).timestamps[0];
-  CHECK(std::get<RowResult>(store.get("people", {"p", "a"})).row.timestamp() == timestamp);
+  CHECK(std::get<PinnedRow>(store.get("people", {"p", "a"})).row.timestamp() == timestamp);
 
   const StageResult refused = store.write(insert("people", "p", "a", 2), noon);
   CHECK_FALSE(refused.changes);
@@ -179,7 +179,7 @@ TEST_CASE("repeated and similar property lists are stored correctly") {
   const auto opened = host.open();
   for (int i = 0; i < 40; ++i) {
     const auto row = opened->get(i % 3 == 0 ? "things" : "people", {"p", std::to_string(i)});
-    Entity entity = std::get<RowResult>(row).row.materialize();
+    Entity entity = std::get<PinnedRow>(row).row.materialize();
     std::vector<Property>& list = written[static_cast<std::size_t>(i)];
     const auto by_name = [](const Property& a, const Property& b) { return a.name < b.name; };
     std::sort(entity.properties.begin(), entity.properties.end(), by_name);
@@ -433,7 +433,7 @@ TEST_CASE("reads of missing tables and rows return the service's errors") {
   const auto no_row = store.get("people", {"p", "b"});
   REQUIRE(std::holds_alternative<Error>(no_row));
   CHECK(std::get<Error>(no_row).code == ErrorCode::resource_not_found);
-  CHECK(std::holds_alternative<RowResult>(store.get("PEOPLE", {"p", "a"})));
+  CHECK(std::holds_alternative<PinnedRow>(store.get("PEOPLE", {"p", "a"})));
   CHECK(std::holds_alternative<Error>(store.query("nobody", Query{})));
   CHECK(std::holds_alternative<Error>(store.explain("nobody", Query{})));
 }

@@ -71,7 +71,7 @@ std::string text_of(const TestHost& host, Store& store, int row) {
   const auto answer = host.with_parts(store, [&] {
     return store.get("big", {"p", row_name(row)});
   });
-  const auto* found = std::get_if<RowResult>(&answer);
+  const auto* found = std::get_if<PinnedRow>(&answer);
   if (found == nullptr) return "none";
   const auto text = found->row.find("text");
   return text.has_value() ? std::string(text->string()) : "";
@@ -110,7 +110,7 @@ TEST_CASE("a store opens without its parts, and reading a row needs one part") {
   REQUIRE(ids.size() == 1);
   host.load_parts(store, ids);
   const auto again = store.get("big", {"p", row_name(200)});
-  REQUIRE(std::holds_alternative<RowResult>(again));
+  REQUIRE(std::holds_alternative<PinnedRow>(again));
   CHECK(store.stats().memory_bytes < 1'200'000);
   CHECK(store.stats().rows == rows + 1);
   CHECK(store.verify().empty());
@@ -403,7 +403,7 @@ TEST_CASE("merging a snapshot into a store loads what it needs") {
   }
   CHECK(store.stats().rows == rows + 1);
   const auto answer = store.get("big", {"p", row_name(300)});
-  CHECK(std::get<RowResult>(answer).row.find("text")->string() == std::string(10'000, 'z'));
+  CHECK(std::get<PinnedRow>(answer).row.find("text")->string() == std::string(10'000, 'z'));
 }
 
 }  // namespace entitable

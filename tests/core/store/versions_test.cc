@@ -37,7 +37,7 @@ WriteRequest put(const std::string& row, const std::vector<std::string>& names) 
 std::string names_in(const Store& store, std::string_view row) {
   const auto answer = store.get("people", {"p", row});
   std::string names;
-  std::get<RowResult>(answer).row.for_each_property(
+  std::get<PinnedRow>(answer).row.for_each_property(
       [&names](std::string_view name, const ValueView&) {
         names += (names.empty() ? "" : " ") + std::string(name);
       });
@@ -46,7 +46,7 @@ std::string names_in(const Store& store, std::string_view row) {
 
 bool is_generic(const Store& store, std::string_view row) {
   const auto answer = store.get("people", {"p", row});
-  return std::get<RowResult>(answer).row.shape().is_generic();
+  return std::get<PinnedRow>(answer).row.shape().is_generic();
 }
 
 }  // namespace

@@ -372,7 +372,7 @@ TEST_CASE("the shape hint is for a row stored as given, or merged alone") {
     return operation(OperationKind::merge, "p", "there", {property});
   };
   // A merge gets the hint of the merged row's names and types, or 0 if this list is new.
-  const ShapeHint of_row = index.schema().find_shape_hint(
+  const ShapeHint of_row = index.schema().shape_hint_of(
       property_views(stored_entity(index, merge(number("a", 2))).properties));
   CHECK(of_row != 0);
   CHECK(shape_hints_of({merge(number("a", 2))}) == std::vector<ShapeHint>{of_row});

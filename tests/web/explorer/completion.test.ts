@@ -6,7 +6,7 @@ import {
   completeFilter,
   errorRange,
   PropertySamples,
-  syntaxErrorPosition,
+  parseErrorPosition,
 } from "../../../web/src/explorer/explorer-completion.ts";
 
 const seen = new PropertySamples();
@@ -96,12 +96,12 @@ describe("an error points at", () => {
       const { from, to } = errorRange(filter, position);
       assert.equal(filter.slice(from, to), stretch);
       assert.equal(
-        syntaxErrorPosition(`Syntax error at position ${position} in '${filter}'.`),
+        parseErrorPosition(`Syntax error at position ${position} in '${filter}'.`),
         position,
       );
     });
   }
 
   test("nothing, if the message contains no position", () =>
-    assert.equal(syntaxErrorPosition("One of the request inputs is not valid."), undefined));
+    assert.equal(parseErrorPosition("One of the request inputs is not valid."), undefined));
 });

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { InstrumentedModules } from "../../../web/src/explorer/instrumented-modules.ts";
+import { ModuleInstrumenter } from "../../../web/src/explorer/instrumented-modules.ts";
 import * as entitable from "../../../web/src/index.ts";
 import * as testing from "../../../web/src/testing/index.ts";
 
@@ -22,7 +22,7 @@ function block() {
     },
   };
   let now: typeof listener | undefined = listener;
-  const own = new InstrumentedModules(() => now);
+  const own = new ModuleInstrumenter(() => now);
   const stop = () => {
     now = undefined;
   };
@@ -84,7 +84,7 @@ describe("instrumented modules", () => {
     assert.deepEqual([heard, more.seven], [["createTable Own"], 7]);
     assert.equal(await load("testing"), await load("testing"));
     const plain = { double: (n: number) => 2 * n };
-    const own = new InstrumentedModules(() => undefined).instrumentAll({
+    const own = new ModuleInstrumenter(() => undefined).instrumentAll({
       plain: async () => plain,
     });
     assert.equal(await own["plain"]?.(), plain);

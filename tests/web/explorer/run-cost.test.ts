@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { costOf } from "../../../web/src/explorer/run-cost.ts";
 import { type LoggedRequest, type MockStore, mockStore } from "../../../web/src/testing/index.ts";
-import { forkWithListener } from "../../../web/src/testing/mock-store.ts";
+import { forkWithRequestListener } from "../../../web/src/testing/mock-store.ts";
 import { all } from "../support/client-pair.ts";
 
 const rows = (partitionKey: string, count: number) =>
@@ -15,7 +15,7 @@ const fixtures = { Rows: [...rows("a", 1500), ...rows("b", 10), ...rows("c", 10)
 async function costOfRun(run: (store: MockStore) => Promise<unknown>) {
   await using before = await mockStore({ scans: "azure", fixtures });
   const requests: LoggedRequest[] = [];
-  await using store = forkWithListener(before, (request) => requests.push(request));
+  await using store = forkWithRequestListener(before, (request) => requests.push(request));
   await run(store);
   return await costOf(before, requests);
 }

@@ -6,7 +6,7 @@ import { after, before, describe, test } from "node:test";
 import {
   edmTypeNames,
   literalOf,
-  nameProblem,
+  propertyNameProblem,
   restoreLineEnds,
   valueProblem,
 } from "../../../web/src/explorer/explorer-values.ts";
@@ -81,18 +81,18 @@ describe("names", () => {
   test("are valid where the store accepts them", async () => {
     const table = store.tableClient("values");
     for (const [n, name] of ["a", "_", "Ünï1", "x".repeat(255), "__proto__"].entries()) {
-      assert.equal(nameProblem(name), undefined, name);
+      assert.equal(propertyNameProblem(name), undefined, name);
       const entity = Object.assign(Object.create(null), { partitionKey: "n", rowKey: String(n) });
       entity[name] = 1;
       await table.createEntity(entity);
     }
     for (const name of ["1a", "a b", "a-b", "a.b", "x".repeat(256)]) {
-      assert.equal(typeof nameProblem(name), "string", name);
+      assert.equal(typeof propertyNameProblem(name), "string", name);
       const entity = { partitionKey: "n", rowKey: "bad", [name]: 1 };
       await assert.rejects(table.createEntity(entity), { statusCode: 400 }, name);
     }
     for (const name of ["", "PartitionKey", "rowKey", "Timestamp", "etag"]) {
-      assert.equal(typeof nameProblem(name), "string", name);
+      assert.equal(typeof propertyNameProblem(name), "string", name);
     }
   });
 });

@@ -5,7 +5,7 @@ import {
   RequestEncoder,
   type TableQuery,
   type WriteOperation,
-} from "../../../web/src/client/rpc-messages.ts";
+} from "../../../web/src/client/rpc-codec.ts";
 import type { EdmTypes } from "../../../web/src/types.ts";
 
 const encoder = new RequestEncoder();

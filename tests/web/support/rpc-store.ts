@@ -7,7 +7,7 @@ import {
   ResponseDecoder,
   type TableQuery,
   type WriteOperation,
-} from "../../../web/src/client/rpc-messages.ts";
+} from "../../../web/src/client/rpc-codec.ts";
 import type { EdmTypes } from "../../../web/src/types.ts";
 import { createEngine, type Engine } from "../../../web/src/wasm/engine.ts";
 import { assertLoaded } from "./assert-loaded.ts";

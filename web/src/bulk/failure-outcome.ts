@@ -1,6 +1,6 @@
 // Determines what a failed batch means for its actions.
 
-import { parseServiceError } from "../parse-service-error.ts";
+import { serviceErrorFields } from "../service-error-fields.ts";
 import type { BulkFailure } from "../types.ts";
 
 /**
@@ -43,7 +43,7 @@ export function classifyFailure(error: unknown, actions: number): FailureOutcome
     if (statusCode === undefined || statusCode >= 500) {
       return { kind: "all", uncertain: true, isFatal: false };
     }
-    const serviceError = parseServiceError(error);
+    const serviceError = serviceErrorFields(error);
     const isFatal = tableErrorCodes.has(serviceError.code);
     // Permission may be denied for one partition only.
     if (isFatal || statusCode === 401 || statusCode === 403) {

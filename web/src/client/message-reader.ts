@@ -11,7 +11,7 @@ import {
   messageVersion,
   responseKind,
 } from "./message-layout.ts";
-import { ResponseText } from "./response-text.ts";
+import { ResponseTextDecoder } from "./response-text.ts";
 
 // Typed arrays that view the whole buffer of a message.
 class BufferViews {
@@ -47,7 +47,7 @@ export class MessageReader {
   flags = 0;
   binaryBytes = 0; // at the end of the message
   #open = closed; // the views of the open message
-  readonly #texts = new ResponseText();
+  readonly #texts = new ResponseTextDecoder();
   // The views of wasm memory are reused until that memory grows.
   #buffer: ArrayBufferLike | undefined;
   #views = closed; // of #buffer
@@ -122,7 +122,7 @@ export class MessageReader {
   }
 
   // Reads a u64 count, which is far below 2^53.
-  readCount(): number {
+  readLongAsNumber(): number {
     this.at += this.at & 1;
     const low = this.readWord() >>> 0;
     return low + (this.readWord() >>> 0) * 0x1_0000_0000;

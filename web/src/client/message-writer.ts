@@ -4,7 +4,7 @@
 // Words (32-bit fields) are written to their final position in the message. Text goes to a second
 // buffer, because its position in the message is known only when all words are written.
 
-import { ViewCache } from "../util/view-cache.ts";
+import { SubarrayCache } from "../util/subarray-cache.ts";
 import { absentLength, flagUtf16, headerBytes, messageVersion } from "./message-layout.ts";
 
 const firstBytes = 8192;
@@ -29,8 +29,8 @@ export class MessageWriter {
   #textBuffer = new Uint8Array(0); // the text area so far
   #binaries = noBinaries;
   readonly #encoder = new TextEncoder();
-  readonly #messageViews = new ViewCache();
-  readonly #textViews = new ViewCache();
+  readonly #messageViews = new SubarrayCache();
+  readonly #textViews = new SubarrayCache();
 
   // Starts a message after its header.
   begin(): void {

@@ -8,7 +8,7 @@
 // state at the time of its call.
 
 import { type Transport, withResponse } from "../transport.ts";
-import { type EntityKey, RequestEncoder, type ResponseDecoder } from "./rpc-messages.ts";
+import { type EntityKey, RequestEncoder, type ResponseDecoder } from "./rpc-codec.ts";
 import { storeCodec } from "./store-codec.ts";
 
 type Row = Record<string, unknown>;

@@ -120,11 +120,11 @@ function readEtags(reader: MessageReader): (string | undefined)[] {
 function readExplain(reader: MessageReader): Explain {
   const kind = reader.readText() as PlanKind;
   const serviceKind = reader.readText() as PlanKind;
-  const rowsRead = reader.readCount();
-  const rowsReturned = reader.readCount();
-  const bytesRead = reader.readCount();
-  const serviceRoundTrips = reader.readCount();
-  const serviceTransactions = reader.readCount();
+  const rowsRead = reader.readLongAsNumber();
+  const rowsReturned = reader.readLongAsNumber();
+  const bytesRead = reader.readLongAsNumber();
+  const serviceRoundTrips = reader.readLongAsNumber();
+  const serviceTransactions = reader.readLongAsNumber();
   const rangeCount = reader.readWord();
   const warningCount = reader.readWord();
   const ranges: ExplainRange[] = [];

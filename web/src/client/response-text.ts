@@ -7,7 +7,7 @@ const shortText = 256;
 // ETags of rows written within the same second differ only in their last characters.
 const etagPrefixBytes = 36;
 
-export class ResponseText {
+export class ResponseTextDecoder {
   #utf8: TextDecoder | undefined;
   // Reused arrays, by length. Engines spread plain arrays into arguments several times faster than
   // typed arrays.

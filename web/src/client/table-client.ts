@@ -36,12 +36,7 @@ import { convertEntityBySchema } from "./entity-resolver.ts";
 import { checkOperationOptions, requireKeys, writeKind } from "./operation-checks.ts";
 import { checkedPageSize, decodeEntityToken, encodeEntityToken, pagedIterator } from "./paging.ts";
 import { type PointReadBatcher, pointReadBatcher } from "./point-read-batcher.ts";
-import type {
-  EntityQuery,
-  RequestEncoder,
-  ResponseDecoder,
-  WriteOperation,
-} from "./rpc-messages.ts";
+import type { EntityQuery, RequestEncoder, ResponseDecoder, WriteOperation } from "./rpc-codec.ts";
 import { storeCodec } from "./store-codec.ts";
 import { createTable, deleteTable } from "./table-service-client.ts";
 import { operationsFromActions, transactionResponse } from "./transaction.ts";

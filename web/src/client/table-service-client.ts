@@ -15,7 +15,7 @@ import type {
 } from "../types.ts";
 import { checkOperationOptions } from "./operation-checks.ts";
 import { checkedPageSize, decodeTableToken, pagedIterator } from "./paging.ts";
-import type { TableQuery } from "./rpc-messages.ts";
+import type { TableQuery } from "./rpc-codec.ts";
 import { storeCodec } from "./store-codec.ts";
 
 export class ServiceHandle implements TableServiceClient {

@@ -10,7 +10,7 @@ import type {
   UpdateTableEntityOptions,
 } from "../types.ts";
 import { requireKeys, writeKind } from "./operation-checks.ts";
-import type { WriteOperation } from "./rpc-messages.ts";
+import type { WriteOperation } from "./rpc-codec.ts";
 
 /** Collects actions for submitTransaction. */
 export class TableTransaction {

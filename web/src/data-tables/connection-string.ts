@@ -3,7 +3,7 @@
 
 import { AzureNamedKeyCredential } from "./credentials.ts";
 
-export interface ConnectionParts {
+export interface UrlAndCredential {
   url: string;
   credential?: AzureNamedKeyCredential;
 }
@@ -14,7 +14,7 @@ const development =
   "AccountKey=Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==;" +
   "TableEndpoint=http://127.0.0.1:10002/devstoreaccount1";
 
-export function parseConnectionString(text: string): ConnectionParts {
+export function parseConnectionString(text: string): UrlAndCredential {
   return parse(/usedevelopmentstorage=true/i.test(text) ? development : text);
 }
 
@@ -22,7 +22,7 @@ export function parseConnectionString(text: string): ConnectionParts {
 // name occurs twice, the first counts.
 type Values = (name: string) => string;
 
-function parse(text: string): ConnectionParts {
+function parse(text: string): UrlAndCredential {
   const pairs = new Map<string, string>();
   for (const element of text.split(";")) {
     const pair = element.trim();
@@ -37,7 +37,7 @@ function parse(text: string): ConnectionParts {
     : sasParts(values, endpoint);
 }
 
-function accountParts(values: Values, endpoint: string): ConnectionParts {
+function accountParts(values: Values, endpoint: string): UrlAndCredential {
   const name = values("AccountName");
   const url = endpoint || defaultEndpoint(values, name);
   require(name, "AccountName", "Connection String");
@@ -58,7 +58,7 @@ function defaultEndpoint(values: Values, accountName: string): string {
   return `${protocol}://${accountName}.table.${suffix}`;
 }
 
-function sasParts(values: Values, endpoint: string): ConnectionParts {
+function sasParts(values: Values, endpoint: string): UrlAndCredential {
   const account = accountNameOf(endpoint);
   const signature = values("SharedAccessSignature");
   require(endpoint, "TableEndpoint", "SAS Connection String");

@@ -36,7 +36,7 @@ export type {
   UpsertEntityResponse,
 } from "../types.ts";
 export { AzureNamedKeyCredential, AzureSASCredential } from "./credentials.ts";
-export { KnownGeoReplicationStatusType } from "./geo-replication.ts";
+export { KnownGeoReplicationStatusType } from "./geo-replication-status.ts";
 export { odata } from "./odata.ts";
 export { generateAccountSas, generateTableSas } from "./sas.ts";
 export { registerAccount, setDefaultStore } from "./store-lookup.ts";

@@ -5,7 +5,7 @@ import { StoreError } from "../errors.ts";
 
 // Throws NotPortable for whole numbers outside Int32: requests do not state their type, and
 // services interpret them differently.
-export function assertPortable(entity: object): void {
+export function assertPortableNumbers(entity: object): void {
   for (const [name, value] of Object.entries(entity)) {
     if (!Number.isInteger(value) || (value | 0) === value) continue;
     throw new StoreError(

@@ -5,24 +5,24 @@ import { StoreError } from "../errors.ts";
 import { openStore } from "../open-store.ts";
 import type { OpenOptions, Store } from "../types.ts";
 
-export type StoreSource = Store | Promise<Store>;
+export type StoreOrPromise = Store | Promise<Store>;
 
 // A store that `open` supplies at the first use. `open` may return a store or a promise of one.
 export class LazyStore {
-  readonly #open: () => StoreSource;
-  #store: StoreSource | undefined;
+  readonly #open: () => StoreOrPromise;
+  #store: StoreOrPromise | undefined;
 
-  constructor(open: () => StoreSource) {
+  constructor(open: () => StoreOrPromise) {
     this.#open = open;
   }
 
-  get(): StoreSource {
+  get(): StoreOrPromise {
     this.#store ??= this.#begin();
     return this.#store;
   }
 
   // Calls `open`. If it fails, the next call tries again.
-  #begin(): StoreSource {
+  #begin(): StoreOrPromise {
     const opening = this.#open();
     if (!isPromise(opening)) return opening;
     opening.then(
@@ -45,7 +45,7 @@ const opened = new Map<string, LazyStore>(); // by account; opened because nothi
  * Sets the default store. Clients use it if they have no store of their own and no store is
  * registered for their account. If options are given, the store is opened at the first call.
  */
-export function setDefaultStore(store: StoreSource | OpenOptions): void {
+export function setDefaultStore(store: StoreOrPromise | OpenOptions): void {
   defaultStore = new LazyStore(() => (isStore(store) ? store : openStore(store)));
 }
 
@@ -53,7 +53,7 @@ export function setDefaultStore(store: StoreSource | OpenOptions): void {
  * Registers a store for the clients of an account. Returns a function that removes the
  * registration.
  */
-export function registerAccount(accountName: string, store: StoreSource): () => void {
+export function registerAccount(accountName: string, store: StoreOrPromise): () => void {
   const source = new LazyStore(() => store);
   registered.set(accountName, source);
   return () => {
@@ -92,10 +92,10 @@ function noStoreError(message: string): StoreError {
   });
 }
 
-function isPromise(source: StoreSource): source is Promise<Store> {
+function isPromise(source: StoreOrPromise): source is Promise<Store> {
   return "then" in source;
 }
 
-function isStore(value: StoreSource | OpenOptions): value is StoreSource {
+function isStore(value: StoreOrPromise | OpenOptions): value is StoreOrPromise {
   return "then" in value || "tableClient" in value;
 }

@@ -26,7 +26,7 @@ import type {
 } from "../types.ts";
 import { parseConnectionString } from "./connection-string.ts";
 import { getAccessPolicy, setAccessPolicy } from "./internal-rest-calls.ts";
-import { assertPortable } from "./portability.ts";
+import { assertPortableNumbers } from "./portability.ts";
 import { toServiceTransactionResponse, truncateToSeconds } from "./service-responses.ts";
 import { httpNotSupportedError, StoreCaller } from "./store-caller.ts";
 import type {
@@ -188,7 +188,7 @@ export class TableClient {
   }
 
   #check(entity: object): void {
-    if (this.#connection.portable) assertPortable(entity);
+    if (this.#connection.portable) assertPortableNumbers(entity);
   }
 
   #table(store: Store): ReturnType<Store["tableClient"]> {

@@ -28,7 +28,7 @@ export function formatCount(n: number | bigint): string {
 }
 
 /** Formats a number with its noun: "1 row", "2 rows". */
-export function formatQuantity(n: number, one: string, many = `${one}s`): string {
+export function formatCountWithNoun(n: number, one: string, many = `${one}s`): string {
   return `${formatCount(n)} ${n === 1 ? one : many}`;
 }
 
@@ -70,13 +70,13 @@ export function valueText(value: unknown): string {
 }
 
 /** Formats a value for display. Numbers get thousands separators, so the value must be a count. */
-export function countText(value: unknown): string {
+export function valueTextWithSeparators(value: unknown): string {
   const isNumber = typeof value === "bigint" || Number.isFinite(value);
   return isNumber ? formatCount(value as number | bigint) : valueText(value);
 }
 
 function bytesText(bytes: Uint8Array): string {
   const shown = [...bytes.subarray(0, 16)].map((byte) => byte.toString(16).padStart(2, "0"));
-  const rest = bytes.length > 16 ? `… (${formatQuantity(bytes.length, "byte")})` : "";
+  const rest = bytes.length > 16 ? `… (${formatCountWithNoun(bytes.length, "byte")})` : "";
   return `${shown.join(" ")}${rest}`;
 }

@@ -69,7 +69,7 @@ export class PropertySamples {
   }
 }
 
-export interface Option {
+export interface Completion {
   readonly text: string;
   /** A short description. */
   readonly detail: string;
@@ -81,7 +81,7 @@ export interface CompletionList {
   /** The range of the filter that an option replaces. */
   readonly from: number;
   readonly to: number;
-  readonly options: readonly Option[];
+  readonly options: readonly Completion[];
 }
 
 interface Token {
@@ -143,7 +143,7 @@ export function completeFilter(text: string, caret: number, seen: PropertySample
   return { from, to, options: isWhole ? [] : options };
 }
 
-function fits({ text }: Option, written: string): boolean {
+function fits({ text }: Completion, written: string): boolean {
   const sought = written.toLowerCase();
   return text.toLowerCase().startsWith(sought) || text.toLowerCase().startsWith(`'${sought}`);
 }
@@ -152,7 +152,7 @@ function optionsFor(
   expected: Expectation & { property?: string },
   before: readonly Token[],
   seen: PropertySamples,
-): Option[] {
+): Completion[] {
   switch (expected.what) {
     case "operand":
       return [
@@ -187,7 +187,7 @@ const empty: Readonly<Record<EdmTypes, readonly [text: string, back: number]>> =
 };
 
 // Returns sample values of the property, then the literal syntax of each of its types.
-function valuesOf(property: string, seen: PropertySamples): Option[] {
+function valuesOf(property: string, seen: PropertySamples): Completion[] {
   const types = seen.typesOf(property);
   const shown = seen.literalsOf(property).map((text) => option(`${text} `, "seen"));
   const written = (types.length === 0 ? (["String", "Int32"] as const) : types).flatMap((type) => {
@@ -199,7 +199,7 @@ function valuesOf(property: string, seen: PropertySamples): Option[] {
   return [...shown, ...written.filter(({ text }) => !known.has(text.trimEnd()))];
 }
 
-function option(text: string, detail: string): Option {
+function option(text: string, detail: string): Completion {
   return { text, detail, back: 0 };
 }
 
@@ -214,7 +214,7 @@ export function errorRange(filter: string, position: number): { from: number; to
 }
 
 /** Returns the position that a syntax error's message names; undefined: it names none. */
-export function syntaxErrorPosition(message: string): number | undefined {
+export function parseErrorPosition(message: string): number | undefined {
   const [, position] = /^Syntax error at position (\d+) in /.exec(message) ?? [];
   return position === undefined ? undefined : Number(position);
 }

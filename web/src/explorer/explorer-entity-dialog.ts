@@ -8,7 +8,7 @@ import { Dialog, type DialogAction, field, selectBox, showProblem } from "./expl
 import {
   edmTypeNames,
   isTyped,
-  nameProblem,
+  propertyNameProblem,
   restoreLineEnds,
   type TypedValue,
   valueProblem,
@@ -289,7 +289,7 @@ class PropertyRow {
    * whether the property is valid.
    */
   validate(twice: boolean): boolean {
-    const problem = twice ? "Another property has this name." : nameProblem(this.name);
+    const problem = twice ? "Another property has this name." : propertyNameProblem(this.name);
     // The name of a stored property cannot be edited, and may be one that new properties cannot
     // have.
     const name = showProblem(

@@ -6,7 +6,7 @@ import {
   completeFilter,
   errorRange,
   type PropertySamples,
-  syntaxErrorPosition,
+  parseErrorPosition,
 } from "./explorer-completion.ts";
 
 const optionsMax = 50;
@@ -75,7 +75,7 @@ export class FilterBox {
    * undefined removes the mark.
    */
   showError(message: string | undefined): void {
-    const position = message === undefined ? undefined : syntaxErrorPosition(message);
+    const position = message === undefined ? undefined : parseErrorPosition(message);
     this.#where.hidden = position === undefined;
     this.#input.toggleAttribute("data-wrong", message !== undefined);
     if (message === undefined) this.#input.removeAttribute("aria-invalid");

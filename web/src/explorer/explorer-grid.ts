@@ -1,7 +1,7 @@
 // A virtualized grid: only the visible rows are in the document. Tab focuses one row. The arrow
 // keys, Page Up, Page Down, Home and End move the focus, and Enter opens the row.
 
-import { formatQuantity, h } from "./dom.ts";
+import { formatCountWithNoun, h } from "./dom.ts";
 import { isTyped } from "./explorer-values.ts";
 
 /** An entity that was read with disableTypeConversion. */
@@ -242,5 +242,5 @@ function cellText(value: unknown): string {
 
 function byteCount(base64: string): string {
   const padding = /=*$/.exec(base64)?.[0].length ?? 0;
-  return formatQuantity((base64.length / 4) * 3 - padding, "byte");
+  return formatCountWithNoun((base64.length / 4) * 3 - padding, "byte");
 }

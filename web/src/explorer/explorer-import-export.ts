@@ -1,9 +1,9 @@
 // The export and import dialogs. The import dialog reports the rows that were rejected.
 
 import type { FileFormat, ImportMode, ImportProgress, ImportReport, Store } from "../types.ts";
-import { formatCount, formatQuantity, h } from "./dom.ts";
+import { formatCount, formatCountWithNoun, h } from "./dom.ts";
 import { Dialog, field, selectBox } from "./explorer-dialog.ts";
-import { type QueryInput, withKeys } from "./explorer-query.ts";
+import { type FilterAndSelect, withKeys } from "./explorer-query.ts";
 
 const formats: readonly (readonly [FileFormat, string])[] = [
   ["csv", "CSV with types, as Azure Storage Explorer"],
@@ -30,7 +30,7 @@ export function openExportDialog(
   view: ShadowRoot,
   store: Store,
   table: string,
-  input: QueryInput,
+  input: FilterAndSelect,
 ): void {
   const format = selectBox(formats, "csv");
   const queried = input.filter !== "" || input.select.length > 0;
@@ -198,7 +198,7 @@ function progressOf({ rows, written, rejected }: ImportProgress): HTMLElement {
   return h(
     "p",
     {},
-    `${formatQuantity(rows, "row")} read, ${formatCount(written)} written${rejectedText}…`,
+    `${formatCountWithNoun(rows, "row")} read, ${formatCount(written)} written${rejectedText}…`,
   );
 }
 
@@ -206,7 +206,7 @@ const shownRejections = 100;
 
 function reportOf({ rows, written, rejected, rejections, complete }: ImportReport): HTMLElement[] {
   const counts = [
-    `${formatQuantity(rows, "row")} read`,
+    `${formatCountWithNoun(rows, "row")} read`,
     `${formatCount(written)} written`,
     `${formatCount(rejected)} rejected`,
   ];

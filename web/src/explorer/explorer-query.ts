@@ -1,7 +1,7 @@
 // The query panel of one table: its input fields, the query plan and the entities found.
 
 import type { Explain, Store, TableEntityResultPage } from "../types.ts";
-import { describeError, formatQuantity, h } from "./dom.ts";
+import { describeError, formatCountWithNoun, h } from "./dom.ts";
 import { PropertySamples } from "./explorer-completion.ts";
 import { FilterBox } from "./explorer-filter.ts";
 import { Grid, type GridRow } from "./explorer-grid.ts";
@@ -10,7 +10,7 @@ import { renderKeyRanges, renderMeter, renderPlanFigures } from "./explorer-plan
 type Pages = AsyncIterableIterator<TableEntityResultPage<Record<string, unknown>>>;
 
 /** The query that the results come from; an export runs it again. */
-export interface QueryInput {
+export interface FilterAndSelect {
   readonly filter: string;
   readonly select: readonly string[];
 }
@@ -49,7 +49,7 @@ export class QueryView {
   #store: Store | undefined;
   #table = "";
   #pages: Pages | undefined; // undefined: no next page can be requested now
-  #input: QueryInput = { filter: "", select: [] };
+  #input: FilterAndSelect = { filter: "", select: [] };
   #tableRowCount: number | undefined; // entities in the table
   #runNumber = 0; // counts runs; responses to an older run are ignored
 
@@ -75,7 +75,7 @@ export class QueryView {
     this.element = h("div", {}, form, this.#error, this.#plan, this.#warnings, found);
   }
 
-  get input(): QueryInput {
+  get lastQuery(): FilterAndSelect {
     return this.#input;
   }
 
@@ -199,7 +199,7 @@ export class QueryView {
 
   #showStatus(more: boolean): void {
     const { length } = this.#grid;
-    const shown = `${formatQuantity(length, "entity", "entities")} shown`;
+    const shown = `${formatCountWithNoun(length, "entity", "entities")} shown`;
     const rest = more ? "and there are more" : "that is all";
     this.#status.textContent = length === 0 && !more ? "No entity matches." : `${shown}, ${rest}.`;
     if (this.#next.hidden !== !more && !more && this.#isFocused(this.#next)) this.#grid.focus();

@@ -1,6 +1,6 @@
 // Values of the eight Edm types as text: validates them and formats them as filter literals.
 
-import { isValidEdmText } from "../edm/value-validation.ts";
+import { isValidEdmText } from "../edm/text-validation.ts";
 import type { EdmTypes } from "../types.ts";
 
 export interface TypedValue {
@@ -44,7 +44,7 @@ export function valueProblem({ type, value }: TypedValue): string | undefined {
  * Returns what is wrong with a property's name, as a message for the user; undefined: nothing. The
  * store makes the final check.
  */
-export function nameProblem(name: string): string | undefined {
+export function propertyNameProblem(name: string): string | undefined {
   if (name === "") return "A property needs a name.";
   if (/^(?:PartitionKey|RowKey|Timestamp|partitionKey|rowKey|timestamp|etag)$/.test(name)) {
     return `${name} is a reserved property name.`;

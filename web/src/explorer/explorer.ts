@@ -2,7 +2,7 @@
 
 import type { Store, TableStats } from "../types.ts";
 import { baseStyles } from "./base-styles.ts";
-import { describeError, formatQuantity, h } from "./dom.ts";
+import { describeError, formatCountWithNoun, h } from "./dom.ts";
 import { Dialog, field } from "./explorer-dialog.ts";
 import { openEditDialog, openInsertDialog } from "./explorer-entity-dialog.ts";
 import type { GridRow } from "./explorer-grid.ts";
@@ -69,7 +69,7 @@ export class TableExplorer extends StoreElement {
         "Export…",
         () =>
           void this.#withTable((store, table) =>
-            openExportDialog(this.view, store, table, this.#query.input),
+            openExportDialog(this.view, store, table, this.#query.lastQuery),
           ),
       ),
       button("Delete table…", () => this.#deleteTable(), "danger"),
@@ -183,7 +183,10 @@ export class TableExplorer extends StoreElement {
   #describe({ name, rows }: TableStats): void {
     this.#title.textContent = name;
     this.#query.tableRowCount = rows;
-    this.#main.setAttribute("aria-label", `${name}, ${formatQuantity(rows, "entity", "entities")}`);
+    this.#main.setAttribute(
+      "aria-label",
+      `${name}, ${formatCountWithNoun(rows, "entity", "entities")}`,
+    );
   }
 
   async #show(store: Store, table: string): Promise<void> {

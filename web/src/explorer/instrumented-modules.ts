@@ -17,7 +17,7 @@ export interface StoreListener {
   onUnobservedStore(): void;
 }
 
-export class InstrumentedModules {
+export class ModuleInstrumenter {
   readonly #openers: ReadonlyMap<unknown, unknown>; // replacement by original function
   // Instrumented module by original module. Each is created only once, because the browser never
   // unloads imported modules.

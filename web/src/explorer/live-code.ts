@@ -8,7 +8,7 @@ import type { Modules } from "./instrumented-modules.ts";
 /**
  * Runs prepared code; `bindings` are its variables. Rejects with the error that the code throws.
  */
-export type RunnableCode = (bindings: object) => Promise<void>;
+export type CodeFunction = (bindings: object) => Promise<void>;
 
 const registryKey = Symbol.for("entitable.playground.modules");
 
@@ -21,11 +21,11 @@ export async function prepareCode(
   code: string,
   names: readonly string[],
   modules: Modules,
-): Promise<RunnableCode> {
+): Promise<CodeFunction> {
   const url = blobUrl(await moduleOf(code, names, modules));
   try {
     const module = await import(/* @vite-ignore */ /* webpackIgnore: true */ url);
-    const { default: main } = module as { default: RunnableCode };
+    const { default: main } = module as { default: CodeFunction };
     return async (bindings) => {
       try {
         await main(bindings);

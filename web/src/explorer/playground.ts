@@ -1,20 +1,20 @@
 // The element <table-playground>: code that the user can edit and run against a store, with its
 // output and its cost.
 
-import { forkWithListener, openMock } from "../testing/mock-store.ts";
+import { forkWithRequestListener, openMock } from "../testing/mock-store.ts";
 import { RequestRecorder } from "../testing/request-recorder.ts";
 import type { LoggedRequest, MockOptions, MockStore } from "../testing/types.ts";
 import type { Store } from "../types.ts";
 import { baseStyles } from "./base-styles.ts";
+import { h } from "./dom.ts";
+import { ModuleInstrumenter, type Modules, type StoreListener } from "./instrumented-modules.ts";
+import { prepareCode } from "./live-code.ts";
 import {
   type CodeEditor,
   type CodeEditorOptions,
   type CodeSelection,
   TextAreaCodeEditor,
-} from "./code-editor.ts";
-import { h } from "./dom.ts";
-import { InstrumentedModules, type Modules, type StoreListener } from "./instrumented-modules.ts";
-import { prepareCode } from "./live-code.ts";
+} from "./playground-editor.ts";
 import { playgroundStyles } from "./playground-styles.ts";
 import { type Cost, costOf } from "./run-cost.ts";
 import { type DisplayOptions, renderCost, renderError, renderValue } from "./run-output.ts";
@@ -121,7 +121,7 @@ export class TablePlayground extends StoreElement {
   });
   #running: Promise<PlaygroundRun> | undefined;
   #listener: StoreListener | undefined; // the observer of the current run's stores
-  readonly #modules = new InstrumentedModules(() => this.#listener);
+  readonly #modules = new ModuleInstrumenter(() => this.#listener);
   #lastStores: MockStore[] = []; // of the last run
 
   constructor() {
@@ -265,7 +265,7 @@ export class TablePlayground extends StoreElement {
     };
     if (this.store === undefined) {
       const prepared = await preparedStore(this.#mockOptions(), this.#setup());
-      const store = this.#keepUntilNextRun(forkWithListener(prepared, onRequest));
+      const store = this.#keepUntilNextRun(forkWithRequestListener(prepared, onRequest));
       return { ...common, store, before: this.#keepUntilNextRun(prepared.fork()), all };
     }
     const store = await this.opened();
@@ -337,7 +337,7 @@ export class TablePlayground extends StoreElement {
     if (make === undefined || !(before instanceof TextAreaCodeEditor)) return;
     try {
       const editor = await make(this.#editorOptions(this.#original));
-      await before.compositionEnded();
+      await before.whenNotComposing();
       this.#replaceEditor(before, editor);
     } catch (error) {
       // The editor could not be loaded, for example without a network. The next focus tries again.

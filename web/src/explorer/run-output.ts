@@ -1,13 +1,13 @@
 // Renders the output of a playground's run as elements.
 
 import {
-  countText,
   describeError,
   formatCount,
+  formatCountWithNoun,
   formatDuration,
-  formatQuantity,
   h,
   valueText,
+  valueTextWithSeparators,
 } from "./dom.ts";
 import { errorLineOf } from "./live-code.ts";
 import type { Cost } from "./run-cost.ts";
@@ -36,7 +36,7 @@ export function renderValue(
   { caption, isCounted = false }: DisplayOptions = {},
 ): HTMLElement {
   const title = caption === undefined ? undefined : h("p", { class: "caption" }, caption);
-  const view = viewOf(value, isCounted ? countText : valueText);
+  const view = viewOf(value, isCounted ? valueTextWithSeparators : valueText);
   return h("section", { class: "shown", part: "shown" }, title, view);
 }
 
@@ -74,7 +74,9 @@ function rowsTable(rows: Record<string, unknown>[], text: Text): HTMLElement {
   const table = h("table", {}, h("thead", {}, head), h("tbody", {}, ...body));
   const rest = rows.length - body.length;
   const more =
-    rest > 0 ? h("p", { class: "muted" }, `and ${formatQuantity(rest, "more row")}`) : undefined;
+    rest > 0
+      ? h("p", { class: "muted" }, `and ${formatCountWithNoun(rest, "more row")}`)
+      : undefined;
   return h("div", {}, scrolling(table), more);
 }
 

@@ -3,7 +3,7 @@
 // encoded part. A key sorts before longer keys that begin with it.
 
 import { keyDecodeError, requireKeyLength } from "./check.ts";
-import { escapeText, unescapeKey } from "./escape.ts";
+import { escapeKeyCharacters, unescapeKey } from "./escape.ts";
 
 const separator = "!";
 
@@ -13,7 +13,9 @@ const separator = "!";
  */
 export function compositeKey(...parts: string[]): string {
   if (parts.length === 0) throw new RangeError("A composite key has at least one part.");
-  return requireKeyLength(parts.map((part) => escapeSeparator(escapeText(part))).join(separator));
+  return requireKeyLength(
+    parts.map((part) => escapeSeparator(escapeKeyCharacters(part))).join(separator),
+  );
 }
 
 /** Returns the prefix of all keys that begin with these parts, for prefixRange. */

@@ -29,7 +29,7 @@ const escapes: ReadonlyMap<string, string> = new Map([
  * characters, or if the text has an unpaired surrogate.
  */
 export function escapeKey(text: string): string {
-  return requireKeyLength(escapeText(text));
+  return requireKeyLength(escapeKeyCharacters(text));
 }
 
 /** Decodes a key from escapeKey(). Throws RangeError for other keys. */
@@ -39,11 +39,11 @@ export function unescapeKey(key: string): string {
     /"~|\.~|>~|\[~|~~([0-9A-W])| {2}([0-9A-V])|([".>[~])\}| !/g,
     unescapeSequence,
   );
-  if (escapeText(text) !== key) throw keyDecodeError("escapeKey", key);
+  if (escapeKeyCharacters(text) !== key) throw keyDecodeError("escapeKey", key);
   return text;
 }
 
-export function escapeText(text: string): string {
+export function escapeKeyCharacters(text: string): string {
   requireText(text, "The text of a key");
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are escaped
   const escaped = /[#/?\\\x00-\x1f\x7f-\x9f]|[".>[~](?=[}-\uffff])| (?=[\x00-!]|$)/g;

@@ -1,6 +1,6 @@
 // Reads and writes values that exceed the size of a property or an entity.
 
-import { parseServiceError } from "../parse-service-error.ts";
+import { serviceErrorFields } from "../service-error-fields.ts";
 import type { RandomSource, TransactionAction } from "../types.ts";
 import { platformRandom } from "../util/random.ts";
 import {
@@ -156,7 +156,7 @@ export class LargeValues {
     } catch (error) {
       // If a transaction has a single action, the service reports no index.
       const { code = "", failedIndex = actions.length === 1 ? 0 : own.length } =
-        parseServiceError(error);
+        serviceErrorFields(error);
       if (failedIndex < own.length && concurrentChangeCodes.has(code)) return false;
       throw error;
     }

@@ -7,10 +7,10 @@ import type { OpenOptions, StoreLocation, StoreWarning } from "../types.ts";
 const deferredDelayMaxMs = 1000;
 const memoryLimitDefault = 512 * 1024 * 1024;
 
-export type Settings = ReturnType<typeof checkOptions>;
+export type Settings = ReturnType<typeof settingsFromOptions>;
 
 // Returns the checked options with defaults. Throws StoreError ValidationFailed.
-export function checkOptions(options: OpenOptions) {
+export function settingsFromOptions(options: OpenOptions) {
   // Without this check, openStore("shop") would open the store named "default".
   if (typeof options !== "object" || options === null) {
     throw invalid('openStore takes an object: openStore({ name: "shop" }).');

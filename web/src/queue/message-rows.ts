@@ -38,7 +38,7 @@ export function rowKeyOf({ subQueue, visibleAt, id, dequeueCount }: MessageKey):
   return compositeKey(subQueue, time, id, paddedNumber(dequeueCount, countDigits));
 }
 
-export function messageKeyOf(rowKey: string): MessageKey {
+export function parseMessageKey(rowKey: string): MessageKey {
   const [subQueue, time, id, count] = parseCompositeKey(rowKey) as [
     SubQueue,
     string,

@@ -1,7 +1,7 @@
 // TableQueue: a durable queue in a table.
 
 import { escapeKey } from "../keys/index.ts";
-import { parseServiceError } from "../parse-service-error.ts";
+import { serviceErrorFields } from "../service-error-fields.ts";
 import type {
   Clock,
   PagedAsyncIterableIterator,
@@ -12,7 +12,7 @@ import type {
 import { platformRandom } from "../util/random.ts";
 import {
   type MessageKey,
-  messageKeyOf,
+  parseMessageKey,
   type Row,
   rowKeyOf,
   type SubQueue,
@@ -133,7 +133,7 @@ export class TableQueue<T = unknown> {
     } catch (error) {
       // The row key is unique, so the row is from an earlier attempt of this call whose response
       // was lost.
-      if (parseServiceError(error).code !== "EntityAlreadyExists") throw error;
+      if (serviceErrorFields(error).code !== "EntityAlreadyExists") throw error;
     }
     return { id };
   }
@@ -181,7 +181,7 @@ export class TableQueue<T = unknown> {
     const now = this.#now();
     const counts = { visible: 0, hidden: 0 };
     for await (const { rowKey } of this.#rows(pageRowsMax, undefined, ["RowKey"])) {
-      counts[messageKeyOf(rowKey).visibleAt <= now ? "visible" : "hidden"] += 1;
+      counts[parseMessageKey(rowKey).visibleAt <= now ? "visible" : "hidden"] += 1;
     }
     return counts;
   }
@@ -237,7 +237,7 @@ export class TableQueue<T = unknown> {
   }
 
   async #dequeue(row: Row, hiddenMs: number): Promise<QueueMessage<T> | undefined> {
-    const { dequeueCount } = messageKeyOf(row.rowKey);
+    const { dequeueCount } = parseMessageKey(row.rowKey);
     if (dequeueCount >= (this.#options.maxDequeueCount ?? 5)) {
       await this.#move(row, { subQueue: "poison" });
       return undefined;
@@ -252,7 +252,7 @@ export class TableQueue<T = unknown> {
   // deleted the row.
   async #move(row: Row, to: Partial<MessageKey>): Promise<QueueMessage<T> | undefined> {
     const { partitionKey, rowKey, Body, InsertedAt } = row;
-    const key = { ...messageKeyOf(rowKey), ...to };
+    const key = { ...parseMessageKey(rowKey), ...to };
     // The key must change, because only a move shows whether the row still exists.
     if (rowKeyOf(key) === rowKey) key.visibleAt += 1;
     const moved = { partitionKey, rowKey: rowKeyOf(key), Body, InsertedAt };
@@ -291,7 +291,7 @@ export class TableQueue<T = unknown> {
 const received = new WeakMap<QueueMessage, Row>();
 
 function messageOf<T>(row: Row): QueueMessage<T> {
-  const { id, visibleAt, dequeueCount } = messageKeyOf(row.rowKey);
+  const { id, visibleAt, dequeueCount } = parseMessageKey(row.rowKey);
   const message: QueueMessage<T> = {
     id,
     body: JSON.parse(row.Body) as T,
@@ -324,7 +324,7 @@ async function found(write: Promise<unknown>): Promise<boolean> {
     await write;
     return true;
   } catch (error) {
-    const { code } = parseServiceError(error);
+    const { code } = serviceErrorFields(error);
     if (code === "ResourceNotFound" || code === "EntityAlreadyExists") return false;
     throw error;
   }

@@ -11,7 +11,7 @@ import {
   encodeHttpRequest,
   type HttpRequest,
   type HttpResponse,
-  isHttpResponse,
+  isHttpResponseMessage,
 } from "./http-message.ts";
 
 // Longer bodies are cut to this size and one byte: the store rejects requests of more than 4 MiB by
@@ -77,7 +77,7 @@ export class RestEntryPoint {
   }
 
   readonly #decode = (message: Uint8Array): HttpResponse => {
-    if (isHttpResponse(message)) return decodeHttpResponse(message);
+    if (isHttpResponseMessage(message)) return decodeHttpResponse(message);
     throw storeCodec(this.#transport).decoder.error(message);
   };
 }

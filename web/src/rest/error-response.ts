@@ -3,9 +3,9 @@
 
 import type { RestError } from "../errors.ts";
 import { platformRandom, randomGuid } from "../util/random.ts";
-import { decodeHttpResponse, type HttpResponse, isHttpResponse } from "./http-message.ts";
+import { decodeHttpResponse, type HttpResponse, isHttpResponseMessage } from "./http-message.ts";
 
-export function serverErrorResponse(cause: unknown, random = platformRandom): HttpResponse {
+export function httpResponseFromError(cause: unknown, random = platformRandom): HttpResponse {
   const message = cause instanceof Error ? cause.message : String(cause);
   // not instanceof: the store may come from another copy of the package
   const { code } = Object(cause) as { code?: unknown };
@@ -14,9 +14,9 @@ export function serverErrorResponse(cause: unknown, random = platformRandom): Ht
     : errorResponse(500, "Internal Server Error", "InternalError", message, random);
 }
 
-// Like serverErrorResponse(), but returns a Response of fetch.
+// Like httpResponseFromError(), but returns a Response of fetch.
 export function fetchResponseFromError(cause: unknown, random = platformRandom): Response {
-  const { status, reason, headers, body } = serverErrorResponse(cause, random);
+  const { status, reason, headers, body } = httpResponseFromError(cause, random);
   const pairs = headers.map(([name, value]): [string, string] => [name, value]);
   return new Response(body, { status, statusText: reason, headers: pairs });
 }
@@ -48,7 +48,7 @@ export function isSimulatedNetworkError(error: unknown): error is RestError {
 // headers of the complete response. Returns undefined for other errors, and if there is no body.
 export function truncatedResponseFromError(error: unknown): HttpResponse | undefined {
   const { responseMessage } = Object(error) as { responseMessage?: unknown };
-  if (!(responseMessage instanceof Uint8Array) || !isHttpResponse(responseMessage))
+  if (!(responseMessage instanceof Uint8Array) || !isHttpResponseMessage(responseMessage))
     return undefined;
   const { headers, body, ...rest } = decodeHttpResponse(responseMessage);
   if (body.length === 0) return undefined;

@@ -78,7 +78,7 @@ export function encodeHttpRequest(request: HttpRequest, random: RandomSource): U
 
 // Returns whether the message is an HTTP response. Otherwise it is an error message of the RPC
 // format.
-export function isHttpResponse(message: Uint8Array): boolean {
+export function isHttpResponseMessage(message: Uint8Array): boolean {
   return message[0] === httpResponseKind;
 }
 

@@ -24,7 +24,7 @@ import {
   usage,
 } from "./arguments.ts";
 import { readFaultFile } from "./fault-file.ts";
-import { readSeedData } from "./seed-data.ts";
+import { readSeedFolder } from "./seed-folder.ts";
 import { type ServedRequest, serve, type TableServer } from "./serve.ts";
 import { UsageError } from "./usage-error.ts";
 
@@ -77,7 +77,7 @@ async function openAll(
 ): Promise<Record<string, Store>> {
   const { seedData, faults, auth } = command;
   const files: Files = {
-    fixtures: seedData === undefined ? {} : await readSeedData(seedData),
+    fixtures: seedData === undefined ? {} : await readSeedFolder(seedData),
     faults: faults === undefined ? [] : await readFaultFile(faults),
   };
   const opening = [...accounts].map(async ([name, keys]): Promise<[string, Store]> => {

@@ -82,7 +82,11 @@ export function completeLimits(given: Partial<ServerLimits> = {}): ServerLimits 
 // Node compares the time-outs with the age of the connections at this interval.
 const checkIntervalMsMax = 5000;
 
-export function nodeLimits({ headersMs, requestMs, idleMs }: ServerLimits): NodeServerOptions {
+export function nodeServerOptions({
+  headersMs,
+  requestMs,
+  idleMs,
+}: ServerLimits): NodeServerOptions {
   return {
     headersTimeout: headersMs,
     requestTimeout: requestMs,

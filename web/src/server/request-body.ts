@@ -27,8 +27,8 @@ export class RequestBody {
   constructor(request: NodeRequest, budget: BodyBudget) {
     this.#request = request;
     this.#budget = budget;
-    const { "transfer-encoding": encoding, "content-length": length = 0 } = request.headers;
-    this.#announced = encoding === undefined ? Number(length) : undefined;
+    const { "transfer-encoding": encoding, "content-length": receivedLength = 0 } = request.headers;
+    this.#announced = encoding === undefined ? Number(receivedLength) : undefined;
     this.#isComplete = this.#announced === 0;
   }
 
@@ -38,7 +38,7 @@ export class RequestBody {
   }
 
   // Whether the announced length exceeds the longest body. Such a body is not read.
-  get isTooLong(): boolean {
+  get isAnnouncedTooLong(): boolean {
     return (this.#announced ?? 0) > bodyBytesMax;
   }
 
@@ -58,7 +58,7 @@ export class RequestBody {
 
   // Reads the body. REQUIRES: reserve() returned true.
   read(): Promise<ReadOutcome> {
-    if (this.isTooLong) {
+    if (this.isAnnouncedTooLong) {
       // The store rejects the body by its length, so the content is not needed.
       this.#length = bodyBytesMax + 1;
       this.#buffer = new Uint8Array(this.#length);

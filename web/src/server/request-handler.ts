@@ -5,8 +5,8 @@
 import { bodyBytesMax } from "../rest/entry-point.ts";
 import {
   errorResponse,
+  httpResponseFromError,
   isSimulatedNetworkError,
-  serverErrorResponse,
   truncatedResponseFromError,
 } from "../rest/error-response.ts";
 import { type HeaderList, type HttpResponse, newRequestId } from "../rest/http-message.ts";
@@ -15,7 +15,7 @@ import type { NodeRequest, NodeResponse } from "../util/node.ts";
 import { type EntryPointsByAccount, entryPointFor } from "./account-routing.ts";
 import type { BodyBudget } from "./body-budget.ts";
 import { type ReadOutcome, RequestBody } from "./request-body.ts";
-import type { ServedRequest } from "./types.ts";
+import type { ServedRequest } from "./served-request.ts";
 
 export interface RequestHandlerOptions {
   entryPoints: EntryPointsByAccount;
@@ -146,7 +146,7 @@ async function outgoingResponseFor(
     const truncated = truncatedResponseFromError(error);
     if (truncated !== undefined) return { ...truncated, isTruncated: true };
     if (isSimulatedNetworkError(error)) return undefined;
-    return { ...serverErrorResponse(error, random), isTruncated: false };
+    return { ...httpResponseFromError(error, random), isTruncated: false };
   } finally {
     body.release();
   }
@@ -154,7 +154,7 @@ async function outgoingResponseFor(
 
 async function receive(body: RequestBody, options: RequestHandlerOptions): Promise<ReadOutcome> {
   if (!body.reserve()) return "no memory";
-  if (!body.isTooLong) options.continueBody?.();
+  if (!body.isAnnouncedTooLong) options.continueBody?.();
   return await body.read();
 }
 

@@ -7,12 +7,12 @@ import type { StoreHandle } from "../store.ts";
 import type { Store } from "../types.ts";
 import { type NodeServer, nodeModule, nodeProcess } from "../util/node.ts";
 import { BodyBudget } from "./body-budget.ts";
-import { completeLimits, nodeLimits, type ServerLimits } from "./limits.ts";
+import { completeLimits, nodeServerOptions, type ServerLimits } from "./limits.ts";
 import { handleRequest, type RequestHandlerOptions } from "./request-handler.ts";
-import type { ServedRequest } from "./types.ts";
+import type { ServedRequest } from "./served-request.ts";
 
 export type { ServerLimits } from "./limits.ts";
-export type { ServedRequest } from "./types.ts";
+export type { ServedRequest } from "./served-request.ts";
 
 const maxHeaderSize = 128 * 1024; // long filters are part of the request line
 const stopMs = 5000;
@@ -73,7 +73,7 @@ export async function serve(
   };
   const secret = cert === undefined || key === undefined ? {} : { cert, key };
   const server = createServer(
-    { maxHeaderSize, ...nodeLimits(limits), ...secret },
+    { maxHeaderSize, ...nodeServerOptions(limits), ...secret },
     (request, response) => void handleRequest(request, response, handlerOptions),
   );
   server.on("checkContinue", (request, response) => {

@@ -25,7 +25,7 @@ interface ActiveRule {
 }
 
 // Everything that next() depends on, except the random generator's state.
-export type FaultState = readonly Readonly<ActiveRule>[];
+export type FaultRulesState = readonly Readonly<ActiveRule>[];
 
 export class FaultRules implements Faults {
   readonly #random: SeededRandom;
@@ -54,10 +54,10 @@ export class FaultRules implements Faults {
     this.#rules = [];
   }
 
-  get state(): FaultState {
+  get state(): FaultRulesState {
     return this.#rules.map((active) => ({ ...active }));
   }
-  set state(state: FaultState) {
+  set state(state: FaultRulesState) {
     this.#rules = state.map((active) => ({ ...active }));
   }
 

@@ -168,10 +168,10 @@ export class MockHost implements Host {
       log.add({ ...info, at: new Date(started), durationMs, ...outcome, ...to.rows });
     };
     const performWithinLimits = async () => {
-      const refusal = limits.refusal(info);
+      const refusal = limits.countAndCheck(info);
       if (refusal !== undefined) return this.#errorOutcome(request, refusal);
       const done = this.#completed(request, await perform(to));
-      limits.note(info, done.outcome.code !== undefined);
+      limits.onRequestEnded(info, done.outcome.code !== undefined);
       return done;
     };
     try {

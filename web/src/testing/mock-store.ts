@@ -3,10 +3,10 @@
 import { AbortError, StoreError } from "../errors.ts";
 import type { LocalHost } from "../host/local-host.ts";
 import { openInMemory } from "../open/open-host.ts";
-import { checkOptions } from "../open/options.ts";
+import { settingsFromOptions } from "../open/options.ts";
 import { StoreHandle } from "../store.ts";
 import { LatencyModel } from "./delay.ts";
-import { FaultRules, type FaultState } from "./fault-rules.ts";
+import { FaultRules, type FaultRulesState } from "./fault-rules.ts";
 import { seedStore } from "./fixtures.ts";
 import { MockHost, type MockParts } from "./mock-host.ts";
 import { PageTruncation } from "./page-truncation.ts";
@@ -58,7 +58,7 @@ export async function openMock(options: MockOptions, log: RequestRecorder): Prom
   const pageTruncation = new PageTruncation(emptyPages);
   const limits = new ServiceLimits({ throttle, tableDeletionMs }, clock);
   const random = new SeededRandom(seed);
-  const settings = checkOptions({ ...rest, persistence: "memory", clock });
+  const settings = settingsFromOptions({ ...rest, persistence: "memory", clock });
   if (settings.signal?.aborted) throw new AbortError();
   const host = await openInMemory(settings, { whole: true });
   const store = new MockStoreHandle(settings.name, {
@@ -107,7 +107,7 @@ function faultsOf(host: LocalHost, random: SeededRandom): FaultRules {
 /**
  * Forks a store. `onRequest` is called when a request to the fork or to one of its own forks ends.
  */
-export function forkWithListener(store: MockStore, onRequest: RequestListener): MockStore {
+export function forkWithRequestListener(store: MockStore, onRequest: RequestListener): MockStore {
   return (store as MockStoreHandle).forkWithLog(new RequestRecorder({ onRequest }));
 }
 
@@ -117,7 +117,7 @@ class SavedState implements Savepoint {
   readonly time: number;
   readonly autoAdvance: boolean;
   readonly random: number;
-  readonly faults: FaultState;
+  readonly faults: FaultRulesState;
   readonly limits: LimitsState;
   #isReleased = false;
 

@@ -18,12 +18,12 @@
 import type { RestRequest } from "../rest/entry-point.ts";
 import type { HttpResponse } from "../rest/http-message.ts";
 
-export type Headers = Record<string, string>;
+export type NormalizedHeaders = Record<string, string>;
 
 export interface NormalizedResponse {
   status: number;
   code: string | undefined;
-  headers: Headers;
+  headers: NormalizedHeaders;
   body: unknown;
 }
 
@@ -56,8 +56,8 @@ export function normalizeRequest({ method, url }: RestRequest): string {
 function normalizeHeaders(
   headers: HttpResponse["headers"],
   sent: ReadonlyMap<string, string> = new Map(),
-): Headers {
-  const names: Headers = {};
+): NormalizedHeaders {
+  const names: NormalizedHeaders = {};
   for (const [given, value] of headers) {
     const name = given.toLowerCase();
     if (!ignoredHeaders.test(name)) names[name] = normalizeHeader(name, value, sent.get(name));

@@ -56,7 +56,7 @@ export class ServiceLimits {
 
   // Returns the error by which the service would reject the request now; undefined: it would not.
   // Must be called once for each request, because the call counts it.
-  refusal(request: RequestDescription): SimulatedError | undefined {
+  countAndCheck(request: RequestDescription): SimulatedError | undefined {
     const { operation, table = "", partitionKey } = request;
     if (operation === "createTable" && this.#isBeingDeleted(table)) {
       return { code: "TableBeingDeleted" };
@@ -71,7 +71,7 @@ export class ServiceLimits {
   }
 
   // Must be called when the request has ended. Remembers deleted tables.
-  note({ operation, table = "" }: RequestDescription, failed: boolean): void {
+  onRequestEnded({ operation, table = "" }: RequestDescription, failed: boolean): void {
     if (operation !== "deleteTable" || failed || this.#tableDeletionMs === 0) return;
     this.#deleted.set(table.toLowerCase(), this.#clock.now());
   }

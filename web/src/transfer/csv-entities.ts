@@ -8,7 +8,7 @@ import type { TransferDependencies } from "./option-checks.ts";
 import {
   type FileEntity,
   InvalidRowError,
-  isSystemProperty,
+  isGeneratedProperty,
   keyNames,
   newEntity,
   parseEdmType,
@@ -108,7 +108,7 @@ function headerOf(cells: readonly string[], types: Readonly<Record<string, EdmTy
       const property = name.slice(0, -typeSuffix.length);
       if (!columnIndexes.has(property))
         throw new InvalidRowError(`The column ${name} has no matching property.`);
-    } else if (!isSystemProperty(name) && !keyNames.has(name)) {
+    } else if (!isGeneratedProperty(name) && !keyNames.has(name)) {
       const typeAt = columnIndexes.get(name + typeSuffix);
       const fixed = Object.hasOwn(types, name) ? types[name] : undefined;
       header.columns.push({ name, at, typeAt, fixed, last: undefined });

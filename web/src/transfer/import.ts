@@ -4,7 +4,7 @@
 
 import { BatchQueue } from "../bulk/batch-queue.ts";
 import { type BatchCallbacks, sendBatch } from "../bulk/send-batch.ts";
-import { isValidEdmText } from "../edm/value-validation.ts";
+import { isValidEdmText } from "../edm/text-validation.ts";
 import type {
   EdmTypes,
   ImportedRow,

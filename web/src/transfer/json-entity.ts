@@ -8,7 +8,7 @@ import { type Json, type JsonObject, NumberText } from "./json-text.ts";
 import {
   type FileEntity,
   InvalidRowError,
-  isSystemProperty,
+  isGeneratedProperty,
   keyNames,
   newEntity,
   parseEdmType,
@@ -26,7 +26,7 @@ export function entityFromJson(json: JsonObject): FileEntity {
   );
   for (const [name, value] of json) {
     if (name.endsWith(annotation)) checkAnnotation(json, name);
-    else if (!isSystemProperty(name) && !name.includes("@odata.") && !keyNames.has(name)) {
+    else if (!isGeneratedProperty(name) && !name.includes("@odata.") && !keyNames.has(name)) {
       const property = propertyOf(name, value, json.get(name + annotation));
       if (property !== undefined) entity[name] = property;
     }

@@ -83,6 +83,6 @@ export const keyNames: ReadonlyMap<string, "partitionKey" | "rowKey"> = new Map(
  * spelling of its name. Such properties are never read from a file. Names in other spellings, such
  * as ETag, are ordinary properties.
  */
-export function isSystemProperty(name: string): boolean {
+export function isGeneratedProperty(name: string): boolean {
   return /^(?:[Tt]imestamp|etag|odata\..*)$/.test(name);
 }

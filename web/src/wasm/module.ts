@@ -14,7 +14,7 @@
 // - A JavaScript module that contains the bytes.
 
 import { StoreError } from "../errors.ts";
-import { deferredModuleUrl } from "./deferred-module.ts";
+import { deferredModuleUrl } from "./deferred-module-url.ts";
 import createModule, { buildId, type EntitableModule } from "./entitable.mjs";
 import { patchIdbfs } from "./idbfs-patch.ts";
 

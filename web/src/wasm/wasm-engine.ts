@@ -5,7 +5,7 @@ import { StoreError } from "../errors.ts";
 import type { RequestDescription } from "../types.ts";
 import { copyToArena } from "../util/byte-arena.ts";
 import { requestKind } from "../util/engine-message-kinds.ts";
-import { ViewCache } from "../util/view-cache.ts";
+import { SubarrayCache } from "../util/subarray-cache.ts";
 import type {
   CheckpointEnd,
   CheckpointPart,
@@ -46,7 +46,7 @@ export class WasmEngine implements Engine {
   readonly #module: EntitableModule; // #instance.module, kept here to save a lookup in each read
   #handle: number; // 0: closed
   #deferredReads: (() => void) | undefined; // to be called before the next call
-  readonly #views = new ViewCache(); // views of results in wasm memory
+  readonly #views = new SubarrayCache(); // views of results in wasm memory
 
   static async start(
     compiling: WebAssembly.Module | Promise<WebAssembly.Module>,

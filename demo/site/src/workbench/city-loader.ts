@@ -4,7 +4,7 @@
 import type { Store } from "entitable";
 import { cityTableHandle, fetchBatches } from "./cities.ts";
 
-export interface Progress {
+export interface CityLoadProgress {
   stored: number; // cities
   total: number;
   perSecond: number;
@@ -21,11 +21,11 @@ interface SavedProgress {
 
 export class CityLoader {
   #store: Store;
-  #report: (progress: Progress) => void;
+  #report: (progress: CityLoadProgress) => void;
   #paused = false;
   #resume: () => void = () => {};
 
-  constructor(store: Store, report: (progress: Progress) => void) {
+  constructor(store: Store, report: (progress: CityLoadProgress) => void) {
     this.#store = store;
     this.#report = report;
   }
@@ -57,7 +57,7 @@ export class CityLoader {
     let done = first;
     let savedBatches = first;
     const rate = new Rate();
-    const report = (state: Progress["state"]) =>
+    const report = (state: CityLoadProgress["state"]) =>
       this.#report({ stored, total: cities, perSecond: rate.perSecond(), state });
     report("loading");
 

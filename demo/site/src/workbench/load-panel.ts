@@ -2,7 +2,7 @@
 import { deleteStore, type Store } from "entitable";
 import { formatCount, h } from "../dom.ts";
 import { cityTable } from "./cities.ts";
-import { CityLoader, type Progress } from "./city-loader.ts";
+import { CityLoader, type CityLoadProgress } from "./city-loader.ts";
 import { byId, describeError } from "./dom.ts";
 
 export class LoadPanel {
@@ -45,7 +45,7 @@ export class LoadPanel {
     }
   }
 
-  #show({ stored, total, perSecond, state }: Progress): void {
+  #show({ stored, total, perSecond, state }: CityLoadProgress): void {
     byId<HTMLProgressElement>("load-bar").value = stored / total;
     byId("load-numbers").textContent =
       `${formatCount(stored)} of ${formatCount(total)} cities stored` +

@@ -6,7 +6,7 @@ import { registerOfflineCopy } from "../offline-copy.ts";
 import { byId, describeError, formatBytes } from "./dom.ts";
 import { ExplorePanel } from "./explore-panel.ts";
 import { LoadPanel } from "./load-panel.ts";
-import { TransactionPanel } from "./transaction-panel.ts";
+import { RollbackPanel } from "./rollback-panel.ts";
 
 async function showFacts(store: Store): Promise<void> {
   const stats = await store.stats();
@@ -32,7 +32,7 @@ function failed(error: unknown): void {
 async function start(): Promise<void> {
   const store = await openStore({ name: "cities" });
   const explore = new ExplorePanel(store, () => void showFacts(store));
-  new TransactionPanel(store);
+  new RollbackPanel(store);
 
   let wasDone = false;
   const load = new LoadPanel(store, (done) => {

@@ -1,15 +1,15 @@
-#include "core/index/shape_cache.h"
+#include "core/index/intern_cache.h"
 
 #include "core/base/utf8.h"
 
 namespace entitable {
 
-const ShapeCache::Entry* ShapeCache::find(std::span<const PropertyView> properties) const {
+const InternCache::Entry* InternCache::find(std::span<const PropertyView> properties) const {
   const Entry& entry = entries_[position_of(properties)];
   return entry.shape != nullptr && entry.matches(properties) ? &entry : nullptr;
 }
 
-ShapeCache::Entry& ShapeCache::evict(std::span<const PropertyView> properties) {
+InternCache::Entry& InternCache::evict(std::span<const PropertyView> properties) {
   Entry& entry = entries_[position_of(properties)];
   entry.shape = nullptr;
   entry.hint = 0;
@@ -17,7 +17,7 @@ ShapeCache::Entry& ShapeCache::evict(std::span<const PropertyView> properties) {
   return entry;
 }
 
-void ShapeCache::fill(Entry& entry, std::span<const PropertyView> properties, const Shape& shape) {
+void InternCache::fill(Entry& entry, std::span<const PropertyView> properties, const Shape& shape) {
   entry.property_list.clear();
   entry.names.clear();
   for (const PropertyView& property : properties) {
@@ -31,13 +31,13 @@ void ShapeCache::fill(Entry& entry, std::span<const PropertyView> properties, co
       ++hints_issued_ * entries_.size() + static_cast<std::size_t>(&entry - entries_.data());
 }
 
-std::size_t ShapeCache::position_of(std::span<const PropertyView> properties) const {
+std::size_t InternCache::position_of(std::span<const PropertyView> properties) const {
   std::size_t spread = properties.size();
   for (const PropertyView& property : properties) spread += property.name.size();
   return spread % entries_.size();
 }
 
-bool ShapeCache::Entry::matches(std::span<const PropertyView> properties) const {
+bool InternCache::Entry::matches(std::span<const PropertyView> properties) const {
   if (shape->is_generic() || property_list.size() != properties.size()) return false;
   if (properties.empty()) return true;
   const char* const start = properties.front().name.data();
@@ -51,7 +51,7 @@ bool ShapeCache::Entry::matches(std::span<const PropertyView> properties) const 
   return same_text(names, {start, names.size()});
 }
 
-bool ShapeCache::Entry::matches_columns(std::span<const PropertyView> properties) const {
+bool InternCache::Entry::matches_columns(std::span<const PropertyView> properties) const {
   const std::vector<Column>& columns = shape->columns();
   for (std::size_t i = 0; i < columns.size(); ++i) {
     const PropertyView& property = properties[order[i]];

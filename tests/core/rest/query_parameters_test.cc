@@ -1,4 +1,4 @@
-#include "core/rest/query_options.h"
+#include "core/rest/query_parameters.h"
 
 #include <string>
 #include <string_view>
@@ -9,7 +9,7 @@
 namespace entitable::rest {
 namespace {
 
-QueryOptions read(std::string_view query) {
+QueryParameters read(std::string_view query) {
   CAPTURE(std::string(query));
   auto options = parse_query_options(query);
   REQUIRE(options.ok());
@@ -24,7 +24,7 @@ ErrorCode error_code_of(std::string_view query) {
 }
 
 TEST_CASE("parameters are decoded") {
-  const QueryOptions options = read(
+  const QueryParameters options = read(
       "&$filter=a%20eq+1&%24select=a%2Cb&$top=3&$format=application/json%3Bodata=nometadata&"
       "NextPartitionKey=1!4!YQ--&NextRowKey=&NextTableName=a+b&comp=acl&restype=service&timeout=30&"
       "sv=2019-02-02&sig=%zz&");
@@ -45,7 +45,7 @@ TEST_CASE("parameters are decoded") {
 }
 
 TEST_CASE("names are case-sensitive and unknown names are ignored") {
-  const QueryOptions options = read("filter=1&TIMEOUT=x&top=5&nextpartitionkey=a&%zz=1&=x");
+  const QueryParameters options = read("filter=1&TIMEOUT=x&top=5&nextpartitionkey=a&%zz=1&=x");
   CHECK_FALSE(options.filter.has_value());
   CHECK_FALSE(options.top.has_value());
   CHECK_FALSE(options.next_partition_key.has_value());

@@ -1,4 +1,4 @@
-#include "core/rest/query_options.h"
+#include "core/rest/query_parameters.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -16,29 +16,29 @@ namespace {
 
 struct Parameter {
   std::string_view name;
-  std::optional<std::string> QueryOptions::*value;
+  std::optional<std::string> QueryParameters::*value;
   bool plus_is_space = false;
 };
 
 constexpr Parameter parameters[] = {
-    {"$filter", &QueryOptions::filter, true},
-    {"$select", &QueryOptions::select, true},
-    {"$top", &QueryOptions::top},
-    {"$format", &QueryOptions::format, true},
-    {"NextPartitionKey", &QueryOptions::next_partition_key},
-    {"NextRowKey", &QueryOptions::next_row_key},
-    {"NextTableName", &QueryOptions::next_table_name},
-    {"comp", &QueryOptions::comp},
-    {"restype", &QueryOptions::restype},
-    {"timeout", &QueryOptions::timeout},
-    {"sv", &QueryOptions::sv},
+    {"$filter", &QueryParameters::filter, true},
+    {"$select", &QueryParameters::select, true},
+    {"$top", &QueryParameters::top},
+    {"$format", &QueryParameters::format, true},
+    {"NextPartitionKey", &QueryParameters::next_partition_key},
+    {"NextRowKey", &QueryParameters::next_row_key},
+    {"NextTableName", &QueryParameters::next_table_name},
+    {"comp", &QueryParameters::comp},
+    {"restype", &QueryParameters::restype},
+    {"timeout", &QueryParameters::timeout},
+    {"sv", &QueryParameters::sv},
 };
 
 Error bad_value() {
   return Error(ErrorCode::invalid_query_parameter);
 }
 
-Result<void> read_parameter(std::string_view pair, QueryOptions& options) {
+Result<void> read_parameter(std::string_view pair, QueryParameters& options) {
   const std::size_t equals = std::min(pair.find('='), pair.size());
   const std::optional<std::string> name = percent_decode(pair.substr(0, equals));
   if (!name.has_value()) return {};  // malformed, so not the name of a known parameter
@@ -59,7 +59,7 @@ bool is_number(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-Result<void> check_timeout(const QueryOptions& options) {
+Result<void> check_timeout(const QueryParameters& options) {
   if (!options.timeout.has_value()) return {};
   const std::string_view text = *options.timeout;
   const bool negative = text.substr(0, 1) == "-";
@@ -72,8 +72,8 @@ Result<void> check_timeout(const QueryOptions& options) {
 
 }  // namespace
 
-Result<QueryOptions> parse_query_options(std::string_view raw_query) {
-  QueryOptions options;
+Result<QueryParameters> parse_query_options(std::string_view raw_query) {
+  QueryParameters options;
   while (!raw_query.empty()) {
     const std::string_view pair = raw_query.substr(0, raw_query.find('&'));
     raw_query.remove_prefix(std::min(pair.size() + 1, raw_query.size()));
@@ -84,12 +84,12 @@ Result<QueryOptions> parse_query_options(std::string_view raw_query) {
   return options;
 }
 
-Result<void> reject_unsupported_options(const QueryOptions& options) {
+Result<void> reject_unsupported_options(const QueryParameters& options) {
   if (options.unsupported) return Error(ErrorCode::not_implemented);
   return {};
 }
 
-Result<std::uint32_t> parse_top_option(const QueryOptions& options) {
+Result<std::uint32_t> parse_top_option(const QueryParameters& options) {
   if (!options.top.has_value()) return static_cast<std::uint32_t>(limits::page_rows_max);
   const std::optional<std::int32_t> top = parse_int32(*options.top);
   if (!is_number(*options.top) || !top.has_value() ||
@@ -99,7 +99,7 @@ Result<std::uint32_t> parse_top_option(const QueryOptions& options) {
   return static_cast<std::uint32_t>(*top);
 }
 
-Result<Filter> parse_filter_option(const QueryOptions& options, const Account& account) {
+Result<Filter> parse_filter_option(const QueryParameters& options, const Account& account) {
   if (!options.filter.has_value()) return Filter{};
   Result<Filter> filter = parse_filter(*options.filter);
   if (filter.ok() && account.limit_comparisons &&
@@ -109,12 +109,12 @@ Result<Filter> parse_filter_option(const QueryOptions& options, const Account& a
   return filter;
 }
 
-Result<std::vector<std::string>> parse_select_option(const QueryOptions& options) {
+Result<std::vector<std::string>> parse_select_option(const QueryParameters& options) {
   if (!options.select.has_value()) return std::vector<std::string>{};
   return parse_select(*options.select);
 }
 
-Result<std::optional<Continuation>> parse_continuation(const QueryOptions& options) {
+Result<std::optional<Continuation>> parse_continuation(const QueryParameters& options) {
   if (options.next_partition_key.value_or("").empty()) return std::optional<Continuation>();
   Result<Continuation> from = decode_continuation(
       *options.next_partition_key, options.next_row_key.has_value()

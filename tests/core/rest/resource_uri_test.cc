@@ -1,4 +1,4 @@
-#include "core/rest/uri.h"
+#include "core/rest/resource_uri.h"
 
 #include <string>
 #include <string_view>
@@ -8,16 +8,16 @@
 namespace entitable::rest {
 namespace {
 
-Uri read(std::string_view url, std::string_view served = "acct") {
+ResourceUri read(std::string_view url, std::string_view served = "acct") {
   CAPTURE(std::string(url));
-  auto uri = parse_uri(url, served);
+  auto uri = parse_resource_uri(url, served);
   REQUIRE(uri.ok());
   return *uri;
 }
 
 Error refused(std::string_view url) {
   CAPTURE(std::string(url));
-  const auto uri = parse_uri(url, "acct");
+  const auto uri = parse_resource_uri(url, "acct");
   REQUIRE_FALSE(uri.ok());
   return uri.error();
 }
@@ -26,14 +26,14 @@ const Error no_resource(ErrorCode::invalid_uri);
 const Error bad_syntax(ErrorCode::invalid_input, "Bad Request - Error in query syntax.");
 
 EntityKey key_of(const std::string& predicate) {
-  const Uri uri = read("http://h/acct/people" + predicate);
+  const ResourceUri uri = read("http://h/acct/people" + predicate);
   REQUIRE(uri.resource == ResourceKind::entity);
   CHECK(uri.table == "people");
   return uri.key;
 }
 
 TEST_CASE("path style has the account in the path") {
-  const Uri uri = read("http://127.0.0.1:10002/acct/Tables?$top=1&x=%20#fragment");
+  const ResourceUri uri = read("http://127.0.0.1:10002/acct/Tables?$top=1&x=%20#fragment");
   CHECK(uri.resource == ResourceKind::tables);
   CHECK(uri.account == "acct");
   CHECK_FALSE(uri.secondary);
@@ -44,7 +44,7 @@ TEST_CASE("path style has the account in the path") {
 }
 
 TEST_CASE("host style has the account in the host") {
-  const Uri uri = read("https://acct.table.core.windows.net/people");
+  const ResourceUri uri = read("https://acct.table.core.windows.net/people");
   CHECK(uri.resource == ResourceKind::entities);
   CHECK(uri.account == "acct");
   CHECK(uri.https);
@@ -59,11 +59,11 @@ TEST_CASE("host style has the account in the host") {
 }
 
 TEST_CASE("secondary addresses") {
-  const Uri host = read("https://acct-secondary.table.core.windows.net/people");
+  const ResourceUri host = read("https://acct-secondary.table.core.windows.net/people");
   CHECK(host.account == "acct");
   CHECK(host.secondary);
   CHECK(host.base == "https://acct-secondary.table.core.windows.net");
-  const Uri path = read("http://h/acct-secondary/people?comp=acl");
+  const ResourceUri path = read("http://h/acct-secondary/people?comp=acl");
   CHECK(path.account == "acct");
   CHECK(path.secondary);
   CHECK(path.base == "http://h/acct-secondary");
@@ -82,7 +82,7 @@ TEST_CASE("kinds of resources") {
   CHECK(read("http://h/acct/people( )").resource == ResourceKind::entities);
   CHECK(read("http://h/acct//people/").table == "people");
   CHECK(read("http://h/acct/Tablesx").table == "Tablesx");
-  const Uri table = read("http://h/acct/Tables%28%27o''x%27%29");
+  const ResourceUri table = read("http://h/acct/Tables%28%27o''x%27%29");
   CHECK(table.resource == ResourceKind::table);
   CHECK(table.table == "o'x");
 }

@@ -13,7 +13,7 @@ import { nodeModule, systemErrorCode } from "../util/node.ts";
  * Reads the files. Resolves to the entities by table. Rejects with StoreError ValidationFailed; the
  * message names the file and the line.
  */
-export async function readSeedData(folder: string): Promise<Fixtures> {
+export async function readSeedFolder(folder: string): Promise<Fixtures> {
   const [{ promises: fs }, { join }] = [await nodeModule("node:fs"), await nodeModule("node:path")];
   const names = await fs.readdir(folder).catch((error: unknown) => {
     throw invalid(`${folder} is no folder that can be read (${systemErrorCode(error)}).`, error);

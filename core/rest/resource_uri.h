@@ -26,7 +26,7 @@ enum class ResourceKind : std::uint8_t {
   batch,     // /$batch
 };
 
-struct Uri {
+struct ResourceUri {
   ResourceKind resource = ResourceKind::service;
   std::string account;  // without "-secondary"
   bool secondary = false;
@@ -42,6 +42,6 @@ struct Uri {
 // resource. InvalidInput "Bad Request - Error in query syntax.": the parentheses do not hold what
 // this resource expects, for example one of the two keys alone. Blanks around names, `=` and `,`
 // and the order of the keys do not matter.
-Result<Uri> parse_uri(std::string_view url, std::string_view served_account);
+Result<ResourceUri> parse_resource_uri(std::string_view url, std::string_view served_account);
 
 }  // namespace entitable::rest

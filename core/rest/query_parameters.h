@@ -15,7 +15,7 @@
 namespace entitable::rest {
 
 // The percent-decoded values. In $filter, $select and $format a '+' is a space.
-struct QueryOptions {
+struct QueryParameters {
   std::optional<std::string> filter;  // $filter
   std::optional<std::string> select;  // $select
   std::optional<std::string> top;     // $top
@@ -31,21 +31,21 @@ struct QueryOptions {
 // `timeout` has no effect. Errors: InvalidQueryParameterValue if one of the parameters above occurs
 // twice, its value has malformed escapes, or `timeout` is not a number;
 // OutOfRangeQueryParameterValue if `timeout` is below 1.
-Result<QueryOptions> parse_query_options(std::string_view raw_query);
+Result<QueryParameters> parse_query_options(std::string_view raw_query);
 
 // NotImplemented: an unsupported option such as $orderby. Only reads call this; writes ignore such
 // options.
-Result<void> reject_unsupported_options(const QueryOptions& options);
+Result<void> reject_unsupported_options(const QueryParameters& options);
 
 // Returns $top, which is 0 to 1000; 1000 if it is absent. InvalidInput: any other text.
-Result<std::uint32_t> parse_top_option(const QueryOptions& options);
+Result<std::uint32_t> parse_top_option(const QueryParameters& options);
 // Returns the parsed $filter; an empty filter if it is absent. Returns the errors of parse_filter,
 // and InvalidInput for more comparisons than the account allows.
-Result<Filter> parse_filter_option(const QueryOptions& options, const Account& account);
+Result<Filter> parse_filter_option(const QueryParameters& options, const Account& account);
 // Returns the parsed $select (parse_select in core/query/projection.h); empty if it is absent.
-Result<std::vector<std::string>> parse_select_option(const QueryOptions& options);
+Result<std::vector<std::string>> parse_select_option(const QueryParameters& options);
 // Returns where a query of entities continues, or nothing if NextPartitionKey is absent or empty.
 // InvalidInput: a malformed token.
-Result<std::optional<Continuation>> parse_continuation(const QueryOptions& options);
+Result<std::optional<Continuation>> parse_continuation(const QueryParameters& options);
 
 }  // namespace entitable::rest

@@ -23,7 +23,7 @@ inline constexpr std::size_t page_body_bytes_max = 64 * 1'048'576;
 // What all entities or tables of one response have in common. Views text of the request.
 struct ODataContext {
   MetadataLevel level = MetadataLevel::minimal;
-  std::string_view base;     // Uri::base
+  std::string_view base;     // ResourceUri::base
   std::string_view account;  // the account's name
   std::string_view table;    // the entities' table; empty in a response with tables
   // $select as the client wrote it, which odata.metadata repeats.

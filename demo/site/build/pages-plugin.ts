@@ -6,9 +6,9 @@ import type { Plugin } from "vite";
 import { apiPages } from "./api.ts";
 import { documentOf } from "./layout.ts";
 import { type Page, readPages } from "./pages.ts";
-import { serviceWorker } from "./precache.ts";
+import { writeServiceWorker } from "./precache.ts";
 
-export function guide(root: string): Plugin {
+export function pagesPlugin(root: string): Plugin {
   const pages = [
     ...readPages(join(root, "pages")),
     ...apiPages(join(root, "node_modules/entitable")),
@@ -35,7 +35,7 @@ export function guide(root: string): Plugin {
       this.emitFile({ type: "asset", fileName: "theme.js", source });
     },
     writeBundle({ dir = "" }) {
-      serviceWorker(join(root, "src/offline.js"), dir);
+      writeServiceWorker(join(root, "src/offline.js"), dir);
     },
   };
 }

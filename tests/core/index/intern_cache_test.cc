@@ -1,4 +1,4 @@
-#include "core/index/shape_cache.h"
+#include "core/index/intern_cache.h"
 
 #include <set>
 #include <string>
@@ -21,16 +21,16 @@ Property int32_property(std::string name) {
 TEST_CASE("a schema knows the properties of recent rows, in the order in which they were written") {
   Schema schema;
   const std::vector<Property> row = {int32_property("a"), {"b", Value::of_string("x")}};
-  CHECK(schema.find_shape_hint(property_views(row)) == 0);
+  CHECK(schema.shape_hint_of(property_views(row)) == 0);
   schema.intern(row);
-  CHECK(schema.find_shape_hint(property_views(row)) != 0);
-  CHECK(schema.find_shape_hint(
+  CHECK(schema.shape_hint_of(property_views(row)) != 0);
+  CHECK(schema.shape_hint_of(
             property_views({int32_property("a"), {"b", Value::of_string("longer")}})) != 0);
-  CHECK(schema.find_shape_hint(property_views({int32_property("a"), int32_property("b")})) == 0);
-  CHECK(schema.find_shape_hint(
-            property_views({int32_property("a"), {"c", Value::of_string("x")}})) == 0);
-  CHECK(schema.find_shape_hint(property_views({int32_property("a")})) == 0);
-  CHECK(schema.find_shape_hint({}) == 0);
+  CHECK(schema.shape_hint_of(property_views({int32_property("a"), int32_property("b")})) == 0);
+  CHECK(schema.shape_hint_of(property_views({int32_property("a"), {"c", Value::of_string("x")}})) ==
+        0);
+  CHECK(schema.shape_hint_of(property_views({int32_property("a")})) == 0);
+  CHECK(schema.shape_hint_of({}) == 0);
 }
 
 TEST_CASE("a recently seen property list is interned without another lookup") {
@@ -48,19 +48,19 @@ TEST_CASE("a recently seen property list is interned without another lookup") {
     }
   };
   schema->intern(one);
-  const ShapeHint shape_hint = schema->find_shape_hint(property_views(one));
+  const ShapeHint shape_hint = schema->shape_hint_of(property_views(one));
   REQUIRE(shape_hint != 0);
   check(*schema, shape_hint);
   schema->intern(other);
-  CHECK(schema->find_shape_hint(property_views(one)) == 0);
+  CHECK(schema->shape_hint_of(property_views(one)) == 0);
   check(*schema, shape_hint);
-  CHECK(schema->find_shape_hint(property_views(one)) != shape_hint);
+  CHECK(schema->shape_hint_of(property_views(one)) != shape_hint);
 
-  const ShapeHint in_base = schema->find_shape_hint(property_views(one));
+  const ShapeHint in_base = schema->shape_hint_of(property_views(one));
   const Ref<Schema> later = make_ref<Schema>(schema);  // which remembers nothing yet
   check(*later, in_base);
   later->intern(other);
-  CHECK(later->find_shape_hint(property_views(other)) != in_base);
+  CHECK(later->shape_hint_of(property_views(other)) != in_base);
   check(*later, in_base);
 }
 
@@ -71,7 +71,7 @@ TEST_CASE("a definition cached with a shape hint is dropped with the hint") {
   CHECK(schema->cached_definition(0) == nullptr);
   CHECK(schema->cached_definition(1) == nullptr);
   schema->intern(one);
-  const ShapeHint shape_hint = schema->find_shape_hint(property_views(one));
+  const ShapeHint shape_hint = schema->shape_hint_of(property_views(one));
   REQUIRE(schema->cached_definition(shape_hint) != nullptr);
   CHECK(schema->cached_definition(shape_hint)->empty());
   *schema->cached_definition(shape_hint) = "of one";
@@ -80,7 +80,7 @@ TEST_CASE("a definition cached with a shape hint is dropped with the hint") {
   CHECK(make_ref<Schema>(schema)->cached_definition(shape_hint) == nullptr);
   schema->intern(other);
   CHECK(schema->cached_definition(shape_hint) == nullptr);
-  CHECK(schema->cached_definition(schema->find_shape_hint(property_views(other)))->empty());
+  CHECK(schema->cached_definition(schema->shape_hint_of(property_views(other)))->empty());
 }
 
 TEST_CASE("adjacent names are distinguished like any others") {
@@ -94,15 +94,15 @@ TEST_CASE("adjacent names are distinguished like any others") {
     return properties;
   };
   schema.intern(named({{0, 1}, {1, 2}}));
-  const ShapeHint shape_hint = schema.find_shape_hint(named({{0, 1}, {1, 2}}));
+  const ShapeHint shape_hint = schema.shape_hint_of(named({{0, 1}, {1, 2}}));
   REQUIRE(shape_hint != 0);
-  CHECK(schema.find_shape_hint(named({{6, 1}, {7, 2}})) == shape_hint);  // elsewhere
-  CHECK(schema.find_shape_hint(named({{0, 1}, {7, 2}})) == shape_hint);  // apart
-  CHECK(schema.find_shape_hint(named({{0, 2}, {2, 1}})) == 0);           // "ab", "c"
-  CHECK(schema.find_shape_hint(named({{3, 1}, {4, 2}})) == 0);           // "a", "bd"
-  CHECK(schema.find_shape_hint(named({{0, 1}, {4, 2}})) == 0);
-  CHECK(schema.find_shape_hint(named({{0, 1}})) == 0);
-  CHECK(schema.find_shape_hint(named({{1, 2}, {0, 1}})) == 0);  // in another order
+  CHECK(schema.shape_hint_of(named({{6, 1}, {7, 2}})) == shape_hint);  // elsewhere
+  CHECK(schema.shape_hint_of(named({{0, 1}, {7, 2}})) == shape_hint);  // apart
+  CHECK(schema.shape_hint_of(named({{0, 2}, {2, 1}})) == 0);           // "ab", "c"
+  CHECK(schema.shape_hint_of(named({{3, 1}, {4, 2}})) == 0);           // "a", "bd"
+  CHECK(schema.shape_hint_of(named({{0, 1}, {4, 2}})) == 0);
+  CHECK(schema.shape_hint_of(named({{0, 1}})) == 0);
+  CHECK(schema.shape_hint_of(named({{1, 2}, {0, 1}})) == 0);  // in another order
 }
 
 TEST_CASE("hints never confuse similar sets") {

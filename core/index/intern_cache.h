@@ -17,7 +17,7 @@
 
 namespace entitable {
 
-class ShapeCache {
+class InternCache {
  public:
   struct Entry {
     // Returns whether this is the result for `properties`, with their names, types and order. Never
@@ -43,7 +43,7 @@ class ShapeCache {
   };
 
   // `hints_issued`: of the cache of the schema below, whose hints must not mean anything here.
-  explicit ShapeCache(ShapeHint hints_issued = 0) : hints_issued_(hints_issued) {}
+  explicit InternCache(ShapeHint hints_issued = 0) : hints_issued_(hints_issued) {}
   ShapeHint hints_issued() const { return hints_issued_; }
 
   // Returns the entry, or null if the result is not cached.

@@ -20,7 +20,7 @@ interface ErrorFields {
  * own code and message. Checks fields instead of classes, because each client has its own error
  * class.
  */
-export function parseServiceError(error: unknown): ServiceError {
+export function serviceErrorFields(error: unknown): ServiceError {
   const { code, message, details } = (error ?? {}) as ErrorFields;
   const odataError = details?.odataError;
   const text = odataError?.message?.value ?? message ?? "";

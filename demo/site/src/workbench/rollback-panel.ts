@@ -6,7 +6,7 @@ import { byId, describeError } from "./dom.ts";
 
 const country = "IS";
 
-export class TransactionPanel {
+export class RollbackPanel {
   #store: Store;
 
   constructor(store: Store) {

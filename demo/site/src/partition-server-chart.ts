@@ -12,7 +12,7 @@ import {
 const rates = [500, 1000, 2000, 5000, 10_000, 20_000, 40_000];
 const seconds = 30;
 
-export class ServerChart {
+export class PartitionServerChart {
   readonly element = h("figure", { class: "servers" });
   readonly #rate = h("input");
   readonly #rateText = h("output");

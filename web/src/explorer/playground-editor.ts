@@ -82,7 +82,7 @@ export class TextAreaCodeEditor implements CodeEditor {
    * Resolves when no input method is composing a word. Replacing the text area earlier would
    * interrupt the composition.
    */
-  async compositionEnded(): Promise<void> {
+  async whenNotComposing(): Promise<void> {
     if (!this.#composing) return;
     await new Promise((resolve) => {
       this.#field.addEventListener("compositionend", resolve, { once: true });

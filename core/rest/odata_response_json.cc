@@ -1,4 +1,4 @@
-#include "core/rest/odata_json.h"
+#include "core/rest/odata_response_json.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "core/rest/uri.h"
+#include "core/rest/resource_uri.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -142,7 +142,7 @@ class Predicate {
   std::size_t at_ = 0;
 };
 
-Result<void> read_tables_predicate(std::string_view inside, Uri& uri) {
+Result<void> read_tables_predicate(std::string_view inside, ResourceUri& uri) {
   Predicate predicate(inside);
   uri.resource = ResourceKind::tables;
   if (predicate.at_end()) return {};
@@ -153,7 +153,7 @@ Result<void> read_tables_predicate(std::string_view inside, Uri& uri) {
   return {};
 }
 
-Result<void> read_entity_predicate(std::string_view inside, Uri& uri) {
+Result<void> read_entity_predicate(std::string_view inside, ResourceUri& uri) {
   Predicate predicate(inside);
   uri.resource = ResourceKind::entities;
   if (predicate.at_end()) return {};
@@ -164,7 +164,7 @@ Result<void> read_entity_predicate(std::string_view inside, Uri& uri) {
   return {};
 }
 
-Result<void> read_resource(std::string_view segment, Uri& uri) {
+Result<void> read_resource(std::string_view segment, ResourceUri& uri) {
   const std::size_t open = std::min(segment.find('('), segment.size());
   const std::string_view name = segment.substr(0, open);
   std::string_view inside = segment.substr(open);
@@ -183,7 +183,7 @@ Result<void> read_resource(std::string_view segment, Uri& uri) {
 }
 
 Result<void> read_segments(const std::vector<std::string_view>& segments, std::size_t first,
-                           Uri& uri) {
+                           ResourceUri& uri) {
   if (segments.size() <= first) return {};  // the resource is the service
   if (segments.size() > first + 1) {
     // A slash that is not percent-encoded inside a key makes the key malformed.
@@ -198,7 +198,7 @@ Result<void> read_segments(const std::vector<std::string_view>& segments, std::s
 
 }  // namespace
 
-Result<Uri> parse_uri(std::string_view url, std::string_view served_account) {
+Result<ResourceUri> parse_resource_uri(std::string_view url, std::string_view served_account) {
   const std::optional<Parts> parts = split(url);
   if (!parts.has_value()) return no_resource();
   const std::vector<std::string_view> segments = segments_of(parts->path);
@@ -206,7 +206,7 @@ Result<Uri> parse_uri(std::string_view url, std::string_view served_account) {
   const bool in_path = !account.has_value();
   if (in_path && segments.empty()) return no_resource();
 
-  Uri uri;
+  ResourceUri uri;
   uri.https = parts->https;
   uri.raw_path = parts->path;
   uri.raw_query = parts->query;

@@ -4,7 +4,7 @@
 
 const cachedViewBytesMax = 1024; // longer views are rare and are not cached
 
-export class ViewCache {
+export class SubarrayCache {
   #buffer: Uint8Array<ArrayBuffer> | undefined;
   #views: (Uint8Array<ArrayBuffer> | undefined)[] = []; // of #buffer, by size
 
