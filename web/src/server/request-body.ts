@@ -27,8 +27,8 @@ export class RequestBody {
   constructor(request: NodeRequest, budget: BodyBudget) {
     this.#request = request;
     this.#budget = budget;
-    const { "transfer-encoding": encoding, "content-length": receivedLength = 0 } = request.headers;
-    this.#announced = encoding === undefined ? Number(receivedLength) : undefined;
+    const { "transfer-encoding": encoding, "content-length": contentLength = 0 } = request.headers;
+    this.#announced = encoding === undefined ? Number(contentLength) : undefined;
     this.#isComplete = this.#announced === 0;
   }
 
@@ -43,7 +43,7 @@ export class RequestBody {
   }
 
   // How many bytes were received.
-  get length(): number {
+  get receivedLength(): number {
     return this.#length;
   }
 

@@ -72,7 +72,7 @@ export async function handleRequest(
     url: (url ?? "").replace(/([?&]sig=)[^&]*/gi, "$1…"),
     status: outgoing.status,
     milliseconds: performance.now() - startedAt,
-    requestBytes: body.length,
+    requestBytes: body.receivedLength,
     responseBytes: outgoing.body.length,
   });
 }
