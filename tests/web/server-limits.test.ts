@@ -315,7 +315,7 @@ describe("time-outs", () => {
 
   test("close a connection whose body is late, and return its memory", async (t) => {
     const store = new FakeStore();
-    const server = await serving(t, store, { requestMs: 50, bodyBytes: max });
+    const server = await serving(t, store, { requestMs: 500, bodyBytes: max });
     for (const how of [[length(max)], [chunked]]) {
       const late = new Client(server).post("/t", ...how);
       assert.match(await late.closed, /^HTTP\/1\.1 408 /);
@@ -374,6 +374,40 @@ describe("connections", () => {
     client.text = "";
     await client.get("/3").receives(/^HTTP\/1\.1 503 /);
     assert.equal(store.requests.length, 2);
+  });
+});
+
+describe("a client that disconnects", () => {
+  test("cancels its request", async (t) => {
+    const store = new FakeStore();
+    const { open, wait } = gate();
+    store.onRequest = wait;
+    const server = await serving(t, store);
+    for (const send of [
+      (client: Client) => client.get("/things"),
+      (client: Client) => client.post("/things", length(1)).send("x"),
+    ]) {
+      store.requests.length = 0;
+      const client = send(new Client(server));
+      await until(() => store.requests.length === 1);
+      const { signal } = store.requests[0] as RestRequest;
+      assert.equal(signal?.aborted, false);
+      client.socket.destroy();
+      await until(() => signal?.aborted === true);
+    }
+    open();
+  });
+
+  test("cancels also the authorization of a request with a body", async (t) => {
+    const store = new FakeStore();
+    const { open, wait } = gate();
+    store.onHead = wait;
+    const server = await serving(t, store);
+    const client = new Client(server).post("/things", length(1));
+    await until(() => store.heads.length === 1);
+    client.socket.destroy();
+    await until(() => store.heads[0]?.signal?.aborted === true);
+    open();
   });
 });
 

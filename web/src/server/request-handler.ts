@@ -46,10 +46,12 @@ export async function handleRequest(
   const startedAt = performance.now();
   const body = new RequestBody(request, options.budget);
   const url = urlOf(request, options);
+  const disconnected = new AbortController();
+  response.on("close", () => disconnected.abort());
   const outgoing: OutgoingResponse | undefined =
     url === undefined
       ? { ...badHostResponse(), isTruncated: false }
-      : await outgoingResponseFor(request, url, body, options);
+      : await outgoingResponseFor(request, url, body, disconnected.signal, options);
   if (outgoing === undefined) {
     // Destroys the response, not the request: the request may have ended, and destroying it would
     // leave the connection open.
@@ -117,11 +119,13 @@ function headersOf({ rawHeaders }: NodeRequest): HeaderList {
 // ---- The response ----------------------------------------------------------------------------
 
 // Returns the response; undefined: there is none, and the connection must be closed. Afterwards the
-// body is not in memory.
+// body is not in memory. `signal` cancels the request if it still waits: in a simulated delay, or
+// behind other writes.
 async function outgoingResponseFor(
   request: NodeRequest,
   url: string,
   body: RequestBody,
+  signal: AbortSignal,
   options: RequestHandlerOptions,
 ): Promise<OutgoingResponse | undefined> {
   const restEntryPoint = entryPointFor(options.entryPoints, url);
@@ -132,6 +136,7 @@ async function outgoingResponseFor(
     headers: headersOf(request),
     clientIp: clientIpOf(request),
     id: newRequestId(random),
+    signal,
   };
   try {
     if (!body.isComplete) {
@@ -145,7 +150,7 @@ async function outgoingResponseFor(
   } catch (error) {
     const truncated = truncatedResponseFromError(error);
     if (truncated !== undefined) return { ...truncated, isTruncated: true };
-    if (isSimulatedNetworkError(error)) return undefined;
+    if (isSimulatedNetworkError(error) || signal.aborted) return undefined;
     return { ...httpResponseFromError(error, random), isTruncated: false };
   } finally {
     body.release();
