@@ -27,6 +27,7 @@ using entitable::CheckpointEnd;
 using entitable::CheckpointPart;
 using entitable::CheckpointStep;
 using entitable::ClientCall;
+using entitable::ClientId;
 using entitable::Damage;
 using entitable::Error;
 using entitable::PartId;
@@ -310,6 +311,20 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_stage_and_publish(Handle* handl
                                                                    double now_ms) {
   return guarded(handle, [&](Handle& h) {
     return stage_messages(h, entitable::dispatch::stage_and_publish, count, size, now_ms);
+  });
+}
+
+// Input: a client id. Bytes: the numbers of the client's calls (Store::known_calls), as u64.
+EMSCRIPTEN_KEEPALIVE const CallResult* entitable_known_calls(Handle* handle, std::uint32_t size) {
+  return guarded(handle, [&](Handle& h) {
+    const std::string_view input = h.input_view(size);
+    ClientId client;
+    ENTITABLE_CHECK(input.size() == client.size());
+    std::memcpy(client.data(), input.data(), client.size());
+    std::string bytes;
+    ByteWriter out(bytes);
+    for (const std::uint64_t number : h.store.known_calls(client)) out.u64(number);
+    return h.return_bytes(std::move(bytes));
   });
 }
 

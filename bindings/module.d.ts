@@ -68,6 +68,7 @@ export interface EntitableModule {
     size: number,
     nowMs: number,
   ): ResultAddress;
+  _entitable_known_calls(handle: Address, size: number): ResultAddress;
   _entitable_rows_read(handle: Address): number;
   _entitable_rows_returned(handle: Address): number;
   _entitable_read_partition(handle: Address): ResultAddress;

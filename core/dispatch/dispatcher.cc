@@ -134,7 +134,8 @@ void begin(std::size_t messages, StagedResponses& out) {
 
 // Writes and publishes a single row, without the cost of a group. Allocates the memory for the
 // response first, so that nothing can fail after the row is written.
-void write_single_row(Store& store, std::string_view message, Ticks now, StagedResponses& out) {
+void write_single_row(Store& store, std::string_view message, std::optional<ClientCall> call,
+                      Ticks now, StagedResponses& out) {
   begin(1, out);
   auto& [requests, pending, staged, timestamps] = out.scratch;
   ResponseBuffer& buffer = out.responses.front();
@@ -142,6 +143,7 @@ void write_single_row(Store& store, std::string_view message, Ticks now, StagedR
   if (const auto failure = rpc::parse_write(message, requests.front())) {
     rpc::encode_error(buffer, *failure);
   } else {
+    requests.front().call = std::move(call);
     rpc::reserve_write_result(buffer);
     staged = store.write(requests.front(), now, std::move(staged));
     out.changes = staged.changes;
@@ -202,8 +204,13 @@ void stage(const rest::Account& account, Store& store,
 void stage_and_publish(const rest::Account& account, Store& store,
                        const std::vector<std::string_view>& messages, Ticks now,
                        StagedResponses& out) {
-  if (messages.size() == 1 && rpc::is_single_row_write(messages.front())) {
-    return write_single_row(store, messages.front(), now, out);
+  if (messages.size() == 1) {
+    std::string_view message = messages.front();
+    std::optional<ClientCall> call;
+    if (is_call(message)) call = unwrap_call(message);
+    if (rpc::is_single_row_write(message)) {
+      return write_single_row(store, message, std::move(call), now, out);
+    }
   }
   stage_group(account, store, messages, now, AfterStaging::publish, out);
 }

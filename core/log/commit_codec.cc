@@ -89,13 +89,16 @@ std::size_t encode_single(const Commit& commit, const PutRow& row, PendingRecord
   const std::size_t shape_bytes_max = row.encoded_definition.empty()
                                           ? definition_bytes_max(row.properties)
                                           : row.encoded_definition.size();
-  char* const start = records.reserve_record(integers_max + shape_bytes_max + row_bytes_max(row));
+  const std::size_t call_bytes = commit.call.has_value() ? client_call_bytes_max(*commit.call) : 0;
+  char* const start =
+      records.reserve_record(integers_max + shape_bytes_max + call_bytes + row_bytes_max(row));
   char* at = put_varint(start, commit.number);
   at = put_varint(put_varint(at, 1), 0);
   at = row.encoded_definition.empty() ? put_definition(at, row.properties)
                                       : put_raw(at, row.encoded_definition);
   at = put_integer(at, static_cast<std::uint64_t>(commit.last_timestamp));
-  *at++ = 0;  // no call
+  *at++ = commit.call.has_value() ? 1 : 0;
+  if (commit.call.has_value()) at = put_client_call(at, *commit.call, commit.last_timestamp);
   LastPartition last_partition;
   at = put_row(put_varint(at, 1), row, commit.last_timestamp, 1, last_partition);
   return static_cast<std::size_t>(at - start);
@@ -386,9 +389,8 @@ std::size_t encode_commit(const Commit& commit, PendingRecords& records) {
   ENTITABLE_CHECK(commit.number > 0 && commit.last_timestamp >= 0);
   const auto* const single =
       commit.mutations.size() == 1 ? std::get_if<PutRow>(commit.mutations.data()) : nullptr;
-  const std::size_t bytes = single != nullptr && !commit.call.has_value()
-                                ? encode_single(commit, *single, records)
-                                : CommitEncoder(commit).encode(records);
+  const std::size_t bytes = single != nullptr ? encode_single(commit, *single, records)
+                                              : CommitEncoder(commit).encode(records);
   ENTITABLE_DCHECK(reads_back({records.reserve_record(bytes), bytes}, commit));
   return bytes;
 }

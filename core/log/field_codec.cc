@@ -116,12 +116,20 @@ const char* read_policies(ByteReader& reader, std::vector<AccessPolicy>& policie
   return violation.has_value() ? violation->reason : nullptr;
 }
 
+std::size_t client_call_bytes_max(const ClientCall& call) {
+  return call.client.size() + (2 + call.timestamps.size()) * varint_bytes_max;
+}
+
+char* put_client_call(char* at, const ClientCall& call, Ticks base) {
+  std::memcpy(at, call.client.data(), call.client.size());
+  at = put_varint(at + call.client.size(), call.number);
+  at = put_varint(at, call.timestamps.size());
+  for (const Ticks ticks : call.timestamps) at = put_ticks(at, ticks, base);
+  return at;
+}
+
 void append_client_call(const ClientCall& call, Ticks base, std::string& out) {
-  out.append(reinterpret_cast<const char*>(call.client.data()), call.client.size());
-  ByteWriter writer(out);
-  writer.varint(call.number);
-  writer.varint(call.timestamps.size());
-  for (const Ticks ticks : call.timestamps) append_ticks(ticks, base, out);
+  append_and_overwrite(out, client_call_bytes_max(call), [&](char* at) { return put_client_call(at, call, base); });
 }
 
 const char* read_client_call(ByteReader& reader, Ticks base, ClientCall& call) {

@@ -6,6 +6,7 @@
 namespace entitable {
 
 std::size_t CallWindow::position(const ClientId& id) const {
+  if (latest_ < clients_.size() && clients_[latest_].id == id) return latest_;
   const auto at = std::find_if(clients_.begin(), clients_.end(),
                                [&](const Client& client) { return client.id == id; });
   return static_cast<std::size_t>(at - clients_.begin());
@@ -13,35 +14,56 @@ std::size_t CallWindow::position(const ClientId& id) const {
 
 const ClientCall* CallWindow::find(const ClientId& client, std::uint64_t number) const {
   const std::size_t at = position(client);
-  if (at == clients_.size()) return nullptr;
+  if (at == clients_.size() || number > clients_[at].highest) return nullptr;
   const std::vector<ClientCall>& ring = clients_[at].ring;
   const auto call = std::find_if(ring.begin(), ring.end(),
                                  [&](const ClientCall& c) { return c.number == number; });
   return call == ring.end() ? nullptr : &*call;
 }
 
-// If the window is full, a new client replaces the client whose last call is the oldest.
-CallWindow::Client& CallWindow::find_or_add_client(const ClientId& id) {
+std::vector<std::uint64_t> CallWindow::numbers(const ClientId& client) const {
+  std::vector<std::uint64_t> numbers;
+  const std::size_t at = position(client);
+  if (at == clients_.size()) return numbers;
+  const Client& known = clients_[at];
+  for (std::size_t i = 0; i < known.ring.size(); ++i) {
+    numbers.push_back(known.ring[(known.oldest + i) % known.ring.size()].number);
+  }
+  return numbers;
+}
+
+// Returns the client's position. If the window is full, a new client replaces the client whose last
+// call is the oldest.
+std::size_t CallWindow::find_or_add_client(const ClientId& id) {
   const std::size_t at = position(id);
-  if (at < clients_.size()) return clients_[at];
+  if (at < clients_.size()) return at;
   Client fresh{id, {}};
-  fresh.ring.reserve(calls_per_client);
-  if (clients_.size() < clients_max) return clients_.emplace_back(std::move(fresh));
-  Client& least_recent =
-      *std::min_element(clients_.begin(), clients_.end(),
-                        [](const Client& a, const Client& b) { return a.last_use < b.last_use; });
-  least_recent = std::move(fresh);
-  return least_recent;
+  if (clients_.size() < clients_max) {
+    clients_.push_back(std::move(fresh));
+    return at;
+  }
+  const auto least_recent =
+      std::min_element(clients_.begin(), clients_.end(),
+                       [](const Client& a, const Client& b) { return a.last_use < b.last_use; });
+  *least_recent = std::move(fresh);
+  return static_cast<std::size_t>(least_recent - clients_.begin());
+}
+
+void CallWindow::reserve(const ClientId& client) {
+  latest_ = find_or_add_client(client);
+  clients_[latest_].ring.reserve(calls_per_client);  // a copied window has not reserved it
+  clients_[latest_].last_use = ++uses_;
 }
 
 void CallWindow::reserve(const std::vector<ClientCall>& calls) {
-  for (const ClientCall& call : calls) find_or_add_client(call.client).last_use = ++uses_;
+  for (const ClientCall& call : calls) reserve(call.client);
 }
 
 void CallWindow::add(ClientCall&& call) noexcept {
   const std::size_t at = position(call.client);
   if (at == clients_.size()) return;  // one group had calls of more than clients_max clients
   Client& client = clients_[at];
+  client.highest = std::max(client.highest, call.number);
   if (client.ring.size() < calls_per_client) {
     client.ring.push_back(std::move(call));
     return;

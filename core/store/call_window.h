@@ -4,8 +4,11 @@
 //
 // Keeps the newest calls_per_client calls of each of the clients_max most recent clients. A client
 // has at most calls_per_client unanswered writes at a time, and sends them again as soon as there
-// is a new owner. The window therefore has every call that these clients may send again, however
-// much other clients write meanwhile.
+// is a new owner. The window therefore has every unanswered call that these clients may send again,
+// however much other clients write meanwhile. Clients also send deferred writes again, of which
+// there may be more. They look up which calls the window has (web/src/tabs/call-client.ts): the
+// writes of a client are applied in the order of their numbers, so a write with a smaller number
+// than one in the window was applied, or had no effect.
 #pragma once
 
 #include <cstddef>
@@ -21,14 +24,19 @@ class CallWindow {
   static constexpr std::size_t calls_per_client = 64;
   static constexpr std::size_t clients_max = 256;
 
-  // Returns the call with its result, or nullptr if it is not in the window. Takes time linear in
-  // the number of clients.
+  // Returns the call with its result, or nullptr if it is not in the window. Takes constant time if
+  // the number is greater than all numbers of the client and reserve() was last called for this
+  // client; otherwise time linear in the number of clients.
   const ClientCall* find(const ClientId& client, std::uint64_t number) const;
-  // Allocates memory for these calls, so that add() does not allocate. If there are too many
-  // clients, drops the client whose last call is the oldest.
+  // Returns the numbers of the client's calls in the window, in the order in which the calls were
+  // added.
+  std::vector<std::uint64_t> numbers(const ClientId& client) const;
+  // Allocates memory for a call, so that add() does not allocate. If there are too many clients,
+  // drops the client whose last call is the oldest.
+  void reserve(const ClientId& client);
   void reserve(const std::vector<ClientCall>& calls);
-  // Adds a call, and drops the client's oldest call if there are too many. REQUIRES: the call was
-  // passed to the last reserve().
+  // Adds a call, and drops the client's oldest call if there are too many. REQUIRES: the call, or
+  // its client, was passed to the last reserve().
   void add(ClientCall&& call) noexcept;
   // Returns all calls, grouped by client. The client that called last comes last; the calls of a
   // client are ordered from oldest to newest. Adding the result in this order to an empty window
@@ -38,15 +46,17 @@ class CallWindow {
  private:
   struct Client {
     ClientId id;
-    std::vector<ClientCall> ring;  // its capacity is calls_per_client
+    std::vector<ClientCall> ring;  // reserve() makes room for calls_per_client
     std::size_t oldest = 0;        // position of the oldest call once the ring is full
     std::uint64_t last_use = 0;
+    std::uint64_t highest = 0;  // the greatest number that was added
   };
 
   std::size_t position(const ClientId& id) const;  // clients_.size() if the client is unknown
-  Client& find_or_add_client(const ClientId& id);
+  std::size_t find_or_add_client(const ClientId& id);
 
   std::vector<Client> clients_;
+  std::size_t latest_ = 0;  // the position of the client of the last reserve()
   std::uint64_t uses_ = 0;
 };
 

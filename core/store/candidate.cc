@@ -1,5 +1,6 @@
 #include "core/store/candidate.h"
 
+#include <algorithm>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -53,8 +54,27 @@ std::optional<PartsNeeded> Candidate::apply_request(const WriteRequest& request,
   return std::nullopt;
 }
 
-const ClientCall* Candidate::find_answered(const ClientCall& call) const {
-  for (const ClientCall& earlier : calls_) {
+// Numbers usually ascend, so that no call has to be compared. A candidate of one call allocates
+// nothing here.
+const ClientCall* Candidate::find_answered(const ClientCall& call) {
+  const auto highest_of = [this](const ClientId& client) {
+    return std::find_if(highest_.begin(), highest_.end(),
+                        [&](const HighestNumber& h) { return h.client == client; });
+  };
+  for (; compared_ < calls().size(); ++compared_) {
+    const auto& [client, number, timestamps] = calls()[compared_];
+    const auto highest = highest_of(client);
+    if (highest == highest_.end()) {
+      highest_.push_back({client, number});
+    } else {
+      highest->number = std::max(highest->number, number);
+    }
+  }
+  const auto highest = highest_of(call.client);
+  if (highest == highest_.end() || call.number > highest->number) {
+    return call_window_.find(call.client, call.number);
+  }
+  for (const ClientCall& earlier : calls()) {
     if (earlier.number == call.number && earlier.client == call.client) return &earlier;
   }
   return call_window_.find(call.client, call.number);
@@ -81,10 +101,10 @@ void Candidate::commit(const std::optional<ClientCall>& call) {
   commit.last_timestamp = version_.clock.last_issued();
   commit.mutations = std::move(staged().mutations);
   if (call.has_value()) {
-    commit.call = ClientCall{call->client, call->number, staged().timestamps};
-    calls_.push_back(*commit.call);
+    commit.call.emplace(ClientCall{call->client, call->number, staged().timestamps});
   }
   const std::size_t record_bytes = encode_commit(commit, records_);
+  if (commit.call.has_value()) calls().push_back(std::move(*commit.call));
   if (changes_) {
     version_.catalog.apply(commit);
   } else {

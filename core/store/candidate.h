@@ -30,16 +30,20 @@ struct StoreVersion {
 
 class Candidate {
  public:
-  // Memory that later candidates reuse. Its content is unspecified between requests.
+  // Memory that later candidates reuse. REQUIRES: one candidate at a time uses it.
   struct Scratch {
-    StagedMutations staged;
+    StagedMutations staged;         // unspecified between requests
+    std::vector<ClientCall> calls;  // the candidate's calls
   };
   // Starts with the content of `base`. `answered`: the calls that were answered before. The encoded
   // commits are added to `records`; the destructor does not remove them. REQUIRES: the other
   // arguments outlive this object.
   Candidate(StoreVersion base, const CallWindow& answered, PendingRecords& records,
             Scratch& scratch)
-      : version_(std::move(base)), call_window_(answered), records_(records), scratch_(scratch) {}
+      : version_(std::move(base)), call_window_(answered), records_(records), scratch_(scratch) {
+    if (calls().capacity() > 1) calls() = {};  // frees the memory of a group
+    calls().clear();
+  }
 
   // Checks one request against this candidate, applies it if it is valid, and writes the result to
   // `answer`, whose memory is reused. A failed request changes nothing, except that its timestamps
@@ -55,7 +59,7 @@ class Candidate {
 
   bool has_changes() const { return changes_; }
   StoreVersion& version() { return version_; }
-  std::vector<ClientCall>& calls() { return calls_; }
+  std::vector<ClientCall>& calls() { return scratch_.calls; }
 
  private:
   // prepare() puts a request's mutations into staged(), or returns why the request fails.
@@ -68,7 +72,7 @@ class Candidate {
   std::optional<PrepareFailure> prepare(const WriteServiceProperties& write, Ticks now);
   StagedMutations& staged() { return scratch_.staged; }
   void stage(Mutation mutation);
-  const ClientCall* find_answered(const ClientCall& call) const;
+  const ClientCall* find_answered(const ClientCall& call);
   void commit(const std::optional<ClientCall>& call);
   void cache_definition(const Schema& schema);
   void apply_first_commit(const Commit& commit);
@@ -80,7 +84,13 @@ class Candidate {
   Scratch& scratch_;
   bool changes_ = false;
   UpsertNeeds upsert_needs_ = UpsertNeeds::part;
-  std::vector<ClientCall> calls_;
+  // The greatest number of each client among the first `compared_` calls.
+  struct HighestNumber {
+    ClientId client;
+    std::uint64_t number;
+  };
+  std::vector<HighestNumber> highest_;
+  std::size_t compared_ = 0;
 };
 
 }  // namespace entitable

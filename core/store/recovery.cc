@@ -117,7 +117,7 @@ std::string Recovery::apply(Commit commit) {
 }
 
 void Recovery::remember(ClientCall call) {
-  window_.reserve({call});
+  window_.reserve(call.client);
   window_.add(std::move(call));
 }
 

@@ -87,7 +87,7 @@ bool Restore::begin_replace(const std::optional<ClientCall>& call) {
   if (call.has_value() && state.window.find(call->client, call->number) != nullptr) return false;
   StoreState::Replacement next{make_replacement(state.published), state.window};
   if (call.has_value()) {
-    next.window.reserve({*call});
+    next.window.reserve(call->client);
     next.window.add(ClientCall(*call));
   }
   state.checkpoint.emplace(next.version, next.window, state.parts.manifest(), state.next_sequence,

@@ -326,8 +326,8 @@ StageResult Store::stage(const std::vector<WriteRequest>& requests, Ticks now) {
 
 StageResult Store::write(const WriteRequest& request, Ticks now, StageResult memory) {
   ENTITABLE_CHECK(!state_->candidate.has_value() && !state_->recovery.has_value());
-  ENTITABLE_CHECK(!request.call.has_value());
   if (is_damaged()) return stage({request}, now);
+  if (request.call.has_value()) state_->window.reserve(request.call->client);
   memory.results.resize(1);
   memory.parts_needed.clear();
   // Moves the published version into the candidate, so that rows can be changed in place. The
@@ -348,6 +348,10 @@ StageResult Store::write(const WriteRequest& request, Ticks now, StageResult mem
   }
   memory.changes = taken.candidate.has_changes();
   return memory;
+}
+
+std::vector<std::uint64_t> Store::known_calls(const ClientId& client) const {
+  return state_->window.numbers(client);
 }
 
 void Store::publish() {

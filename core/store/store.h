@@ -139,8 +139,11 @@ class Store {
   // Writing.
   StageResult stage(const std::vector<WriteRequest>& requests, Ticks now);
   // Stages and publishes one request. If parts are needed, or std::bad_alloc is thrown, nothing has
-  // changed. `memory` is a result whose memory may be reused. REQUIRES: the request has no `call`.
+  // changed. `memory` is a result whose memory may be reused.
   StageResult write(const WriteRequest& request, Ticks now, StageResult memory = {});
+  // Returns the numbers of the client's newest published calls, at most
+  // CallWindow::calls_per_client, in the order in which the calls were applied.
+  std::vector<std::uint64_t> known_calls(const ClientId& client) const;
   void publish();
   void discard();
   // Returns a segment of the oldest unstored commits: as many as fit in `bytes_max`, but at least

@@ -88,9 +88,12 @@ struct StoreState {
   Result<void> load_part(PartId id, std::optional<std::string_view> bytes,
                          const std::vector<Catalog*>& versions);
 
-  // Publishes the candidate. REQUIRES: window.reserve() was called with the candidate's calls.
+  // Publishes the candidate; without changes, its calls were not applied. REQUIRES:
+  // window.reserve() was called with the candidate's calls.
   void publish(Candidate& made) {
-    for (ClientCall& call : made.calls()) window.add(std::move(call));
+    if (made.has_changes()) {
+      for (ClientCall& call : made.calls()) window.add(std::move(call));
+    }
     published = std::move(made.version());
   }
   void discard() {

@@ -2,7 +2,7 @@
 // fails on demand.
 
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
+import { describe, type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { StoreError } from "../../web/src/errors.ts";
 import { CommitQueue } from "../../web/src/host/commit-queue.ts";
@@ -10,7 +10,8 @@ import type { LogSize } from "../../web/src/host/log-growth.ts";
 import { PartLoader } from "../../web/src/host/part-loader.ts";
 import { MemoryStorage } from "../../web/src/storage/memory.ts";
 import type { Durability } from "../../web/src/types.ts";
-import { DeferredModuleNeeded } from "../../web/src/wasm/engine.ts";
+import { unwrapCall } from "../../web/src/util/call-message.ts";
+import { DeferredModuleNeeded, PartsNeeded } from "../../web/src/wasm/engine.ts";
 import { ControlledStorage } from "./support/controlled-storage.ts";
 import { decode, encode, FakeEngine } from "./support/fake-engine.ts";
 import { seededRandom } from "./support/random.ts";
@@ -53,7 +54,7 @@ class Bench {
         this.waitedForMemory += 1;
       },
       durability: options.durability ?? "strict",
-      tracksUnstored: true,
+      client: new Uint8Array(16),
       deferredDelayMs: options.deferredDelayMs ?? 5,
       now: () => 0,
       hidden: () => this.hidden,
@@ -90,6 +91,18 @@ class Bench {
   inMemory(): Record<string, unknown> {
     return Object.fromEntries(this.engine.rows);
   }
+}
+
+// Replaces the timers and the clocks.
+function simulatedClock(t: TestContext): { tick(ms: number): Promise<void> } {
+  t.mock.timers.enable({ apis: ["setTimeout", "Date"] });
+  t.mock.method(performance, "now", () => Date.now());
+  return {
+    async tick(ms) {
+      t.mock.timers.tick(ms);
+      await new Promise((resolve) => setImmediate(resolve));
+    },
+  };
 }
 
 async function isPending(promise: Promise<unknown>): Promise<boolean> {
@@ -416,11 +429,134 @@ describe("deferred writes", () => {
     const callNumbers = () => bench.queue.unstoredWrites.map(({ callNumber }) => callNumber);
     assert.deepEqual(callNumbers(), [13, 14], "the others were stored with the strict one");
     for (const { request, callNumber } of bench.queue.unstoredWrites) {
-      assert.deepEqual(request, requests[(callNumber as number) - 10]);
+      assert.deepEqual(unwrapCall(request), requests[callNumber - 10]);
     }
     await bench.queue.flush();
     assert.deepEqual(callNumbers(), []);
     assert.deepEqual(await bench.onDisk(), bench.inMemory());
+  });
+
+  test("of this tab: each is a call, whether it is applied at once or waits", async () => {
+    const bench = new Bench({ deferredDelayMs: 1000 });
+    const write = (callNumber: number) =>
+      bench.queue.write(encode({ put: `k${callNumber}` }), "deferred", undefined, callNumber);
+    for (const number of [1, 2]) write(number);
+    const strict = bench.insert("s"); // not of this tab, so it has no number
+    await Promise.all([strict, write(3), write(4)]);
+    write(5);
+    assert.deepEqual(bench.engine.callNumbers, [1, 2, 3, 4, 5]);
+    assert.deepEqual(await bench.queue.knownCalls(new Uint8Array(16)), [1, 2, 3, 4, 5]);
+    bench.queue.stop(new Error("the test is over"));
+  });
+
+  test("that are repeated are applied together, in the order of the calls", async () => {
+    const bench = new Bench({ deferredDelayMs: 1000 });
+    bench.storage.auto = false;
+    const strict = bench.put("k", "strict");
+    const repeated = bench.queue.repeatWrites([
+      encode({ put: "k", value: "repeated" }),
+      encode({ insert: "k", value: "fails" }),
+      encode({ insert: "l", value: 1 }),
+    ]);
+    const later = bench.put("l", 2, "deferred");
+    await (await bench.storage.next()).succeed();
+    await strict;
+    const { responses, failed } = await repeated;
+    assert.deepEqual(failed, [false, true, false]);
+    assert.equal(responses.length, 3);
+    await later;
+    assert.deepEqual(bench.inMemory(), { k: "repeated", l: 2 });
+    assert(bench.queue.pendingBytes > 0);
+    const { accepted, stored } = bench.queue.deferredPositions;
+    assert.deepEqual([accepted, stored], [2, 0]);
+    const flushed = bench.queue.flush();
+    await (await bench.storage.next()).succeed();
+    await flushed;
+    assert.equal(bench.queue.deferredPositions.stored, 2);
+    assert.deepEqual(await bench.onDisk(), bench.inMemory());
+  });
+
+  test("that are repeated are applied in smaller groups if they need many parts", async () => {
+    const bench = new Bench();
+    const groups: number[] = [];
+    const needed = new PartsNeeded(Array.from({ length: 65 }, (_, i) => i));
+    const write = bench.engine.write.bind(bench.engine);
+    bench.engine.write = (requests, nowMs) => {
+      groups.push(requests.length);
+      return requests.length > 3 ? needed : write(requests, nowMs);
+    };
+    const requests = Array.from({ length: 10 }, (_, i) => encode({ put: `k${i}`, value: i }));
+    const { responses } = await bench.queue.repeatWrites(requests);
+    assert.equal(responses.length, 3);
+    assert.deepEqual(groups, [10, 5, 3]);
+  });
+
+  test("that are repeated are rejected as a whole, or cancelled while they wait", async () => {
+    const bench = new Bench();
+    bench.storage.auto = false;
+    const strict = bench.insert("s");
+    const abort = new AbortController();
+    const requests = [encode({ put: "a" }), encode({ fail: "OutOfMemory" })];
+    const cancelled = bench.queue.repeatWrites(requests, abort.signal);
+    const rejected = assert.rejects(bench.queue.repeatWrites(requests), { code: "OutOfMemory" });
+    abort.abort();
+    await assert.rejects(cancelled, { name: "AbortError" });
+    await (await bench.storage.next()).succeed();
+    await strict;
+    await rejected;
+    assert.deepEqual(bench.inMemory(), { s: "s" });
+  });
+
+  test("that are repeated are rejected if the deferred module cannot be loaded", async () => {
+    const bench = new Bench();
+    const error = new StoreError("WasmLoadFailed", "not found");
+    let loads = 0;
+    const load = () => {
+      loads += 1;
+      return Promise.reject(error);
+    };
+    bench.engine.write = () => new DeferredModuleNeeded(load, () => true);
+    await assert.rejects(bench.queue.repeatWrites([encode({ put: "a" })]), error);
+    assert.equal(loads, 1);
+  });
+
+  test("do not wait for the timer of a failure once storing succeeds", async (t) => {
+    const { tick } = simulatedClock(t);
+    const bench = new Bench({ deferredDelayMs: 20 });
+    bench.storage.failing = "quota";
+    await bench.put("a", 1, "deferred");
+    await tick(20);
+    await tick(1000); // the second failure: the next attempt would be after 2 s
+    assert.equal(bench.persistErrors.at(-1)?.retryInMs, 2000);
+    bench.storage.failing = undefined;
+    await bench.insert("s");
+    await bench.put("b", 2, "deferred");
+    await tick(20);
+    assert.deepEqual(await bench.onDisk(), { a: 1, s: "s", b: 2 });
+  });
+
+  test("of another tab: their positions tell which are stored", async () => {
+    const bench = new Bench({ deferredDelayMs: 1000 });
+    bench.storage.auto = false;
+    const positions: number[] = [];
+    const write = (request: object) =>
+      bench.queue.write(encode(request), "deferred", undefined, (position) => {
+        positions.push(position);
+      });
+    write({ insert: "a" });
+    write({ insert: "a" }); // fails, so there is nothing to store
+    bench.queue.storePendingNow();
+    write({ insert: "b" });
+    assert.deepEqual(positions, [1, 2]);
+    assert.deepEqual(bench.queue.deferredPositions, { accepted: 2, stored: 0 });
+    await (await bench.storage.next()).succeed();
+    assert.deepEqual(bench.queue.deferredPositions, { accepted: 2, stored: 1 });
+    const strict = bench.insert("s");
+    const waiting = write({ insert: "c" }); // stored before it is acknowledged
+    await (await bench.storage.next()).succeed();
+    await Promise.all([strict, waiting]);
+    assert.deepEqual(positions, [1, 2]);
+    assert.deepEqual(bench.queue.deferredPositions, { accepted: 2, stored: 2 });
   });
 
   test("are acknowledged after publishing and stored within the delay", async () => {
@@ -477,34 +613,54 @@ describe("deferred writes", () => {
     assert.equal(bench.storage.calls.length, 1);
   });
 
-  test("share a segment while further ones arrive, but for at most a second", async () => {
-    const bench = new Bench({ deferredDelayMs: 100 });
-    const started = performance.now();
-    for (let i = 0; performance.now() - started < 1500; ++i) {
-      await bench.insert(`k${i}`, "deferred");
-      await sleep(10);
+  test("share a segment, and are stored within the delay while further ones arrive", async (t) => {
+    const clock = simulatedClock(t);
+    const bench = new Bench({ deferredDelayMs: 200 });
+    const writtenAt = new Map<string, number>();
+    for (let now = 0; now < 2000; now += 20) {
+      const key = `k${now}`;
+      writtenAt.set(key, now);
+      await bench.insert(key, "deferred");
+      await clock.tick(20);
+      const onDisk = await bench.onDisk();
+      for (const [written, at] of writtenAt)
+        assert(written in onDisk || now + 20 - at <= 200, `${written} at ${now + 20}`);
     }
-    await bench.queue.flush();
-    const segments = bench.storage.calls.length;
-    assert(segments >= 2 && segments <= 4, `${segments} segments`);
-    assert.deepEqual(await bench.onDisk(), bench.inMemory());
+    assert.equal(bench.storage.calls.length, 10);
   });
 
-  test("do not wait longer because earlier ones are being stored", async (t) => {
-    t.mock.timers.enable({ apis: ["setTimeout", "Date"] });
+  test("are stored within the delay although a strict write is stored meanwhile", async (t) => {
+    const clock = simulatedClock(t);
     const bench = new Bench({ deferredDelayMs: 200 });
     bench.storage.auto = false;
     await bench.insert("a", "deferred");
-    t.mock.timers.tick(200);
+    await clock.tick(150);
+    const strict = bench.insert("s");
+    const call = await bench.storage.next();
+    const late = bench.insert("b", "deferred"); // after the strict write
+    await clock.tick(300);
+    await call.succeed();
+    await Promise.all([strict, late]);
+    await clock.tick(199);
+    assert.equal(bench.storage.waiting, 0);
+    await clock.tick(1);
+    assert.equal(bench.storage.waiting, 1, "200 ms after it was acknowledged");
+  });
+
+  test("do not wait longer because earlier ones are being stored", async (t) => {
+    const clock = simulatedClock(t);
+    const bench = new Bench({ deferredDelayMs: 200 });
+    bench.storage.auto = false;
+    await bench.insert("a", "deferred");
+    await clock.tick(200);
     const first = await bench.storage.next();
     await bench.insert("b", "deferred");
-    t.mock.timers.tick(150);
-    void first.succeed();
-    await new Promise((resolve) => setImmediate(resolve));
+    await clock.tick(150);
+    await first.succeed();
     assert.equal(bench.stored.length, 1);
-    t.mock.timers.tick(49);
+    await clock.tick(49);
     assert.equal(bench.storage.waiting, 0);
-    t.mock.timers.tick(1);
+    await clock.tick(1);
     assert.equal(bench.storage.waiting, 1);
   });
 
@@ -589,6 +745,25 @@ describe("flush", () => {
     assert.equal(bench.storage.calls.length, 1);
   });
 
+  test("that fails does not stage failed writes again, after later deferred ones", async () => {
+    const bench = new Bench({ deferredDelayMs: 1000 });
+    bench.storage.auto = false;
+    await bench.insert("a", "deferred");
+    const exists = bench.insert("a");
+    const flush = bench.queue.flush();
+    flush.catch(() => {});
+    const call = await bench.storage.next();
+    assert.deepEqual(await exists, { error: "exists" }, "it does not wait for the flush");
+    await bench.put("b", 1, "deferred");
+    const staged = [...bench.engine.stageCalls];
+    await call.fail("quota");
+    await assert.rejects(flush, { code: "QuotaExceeded" });
+    assert.deepEqual(bench.engine.stageCalls, staged);
+    bench.storage.auto = true;
+    await bench.queue.flush();
+    assert.deepEqual(await bench.onDisk(), { a: "a", b: 1 });
+  });
+
   test("resolves when all earlier writes are stored", async () => {
     const bench = new Bench({ deferredDelayMs: 1000 });
     bench.storage.auto = false;
@@ -611,6 +786,23 @@ describe("aborting", () => {
     const write = bench.write({ insert: "a" }, "strict", AbortSignal.abort());
     await assert.rejects(write, { name: "AbortError" });
     assert.deepEqual(bench.engine.stageCalls, []);
+  });
+
+  test("a write that is aborted while its group fails is not staged again", async () => {
+    const bench = new Bench();
+    bench.storage.auto = false;
+    const stop = new AbortController();
+    const first = bench.insert("a");
+    const aborted = bench.write({ insert: "a", value: 2 }, "strict", stop.signal); // fails: exists
+    const deferred = bench.write({ put: "d", value: 3 }, "deferred", stop.signal);
+    for (const write of [first, aborted, deferred]) write.catch(() => {});
+    const call = await bench.storage.next();
+    stop.abort();
+    await call.fail("quota");
+    await assert.rejects(first, { code: "QuotaExceeded" });
+    for (const write of [aborted, deferred]) await assert.rejects(write, { name: "AbortError" });
+    assert.equal(bench.storage.waiting, 0);
+    assert.deepEqual(bench.inMemory(), {});
   });
 
   test("a write can be cancelled while it is queued, but not once it is staged", async () => {

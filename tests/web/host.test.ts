@@ -57,6 +57,28 @@ describe("a host", () => {
     await host.close();
   });
 
+  test("that is abandoned reports the outcome of what is being stored", async () => {
+    for (const end of ["succeed", "fail"] as const) {
+      const bench = new Bench();
+      const host = await bench.open();
+      bench.storage.auto = false;
+      const written = host.write(put("a", 1), "strict") as Promise<unknown>;
+      written.catch(() => {});
+      const call = await bench.storage.next();
+      const waiting = assert.rejects(host.write(put("b", 1), "strict") as Promise<unknown>, {
+        code: "StoreClosed",
+      });
+      const abandoned = host.abandon();
+      await waiting;
+      assert.equal(bench.storage.closes, 0);
+      if (end === "succeed") await call.succeed();
+      else await call.fail("aborted");
+      await abandoned;
+      if (end === "succeed") await written;
+      else await assert.rejects(written, { code: "ConnectionLost" });
+    }
+  });
+
   test("reads what was written before reopening", async () => {
     const bench = new Bench();
     const first = await bench.open();
@@ -173,6 +195,21 @@ describe("a host", () => {
     const other = await new Bench().open();
     await assert.rejects(async () => other.write(encode({ fail: "trap" })));
     await other.close(); // the engine is broken, but closing loses nothing
+  });
+
+  test("closing releases everything, although the engine broke once a group was stored", async () => {
+    const bench = new Bench();
+    const host = await bench.open();
+    bench.storage.auto = false;
+    const written = host.write(put("a", 1));
+    const call = await bench.storage.next();
+    const abandoned = host.abandon();
+    bench.engine.trimMemory = () => {
+      throw new Error("The engine broke.");
+    };
+    await call.succeed();
+    await Promise.all([written, abandoned]);
+    assert.deepEqual([bench.storage.closes, bench.engine.closed, bench.released], [1, true, 1]);
   });
 
   test("has savepoints and forks only in memory, and only while it is open", async () => {

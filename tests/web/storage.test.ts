@@ -218,6 +218,22 @@ describe("idbfs", () => {
     }
   });
 
+  test("a connection lost during a write that close() waits for: the write succeeds", async () => {
+    for (const arrived of [false, true]) {
+      const place = new SharedFixture();
+      const storage = await place.open();
+      breakNextTransaction(place.databases[0] as IDBDatabase, arrived);
+      const adding = storage.addSegments(1, [bytes], "strict");
+      const closed = storage.close();
+      await adding;
+      await closed;
+      await assert.rejects(storage.addSegments(2, [bytes], "strict"), { failure: "closed" });
+      const again = await place.open();
+      assert.deepEqual((await loadAll(again)).segments, [[1, [1, 2, 3]]]);
+      await again.close();
+    }
+  });
+
   test("a connection lost during a claim: it is made, or is fenced", async () => {
     for (const arrived of [false, true]) {
       const place = new SharedFixture();

@@ -7,6 +7,7 @@ import { describe, test } from "node:test";
 import { setTimeout as sleep, setImmediate as turn } from "node:timers/promises";
 import { MemoryStorage } from "../../web/src/storage/memory.ts";
 import { StoreHandle } from "../../web/src/store.ts";
+import { protocolVersion, type RemoteCall } from "../../web/src/tabs/messages.ts";
 import type { SharedHostOptions } from "../../web/src/tabs/shared-host.ts";
 import { requestStoreLock } from "../../web/src/tabs/store-lock.ts";
 import type { Store } from "../../web/src/types.ts";
@@ -161,7 +162,8 @@ describe("a deferred write", () => {
       await stores[writer].table("people", { durability: "deferred" }).createEntity(row("1"));
       a.freeze();
       await stores.second.table("people").createEntity(row("2"));
-      assert.equal((await stores.second.stats()).rows, 1);
+      // A follower repeats its own at once; those of the frozen owner wait until it wakes.
+      assert.equal((await stores.second.stats()).rows, writer === "first" ? 1 : 2);
       a.thaw();
       await stores.first.flush();
       assert.equal((await stores.second.stats()).rows, 2);
@@ -169,6 +171,98 @@ describe("a deferred write", () => {
       await stores.second.close();
     });
   }
+});
+
+// Writes in a follower while the owner ends. Resolves to the keys of acknowledged writes that are
+// not stored in the end.
+async function lostWithOwner(origin: Origin, end: "close" | "kill"): Promise<string[]> {
+  const [a, b] = tabsIn(origin, 2) as [Tab, Tab];
+  const first = await open(a);
+  const second = await open(b);
+  await first.table("people").createTable();
+  const keys: string[] = [];
+  for (let i = 0; i < 300; ++i) {
+    const key = String(i).padStart(3, "0");
+    const durability = i % 20 === 19 ? "strict" : "deferred";
+    await second.table("people", { durability }).createEntity(row(key));
+    keys.push(key);
+    if (i !== 150) continue;
+    if (end === "kill") a.kill();
+    else void first.close();
+  }
+  await second.flush();
+  await second.close();
+  await using last = await open(new Tab(origin));
+  const stored = new Set<string>();
+  for await (const { rowKey } of last.table("people").listEntities()) stored.add(rowKey as string);
+  return keys.filter((key) => !stored.has(key));
+}
+
+describe("the deferred writes of a follower", () => {
+  for (const end of ["close", "kill"] as const) {
+    test(`are stored although the owner ends before it stored them: ${end}`, async () => {
+      assert.deepEqual(await lostWithOwner(new Origin(), end), []);
+    });
+  }
+
+  test("canary: are lost if the follower does not learn that they are not stored", async () => {
+    const origin = new Origin();
+    origin.alterMessage = (message) => {
+      const { responses = [] } = message as { responses?: { mayBeLost?: true }[] };
+      for (const response of responses) delete response.mayBeLost;
+      return message;
+    };
+    assert.notDeepEqual(await lostWithOwner(origin, "kill"), []);
+  });
+});
+
+// The first tab stores two deferred writes, but does not learn that. The second tab takes over and
+// writes the same rows again. Then the first tab repeats what it may not have stored. Resolves to
+// the final rows.
+async function repeatedByFormerOwner(origin: Origin): Promise<unknown[]> {
+  const [a, b] = tabsIn(origin, 2) as [Tab, Tab];
+  const disk = new ControlledStorage(new MemoryStorage(origin.files));
+  origin.disk = (tab) => (tab === a ? disk : new MemoryStorage(origin.files));
+  const first = await open(a);
+  const second = await open(b);
+  await first.table("people").createTable();
+  disk.auto = false;
+  const deferred = first.table("people", { durability: "deferred" });
+  for (const key of ["1", "2"]) await deferred.upsertEntity(row(key, 1), "Replace");
+  await (await disk.next()).storeAndFail("unknown");
+  disk.auto = true;
+  disk.failing = "aborted"; // the connection stays broken
+  a.freeze();
+  for (const key of ["1", "2"]) await second.table("people").upsertEntity(row(key, 2), "Replace");
+  origin.disk = () => new MemoryStorage(origin.files);
+  a.thaw();
+  await until(() => first.status.owner === "other-tab");
+  await first.flush();
+  const rows: unknown[] = [];
+  for await (const { n } of first.table("people").listEntities()) rows.push(n);
+  await first.close();
+  await second.close();
+  return rows;
+}
+
+describe("deferred writes of an owner that was replaced before it knew that they are stored", () => {
+  test("are applied once", async () => {
+    assert.deepEqual(await repeatedByFormerOwner(new Origin()), [2, 2]);
+  });
+
+  test("canary: are applied twice if the next owner does not recognise them", async () => {
+    const origin = new Origin();
+    origin.alterMessage = (message) => {
+      const { calls = [] } = message as { calls?: RemoteCall[] };
+      for (const { kind, request, unstored = [] } of calls) {
+        if (kind !== "recover") continue;
+        request?.fill(0); // the client id
+        for (const call of unstored) call.request.fill(0, 16, 32); // the client id
+      }
+      return message;
+    };
+    assert.deepEqual(await repeatedByFormerOwner(origin), [1, 1]);
+  });
 });
 
 test("a tab that is closed during its takeover leaves the store to the others", async () => {
@@ -377,6 +471,78 @@ test("a lock that was stolen before its holder got it is lost, not forbidden", a
   });
   await turn();
   assert.deepEqual(heard, ["lost"]);
+});
+
+test("a follower of a tab that becomes the owner again has its writes applied in order", async () => {
+  const origin = new Origin();
+  const [a, b, c, d] = tabsIn(origin, 4) as [Tab, Tab, Tab, Tab];
+  const first = await open(a);
+  await first.table("people").createTable();
+  await open(b);
+  let session = 0; // the follower's session
+  let onHello = () => {};
+  const channel = origin.channel(d, "entitable/shop", (message) => {
+    const { type, from } = message as { type: string; from: string };
+    if (type !== "hello") return;
+    onHello();
+    origin.channel(d, `entitable/shop/client/${from}`, (received) => {
+      session = (received as { session?: number }).session ?? session;
+    });
+  });
+  const third = await open(c);
+  const table = third.table("people");
+  await until(() => session > 0);
+  b.freeze(); // gets the lock next, and does nothing with it
+  const { generation } = first.status;
+  a.dispatch("suspend");
+  a.dispatch("resume");
+  await until(() => first.status.owner === "self" && first.status.generation > generation);
+  // As many further clients as the owner had sessions before the follower's.
+  for (let i = 1; i < session; ++i) {
+    channel.post({ entitable: protocolVersion, type: "hello", from: `${i}` });
+  }
+  const writes: Promise<{ etag?: string }>[] = [];
+  const write = () => writes.push(table.createEntity(row(String(writes.length))));
+  write(); // the owner does not know the follower any more, so the follower will say hello
+  onHello = () => setImmediate(write); // the owner has heard it too, and has not answered yet
+  await until(() => writes.length > 1);
+  onHello = () => {};
+  const etags = (await Promise.all(writes)).map(({ etag }) => etag);
+  assert.deepEqual(etags, [...etags].sort());
+  b.kill();
+  await third.close();
+  await first.close();
+});
+
+test("a write that an owner rejected is not applied after later ones by the next", async () => {
+  const origin = new Origin();
+  const [a, b, c] = tabsIn(origin, 3) as [Tab, Tab, Tab];
+  const disk = new ControlledStorage(new MemoryStorage(origin.files));
+  origin.disk = () => disk;
+  const first = await open(a);
+  await first.table("people").createTable();
+  const second = await open(b);
+  await second.table("people").createEntity(row("0"));
+  const channel = origin.channel(c, "entitable/shop", () => {});
+  disk.auto = false;
+  const rejected = assert.rejects(second.table("people").createEntity(row("1")), {
+    code: "ConnectionLost",
+    message: /had no effect/,
+  });
+  const call = await disk.next();
+  const written = second.table("people").createEntity(row("2"));
+  for (let i = 0; i < 20; ++i) await turn();
+  b.freeze();
+  // The follower hears of another owner first, so it ignores the responses.
+  channel.post({ entitable: protocolVersion, type: "owner", from: "x", account: "" });
+  await call.fail("quota");
+  await (await disk.next()).succeed();
+  disk.auto = true;
+  b.thaw();
+  await Promise.all([rejected, written]);
+  assert.equal((await second.stats()).rows, 2);
+  await second.close();
+  await first.close();
 });
 
 test("a write that was rejected on its second sending may have been applied", async () => {

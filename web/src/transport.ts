@@ -68,6 +68,11 @@ export interface RestoreCallOptions extends RestoreOptions {
   call?: Uint8Array | undefined;
 }
 
+// What the owner of a shared store knows of a write. Of a write of its own tab: the call number. Of
+// another tab's write: a function that is called before the response if the write is acknowledged
+// before it is stored. It gets the write's position (OwnerHost.deferredPositions).
+export type WriteOrigin = number | ((position: number) => void);
+
 // A store's host, with the operations that only the store's own handle uses.
 export interface Host extends Transport {
   readonly status: StoreStatus;
@@ -79,4 +84,35 @@ export interface Host extends Transport {
   restore(source: SnapshotSource, options?: RestoreCallOptions): Promise<RestoreReport>;
   on<K extends keyof StoreEvents>(event: K, listener: (event: StoreEvents[K]) => void): () => void;
   close(): Promise<void>;
+}
+
+// The host of the tab that owns a store: also tells which writes of other tabs are stored.
+export interface OwnerHost extends Host {
+  write(
+    request: Uint8Array,
+    durability?: Durability,
+    signal?: AbortSignalLike,
+    origin?: WriteOrigin,
+  ): Uint8Array | Promise<Uint8Array>;
+
+  // The positions, among all deferred writes, of the newest that was accepted and of the newest
+  // that is stored. Writes are stored in the order of their positions. The event "persisted"
+  // follows each change of `stored`.
+  readonly deferredPositions: { accepted: number; stored: number };
+
+  // Resolves to the numbers of the newest calls of `client` that the store has applied, in the
+  // order in which they were applied (Store::known_calls). The calls before this one have then
+  // ended, or are deferred.
+  knownCalls(client: Uint8Array): Promise<number[]>;
+
+  // Applies deferred writes again that an earlier owner acknowledged and may not have stored. The
+  // requests are calls. May apply only the first of them, to bound the memory that this takes.
+  // Resolves to the responses of those that it applied, at least one. Rejects if none was applied;
+  // with AbortError if `signal` aborts while they are queued.
+  repeatWrites(requests: readonly Uint8Array[], signal?: AbortSignalLike): Promise<RepeatedWrites>;
+}
+
+export interface RepeatedWrites {
+  responses: readonly Uint8Array[]; // one per request that was applied, in order
+  failed: readonly boolean[]; // true: the response is an error
 }

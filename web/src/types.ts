@@ -512,7 +512,7 @@ export interface OpenOptions {
   durability?: Durability;
   /**
    * How long a deferred write waits before it is stored, in milliseconds: 0 to 1000, default 200.
-   * Under load, it may wait for up to 1000.
+   * It also waits for a group of writes that is being stored.
    */
   deferredDelayMs?: number;
   /**

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/bytes.h"
 #include "core/base/check.h"
 #include "core/dispatch/dispatcher.h"
 #include "core/rpc/operations.h"
@@ -166,6 +167,18 @@ void count_groups(const char* name, Store& store, std::size_t from, MessageOf me
   });
 }
 
+// Returns the header of a call with this number (core/dispatch/call.h).
+std::string call(std::uint64_t number) {
+  std::string header;
+  ByteWriter out(header);
+  out.u8(32);
+  out.u8(1);
+  out.u16(0);
+  out.u32(0);
+  out.u64(number);
+  return header + std::string(16, 'c');
+}
+
 // Rows between others, in the ways that the host has.
 void count_inserts_between(Store& store, const std::vector<std::size_t>& order) {
   std::size_t from = 0;  // each way has keys of its own
@@ -175,14 +188,18 @@ void count_inserts_between(Store& store, const std::vector<std::size_t>& order) 
   Writer writer(store);
   count_singles("insert, between others", store, message_of);
   from += 2 * writes;
-  count_messages("insert, between others, stored later", message_of, [&](const Messages& messages) {
+  const auto store_later = [&](const Messages& messages) {
     Messages one(1);
     for (const std::string_view message : messages) {
       one[0] = message;
       writer.defer(one);
     }
     writer.store_deferred();
-  });
+  };
+  count_messages("insert, between others, stored later", message_of, store_later);
+  from += 2 * writes;
+  const auto call_of = [&](std::size_t i) { return call(i + 1) + message_of(i); };
+  count_messages("insert, between others, stored later, as a call", call_of, store_later);
   from += 2 * writes;
   count_messages("insert, between others, staged", message_of, [&](const Messages& messages) {
     for (const std::string_view message : messages) writer.stage({message});
@@ -212,6 +229,14 @@ void count_writes(Store& store) {
   end += 2 * writes;
   count_groups("REST: insert, in groups of 100", store, end,
                [](std::size_t first) { return rest_batch(first).message(); });
+  end += 2 * writes;
+  Writer writer(store);
+  count_messages(
+      "insert, after all others, 1,000 calls staged together",
+      [&](std::size_t i) {
+        return call(end + i) + write_message({insert_operation(key(end + i), i)});
+      },
+      [&](const Messages& messages) { writer.stage(messages); });
 }
 
 // ---- Opening ------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/bytes.h"
 #include "core/dispatch/dispatcher.h"
 #include "core/store/versions.h"
 #include "tests/core/rpc/request_builder.h"
@@ -105,6 +106,21 @@ std::string random_message(Prng& prng) {
   return message;
 }
 
+const ClientId client{{7}};
+
+// Wraps the message in a call (call.h).
+std::string call(std::uint64_t number, const std::string& message) {
+  std::string header;
+  ByteWriter out(header);
+  out.u8(32);
+  out.u8(1);
+  out.u16(0);
+  out.u32(0);
+  out.u64(number);
+  for (const std::uint8_t byte : client) out.u8(byte);
+  return header + message;
+}
+
 struct Fixture {
   Fixture() {
     REQUIRE(store.begin_recovery(std::nullopt).ok());
@@ -183,6 +199,7 @@ class Pair {
     REQUIRE(alone_.responses.responses[0].view() == group_.responses.responses[0].view());
     REQUIRE(alone_.store.verify() == "");
     check_same(alone_.store.stats(), group_.store.stats());
+    REQUIRE(alone_.store.known_calls(client) == group_.store.known_calls(client));
   }
 
   // Changes versions or the log, which may affect what a store caches for later writes.
@@ -255,8 +272,10 @@ TEST_CASE("a single write has the same effect as a group of one, wherever memory
   for (std::uint64_t step = 0; step < steps; ++step) {
     CAPTURE(step);
     if (step % 150 == 0) pair.emplace(prng);
-    pair->write(random_message(prng),
-                prng.below(4) == 0 ? 1 + static_cast<long>(prng.below(5)) : 0);
+    std::string message = random_message(prng);
+    // A few calls have the number of an earlier one.
+    if (prng.below(2) == 0) message = call(prng.below(10) == 0 ? step - step / 9 : step, message);
+    pair->write(message, prng.below(4) == 0 ? 1 + static_cast<long>(prng.below(5)) : 0);
     if (prng.below(4) == 0) pair->change_state();
   }
 }

@@ -36,6 +36,14 @@ TEST_CASE("a call is found by client and number") {
   CHECK_FALSE(has(window, 3, 7));
 }
 
+TEST_CASE("a call is found whatever the order of the numbers") {
+  CallWindow window;
+  for (const std::uint64_t number : {7, 3, 9, 5}) add(window, call(1, number));
+  for (const std::uint64_t number : {3, 5, 7, 9}) CHECK(has(window, 1, number));
+  for (const std::uint64_t number : {1, 4, 8, 10}) CHECK_FALSE(has(window, 1, number));
+  CHECK(window.numbers(client_id(1)) == std::vector<std::uint64_t>{7, 3, 9, 5});
+}
+
 TEST_CASE("the newest calls of each client are kept, whatever other clients do") {
   CallWindow window;
   add(window, call(2, 5));
@@ -46,6 +54,11 @@ TEST_CASE("the newest calls of each client are kept, whatever other clients do")
   CHECK(has(window, 1, 1));
   CHECK(has(window, 1, CallWindow::calls_per_client));
   CHECK(has(window, 2, 5));
+  const std::vector<std::uint64_t> numbers = window.numbers(client_id(1));
+  CHECK(numbers.size() == CallWindow::calls_per_client);
+  CHECK(numbers.front() == 1);
+  CHECK(numbers.back() == CallWindow::calls_per_client);
+  CHECK(window.numbers(client_id(3)).empty());
 }
 
 TEST_CASE("the client that has not called for longest is dropped") {

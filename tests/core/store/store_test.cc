@@ -401,6 +401,11 @@ TEST_CASE("a call sent again is answered and not applied twice") {
     CHECK_FALSE(again.changes);
     CHECK(std::get<WriteSuccess>(again.results[0]).timestamps == timestamps);
   }
+  SECTION("by this store, alone") {
+    const StageResult again = store.write(request, noon + 50);
+    CHECK_FALSE(again.changes);
+    CHECK(std::get<WriteSuccess>(again.results[0]).timestamps == timestamps);
+  }
   SECTION("by one that replayed its segment") {
     const StageResult again = host.open()->stage({request}, noon + 50);
     CHECK(std::get<WriteSuccess>(again.results[0]).timestamps == timestamps);
@@ -410,6 +415,53 @@ TEST_CASE("a call sent again is answered and not applied twice") {
     const StageResult again = host.open()->stage({request}, noon + 50);
     CHECK(std::get<WriteSuccess>(again.results[0]).timestamps == timestamps);
   }
+}
+
+TEST_CASE("the calls of a client that were applied are known, whichever way they were written") {
+  Store store = new_store();
+  TestHost host;
+  const ClientId client{{1}};
+  publish(store, {create("people")});
+  const auto call = [&](std::uint64_t number, const char* key) {
+    WriteRequest request = insert("people", "p", key, 1);
+    request.call = ClientCall{client, number, {}};
+    return request;
+  };
+  CHECK(store.known_calls(client).empty());
+  CHECK(store.write(call(1, "a"), noon).changes);
+  CHECK_FALSE(store.write(call(2, "a"), noon).changes);  // the row exists
+  REQUIRE(store.stage({call(3, "b"), call(4, "b"), call(5, "c")}, noon).changes);
+  store.publish();
+  REQUIRE(store.stage({call(6, "d")}, noon).changes);
+  store.discard();
+  const std::vector<std::uint64_t> known = {1, 3, 5};
+  CHECK(store.known_calls(client) == known);
+  CHECK(store.known_calls(ClientId{{2}}).empty());
+  SECTION("by one that replayed the segments") {
+    host.store_pending(store);
+    CHECK(host.open()->known_calls(client) == known);
+  }
+  SECTION("by one that opened a checkpoint, although no segment has the calls") {
+    REQUIRE(host.checkpoint(store));
+    CHECK(host.open()->known_calls(client) == known);
+  }
+}
+
+TEST_CASE("the calls of one group are compared whatever the order of their numbers") {
+  Store store = new_store();
+  publish(store, {create("people")});
+  const auto call = [&](std::uint8_t client, std::uint64_t number, const char* key) {
+    WriteRequest request = insert("people", "p", key, 1);
+    request.call = ClientCall{ClientId{{client}}, number, {}};
+    return request;
+  };
+  const StageResult staged =
+      store.stage({call(1, 5, "a"), call(2, 9, "b"), call(1, 4, "c"), call(1, 5, "a"),
+                   call(1, 4, "c"), call(2, 5, "d"), call(2, 4, "e"), call(1, 9, "f")},
+                  noon);
+  for (const WriteResult& result : staged.results) CHECK(succeeded(result));
+  store.publish();
+  CHECK(store.stats().rows == 6);
 }
 
 TEST_CASE("a clock set back does not repeat a timestamp, also after reopening") {

@@ -3,10 +3,11 @@
 //
 // A message is JSON. { put: key, value } always succeeds. { insert: key, value } fails if the key
 // exists, like a 409. { fail: "OutOfMemory" } throws while it is staged. A response is JSON: { ok:
-// n } or { error: "exists" }.
+// n } or { error: "exists" }. A message may be wrapped in a call, whose id is recorded.
 
 import assert from "node:assert/strict";
 import { StoreError } from "../../../web/src/errors.ts";
+import { callIdOf, unwrapCall, wrapInCall } from "../../../web/src/util/call-message.ts";
 import type {
   CheckpointEnd,
   CheckpointPart,
@@ -57,6 +58,7 @@ export class FakeEngine implements Engine {
   #coveredCommit = 0;
   closed = false;
   stageCalls: number[] = []; // size of each staged group
+  readonly callNumbers: number[] = []; // of the messages that were staged and wrapped in a call
 
   // Only the real engine understands its messages.
   readonly lastReadRowCounts = { read: 0, returned: 0 };
@@ -203,12 +205,13 @@ export class FakeEngine implements Engine {
     const commits: Commit[] = [];
     const staged: StagedResponses = { responses: [], failed: [], changes: false };
     for (const request of requests) {
-      const { insert, put, value, fail } = decode(request);
+      const { insert, put, value, fail } = decode(unwrapCall(request));
       if (fail === "OutOfMemory") throw new StoreError("OutOfMemory", "no memory");
       if (fail !== undefined) {
         this.#trapped = true;
         throw new Error(fail);
       }
+      if (callIdOf(request) !== undefined) this.callNumbers.push(request[8] as number);
       const key = insert ?? put;
       const exists = insert !== undefined && rows.has(insert);
       if (!exists) {
@@ -236,11 +239,18 @@ export class FakeEngine implements Engine {
     this.#space = bytes.slice();
     return this.#space;
   }
-  writeOne(request: Uint8Array, nowMs: number): WriteResult | PartsNeeded {
-    const staged = this.write([request], nowMs);
+  writeOne(
+    request: Uint8Array,
+    nowMs: number,
+    client?: Uint8Array,
+    callNumber = 0,
+  ): WriteResult | PartsNeeded {
+    const message = client === undefined ? request : wrapInCall(request, client, callNumber);
+    const staged = this.write([message], nowMs);
     if (staged instanceof PartsNeeded) return staged;
     return { response: this.#dies(staged.responses[0] as Uint8Array), changes: staged.changes };
   }
+  knownCalls = () => [...this.callNumbers];
   publish(): void {
     assert(this.#candidate !== undefined, "a candidate to publish");
     const { rows, commits } = this.#candidate;

@@ -3,24 +3,35 @@
 import type { Durability } from "../../../web/src/types.ts";
 
 export interface Write {
-  // A "temporary insert" is deleted immediately afterwards.
-  kind: "insert" | "temporary insert" | "delete" | "put" | "increment";
+  // A "temporary insert" is deleted immediately afterwards. An "update" depends on the ETag of the
+  // insert of the same key, and changes the row's `n` to `updatedN` of this write.
+  kind: "insert" | "temporary insert" | "delete" | "put" | "increment" | "update";
   keys: string[]; // more than one: a transaction
   i: number; // the user's operation number
   durability: Durability;
   // unanswered: no response yet. done: succeeded. rejected: failed without an effect. unknown: may
   // have taken effect. conflict: rejected by the service's rules, without an effect.
   outcome: "unanswered" | "done" | "rejected" | "unknown" | "conflict";
+  isFlushed?: boolean; // a flush() after the write has resolved
 }
 
 export interface UserHistory {
   readonly name: string;
   readonly writes: readonly Write[];
+  // The user's tab has closed its store without an error, so all its writes must be stored.
+  readonly isClosed: boolean;
+  readonly reportedLost: number; // how many acknowledged writes the tab has reported as lost
 }
 
 export type StoredRows = ReadonlyMap<string, { n: number; timestamp: string }>;
 
+export const updatedN = ({ i }: Pick<Write, "i">) => i + 1000;
+
 const isUncertain = ({ outcome }: Write) => outcome === "unanswered" || outcome === "unknown";
+
+// Whether the write must be stored. A deferred write may be lost with its tab.
+const isDurable = ({ outcome, durability, isFlushed }: Write, isClosed: boolean) =>
+  outcome === "done" && (durability !== "deferred" || isFlushed === true || isClosed);
 
 /**
  * Returns the violations of the durability contract. Without `faults`, no write may be rejected,
@@ -31,33 +42,54 @@ export function checkHistory(
   stored: StoredRows,
   faults: boolean,
 ): string[] {
-  const violations = users.flatMap(({ writes }) => [
-    ...checkInserts(writes, stored),
+  const violations = users.flatMap(({ writes, isClosed, reportedLost }) => [
+    ...checkInserts(writes, stored, isClosed),
+    ...checkPrefix(writes, stored),
     ...checkTemporaryInserts(writes, stored),
-    ...checkPuts(writes, stored),
+    ...checkPuts(writes, stored, isClosed),
+    ...checkUpdates(writes, stored, isClosed, reportedLost),
     ...(faults ? [] : checkWithoutFaults(writes, stored)),
   ]);
   return [...violations, ...checkIncrements(users, stored)];
 }
 
-function checkInserts(writes: readonly Write[], stored: StoredRows): string[] {
+function checkInserts(writes: readonly Write[], stored: StoredRows, isClosed: boolean): string[] {
   const violations: string[] = [];
   let before = "";
-  for (const { kind, keys, durability, outcome } of writes) {
+  let last = ""; // describes the write with this timestamp
+  for (const write of writes) {
+    const { kind, keys, outcome } = write;
     if (kind !== "insert") continue;
     const found = keys.filter((key) => stored.has(key)).length;
     if (found > 0 && found < keys.length) violations.push(`half a group: ${keys[0]}`);
-    if (outcome === "done" && durability !== "deferred" && found === 0)
-      violations.push(`lost: ${keys[0]}`);
+    if (isDurable(write, isClosed) && found === 0) violations.push(`lost: ${keys[0]}`);
     if (outcome === "rejected" && found > 0) violations.push(`refused, and stored: ${keys[0]}`);
-    if (found === 0 || durability === "deferred") continue;
+    if (found === 0) continue;
     for (const key of keys) {
       const { timestamp } = stored.get(key) ?? { timestamp: before };
-      if (timestamp < before) violations.push(`not in order: ${key}`);
+      const description = `${key} (${write.durability}, ${outcome}, ${timestamp})`;
+      if (timestamp < before) violations.push(`not in order: ${last}, ${description}`);
       before = timestamp;
+      last = description;
     }
   }
   return violations;
+}
+
+// The stored writes of a tab are a prefix of its acknowledged writes: if a write is missing, so are
+// all later ones.
+function checkPrefix(writes: readonly Write[], stored: StoredRows): string[] {
+  let missing: string | undefined;
+  for (const { kind, keys, outcome } of writes) {
+    if (kind !== "insert" || outcome === "rejected") continue;
+    const [key = ""] = keys;
+    if (!stored.has(key)) {
+      if (outcome === "done") missing ??= key;
+    } else if (missing !== undefined) {
+      return [`not a prefix: ${key} is stored, ${missing} before it is not`];
+    }
+  }
+  return [];
 }
 
 // A row that was deleted must not exist again, as it would after a late repetition of its insert.
@@ -78,22 +110,41 @@ function checkTemporaryInserts(writes: readonly Write[], stored: StoredRows): st
   return violations;
 }
 
-// A row must have the content of the last write to it.
-function checkPuts(writes: readonly Write[], stored: StoredRows): string[] {
-  const all = writes.filter(({ kind, durability }) => kind === "put" && durability !== "deferred");
-  const deferred = writes.filter(
-    (write) => write.kind === "put" && write.durability === "deferred",
-  );
-  // A deferred write may be repeated late (web/README.md).
-  if (deferred.length > 0 || all.length === 0) return [];
+// A row must have the content of the last write to it. Of deferred writes that were lost, later
+// ones are lost too.
+function checkPuts(writes: readonly Write[], stored: StoredRows, isClosed: boolean): string[] {
+  const all = writes.filter(({ kind }) => kind === "put");
+  if (all.length === 0) return [];
   const found = stored.get(all[0]?.keys[0] as string)?.n;
-  const last = all.findLastIndex(({ outcome }) => outcome === "done");
+  const last = all.findLastIndex((write) => isDurable(write, isClosed));
   const allowed = all
     .slice(Math.max(last, 0))
-    .filter((write) => isUncertain(write) || write === all[last]);
+    .filter((write) => isUncertain(write) || write.outcome === "done");
   const nothing = last < 0 && found === undefined;
   if (nothing || allowed.some(({ i }) => i === found)) return [];
   return [`put ${all[0]?.keys[0]}: ${found}, allowed: ${allowed.map(({ i }) => i).join()}`];
+}
+
+// An update fails if its insert was repeated and has a new ETag. The tab must report that.
+function checkUpdates(
+  writes: readonly Write[],
+  stored: StoredRows,
+  isClosed: boolean,
+  reportedLost: number,
+): string[] {
+  const violations: string[] = [];
+  const lost: string[] = [];
+  for (const write of writes) {
+    if (write.kind !== "update") continue;
+    const [key = ""] = write.keys;
+    const isStored = stored.get(key)?.n === updatedN(write);
+    if (isDurable(write, isClosed) && !isStored) lost.push(key);
+    if (isStored && ["rejected", "conflict"].includes(write.outcome))
+      violations.push(`refused, and stored: update of ${key}`);
+  }
+  if (lost.length > reportedLost)
+    violations.push(`lost: updates of ${lost.join()}; ${reportedLost} reported`);
+  return violations;
 }
 
 function checkIncrements(users: readonly UserHistory[], stored: StoredRows): string[] {

@@ -28,6 +28,8 @@ export class Origin {
   readonly files = new Map<string, Uint8Array>();
   // Returns a tab's access to the stored files.
   disk: (tab: Tab) => LogStorage = () => new MemoryStorage(this.files);
+  // Returns what a tab receives of a message, so that a canary can leave something out.
+  alterMessage = (message: unknown) => message;
   // How long it takes until a tab learns that its lock was stolen. Other events may come first.
   lockLossDelayMs = () => 0;
   readonly tabs: Tab[] = [];
@@ -87,7 +89,7 @@ export class Origin {
         if (tab.dead || tab.frozen || !endpoints.has(own)) return;
         for (const endpoint of endpoints) {
           if (endpoint === own) continue;
-          const copy = structuredClone(message);
+          const copy = this.alterMessage(structuredClone(message));
           endpoint.tab.queueTask(() => {
             if (endpoints.has(endpoint)) endpoint.onMessage(copy);
           });
@@ -148,8 +150,18 @@ export class Tab {
 
   #run(task: () => void): void {
     if (this.dead) return;
-    if (this.frozen) this.#deferredTasks.push(task);
+    if (this.frozen || this.#deferredTasks.length > 0) this.#deferredTasks.push(task);
     else task();
+  }
+
+  // Runs the deferred tasks one by one. Tasks that arrive meanwhile are run after them.
+  #runDeferred(): void {
+    setImmediate(() => {
+      if (this.dead || this.frozen) return;
+      this.#deferredTasks[0]?.();
+      this.#deferredTasks.shift();
+      if (this.#deferredTasks.length > 0) this.#runDeferred();
+    });
   }
 
   async open(options: Partial<SharedHostOptions> = {}): Promise<SharedHost> {
@@ -218,8 +230,9 @@ export class Tab {
   }
 
   thaw(): void {
+    if (!this.frozen) return;
     this.frozen = false;
-    for (const task of this.#deferredTasks.splice(0)) this.queueTask(task);
+    this.#runDeferred();
   }
 
   dispatch(event: LifecycleEvent): void {
@@ -238,7 +251,7 @@ async function newEngine(): Promise<Engine> {
 class TabStorage implements LogStorage {
   readonly #tab: Tab;
   readonly #inner: LogStorage;
-  readonly #running = new Set<Promise<unknown>>();
+  readonly #running = new Set<Promise<void>>(); // one promise for each call that has not ended
   #closed = false;
 
   constructor(tab: Tab, inner: LogStorage) {
@@ -248,19 +261,20 @@ class TabStorage implements LogStorage {
 
   #task<T>(call: () => Promise<T>): Promise<T> {
     if (this.#closed) return Promise.reject(new StorageError("closed", "The storage is closed."));
-    const running = new Promise<T>((resolve, reject) => {
-      this.#tab.queueTask(() => {
-        const done = call();
-        done.then(
-          (value) => this.#tab.queueTask(() => resolve(value)),
-          (error) => this.#tab.queueTask(() => reject(error)),
-        );
+    return new Promise<T>((resolve, reject) => {
+      const ended = new Promise<void>((end) => {
+        this.#tab.queueTask(() => {
+          const done = call();
+          done.then(
+            (value) => this.#tab.queueTask(() => resolve(value)),
+            (error) => this.#tab.queueTask(() => reject(error)),
+          );
+          void done.catch(() => {}).finally(end);
+        });
       });
+      this.#running.add(ended);
+      void ended.then(() => this.#running.delete(ended));
     });
-    this.#running.add(running);
-    const over = () => this.#running.delete(running);
-    running.then(over, over);
-    return running;
   }
 
   load: LogStorage["load"] = (reader) => this.#task(() => this.#inner.load(reader));
@@ -276,9 +290,10 @@ class TabStorage implements LogStorage {
   deleteParts: LogStorage["deleteParts"] = (...a) =>
     this.#task(() => this.#inner.deleteParts(...a));
   deleteLog = () => this.#inner.deleteLog();
+  // Waits for the end of all calls, but not until the tab has their responses.
   async close(): Promise<void> {
     this.#closed = true;
-    await Promise.allSettled([...this.#running]);
+    await Promise.all([...this.#running]);
     await this.#inner.close();
   }
 }

@@ -7,18 +7,19 @@ import { type LogStorage, StorageError } from "../../../web/src/storage/log-stor
 import { MemoryStorage } from "../../../web/src/storage/memory.ts";
 import { StoreHandle } from "../../../web/src/store.ts";
 import type { Durability, Store } from "../../../web/src/types.ts";
-import { checkHistory, type UserHistory, type Write } from "./history-check.ts";
+import { checkHistory, type UserHistory, updatedN, type Write } from "./history-check.ts";
 import type { Random } from "./random.ts";
 import { RandomFaultStorage } from "./random-fault-storage.ts";
 import { Origin, Tab } from "./simulated-tabs.ts";
 
 export const counters = 3;
 
+const hangTimeoutMs = 30_000; // a call without a response by then never gets one
+
 export interface StressOptions {
   random: Random;
   faults: boolean; // the disk fails; otherwise it is only slow
   storage?: ((files: Map<string, Uint8Array>) => LogStorage) | undefined;
-  hangTimeoutMs?: number; // a call without a response by then never gets one
 }
 
 type PendingWrite = Omit<Write, "outcome">;
@@ -33,6 +34,8 @@ class User implements UserHistory {
   readonly #random: Random;
   #waiting: Promise<void>[] = [];
   isDone = false;
+  isClosed = false;
+  reportedLost = 0;
 
   constructor(tab: Tab, name: string, random: Random) {
     this.tab = tab;
@@ -42,6 +45,10 @@ class User implements UserHistory {
 
   async run(writes: number): Promise<void> {
     const store = new StoreHandle("shop", await this.tab.open());
+    store.on("persist-error", ({ error }) => {
+      const [, count = 0] = /(\d+) acknowledged write/.exec(error.message) ?? [];
+      this.reportedLost += Number(count);
+    });
     try {
       for (let i = 0; i < writes; ++i) {
         await this.#act(store, i);
@@ -52,7 +59,11 @@ class User implements UserHistory {
       await Promise.all(this.#waiting); // a read may have failed while writes are under way
     }
     // deferred writes that could not be stored are lost, and the call reports that
-    await store.close().catch(() => {});
+    const closed = await store.close().then(
+      () => true,
+      () => false,
+    );
+    this.isClosed = closed && !this.tab.dead;
     this.isDone = true;
   }
 
@@ -62,8 +73,10 @@ class User implements UserHistory {
     ] as Durability;
     const table = store.table("rows", { durability });
     const key = `${this.name}-${i}`;
-    const what = this.#random.below(20);
-    if (what < 6) {
+    const what = this.#random.below(22);
+    if (what >= 20) {
+      await this.#createAndUpdate(store, key, i);
+    } else if (what < 6) {
       this.#record({ kind: "insert", keys: [key], i, durability }, table.createEntity(row(key, i)));
     } else if (what < 10) {
       const keys = [key, `${key}+`, `${key}++`];
@@ -82,8 +95,26 @@ class User implements UserHistory {
     } else if (what < 19) {
       await this.#increment(store, this.#random.below(counters), i);
     } else {
-      await (this.#random.below(2) === 0 ? store.compact() : store.flush()).catch(() => {});
+      await (this.#random.below(2) === 0 ? store.compact() : this.#flush(store)).catch(() => {});
     }
+  }
+
+  // Both writes are deferred, and the second depends on the first.
+  async #createAndUpdate(store: Store, key: string, i: number): Promise<void> {
+    const table = store.table("rows", { durability: "deferred" });
+    const write: PendingWrite = { kind: "insert", keys: [key], i, durability: "deferred" };
+    const created = table.createEntity(row(key, i));
+    await this.#record(write, created);
+    const { etag } = await created.catch(() => ({ etag: undefined }));
+    if (etag === undefined) return;
+    const updated = table.updateEntity(row(key, updatedN({ i })), "Replace", { etag });
+    this.#record({ ...write, kind: "update" }, updated);
+  }
+
+  async #flush(store: Store): Promise<void> {
+    const earlier = [...this.writes];
+    await store.flush();
+    if (!this.tab.dead) for (const write of earlier) write.isFlushed = true;
   }
 
   async #increment(store: Store, counter: number, i: number): Promise<void> {
@@ -117,7 +148,7 @@ class User implements UserHistory {
       code?: string;
       uncertain?: true;
     };
-    if (write.kind === "increment" && statusCode === 412) return "conflict";
+    if (["increment", "update"].includes(write.kind) && statusCode === 412) return "conflict";
     if (write.kind === "delete" && statusCode === 404) return "conflict";
     if (uncertain) return "unknown";
     if (code === "ConnectionLost" || code === "QuotaExceeded") return "rejected";
@@ -227,7 +258,6 @@ class StressRun {
   // Every tab that is still alive closes, with a disk that works again.
   async #end(): Promise<string[]> {
     const alive = () => this.#users.filter(({ tab, isDone }) => !tab.dead && !isDone);
-    const { hangTimeoutMs = 30_000 } = this.#options;
     const started = performance.now();
     while (alive().length > 0 && performance.now() - started < hangTimeoutMs) {
       if (performance.now() - started > 500) this.#setHealthy(true);

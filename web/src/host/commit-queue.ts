@@ -9,7 +9,10 @@
 //
 // Invariants:
 //   - Writes are staged in the order of the calls, so what is stored is always a prefix of what was
-//     acknowledged.
+//     acknowledged. A write that has to be staged again, because its group was not stored or needs
+//     parts, returns to the head of the queue: it is staged before every write that was made later.
+//     No later write can be staged in between. A write whose signal has aborted meanwhile is
+//     rejected instead.
 //   - At most one group is being stored (segment-writer.ts). While its segments hold a candidate,
 //     nothing else is staged. While they hold only deferred writes, which are already published,
 //     further deferred writes are accepted.
@@ -18,6 +21,7 @@
 
 import { AbortError, StoreError } from "../errors.ts";
 import { type LogStorage, StorageError } from "../storage/log-storage.ts";
+import type { RepeatedWrites, WriteOrigin } from "../transport.ts";
 import type { AbortSignalLike, Durability } from "../types.ts";
 import {
   DeferredModuleNeeded,
@@ -29,6 +33,7 @@ import { DeferredWrites, type UnstoredWrite } from "./deferred-writes.ts";
 import type { LogSize } from "./log-growth.ts";
 import type { MemoryGuard } from "./memory-guard.ts";
 import type { PartLoader } from "./part-loader.ts";
+import { knownCallsTask, partsPerGroup, type QueueTask, repeatTask } from "./queue-tasks.ts";
 import { type PooledRequest, requestPool } from "./request-pool.ts";
 import { isFatal, SegmentWriter, type StoringOutcome, toError } from "./segment-writer.ts";
 
@@ -38,13 +43,15 @@ const groupBytesMax = 4 * 1024 * 1024;
 export interface CommitQueueOptions {
   engine: Pick<
     Engine,
-    "stage" | "write" | "writeOne" | "publish" | "discard" | "seal" | "markStored"
+    "stage" | "write" | "writeOne" | "knownCalls" | "publish" | "discard" | "seal" | "markStored"
   >;
   storage: Pick<LogStorage, "addSegments" | "segmentBytes">;
   parts: Pick<PartLoader, "loadAndRetry">;
   durability: Durability;
   deferredDelayMs: number;
-  tracksUnstored: boolean; // keeps the messages of deferred writes, for `unstoredWrites`
+  // The id of this tab's client. If set, its writes are wrapped in calls, and the messages of its
+  // deferred writes are kept for `unstoredWrites`.
+  client: Uint8Array | undefined;
   now: () => number;
   hidden: () => boolean; // while true, deferred writes are stored without delay
   memory: Pick<MemoryGuard, "isFull" | "addWritten">; // while it is full, no write is staged
@@ -63,14 +70,13 @@ interface QueuedWrite {
   readonly resolve: (response: Uint8Array) => void;
   readonly reject: (error: unknown) => void;
   readonly signal?: AbortSignalLike | undefined;
+  readonly origin: WriteOrigin | undefined;
   isAlone: boolean; // forms a group by itself; also set when staging its group ran out of memory
-  readonly stage?: () => StagedResponses | PartsNeeded; // of a task
+  readonly stage?: QueueTask["stage"]; // of a task
+  readonly taskBytes?: (() => number) | undefined; // of a task
   readonly pausesQueue?: boolean; // the queue is paused from its start on
   stopListening: () => void; // removes the listener of its signal
 }
-
-// A group that needs more parts than this is divided, so that they fit in memory.
-const partsPerGroup = 64;
 
 // Why the queue stages nothing. The reasons exclude each other: a paused queue starts nothing else.
 //   exclusive work   the work of runExclusively(), and before it the storing of pending writes
@@ -103,7 +109,14 @@ export class CommitQueue {
     return this.#deferred.bytes;
   }
 
-  // The acknowledged deferred writes that are not stored, in the order of the calls.
+  // The positions, among all deferred writes, of the newest that was accepted and of the newest
+  // that is stored. Writes are stored in the order of their positions.
+  get deferredPositions(): { accepted: number; stored: number } {
+    return this.#deferred.positions;
+  }
+
+  // The acknowledged deferred writes of this tab that may not be stored, in the order of the calls.
+  // REQUIRES: the queue is stopped, and nothing is being stored.
   get unstoredWrites(): UnstoredWrite[] {
     return this.#deferred.unstoredWrites;
   }
@@ -136,11 +149,11 @@ export class CommitQueue {
     request: Uint8Array,
     durability: Durability = this.#options.durability,
     signal?: AbortSignalLike,
-    callNumber?: number,
+    origin?: WriteOrigin,
   ): Uint8Array | Promise<Uint8Array> {
     if (durability === "deferred" && this.#canWriteNow && !signal?.aborted) {
       try {
-        const response = this.#writeNow(request, callNumber);
+        const response = this.#writeNow(request, origin);
         if (response !== undefined) return response;
       } catch (cause) {
         const error = toError(cause);
@@ -148,7 +161,23 @@ export class CommitQueue {
         return Promise.reject(error);
       }
     }
-    return this.#enqueue(request, durability, signal, callNumber);
+    return this.#enqueue(request, durability, signal, origin);
+  }
+
+  // Resolves to the numbers of the newest calls of `client` that the store has applied, when all
+  // earlier writes are staged or stored (Store::known_calls).
+  knownCalls(client: Uint8Array): Promise<number[]> {
+    return new Promise((resolve, reject) => {
+      this.#enqueueTask({ ...knownCallsTask(this.#options.engine, client, resolve), reject });
+    });
+  }
+
+  // Applies deferred writes of another tab again (OwnerHost.repeatWrites). Reads `requests` until
+  // the promise settles.
+  repeatWrites(requests: readonly Uint8Array[], signal?: AbortSignalLike): Promise<RepeatedWrites> {
+    return new Promise((resolve, reject) => {
+      this.#enqueueTask({ ...repeatTask(this.#options, requests, resolve), reject, signal });
+    });
   }
 
   // Resolves when everything before it is stored.
@@ -194,6 +223,12 @@ export class CommitQueue {
     this.#storePending();
   }
 
+  // Resolves when nothing is being stored. The outcome of what was being stored is then handled,
+  // but may be unknown.
+  get whenNotStoring(): Promise<void> {
+    return this.#writer.whenNotStoring;
+  }
+
   // Stops the queue: queued writes are rejected with `reason`, and deferred writes that were not
   // stored are lost.
   stop(reason: Error): void {
@@ -208,11 +243,11 @@ export class CommitQueue {
     request: Uint8Array | undefined,
     durability: Durability,
     signal?: AbortSignalLike,
-    callNumber?: number,
+    origin?: WriteOrigin,
   ): Promise<Uint8Array> {
     if (this.#fatalError !== undefined) return Promise.reject(this.#fatalError);
     if (signal?.aborted) return Promise.reject(new AbortError());
-    const pooled = request && requestPool.add(request, callNumber);
+    const pooled = request && this.#addToPool(request, origin);
     return new Promise((resolve, reject) => {
       const item = {
         pooled,
@@ -220,6 +255,7 @@ export class CommitQueue {
         resolve,
         reject,
         signal,
+        origin,
         isAlone: false,
         stopListening: noop,
       };
@@ -229,12 +265,22 @@ export class CommitQueue {
     });
   }
 
-  #enqueueTask(item: Omit<QueuedWrite, "isAlone" | "stopListening" | "pooled">): void {
+  #addToPool(request: Uint8Array, origin: WriteOrigin | undefined): PooledRequest {
+    const { client } = this.#options;
+    return client === undefined || typeof origin !== "number"
+      ? requestPool.add(request)
+      : requestPool.addCall(request, client, origin);
+  }
+
+  #enqueueTask(item: Omit<QueuedWrite, "isAlone" | "stopListening" | "pooled" | "origin">): void {
     if (this.#fatalError !== undefined) {
       item.reject(this.#fatalError);
       return;
     }
-    this.#queued.push({ ...item, pooled: undefined, isAlone: true, stopListening: noop });
+    const alone = { pooled: undefined, origin: undefined, isAlone: true, stopListening: noop };
+    const task = { ...item, ...alone };
+    this.#listen(task);
+    this.#queued.push(task);
     this.#schedule();
   }
 
@@ -321,10 +367,12 @@ export class CommitQueue {
     return taken;
   }
 
-  // Puts the group back at the head of the queue.
+  // Puts the group back at the head of the queue, but rejects the writes that were aborted.
   #requeue(group: QueuedWrite[]): void {
-    for (const item of group) this.#listen(item);
-    this.#queued.unshift(...group);
+    const kept = group.filter(({ signal }) => !signal?.aborted);
+    for (const item of group) if (item.signal?.aborted) item.reject(new AbortError());
+    for (const item of kept) this.#listen(item);
+    this.#queued.unshift(...kept);
   }
 
   // ---- Deferred: publish, respond, store later ------------------------------------------------
@@ -342,11 +390,17 @@ export class CommitQueue {
 
   // Stages and publishes the write now. Returns undefined if the write needs unloaded parts. If it
   // throws, nothing was published.
-  #writeNow(request: Uint8Array, callNumber: number | undefined): Uint8Array | undefined {
-    const written = this.#options.engine.writeOne(request, this.#options.now());
+  #writeNow(request: Uint8Array, origin: WriteOrigin | undefined): Uint8Array | undefined {
+    const { engine, client, now } = this.#options;
+    const callNumber = typeof origin === "number" ? origin : undefined;
+    const written =
+      callNumber === undefined
+        ? engine.writeOne(request, now())
+        : engine.writeOne(request, now(), client, callNumber);
     if (written instanceof PartsNeeded) return undefined;
     if (written.changes) {
-      this.#deferred.add(request, callNumber);
+      const position = this.#deferred.add(request, callNumber);
+      if (typeof origin === "function") origin(position);
       this.#options.memory.addWritten(request.length);
       this.#scheduleStore();
     }
@@ -356,10 +410,17 @@ export class CommitQueue {
   #publishDeferred(group: QueuedWrite[]): void {
     const staged = this.#stage(group, "write");
     if (staged === undefined) return;
-    for (const [i, { pooled }] of group.entries()) {
-      if (pooled === undefined) continue;
-      if (staged.changes && !staged.failed[i]) this.#deferred.addPooled(pooled);
-      else requestPool.release(pooled);
+    for (const [i, { pooled, origin, taskBytes }] of group.entries()) {
+      if (pooled === undefined) {
+        if (staged.changes && taskBytes !== undefined) this.#deferred.addBytes(taskBytes());
+        continue;
+      }
+      if (staged.changes && !staged.failed[i]) {
+        const position = this.#deferred.addPooled(pooled);
+        if (typeof origin === "function") origin(position);
+      } else {
+        requestPool.release(pooled);
+      }
     }
     if (staged.changes) {
       this.#options.memory.addWritten(sizeOf(group));
@@ -398,20 +459,41 @@ export class CommitQueue {
     if (this.#rejectDeferred(group)) return;
     const staged = this.#stage(group);
     if (staged === undefined) return;
-    const flushes = group.some((item) => item.pooled === undefined);
-    if (!staged.changes && !(flushes && this.#deferred.bytes > 0)) {
-      resolveGroup(group, staged); // nothing to store
+    if (!staged.changes) {
+      this.#storeForFlushes(group, staged);
       return;
     }
     const durability = group.some((item) => item.durability === "strict") ? "strict" : "relaxed";
     this.#deferred.beforeSeal();
-    this.#writer.store(staged.changes ? "candidate" : "published", durability, (outcome) => {
+    this.#writer.store("candidate", durability, (outcome) => {
       if (outcome.stored) {
         resolveGroup(group, staged);
         this.#options.memory.addWritten(sizeOf(group));
         for (const { pooled } of group) if (pooled !== undefined) requestPool.release(pooled);
       } else {
         this.#onGroupNotStored(group, staged, outcome);
+      }
+      this.#onStoreEnded(outcome);
+    });
+  }
+
+  // The group changes nothing. Its writes get their responses now: if they were staged again after
+  // storing failed, later deferred writes could have been published before them. Its flushes wait
+  // until the pending writes are stored.
+  #storeForFlushes(group: QueuedWrite[], staged: StagedResponses): void {
+    const hasPending = this.#deferred.bytes > 0;
+    const isFlush = ({ pooled, stage }: QueuedWrite) =>
+      hasPending && pooled === undefined && stage === undefined;
+    const flushes = group.filter(isFlush);
+    for (const [i, item] of group.entries())
+      if (!isFlush(item)) item.resolve(staged.responses[i] ?? emptyResponse);
+    for (const { pooled } of group) if (pooled !== undefined) requestPool.release(pooled);
+    if (flushes.length === 0) return;
+    this.#deferred.beforeSeal();
+    this.#writer.store("published", "strict", (outcome) => {
+      for (const item of flushes) {
+        if (outcome.stored) item.resolve(emptyResponse);
+        else item.reject(outcome.error);
       }
       this.#onStoreEnded(outcome);
     });
@@ -510,7 +592,7 @@ export class CommitQueue {
     if (requests.length === 0 && own === undefined)
       return { responses: [], failed: [], changes: false };
     try {
-      const staged = own?.() ?? this.#options.engine[how](requests, this.#options.now());
+      const staged = own?.(how) ?? this.#options.engine[how](requests, this.#options.now());
       if (staged instanceof PartsNeeded) {
         this.#requeue(group);
         if (staged.ids.length > partsPerGroup && group.length > 1) {
@@ -535,10 +617,9 @@ export class CommitQueue {
   #loadNeeded(needed: PartsNeeded, group: QueuedWrite[]): void {
     this.#pausedFor = "loading";
     const resume = () => this.#endPause("loading");
-    const isFor = ({ pooled }: QueuedWrite) =>
+    const isFor = ({ pooled, stage }: QueuedWrite) =>
       needed instanceof DeferredModuleNeeded &&
-      pooled !== undefined &&
-      needed.isNeededBy(pooled.request);
+      (stage !== undefined || (pooled !== undefined && needed.isNeededBy(pooled.request)));
     this.#options.parts.loadAndRetry(needed, resume, "all").catch((cause: unknown) => {
       const error = toError(cause);
       if (needed instanceof DeferredModuleNeeded && !isFatal(error))
@@ -577,7 +658,7 @@ export class CommitQueue {
 }
 
 function bytesOf(item: QueuedWrite): number {
-  return item.pooled?.size ?? 0;
+  return item.pooled?.size ?? item.taskBytes?.() ?? 0;
 }
 
 function sizeOf(group: readonly QueuedWrite[]): number {

@@ -1,40 +1,48 @@
 // The deferred writes that are published but not stored: their size, their messages, and the timer
 // that says when to store them. The commit queue stores them (commit-queue.ts). Sizes are the bytes
-// of request messages.
+// of request messages. The writes are numbered from 1 on in the order in which they were accepted:
+// their positions.
 
 import { type PooledRequest, requestPool } from "./request-pool.ts";
 
 const bytesMax = 8 * 1024 * 1024;
-const delayUnderLoadMs = 1000;
 // Larger segments save nothing, and are in memory twice until stored.
 const fullSegmentBytes = 1024 * 1024;
 const retryFirstMs = 1000;
 const retryMaxMs = 30_000;
 
-// A deferred write that was acknowledged but is not stored yet.
+// Returns the delay before the next attempt after `previousMs`, the last one; 0: there was none.
+export function nextRetryMs(previousMs: number): number {
+  return Math.min(Math.max(previousMs * 2, retryFirstMs), retryMaxMs);
+}
+
+// A deferred write of this tab that was acknowledged, and may not be stored.
 export interface UnstoredWrite {
   readonly request: Uint8Array;
-  readonly callNumber: number | undefined; // as given to CommitQueue.write()
+  readonly callNumber: number; // as given to CommitQueue.write()
 }
 
 export interface DeferredWritesOptions {
   deferredDelayMs: number;
-  tracksUnstored: boolean; // keeps the messages, for `unstoredWrites`
+  // The id of this tab's client; if set, the messages of its writes are kept for `unstoredWrites`.
+  client: Uint8Array | undefined;
   hidden: () => boolean; // while true, the writes are stored without delay
-  // Called when the timer ends. `remainingMs`: how much longer the writes may wait, because further
-  // writes arrived in the meantime; 0 or less: not at all.
+  // Called when the timer ends. `remainingMs`: how much longer the writes may wait, because those
+  // for which the timer was started are stored; 0 or less: not at all.
   onTimer: (remainingMs: number) => void;
 }
 
 export class DeferredWrites {
   readonly #options: DeferredWritesOptions;
   #bytes = 0;
-  readonly #writes: PooledRequest[] = []; // empty unless tracksUnstored
+  readonly #writes: PooledRequest[] = []; // this tab's
+  #accepted = 0; // the position of the newest write
+  #stored = 0; // the position of the newest stored write
   #since = 0; // the oldest write arrived then or later, by performance.now()
-  #lastAddedAt = 0; // by Date.now(), which is cheaper than performance.now()
   // As of the last seal. Until the segments are stored, further writes may arrive.
   #bytesInSegment = 0;
   #writesInSegment = 0;
+  #acceptedInSegment = 0;
   #sealedAt = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #retryMs = 0; // not 0: the last attempt to store failed
@@ -53,9 +61,14 @@ export class DeferredWrites {
     return bytesMax - this.#bytes;
   }
 
-  // In the order of the calls.
+  // The writes of this tab, in the order of the calls.
   get unstoredWrites(): UnstoredWrite[] {
-    return [...this.#writes];
+    return this.#writes.map(({ request, callNumber = 0 }) => ({ request, callNumber }));
+  }
+
+  // The positions of the newest accepted and of the newest stored write.
+  get positions(): { accepted: number; stored: number } {
+    return { accepted: this.#accepted, stored: this.#stored };
   }
 
   // Whether the last attempt to store failed.
@@ -63,29 +76,37 @@ export class DeferredWrites {
     return this.#retryMs > 0;
   }
 
-  // Copies the message if it has to be kept.
-  add(request: Uint8Array, callNumber: number | undefined): void {
-    this.#addBytes(request.length);
-    if (this.#options.tracksUnstored) this.#writes.push(requestPool.add(request, callNumber));
+  // Adds a write and returns its position. Copies the message if it has to be kept. A write of this
+  // tab has a call number.
+  add(request: Uint8Array, callNumber: number | undefined): number {
+    if (this.#keeps(callNumber)) this.#writes.push(requestPool.add(request, callNumber));
+    return this.addBytes(request.length);
   }
 
-  // Takes ownership of the message.
-  addPooled(pooled: PooledRequest): void {
-    this.#addBytes(pooled.size);
-    if (this.#options.tracksUnstored) this.#writes.push(pooled);
+  // Like add(), but takes ownership of the message.
+  addPooled(pooled: PooledRequest): number {
+    const { size } = pooled;
+    if (this.#keeps(pooled.callNumber)) this.#writes.push(pooled);
     else requestPool.release(pooled);
+    return this.addBytes(size);
   }
 
-  #addBytes(bytes: number): void {
-    this.#lastAddedAt = Date.now();
+  #keeps(callNumber: number | undefined): boolean {
+    return callNumber !== undefined && this.#options.client !== undefined;
+  }
+
+  // Like add(), for writes of another tab with this total size. They have one position.
+  addBytes(bytes: number): number {
     if (this.#bytes === 0) this.#since = performance.now();
     this.#bytes += bytes;
+    return ++this.#accepted;
   }
 
   // Forgets the writes, and stops the timer.
   discard(): void {
     this.stopTimer();
     this.#bytes = 0;
+    this.#stored = this.#accepted;
     this.#release(this.#writes.length);
   }
 
@@ -101,6 +122,7 @@ export class DeferredWrites {
   beforeSeal(): void {
     this.#bytesInSegment = this.#bytes;
     this.#writesInSegment = this.#writes.length;
+    this.#acceptedInSegment = this.#accepted;
     this.#sealedAt = performance.now();
   }
 
@@ -108,14 +130,17 @@ export class DeferredWrites {
   onStored(): void {
     this.#bytes -= this.#bytesInSegment;
     this.#release(this.#writesInSegment);
+    this.#writesInSegment = 0;
+    this.#stored = this.#acceptedInSegment;
     this.#since = this.#sealedAt; // the remaining writes arrived after that
+    if (this.#retryMs > 0) this.stopTimer(); // it ends too late for the remaining writes
     this.#retryMs = 0;
   }
 
   // Called when storing failed. Returns the delay before the next attempt, with exponential
   // back-off.
   backOff(): number {
-    this.#retryMs = Math.min(Math.max(this.#retryMs * 2, retryFirstMs), retryMaxMs);
+    this.#retryMs = nextRetryMs(this.#retryMs);
     return this.#retryMs;
   }
 
@@ -144,12 +169,9 @@ export class DeferredWrites {
     this.#timer = undefined;
   }
 
-  // How much longer the writes may wait, in milliseconds. While further writes arrive, all of them
-  // wait for one common segment. The upper bound uses the monotonic clock, so that it holds even if
-  // the system clock is set back.
+  // How much longer the oldest write may wait, in milliseconds. Later writes do not prolong it.
+  // Uses the monotonic clock, so that it holds even if the system clock is set back.
   get remainingDelayMs(): number {
-    const quietFor = Date.now() - this.#lastAddedAt;
-    const pendingFor = performance.now() - this.#since;
-    return Math.min(this.#options.deferredDelayMs - quietFor, delayUnderLoadMs - pendingFor);
+    return this.#options.deferredDelayMs - (performance.now() - this.#since);
   }
 }

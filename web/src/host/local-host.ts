@@ -5,7 +5,7 @@
 import { StoreError } from "../errors.ts";
 import { fencedError, type LogStorage, StorageError } from "../storage/log-storage.ts";
 import { MemoryStorage } from "../storage/memory.ts";
-import type { Host, RestoreCallOptions } from "../transport.ts";
+import type { OwnerHost, RepeatedWrites, RestoreCallOptions, WriteOrigin } from "../transport.ts";
 import type {
   AbortSignalLike,
   Clock,
@@ -39,6 +39,7 @@ import { verify } from "./verify.ts";
 // whether this tab may claim the log. `onReplaced` is called when storing fails because another
 // owner has written.
 export interface LogOwnership {
+  readonly client: Uint8Array; // this tab's client id, 16 bytes (core/dispatch/call.h)
   isOwner(): boolean;
   onReplaced(): void;
 }
@@ -65,13 +66,13 @@ export interface LocalHostOptions {
   onCheckpoint?: (() => void) | undefined; // called when a new checkpoint is in use
 }
 
-export class LocalHost implements Host {
+export class LocalHost implements OwnerHost {
   readonly allowsReadBatching = true;
   readonly #options: LocalHostOptions;
   readonly #queue: CommitQueue;
   readonly #checkpointer: Checkpointer | undefined;
   readonly #events = new Emitter<StoreEvents>();
-  readonly #unlisten: () => void;
+  readonly #stopListening: () => void;
   readonly #generation: number;
   #lastPersistedAt: Date | undefined;
   #persisted: boolean;
@@ -129,7 +130,7 @@ export class LocalHost implements Host {
       parts: this.#parts,
       durability: options.durability,
       deferredDelayMs: options.deferredDelayMs,
-      tracksUnstored: options.logOwnership !== undefined,
+      client: options.logOwnership?.client,
       now: () => options.clock.now(),
       hidden: () => options.lifecycle.hidden(),
       onStored: (size) => this.#onStored(size),
@@ -166,7 +167,7 @@ export class LocalHost implements Host {
     // tables. A restored log has tables but no commits.
     const written = lastCommit > 0 || tables.length > 0 || this.#damage.length > 0;
     this.#eviction = this.#watchEviction(written);
-    this.#unlisten = options.lifecycle.watch((event) => {
+    this.#stopListening = options.lifecycle.watch((event) => {
       if (event === "leaving" || event === "suspend") this.storePendingNow();
     });
   }
@@ -210,18 +211,37 @@ export class LocalHost implements Host {
     }
   }
 
-  // Runs a write (transport.ts). If the write is not stored, abandon() reports it by `callNumber`.
+  // Runs a write (transport.ts). If a deferred write of this tab is not stored, abandon() reports
+  // it.
   write(
     request: Uint8Array,
     durability?: Durability,
     signal?: AbortSignalLike,
-    callNumber?: number,
+    origin?: WriteOrigin,
   ): Uint8Array | Promise<Uint8Array> {
     if (this.#closing !== undefined) return Promise.reject(this.#closedError());
     if (this.#writeError !== undefined) return Promise.reject(this.#writeError);
     this.#onFirstWrite?.();
     this.#onFirstWrite = undefined;
-    return this.#queue.write(request, durability, signal, callNumber);
+    return this.#queue.write(request, durability, signal, origin);
+  }
+
+  get deferredPositions(): { accepted: number; stored: number } {
+    return this.#queue.deferredPositions;
+  }
+
+  async knownCalls(client: Uint8Array): Promise<number[]> {
+    if (this.#closing !== undefined) throw this.#closedError();
+    return await this.#queue.knownCalls(client);
+  }
+
+  async repeatWrites(
+    requests: readonly Uint8Array[],
+    signal?: AbortSignalLike,
+  ): Promise<RepeatedWrites> {
+    if (this.#closing !== undefined) throw this.#closedError();
+    if (this.#writeError !== undefined) throw this.#writeError;
+    return await this.#queue.repeatWrites(requests, signal);
   }
 
   now(): number {
@@ -335,8 +355,9 @@ export class LocalHost implements Host {
     return this.#closing;
   }
 
-  // Releases everything without storing pending writes, because another owner has the log. Resolves
-  // to the acknowledged writes that were not stored, in the order of the calls.
+  // Releases everything without storing pending writes, because another owner has the log. Waits
+  // for what is being stored. Resolves to the acknowledged writes of this tab that may not be
+  // stored, in the order of the calls.
   async abandon(): Promise<UnstoredWrite[]> {
     this.#closing ??= this.#release();
     await this.#closing.catch(() => {});
@@ -358,9 +379,11 @@ export class LocalHost implements Host {
 
   async #release(): Promise<void> {
     const { engine, storage, ownership } = this.#options;
-    this.#unlisten();
+    this.#stopListening();
     this.#eviction?.close();
     this.#queue.stop(this.#closedError());
+    // The outcome decides which writes the next owner gets. If the engine broke, there is none.
+    await this.#queue.whenNotStoring.catch(() => {});
     await this.#checkpointer?.stop();
     await storage.close().catch(() => {});
     engine.close();

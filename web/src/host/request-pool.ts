@@ -2,6 +2,9 @@
 // one after the other into reused chunks of memory. One buffer per message would be slow, and work
 // for the garbage collector.
 
+import { writeCallHeader } from "../util/call-message.ts";
+import { callHeaderBytes } from "../util/engine-message-kinds.ts";
+
 interface Chunk {
   readonly bytes: Uint8Array<ArrayBuffer>;
   used: number;
@@ -22,7 +25,7 @@ export class PooledRequest {
   readonly chunk: Chunk;
   readonly at: number;
   readonly size: number;
-  readonly callNumber: number | undefined; // the argument of add()
+  readonly callNumber: number | undefined; // the argument of add() or addCall()
 
   constructor(chunk: Chunk, size: number, callNumber: number | undefined) {
     this.chunk = chunk;
@@ -46,6 +49,18 @@ export class RequestPool {
     const pooled = new PooledRequest(chunk, request.length, callNumber);
     chunk.bytes.set(request, chunk.used);
     chunk.used += request.length;
+    chunk.refCount += 1;
+    return pooled;
+  }
+
+  // Copies a message into the pool, wrapped in a call.
+  addCall(request: Uint8Array, client: Uint8Array, callNumber: number): PooledRequest {
+    const size = callHeaderBytes + request.length;
+    const chunk = this.#chunkFor(size);
+    const pooled = new PooledRequest(chunk, size, callNumber);
+    writeCallHeader(chunk.bytes, chunk.used, client, callNumber);
+    chunk.bytes.set(request, chunk.used + callHeaderBytes);
+    chunk.used += size;
     chunk.refCount += 1;
     return pooled;
   }

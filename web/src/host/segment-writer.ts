@@ -42,6 +42,7 @@ export class SegmentWriter {
   readonly #storage: SegmentWriterOptions["storage"];
   #attempt: Attempt | undefined;
   #isStoring = false;
+  #whenNotStoring: Promise<void> = Promise.resolve();
 
   constructor(options: SegmentWriterOptions) {
     this.#engine = options.engine;
@@ -58,6 +59,11 @@ export class SegmentWriter {
     return this.#isStoring;
   }
 
+  // Resolves when no segments are being stored, and onEnded was called.
+  get whenNotStoring(): Promise<void> {
+    return this.#whenNotStoring;
+  }
+
   // Whether the segments in progress hold the candidate version. The engine cannot stage writes
   // then.
   get blocksStaging(): boolean {
@@ -69,13 +75,13 @@ export class SegmentWriter {
   // seal.
   store(contents: VersionToStore, durability: SegmentDurability, onEnded: OnStoringEnded): void {
     this.#attempt = { sealed: undefined, contents, durability, mayBeStored: false };
-    void this.#attemptStore(this.#attempt, onEnded);
+    this.#whenNotStoring = this.#attemptStore(this.#attempt, onEnded);
   }
 
   // Offers the unsettled segments to the storage again. REQUIRES: there are unsettled segments, and
   // no attempt is running.
   retryUnsettled(onEnded: OnStoringEnded): void {
-    void this.#attemptStore(this.#attempt as Attempt, onEnded);
+    this.#whenNotStoring = this.#attemptStore(this.#attempt as Attempt, onEnded);
   }
 
   async #attemptStore(attempt: Attempt, onEnded: OnStoringEnded): Promise<void> {

@@ -56,8 +56,8 @@ export class Snapshots {
     return this.#snapshotCount === 0 ? undefined : this.#lastSnapshot;
   }
 
-  // Restores a snapshot. `call` is the id of another tab's call (RestoreCallOptions), so that a
-  // repeated call is applied once.
+  // Restores a snapshot. `call` is the id of a call that may be sent twice (RestoreCallOptions). It
+  // is applied once if it replaces the content.
   restore(
     source: SnapshotSource,
     mode: RestoreMode,

@@ -27,7 +27,7 @@ import {
   StorageError,
   segmentName,
 } from "./log-storage.ts";
-import { ReconnectingDatabase } from "./reconnecting-database.ts";
+import { ReconnectingDatabase, type TransactionOptions } from "./reconnecting-database.ts";
 
 // An empty entry between the keys of the parts and those of the segments; no segment has number 0.
 // Chromium iterates over deleted entries slowly until it compacts them, and checkpoints delete many
@@ -49,6 +49,13 @@ export interface IdbfsOptions {
   onReopened?: () => void; // called when a lost connection was re-established
   now?: () => number; // a monotonic clock in ms
 }
+
+type Addition = [
+  sequence: number,
+  segments: readonly Uint8Array[],
+  durability: SegmentDurability,
+  addAfter: (files: IDBObjectStore, add: () => void) => OwnershipCheck | Promise<OwnershipCheck>,
+];
 
 export class IdbfsStorage implements LogStorage {
   readonly segmentBytes = inlineBytes;
@@ -191,12 +198,13 @@ export class IdbfsStorage implements LogStorage {
     );
   }
 
-  async #add(
-    sequence: number,
-    segments: readonly Uint8Array[],
-    durability: SegmentDurability,
-    addAfter: (files: IDBObjectStore, add: () => void) => OwnershipCheck | Promise<OwnershipCheck>,
-  ): Promise<void> {
+  // An addition may take several transactions. close() waits for all of them: with fewer, a stored
+  // segment could be reported as not stored.
+  #add(...addition: Addition): Promise<void> {
+    return this.#database.track(() => this.#addTracked(...addition));
+  }
+
+  async #addTracked(...[sequence, segments, durability, addAfter]: Addition): Promise<void> {
     const isClaim = !this.#fencing.claimed;
     const added = segments.map((bytes, i) => ({
       path: this.#path(segmentName(sequence + i)),
@@ -219,25 +227,32 @@ export class IdbfsStorage implements LogStorage {
           for (const { path, entry } of added) files.add(entry, path);
         });
       };
-      const isOurs = await this.#write(durability, attempt, again);
+      const isOurs = await this.#write(durability, attempt, {
+        mayHaveCommittedBefore: again,
+        isPartOfCall: true,
+      });
       if (!(await isOurs())) await this.#onCoveredByOther(paths, attempts);
     } catch (error) {
       if (error instanceof StorageError && error.failure === "unknown")
         this.#uncertainSegment = sequence;
       if (errorName(error) !== "ConstraintError") throw error;
       began = Number.NEGATIVE_INFINITY; // another owner may have added a segment since
-      // Either an earlier attempt was stored although its connection was lost, or another owner
-      // used one of the numbers.
-      const there = await this.#write("relaxed", (files) =>
-        Promise.all(paths.map((path) => requestResult<unknown>(files.get(path)))),
-      );
-      const ours = contents.every((bytes, i) => equalContents(contentsOf(there[i]), bytes));
-      if (!ours) throw fencedError(paths.join(), error);
+      if (!(await this.#haveContents(paths, contents))) throw fencedError(paths.join(), error);
     } finally {
       this.#fencing.endAdding(sequence, segments.length);
     }
     this.#fencing.onAdded(sequence, segments.length, isClaim);
     if (this.#database.connection === connection) this.#fencing.noteOwnedAt(began);
+  }
+
+  // Resolves to whether the files have these contents. If segments could not be added because their
+  // numbers are used, either an earlier attempt was stored although its connection was lost, or
+  // another owner has used one of the numbers.
+  async #haveContents(paths: readonly string[], contents: readonly Uint8Array[]): Promise<boolean> {
+    const read = (files: IDBObjectStore) =>
+      Promise.all(paths.map((path) => requestResult<unknown>(files.get(path))));
+    const there = await this.#write("relaxed", read, { isPartOfCall: true });
+    return contents.every((bytes, i) => equalContents(contentsOf(there[i]), bytes));
   }
 
   // Removes segments that were added below the first live segment of another owner, where they
@@ -246,7 +261,7 @@ export class IdbfsStorage implements LogStorage {
     const remove = (files: IDBObjectStore) => {
       for (const path of paths) files.delete(path);
     };
-    await this.#write("relaxed", remove).catch(() => {});
+    await this.#write("relaxed", remove, { isPartOfCall: true }).catch(() => {});
     const fenced = fencedError(manifestName);
     this.#database.rejectLaterCalls(fenced);
     throw attempts > 1 ? unknownOutcomeError(paths.join()) : fenced;
@@ -255,9 +270,9 @@ export class IdbfsStorage implements LogStorage {
   #write<T>(
     durability: SegmentDurability,
     body: (files: IDBObjectStore) => T | Promise<T>,
-    mayHaveCommittedBefore = false,
+    options: TransactionOptions = {},
   ): Promise<T> {
-    return this.#database.transact("readwrite", durability, body, mayHaveCommittedBefore);
+    return this.#database.transact("readwrite", durability, body, options);
   }
 
   #path(name: string): string {

@@ -16,6 +16,12 @@ export interface ReconnectingDatabaseOptions {
   onReopened: (() => void) | undefined; // called when a lost connection was re-established
 }
 
+export interface TransactionOptions {
+  mayHaveCommittedBefore?: boolean; // by an earlier call with the same body
+  // The transaction belongs to a call of track(). It runs even if close() was called meanwhile.
+  isPartOfCall?: boolean;
+}
+
 export class ReconnectingDatabase {
   readonly #options: ReconnectingDatabaseOptions;
   #connection: IDBDatabase | undefined; // undefined: lost
@@ -40,9 +46,9 @@ export class ReconnectingDatabase {
     mode: "readonly" | "readwrite",
     durability: SegmentDurability | undefined,
     body: (files: IDBObjectStore) => T | Promise<T>,
-    mayHaveCommittedBefore = false,
+    { mayHaveCommittedBefore = false, isPartOfCall = false }: TransactionOptions = {},
   ): Promise<T> {
-    return this.#track(async () => {
+    const transact = async () => {
       let mayHaveCommitted = mayHaveCommittedBefore;
       for (const delayMs of reopenDelaysMs) {
         if (delayMs > 0) await sleep(delayMs);
@@ -64,12 +70,13 @@ export class ReconnectingDatabase {
       const failure = mayHaveCommitted && mode === "readwrite" ? "unknown" : "aborted";
       const message = "The connection to IndexedDB is lost and could not be re-established.";
       throw new StorageError(failure, message);
-    });
+    };
+    return isPartOfCall ? transact() : this.track(transact);
   }
 
   // Runs one read-only transaction. Unlike transact(), does not repeat it if the connection breaks.
   readOnce<T>(body: (files: IDBObjectStore) => Promise<T>): Promise<T> {
-    return this.#track(async () => {
+    return this.track(async () => {
       const database = this.#connection ?? (await this.#reopen());
       try {
         return await runTransaction(database, "readonly", undefined, body);
@@ -78,6 +85,19 @@ export class ReconnectingDatabase {
         throw ours ? storageError(error) : error; // otherwise `body` threw it
       }
     });
+  }
+
+  // Runs a call of one or several transactions, and lets close() wait for it. Rejects after a fatal
+  // error.
+  async track<T>(call: () => Promise<T>): Promise<T> {
+    if (this.#fatalError !== undefined) throw this.#fatalError;
+    const running = call();
+    this.#running.add(running);
+    try {
+      return await running;
+    } finally {
+      this.#running.delete(running);
+    }
   }
 
   // Makes every later call reject with this error.
@@ -132,18 +152,6 @@ export class ReconnectingDatabase {
     if (this.#connection !== database) return;
     this.#connection = undefined;
     this.#options.onLost();
-  }
-
-  // Runs a call, and lets close() wait for it. Rejects after a fatal error.
-  async #track<T>(call: () => Promise<T>): Promise<T> {
-    if (this.#fatalError !== undefined) throw this.#fatalError;
-    const running = call();
-    this.#running.add(running);
-    try {
-      return await running;
-    } finally {
-      this.#running.delete(running);
-    }
   }
 }
 

@@ -1,16 +1,25 @@
 // Sends one client's calls to the owner in another tab or worker. A call is kept until an owner
-// responds. When the owner changes, calls without a response are sent again.
+// responds, and a deferred write until an owner has stored it. When the owner changes, these calls
+// are sent again: first the deferred writes, with "recover" (messages.ts), then the calls without a
+// response. The next owner may have read some of them from the log. It knows only the newest calls
+// of a client. But the writes of one client are applied in the order of their numbers, so each
+// write before a known one was applied, or had no effect.
 
 import { AbortError, StoreError } from "../errors.ts";
+import { nextRetryMs, type UnstoredWrite } from "../host/deferred-writes.ts";
 import type { AbortSignalLike, Durability, RestoreMode, RestoreReport } from "../types.ts";
-import { callHeaderBytes, callKind } from "../util/engine-message-kinds.ts";
+import { callIdOf, wrapInCall } from "../util/call-message.ts";
+import { causeOf, leftOutError, lostWritesError } from "./lost-writes.ts";
 import {
   type CallResponse,
   errorFromWire,
+  type FailedWrite,
   type MessageCallKind,
   type PlainCallKind,
+  type Recovered,
   type RemoteCall,
   type ToOwner,
+  type UnstoredCall,
   writesInFlightMax,
 } from "./messages.ts";
 
@@ -26,8 +35,11 @@ interface PendingCall extends RemoteCall {
   reject(error: unknown): void;
   isSent: boolean; // to the current owner
   sendCount: number; // to any owner
-  unlisten(): void; // stops listening to the call's AbortSignal
+  stopListening(): void; // stops listening to the call's AbortSignal
 }
+
+// After so many attempts that failed, the owner leaves out the writes that it cannot apply.
+const recoverAttempts = 5;
 
 const orderedKinds: ReadonlySet<RemoteCall["kind"]> = new Set([
   "write",
@@ -38,6 +50,7 @@ const orderedKinds: ReadonlySet<RemoteCall["kind"]> = new Set([
 
 export class CallClient {
   readonly #id: Uint8Array | undefined;
+  readonly #onPersistError: (error: Error, retryInMs: number | undefined) => void;
   #next = 1;
   #link: OwnerSession | undefined;
   #scheduled = false;
@@ -47,23 +60,56 @@ export class CallClient {
   #highest = 0; // the highest number that was ever added to #ordered
   #needsSort = false; // a call was added after one with a higher number
   readonly #unordered = new Map<number, PendingCall>(); // all other calls
+  readonly #unstored = new Map<number, UnstoredCall>();
+  #mustRecover = false; // no ordered call is sent before "recover" has succeeded
+  #recovering: number | undefined; // the number of the "recover" call without a response
+  #hasRecoverFailed = false; // in this session
+  #failedRecovers = 0; // since "recover" succeeded last, in any session
+  #retryMs = 0; // the delay after the last failure; 0: there was none
+  #known: ReadonlySet<number> = new Set(); // the calls that the owner knew by then
+  #storedUpTo = 0; // as the owner has reported in this session
 
   // `id`: 16 random bytes, written into each write so that the store recognises a repeated write.
   // Without an id the owner never changes and no write is sent twice. Writes are then sent
-  // unwrapped, and without a limit on how many are in flight.
-  constructor(id?: Uint8Array) {
+  // unwrapped, and without a limit on how many are in flight. `onPersistError`: called when the
+  // owner could not apply deferred writes again. They are sent again after `retryInMs`; undefined:
+  // they are lost.
+  constructor(
+    id?: Uint8Array,
+    onPersistError: (error: Error, retryInMs: number | undefined) => void = () => {},
+  ) {
     this.#id = id;
+    this.#onPersistError = onPersistError;
   }
 
-  // Returns how many calls have no response yet.
+  // Returns how many calls have no response yet, or are deferred writes that may not be stored.
   get pendingCount(): number {
-    return this.#ordered.size + this.#unordered.size;
+    return this.#ordered.size + this.#unordered.size + this.#unstored.size;
   }
 
-  // Returns whether ordered calls wait for a response. Later ordered calls must then go through
-  // this client too, to stay behind them.
+  // Returns whether ordered calls wait for a response, or deferred writes may have to be sent
+  // again. Later ordered calls must then go through this client too, to stay behind them.
   get hasPendingOrderedCalls(): boolean {
-    return this.#ordered.size > 0;
+    return this.#ordered.size > 0 || this.#mustRepeat;
+  }
+
+  // Whether deferred writes may have to be sent again, so that the owner may not have them.
+  get #mustRepeat(): boolean {
+    return this.#mustRecover && this.#unstored.size > 0;
+  }
+
+  // The size of the deferred writes that the owner may not have.
+  get bytesToRepeat(): number {
+    let bytes = 0;
+    if (this.#mustRepeat)
+      for (const { request } of this.#unstored.values()) bytes += request.length;
+    return bytes;
+  }
+
+  // Whether reads must wait, so that they see this client's acknowledged writes. They are then sent
+  // after "recover". While the owner cannot apply the writes, reads do not wait.
+  get readsWait(): boolean {
+    return this.#mustRepeat && !this.#hasRecoverFailed;
   }
 
   // Reserves the next call number. Ordered calls are sent in the order of their numbers, so a call
@@ -87,11 +133,16 @@ export class CallClient {
     return this.#add({ number, kind, request: bytes, durability }, signal) as Promise<Uint8Array>;
   }
 
-  // Sends a deferred write again that an owner acknowledged and could not store. A write of this
-  // client keeps its call number; another client's write becomes a new call of this client.
-  resendWrite(request: Uint8Array, callNumber: number | undefined): Promise<Uint8Array> {
-    const number = callNumber ?? this.#ownCallNumber(request) ?? this.reserveCallNumber();
-    return this.request("write", unwrapCall(request), "deferred", undefined, number);
+  // Takes deferred writes that this tab's own engine acknowledged and may not have stored. They are
+  // sent to the next owner. REQUIRES: there is no connection.
+  resend(writes: readonly UnstoredWrite[]): void {
+    const id = this.#id as Uint8Array;
+    for (const { request, callNumber: number } of writes) {
+      if (this.#unstored.has(number)) continue;
+      const bytes =
+        callIdOf(request) !== undefined ? request.slice() : wrapInCall(request, id, number);
+      this.#unstored.set(number, { number, request: bytes });
+    }
   }
 
   // Sends a snapshot file for the owner to restore.
@@ -109,7 +160,7 @@ export class CallClient {
   }
 
   // Connects to an owner and sends all calls without a response, including those that were sent to
-  // an earlier owner.
+  // an earlier owner, and the deferred writes that an earlier owner may not have stored.
   connect(link: OwnerSession): void {
     this.disconnect();
     this.#link = link;
@@ -119,25 +170,144 @@ export class CallClient {
   // Stops sending. Calls without a response wait for the next connect().
   disconnect(): void {
     this.#link = undefined;
+    this.#recovering = undefined;
+    this.#hasRecoverFailed = false;
+    this.#known = new Set();
+    this.#storedUpTo = 0;
+    this.#mustRecover = this.#id !== undefined;
     for (const call of this.#ordered.values()) call.isSent = false;
     for (const call of this.#unordered.values()) call.isSent = false;
   }
 
-  receiveResponses(responses: readonly CallResponse[]): void {
+  // `stored`: see messages.ts.
+  receiveResponses(responses: readonly CallResponse[], stored = 0): void {
     for (const response of responses) {
+      if (response.number === this.#recovering) this.#onRecoverEnded(response);
       const call = this.#ordered.get(response.number) ?? this.#unordered.get(response.number);
       if (call === undefined) continue;
       this.#removeCall(call);
-      if ("error" in response) call.reject(errorAfterResend(call, errorFromWire(response.error)));
-      else call.resolve(response.value);
+      if ("error" in response) {
+        call.reject(errorAfterResend(call, errorFromWire(response.error)));
+      } else {
+        this.#keepIfUnstored(call, response.mayBeLost);
+        call.resolve(response.value);
+      }
     }
+    this.#onStored(stored);
     this.#schedule();
   }
 
+  // Reports the deferred writes that would have to be sent again, because they will not be.
+  reportLost(cause: Error): void {
+    const count = this.#mustRepeat ? this.#unstored.size : 0;
+    if (count > 0) this.#onPersistError(lostWritesError(count, cause), undefined);
+  }
+
   rejectAll(error: unknown): void {
+    this.#unstored.clear();
     for (const call of [...this.#ordered.values(), ...this.#unordered.values()]) {
       this.#removeCall(call);
       call.reject(error);
+    }
+  }
+
+  // ---- Deferred writes, and the calls that the owner knows --------------------------------------
+
+  // A deferred write of an earlier session with the same owner may also be unstored.
+  #keepIfUnstored({ number, request, durability }: PendingCall, mayBeLost = false): void {
+    const isKnown = durability === "deferred" && this.#known.has(number);
+    if (request === undefined || number <= this.#storedUpTo || !(mayBeLost || isKnown)) return;
+    this.#unstored.set(number, { number, request });
+  }
+
+  #onStored(number: number): void {
+    if (number <= this.#storedUpTo || this.#mustRecover) return;
+    this.#storedUpTo = number;
+    for (const unstored of this.#unstored.keys())
+      if (unstored <= number) this.#unstored.delete(unstored);
+  }
+
+  // Returns the call to send before all ordered calls; undefined if none is needed, or if it has no
+  // response yet.
+  #recover(): RemoteCall | undefined {
+    if (this.#recovering !== undefined) return undefined;
+    const unstored = [...this.#unstored.values()].sort((a, b) => a.number - b.number);
+    const hasWrites = [...this.#ordered.values()].some(({ kind }) => isWrite(kind));
+    this.#mustRecover = unstored.length > 0 || hasWrites;
+    if (!this.#mustRecover) return undefined;
+    this.#recovering = this.reserveCallNumber();
+    const leavesOut = this.#failedRecovers >= recoverAttempts;
+    return { number: this.#recovering, kind: "recover", request: this.#id, unstored, leavesOut };
+  }
+
+  #onRecoverEnded(response: CallResponse): void {
+    if ("error" in response) {
+      this.#onRecoverFailed(errorFromWire(response.error));
+      return;
+    }
+    const { known, failed, error } = response.value as Recovered;
+    this.#dropLost(known, failed);
+    if (error !== undefined) {
+      this.#onRecoverFailed(errorFromWire(error));
+      return;
+    }
+    this.#recovering = undefined;
+    this.#mustRecover = false;
+    this.#failedRecovers = this.#retryMs = 0;
+    this.#known = new Set(known);
+    this.#rejectOvertaken(known);
+  }
+
+  // Drops the deferred writes that had no effect, and reports them. Among them are those that an
+  // earlier attempt left out, if its response was lost.
+  #dropLost(known: readonly number[], failed: readonly FailedWrite[]): void {
+    const causes = failed.map((write) => [write.number, () => causeOf(write)] as const);
+    const { first, last } = knownRange(known);
+    for (const number of this.#unstored.keys())
+      if (number >= first && number < last && !known.includes(number))
+        causes.push([number, leftOutError]);
+    const lost = causes.filter(([number]) => this.#unstored.delete(number));
+    const cause = lost[0]?.[1]();
+    if (cause !== undefined) this.#onPersistError(lostWritesError(lost.length, cause), undefined);
+  }
+
+  // The owner cannot run writes now. Rejects those that wait, as the owner would, and tries again
+  // later, because the deferred writes must not be lost.
+  #onRecoverFailed(error: Error): void {
+    for (const call of [...this.#ordered.values()]) {
+      this.#removeCall(call);
+      call.sendCount += 1;
+      call.reject(errorAfterResend(call, error));
+    }
+    this.#hasRecoverFailed = true;
+    this.#failedRecovers += 1;
+    this.#retryMs = nextRetryMs(this.#retryMs);
+    if (this.#unstored.size > 0) this.#onPersistError(error, this.#retryMs);
+    const failed = this.#recovering;
+    const timer = setTimeout(() => {
+      if (this.#recovering !== failed) return;
+      this.#recovering = undefined;
+      this.#schedule();
+    }, this.#retryMs);
+    (timer as { unref?(): void }).unref?.(); // it must not keep a Node process alive
+  }
+
+  // Rejects writes without a response that are not known although a later call is. Such a write had
+  // no effect: an earlier owner rejected it, and the response was lost. If it were sent again, it
+  // would be applied after later calls. If the store may have forgotten the write, its outcome is
+  // unknown. Restores are sent again, because they do not run in the order of their numbers.
+  #rejectOvertaken(known: readonly number[]): void {
+    const { first, last } = knownRange(known);
+    for (const call of [...this.#ordered.values()]) {
+      if (call.kind !== "write" || call.number > last || this.#known.has(call.number)) continue;
+      this.#removeCall(call);
+      const message = "The store's owner changed, and the response to this call is lost";
+      const error = new StoreError("ConnectionLost", `${message}. The call had no effect.`);
+      call.reject(
+        call.number < first
+          ? unknownOutcomeError(new StoreError("ConnectionLost", message))
+          : error,
+      );
     }
   }
 
@@ -149,7 +319,7 @@ export class CallClient {
         reject,
         isSent: false,
         sendCount: 0,
-        unlisten: () => {},
+        stopListening: () => {},
       };
       if (signal !== undefined) this.#listen(added, signal);
       if (orderedKinds.has(call.kind)) this.#order(added);
@@ -165,7 +335,8 @@ export class CallClient {
   }
 
   // Rejects an unsent call when `signal` aborts. For a call that was sent, requests cancellation
-  // from the owner, which knows whether the call had an effect already.
+  // from the owner, which knows whether the call had an effect already. If the call was sent to an
+  // earlier owner only, its outcome is unknown.
   #listen(call: PendingCall, signal: AbortSignalLike): void {
     const onAbort = () => {
       if (call.isSent) {
@@ -173,23 +344,16 @@ export class CallClient {
         this.#link?.post({ to, type: "cancel", session, number: call.number });
       } else {
         this.#removeCall(call);
-        call.reject(new AbortError());
+        call.sendCount += 1;
+        call.reject(errorAfterResend(call, new AbortError()));
       }
     };
     signal.addEventListener("abort", onAbort);
-    call.unlisten = () => signal.removeEventListener("abort", onAbort);
-  }
-
-  // Returns the call number in a wrapped message if this client made the call, else undefined.
-  #ownCallNumber(request: Uint8Array): number | undefined {
-    const call = callIdOf(request);
-    if (call === undefined || this.#id?.every((byte, i) => byte === call[8 + i]) !== true)
-      return undefined;
-    return Number(new DataView(call.buffer, call.byteOffset).getBigUint64(0, true));
+    call.stopListening = () => signal.removeEventListener("abort", onAbort);
   }
 
   #removeCall(call: PendingCall): void {
-    call.unlisten();
+    call.stopListening();
     this.#ordered.delete(call.number);
     this.#unordered.delete(call.number);
   }
@@ -215,53 +379,42 @@ export class CallClient {
     };
     if (this.#needsSort) this.#ordered = new Map([...this.#ordered].sort(([a], [b]) => a - b));
     this.#needsSort = false;
+    const recover = this.#mustRecover ? this.#recover() : undefined;
+    if (recover !== undefined) calls.push(recover);
     const inFlightMax = this.#id === undefined ? Number.POSITIVE_INFINITY : writesInFlightMax;
     let inFlight = 0;
-    for (const call of this.#ordered.values()) {
+    for (const call of this.#mustRecover ? [] : this.#ordered.values()) {
       if (++inFlight > inFlightMax) break;
       if (!call.isSent) send(call);
     }
-    for (const call of this.#unordered.values()) if (!call.isSent) send(call);
+    if (!this.readsWait) for (const call of this.#unordered.values()) if (!call.isSent) send(call);
     const { owner: to, session } = this.#link;
     if (calls.length > 0) this.#link.post({ to, type: "calls", session, calls });
   }
+}
+
+// Returns the range of numbers in which every call that is not among the known calls had no effect.
+// The store may have forgotten the calls before `first`, if it knows as many as it remembers.
+function knownRange(known: readonly number[]): { first: number; last: number } {
+  const first = known.length < writesInFlightMax ? 0 : Math.min(...known);
+  return { first, last: Math.max(0, ...known) };
 }
 
 // Returns the error to report for a call. If a write was sent more than once, a storage error of
 // the last owner does not show whether an earlier owner stored the write. The outcome is then
 // unknown.
 function errorAfterResend({ kind, sendCount }: PendingCall, error: Error): Error {
-  const writes = kind === "write" || kind === "restore";
   const ofStorage = error instanceof StoreError || error instanceof AbortError;
-  if (!writes || !ofStorage || sendCount < 2) return error;
+  return isWrite(kind) && ofStorage && sendCount >= 2 ? unknownOutcomeError(error) : error;
+}
+
+function unknownOutcomeError(error: Error): StoreError {
   const outcome = "The store's owner changed, and it is unknown whether this call was stored";
   const message = `${outcome}: ${error.message}`;
   const hint = "The call was applied completely or not at all. Read the data to find out.";
   return new StoreError("ConnectionLost", message, { cause: error, hint, uncertain: true });
 }
 
-// ---- Calls: the format of core/dispatch/dispatcher.h --------------------------------------------
-
-const callVersion = 1;
-
-function wrapInCall(request: Uint8Array, client: Uint8Array, number: number): Uint8Array {
-  const bytes = new Uint8Array(callHeaderBytes + request.length);
-  const view = new DataView(bytes.buffer);
-  view.setUint8(0, callKind);
-  view.setUint8(1, callVersion);
-  view.setBigUint64(8, BigInt(number), true);
-  bytes.set(client, 16);
-  bytes.set(request, callHeaderBytes);
-  return bytes;
-}
-
-// Returns the call number (8 bytes) and client id (16 bytes) by which the engine recognises a
-// repeated call; undefined if the message is not wrapped in a call.
-export function callIdOf(request: Uint8Array): Uint8Array | undefined {
-  return request[0] === callKind ? request.subarray(8, callHeaderBytes) : undefined;
-}
-
-// Returns a copy of the message, without the call around it if there is one.
-export function unwrapCall(request: Uint8Array): Uint8Array<ArrayBuffer> {
-  return request[0] === callKind ? request.slice(callHeaderBytes) : new Uint8Array(request);
+function isWrite(kind: RemoteCall["kind"]): boolean {
+  return kind === "write" || kind === "restore";
 }

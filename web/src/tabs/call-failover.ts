@@ -1,7 +1,6 @@
 // Moves a tab's calls to the next owner when its local engine no longer is the owner. Calls that
-// failed for this reason, and deferred writes that the engine did not store, are sent again.
+// failed for this reason, and deferred writes that the engine may not have stored, are sent again.
 
-import type { UnstoredWrite } from "../host/deferred-writes.ts";
 import type { LocalHost } from "../host/local-host.ts";
 import { type PooledRequest, requestPool } from "../host/request-pool.ts";
 import type { AbortSignalLike, Durability } from "../types.ts";
@@ -11,8 +10,7 @@ import type { MessageCallKind } from "./messages.ts";
 
 export interface CallFailoverOptions {
   client: CallClient; // sends calls to the owner
-  isClosing(): boolean; // nothing is handed over any more
-  onResendFailed(error: Error): void; // a deferred write failed at the next owner
+  isClosed(): boolean; // nothing is handed over any more
 }
 
 export class CallFailover {
@@ -79,7 +77,7 @@ export class CallFailover {
       },
       (error: unknown) => {
         try {
-          if (!isOwnershipError(error) || this.#options.isClosing()) throw error;
+          if (!isOwnershipError(error) || this.#options.isClosed()) throw error;
           return elsewhere();
         } finally {
           onSettled();
@@ -88,16 +86,10 @@ export class CallFailover {
     );
   }
 
-  // Resends deferred writes that were acknowledged but not stored.
+  // Resends this tab's deferred writes that were acknowledged and may not be stored. Other tabs
+  // resend theirs.
   async resendUnstored(local: LocalHost): Promise<void> {
     const unstored = await local.abandon();
-    if (!this.#options.isClosing()) for (const write of unstored) this.#resend(write);
-  }
-
-  // Resends one write. The write may fail this time; the failure is reported as persist-error.
-  #resend({ request, callNumber }: UnstoredWrite): void {
-    this.#options.client
-      .resendWrite(request, callNumber)
-      .catch((error: Error) => this.#options.onResendFailed(error));
+    if (!this.#options.isClosed()) this.#options.client.resend(unstored);
   }
 }

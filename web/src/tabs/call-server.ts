@@ -3,19 +3,21 @@
 // events back.
 
 import { StoreError } from "../errors.ts";
-import type { Host } from "../transport.ts";
+import type { Host, OwnerHost } from "../transport.ts";
 import type { StoreEvents } from "../types.ts";
-import { callIdOf, unwrapCall } from "./call-client.ts";
+import { callIdOf, unwrapCall } from "../util/call-message.ts";
 import { type Channel, ownBuffer } from "./channel.ts";
 import {
   allEvents,
   type CallResponse,
   errorToWire,
   forwardedEvents,
+  type Recovered,
   type RemoteCall,
   type ToClient,
   type ToOwner,
 } from "./messages.ts";
+import { repeatWrites } from "./repeat-writes.ts";
 
 // What differs between an owner in a tab and an owner in a worker. When a tab stops being the
 // owner, its clients send their calls to the next owner. The page of a worker has no other owner.
@@ -24,42 +26,62 @@ export interface ServerPolicy {
   // Whether a call that failed with this error gets no response. The client then sends the call to
   // the next owner.
   leavesToNextOwner(error: unknown): boolean;
+  reportsStored: boolean; // tells the client which deferred writes are stored
 }
+
+// The host of a worker does not report what is stored, and gets no "recover".
+type ServedHost = Host &
+  Partial<Pick<OwnerHost, "deferredPositions" | "knownCalls" | "repeatWrites">>;
 
 export const tabServerPolicy: ServerPolicy = {
   events: forwardedEvents,
   leavesToNextOwner: isOwnershipError,
+  reportsStored: true,
 };
 export const workerServerPolicy: ServerPolicy = {
   events: allEvents,
   leavesToNextOwner: () => false,
+  reportsStored: false,
 };
 
 export class CallServer {
-  readonly #host: Host;
+  readonly #host: ServedHost;
   readonly #owner: string;
   readonly #channel: Channel;
   readonly #policy: ServerPolicy;
   readonly #session: number;
-  readonly #unlisten: (() => void)[];
+  readonly #stopListening: (() => void)[];
   readonly #writeAborts = new Map<number, AbortController>();
   #responses: CallResponse[] = [];
+  // The client's deferred writes that are not stored: their call numbers, and their positions among
+  // the deferred writes of the host, by which they are ordered.
+  #unstored: { number: number; position: number }[] = [];
+  #stored = 0; // the call number of the last one that was stored
+  #isPostScheduled = false;
   #closed = false;
 
   // `owner`: this owner's name in messages. `session`: calls of other sessions are ignored
   // (messages.ts).
-  constructor(host: Host, owner: string, channel: Channel, policy = tabServerPolicy, session = 0) {
+  constructor(
+    host: ServedHost,
+    owner: string,
+    channel: Channel,
+    policy = tabServerPolicy,
+    session = 0,
+  ) {
     this.#host = host;
     this.#owner = owner;
     this.#channel = channel;
     this.#policy = policy;
     this.#session = session;
-    this.#unlisten = policy.events.map((name) =>
+    this.#stopListening = policy.events.map((name) =>
       host.on(name, (event) => {
         const plain = "error" in event ? { ...event, error: errorToWire(event.error) } : event;
         this.#post({ from: owner, type: "event", name, event: plain, status: host.status });
       }),
     );
+    if (policy.reportsStored)
+      this.#stopListening.push(host.on("persisted", () => this.#reportStored()));
     this.#post({ from: owner, type: "ready", session, status: host.status });
   }
 
@@ -74,19 +96,28 @@ export class CallServer {
   close(): void {
     this.#closed = true;
     for (const abort of this.#writeAborts.values()) abort.abort();
-    for (const unlisten of this.#unlisten) unlisten();
+    for (const stopListening of this.#stopListening) stopListening();
   }
 
   #handleCall(call: RemoteCall): void {
     const { number } = call;
+    let mayBeLost: true | undefined;
+    const onDeferred = (position: number) => {
+      mayBeLost = true;
+      this.#unstored.push({ number, position });
+    };
     const respond = (value: unknown) =>
-      this.#queueResponse({ number, value: isBytes(value) ? ownBuffer(value) : value });
+      this.#queueResponse({
+        number,
+        value: isBytes(value) ? ownBuffer(value) : value,
+        mayBeLost,
+      });
     const reject = (error: unknown) => {
       if (!this.#policy.leavesToNextOwner(error))
         this.#queueResponse({ number, error: errorToWire(error) });
     };
     try {
-      const value = this.#dispatch(call);
+      const value = this.#dispatch(call, onDeferred);
       if (value instanceof Promise) value.then(respond, reject);
       else respond(value.slice()); // a view (Transport.read)
     } catch (error) {
@@ -94,25 +125,20 @@ export class CallServer {
     }
   }
 
-  #dispatch({
-    number,
-    kind,
-    request,
-    durability,
-    mode,
-  }: RemoteCall): Uint8Array | Promise<unknown> {
+  #dispatch(
+    call: RemoteCall,
+    onDeferred: (position: number) => void,
+  ): Uint8Array | Promise<unknown> {
+    const { kind, request, mode } = call;
     switch (kind) {
       case "read":
         return this.#host.read(request as Uint8Array);
       case "readHttp":
         return this.#host.readHttp(request as Uint8Array);
-      case "write": {
-        const abort = new AbortController();
-        const response = this.#host.write(request as Uint8Array, durability, abort.signal);
-        if (!(response instanceof Promise)) return response;
-        this.#writeAborts.set(number, abort);
-        return response.finally(() => this.#writeAborts.delete(number));
-      }
+      case "write":
+        return this.#write(call, onDeferred);
+      case "recover":
+        return this.#recover(call);
       case "flush":
         return this.#host.flush();
       case "stats":
@@ -130,16 +156,77 @@ export class CallServer {
     }
   }
 
-  // Collects the responses of a turn of the event loop, which are sent as one message.
+  #write(
+    { number, request, durability }: RemoteCall,
+    onDeferred: (position: number) => void,
+  ): Uint8Array | Promise<Uint8Array> {
+    const host: Pick<OwnerHost, "write"> = this.#host;
+    const { signal } = this.#abortable(number);
+    const origin = this.#policy.reportsStored ? onDeferred : undefined;
+    const response = host.write(request as Uint8Array, durability, signal, origin);
+    const isSynchronous = !(response instanceof Promise);
+    if (isSynchronous) this.#writeAborts.delete(number);
+    return isSynchronous ? response : response.finally(() => this.#writeAborts.delete(number));
+  }
+
+  // The calls that the store knows may be of an earlier session with this owner, and may then be
+  // deferred and not stored yet.
+  async #recover({
+    number,
+    request,
+    unstored = [],
+    leavesOut = false,
+  }: RemoteCall): Promise<Recovered> {
+    const host = this.#host as OwnerHost;
+    const { signal } = this.#abortable(number);
+    const known = await host.knownCalls(request as Uint8Array);
+    const newest = Math.max(0, ...known);
+    const missing = unstored.filter((write) => write.number > newest);
+    const { failed, error } = await repeatWrites(host, missing, { leavesOut, signal });
+    this.#writeAborts.delete(number);
+    if (error !== undefined) {
+      if (this.#policy.leavesToNextOwner(error)) throw error;
+      return { known, failed, error: errorToWire(error) };
+    }
+    const last = Math.max(newest, unstored.at(-1)?.number ?? 0);
+    if (last > 0) this.#unstored.push({ number: last, position: host.deferredPositions.accepted });
+    this.#reportStored();
+    return { known, failed };
+  }
+
+  // Returns the controller by which the client, or close(), cancels this call.
+  #abortable(number: number): AbortController {
+    const abort = new AbortController();
+    this.#writeAborts.set(number, abort);
+    return abort;
+  }
+
+  #reportStored(): void {
+    const { stored = 0 } = this.#host.deferredPositions ?? {};
+    const count = this.#unstored.findIndex(({ position }) => position > stored);
+    const last = this.#unstored.splice(0, count < 0 ? this.#unstored.length : count).at(-1);
+    if (last === undefined) return;
+    this.#stored = last.number;
+    this.#schedulePost();
+  }
+
   #queueResponse(response: CallResponse): void {
     this.#responses.push(response);
-    if (this.#responses.length > 1) return;
+    this.#schedulePost();
+  }
+
+  // Sends the responses of a turn of the event loop as one message.
+  #schedulePost(): void {
+    if (this.#isPostScheduled) return;
+    this.#isPostScheduled = true;
     queueMicrotask(() => {
+      this.#isPostScheduled = false;
       const responses = this.#responses.splice(0);
       const bytes = responses.flatMap((r) => ("value" in r && isBytes(r.value) ? [r.value] : []));
       const { pendingBytes, lastPersistedAt } = this.#host.status;
       const progress = { pendingBytes, lastPersistedAt };
-      this.#post({ from: this.#owner, type: "responses", responses, progress }, bytes);
+      const stored = this.#stored;
+      this.#post({ from: this.#owner, type: "responses", responses, stored, progress }, bytes);
     });
   }
 

@@ -1,6 +1,6 @@
 // The clients (follower tabs) of an owner. Each client has its own channel and its own CallServer.
 
-import type { Host } from "../transport.ts";
+import type { OwnerHost } from "../transport.ts";
 import { CallServer, tabServerPolicy } from "./call-server.ts";
 import type { Channel, ChannelFactory } from "./channel.ts";
 import { clientChannelName, type ToClient, type ToOwner } from "./messages.ts";
@@ -11,6 +11,7 @@ export interface ClientConnectionsOptions {
   owner: string; // this owner's name in messages
   locks: LockManager;
   channels: ChannelFactory;
+  nextSession(): number; // returns a number that this tab has not used for a session before
 }
 
 interface ClientConnection {
@@ -22,8 +23,7 @@ interface ClientConnection {
 export class ClientConnections {
   readonly #options: ClientConnectionsOptions;
   readonly #clients = new Map<string, ClientConnection>();
-  #host: Host | undefined;
-  #sessions = 0;
+  #host: OwnerHost | undefined;
 
   constructor(options: ClientConnectionsOptions) {
     this.#options = options;
@@ -48,7 +48,7 @@ export class ClientConnections {
   }
 
   // Starts to serve all clients. Before this call, clients can connect but get no responses.
-  serve(host: Host): void {
+  serve(host: OwnerHost): void {
     this.#host = host;
     for (const connection of this.#clients.values()) this.#serve(connection, host);
   }
@@ -57,13 +57,13 @@ export class ClientConnections {
     for (const client of [...this.#clients.keys()]) this.#detach(client);
   }
 
-  #serve(connection: ClientConnection, host: Host): void {
+  #serve(connection: ClientConnection, host: OwnerHost): void {
     connection.server = new CallServer(
       host,
       this.#options.owner,
       connection.channel,
       tabServerPolicy,
-      ++this.#sessions,
+      this.#options.nextSession(),
     );
   }
 

@@ -6,7 +6,9 @@
 //                                                      the client
 //
 // A call without a response when the owner changes is sent to the next owner, with the same client
-// id and call number, so that it is applied once (core/store/call_window.h).
+// id and call number, so that it is applied once (core/store/call_window.h). The same holds for a
+// deferred write that was acknowledged: the client keeps it until the owner reports that it is
+// stored. The store remembers a limited number of calls, so a client begins with "recover".
 
 import { AbortError, RestError, StoreError, type StoreErrorCode, serviceError } from "../errors.ts";
 import type { LifecycleEvent } from "../host/page-lifecycle.ts";
@@ -14,7 +16,7 @@ import type { Durability, RestoreMode, StoreEvents, StoreStatus, StoreWarning } 
 
 // The version of these messages and of the request and response messages in them
 // (core/rpc/LAYOUT.md, core/rest/http_codec.h). Raise it when either changes.
-export const protocolVersion = 1;
+export const protocolVersion = 2;
 
 // How many writes of a client may be in flight: the store remembers the responses of that many
 // calls per client. Equal to CallWindow::calls_per_client.
@@ -55,22 +57,51 @@ export function isAnnouncement(message: unknown): message is Announcement {
 export type MessageCallKind = "read" | "readHttp" | "write" | "restore";
 export type PlainCallKind = "flush" | "stats" | "verify" | "compact" | "snapshot";
 
+// A deferred write that was acknowledged and may not be stored.
+export interface UnstoredCall {
+  readonly number: number;
+  readonly request: Uint8Array; // a call (util/call-message.ts)
+}
+
+// "recover" is the first call of a session. It applies those of the client's unstored writes again
+// that the store does not know. Its value is a `Recovered`. It may be repeated.
 export interface RemoteCall {
   number: number;
-  kind: MessageCallKind | PlainCallKind;
-  request?: Uint8Array | undefined;
+  kind: MessageCallKind | PlainCallKind | "recover";
+  request?: Uint8Array | undefined; // for "recover": the client id
+  unstored?: readonly UnstoredCall[] | undefined; // of "recover", in the order of their numbers
+  // Of "recover": a write that the owner cannot apply is left out; otherwise "recover" stops there.
+  leavesOut?: boolean | undefined;
   mode?: RestoreMode | undefined; // of "restore"
   durability?: Durability | undefined; // of "write"
 }
 
+export interface Recovered {
+  // The numbers of the client's newest calls that the store knew before (OwnerHost.knownCalls). Its
+  // other writes up to the greatest of them had no effect, unless the store has forgotten them.
+  readonly known: readonly number[];
+  readonly failed: readonly FailedWrite[]; // the unstored writes that had no effect now
+  // Set: not all of the writes were tried, because of this error.
+  readonly error?: WireError | undefined;
+}
+// Has either the error response or the reason for leaving the write out.
+export interface FailedWrite {
+  readonly number: number;
+  readonly response?: Uint8Array | undefined;
+  readonly error?: WireError | undefined;
+}
+
 export type CallResponse =
-  | { number: number; value: unknown } // bytes for "read", "readHttp" and "write"
+  // `value`: bytes for "read", "readHttp" and "write". `mayBeLost`: the write is deferred and not
+  // stored yet.
+  | { number: number; value: unknown; mayBeLost?: true | undefined }
   | { number: number; error: WireError };
 
 // Each message names the owner that it is sent to or comes from, so that clients ignore an owner
 // that was replaced and has not noticed yet. An owner begins a *session* with "ready". It ignores
 // calls of earlier sessions, because some may have been lost: the client sends all calls without a
-// response again, in order.
+// response again, in order. A tab that becomes the owner again continues the numbers of its earlier
+// sessions, so that it ignores those calls too.
 export type ToOwner =
   | { to: string; type: "calls"; session: number; calls: RemoteCall[] }
   | { to: string; type: "cancel"; session: number; number: number }
@@ -80,7 +111,15 @@ export type ToOwner =
 export type ToClient =
   | { from: string; type: "alive" }
   | { from: string; type: "ready"; session: number; status: StoreStatus }
-  | { from: string; type: "responses"; responses: CallResponse[]; progress: PersistenceProgress }
+  // `stored`: all calls of the session up to this number that had the response `mayBeLost` are
+  // stored now.
+  | {
+      from: string;
+      type: "responses";
+      responses: CallResponse[];
+      stored: number;
+      progress: PersistenceProgress;
+    }
   | { from: string; type: "event"; name: keyof StoreEvents; event: unknown; status: StoreStatus };
 
 // The status fields that change with nearly every write; sent with each response.

@@ -115,8 +115,10 @@ export class OwnerTracker {
         this.#follow(message.session, message.status);
         break;
       case "responses":
+        // Of an earlier session: earlier responses were ignored while another tab was the owner.
+        if (!this.#ready) break;
         this.#progress(message.progress);
-        this.#options.client.receiveResponses(message.responses);
+        this.#options.client.receiveResponses(message.responses, message.stored);
         break;
       case "event":
         this.#relay(message.name, message.event);

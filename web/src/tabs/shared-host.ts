@@ -29,6 +29,7 @@ import type {
   StoreStatus,
   VerifyReport,
 } from "../types.ts";
+import { callId } from "../util/call-message.ts";
 import { bytesFrom } from "../util/chunks.ts";
 import { CallClient } from "./call-client.ts";
 import { CallFailover } from "./call-failover.ts";
@@ -67,6 +68,7 @@ export interface SharedHostOptions {
 export class SharedHost implements Host {
   readonly #options: SharedHostOptions;
   readonly #tabId: string;
+  readonly #clientId: Uint8Array; // in each write of this tab (core/dispatch/call.h)
   readonly #client: CallClient;
   readonly #events = new Emitter<StoreEvents>();
   readonly #follower: OwnerTracker;
@@ -78,7 +80,9 @@ export class SharedHost implements Host {
   #local: LocalHost | undefined; // the engine, while this tab owns the store
   #clients: ClientConnections | undefined;
   #opening: Promise<void> | undefined; // pending while this tab becomes the owner
-  #unwatch: () => void = () => {};
+  #ownServer: CallServer | undefined; // runs calls of this tab that an earlier owner left
+  #sessions = 0; // how many sessions this tab has begun as an owner
+  #stopWatching: () => void = () => {};
   #closing: Promise<void> | undefined;
   #closed = false;
   #failure: StoreError | undefined; // every call rejects with it, once a newer version took over
@@ -93,7 +97,11 @@ export class SharedHost implements Host {
     this.#options = options;
     const id = crypto.getRandomValues(new Uint8Array(16));
     this.#tabId = Array.from(id, (byte) => byte.toString(16).padStart(2, "0")).join("");
-    this.#client = new CallClient(id);
+    this.#clientId = id;
+    this.#client = new CallClient(id, (error, retryInMs) => {
+      const { pendingBytes } = this.status;
+      this.#events.emit("persist-error", { error, pendingBytes, retryInMs });
+    });
     const tabChannel = new TabChannel({
       ...options,
       store: options.name,
@@ -113,15 +121,13 @@ export class SharedHost implements Host {
     this.#election = this.#createElection(tabChannel);
     this.#failover = new CallFailover({
       client: this.#client,
-      isClosing: () => this.#closing !== undefined,
-      onResendFailed: (error) =>
-        this.#events.emit("persist-error", { error, pendingBytes: 0, retryInMs: undefined }),
+      isClosed: () => this.#closed,
     });
     this.#opened = new Promise((resolve, reject) => {
       this.#resolveOpened = resolve;
       this.#rejectOpened = reject;
     });
-    this.#unwatch = options.lifecycle.watch((event) => this.#onLifecycleEvent(event));
+    this.#stopWatching = options.lifecycle.watch((event) => this.#onLifecycleEvent(event));
     this.#election.join();
     this.#limitOpenTime();
   }
@@ -152,7 +158,7 @@ export class SharedHost implements Host {
   }
 
   get allowsReadBatching(): boolean {
-    return this.#local !== undefined;
+    return this.#localForReads !== undefined;
   }
 
   runBeforeNextChange(reads: () => void): void {
@@ -167,9 +173,10 @@ export class SharedHost implements Host {
   // Reads synchronously if the local engine can.
   #read(kind: "read" | "readHttp", request: Uint8Array): Uint8Array | Promise<Uint8Array> {
     const callNumber = this.#client.reserveCallNumber();
-    if (this.#local === undefined)
+    const local = this.#localForReads;
+    if (local === undefined)
       return this.#client.request(kind, request, undefined, undefined, callNumber);
-    const response = this.#local[kind](request);
+    const response = local[kind](request);
     if (!(response instanceof Promise)) return response;
     return this.#failover.responseOrResend(response, kind, request, callNumber);
   }
@@ -205,9 +212,19 @@ export class SharedHost implements Host {
 
   get status(): StoreStatus {
     const elsewhere = this.#follower.status as StoreStatus;
-    const status = this.#local?.status ?? { ...elsewhere, owner: "other-tab" };
+    const known = this.#local?.status ?? { ...elsewhere, owner: "other-tab" };
+    const status = { ...known, pendingBytes: this.#pendingBytes(known) };
     if (this.#closing !== undefined || this.#closed) return { ...status, state: "closed" };
     return this.#options.writeError === undefined ? status : { ...status, state: "read-only" };
+  }
+
+  // Adds the writes that the owner may not have yet. Without an owner, its last count may include
+  // them.
+  #pendingBytes({ pendingBytes }: StoreStatus): number {
+    const { bytesToRepeat } = this.#client;
+    return this.#local === undefined
+      ? Math.max(pendingBytes, bytesToRepeat)
+      : pendingBytes + bytesToRepeat;
   }
 
   async flush(): Promise<void> {
@@ -244,7 +261,9 @@ export class SharedHost implements Host {
     const file = await bytesFrom(source);
     this.#requireOpen();
     const elsewhere = (callNumber: number) => this.#client.restore(file, mode, callNumber);
-    return await this.#callOwner((local) => local.restore(file, { mode }), elsewhere);
+    const here = (local: LocalHost, callNumber: number) =>
+      local.restore(file, { mode, call: callId(this.#clientId, callNumber) });
+    return await this.#callOwner(here, elsewhere);
   }
 
   on<K extends keyof StoreEvents>(event: K, listener: (event: StoreEvents[K]) => void): () => void {
@@ -273,6 +292,11 @@ export class SharedHost implements Host {
     return this.#client.hasPendingOrderedCalls ? undefined : this.#local;
   }
 
+  // Returns the local engine, unless it may not have all acknowledged writes of this tab yet.
+  get #localForReads(): LocalHost | undefined {
+    return this.#client.readsWait ? undefined : this.#local;
+  }
+
   #callPlain<T>(kind: PlainCallKind, callLocal: (local: LocalHost) => Promise<T>): Promise<T> {
     return this.#callOwner(
       callLocal,
@@ -284,23 +308,20 @@ export class SharedHost implements Host {
   // longer the owner had no effect. It is sent to the next owner under its reserved number, so that
   // this tab's calls run in the order in which they were made.
   async #callOwner<T>(
-    callLocal: (local: LocalHost) => Promise<T>,
+    callLocal: (local: LocalHost, callNumber: number) => Promise<T>,
     elsewhere: (callNumber: number) => Promise<T>,
   ): Promise<T> {
     const callNumber = this.#client.reserveCallNumber();
     const local = this.#localIfInOrder;
     if (local === undefined) return await elsewhere(callNumber);
-    return await this.#failover.orElseOwner(callLocal(local), () => elsewhere(callNumber));
+    const response = callLocal(local, callNumber);
+    return await this.#failover.orElseOwner(response, () => elsewhere(callNumber));
   }
 
-  // Finishes pending calls first, whichever tab owns the store.
   async #close(): Promise<void> {
     let lost: unknown;
     try {
-      if (this.#localIfInOrder === undefined && this.#client.pendingCount > 0)
-        await this.#flushPendingCalls();
-      if (this.#local !== undefined)
-        await (this.#clients?.isEmpty ? this.#local.close() : this.#local.closeForTakeover());
+      await this.#storeAll();
     } catch (error) {
       lost = error;
     }
@@ -309,19 +330,50 @@ export class SharedHost implements Host {
     if (lost !== undefined) throw lost;
   }
 
-  // Ignores the error if this tab owns the store: close() of the local engine then reports what was
-  // lost.
-  async #flushPendingCalls(): Promise<void> {
-    await this.#client.callWithoutMessage("flush").catch((error: unknown) => {
-      if (this.#local === undefined) throw error;
-    });
+  // Finishes pending calls and stores deferred writes, whichever tab owns the store. Closes the
+  // local engine. If that engine was replaced meanwhile, its calls go to the next owner.
+  async #storeAll(): Promise<void> {
+    let local: LocalHost | undefined;
+    do {
+      if (this.#local === undefined) await this.#failover.whenLocalClosed;
+      let failure: unknown;
+      if (this.#localIfInOrder === undefined && this.#client.pendingCount > 0)
+        failure = await this.#flushPendingCalls();
+      local = this.#local;
+      if (local === undefined) {
+        if (failure !== undefined) throw failure;
+        return;
+      }
+      await this.#closeLocal(local);
+      const hasLost = failure !== undefined && this.#client.hasPendingOrderedCalls;
+      if (hasLost && this.#local === local) throw failure;
+    } while (this.#local !== local);
+  }
+
+  // Rejects if acknowledged writes are lost, unless the next owner gets them.
+  async #closeLocal(local: LocalHost): Promise<void> {
+    try {
+      await (this.#clients?.isEmpty ? local.close() : local.closeForTakeover());
+    } catch (error) {
+      if (this.#local === local) throw error;
+    }
+  }
+
+  // Resolves to the error if that fails.
+  async #flushPendingCalls(): Promise<unknown> {
+    try {
+      await this.#client.callWithoutMessage("flush");
+      return undefined;
+    } catch (error) {
+      return error;
+    }
   }
 
   #shutDown(failure: Error): void {
     if (this.#closed) return;
     this.#leave();
     this.#closed = true;
-    this.#unwatch();
+    this.#stopWatching();
     this.#client.rejectAll(failure);
     this.#rejectOpened(failure);
     if (this.#follower.status !== undefined) this.#events.emit("status", this.status);
@@ -363,6 +415,8 @@ export class SharedHost implements Host {
     const releaseLock = this.#election.leave();
     this.#clients?.close();
     this.#clients = undefined;
+    this.#ownServer?.close(); // its calls, too, go to the next owner
+    this.#ownServer = undefined;
     const local = this.#local;
     this.#local = undefined;
     if (local !== undefined) this.#follower.status = local.status;
@@ -395,11 +449,18 @@ export class SharedHost implements Host {
 
   async #becomeOwner(isOwner: () => boolean): Promise<void> {
     const { name, locks, channels } = this.#options;
-    this.#clients = new ClientConnections({ store: name, owner: this.#tabId, locks, channels });
+    this.#clients = new ClientConnections({
+      store: name,
+      owner: this.#tabId,
+      locks,
+      channels,
+      nextSession: () => ++this.#sessions,
+    });
     this.#election.announceOwner();
     let local: LocalHost;
     try {
       local = await this.#options.openLocal({
+        client: this.#clientId,
         isOwner,
         onReplaced: () => {
           if (isOwner()) this.#onReplaced();
@@ -439,10 +500,12 @@ export class SharedHost implements Host {
     const server = new CallServer(local, this.#tabId, {
       post: (message) => {
         const toClient = message as ToClient;
-        if (toClient.type === "responses") this.#client.receiveResponses(toClient.responses);
+        if (toClient.type === "responses")
+          this.#client.receiveResponses(toClient.responses, toClient.stored);
       },
       close() {},
     });
+    this.#ownServer = server;
     const post = (message: ToOwner) => server.receive(message);
     this.#client.connect({ owner: this.#tabId, session: 0, post });
   }
@@ -492,6 +555,7 @@ export class SharedHost implements Host {
     );
     this.#events.emit("version-conflict", { theirs: version, ours: protocolVersion });
     await this.#local?.flush().catch(() => {});
+    this.#client.reportLost(this.#failure);
     this.#shutDown(this.#failure);
   }
 }

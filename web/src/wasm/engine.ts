@@ -140,8 +140,17 @@ export interface Engine {
   stage(requests: readonly Uint8Array[], nowMs: number): StagedResponses | PartsNeeded;
   // Stages request messages and publishes their changes. If it throws, it has published nothing.
   write(requests: readonly Uint8Array[], nowMs: number): StagedResponses | PartsNeeded;
-  // Like write() with a single message, but does not copy the response.
-  writeOne(request: Uint8Array, nowMs: number): WriteResult | PartsNeeded;
+  // Like write() with a single message, but does not copy the response. With `client` (16 bytes)
+  // and `callNumber`, the message is wrapped in a call (util/call-message.ts).
+  writeOne(
+    request: Uint8Array,
+    nowMs: number,
+    client?: Uint8Array,
+    callNumber?: number,
+  ): WriteResult | PartsNeeded;
+  // Returns the numbers of the client's newest calls that are published, in the order in which they
+  // were applied (Store::known_calls).
+  knownCalls(client: Uint8Array): number[];
 
   // The next three functions serve request logs and simulated errors. They take any request
   // message, also inside a call (util/engine-message-kinds.ts), and change nothing in the store.

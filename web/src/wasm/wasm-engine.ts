@@ -4,7 +4,8 @@
 import { StoreError } from "../errors.ts";
 import type { RequestDescription } from "../types.ts";
 import { copyToArena } from "../util/byte-arena.ts";
-import { requestKind } from "../util/engine-message-kinds.ts";
+import { writeCallHeader } from "../util/call-message.ts";
+import { callHeaderBytes, requestKind } from "../util/engine-message-kinds.ts";
 import { SubarrayCache } from "../util/subarray-cache.ts";
 import type {
   CheckpointEnd,
@@ -199,10 +200,15 @@ export class WasmEngine implements Engine {
   }
 
   // Does not use #call, for the same reason as read().
-  writeOne(request: Uint8Array, nowMs: number): WriteResult | PartsNeeded {
+  writeOne(
+    request: Uint8Array,
+    nowMs: number,
+    client?: Uint8Array,
+    callNumber = 0,
+  ): WriteResult | PartsNeeded {
     if (!this.#instance.isComplete && isHttpRequest(request)) return this.#instance.needed;
     if (this.#deferredReads !== undefined) this.runPendingReads();
-    const changes = this.#readResult(this.#callWriteOne(request, nowMs));
+    const changes = this.#readResult(this.#callWriteOne(request, nowMs, client, callNumber));
     if (changes instanceof PartsNeeded) return changes;
     const { HEAPU8: bytes, HEAPU32: words } = this.#module;
     const word = this.#address >>> 2;
@@ -210,19 +216,32 @@ export class WasmEngine implements Engine {
     return { response, changes: changes !== 0 };
   }
 
-  #callWriteOne(request: Uint8Array, nowMs: number): ResultAddress {
+  #callWriteOne(
+    request: Uint8Array,
+    nowMs: number,
+    client: Uint8Array | undefined,
+    callNumber: number,
+  ): ResultAddress {
     const handle = this.#requireHandle();
     const module = this.#module;
     try {
-      const size = 4 + request.length;
+      const messageBytes = request.length + (client === undefined ? 0 : callHeaderBytes);
+      const size = 4 + messageBytes;
       const input = module._entitable_reserve_input(handle, size) >>> 0;
       if (input === 0) throw outOfMemoryError();
-      module.HEAPU32[input >>> 2] = request.length;
-      module.HEAPU8.set(request, input + 4);
+      module.HEAPU32[input >>> 2] = messageBytes;
+      if (client !== undefined) writeCallHeader(module.HEAPU8, input + 4, client, callNumber);
+      module.HEAPU8.set(request, input + size - request.length);
       return module._entitable_stage_and_publish(handle, 1, size, nowMs);
     } catch (error) {
       throw this.#errorFromTrap(error);
     }
+  }
+
+  knownCalls(client: Uint8Array): number[] {
+    this.#writeInput(client);
+    this.#call((m, h) => m._entitable_known_calls(h, client.length));
+    return this.#readU64s(this.#size / 8);
   }
 
   // Writes the messages' lengths and then the messages into the input. Returns the input's size in

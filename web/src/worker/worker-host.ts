@@ -73,7 +73,7 @@ export class WorkerHost implements Host {
   #suspended = false; // the page is suspended
   #resumeCount = 0; // how often the page was resumed
   #gone: LockRequest | undefined; // granted when the worker has ended
-  #unwatch: () => void;
+  #stopWatching: () => void;
   #closing: Promise<void> | undefined;
   #resolveClosed: (error: Error | undefined) => void = () => {};
 
@@ -99,7 +99,7 @@ export class WorkerHost implements Host {
       if (!this.#started)
         this.#shutDown(new WorkerUnavailable(`A worker could not start: ${reason}.`));
     });
-    this.#unwatch = pageServices.lifecycle.watch((event) => this.#onLifecycleEvent(event));
+    this.#stopWatching = pageServices.lifecycle.watch((event) => this.#onLifecycleEvent(event));
     this.#watchSignal(settings.signal);
   }
 
@@ -194,7 +194,7 @@ export class WorkerHost implements Host {
   #shutDown(failure: Error): void {
     if (this.#state === "closed") return;
     this.#state = "closed";
-    this.#unwatch();
+    this.#stopWatching();
     this.#gone?.end();
     this.#channel.close();
     this.#options.thread.end();

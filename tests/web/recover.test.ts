@@ -1,0 +1,318 @@
+// Tests how a client's unstored deferred writes, and its calls without a response, go to the next
+// owner: CallClient and CallServer with a simulated store.
+
+import assert from "node:assert/strict";
+import { describe, type TestContext, test } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
+import { StoreError } from "../../web/src/errors.ts";
+import { StorageError } from "../../web/src/storage/log-storage.ts";
+import { CallClient } from "../../web/src/tabs/call-client.ts";
+import { CallServer } from "../../web/src/tabs/call-server.ts";
+import type { RemoteCall, ToClient, ToOwner } from "../../web/src/tabs/messages.ts";
+import { repeatWrites } from "../../web/src/tabs/repeat-writes.ts";
+import type { OwnerHost, RepeatedWrites } from "../../web/src/transport.ts";
+import { wrapInCall } from "../../web/src/util/call-message.ts";
+
+const clientId = new Uint8Array(16).fill(1);
+
+const numberOf = (request: Uint8Array) => new DataView(request.buffer).getUint16(8, true);
+
+function errorResponse(statusCode: number): Uint8Array {
+  const response = new Uint8Array(20);
+  new DataView(response.buffer).setUint32(16, statusCode, true);
+  return response;
+}
+
+// A store that keeps the numbers of the calls that it applied.
+class SimulatedOwner {
+  known: number[] = [];
+  repeated: number[][] = []; // the numbers of each call of repeatWrites()
+  partial = Number.POSITIVE_INFINITY; // how many writes one call applies at most
+  rejects = (_number: number): Error | undefined => undefined;
+  status = (_number: number) => 204;
+  readonly deferredPositions = { accepted: 0, stored: 0 };
+
+  knownCalls = async () => [...this.known];
+
+  async repeatWrites(requests: readonly Uint8Array[]): Promise<RepeatedWrites> {
+    const numbers = requests.slice(0, this.partial).map(numberOf);
+    this.repeated.push(numbers);
+    for (const number of numbers) {
+      const error = this.rejects(number);
+      if (error !== undefined) throw error;
+    }
+    const failed = numbers.map((number) => this.status(number) >= 400);
+    this.known.push(...numbers.filter((_, i) => !failed[i]));
+    const responses = numbers.map((number) => errorResponse(this.status(number)));
+    return { responses, failed };
+  }
+
+  get host(): OwnerHost {
+    const { knownCalls, deferredPositions } = this;
+    const status = { pendingBytes: 0 };
+    const repeat = (requests: readonly Uint8Array[]) => this.repeatWrites(requests);
+    const host = { knownCalls, repeatWrites: repeat, deferredPositions, status };
+    return { ...host, on: () => () => {} } as unknown as OwnerHost;
+  }
+}
+
+interface Report {
+  message: string;
+  retryInMs: number | undefined;
+}
+
+// A client with a log of what it reports.
+function newClient(): { client: CallClient; reports: Report[] } {
+  const reports: Report[] = [];
+  const client = new CallClient(clientId, ({ message }, retryInMs) =>
+    reports.push({ message, retryInMs }),
+  );
+  return { client, reports };
+}
+
+function serve(client: CallClient, owner: SimulatedOwner): void {
+  const post = (message: ToClient) => {
+    if (message.type === "responses") client.receiveResponses(message.responses, message.stored);
+  };
+  const server = new CallServer(owner.host, "o", {
+    post: (message) => post(message as ToClient),
+    close() {},
+  });
+  client.connect({ owner: "o", session: 0, post: (message) => server.receive(message) });
+}
+
+const deferred = (...numbers: number[]) =>
+  numbers.map((callNumber) => ({ request: new Uint8Array(8), callNumber }));
+
+async function turns(): Promise<void> {
+  for (let i = 0; i < 20; ++i) await turn();
+}
+
+function mockTimers(t: TestContext): { tick(ms: number): Promise<void> } {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  return {
+    async tick(ms) {
+      t.mock.timers.tick(ms);
+      await turns();
+    },
+  };
+}
+
+const lost = (count: string, cause: string) =>
+  `The store's owner changed, and ${count} could not be applied again: ${cause}`;
+
+describe("unstored deferred writes", () => {
+  test("that an owner applied in part are completed by the next attempt", async (t) => {
+    const { tick } = mockTimers(t);
+    const owner = new SimulatedOwner();
+    const { client, reports } = newClient();
+    let isFirst = true;
+    owner.rejects = (number) => {
+      if (number !== 2 || !isFirst) return undefined;
+      isFirst = owner.repeated.at(-1)?.length !== 1; // alone, it is rejected for the last time
+      return new StorageError("aborted", "no connection");
+    };
+    client.resend(deferred(1, 2, 3));
+    serve(client, owner);
+    await turns();
+    assert.deepEqual(owner.known, [1], "the writes after a rejected one are not applied");
+    assert.deepEqual(reports, [{ message: "no connection", retryInMs: 1000 }]);
+    assert.equal(client.pendingCount, 3);
+    await tick(1000);
+    assert.deepEqual(owner.known, [1, 2, 3]);
+    assert.equal(client.pendingCount, 0, "all are stored");
+  });
+
+  test("are sent again after 1 s, 2 s, 4 s, … at most 30 s", async (t) => {
+    const { tick } = mockTimers(t);
+    const owner = new SimulatedOwner();
+    owner.rejects = () => new StorageError("quota", "no space");
+    const { client, reports } = newClient();
+    client.resend(deferred(1));
+    serve(client, owner);
+    await turns();
+    for (let i = 0; i < 6; ++i) await tick(reports.at(-1)?.retryInMs ?? 0);
+    const delays = reports.map(({ retryInMs }) => retryInMs);
+    assert.deepEqual(delays, [1000, 2000, 4000, 8000, 16_000, 30_000, 30_000]);
+    owner.rejects = () => undefined;
+    await tick(30_000);
+    assert.deepEqual(owner.known, [1]);
+  });
+
+  test("do not wait forever for one that can never be applied", async (t) => {
+    const { tick } = mockTimers(t);
+    const owner = new SimulatedOwner();
+    owner.rejects = (number) =>
+      number === 2 ? new StoreError("WasmLoadFailed", "not found") : undefined;
+    const { client, reports } = newClient();
+    client.resend(deferred(1, 2, 3));
+    serve(client, owner);
+    await turns();
+    for (let i = 1; i < 5; ++i) await tick(reports.at(-1)?.retryInMs ?? 0);
+    assert.deepEqual(owner.known, [1]);
+    await tick(reports.at(-1)?.retryInMs ?? 0);
+    assert.deepEqual(owner.known, [1, 3]);
+    const message = lost("1 acknowledged write", "not found");
+    assert.deepEqual(reports.slice(5), [{ message, retryInMs: undefined }]);
+    assert.equal(client.pendingCount, 0);
+  });
+
+  test("that fail now are reported together", async () => {
+    const owner = new SimulatedOwner();
+    owner.status = (number) => (number === 1 ? 204 : 412);
+    const { client, reports } = newClient();
+    client.resend(deferred(1, 2, 3));
+    serve(client, owner);
+    await turns();
+    const message = lost("2 acknowledged writes", "The service responded with status 412.");
+    assert.deepEqual(reports, [{ message, retryInMs: undefined }]);
+    assert.equal(client.pendingCount, 0);
+  });
+
+  test("that fail before another one is rejected are reported too", async (t) => {
+    const { tick } = mockTimers(t);
+    const owner = new SimulatedOwner();
+    owner.status = (number) => (number === 1 ? 409 : 204);
+    owner.rejects = (number) =>
+      number === 3 ? new StorageError("aborted", "no connection") : undefined;
+    const { client, reports } = newClient();
+    client.resend(deferred(1, 2, 3));
+    serve(client, owner);
+    await turns();
+    const message = lost("1 acknowledged write", "The service responded with status 409.");
+    const retry = { message: "no connection", retryInMs: 1000 };
+    assert.deepEqual(reports, [{ message, retryInMs: undefined }, retry]);
+    owner.rejects = () => undefined;
+    await tick(1000);
+    assert.deepEqual(owner.known, [2, 3]);
+  });
+
+  test("that an owner left out while it applied later ones are reported", async () => {
+    const owner = new SimulatedOwner();
+    owner.known = [1, 3];
+    const { client, reports } = newClient();
+    client.resend(deferred(1, 2, 3, 4));
+    serve(client, owner);
+    await turns();
+    assert.deepEqual(owner.repeated, [[4]], "the second one would be applied after the third");
+    const cause = "A later write was applied, and this one was not.";
+    const message = lost("1 acknowledged write", cause);
+    assert.deepEqual(reports, [{ message, retryInMs: undefined }]);
+  });
+
+  test("that the store has forgotten are not applied again", async () => {
+    const owner = new SimulatedOwner();
+    owner.known = Array.from({ length: 64 }, (_, i) => 100 + i);
+    const { client, reports } = newClient();
+    client.resend(deferred(7, 164));
+    serve(client, owner);
+    await turns();
+    assert.deepEqual(owner.repeated, [[164]]);
+    assert.deepEqual(reports, []);
+    assert.equal(client.pendingCount, 0);
+  });
+
+  test("are applied in groups of a megabyte, in order, and one by one if a group fails", async () => {
+    const owner = new SimulatedOwner();
+    const writes = Array.from({ length: 7 }, (_, i) => ({
+      number: i + 1,
+      request: wrapInCall(new Uint8Array(400_000), clientId, i + 1),
+    }));
+    const { signal } = new AbortController();
+    const options = { leavesOut: true, signal };
+    owner.rejects = (number) =>
+      number === 5 ? new StoreError("OutOfMemory", "too large") : undefined;
+    const { failed, error } = await repeatWrites(owner.host, writes, options);
+    assert.equal(error, undefined);
+    assert.deepEqual(
+      failed.map(({ number }) => number),
+      [5],
+    );
+    assert.deepEqual(owner.repeated, [[1, 2, 3], [4, 5, 6], [4], [5], [6], [7]]);
+    owner.partial = 2;
+    owner.rejects = () => undefined;
+    owner.repeated = [];
+    await repeatWrites(owner.host, writes, options);
+    assert.deepEqual(owner.repeated, [[1, 2], [3, 4], [5, 6], [7]]);
+  });
+
+  test("count as pending, and make reads wait", async () => {
+    const owner = new SimulatedOwner();
+    const { client } = newClient();
+    assert.equal(client.readsWait, false);
+    serve(client, owner);
+    client.disconnect();
+    client.resend(deferred(1));
+    assert.equal(client.readsWait, true);
+    assert.equal(client.bytesToRepeat, 40);
+    serve(client, owner);
+    await turns();
+    assert.equal(client.readsWait, false);
+    assert.equal(client.bytesToRepeat, 0);
+  });
+
+  test("are reported if the tab ends before an owner has them", async () => {
+    const { client, reports } = newClient();
+    client.disconnect();
+    client.resend(deferred(1, 2));
+    client.reportLost(new Error("over"));
+    const message = lost("2 acknowledged writes", "over");
+    assert.deepEqual(reports, [{ message, retryInMs: undefined }]);
+  });
+});
+
+describe("calls without a response", () => {
+  // Returns the calls that the client sends to an owner that knows these calls of it.
+  const sentTo = async (client: CallClient, known: number[]): Promise<RemoteCall[]> => {
+    const sent: RemoteCall[] = [];
+    const post = (message: ToOwner) => {
+      if (message.type !== "calls") return;
+      sent.push(...message.calls);
+      for (const { kind, number } of message.calls)
+        if (kind === "recover")
+          client.receiveResponses([{ number, value: { known, failed: [] } }], 0);
+    };
+    client.connect({ owner: "o", session: 0, post });
+    await turns();
+    return sent.filter(({ kind }) => kind !== "recover");
+  };
+  const kinds = (calls: RemoteCall[]) => calls.map(({ kind }) => kind);
+
+  test("include a restore, although a later write was stored", async () => {
+    const { client } = newClient();
+    void client.restore(new Uint8Array(8), "merge");
+    const written = client.request("write", new Uint8Array(8));
+    assert.deepEqual(kinds(await sentTo(client, [])), ["restore", "write"]);
+    assert.deepEqual(kinds(await sentTo(client, [2])), ["restore", "write"]);
+    client.receiveResponses([{ number: 2, value: new Uint8Array(1) }]);
+    await written;
+  });
+
+  test("are rejected if a later write was stored, as unknown if they may be forgotten", async () => {
+    const { client } = newClient();
+    const first = client.request("write", new Uint8Array(8));
+    for (let i = 0; i < 99; ++i) client.reserveCallNumber();
+    const second = client.request("write", new Uint8Array(8));
+    const rejected = Promise.all([
+      assert.rejects(first, { code: "ConnectionLost", uncertain: true }),
+      assert.rejects(second, /had no effect/),
+    ]);
+    const known = Array.from({ length: 65 }, (_, i) => 60 + i).filter((number) => number !== 101);
+    assert.deepEqual(await sentTo(client, known), []);
+    await rejected;
+  });
+
+  test("have an unknown outcome if they are aborted after an owner got them", async () => {
+    const { client } = newClient();
+    const abort = new AbortController();
+    const call = client.request("write", new Uint8Array(8), "strict", abort.signal);
+    assert.deepEqual(kinds(await sentTo(client, [])), ["write"]);
+    client.disconnect();
+    abort.abort();
+    await assert.rejects(call, { code: "ConnectionLost", uncertain: true });
+    const unsent = new AbortController();
+    const later = client.request("write", new Uint8Array(8), "strict", unsent.signal);
+    unsent.abort();
+    await assert.rejects(later, { name: "AbortError" });
+  });
+});
