@@ -23,13 +23,13 @@
 
 using entitable::ByteReader;
 using entitable::ByteWriter;
-using entitable::CheckpointEnd;
 using entitable::CheckpointPart;
 using entitable::CheckpointStep;
 using entitable::ClientCall;
 using entitable::ClientId;
 using entitable::Damage;
 using entitable::Error;
+using entitable::FinishedCheckpoint;
 using entitable::PartId;
 using entitable::PartInfo;
 using entitable::PartsNeeded;
@@ -181,13 +181,13 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_recover(Handle* handle, std::ui
 
 // Input: the part's bytes, if has_file. Without them, the part's file is missing. As
 // entitable_load_part(), for the version that the checkpoint writes.
-EMSCRIPTEN_KEEPALIVE const CallResult* entitable_load_checkpoint_part(Handle* handle, double id,
-                                                                      std::uint32_t size,
-                                                                      std::uint32_t has_file) {
+EMSCRIPTEN_KEEPALIVE const CallResult* entitable_load_part_for_checkpoint(Handle* handle, double id,
+                                                                          std::uint32_t size,
+                                                                          std::uint32_t has_file) {
   return guarded(handle, [&](Handle& h) {
     std::optional<std::string_view> file;
     if (has_file != 0) file = h.input_view(size);
-    const Result<void> loaded = h.store.load_checkpoint_part(static_cast<PartId>(id), file);
+    const Result<void> loaded = h.store.load_part_for_checkpoint(static_cast<PartId>(id), file);
     return loaded.ok() ? return_done(h) : h.return_error(loaded.error());
   });
 }
@@ -264,12 +264,12 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_report_damage(Handle* handle,
 // ---- Reading and writing ------------------------------------------------------------------------
 
 // Store::truncate_result_pages, for all later reads.
-EMSCRIPTEN_KEEPALIVE void entitable_cut_pages(Handle* handle, double share) {
+EMSCRIPTEN_KEEPALIVE void entitable_truncate_result_pages(Handle* handle, double share) {
   handle->store.truncate_result_pages(share);
 }
 
 // Store::simulate_service_reads, for all later reads.
-EMSCRIPTEN_KEEPALIVE void entitable_read_as_service(Handle* handle, std::uint32_t on) {
+EMSCRIPTEN_KEEPALIVE void entitable_simulate_service_reads(Handle* handle, std::uint32_t on) {
   handle->store.simulate_service_reads(on != 0);
 }
 
@@ -341,7 +341,7 @@ EMSCRIPTEN_KEEPALIVE double entitable_rows_returned(Handle* handle) {
 
 // Bytes: the partition of the rows that the last read examined (RowCounts in core/query/query.h).
 // Value: 1 if the partition is known.
-EMSCRIPTEN_KEEPALIVE const CallResult* entitable_read_partition(Handle* handle) {
+EMSCRIPTEN_KEEPALIVE const CallResult* entitable_last_read_partition(Handle* handle) {
   return guarded(handle, [&](Handle& h) {
     return h.return_bytes(h.rows.partition.value_or(""), h.rows.partition.has_value() ? 1 : 0);
   });
@@ -379,7 +379,7 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_response_outcome(Handle* handle
                                                                   std::uint32_t size) {
   return guarded(handle, [&](Handle& h) {
     const std::string_view in = h.input_view(size);
-    entitable::RequestOutcome outcome =
+    entitable::ResponseOutcome outcome =
         entitable::dispatch::response_outcome(in.substr(0, message_size), in.substr(message_size));
     return h.return_bytes(std::move(outcome.code), outcome.status);
   });
@@ -415,14 +415,15 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_seal(Handle* handle, std::uint3
 }
 
 // Bytes: the claim segment. Number: its sequence.
-EMSCRIPTEN_KEEPALIVE const CallResult* entitable_claim(Handle* handle) {
+EMSCRIPTEN_KEEPALIVE const CallResult* entitable_make_claim_segment(Handle* handle) {
   return guarded(handle, [](Handle& h) {
     SealedSegment segment = h.store.make_claim_segment();
     return h.return_bytes(std::move(segment.bytes), 0, segment.sequence);
   });
 }
 
-EMSCRIPTEN_KEEPALIVE const CallResult* entitable_mark_stored(Handle* handle, double sequence) {
+EMSCRIPTEN_KEEPALIVE const CallResult* entitable_mark_segments_stored(Handle* handle,
+                                                                      double sequence) {
   return guarded(handle, [&](Handle& h) {
     h.store.mark_stored(static_cast<std::uint64_t>(sequence));
     return return_done(h);
@@ -447,12 +448,12 @@ EMSCRIPTEN_KEEPALIVE double entitable_unsaved_memory(Handle* handle) {
   return static_cast<double>(handle->store.unsaved_memory());
 }
 
-EMSCRIPTEN_KEEPALIVE double entitable_checkpoint_bytes(Handle* handle) {
+EMSCRIPTEN_KEEPALIVE double entitable_estimate_checkpoint_bytes(Handle* handle) {
   return static_cast<double>(handle->store.estimate_checkpoint_bytes());
 }
 
 // Bytes: the next part. Number: its id. Nothing: there are no more parts. Parts needed: load them
-// with entitable_load_checkpoint_part() before the next call.
+// with entitable_load_part_for_checkpoint() before the next call.
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_next_checkpoint_part(Handle* handle) {
   return guarded(handle, [](Handle& h) {
     CheckpointStep step = h.store.next_checkpoint_part();
@@ -476,7 +477,7 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_mark_checkpoint_part_stored(Han
 // obsolete parts. Number: first_live_sequence.
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_finish_checkpoint(Handle* handle) {
   return guarded(handle, [](Handle& h) {
-    const CheckpointEnd end = h.store.finish_checkpoint();
+    const FinishedCheckpoint end = h.store.finish_checkpoint();
     std::string bytes;
     ByteWriter out(bytes);
     for (const PartId part : end.obsolete_parts) out.u64(part);
@@ -547,7 +548,7 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_restore_chunk(Handle* handle, s
 }
 
 // Bytes: the number of tables and the number of entities, as u64 each.
-EMSCRIPTEN_KEEPALIVE const CallResult* entitable_finish_restore(Handle* handle) {
+EMSCRIPTEN_KEEPALIVE const CallResult* entitable_finish_restore_reading(Handle* handle) {
   return guarded(handle, [](Handle& h) {
     const auto report = open_restore(h).finish_reading();
     if (!report.ok()) return h.return_error(report.error());
@@ -559,8 +560,8 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_finish_restore(Handle* handle) 
   });
 }
 
-// Input: empty, or number and client id of a call, as in its header (core/dispatch/call.h). Value:
-// 1 if the replacement was begun; the host then writes it like a checkpoint. 0: the call was
+// Input: empty, or number and client id of a call, as in its header (core/dispatch/call_header.h).
+// Value: 1 if the replacement was begun; the host then writes it like a checkpoint. 0: the call was
 // applied before.
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_begin_replace(Handle* handle, std::uint32_t size) {
   return guarded(handle, [&](Handle& h) {
@@ -580,12 +581,11 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_begin_replace(Handle* handle, s
 }
 
 // Value: 1 if a candidate was staged, 0 if the whole file is merged.
-EMSCRIPTEN_KEEPALIVE const CallResult* entitable_stage_restored_rows(Handle* handle,
-                                                                     double now_ms) {
+EMSCRIPTEN_KEEPALIVE const CallResult* entitable_stage_merge_chunk(Handle* handle, double now_ms) {
   return guarded(handle, [&](Handle& h) {
     DiscardUnlessDone discard{h};
     const auto staged =
-        open_restore(h).stage_restored_rows(entitable::rpc::ticks_from_unix_ms(now_ms));
+        open_restore(h).stage_merge_chunk(entitable::rpc::ticks_from_unix_ms(now_ms));
     if (const auto* error = std::get_if<Error>(&staged)) return h.return_error(*error);
     discard.done = true;
     if (const auto* parts = std::get_if<PartsNeeded>(&staged))

@@ -43,7 +43,7 @@ export interface EntitableModule {
   _entitable_reserve_input(handle: Address, size: number): Address;
   _entitable_recover(handle: Address, size: number, hasManifest: number): ResultAddress;
   _entitable_load_part(handle: Address, id: number, size: number, hasFile: number): ResultAddress;
-  _entitable_load_checkpoint_part(
+  _entitable_load_part_for_checkpoint(
     handle: Address,
     id: number,
     size: number,
@@ -52,8 +52,8 @@ export interface EntitableModule {
   _entitable_replay_segment(handle: Address, sequence: number, size: number): ResultAddress;
   _entitable_uncounted_parts(handle: Address): ResultAddress;
   _entitable_limit_memory(handle: Address, bytes: number): void;
-  _entitable_cut_pages(handle: Address, share: number): void;
-  _entitable_read_as_service(handle: Address, on: number): void;
+  _entitable_truncate_result_pages(handle: Address, share: number): void;
+  _entitable_simulate_service_reads(handle: Address, on: number): void;
   _entitable_trim_memory(handle: Address): ResultAddress;
   _entitable_finish_recovery(handle: Address): ResultAddress;
   _entitable_first_live_sequence(handle: Address): number;
@@ -71,7 +71,7 @@ export interface EntitableModule {
   _entitable_known_calls(handle: Address, size: number): ResultAddress;
   _entitable_rows_read(handle: Address): number;
   _entitable_rows_returned(handle: Address): number;
-  _entitable_read_partition(handle: Address): ResultAddress;
+  _entitable_last_read_partition(handle: Address): ResultAddress;
   _entitable_describe_request(handle: Address, size: number): ResultAddress;
   _entitable_make_error_response(
     handle: Address,
@@ -83,12 +83,12 @@ export interface EntitableModule {
   _entitable_publish(handle: Address): ResultAddress;
   _entitable_discard(handle: Address): ResultAddress;
   _entitable_seal(handle: Address, bytesMax: number, next: number): ResultAddress;
-  _entitable_claim(handle: Address): ResultAddress;
-  _entitable_mark_stored(handle: Address, sequence: number): ResultAddress;
+  _entitable_make_claim_segment(handle: Address): ResultAddress;
+  _entitable_mark_segments_stored(handle: Address, sequence: number): ResultAddress;
   _entitable_begin_checkpoint(handle: Address): ResultAddress;
   _entitable_memory_bytes(handle: Address): number;
   _entitable_unsaved_memory(handle: Address): number;
-  _entitable_checkpoint_bytes(handle: Address): number;
+  _entitable_estimate_checkpoint_bytes(handle: Address): number;
   _entitable_next_checkpoint_part(handle: Address): ResultAddress;
   _entitable_mark_checkpoint_part_stored(handle: Address): ResultAddress;
   _entitable_finish_checkpoint(handle: Address): ResultAddress;
@@ -99,9 +99,9 @@ export interface EntitableModule {
   _entitable_end_snapshot(handle: Address): ResultAddress;
   _entitable_begin_restore(handle: Address): ResultAddress;
   _entitable_restore_chunk(handle: Address, size: number): ResultAddress;
-  _entitable_finish_restore(handle: Address): ResultAddress;
+  _entitable_finish_restore_reading(handle: Address): ResultAddress;
   _entitable_begin_replace(handle: Address, size: number): ResultAddress;
-  _entitable_stage_restored_rows(handle: Address, nowMs: number): ResultAddress;
+  _entitable_stage_merge_chunk(handle: Address, nowMs: number): ResultAddress;
   _entitable_end_restore(handle: Address): ResultAddress;
   _entitable_fork(handle: Address): ResultAddress;
   _entitable_retain_version(handle: Address): ResultAddress;

@@ -5,7 +5,7 @@
 #include <utility>
 #include <variant>
 
-#include "core/dispatch/call.h"
+#include "core/dispatch/call_header.h"
 #include "core/rest/http_codec.h"
 #include "core/rest/request_handler.h"
 #include "core/rpc/operations.h"
@@ -49,7 +49,7 @@ class WriteGroup {
   // Enqueues the message's request for the store, or writes the response at once.
   void add(std::size_t at, std::string_view message) {
     call_.reset();
-    if (is_call(message)) {
+    if (has_call_header(message)) {
       call_ = unwrap_call(message);
       if (!call_.has_value()) return rpc::encode_error(out_.responses[at], malformed_error());
     }
@@ -207,7 +207,7 @@ void stage_and_publish(const rest::Account& account, Store& store,
   if (messages.size() == 1) {
     std::string_view message = messages.front();
     std::optional<ClientCall> call;
-    if (is_call(message)) call = unwrap_call(message);
+    if (has_call_header(message)) call = unwrap_call(message);
     if (rpc::is_single_row_write(message)) {
       return write_single_row(store, message, std::move(call), now, out);
     }

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/base/number_text.h"
-#include "core/dispatch/call.h"
+#include "core/dispatch/call_header.h"
 #include "core/json/object_parser.h"
 #include "core/json/writer.h"
 #include "core/model/service_error.h"
@@ -25,7 +25,7 @@ namespace {
 
 // Returns the message without its call header; empty if the call is malformed.
 std::string_view unwrap_message(std::string_view message) {
-  if (is_call(message) && !unwrap_call(message).has_value()) return {};
+  if (has_call_header(message) && !unwrap_call(message).has_value()) return {};
   return message;
 }
 
@@ -191,7 +191,7 @@ Result<void> make_error_response(const rest::Account& account, const Store& stor
   return {};
 }
 
-RequestOutcome response_outcome(std::string_view message, std::string_view response) {
+ResponseOutcome response_outcome(std::string_view message, std::string_view response) {
   const bool rest_request =
       !response.empty() && static_cast<std::uint8_t>(response.front()) == rest::http_response_kind;
   return rest_request ? rest::response_outcome(response)

@@ -37,6 +37,6 @@ Result<void> make_error_response(const rest::Account& account, const Store& stor
                                  rpc::ResponseBuffer& out);
 
 // Returns the outcome that `response` reports for `message`, wrapped in a call or not.
-RequestOutcome response_outcome(std::string_view message, std::string_view response);
+ResponseOutcome response_outcome(std::string_view message, std::string_view response);
 
 }  // namespace entitable::dispatch

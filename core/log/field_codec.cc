@@ -129,7 +129,8 @@ char* put_client_call(char* at, const ClientCall& call, Ticks base) {
 }
 
 void append_client_call(const ClientCall& call, Ticks base, std::string& out) {
-  append_and_overwrite(out, client_call_bytes_max(call), [&](char* at) { return put_client_call(at, call, base); });
+  append_and_overwrite(out, client_call_bytes_max(call),
+                       [&](char* at) { return put_client_call(at, call, base); });
 }
 
 const char* read_client_call(ByteReader& reader, Ticks base, ClientCall& call) {

@@ -79,10 +79,12 @@ const char* read_ticks(ByteReader& reader, Ticks base, Ticks& ticks);
 void append_policies(const std::vector<AccessPolicy>& policies, std::string& out);
 const char* read_policies(ByteReader& reader, std::vector<AccessPolicy>& policies);
 
-// REQUIRES for append_client_call() and put_client_call(): no timestamp in `call` is newer than `base`.
+// REQUIRES for append_client_call() and put_client_call(): no timestamp in `call` is newer than
+// `base`.
 void append_client_call(const ClientCall& call, Ticks base, std::string& out);
 std::size_t client_call_bytes_max(const ClientCall& call);
-char* put_client_call(char* at, const ClientCall& call, Ticks base);  // writes at most client_call_bytes_max()
+// Writes at most client_call_bytes_max().
+char* put_client_call(char* at, const ClientCall& call, Ticks base);
 const char* read_client_call(ByteReader& reader, Ticks base, ClientCall& call);
 
 // Reads a document of service properties, which is opaque here, and checks that it is WTF-8.

@@ -121,7 +121,7 @@ void describe_batch(const Account& account, const Request& request, RequestDescr
     operation.url = absolute_url(operation.url, request.url, urls);
     describe_one(account, operation, out.operations[i]);
   }
-  make_batch_description(out);
+  fill_batch_description(out);
 }
 
 // ---- Responses ----------------------------------------------------------------------------------
@@ -157,9 +157,9 @@ void describe_request(const Account& account, const Request& request, RequestDes
   if (out.operation == RequestOperation::batch) describe_batch(account, request, out);
 }
 
-RequestOutcome response_outcome(std::string_view response) {
+ResponseOutcome response_outcome(std::string_view response) {
   const ResponseView view = decode_http_response(response);
-  RequestOutcome outcome{view.status, {}};
+  ResponseOutcome outcome{view.status, {}};
   if (const auto code = header_of(view.headers, "x-ms-error-code"); code.has_value()) {
     outcome.code = std::string(*code);
   }

@@ -15,6 +15,6 @@ namespace entitable::rest {
 void describe_request(const Account& account, const Request& request, RequestDescription& out);
 
 // Returns the outcome of an encoded response. REQUIRES: `response` is a message of http_codec.h.
-RequestOutcome response_outcome(std::string_view response);
+ResponseOutcome response_outcome(std::string_view response);
 
 }  // namespace entitable::rest

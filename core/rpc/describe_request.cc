@@ -89,7 +89,7 @@ void describe_write(MessageReader& in, RequestDescription& out) {
   for (RequestDescription& operation : out.operations) {
     describe_operation(in, fields.table, names, operation);
   }
-  make_batch_description(out);
+  fill_batch_description(out);
   set(out.table, fields.table);
 }
 
@@ -135,7 +135,7 @@ void describe_request(std::string_view request, RequestDescription& out) {
   if (!in.ok()) out = RequestDescription{};
 }
 
-RequestOutcome response_outcome(std::string_view request, std::string_view response) {
+ResponseOutcome response_outcome(std::string_view request, std::string_view response) {
   constexpr std::uint16_t ok = 200;
   constexpr std::uint16_t accepted = 202;
   constexpr std::uint16_t no_content = 204;
@@ -143,10 +143,10 @@ RequestOutcome response_outcome(std::string_view request, std::string_view respo
     MessageReader in(response, flag_utf16 | flag_local_failure | flag_headers);
     const auto status = static_cast<std::uint16_t>(in.word());
     in.word();  // index of the failed operation
-    return RequestOutcome{status, std::string(in.text())};
+    return ResponseOutcome{status, std::string(in.text())};
   }
-  if (!is_response_of_kind(response, ResponseKind::write_result)) return RequestOutcome{ok, {}};
-  return RequestOutcome{is_transaction(request) ? accepted : no_content, {}};
+  if (!is_response_of_kind(response, ResponseKind::write_result)) return ResponseOutcome{ok, {}};
+  return ResponseOutcome{is_transaction(request) ? accepted : no_content, {}};
 }
 
 }  // namespace entitable::rpc

@@ -13,6 +13,6 @@ void describe_request(std::string_view request, RequestDescription& out);
 
 // Returns the outcome that `response` reports for `request`. A successful read has status 200, a
 // write 204 and a transaction 202, as in REST responses.
-RequestOutcome response_outcome(std::string_view request, std::string_view response);
+ResponseOutcome response_outcome(std::string_view request, std::string_view response);
 
 }  // namespace entitable::rpc

@@ -153,7 +153,7 @@ void Candidate::recycle_scratch() {
 // Applies the candidate's first commit. If this throws std::bad_alloc, the version is unchanged: a
 // caller that moved its version into the candidate can move the same version back.
 void Candidate::apply_first_commit(const Commit& commit) {
-  if (version_.catalog.apply_in_place(commit)) return;
+  if (version_.catalog.try_apply_in_place(commit)) return;
   Catalog changed = version_.catalog;
   changed.apply(commit);
   version_.catalog = std::move(changed);

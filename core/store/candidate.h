@@ -55,7 +55,7 @@ class Candidate {
                                            WriteResult& answer);
 
   // From now on, upserts that replace a row do not need the row's part.
-  void upsert_without_parts() { upsert_needs_ = UpsertNeeds::nothing; }
+  void allow_upserts_without_parts() { upsert_needs_ = UpsertNeeds::nothing; }
 
   // From now on, a part is unloaded before its rows are changed, so that the changes are collected
   // in an overlay (core/index/overlay.h). This takes less of the memory that cannot be freed before

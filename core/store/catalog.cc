@@ -121,7 +121,7 @@ void Catalog::apply(const Commit& commit) {
   }
 }
 
-bool Catalog::apply_in_place(const Commit& commit) {
+bool Catalog::try_apply_in_place(const Commit& commit) {
   if (commit.mutations.size() != 1 || !tables_.unique()) return false;
   const auto* row = std::get_if<PutRow>(&commit.mutations.front());
   if (row == nullptr) return false;

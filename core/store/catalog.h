@@ -65,7 +65,7 @@ class Catalog {
   // Applies the commit if it puts a single row and this is possible without copying an object that
   // other versions share (TableIndex::try_put_in_place). Otherwise returns false and changes
   // nothing. Changes nothing either if it throws std::bad_alloc. REQUIRES: as apply().
-  bool apply_in_place(const Commit& commit);
+  bool try_apply_in_place(const Commit& commit);
   // Checks a commit that was read from storage before apply(): the tables that the commit uses
   // exist, the tables that it creates do not exist, and names are valid. Returns a description of
   // the first violation, or an empty text.

@@ -44,7 +44,7 @@ std::uint64_t memory_of(const Catalog& catalog) {
   return bytes;
 }
 
-void unload_unused_parts(const std::vector<Catalog*>& versions, std::uint64_t bytes) {
+void unload_unused_parts_first(const std::vector<Catalog*>& versions, std::uint64_t bytes) {
   std::vector<Resident> residents = resident_parts(*versions.front());
   std::stable_partition(residents.begin(), residents.end(),
                         [](const Resident& resident) { return !resident.part.recently_used; });
@@ -64,7 +64,7 @@ void unload_unused_parts(const std::vector<Catalog*>& versions, std::uint64_t by
 void unload_parts_above(std::uint64_t limit, const std::vector<Catalog*>& versions) {
   if (limit == 0) return;
   const std::uint64_t memory = memory_of(*versions.front());
-  if (memory > limit) unload_unused_parts(versions, memory - limit / 8 * 7);
+  if (memory > limit) unload_unused_parts_first(versions, memory - limit / 8 * 7);
 }
 
 }  // namespace entitable

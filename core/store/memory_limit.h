@@ -16,7 +16,7 @@ std::uint64_t memory_of(const Catalog& catalog);
 // tables and keys. `versions`: the published version, then others that share rows with it. The same
 // parts are unloaded in all of them, and in the others also what the published version no longer
 // has.
-void unload_unused_parts(const std::vector<Catalog*>& versions, std::uint64_t bytes);
+void unload_unused_parts_first(const std::vector<Catalog*>& versions, std::uint64_t bytes);
 
 // If the first of `versions` uses more memory than `limit`, does the same until it is well below.
 // `limit`: in bytes; 0: none.

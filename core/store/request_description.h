@@ -70,7 +70,7 @@ inline RequestOperation request_operation_of(OperationKind kind) {
 }
 
 // Sets the operation, table and partition of a batch from its `operations`.
-inline void make_batch_description(RequestDescription& out) {
+inline void fill_batch_description(RequestDescription& out) {
   out.operation = RequestOperation::batch;
   if (out.operations.empty()) return;
   out.table = out.operations.front().table;
@@ -78,11 +78,11 @@ inline void make_batch_description(RequestDescription& out) {
 }
 
 // The outcome of a request according to its response.
-struct RequestOutcome {
+struct ResponseOutcome {
   std::uint16_t status = 0;  // HTTP status; for a failed batch, that of the failed operation
   std::string code;          // the service's error code; empty for success
 
-  friend bool operator==(const RequestOutcome&, const RequestOutcome&) = default;
+  friend bool operator==(const ResponseOutcome&, const ResponseOutcome&) = default;
 };
 
 }  // namespace entitable

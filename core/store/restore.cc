@@ -114,7 +114,7 @@ StoreVersion Restore::make_replacement(const StoreVersion& now) {
   return version;
 }
 
-std::variant<Restore::Merge, Error, PartsNeeded> Restore::stage_restored_rows(Ticks now) {
+std::variant<Restore::Merge, Error, PartsNeeded> Restore::stage_merge_chunk(Ticks now) {
   const Merged before = merged_;
   const std::vector<WriteRequest> requests = next_merge(store_.state().published.catalog);
   if (requests.empty()) return Merge::done;

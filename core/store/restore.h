@@ -49,7 +49,7 @@ class Restore {
   // Stages the next rows of the file, about 1 MB. Only `staged` leaves a candidate. REQUIRES: there
   // is no candidate.
   enum class Merge { staged, done };
-  std::variant<Merge, Error, PartsNeeded> stage_restored_rows(Ticks now);
+  std::variant<Merge, Error, PartsNeeded> stage_merge_chunk(Ticks now);
 
  private:
   struct RestoredTable {

@@ -14,7 +14,7 @@
 #include "core/store/memory_limit.h"
 #include "core/store/store_state.h"
 #include "core/store/stored_part.h"
-#include "core/store/verify.h"
+#include "core/store/verify_catalog.h"
 
 namespace entitable {
 namespace {
@@ -80,7 +80,7 @@ StageResult try_stage(StoreState& store, const std::vector<WriteRequest>& reques
   for (const WriteRequest& request : requests) {
     auto need = candidate.apply_request(request, now, staged.results.emplace_back());
     if (need.has_value() && store.memory_is_short(store.published.catalog)) {
-      candidate.upsert_without_parts();
+      candidate.allow_upserts_without_parts();
       need = candidate.apply_request(request, now, staged.results.back());
     }
     // Continues, to collect the parts that all requests need.
@@ -143,7 +143,7 @@ Result<void> Store::load_part(PartId id, std::optional<std::string_view> bytes) 
   return state_->load_part(id, bytes, state_->versions());
 }
 
-Result<void> Store::load_checkpoint_part(PartId id, std::optional<std::string_view> bytes) {
+Result<void> Store::load_part_for_checkpoint(PartId id, std::optional<std::string_view> bytes) {
   if (!state_->checkpoint.has_value()) return {};
   if (!state_->memory_is_short(state_->published.catalog)) return load_part(id, bytes);
   return state_->load_part(id, bytes, {&state_->checkpoint->tables()});
@@ -355,7 +355,7 @@ StageResult Store::write(const WriteRequest& request, Ticks now, StageResult mem
   if (in_overlays) taken.candidate.collect_changes_in_overlays();
   auto need = taken.candidate.apply_request(request, now, memory.results.front());
   if (need.has_value() && state_->memory_is_short(taken.candidate.version().catalog)) {
-    taken.candidate.upsert_without_parts();
+    taken.candidate.allow_upserts_without_parts();
     need = taken.candidate.apply_request(request, now, memory.results.front());
   }
   if (need.has_value()) {
@@ -381,7 +381,7 @@ void Store::discard() {
 }
 
 std::optional<SealedSegment> Store::seal(std::size_t bytes_max) {
-  state_->reset_sealed();
+  state_->forget_sealed_segments();
   return seal_next(bytes_max);
 }
 
@@ -402,7 +402,7 @@ std::optional<SealedSegment> Store::seal_next(std::size_t bytes_max) {
 SealedSegment Store::make_claim_segment() {
   ENTITABLE_CHECK(state_->pending.empty() && !state_->candidate.has_value() &&
                   !state_->recovery.has_value() && !is_damaged());
-  state_->reset_sealed();
+  state_->forget_sealed_segments();
   ++state_->epoch;
   return seal_segment(*state_, SegmentWriter(state_->next_sequence, state_->epoch));
 }
@@ -413,7 +413,7 @@ void Store::mark_stored(std::uint64_t sequence) {
   state_->pending.drop_through(state_->stored_commit);
   state_->next_sequence += state_->sealed_segments;
   state_->segment_bytes += state_->sealed_bytes;
-  state_->reset_sealed();
+  state_->forget_sealed_segments();
 }
 
 // ---- Checkpoint ---------------------------------------------------------------------------------
@@ -444,16 +444,16 @@ std::uint64_t Store::estimate_checkpoint_bytes() const {
 CheckpointStep Store::next_checkpoint_part() {
   ENTITABLE_CHECK(state_->checkpoint.has_value());
   mark_checkpoint_part_stored();
-  return state_->checkpoint->next_part(state_->parts, state_->live_versions());
+  return state_->checkpoint->next_part(state_->parts, state_->writable_versions());
 }
 
 void Store::mark_checkpoint_part_stored() {
   if (!state_->checkpoint.has_value() || !state_->checkpoint->part_pending()) return;
   state_->parts.add_unlisted(state_->checkpoint->pending_part());
-  state_->checkpoint->mark_part_stored(state_->live_versions());
+  state_->checkpoint->mark_part_stored(state_->writable_versions());
 }
 
-CheckpointEnd Store::finish_checkpoint() {
+FinishedCheckpoint Store::finish_checkpoint() {
   ENTITABLE_CHECK(state_->checkpoint.has_value() && !state_->checkpoint->part_pending());
   const Manifest& manifest = state_->checkpoint->manifest();
   // A snapshot may need any part that was stored when it began.

@@ -65,7 +65,7 @@ struct TablePage {
 
 // ---- Files --------------------------------------------------------------------------------------
 
-struct CheckpointEnd {
+struct FinishedCheckpoint {
   std::string manifest;
   std::uint64_t first_live_sequence;  // segments with a smaller sequence are covered
   std::vector<PartId> obsolete_parts;
@@ -167,17 +167,17 @@ class Store {
   bool begin_checkpoint();
   // Returns about how many packed bytes of rows a checkpoint would write now. Visits every leaf.
   std::uint64_t estimate_checkpoint_bytes() const;
-  // Returns the next part to store. A part that is needed must be passed to load_checkpoint_part().
-  // Calls mark_checkpoint_part_stored() for the part before.
+  // Returns the next part to store. A part that is needed must be passed to
+  // load_part_for_checkpoint(). Calls mark_checkpoint_part_stored() for the part before.
   CheckpointStep next_checkpoint_part();
   // Records that the part that next_checkpoint_part() returned is stored. Until then no part can be
   // unloaded. May be called again.
   void mark_checkpoint_part_stored();
   // As load_part(). If memory is short, loads the rows only into the version that the checkpoint
   // writes.
-  Result<void> load_checkpoint_part(PartId id, std::optional<std::string_view> bytes);
-  CheckpointEnd finish_checkpoint();  // all parts are stored: the manifest to commit
-  void mark_checkpoint_committed();   // the manifest is stored
+  Result<void> load_part_for_checkpoint(PartId id, std::optional<std::string_view> bytes);
+  FinishedCheckpoint finish_checkpoint();  // all parts are stored: the manifest to commit
+  void mark_checkpoint_committed();        // the manifest is stored
   // Ends the checkpoint, if there is one; the manifest in force stays. Returns the parts that the
   // host may delete. The others are used further on.
   std::vector<PartId> abandon_checkpoint();

@@ -2,14 +2,14 @@
 
 namespace entitable {
 
-std::vector<Catalog*> StoreState::live_versions() {
+std::vector<Catalog*> StoreState::writable_versions() {
   std::vector<Catalog*> catalogs{&published.catalog};
   if (candidate.has_value()) catalogs.push_back(&candidate->version().catalog);
   return catalogs;
 }
 
 std::vector<Catalog*> StoreState::versions() {
-  std::vector<Catalog*> catalogs = live_versions();
+  std::vector<Catalog*> catalogs = writable_versions();
   if (snapshot != nullptr) catalogs.push_back(snapshot);
   if (checkpoint.has_value()) catalogs.push_back(&checkpoint->tables());
   return catalogs;

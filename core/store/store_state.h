@@ -86,7 +86,7 @@ struct StoreState {
   }
 
   // Returns the versions that writes change.
-  std::vector<Catalog*> live_versions();
+  std::vector<Catalog*> writable_versions();
   // Returns all versions that are in use, the published one first.
   std::vector<Catalog*> versions();
   // Loads the part into those of the versions in which it is unloaded.
@@ -107,7 +107,7 @@ struct StoreState {
   }
 
   // Forgets the sealed segments that were not stored, so that their commits are sealed again.
-  void reset_sealed() {
+  void forget_sealed_segments() {
     sealed_through = stored_commit;
     sealed_bytes = sealed_segments = 0;
   }

@@ -267,7 +267,7 @@ class Run {
       }
       return;
     }
-    const CheckpointEnd end = store_.finish_checkpoint();
+    const FinishedCheckpoint end = store_.finish_checkpoint();
     if (prng_.chance(2)) compare_query();
     host_.manifest = end.manifest;
     host_.segments.erase(host_.segments.begin(),

@@ -126,7 +126,7 @@ class TestHost {
       const auto* need = std::get_if<PartsNeeded>(&step);
       if (need == nullptr) return std::nullopt;
       for (const PartId id : need->ids) {
-        ENTITABLE_CHECK(store.load_checkpoint_part(id, std::string_view(parts.at(id))).ok());
+        ENTITABLE_CHECK(store.load_part_for_checkpoint(id, std::string_view(parts.at(id))).ok());
       }
     }
   }
@@ -151,7 +151,7 @@ class TestHost {
 
   // Stores the manifest of a checkpoint whose parts are all stored.
   void commit_checkpoint(Store& store) {
-    CheckpointEnd end = store.finish_checkpoint();
+    FinishedCheckpoint end = store.finish_checkpoint();
     manifest = std::move(end.manifest);
     segments.erase(segments.begin(), segments.lower_bound(end.first_live_sequence));
     for (const PartId id : end.obsolete_parts) parts.erase(id);

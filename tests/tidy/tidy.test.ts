@@ -178,8 +178,8 @@ const kindFiles = {
   "core/rpc/message.h":
     "enum class RequestKind : std::uint8_t {\n  list_tables = 4,\n};\n" +
     "enum class ResponseKind : std::uint8_t {\n  error = 15,\n};\n",
-  "core/dispatch/call.h": "// call = 32:u8\n",
-  "core/dispatch/call.cc": "constexpr std::uint8_t call_kind = 32;\n",
+  "core/dispatch/call_header.h": "// call = 32:u8\n",
+  "core/dispatch/call_header.cc": "constexpr std::uint8_t call_kind = 32;\n",
   "core/rest/http_codec.h":
     "// request  = 64:u8\n// response = 65:u8\n" +
     "constexpr int http_request_kind = 64;\nconstexpr int http_response_kind = 65;\n",
@@ -203,7 +203,7 @@ rule(
     changedKinds("web/src/util/engine-message-kinds.ts", "error: 15", "failure: 15"),
     changedKinds("web/src/util/engine-message-kinds.ts", "callKind = 32", "callKind = 33"),
     changedKinds("core/rpc/message.h", "error = 15,", "error = 15,\n  page = 1,"),
-    changedKinds("core/dispatch/call.cc", "32", "33"),
+    changedKinds("core/dispatch/call_header.cc", "32", "33"),
     changedKinds("core/rest/http_codec.h", "response_kind = 65", "response_kind = 66"),
     changedKinds("core/rpc/LAYOUT.md", "| 15 | error | text |\n", ""),
   ],

@@ -86,7 +86,7 @@ async function live(t: TestContext, random: Random): Promise<void> {
           if (!(result instanceof PartsNeeded)) return result;
         }
       },
-      whenRead: call,
+      waitForLoads: call,
       pauseWhile: (work) => call().then(work),
       trim() {},
     },
@@ -97,7 +97,7 @@ async function live(t: TestContext, random: Random): Promise<void> {
     onFailure() {},
     onCheckpoint() {},
   });
-  checkpointer.start();
+  checkpointer.allowCheckpoints();
   const pendingCalls: Promise<unknown>[] = [];
   const ask = (answer: Promise<void>) => pendingCalls.push(answer.catch((error: unknown) => error));
   for (let step = 0; step < 200; ++step) {
@@ -155,7 +155,7 @@ function idleCheckpointer(replaced: Partial<CheckpointerOptions>): Checkpointer 
     },
     parts: {
       loadForCheckpoint: () => assert.fail("no part is needed"),
-      whenRead: async () => {},
+      waitForLoads: async () => {},
       pauseWhile: (work) => work(),
       trim() {},
     },
@@ -182,7 +182,7 @@ test("parts are kept if the manifest that names them may be stored", async () =>
       deleteParts: async (ids) => void deleted.push(...ids),
     },
   });
-  checkpointer.start();
+  checkpointer.allowCheckpoints();
   await turn();
   const replacing = assert.rejects(checkpointer.replaceAllData(undefined), { failure: "unknown" });
   while (commits === 0) await turn();
@@ -213,7 +213,7 @@ test("memory is measured after other work during which it was full", async () =>
     },
   });
   assert.equal(checkpointer.startForMemory(), false, "before the log is owned");
-  checkpointer.start();
+  checkpointer.allowCheckpoints();
   await turn();
   assert.equal(checkpointer.startForMemory(), true);
   endDeleting();

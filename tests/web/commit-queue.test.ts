@@ -10,7 +10,7 @@ import type { LogSize } from "../../web/src/host/log-growth.ts";
 import { PartLoader } from "../../web/src/host/part-loader.ts";
 import { MemoryStorage } from "../../web/src/storage/memory.ts";
 import type { Durability } from "../../web/src/types.ts";
-import { unwrapCall } from "../../web/src/util/call-message.ts";
+import { unwrapFromCall } from "../../web/src/util/call-message.ts";
 import { DeferredModuleNeeded, PartsNeeded } from "../../web/src/wasm/engine.ts";
 import { ControlledStorage } from "./support/controlled-storage.ts";
 import { decode, encode, FakeEngine } from "./support/fake-engine.ts";
@@ -429,7 +429,7 @@ describe("deferred writes", () => {
     const callNumbers = () => bench.queue.unstoredWrites.map(({ callNumber }) => callNumber);
     assert.deepEqual(callNumbers(), [13, 14], "the others were stored with the strict one");
     for (const { request, callNumber } of bench.queue.unstoredWrites) {
-      assert.deepEqual(unwrapCall(request), requests[callNumber - 10]);
+      assert.deepEqual(unwrapFromCall(request), requests[callNumber - 10]);
     }
     await bench.queue.flush();
     assert.deepEqual(callNumbers(), []);
@@ -480,8 +480,8 @@ describe("deferred writes", () => {
     const bench = new Bench();
     const groups: number[] = [];
     const needed = new PartsNeeded(Array.from({ length: 65 }, (_, i) => i));
-    const write = bench.engine.write.bind(bench.engine);
-    bench.engine.write = (requests, nowMs) => {
+    const write = bench.engine.stageAndPublish.bind(bench.engine);
+    bench.engine.stageAndPublish = (requests, nowMs) => {
       groups.push(requests.length);
       return requests.length > 3 ? needed : write(requests, nowMs);
     };
@@ -515,7 +515,7 @@ describe("deferred writes", () => {
       loads += 1;
       return Promise.reject(error);
     };
-    bench.engine.write = () => new DeferredModuleNeeded(load, () => true);
+    bench.engine.stageAndPublish = () => new DeferredModuleNeeded(load, () => true);
     await assert.rejects(bench.queue.repeatWrites([encode({ put: "a" })]), error);
     assert.equal(loads, 1);
   });

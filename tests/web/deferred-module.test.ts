@@ -154,8 +154,8 @@ describe("the primary module", () => {
     for (const request of [Uint8Array.of(64), inCall]) {
       assert.ok(engine.readHttp(request, 0) instanceof DeferredModuleNeeded);
       assert.ok(engine.stage([explain, request], 0) instanceof DeferredModuleNeeded);
-      assert.ok(engine.write([request], 0) instanceof DeferredModuleNeeded);
-      assert.ok(engine.writeOne(request, 0) instanceof DeferredModuleNeeded);
+      assert.ok(engine.stageAndPublish([request], 0) instanceof DeferredModuleNeeded);
+      assert.ok(engine.stageAndPublishOne(request, 0) instanceof DeferredModuleNeeded);
     }
     engine.close();
   });
@@ -221,11 +221,11 @@ describe("the deferred module", () => {
     const engine = await createEngine({ splitModule: true });
     engine.recover(undefined);
     engine.finishRecovery();
-    const early = await engine.createEmpty();
+    const early = await engine.createEmptyEngine();
     await engine.loadDeferredModule();
     assert.equal(engine.verify(), "");
     const fork = engine.fork();
-    const late = await engine.createEmpty();
+    const late = await engine.createEmptyEngine();
     for (const complete of [fork, late]) {
       assert.ok(!(complete.readHttp(Uint8Array.of(64), 0) instanceof DeferredModuleNeeded));
     }

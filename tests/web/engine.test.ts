@@ -58,7 +58,7 @@ class Files {
     assert.ok(engine.beginCheckpoint());
     for (let part = engine.nextCheckpointPart(); part; part = engine.nextCheckpointPart()) {
       if (part instanceof PartsNeeded) {
-        for (const id of part.ids) engine.loadCheckpointPart(id, this.parts.get(id));
+        for (const id of part.ids) engine.loadPartForCheckpoint(id, this.parts.get(id));
       } else {
         this.parts.set(part.id, part.bytes);
       }
@@ -217,13 +217,13 @@ describe("groups", () => {
     const files = new Files();
     const engine = await files.open();
     files.commit(engine, create);
-    const one = assertLoaded(engine.write([insert("1")], now));
+    const one = assertLoaded(engine.stageAndPublish([insert("1")], now));
     assert.deepEqual([one.failed, one.changes], [[false], true]);
     assert.equal(decoder.etagsOfWrite(one.responses[0] as Uint8Array).length, 1);
     assert.deepEqual(rows(engine), ["1"]);
-    const again = assertLoaded(engine.write([insert("1")], now));
+    const again = assertLoaded(engine.stageAndPublish([insert("1")], now));
     assert.deepEqual([again.failed, again.changes], [[true], false]);
-    const more = assertLoaded(engine.write([insert("1"), insert("2"), insert("3")], now));
+    const more = assertLoaded(engine.stageAndPublish([insert("1"), insert("2"), insert("3")], now));
     assert.deepEqual([more.failed, more.changes], [[true, false, false], true]);
     assert.deepEqual(rows(engine), ["1", "2", "3"]);
     files.store(engine);
@@ -422,7 +422,7 @@ describe("failures", () => {
     files.commit(engine, insert("3"));
     assert.deepEqual(rows(fork), ["1", "2"]);
     assert.deepEqual(rows(engine), ["1", "3"]);
-    engine.rollback(version);
+    engine.rollbackToVersion(version);
     assert.deepEqual(rows(engine), ["1"]);
     engine.releaseVersion(version);
     engine.close();
@@ -442,7 +442,7 @@ describe("failures", () => {
     files.commit(engine, create, insert("1"));
     const version = engine.retainVersion();
     engine.releaseVersion(version);
-    assert.throws(() => engine.rollback(version), { code: "InternalError" });
+    assert.throws(() => engine.rollbackToVersion(version), { code: "InternalError" });
     assert.equal(engine.isDamaged, true);
     assert.deepEqual(rows(engine.fork()), ["1"]);
     assert.equal(engine.fork().isDamaged, true); // a fork shares the damaged data

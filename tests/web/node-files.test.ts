@@ -16,7 +16,7 @@ import {
   openFileStore,
 } from "../../web/src/storage/file-stores.ts";
 import { lockFolder } from "../../web/src/storage/folder-lock.ts";
-import { deleteFolder, makeFolder } from "../../web/src/storage/log-folder.ts";
+import { deleteLogFolder, makeFolder } from "../../web/src/storage/log-folder.ts";
 import type { LogStorage } from "../../web/src/storage/log-storage.ts";
 import { NodeFilesStorage } from "../../web/src/storage/node-files.ts";
 import type {
@@ -376,16 +376,16 @@ describe("what a crash leaves in the folder", () => {
     const { system } = watched((call) => {
       if (call.startsWith("unlink wal")) throw failure("EIO");
     });
-    await assert.rejects(deleteFolder(folder, system), { code: "ConnectionLost" });
+    await assert.rejects(deleteLogFolder(folder, system), { code: "ConnectionLost" });
     assert.deepEqual(await listFileStores(path.dirname(folder)), []);
-    await deleteFolder(folder, promises); // a second call deletes what remains
+    await deleteLogFolder(folder, promises); // a second call deletes what remains
     assert.deepEqual(await readdir(path.dirname(folder)), []);
   });
 
   test("deleting a store keeps other files", async () => {
     const folder = await newFolder();
     await writeFile(`${folder}/notes.txt`, "mine");
-    await deleteFolder(folder, promises);
+    await deleteLogFolder(folder, promises);
     const [aside] = await readdir(path.dirname(folder));
     assert.deepEqual(await readdir(path.join(path.dirname(folder), String(aside))), ["notes.txt"]);
   });

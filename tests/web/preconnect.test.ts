@@ -4,7 +4,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Preconnect } from "../../web/src/open/preconnect.ts";
-import { deleteDatabase, listDatabases, mountPoint } from "../../web/src/storage/idbfs-database.ts";
+import {
+  deleteDatabase,
+  listDatabaseStores,
+  mountPoint,
+} from "../../web/src/storage/idbfs-database.ts";
 import { createEngine, type Engine } from "../../web/src/wasm/engine.ts";
 import { IdbfsFixture, idbfsDatabase } from "./support/idbfs-fixture.ts";
 import { loadAll } from "./support/storage-contract.ts";
@@ -52,7 +56,7 @@ test("a waiting connection lets the database be deleted, and is reopened", async
   const { store, preconnect } = await begin();
   await new Promise((connected) => setTimeout(connected, 20));
   await deleteDatabase(indexedDB, mountPoint(store), 1000);
-  assert(!(await listDatabases(indexedDB)).includes(store));
+  assert(!(await listDatabaseStores(indexedDB)).includes(store));
   const [engine, storage] = await preconnect.openEngineAndStorage(unused);
   await loadAll(storage);
   await storage.claim(1, Uint8Array.from([1]));
@@ -65,7 +69,7 @@ test("looking for a database that does not exist does not create it", async () =
   preconnect.discard();
   await engines[0];
   await new Promise((looked) => setTimeout(looked, 20));
-  assert(!(await listDatabases(indexedDB)).includes(store));
+  assert(!(await listDatabaseStores(indexedDB)).includes(store));
 });
 
 test("an engine that cannot be started rejects only the call that uses it", async () => {

@@ -72,7 +72,7 @@ function newClient(): { client: CallClient; reports: Report[] } {
 
 function serve(client: CallClient, owner: SimulatedOwner): void {
   const post = (message: ToClient) => {
-    if (message.type === "responses") client.receiveResponses(message.responses, message.stored);
+    if (message.type === "responses") client.settleCalls(message.responses, message.stored);
   };
   const server = new CallServer(owner.host, "o", {
     post: (message) => post(message as ToClient),
@@ -269,8 +269,7 @@ describe("calls without a response", () => {
       if (message.type !== "calls") return;
       sent.push(...message.calls);
       for (const { kind, number } of message.calls)
-        if (kind === "recover")
-          client.receiveResponses([{ number, value: { known, failed: [] } }], 0);
+        if (kind === "recover") client.settleCalls([{ number, value: { known, failed: [] } }], 0);
     };
     client.connect({ owner: "o", session: 0, post });
     await turns();
@@ -284,7 +283,7 @@ describe("calls without a response", () => {
     const written = client.request("write", new Uint8Array(8));
     assert.deepEqual(kinds(await sentTo(client, [])), ["restore", "write"]);
     assert.deepEqual(kinds(await sentTo(client, [2])), ["restore", "write"]);
-    client.receiveResponses([{ number: 2, value: new Uint8Array(1) }]);
+    client.settleCalls([{ number: 2, value: new Uint8Array(1) }]);
     await written;
   });
 

@@ -39,12 +39,12 @@ test("memory is reused during a burst, and little of it is kept afterwards", () 
   for (let round = 0; round < 20; ++round) {
     const more = keep(100);
     for (const buffer of buffers([...held, ...more])) all.add(buffer);
-    requests.releaseAll(held, true);
+    requests.releaseMany(held, true);
     held = more;
   }
   assert.ok(all.size <= 50, `${all.size} buffers`);
   const last = buffers(held);
-  requests.releaseAll(held, false);
+  requests.releaseMany(held, false);
   const again = [...buffers(keep(100))].filter((buffer) => last.has(buffer));
   assert.ok(again.length <= 2, `${again.length} buffers`);
 });

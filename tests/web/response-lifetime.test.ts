@@ -31,7 +31,8 @@ function shortLived(response: Uint8Array): Uint8Array {
 
 const transport: Transport = {
   read: (request) => shortLived(assertLoaded(store.engine.read(request))),
-  write: (request) => shortLived(assertLoaded(store.engine.writeOne(request, store.now)).response),
+  write: (request) =>
+    shortLived(assertLoaded(store.engine.stageAndPublishOne(request, store.now)).response),
   readHttp: (request) => shortLived(assertLoaded(store.engine.readHttp(request, store.now))),
   now: () => store.now,
 };

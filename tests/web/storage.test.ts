@@ -8,7 +8,7 @@ import { IdbfsStorage } from "../../web/src/storage/idbfs.ts";
 import {
   deleteDatabase,
   fileStoreName,
-  listDatabases,
+  listDatabaseStores,
   mountPoint,
 } from "../../web/src/storage/idbfs-database.ts";
 import { numberFromName, partName, segmentName } from "../../web/src/storage/log-storage.ts";
@@ -494,7 +494,7 @@ describe("idbfs", () => {
     const gone = { failure: "gone", code: "ConnectionLost", isFatal: true };
     await assert.rejects(storage.addSegments(2, [bytes], "strict"), gone);
     await assert.rejects(storage.addSegments(2, [bytes], "strict"), gone);
-    assert(!(await listDatabases(indexedDB)).includes(place.store));
+    assert(!(await listDatabaseStores(indexedDB)).includes(place.store));
     await storage.close();
   });
 
@@ -511,7 +511,7 @@ describe("idbfs", () => {
     const place = new SharedFixture();
     (await idbfsDatabase("/another/database")).close();
     await (await place.open()).close();
-    const names = await listDatabases(indexedDB);
+    const names = await listDatabaseStores(indexedDB);
     assert(names.includes(place.store));
     assert(names.every((name) => !name.includes("/")));
   });

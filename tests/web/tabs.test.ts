@@ -9,7 +9,7 @@ import { MemoryStorage } from "../../web/src/storage/memory.ts";
 import { StoreHandle } from "../../web/src/store.ts";
 import { protocolVersion, type RemoteCall } from "../../web/src/tabs/messages.ts";
 import type { SharedHostOptions } from "../../web/src/tabs/shared-host.ts";
-import { requestStoreLock } from "../../web/src/tabs/store-lock.ts";
+import { requestStoreLock } from "../../web/src/tabs/web-locks.ts";
 import type { Store } from "../../web/src/types.ts";
 import { ControlledStorage } from "./support/controlled-storage.ts";
 import { type Random, seededRandom } from "./support/random.ts";

@@ -1,7 +1,7 @@
 // Opens, deletes and lists stores. Importing this file does not access any global.
 
 import { AbortError } from "./errors.ts";
-import { acquireOwnership } from "./host/ownership.ts";
+import { acquireOwnership } from "./host/exclusive-lock.ts";
 import {
   currentPage,
   indexedDbFactory,
@@ -13,7 +13,7 @@ import {
 import { clearLastSeen } from "./open/last-seen-marker.ts";
 import { openHost } from "./open/open-host.ts";
 import { checkLocation, checkName, type Settings, settingsFromOptions } from "./open/options.ts";
-import { deleteDatabase, listDatabases, mountPoint } from "./storage/idbfs-database.ts";
+import { deleteDatabase, listDatabaseStores, mountPoint } from "./storage/idbfs-database.ts";
 import { StoreHandle } from "./store.ts";
 import type { Host } from "./transport.ts";
 import type { OpenOptions, Store, StoreInfo, StoreLocation } from "./types.ts";
@@ -68,7 +68,7 @@ export async function listStores(options: StoreLocation = {}): Promise<StoreInfo
   }
   const factory = indexedDbFactory(options.persistence);
   if (factory === undefined) return [];
-  const names = await listDatabases(factory);
+  const names = await listDatabaseStores(factory);
   return names.map((name) => ({ name, persistence: "indexeddb" }));
 }
 

@@ -20,7 +20,7 @@ export interface Transport {
   // Lifetimes: the request is valid until the call returns (client/request-encoder.ts); an
   // implementation that needs the request longer copies it. A response that is returned directly,
   // not by a promise, is a view of memory that the next call of the store overwrites: use it within
-  // withResponse(), before any await.
+  // mapResponse(), before any await.
   //
   // Throws or rejects with StoreError if the store cannot respond. An error of the service is a
   // response; client/response-decoder.ts turns it into a RestError. If a mock store delays its
@@ -55,7 +55,7 @@ export interface Transport {
 
 // Passes the response to `use` as soon as it is there, and returns the result of `use`. REQUIRES:
 // `use` copies what it needs before it calls the store.
-export function withResponse<R>(
+export function mapResponse<R>(
   response: Uint8Array | Promise<Uint8Array>,
   use: (response: Uint8Array) => R,
 ): R | Promise<R> {

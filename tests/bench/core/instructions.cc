@@ -167,7 +167,7 @@ void count_groups(const char* name, Store& store, std::size_t from, MessageOf me
   });
 }
 
-// Returns the header of a call with this number (core/dispatch/call.h).
+// Returns the header of a call with this number (core/dispatch/call_header.h).
 std::string call(std::uint64_t number) {
   std::string header;
   ByteWriter out(header);

@@ -175,13 +175,13 @@ TEST_CASE("An injected error is encoded for the message's entry point, with its 
   const std::string error_json = R"({"code":"ServerBusy","header:Retry-After":"1",)"
                                  R"("header:SERVER":"other"})";
   const std::string response = error_injector(rest_write, error_json);
-  CHECK(response_outcome(rest_write, response) == RequestOutcome{503, "ServerBusy"});
+  CHECK(response_outcome(rest_write, response) == ResponseOutcome{503, "ServerBusy"});
   CHECK(header_in(response, "Retry-After") == "1");
   CHECK(header_in(response, "Server") == "other");
   CHECK(header_in(response, "Content-Type").starts_with("application/json"));
   CHECK(error_injector(in_call(rest_write), error_json) == response);
   const std::string rpc_response = error_injector(rpc_write, error_json);
-  CHECK(response_outcome(rpc_write, rpc_response) == RequestOutcome{503, "ServerBusy"});
+  CHECK(response_outcome(rpc_write, rpc_response) == ResponseOutcome{503, "ServerBusy"});
   CHECK(error_injector(in_call(rpc_write), error_json) == rpc_response);
   test::ResponseReader in(rpc_response);
   CHECK(in.flags() == rpc::flag_headers);

@@ -147,11 +147,11 @@ TEST_CASE("A response contains the outcome of its request") {
                            const std::vector<HeaderView>& headers, std::string_view body) {
     return response_outcome(encode_http_response(server.send(method, path, headers, body)));
   };
-  CHECK(outcome("POST", "/Tables", {}, R"({"TableName":"people"})") == RequestOutcome{201, ""});
+  CHECK(outcome("POST", "/Tables", {}, R"({"TableName":"people"})") == ResponseOutcome{201, ""});
   CHECK(outcome("POST", "/Tables", {}, R"({"TableName":"people"})") ==
-        RequestOutcome{409, "TableAlreadyExists"});
+        ResponseOutcome{409, "TableAlreadyExists"});
   CHECK(outcome("GET", "/people?comp=no", {}, "") ==
-        RequestOutcome{400, "InvalidQueryParameterValue"});
+        ResponseOutcome{400, "InvalidQueryParameterValue"});
   // A string value that looks like the status line and the error code that response_outcome looks
   // for.
   const std::string row =
@@ -159,14 +159,14 @@ TEST_CASE("A response contains the outcome of its request") {
   const std::string body =
       change_set(change("POST /devstoreaccount1/people HTTP/1.1\r\n\r\n" + row));
   const std::vector<HeaderView> mixed = {{"Content-Type", "multipart/mixed; boundary=b"}};
-  CHECK(outcome("POST", "/$batch", mixed, body) == RequestOutcome{202, ""});
-  CHECK(outcome("POST", "/$batch", mixed, body) == RequestOutcome{409, "EntityAlreadyExists"});
-  CHECK(outcome("POST", "/$batch", mixed, "no batch") == RequestOutcome{400, "InvalidInput"});
+  CHECK(outcome("POST", "/$batch", mixed, body) == ResponseOutcome{202, ""});
+  CHECK(outcome("POST", "/$batch", mixed, body) == ResponseOutcome{409, "EntityAlreadyExists"});
+  CHECK(outcome("POST", "/$batch", mixed, "no batch") == ResponseOutcome{400, "InvalidInput"});
   const std::string get =
       "--b\r\nContent-Type: application/http\r\n\r\nGET "
       "/devstoreaccount1/people(PartitionKey='p',RowKey='2') HTTP/1.1\r\n\r\n"
       "--b--";
-  CHECK(outcome("POST", "/$batch", mixed, get) == RequestOutcome{404, "ResourceNotFound"});
+  CHECK(outcome("POST", "/$batch", mixed, get) == ResponseOutcome{404, "ResourceNotFound"});
 }
 
 }  // namespace entitable::rest

@@ -188,19 +188,19 @@ TEST_CASE("The outcome of a request is read from its response") {
   ResponseBuffer response;
   TimestampFormatter timestamps;
   encode_write_result(response, WriteSuccess{{1}}, timestamps);
-  CHECK(response_outcome(insert, response.view()) == RequestOutcome{204, ""});
-  CHECK(response_outcome(batch, response.view()) == RequestOutcome{202, ""});
+  CHECK(response_outcome(insert, response.view()) == ResponseOutcome{204, ""});
+  CHECK(response_outcome(batch, response.view()) == ResponseOutcome{202, ""});
   CHECK(response_outcome(RequestBuilder(RequestKind::create_table).text("a").build(),
-                         response.view()) == RequestOutcome{204, ""});
+                         response.view()) == ResponseOutcome{204, ""});
   encode_error(response, GroupFailure{Error(ErrorCode::entity_already_exists), 3, true});
-  CHECK(response_outcome(batch, response.view()) == RequestOutcome{409, "EntityAlreadyExists"});
+  CHECK(response_outcome(batch, response.view()) == ResponseOutcome{409, "EntityAlreadyExists"});
   encode_error(response, Error(ErrorCode::out_of_memory));  // flagged as a failure of this machine
-  CHECK(response_outcome(insert, response.view()) == RequestOutcome{507, "OutOfMemory"});
+  CHECK(response_outcome(insert, response.view()) == ResponseOutcome{507, "OutOfMemory"});
   CHECK(
       response_outcome(insert, error_response({503, "ServerBusy", "\xED\xA0\xBD"}, {{"a", "b"}})) ==
-      RequestOutcome{503, "ServerBusy"});
+      ResponseOutcome{503, "ServerBusy"});
   ResponseWriter(response, ResponseKind::tables, 0).finish();
-  CHECK(response_outcome(query().word(0).build(), response.view()) == RequestOutcome{200, ""});
+  CHECK(response_outcome(query().word(0).build(), response.view()) == ResponseOutcome{200, ""});
 }
 
 }  // namespace entitable::rpc

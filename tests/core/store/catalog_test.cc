@@ -1,6 +1,6 @@
 #include "core/store/catalog.h"
 
-#include "core/store/verify.h"
+#include "core/store/verify_catalog.h"
 #include "tests/support/catch.h"
 #include "tests/support/put_row.h"
 

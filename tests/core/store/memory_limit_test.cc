@@ -299,7 +299,7 @@ TEST_CASE("with full memory a page ends at the first unloaded leaf, and all page
 }
 
 // Opens the store of filled() with a limit of a little more than its memory, and with the parts of
-// the second half in memory.
+// its last rows in memory.
 Store almost_full(TestHost& host) {
   { const Store store = filled(host); }
   Store store = std::move(*host.open(TestHost::Load::on_demand));

@@ -36,7 +36,7 @@ bool replace(Restore& restore, Store& store, TestHost& host,
     host.parts[part->id] = std::move(part->bytes);
   }
   if (steps++ == stop_after) return false;
-  CheckpointEnd end = store.finish_checkpoint();
+  FinishedCheckpoint end = store.finish_checkpoint();
   host.manifest = std::move(end.manifest);
   host.segments.erase(host.segments.begin(), host.segments.lower_bound(end.first_live_sequence));
   for (const PartId id : end.obsolete_parts) host.parts.erase(id);
@@ -47,7 +47,7 @@ bool replace(Restore& restore, Store& store, TestHost& host,
 
 void merge(Restore& restore, Store& store, TestHost& host, Ticks now = noon) {
   while (true) {
-    const auto staged = host.with_parts(store, [&] { return restore.stage_restored_rows(now); });
+    const auto staged = host.with_parts(store, [&] { return restore.stage_merge_chunk(now); });
     REQUIRE_FALSE(std::holds_alternative<Error>(staged));
     if (std::get<Restore::Merge>(staged) == Restore::Merge::done) break;
     host.store_pending(store);
@@ -300,7 +300,7 @@ TEST_CASE("merging creates a table again that was dropped meanwhile") {
   Restore restore(target);
   REQUIRE(read(restore, snapshot_of(source)).ok());
   const auto merge_more = [&] {
-    return std::get<Restore::Merge>(restore.stage_restored_rows(noon)) == Restore::Merge::staged;
+    return std::get<Restore::Merge>(restore.stage_merge_chunk(noon)) == Restore::Merge::staged;
   };
   REQUIRE(merge_more());
   target.publish();

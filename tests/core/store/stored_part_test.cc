@@ -398,7 +398,7 @@ TEST_CASE("merging a snapshot into a store loads what it needs") {
   REQUIRE(restore.add(host.snapshot(source)).ok());
   REQUIRE(restore.finish_reading().ok());
   while (std::get<Restore::Merge>(host.with_parts(
-             store, [&] { return restore.stage_restored_rows(noon); })) == Restore::Merge::staged) {
+             store, [&] { return restore.stage_merge_chunk(noon); })) == Restore::Merge::staged) {
     store.publish();
   }
   CHECK(store.stats().rows == rows + 1);

@@ -63,8 +63,8 @@ function otherStatements(read: (path: string) => string): Statement[][] {
   return [
     [
       statement(layoutFile, "call", /\bKind (\d+) is a call\b/),
-      statement("core/dispatch/call.h", "call", /\bcall = (\d+):u8/),
-      statement("core/dispatch/call.cc", "call", /\bcall_kind = (\d+);/),
+      statement("core/dispatch/call_header.h", "call", /\bcall = (\d+):u8/),
+      statement("core/dispatch/call_header.cc", "call", /\bcall_kind = (\d+);/),
       statement(typescriptFile, "call", /\bcallKind = (\d+);/),
     ],
     [

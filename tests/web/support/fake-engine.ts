@@ -7,7 +7,7 @@
 
 import assert from "node:assert/strict";
 import { StoreError } from "../../../web/src/errors.ts";
-import { callIdOf, unwrapCall, wrapInCall } from "../../../web/src/util/call-message.ts";
+import { callIdOf, unwrapFromCall, wrapInCall } from "../../../web/src/util/call-message.ts";
 import type {
   CheckpointEnd,
   CheckpointPart,
@@ -98,12 +98,12 @@ export class FakeEngine implements Engine {
   retainVersion(): number {
     throw new Error("not faked");
   }
-  rollback(): void {}
+  rollbackToVersion(): void {}
   releaseVersion(): void {}
 
   async loadDeferredModule(): Promise<void> {}
 
-  createEmpty(): Promise<Engine> {
+  createEmptyEngine(): Promise<Engine> {
     return Promise.resolve(new FakeEngine());
   }
 
@@ -140,7 +140,7 @@ export class FakeEngine implements Engine {
   trimMemory(): void {}
   readonly memoryBytes = 0;
   unsavedMemory = () => 0;
-  loadCheckpointPart(id: number, bytes: Uint8Array | undefined): void {
+  loadPartForCheckpoint(id: number, bytes: Uint8Array | undefined): void {
     this.loadPart(id, bytes);
   }
   // Returns all unloaded parts, because every request needs all of them.
@@ -148,7 +148,7 @@ export class FakeEngine implements Engine {
     const ids = this.#parts.filter((id) => !this.#loaded.has(id));
     return ids.length === 0 ? undefined : new PartsNeeded(ids);
   }
-  uncountedParts(): PartsNeeded | undefined {
+  partsWithInexactCounts(): PartsNeeded | undefined {
     return this.#overlaid ? this.#needed() : undefined;
   }
   replaySegment(sequence: number, bytes: Uint8Array): void {
@@ -205,7 +205,7 @@ export class FakeEngine implements Engine {
     const commits: Commit[] = [];
     const staged: StagedResponses = { responses: [], failed: [], changes: false };
     for (const request of requests) {
-      const { insert, put, value, fail } = decode(unwrapCall(request));
+      const { insert, put, value, fail } = decode(unwrapFromCall(request));
       if (fail === "OutOfMemory") throw new StoreError("OutOfMemory", "no memory");
       if (fail !== undefined) {
         this.#trapped = true;
@@ -227,7 +227,7 @@ export class FakeEngine implements Engine {
     if (staged.changes) this.#candidate = { rows, commits };
     return staged;
   }
-  write(requests: readonly Uint8Array[], nowMs: number): StagedResponses | PartsNeeded {
+  stageAndPublish(requests: readonly Uint8Array[], nowMs: number): StagedResponses | PartsNeeded {
     const staged = this.stage(requests, nowMs);
     if (!(staged instanceof PartsNeeded) && staged.changes) this.publish();
     return staged;
@@ -239,14 +239,14 @@ export class FakeEngine implements Engine {
     this.#space = bytes.slice();
     return this.#space;
   }
-  writeOne(
+  stageAndPublishOne(
     request: Uint8Array,
     nowMs: number,
     client?: Uint8Array,
     callNumber = 0,
   ): WriteResult | PartsNeeded {
     const message = client === undefined ? request : wrapInCall(request, client, callNumber);
-    const staged = this.write([message], nowMs);
+    const staged = this.stageAndPublish([message], nowMs);
     if (staged instanceof PartsNeeded) return staged;
     return { response: this.#dies(staged.responses[0] as Uint8Array), changes: staged.changes };
   }
@@ -279,7 +279,7 @@ export class FakeEngine implements Engine {
     this.#sealed = { sequence: sequence + segments.length - 1, through: last.number };
     return { sequence, segments: segments.map(encode) };
   }
-  claim(): ClaimSegment {
+  makeClaimSegment(): ClaimSegment {
     assert.equal(this.#pending.length, 0);
     this.#sealed = { sequence: this.#nextSequence, through: this.#storedCommit };
     return { sequence: this.#nextSequence, bytes: encode([]) };
@@ -305,7 +305,7 @@ export class FakeEngine implements Engine {
     return true;
   }
   nextCheckpointPart(): CheckpointPart | PartsNeeded | undefined {
-    const needed = this.uncountedParts();
+    const needed = this.partsWithInexactCounts();
     if (needed !== undefined) return needed;
     const row = this.#checkpoint?.rows.shift();
     if (row === undefined) return undefined;

@@ -7,7 +7,7 @@
 // wait until the turn ends, or until the engine gets any other call. Each read therefore sees the
 // state at the time of its call.
 
-import { type Transport, withResponse } from "../transport.ts";
+import { mapResponse, type Transport } from "../transport.ts";
 import { type EntityKey, RequestEncoder, type ResponseDecoder } from "./rpc-codec.ts";
 import { storeCodec } from "./store-codec.ts";
 
@@ -107,7 +107,7 @@ export class PointReadBatcher {
   #readOne({ table, partitionKey, rowKey, resolve, reject }: PendingRead): void {
     try {
       const response = this.#encoder.get(table, partitionKey, rowKey, undefined, this.#read);
-      const row = withResponse(response, this.#decode);
+      const row = mapResponse(response, this.#decode);
       if (row instanceof Promise) row.then(resolve, reject);
       else resolve(row);
     } catch (error) {

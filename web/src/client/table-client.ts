@@ -1,7 +1,7 @@
 // Client of one table, with the methods, types and checks of the official TableClient, over RPC
 // messages.
 
-import { type Transport, withResponse } from "../transport.ts";
+import { mapResponse, type Transport } from "../transport.ts";
 import type {
   BulkActions,
   BulkOptions,
@@ -106,7 +106,7 @@ export class TableHandle implements TableClient, Pick<Table, "bulk" | "explain">
           this.#usesResolver(options) ? this.#applyResolver(entity) : entity
         ) as TableEntityResult<T>;
       };
-      return Promise.resolve(withResponse(response, decode));
+      return Promise.resolve(mapResponse(response, decode));
     } catch (error) {
       return Promise.reject(error);
     }
@@ -145,7 +145,7 @@ export class TableHandle implements TableClient, Pick<Table, "bulk" | "explain">
       if (next !== undefined) page.continuationToken = encodeEntityToken(next);
       return page;
     };
-    return withResponse(response, decode);
+    return mapResponse(response, decode);
   }
 
   #usesResolver({ disableTypeConversion }: ListTableEntitiesOptions): boolean {
@@ -162,7 +162,7 @@ export class TableHandle implements TableClient, Pick<Table, "bulk" | "explain">
     const response = this.#encoder.explain(this.tableName, query, (request) =>
       this.#transport.read(request, options.abortSignal),
     );
-    return withResponse(response, (message) => this.#decoder.explain(message));
+    return mapResponse(response, (message) => this.#decoder.explain(message));
   }
 
   // ---- Writing ----------------------------------------------------------------------------------
@@ -255,7 +255,7 @@ export class TableHandle implements TableClient, Pick<Table, "bulk" | "explain">
   }
 
   // Sends the write and returns its response, with the lifetime of Transport.read(). Callers do not
-  // use withResponse(), because of its additional promise.
+  // use mapResponse(), because of its additional promise.
   #sendWrite(
     operations: readonly WriteOperation[],
     transaction: boolean,

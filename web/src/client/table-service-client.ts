@@ -2,7 +2,7 @@
 // RPC messages.
 
 import { RestError } from "../errors.ts";
-import { type Transport, withResponse } from "../transport.ts";
+import { mapResponse, type Transport } from "../transport.ts";
 import type {
   ListTableItemsOptions,
   OperationOptions,
@@ -59,7 +59,7 @@ export class ServiceHandle implements TableServiceClient {
       if (next !== undefined) page.continuationToken = next;
       return page;
     };
-    return withResponse(response, decode);
+    return mapResponse(response, decode);
   }
 }
 
@@ -75,7 +75,7 @@ export async function createTable(
     const response = encoder.createTable(name, (message) =>
       transport.write(message, options.durability, options.abortSignal),
     );
-    await withResponse(response, (message) => decoder.etagsOfWrite(message));
+    await mapResponse(response, (message) => decoder.etagsOfWrite(message));
   } catch (error) {
     if (!(error instanceof RestError && error.code === "TableAlreadyExists")) throw error;
   }
@@ -93,7 +93,7 @@ export async function deleteTable(
     const response = encoder.dropTable(name, (message) =>
       transport.write(message, options.durability, options.abortSignal),
     );
-    await withResponse(response, (message) => decoder.etagsOfWrite(message));
+    await mapResponse(response, (message) => decoder.etagsOfWrite(message));
   } catch (error) {
     if (!(error instanceof RestError && error.statusCode === 404)) throw error;
   }

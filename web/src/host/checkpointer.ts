@@ -45,7 +45,7 @@ export interface CheckpointerOptions {
     | "beginReplace"
   >;
   storage: Pick<LogStorage, "putPart" | "commitManifest" | "deleteParts">;
-  parts: Pick<PartLoader, "loadForCheckpoint" | "whenRead" | "pauseWhile" | "trim">;
+  parts: Pick<PartLoader, "loadForCheckpoint" | "waitForLoads" | "pauseWhile" | "trim">;
   orphans: readonly number[]; // ids of parts that no manifest names; removed first
   memory: Pick<MemoryGuard, "isFull" | "update" | "allowWrites">;
   automatic: boolean; // false: checkpoints only by compact() and replaceAllData()
@@ -93,7 +93,7 @@ export class Checkpointer {
 
   // Allows checkpoints. REQUIRES: this owner has claimed the log. Before the claim, the previous
   // owner may still write parts and a manifest that names them. May be called again.
-  start(): void {
+  allowCheckpoints(): void {
     if (this.#started) return;
     this.#started = true;
     // Orphans are removed before the first checkpoint, because it may use their numbers for its
@@ -195,7 +195,7 @@ export class Checkpointer {
       this.#pause.start();
       return;
     }
-    this.#log.postpone();
+    this.#log.postponeIfTooCostly();
     if (this.#log.isDue) this.#runWork(this.#runDueCheckpoint());
   }
 
@@ -254,7 +254,7 @@ export class Checkpointer {
   async #checkpoint(
     begin: () => boolean,
     // Commits when the reads have ended that may still need obsolete parts.
-    commitAfterReads = (commit: () => Promise<void>) => this.#parts.whenRead().then(commit),
+    commitAfterReads = (commit: () => Promise<void>) => this.#parts.waitForLoads().then(commit),
   ): Promise<boolean> {
     try {
       this.#log.onCheckpointBegin();

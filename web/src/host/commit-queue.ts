@@ -43,7 +43,14 @@ const groupBytesMax = 4 * 1024 * 1024;
 export interface CommitQueueOptions {
   engine: Pick<
     Engine,
-    "stage" | "write" | "writeOne" | "knownCalls" | "publish" | "discard" | "seal" | "markStored"
+    | "stage"
+    | "stageAndPublish"
+    | "stageAndPublishOne"
+    | "knownCalls"
+    | "publish"
+    | "discard"
+    | "seal"
+    | "markStored"
   >;
   storage: Pick<LogStorage, "addSegments" | "segmentBytes">;
   parts: Pick<PartLoader, "loadAndRetry">;
@@ -144,7 +151,8 @@ export class CommitQueue {
   }
 
   // Applies a write and returns its response. A response that is not a promise is a view, like that
-  // of Engine.writeOne(). Rejects with AbortError if `signal` aborts while the write is queued.
+  // of Engine.stageAndPublishOne(). Rejects with AbortError if `signal` aborts while the write is
+  // queued.
   write(
     request: Uint8Array,
     durability: Durability = this.#options.durability,
@@ -303,7 +311,7 @@ export class CommitQueue {
   }
 
   // Called when writes may continue after memory was full.
-  resume(): void {
+  onMemoryFreed(): void {
     this.#schedule();
   }
 
@@ -395,8 +403,8 @@ export class CommitQueue {
     const callNumber = typeof origin === "number" ? origin : undefined;
     const written =
       callNumber === undefined
-        ? engine.writeOne(request, now())
-        : engine.writeOne(request, now(), client, callNumber);
+        ? engine.stageAndPublishOne(request, now())
+        : engine.stageAndPublishOne(request, now(), client, callNumber);
     if (written instanceof PartsNeeded) return undefined;
     if (written.changes) {
       const position = this.#deferred.add(request, callNumber);
@@ -408,7 +416,7 @@ export class CommitQueue {
   }
 
   #publishDeferred(group: QueuedWrite[]): void {
-    const staged = this.#stage(group, "write");
+    const staged = this.#stage(group, "stageAndPublish");
     if (staged === undefined) return;
     for (const [i, { pooled, origin, taskBytes }] of group.entries()) {
       if (pooled === undefined) {
@@ -450,7 +458,7 @@ export class CommitQueue {
     }
     if (this.#deferred.bytes === 0) return;
     this.#deferred.beforeSeal();
-    this.#writer.store("published", "relaxed", (outcome) => this.#onStoreEnded(outcome));
+    this.#writer.sealAndStore("published", "relaxed", (outcome) => this.#onStoreEnded(outcome));
   }
 
   // ---- Strict and relaxed: store, publish, respond --------------------------------------------
@@ -465,7 +473,7 @@ export class CommitQueue {
     }
     const durability = group.some((item) => item.durability === "strict") ? "strict" : "relaxed";
     this.#deferred.beforeSeal();
-    this.#writer.store("candidate", durability, (outcome) => {
+    this.#writer.sealAndStore("candidate", durability, (outcome) => {
       if (outcome.stored) {
         resolveGroup(group, staged);
         this.#options.memory.addWritten(sizeOf(group));
@@ -490,7 +498,7 @@ export class CommitQueue {
     for (const { pooled } of group) if (pooled !== undefined) requestPool.release(pooled);
     if (flushes.length === 0) return;
     this.#deferred.beforeSeal();
-    this.#writer.store("published", "strict", (outcome) => {
+    this.#writer.sealAndStore("published", "strict", (outcome) => {
       for (const item of flushes) {
         if (outcome.stored) item.resolve(emptyResponse);
         else item.reject(outcome.error);
@@ -583,9 +591,12 @@ export class CommitQueue {
 
   // ---- The engine -----------------------------------------------------------------------------
 
-  // Stages a group ("stage"), or stages and publishes it ("write"). Returns undefined if that was
-  // not possible; the writes are then queued again or rejected.
-  #stage(group: QueuedWrite[], how: "stage" | "write" = "stage"): StagedResponses | undefined {
+  // Stages a group ("stage"), or stages and publishes it ("stageAndPublish"). Returns undefined if
+  // that was not possible; the writes are then queued again or rejected.
+  #stage(
+    group: QueuedWrite[],
+    how: "stage" | "stageAndPublish" = "stage",
+  ): StagedResponses | undefined {
     const requests: Uint8Array[] = [];
     for (const { pooled } of group) if (pooled !== undefined) requests.push(pooled.request);
     const own = group[0]?.stage;

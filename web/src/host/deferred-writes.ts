@@ -113,7 +113,7 @@ export class DeferredWrites {
   // Releases the messages of the first `count` writes.
   #release(count: number): void {
     const released = this.#writes.splice(0, count);
-    requestPool.releaseAll(released, this.#writes.length > 0);
+    requestPool.releaseMany(released, this.#writes.length > 0);
   }
 
   // ---- When they are stored -------------------------------------------------------------------

@@ -37,7 +37,7 @@ export class EvictionDetector {
   }
 
   // Called before the store closes.
-  close(): void {
+  markOnClose(): void {
     if (this.#options.hasData) this.onStored();
   }
 

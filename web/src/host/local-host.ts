@@ -25,10 +25,10 @@ import { CommitQueue } from "./commit-queue.ts";
 import type { UnstoredWrite } from "./deferred-writes.ts";
 import { Emitter } from "./emitter.ts";
 import { EvictionDetector, type LastSeenMarker } from "./eviction-detector.ts";
+import type { Ownership } from "./exclusive-lock.ts";
 import type { LogSize } from "./log-growth.ts";
 import { recover } from "./log-recovery.ts";
 import { MemoryGuard } from "./memory-guard.ts";
-import type { Ownership } from "./ownership.ts";
 import type { PageLifecycle } from "./page-lifecycle.ts";
 import { PartLoader } from "./part-loader.ts";
 import { toError } from "./segment-writer.ts";
@@ -39,7 +39,7 @@ import { verify } from "./verify.ts";
 // whether this tab may claim the log. `onReplaced` is called when storing fails because another
 // owner has written.
 export interface LogOwnership {
-  readonly client: Uint8Array; // this tab's client id, 16 bytes (core/dispatch/call.h)
+  readonly client: Uint8Array; // this tab's client id, 16 bytes (core/dispatch/call_header.h)
   isOwner(): boolean;
   onReplaced(): void;
 }
@@ -118,7 +118,7 @@ export class LocalHost implements OwnerHost {
       memoryLimit: options.memoryLimit,
       trim: () => this.#parts.trim(),
       startCheckpoint: () => this.#checkpointer?.startForMemory() ?? false,
-      onFreed: () => this.#queue.resume(),
+      onFreed: () => this.#queue.onMemoryFreed(),
     });
     this.#queue = new CommitQueue({
       memory: this.#memory,
@@ -145,7 +145,7 @@ export class LocalHost implements OwnerHost {
         automatic,
         parts: this.#parts,
         memory: this.#memory,
-        blocker: () => this.#snapshots.inProgress,
+        blocker: () => this.#snapshots.whenSnapshotsEnd,
         onCheckpoint: () => {
           this.#parts.trim();
           options.onCheckpoint?.();
@@ -380,7 +380,7 @@ export class LocalHost implements OwnerHost {
   async #release(): Promise<void> {
     const { engine, storage, ownership } = this.#options;
     this.#stopListening();
-    this.#eviction?.close();
+    this.#eviction?.markOnClose();
     this.#queue.stop(this.#closedError());
     // The outcome decides which writes the next owner gets. If the engine broke, there is none.
     await this.#queue.whenNotStoring.catch(() => {});
@@ -413,7 +413,7 @@ export class LocalHost implements OwnerHost {
   }
 
   rollback(version: number): void {
-    this.#requireVersions().rollback(version);
+    this.#requireVersions().rollbackToVersion(version);
     this.#queue.discardPending();
   }
 
@@ -426,7 +426,7 @@ export class LocalHost implements OwnerHost {
   async rollbackWhenIdle(version: number, alsoRun: () => void): Promise<void> {
     if (this.#closing !== undefined) throw this.#closedError();
     await this.#queue.runExclusively(async () => {
-      this.#options.engine.rollback(version);
+      this.#options.engine.rollbackToVersion(version);
       this.#queue.discardPending();
       alsoRun();
     });
@@ -434,7 +434,7 @@ export class LocalHost implements OwnerHost {
 
   // Functions of the engine for code that wraps this host to observe its requests
   // (testing/mock-host.ts).
-  get instrumentation(): Pick<
+  get engineForMockHost(): Pick<
     Engine,
     | "describeRequest"
     | "makeErrorResponse"
@@ -470,7 +470,7 @@ export class LocalHost implements OwnerHost {
     const { engine, storage } = this.#options;
     try {
       if (!this.#claimed) {
-        const { sequence, bytes } = engine.claim();
+        const { sequence, bytes } = engine.makeClaimSegment();
         await storage.claim(sequence, bytes);
         engine.markStored(sequence);
         this.#onLogOwned();
@@ -502,7 +502,7 @@ export class LocalHost implements OwnerHost {
   // Called when a segment of this owner was stored, and possibly again.
   #onLogOwned(): void {
     this.#claimed = true;
-    this.#checkpointer?.start();
+    this.#checkpointer?.allowCheckpoints();
   }
 
   #onStored(size: LogSize): void {
@@ -569,7 +569,7 @@ function writeErrorFor({ name, engine, readOnly }: LocalHostOptions): StoreError
 // false if there is not enough space for the claim. The store can still open, and its first segment
 // becomes the claim.
 async function claim(engine: Engine, storage: LogStorage): Promise<boolean> {
-  const { sequence, bytes } = engine.claim();
+  const { sequence, bytes } = engine.makeClaimSegment();
   try {
     await storage.claim(sequence, bytes);
     engine.markStored(sequence);

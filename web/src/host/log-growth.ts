@@ -81,7 +81,7 @@ export class LogGrowth {
 
   // Raises the size at which a checkpoint is due, if the checkpoint would take too much work for
   // this log.
-  postpone(): void {
+  postponeIfTooCostly(): void {
     const { bytes, segments } = this.#proportionateSize();
     this.#due.bytes = Math.max(this.#due.bytes, bytes);
     this.#due.segments = Math.max(this.#due.segments, segments);

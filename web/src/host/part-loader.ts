@@ -13,7 +13,12 @@ const partsMax = 32;
 export interface PartLoaderOptions {
   engine: Pick<
     Engine,
-    "loadPart" | "loadCheckpointPart" | "damage" | "trimMemory" | "uncountedParts" | "memoryBytes"
+    | "loadPart"
+    | "loadPartForCheckpoint"
+    | "damage"
+    | "trimMemory"
+    | "partsWithInexactCounts"
+    | "memoryBytes"
   >;
   storage: Pick<LogStorage, "readParts">;
   memoryLimit: number; // of rows, in bytes; 0: none
@@ -105,7 +110,7 @@ export class PartLoader {
     this.#waitingCalls += 1;
     try {
       for (let { ids } = first; ; ) {
-        await this.#read(ids, (id, bytes) => engine.loadCheckpointPart(id, bytes));
+        await this.#read(ids, (id, bytes) => engine.loadPartForCheckpoint(id, bytes));
         const result = call();
         if (!(result instanceof PartsNeeded)) return result;
         requireProgress(ids, result);
@@ -117,13 +122,13 @@ export class PartLoader {
   }
 
   // Resolves when no part is being read any more that was being read when this was called.
-  async whenRead(): Promise<void> {
+  async waitForLoads(): Promise<void> {
     await Promise.allSettled(this.#loading.values());
   }
 
   // Runs `work` while no part is being read. Meanwhile `work` may replace all parts.
   async pauseWhile(work: () => Promise<void>): Promise<void> {
-    const working = this.whenRead().then(work);
+    const working = this.waitForLoads().then(work);
     this.#pausedFor = working.catch(() => {});
     try {
       await working;
@@ -137,9 +142,9 @@ export class PartLoader {
   async loadForRowCounts(): Promise<void> {
     const { engine } = this.#options;
     for (
-      let needed = engine.uncountedParts();
+      let needed = engine.partsWithInexactCounts();
       needed !== undefined;
-      needed = engine.uncountedParts()
+      needed = engine.partsWithInexactCounts()
     ) {
       await this.loadAndRetry(
         new PartsNeeded(needed.ids.slice(0, partsMax)),

@@ -11,8 +11,8 @@ export const partsPerGroup = 64;
 // A task is staged alone, and has one response.
 export interface QueueTask {
   readonly durability: Durability;
-  // "write": also publishes what it stages.
-  readonly stage: (how: "stage" | "write") => StagedResponses | PartsNeeded;
+  // "stageAndPublish": also publishes what it stages.
+  readonly stage: (how: "stage" | "stageAndPublish") => StagedResponses | PartsNeeded;
   readonly resolve: () => void; // called when it is staged and published
   readonly taskBytes?: () => number; // the size of the messages that it stages
 }
@@ -37,13 +37,13 @@ export function knownCallsTask(
 
 // Applies the first of the requests: as many as need few parts, at least one.
 export function repeatTask(
-  { engine, now }: { engine: Pick<Engine, "stage" | "write">; now(): number },
+  { engine, now }: { engine: Pick<Engine, "stage" | "stageAndPublish">; now(): number },
   requests: readonly Uint8Array[],
   resolve: (repeated: RepeatedWrites) => void,
 ): QueueTask {
   let first = requests;
   let repeated: RepeatedWrites = { responses: [], failed: [] };
-  const stage = (how: "stage" | "write"): StagedResponses | PartsNeeded => {
+  const stage = (how: "stage" | "stageAndPublish"): StagedResponses | PartsNeeded => {
     const staged = engine[how](first, now());
     if (staged instanceof PartsNeeded) {
       if (staged.ids.length <= partsPerGroup || first.length === 1) return staged;

@@ -82,7 +82,7 @@ export class RequestPool {
   }
 
   // Releases many messages. `hasMore`: the caller has further messages in the pool.
-  releaseAll(requests: readonly PooledRequest[], hasMore: boolean): void {
+  releaseMany(requests: readonly PooledRequest[], hasMore: boolean): void {
     for (const pooled of requests) this.#release(pooled, freeChunksInBurst);
     if (!hasMore) this.#freeChunks.length = Math.min(this.#freeChunks.length, freeChunksWhenIdle);
   }

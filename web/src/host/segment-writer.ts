@@ -14,7 +14,7 @@ import type { LogSize } from "./log-growth.ts";
 
 // What segments hold. "candidate": the candidate version (staged writes) and everything published
 // before it. "published": only published writes.
-export type VersionToStore = "candidate" | "published";
+export type SegmentContents = "candidate" | "published";
 
 export type StoringOutcome =
   | { stored: true; size: LogSize }
@@ -27,7 +27,7 @@ export type OnStoringEnded = (outcome: StoringOutcome) => void;
 
 interface Attempt {
   sealed: SealedSegments | undefined; // undefined: not sealed yet
-  contents: VersionToStore;
+  contents: SegmentContents;
   durability: SegmentDurability;
   mayBeStored: boolean; // an earlier attempt may have stored the segments
 }
@@ -73,7 +73,11 @@ export class SegmentWriter {
   // Seals and stores everything that `contents` names. On success, the engine publishes the
   // candidate version if there is one. REQUIRES: the writer is idle, and there is something to
   // seal.
-  store(contents: VersionToStore, durability: SegmentDurability, onEnded: OnStoringEnded): void {
+  sealAndStore(
+    contents: SegmentContents,
+    durability: SegmentDurability,
+    onEnded: OnStoringEnded,
+  ): void {
     this.#attempt = { sealed: undefined, contents, durability, mayBeStored: false };
     this.#whenNotStoring = this.#attemptStore(this.#attempt, onEnded);
   }

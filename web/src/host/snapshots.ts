@@ -52,7 +52,7 @@ export class Snapshots {
   }
 
   // Returns a promise that settles when no snapshot is in progress; undefined if none is.
-  get inProgress(): Promise<unknown> | undefined {
+  get whenSnapshotsEnd(): Promise<unknown> | undefined {
     return this.#snapshotCount === 0 ? undefined : this.#lastSnapshot;
   }
 

@@ -7,7 +7,7 @@ import type { Engine } from "../wasm/engine.ts";
 import { recover } from "./log-recovery.ts";
 
 export interface VerifyOptions {
-  engine: Pick<Engine, "loadDeferredModule" | "createEmpty" | "verify">; // of the store in use
+  engine: Pick<Engine, "loadDeferredModule" | "createEmptyEngine" | "verify">; // of the store in use
   storage: Pick<LogStorage, "readAll">;
   memoryLimit: number; // of rows, in bytes; 0: none
 }
@@ -29,7 +29,7 @@ export async function verify({
   };
   await engine.loadDeferredModule();
   addDamageIf("index in use", engine.verify());
-  const second = await engine.createEmpty();
+  const second = await engine.createEmptyEngine();
   try {
     second.setMemoryLimit(memoryLimit);
     const orphans = await recover(second, (reader) =>

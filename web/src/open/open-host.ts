@@ -2,6 +2,7 @@
 // the storage and the host.
 
 import { AbortError, StoreError } from "../errors.ts";
+import { acquireOwnership } from "../host/exclusive-lock.ts";
 import {
   damageMessage,
   LocalHost,
@@ -9,7 +10,6 @@ import {
   type LogOwnership,
   readOnlyError,
 } from "../host/local-host.ts";
-import { acquireOwnership } from "../host/ownership.ts";
 import { noPageLifecycle } from "../host/page-lifecycle.ts";
 import { QuotaWatch } from "../host/quota-watch.ts";
 import { loadHmac } from "../rest/account.ts";

@@ -3,7 +3,7 @@
 
 import { storeCodec } from "../client/store-codec.ts";
 import { RestError, TruncatedResponseError } from "../errors.ts";
-import { type Transport, withResponse } from "../transport.ts";
+import { mapResponse, type Transport } from "../transport.ts";
 import type { AbortSignalLike, RandomSource } from "../types.ts";
 import { truncatedResponseFromError } from "./error-response.ts";
 import {
@@ -49,7 +49,7 @@ export class RestEntryPoint {
       request.bodyPending || isReadMethod(request.method)
         ? this.#transport.readHttp(message, request.signal)
         : this.#transport.write(message, undefined, request.signal);
-    const decoded = withResponse(response, this.#decode);
+    const decoded = mapResponse(response, this.#decode);
     return decoded instanceof Promise ? await decoded.catch(throwConnectionReset) : decoded;
   }
 

@@ -11,7 +11,7 @@ import {
   systemErrorCode,
 } from "../util/node.ts";
 import { type FolderLock, lockFolder } from "./folder-lock.ts";
-import { deleteFolder, isLogFileName, makeFolder } from "./log-folder.ts";
+import { deleteLogFolder, isLogFileName, makeFolder } from "./log-folder.ts";
 import { NodeFilesStorage } from "./node-files.ts";
 
 export interface FileStoreOptions {
@@ -49,10 +49,10 @@ export async function deleteFileStore(options: FileStoreOptions): Promise<void> 
     const lock = await lockFolder(folder, { ...options, process }).catch((error: unknown) => {
       if (systemErrorCode(error) !== "ENOENT") throw error;
       // The folder does not exist. An interrupted deletion may still have left files, which
-      // deleteFolder() removes.
+      // deleteLogFolder() removes.
       return undefined;
     });
-    await deleteFolder(folder, fs).finally(() => lock?.release());
+    await deleteLogFolder(folder, fs).finally(() => lock?.release());
   } catch (error) {
     throw storeErrorFrom(error, folder);
   }

@@ -89,7 +89,7 @@ export async function forceNewLevelDbLog(factory: IDBFactory): Promise<void> {
 }
 
 // Returns the names of the stores of this origin, sorted.
-export async function listDatabases(factory: IDBFactory): Promise<string[]> {
+export async function listDatabaseStores(factory: IDBFactory): Promise<string[]> {
   if (typeof factory.databases !== "function") {
     throw new StoreError("NotSupported", "This browser does not list its databases.");
   }

@@ -51,7 +51,7 @@ export class IdbfsEntries {
 
   // Reads the entries of names that are adjacent in key order. One getAll reads many small files
   // faster than one get per file.
-  async read(files: IDBObjectStore, names: readonly string[]): Promise<unknown[]> {
+  async readAdjacent(files: IDBObjectStore, names: readonly string[]): Promise<unknown[]> {
     const paths = names.map((name) => this.path(name));
     const range = IDBKeyRange.bound(paths[0], paths[paths.length - 1]);
     const entries = await requestResult(files.getAll(range));

@@ -2,7 +2,7 @@
 // its writes once another owner has claimed the log.
 
 import { contentsOf, equalContents, type IdbfsEntries } from "./idbfs-entries.ts";
-import type { LoadedLog } from "./idbfs-log-reader.ts";
+import type { LogSummary } from "./idbfs-log-reader.ts";
 import { ignorableResult, requestResult } from "./idbfs-transaction.ts";
 import { fencedError, manifestName, segmentName } from "./log-storage.ts";
 
@@ -36,13 +36,13 @@ export class IdbfsFencing {
   }
 
   // Whether this owner has claimed the log.
-  get claimed(): boolean {
+  get hasClaimed(): boolean {
     return this.#claimed;
   }
 
   // ---- What this owner knows of the log ---------------------------------------------------------
 
-  onLoaded(log: LoadedLog): void {
+  onLoaded(log: LogSummary): void {
     this.#manifestTime = log.manifestTime;
     this.#attemptedTime = undefined;
     this.#coveredBelow = log.first;
@@ -149,7 +149,7 @@ export class IdbfsFencing {
   // checkpoint, the segment that would fence this owner. Such a checkpoint also removed the
   // preceding segment. If that segment is unknown, covered or a kept claim, it proves nothing, and
   // the manifest is compared. The result may arrive after the transaction ended.
-  checkOwnership(files: IDBObjectStore, sequence: number): OwnershipCheck {
+  startOwnershipCheck(files: IDBObjectStore, sequence: number): OwnershipCheck {
     const before = sequence - 1;
     const removable = before >= this.#coveredBelow && !this.#claims.includes(before);
     if (before === this.#last && removable) {

@@ -3,12 +3,18 @@
 import type { FileEntry } from "./idbfs-database.ts";
 import { contentsOf, type IdbfsEntries, isClaim, timestampOf } from "./idbfs-entries.ts";
 import { requestResult } from "./idbfs-transaction.ts";
-import { diffParts, type LogReceiver, manifestName, partName, segmentName } from "./log-storage.ts";
+import {
+  type LogReceiver,
+  manifestName,
+  missingAndOrphanParts,
+  partName,
+  segmentName,
+} from "./log-storage.ts";
 
 const partsAhead = 8; // how many parts are requested at once: each has about 250 kB
 const segmentBatchMax = 256; // segments of one getAll: their sizes are not known before
 
-export interface LoadedLog {
+export interface LogSummary {
   manifestTime: number | undefined; // the manifest's timestamp, in ms; undefined: no manifest
   first: number; // the first live segment
   last: number; // the newest segment
@@ -25,7 +31,7 @@ export async function readLog(
   reader: LogReceiver,
   parts: "missing" | "all",
   batchBytes: number,
-): Promise<LoadedLog> {
+): Promise<LogSummary> {
   const entryRead = requestResult<FileEntry | undefined>(files.get(entries.path(manifestName)));
   const listing = entries.numbers(files, "part-", 0); // runs while the reader reads the manifest
   listing.catch(() => {}); // awaited below
@@ -34,7 +40,7 @@ export async function readLog(
   // manifest.
   const manifest = contentsOf(entry);
   const named = reader.onManifest(entry === undefined ? undefined : (manifest ?? new Uint8Array()));
-  const { missing, orphans } = diffParts(named.parts, await listing);
+  const { missing, orphans } = missingAndOrphanParts(named.parts, await listing);
   await readParts(entries, files, parts === "all" ? named.parts : missing, reader.onPart);
   const first = named.firstSegment;
   const live = await entries.numbers(files, "wal-", first);
@@ -72,7 +78,7 @@ async function readSegments(
   let count = 16;
   for (let i = 0; i < sequences.length; ) {
     const batch = sequences.slice(i, i + count);
-    const read = await entries.read(files, batch.map(segmentName));
+    const read = await entries.readAdjacent(files, batch.map(segmentName));
     let bytes = 0;
     for (const [at, sequence] of batch.entries()) {
       const contents = contentsOf(read[at]);

@@ -94,7 +94,7 @@ export function ignorableResult<T>(request: IDBRequest<T>): Promise<T> {
 
 // ---- Errors -------------------------------------------------------------------------------------
 
-export function storageError(error: unknown): StorageError {
+export function storageErrorFrom(error: unknown): StorageError {
   if (isQuotaError(error)) {
     return new StorageError("quota", "The storage quota of this origin is used up.", error);
   }

@@ -13,7 +13,7 @@ import {
   timestampOf,
 } from "./idbfs-entries.ts";
 import { IdbfsFencing, type OwnershipCheck } from "./idbfs-fencing.ts";
-import { type LoadedLog, readLog, readParts } from "./idbfs-log-reader.ts";
+import { type LogSummary, readLog, readParts } from "./idbfs-log-reader.ts";
 import { errorName, requestResult } from "./idbfs-transaction.ts";
 import {
   fencedError,
@@ -129,7 +129,7 @@ export class IdbfsStorage implements LogStorage {
   ): Promise<void> {
     return this.#add(sequence, segments, durability, (files, add) => {
       const isFresh = this.#fencing.isOwnershipFresh(this.#now());
-      const isOurs = isFresh ? () => true : this.#fencing.checkOwnership(files, sequence);
+      const isOurs = isFresh ? () => true : this.#fencing.startOwnershipCheck(files, sequence);
       add(); // in this turn of the event loop: a page that is being left has no other
       return isOurs;
     });
@@ -192,7 +192,7 @@ export class IdbfsStorage implements LogStorage {
     await Promise.all([this.#database.close(), this.#newLog]);
   }
 
-  #read(reader: LogReceiver, parts: "missing" | "all", batchBytes: number): Promise<LoadedLog> {
+  #read(reader: LogReceiver, parts: "missing" | "all", batchBytes: number): Promise<LogSummary> {
     return this.#database.readOnce((files) =>
       readLog(this.#entries, files, reader, parts, batchBytes),
     );
@@ -205,7 +205,7 @@ export class IdbfsStorage implements LogStorage {
   }
 
   async #addTracked(...[sequence, segments, durability, addAfter]: Addition): Promise<void> {
-    const isClaim = !this.#fencing.claimed;
+    const isClaim = !this.#fencing.hasClaimed;
     const added = segments.map((bytes, i) => ({
       path: this.#path(segmentName(sequence + i)),
       entry: fileEntry(bytes, isClaim && i === 0 ? claimFile : undefined),
@@ -222,7 +222,7 @@ export class IdbfsStorage implements LogStorage {
       const attempt = (files: IDBObjectStore) => {
         attempts += 1;
         began = this.#now();
-        connection = this.#database.connection;
+        connection = this.#database.currentConnection;
         return addAfter(files, () => {
           for (const { path, entry } of added) files.add(entry, path);
         });
@@ -242,7 +242,7 @@ export class IdbfsStorage implements LogStorage {
       this.#fencing.endAdding(sequence, segments.length);
     }
     this.#fencing.onAdded(sequence, segments.length, isClaim);
-    if (this.#database.connection === connection) this.#fencing.noteOwnedAt(began);
+    if (this.#database.currentConnection === connection) this.#fencing.noteOwnedAt(began);
   }
 
   // Resolves to whether the files have these contents. If segments could not be added because their

@@ -20,7 +20,7 @@ export async function makeFolder(folder: string, fs: NodeFs["promises"]): Promis
 
 // Deletes the log's files in a folder, then the folder if it is empty. Renames the folder first, so
 // that the store disappears in one step.
-export async function deleteFolder(folder: string, fs: NodeFs["promises"]): Promise<void> {
+export async function deleteLogFolder(folder: string, fs: NodeFs["promises"]): Promise<void> {
   const { dirname, join } = await nodeModule("node:path");
   const above = dirname(folder);
   const marked = folder + deletedMark;

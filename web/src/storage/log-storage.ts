@@ -179,7 +179,7 @@ export function numberFromName(prefix: "wal-" | "part-", name: string): number |
 
 // Compares the parts that a manifest names with the stored parts. `missing`: named but not stored.
 // `orphans`: stored but not named.
-export function diffParts(
+export function missingAndOrphanParts(
   named: readonly number[],
   stored: readonly number[],
 ): { missing: number[]; orphans: number[] } {

@@ -3,12 +3,12 @@
 // its log, which would only hold every row a second time.
 
 import {
-  diffParts,
   equalBytes,
   fencedError,
   type LogReceiver,
   type LogStorage,
   manifestName,
+  missingAndOrphanParts,
   numberFromName,
   type ObsoleteFiles,
   type OnPart,
@@ -61,7 +61,7 @@ export class MemoryStorage implements LogStorage {
       [...files.keys()].flatMap((name) => numberFromName(prefix, name) ?? []).sort((a, b) => a - b);
     const manifest = files.get(manifestName);
     const named = reader.onManifest(manifest?.slice());
-    const { missing, orphans } = diffParts(named.parts, numbers("part-"));
+    const { missing, orphans } = missingAndOrphanParts(named.parts, numbers("part-"));
     for (const id of parts === "all" ? named.parts : missing) {
       reader.onPart(id, files.get(partName(id))?.slice());
     }

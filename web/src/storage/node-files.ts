@@ -19,7 +19,7 @@ import { type NodeFs, nodeModule } from "../util/node.ts";
 import { confirming, FolderFiles } from "./folder-files.ts";
 import { FolderManifests, highestGeneration } from "./folder-manifests.ts";
 import {
-  deleteFolder,
+  deleteLogFolder,
   ownedPartName,
   partFromName,
   relaxedName,
@@ -28,12 +28,12 @@ import {
   temporaryPrefix,
 } from "./log-folder.ts";
 import {
-  diffParts,
   equalBytes,
   fencedError,
   type LogReceiver,
   type LogStorage,
   manifestName,
+  missingAndOrphanParts,
   type ObsoleteFiles,
   type OnPart,
   type SegmentDurability,
@@ -188,7 +188,7 @@ export class NodeFilesStorage implements LogStorage {
 
   async deleteLog(): Promise<void> {
     await this.close();
-    await deleteFolder(this.#folder, this.#fs);
+    await deleteLogFolder(this.#folder, this.#fs);
   }
 
   // Flushes relaxed segments, so that the log of a closed store is complete even after a power
@@ -223,7 +223,7 @@ export class NodeFilesStorage implements LogStorage {
     this.#parts = parts;
     this.#relaxed.clear();
     const named = reader.onManifest(await this.#readManifest(listing));
-    const { missing, orphans } = diffParts(
+    const { missing, orphans } = missingAndOrphanParts(
       named.parts,
       [...parts.keys()].sort((a, b) => a - b),
     );
@@ -245,7 +245,7 @@ export class NodeFilesStorage implements LogStorage {
   async #readEverything(listing: Listing, reader: LogReceiver): Promise<number[]> {
     const { names, parts } = listing;
     const named = reader.onManifest(await this.#readManifest(listing));
-    const { orphans } = diffParts(
+    const { orphans } = missingAndOrphanParts(
       named.parts,
       [...parts.keys()].sort((a, b) => a - b),
     );

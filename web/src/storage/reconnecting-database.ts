@@ -3,7 +3,12 @@
 
 import { StoreError } from "../errors.ts";
 import { openExisting } from "./idbfs-database.ts";
-import { ConnectionLost, errorName, runTransaction, storageError } from "./idbfs-transaction.ts";
+import {
+  ConnectionLost,
+  errorName,
+  runTransaction,
+  storageErrorFrom,
+} from "./idbfs-transaction.ts";
 import { type SegmentDurability, StorageError } from "./log-storage.ts";
 
 const reopenDelaysMs = [0, 50, 250, 1000, 3000]; // before each attempt of a call
@@ -36,7 +41,7 @@ export class ReconnectingDatabase {
   }
 
   // The current connection; undefined while it is lost.
-  get connection(): IDBDatabase | undefined {
+  get currentConnection(): IDBDatabase | undefined {
     return this.#connection;
   }
 
@@ -62,7 +67,7 @@ export class ReconnectingDatabase {
           } else if (error instanceof StoreError || errorName(error) === "ConstraintError") {
             throw error;
           } else if (this.#connection !== undefined) {
-            throw storageError(error);
+            throw storageErrorFrom(error);
           }
           // otherwise the connection could not be re-established yet: try again
         }
@@ -82,7 +87,7 @@ export class ReconnectingDatabase {
         return await runTransaction(database, "readonly", undefined, body);
       } catch (error) {
         const ours = error instanceof ConnectionLost || error instanceof DOMException;
-        throw ours ? storageError(error) : error; // otherwise `body` threw it
+        throw ours ? storageErrorFrom(error) : error; // otherwise `body` threw it
       }
     });
   }

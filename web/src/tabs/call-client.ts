@@ -12,9 +12,9 @@ import { callIdOf, wrapInCall } from "../util/call-message.ts";
 import { causeOf, leftOutError, lostWritesError } from "./lost-writes.ts";
 import {
   type CallResponse,
+  type ContentCallKind,
   errorFromWire,
   type FailedWrite,
-  type MessageCallKind,
   type PlainCallKind,
   type Recovered,
   type RemoteCall,
@@ -121,7 +121,7 @@ export class CallClient {
   // Sends one request message and resolves to the response message. Rejects with the owner's error,
   // or with AbortError if `signal` aborts before the call had an effect. `request` is copied.
   request(
-    kind: MessageCallKind,
+    kind: ContentCallKind,
     request: Uint8Array,
     durability?: Durability,
     signal?: AbortSignalLike,
@@ -155,7 +155,7 @@ export class CallClient {
     return this.#add({ number, kind: "restore", request, mode }) as Promise<RestoreReport>;
   }
 
-  callWithoutMessage(kind: PlainCallKind, number = this.reserveCallNumber()): Promise<unknown> {
+  callWithoutContent(kind: PlainCallKind, number = this.reserveCallNumber()): Promise<unknown> {
     return this.#add({ number, kind });
   }
 
@@ -180,7 +180,7 @@ export class CallClient {
   }
 
   // `stored`: see messages.ts.
-  receiveResponses(responses: readonly CallResponse[], stored = 0): void {
+  settleCalls(responses: readonly CallResponse[], stored = 0): void {
     for (const response of responses) {
       if (response.number === this.#recovering) this.#onRecoverEnded(response);
       const call = this.#ordered.get(response.number) ?? this.#unordered.get(response.number);

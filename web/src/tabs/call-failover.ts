@@ -6,7 +6,7 @@ import { type PooledRequest, requestPool } from "../host/request-pool.ts";
 import type { AbortSignalLike, Durability } from "../types.ts";
 import type { CallClient } from "./call-client.ts";
 import { isOwnershipError } from "./call-server.ts";
-import type { MessageCallKind } from "./messages.ts";
+import type { ContentCallKind } from "./messages.ts";
 
 export interface CallFailoverOptions {
   client: CallClient; // sends calls to the owner
@@ -31,7 +31,7 @@ export class CallFailover {
 
   // The local engine is being closed. `gone` resolves when it is closed; `whenLocalClosed` waits
   // for that.
-  begin(gone: Promise<void>): void {
+  onLocalClosing(gone: Promise<void>): void {
     this.#whenLocalClosed = this.#settlePendingCalls(gone);
   }
 
@@ -46,7 +46,7 @@ export class CallFailover {
   // the call. Not needed for synchronous responses.
   responseOrResend(
     response: Promise<Uint8Array>,
-    kind: MessageCallKind,
+    kind: ContentCallKind,
     request: Uint8Array,
     callNumber: number,
     durability?: Durability,

@@ -5,7 +5,7 @@
 import { StoreError } from "../errors.ts";
 import type { Host, OwnerHost } from "../transport.ts";
 import type { StoreEvents } from "../types.ts";
-import { callIdOf, unwrapCall } from "../util/call-message.ts";
+import { callIdOf, unwrapFromCall } from "../util/call-message.ts";
 import { type Channel, ownBuffer } from "./channel.ts";
 import {
   allEvents,
@@ -151,7 +151,7 @@ export class CallServer {
         return this.#host.snapshot();
       case "restore": {
         const called = request as Uint8Array<ArrayBuffer>;
-        return this.#host.restore(unwrapCall(called), { mode, call: callIdOf(called) });
+        return this.#host.restore(unwrapFromCall(called), { mode, call: callIdOf(called) });
       }
     }
   }

@@ -4,7 +4,7 @@ import type { OwnerHost } from "../transport.ts";
 import { CallServer, tabServerPolicy } from "./call-server.ts";
 import type { Channel, ChannelFactory } from "./channel.ts";
 import { clientChannelName, type ToClient, type ToOwner } from "./messages.ts";
-import { type LockRequest, onClientGone } from "./store-lock.ts";
+import { type LockRequest, onClientGone } from "./web-locks.ts";
 
 export interface ClientConnectionsOptions {
   store: string;

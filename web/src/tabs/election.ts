@@ -7,11 +7,11 @@
 // its writes are rejected.
 
 import { StoreError } from "../errors.ts";
-import { locksForbiddenError, storeLockedError } from "../host/ownership.ts";
+import { locksForbiddenError, storeLockedError } from "../host/exclusive-lock.ts";
 import { type Announcement, protocolVersion } from "./messages.ts";
 import type { OwnerTracker } from "./owner-tracker.ts";
-import { type LockRequest, requestStoreLock, runStealExclusively } from "./store-lock.ts";
 import type { TabChannel } from "./tab-channel.ts";
+import { type LockRequest, requestStoreLock, runStealExclusively } from "./web-locks.ts";
 
 // The states of a tab (shared-host.ts) in which it takes part in the election. "none": in the other
 // states.
@@ -58,7 +58,7 @@ export class Election {
 
   // Ends this tab's role, whatever it is. The lock stays held until the caller calls the returned
   // function, because the local engine may still be storing.
-  leave(): () => void {
+  leaveKeepingLock(): () => void {
     const { tabChannel, follower } = this.#options;
     if (follower.owner !== undefined) tabChannel.postToOwner({ to: follower.owner, type: "bye" });
     follower.stop();

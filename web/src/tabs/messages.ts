@@ -54,7 +54,7 @@ export function isAnnouncement(message: unknown): message is Announcement {
 
 // Calls with a message (for "restore": a snapshot file), and calls without content, whose response
 // is a plain value.
-export type MessageCallKind = "read" | "readHttp" | "write" | "restore";
+export type ContentCallKind = "read" | "readHttp" | "write" | "restore";
 export type PlainCallKind = "flush" | "stats" | "verify" | "compact" | "snapshot";
 
 // A deferred write that was acknowledged and may not be stored.
@@ -67,7 +67,7 @@ export interface UnstoredCall {
 // that the store does not know. Its value is a `Recovered`. It may be repeated.
 export interface RemoteCall {
   number: number;
-  kind: MessageCallKind | PlainCallKind | "recover";
+  kind: ContentCallKind | PlainCallKind | "recover";
   request?: Uint8Array | undefined; // for "recover": the client id
   unstored?: readonly UnstoredCall[] | undefined; // of "recover", in the order of their numbers
   // Of "recover": a write that the owner cannot apply is left out; otherwise "recover" stops there.

@@ -13,8 +13,8 @@
 
 import { AbortError, StoreError } from "../errors.ts";
 import { Emitter } from "../host/emitter.ts";
+import { storeLockedError } from "../host/exclusive-lock.ts";
 import type { LocalHost, LogOwnership } from "../host/local-host.ts";
-import { storeLockedError } from "../host/ownership.ts";
 import type { LifecycleEvent, PageLifecycle } from "../host/page-lifecycle.ts";
 import type { Host } from "../transport.ts";
 import type {
@@ -30,7 +30,7 @@ import type {
   VerifyReport,
 } from "../types.ts";
 import { callId } from "../util/call-message.ts";
-import { bytesFrom } from "../util/chunks.ts";
+import { readAllBytes } from "../util/chunks.ts";
 import { CallClient } from "./call-client.ts";
 import { CallFailover } from "./call-failover.ts";
 import { CallServer } from "./call-server.ts";
@@ -68,7 +68,7 @@ export interface SharedHostOptions {
 export class SharedHost implements Host {
   readonly #options: SharedHostOptions;
   readonly #tabId: string;
-  readonly #clientId: Uint8Array; // in each write of this tab (core/dispatch/call.h)
+  readonly #clientId: Uint8Array; // in each write of this tab (core/dispatch/call_header.h)
   readonly #client: CallClient;
   readonly #events = new Emitter<StoreEvents>();
   readonly #follower: OwnerTracker;
@@ -258,7 +258,7 @@ export class SharedHost implements Host {
   async restore(source: SnapshotSource, { mode }: RestoreOptions = {}): Promise<RestoreReport> {
     this.#requireOpen();
     if (this.#options.writeError !== undefined) throw this.#options.writeError;
-    const file = await bytesFrom(source);
+    const file = await readAllBytes(source);
     this.#requireOpen();
     const elsewhere = (callNumber: number) => this.#client.restore(file, mode, callNumber);
     const here = (local: LocalHost, callNumber: number) =>
@@ -300,7 +300,7 @@ export class SharedHost implements Host {
   #callPlain<T>(kind: PlainCallKind, callLocal: (local: LocalHost) => Promise<T>): Promise<T> {
     return this.#callOwner(
       callLocal,
-      (callNumber) => this.#client.callWithoutMessage(kind, callNumber) as Promise<T>,
+      (callNumber) => this.#client.callWithoutContent(kind, callNumber) as Promise<T>,
     );
   }
 
@@ -362,7 +362,7 @@ export class SharedHost implements Host {
   // Resolves to the error if that fails.
   async #flushPendingCalls(): Promise<unknown> {
     try {
-      await this.#client.callWithoutMessage("flush");
+      await this.#client.callWithoutContent("flush");
       return undefined;
     } catch (error) {
       return error;
@@ -412,7 +412,7 @@ export class SharedHost implements Host {
   // be frozen releases the lock immediately, because it may never resume. Writes that are not
   // stored before the next owner's claim are then fenced.
   #leave(when: "now" | "stored" = "stored"): void {
-    const releaseLock = this.#election.leave();
+    const releaseLock = this.#election.leaveKeepingLock();
     this.#clients?.close();
     this.#clients = undefined;
     this.#ownServer?.close(); // its calls, too, go to the next owner
@@ -422,7 +422,7 @@ export class SharedHost implements Host {
     if (local !== undefined) this.#follower.status = local.status;
     const gone =
       local?.closeForTakeover().catch(() => this.#failover.resendUnstored(local)) ?? this.#opening;
-    if (gone !== undefined) this.#failover.begin(gone);
+    if (gone !== undefined) this.#failover.onLocalClosing(gone);
     if (gone === undefined || local?.isIdle || when === "now") releaseLock();
     else void gone.then(releaseLock);
   }
@@ -501,7 +501,7 @@ export class SharedHost implements Host {
       post: (message) => {
         const toClient = message as ToClient;
         if (toClient.type === "responses")
-          this.#client.receiveResponses(toClient.responses, toClient.stored);
+          this.#client.settleCalls(toClient.responses, toClient.stored);
       },
       close() {},
     });
@@ -533,7 +533,7 @@ export class SharedHost implements Host {
     const local = this.#local;
     this.#local = undefined;
     this.#leave();
-    if (local !== undefined) this.#failover.begin(this.#failover.resendUnstored(local));
+    if (local !== undefined) this.#failover.onLocalClosing(this.#failover.resendUnstored(local));
     void this.#rejoin();
   }
 

@@ -12,7 +12,7 @@ import {
   type ToClient,
   type ToOwner,
 } from "./messages.ts";
-import { holdClientLock, type LockRequest } from "./store-lock.ts";
+import { holdClientLock, type LockRequest } from "./web-locks.ts";
 
 export interface TabChannelOptions {
   store: string;

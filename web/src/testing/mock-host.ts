@@ -99,7 +99,7 @@ export class MockHost implements Host {
     signal: AbortSignalLike | undefined,
   ): Promise<Uint8Array> {
     const response = (await this.#parts.host.readHttp(request)).slice();
-    const { status } = this.#parts.host.instrumentation.responseOutcome(request, response);
+    const { status } = this.#parts.host.engineForMockHost.responseOutcome(request, response);
     if (status === statusContinue) return response;
     return await this.#intercept(request, signal, (to) => this.#readNow("readHttp", request, to));
   }
@@ -126,20 +126,20 @@ export class MockHost implements Host {
     { rows, pageFraction }: RequestContext,
   ): Promise<Uint8Array> {
     const { host, scansAsService } = this.#parts;
-    if (pageFraction < 1) host.instrumentation.truncatePages(pageFraction);
-    if (scansAsService) host.instrumentation.emulateServiceScans(true);
+    if (pageFraction < 1) host.engineForMockHost.truncatePages(pageFraction);
+    if (scansAsService) host.engineForMockHost.emulateServiceScans(true);
     try {
       const answer = host[operation](request);
       if (answer instanceof Promise) return await answer;
       const response = answer.slice(); // a copy, because the next call may overwrite the response
-      const { read, returned, partition } = host.instrumentation.lastReadRowCounts;
+      const { read, returned, partition } = host.engineForMockHost.lastReadRowCounts;
       rows.rowsRead = read;
       rows.rowsReturned = returned;
       if (partition !== undefined) rows.partitionRead = partition;
       return response;
     } finally {
-      if (pageFraction < 1) host.instrumentation.truncatePages(1);
-      if (scansAsService) host.instrumentation.emulateServiceScans(false);
+      if (pageFraction < 1) host.engineForMockHost.truncatePages(1);
+      if (scansAsService) host.engineForMockHost.emulateServiceScans(false);
     }
   }
 
@@ -153,7 +153,7 @@ export class MockHost implements Host {
     this.#requestCount += 1;
     const turns = this.#requestCount % requestsPerTurn === 0;
     const { host, clock, random, faults, latency, pageTruncation, limits, log } = this.#parts;
-    const info = host.instrumentation.describeRequest(request);
+    const info = host.engineForMockHost.describeRequest(request);
     // All random values are drawn at this point, so that they depend only on the order of the
     // requests.
     const fault = activeFaultFrom(faults.next(info), random);
@@ -213,14 +213,14 @@ export class MockHost implements Host {
   #errorOutcome(request: Uint8Array, refusal: SimulatedError): CompletedRequest {
     return this.#completed(
       request,
-      this.#parts.host.instrumentation.makeErrorResponse(request, refusal, this.now()),
+      this.#parts.host.engineForMockHost.makeErrorResponse(request, refusal, this.now()),
     );
   }
 
   #completed(request: Uint8Array, response: Uint8Array): CompletedRequest {
     return {
       response,
-      outcome: this.#parts.host.instrumentation.responseOutcome(request, response),
+      outcome: this.#parts.host.engineForMockHost.responseOutcome(request, response),
     };
   }
 

@@ -100,7 +100,7 @@ function addTo(faults: Faults, rule: FaultRule, name: string): void {
 
 function faultsOf(host: LocalHost, random: SeededRandom): FaultRules {
   return new FaultRules(random, (refusal) =>
-    host.instrumentation.makeErrorResponse(new Uint8Array(), refusal, 0),
+    host.engineForMockHost.makeErrorResponse(new Uint8Array(), refusal, 0),
   );
 }
 

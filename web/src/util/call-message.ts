@@ -1,5 +1,5 @@
 // Calls: request messages after a header with a client id and a call number, by which the store
-// recognises a call that was already applied (core/dispatch/call.h).
+// recognises a call that was already applied (core/dispatch/call_header.h).
 
 import { callHeaderBytes, callKind } from "./engine-message-kinds.ts";
 
@@ -47,6 +47,6 @@ export function callId(client: Uint8Array, number: number): Uint8Array {
 }
 
 // Returns a copy of the message, without the call around it if there is one.
-export function unwrapCall(request: Uint8Array): Uint8Array<ArrayBuffer> {
+export function unwrapFromCall(request: Uint8Array): Uint8Array<ArrayBuffer> {
   return request[0] === callKind ? request.slice(callHeaderBytes) : new Uint8Array(request);
 }

@@ -28,7 +28,7 @@ export async function* smallChunksFrom(
  * Resolves to all bytes of the source. They are a copy, unless the source is a byte array. Rejects
  * with the errors of smallChunksFrom().
  */
-export async function bytesFrom(source: SnapshotSource): Promise<Uint8Array<ArrayBuffer>> {
+export async function readAllBytes(source: SnapshotSource): Promise<Uint8Array<ArrayBuffer>> {
   const chunks: Uint8Array<ArrayBuffer>[] = [];
   for await (const chunk of chunksFrom(source)) chunks.push(chunk);
   return await concatChunks(chunks);

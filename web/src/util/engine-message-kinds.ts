@@ -22,7 +22,8 @@ export const responseKind = {
   error: 15,
 } as const;
 
-// A call: a request message after a header with client id and call number (core/dispatch/call.h).
+// A call: a request message after a header with client id and call number
+// (core/dispatch/call_header.h).
 export const callKind = 32;
 export const callHeaderBytes = 32; // the request message follows the header
 

@@ -109,7 +109,7 @@ export interface Engine {
   loadPart(id: number, bytes: Uint8Array | undefined): void;
   // Returns the parts that must be loaded before rows and bytes in stats() are exact: segments have
   // changed some of their rows. undefined: the counts are exact.
-  uncountedParts(): PartsNeeded | undefined;
+  partsWithInexactCounts(): PartsNeeded | undefined;
   // Sets the approximate limit of the memory for rows; 0: no limit.
   setMemoryLimit(bytes: number): void;
   // If memory exceeds the limit, unloads parts that were not used recently.
@@ -139,10 +139,10 @@ export interface Engine {
   // be loaded before the next attempt.
   stage(requests: readonly Uint8Array[], nowMs: number): StagedResponses | PartsNeeded;
   // Stages request messages and publishes their changes. If it throws, it has published nothing.
-  write(requests: readonly Uint8Array[], nowMs: number): StagedResponses | PartsNeeded;
+  stageAndPublish(requests: readonly Uint8Array[], nowMs: number): StagedResponses | PartsNeeded;
   // Like write() with a single message, but does not copy the response. With `client` (16 bytes)
   // and `callNumber`, the message is wrapped in a call (util/call-message.ts).
-  writeOne(
+  stageAndPublishOne(
     request: Uint8Array,
     nowMs: number,
     client?: Uint8Array,
@@ -180,7 +180,7 @@ export interface Engine {
   // `segmentBytes` bytes, unless it consists of a single commit. Returns undefined if there is
   // nothing to seal.
   seal(segmentBytes?: number): SealedSegments | undefined;
-  claim(): ClaimSegment; // when this segment is stored, the engine owns the log
+  makeClaimSegment(): ClaimSegment; // when this segment is stored, the engine owns the log
   markStored(sequence: number): void; // all sealed segments up to this number are stored
 
   // Returns about how many bytes of rows a checkpoint would write now. Visits every leaf of the
@@ -192,10 +192,10 @@ export interface Engine {
   unsavedMemory(): number;
   beginCheckpoint(): boolean; // false: there is nothing to write
   // Returns the next part to store, or the parts that must first be loaded with
-  // loadCheckpointPart(). undefined: that was all.
+  // loadPartForCheckpoint(). undefined: that was all.
   nextCheckpointPart(): CheckpointPart | PartsNeeded | undefined;
   markCheckpointPartStored(): void; // the part that nextCheckpointPart() returned is stored
-  loadCheckpointPart(id: number, bytes: Uint8Array | undefined): void;
+  loadPartForCheckpoint(id: number, bytes: Uint8Array | undefined): void;
   finishCheckpoint(): CheckpointEnd;
   markCheckpointCommitted(): void;
   abandonCheckpoint(): number[]; // the parts that may be deleted
@@ -223,7 +223,7 @@ export interface Engine {
   // instance; it must be closed too.
   fork(): Engine;
   retainVersion(): number; // returns the number of the published version, which it retains
-  rollback(version: number): void;
+  rollbackToVersion(version: number): void;
   releaseVersion(version: number): void;
 
   stats(): EngineStats;
@@ -232,9 +232,10 @@ export interface Engine {
   // StoreError WasmLoadFailed or WasmVersionMismatch. Then nothing has changed, and the caller may
   // try again.
   //
-  // If read(), readHttp(), stage(), write(), writeOne() or nextSnapshotChunk() needs the deferred
-  // module, it returns DeferredModuleNeeded, which is a PartsNeeded. The following need it too, but
-  // do not report that, so the caller must await this function first: describeRequest(),
+  // If read(), readHttp(), stage(), stageAndPublish(), stageAndPublishOne() or nextSnapshotChunk()
+  // needs the deferred module, it returns DeferredModuleNeeded, which is a PartsNeeded. The
+  // following need it too, but do not report that, so the caller must await this function first:
+  // describeRequest(),
   // makeErrorResponse(), responseOutcome(), beginRestore(), restoreChunk(), finishRestoreInput(),
   // beginReplace(), stageRestoredRows(), the functions of versions, verify(), and queries while
   // emulateServiceScans() is on. All other functions work without it.
@@ -243,7 +244,7 @@ export interface Engine {
   openIdbfsDatabase(mountPoint: string): Promise<IDBDatabase>;
   // Creates an engine with an empty store, in a new module instance. That instance is complete if
   // this engine's is.
-  createEmpty(): Promise<Engine>;
+  createEmptyEngine(): Promise<Engine>;
   close(): void;
 }
 

@@ -85,7 +85,7 @@ export class WasmEngine implements Engine {
     this.#call((m, h) => m._entitable_replay_segment(h, sequence, bytes.length));
   }
 
-  uncountedParts(): PartsNeeded | undefined {
+  partsWithInexactCounts(): PartsNeeded | undefined {
     const result = this.#callForResult((m, h) => m._entitable_uncounted_parts(h));
     return result instanceof PartsNeeded ? result : undefined;
   }
@@ -188,7 +188,7 @@ export class WasmEngine implements Engine {
       : this.#responses(requests.length, changes !== 0);
   }
 
-  write(requests: readonly Uint8Array[], nowMs: number): StagedResponses | PartsNeeded {
+  stageAndPublish(requests: readonly Uint8Array[], nowMs: number): StagedResponses | PartsNeeded {
     if (!this.#instance.isComplete && requests.some(isHttpRequest)) return this.#instance.needed;
     const size = this.#writeRequests(requests);
     const changes = this.#callForResult((m, h) =>
@@ -200,7 +200,7 @@ export class WasmEngine implements Engine {
   }
 
   // Does not use #call, for the same reason as read().
-  writeOne(
+  stageAndPublishOne(
     request: Uint8Array,
     nowMs: number,
     client?: Uint8Array,
@@ -301,11 +301,11 @@ export class WasmEngine implements Engine {
   }
 
   truncatePages(share: number): void {
-    this.#catchingTraps((m, h) => m._entitable_cut_pages(h, share));
+    this.#catchingTraps((m, h) => m._entitable_truncate_result_pages(h, share));
   }
 
   emulateServiceScans(on: boolean): void {
-    this.#catchingTraps((m, h) => m._entitable_read_as_service(h, on ? 1 : 0));
+    this.#catchingTraps((m, h) => m._entitable_simulate_service_reads(h, on ? 1 : 0));
   }
 
   get lastReadRowCounts(): RowCounts {
@@ -313,7 +313,7 @@ export class WasmEngine implements Engine {
       read: m._entitable_rows_read(h),
       returned: m._entitable_rows_returned(h),
     }));
-    const isKnown = this.#call((m, h) => m._entitable_read_partition(h)) === 1;
+    const isKnown = this.#call((m, h) => m._entitable_last_read_partition(h)) === 1;
     return isKnown ? { ...rows, partition: new TextDecoder().decode(this.#view()) } : rows;
   }
 
@@ -338,19 +338,19 @@ export class WasmEngine implements Engine {
     return segments.length === 0 ? undefined : { sequence, segments };
   }
 
-  claim(): ClaimSegment {
-    this.#call((m, h) => m._entitable_claim(h));
+  makeClaimSegment(): ClaimSegment {
+    this.#call((m, h) => m._entitable_make_claim_segment(h));
     return { sequence: this.#number, bytes: this.#copy() };
   }
 
   markStored(sequence: number): void {
-    this.#call((m, h) => m._entitable_mark_stored(h, sequence));
+    this.#call((m, h) => m._entitable_mark_segments_stored(h, sequence));
   }
 
   // ---- Checkpoint -------------------------------------------------------------------------------
 
   estimateCheckpointBytes(): number {
-    return this.#catchingTraps((m, h) => m._entitable_checkpoint_bytes(h));
+    return this.#catchingTraps((m, h) => m._entitable_estimate_checkpoint_bytes(h));
   }
 
   get memoryBytes(): number {
@@ -371,11 +371,11 @@ export class WasmEngine implements Engine {
     return { id: this.#number, bytes: this.#copy() };
   }
 
-  loadCheckpointPart(id: number, bytes: Uint8Array | undefined): void {
+  loadPartForCheckpoint(id: number, bytes: Uint8Array | undefined): void {
     this.#writeInput(bytes ?? emptyBytes);
     const size = bytes?.length ?? 0;
     const hasFile = bytes === undefined ? 0 : 1;
-    this.#call((m, h) => m._entitable_load_checkpoint_part(h, id, size, hasFile));
+    this.#call((m, h) => m._entitable_load_part_for_checkpoint(h, id, size, hasFile));
   }
 
   markCheckpointPartStored(): void {
@@ -423,7 +423,7 @@ export class WasmEngine implements Engine {
   }
 
   finishRestoreInput(): RestoreReport {
-    this.#call((m, h) => m._entitable_finish_restore(h));
+    this.#call((m, h) => m._entitable_finish_restore_reading(h));
     const [tables = 0, entities = 0] = this.#readU64s(2);
     return { tables, entities };
   }
@@ -434,7 +434,7 @@ export class WasmEngine implements Engine {
   }
 
   stageRestoredRows(nowMs: number): boolean | PartsNeeded {
-    const staged = this.#callForResult((m, h) => m._entitable_stage_restored_rows(h, nowMs));
+    const staged = this.#callForResult((m, h) => m._entitable_stage_merge_chunk(h, nowMs));
     return staged instanceof PartsNeeded ? staged : staged !== 0;
   }
 
@@ -454,7 +454,7 @@ export class WasmEngine implements Engine {
     return this.#number;
   }
 
-  rollback(version: number): void {
+  rollbackToVersion(version: number): void {
     this.#call((m, h) => m._entitable_rollback_to_version(h, version));
   }
 
@@ -480,7 +480,7 @@ export class WasmEngine implements Engine {
     return this.#instance.loadDeferredModule();
   }
 
-  async createEmpty(): Promise<Engine> {
+  async createEmptyEngine(): Promise<Engine> {
     const { code, deferredModuleUrl, isComplete } = this.#instance;
     const engine = await WasmEngine.start(code, deferredModuleUrl);
     if (isComplete) await engine.loadDeferredModule();

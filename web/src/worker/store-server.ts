@@ -14,7 +14,7 @@ import {
   type ToWorker,
   workerName,
 } from "../tabs/messages.ts";
-import { holdClientLock, type LockRequest } from "../tabs/store-lock.ts";
+import { holdClientLock, type LockRequest } from "../tabs/web-locks.ts";
 import type { Host } from "../transport.ts";
 import { buildId } from "../wasm/module.ts";
 import { RemotePageLifecycle } from "./remote-page-lifecycle.ts";

@@ -19,7 +19,7 @@ import {
   type ToWorker,
   workerName,
 } from "../tabs/messages.ts";
-import { type LockRequest, onClientGone } from "../tabs/store-lock.ts";
+import { type LockRequest, onClientGone } from "../tabs/web-locks.ts";
 import type { Host } from "../transport.ts";
 import type {
   AbortSignalLike,
@@ -32,7 +32,7 @@ import type {
   StoreStatus,
   VerifyReport,
 } from "../types.ts";
-import { bytesFrom } from "../util/chunks.ts";
+import { readAllBytes } from "../util/chunks.ts";
 import { buildId } from "../wasm/module.ts";
 import { type WorkerThread, WorkerUnavailable } from "./start-worker.ts";
 
@@ -138,32 +138,32 @@ export class WorkerHost implements Host {
 
   async flush(): Promise<void> {
     this.#requireOpen();
-    await this.#client.callWithoutMessage("flush");
+    await this.#client.callWithoutContent("flush");
   }
 
   async stats(): Promise<StoreStats> {
     this.#requireOpen();
-    return (await this.#client.callWithoutMessage("stats")) as StoreStats;
+    return (await this.#client.callWithoutContent("stats")) as StoreStats;
   }
 
   async verify(): Promise<VerifyReport> {
     this.#requireOpen();
-    return (await this.#client.callWithoutMessage("verify")) as VerifyReport;
+    return (await this.#client.callWithoutContent("verify")) as VerifyReport;
   }
 
   async compact(): Promise<void> {
     this.#requireOpen();
-    await this.#client.callWithoutMessage("compact");
+    await this.#client.callWithoutContent("compact");
   }
 
   async snapshot(): Promise<Uint8Array> {
     this.#requireOpen();
-    return (await this.#client.callWithoutMessage("snapshot")) as Uint8Array;
+    return (await this.#client.callWithoutContent("snapshot")) as Uint8Array;
   }
 
   async restore(source: SnapshotSource, { mode }: RestoreOptions = {}): Promise<RestoreReport> {
     this.#requireOpen();
-    const file = await bytesFrom(source);
+    const file = await readAllBytes(source);
     this.#requireOpen();
     return await this.#client.restore(file, mode);
   }
@@ -255,7 +255,7 @@ export class WorkerHost implements Host {
         break;
       case "responses":
         this.#status = { ...(this.#status as StoreStatus), ...message.progress };
-        this.#client.receiveResponses(message.responses);
+        this.#client.settleCalls(message.responses);
         break;
       case "event":
         this.#status = message.status;

@@ -1,4 +1,4 @@
-#include "core/store/verify.h"
+#include "core/store/verify_catalog.h"
 
 namespace entitable {
 

@@ -1,4 +1,4 @@
-#include "core/dispatch/call.h"
+#include "core/dispatch/call_header.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -13,7 +13,7 @@ constexpr std::uint8_t call_version = 1;
 
 }  // namespace
 
-bool is_call(std::string_view message) {
+bool has_call_header(std::string_view message) {
   return !message.empty() && static_cast<std::uint8_t>(message.front()) == call_kind;
 }
 
@@ -25,7 +25,7 @@ std::optional<ClientCall> unwrap_call(std::string_view& message) {
   call.number = in.u64();
   const std::string_view client = in.raw(call.client.size());
   const std::string_view inner = in.raw(in.remaining());
-  if (!in.ok() || !known || is_call(inner)) return std::nullopt;
+  if (!in.ok() || !known || has_call_header(inner)) return std::nullopt;
   std::copy(client.begin(), client.end(), call.client.begin());
   message = inner;
   return call;

@@ -15,10 +15,10 @@
 namespace entitable::dispatch {
 
 // Returns whether the message is wrapped in a call. Checks only the first byte.
-bool is_call(std::string_view message);
+bool has_call_header(std::string_view message);
 
 // Removes the header of the call from `message`. Returns the client and the number from the header,
-// or nothing if the header is malformed. REQUIRES: is_call(message).
+// or nothing if the header is malformed. REQUIRES: has_call_header(message).
 std::optional<ClientCall> unwrap_call(std::string_view& message);
 
 }  // namespace entitable::dispatch
