@@ -326,8 +326,8 @@ describe("time-outs", () => {
 
   test("allow what is in time, and do not limit the store", async (t) => {
     const store = new FakeStore();
-    const server = await serving(t, store, { headersMs: 50 });
-    const pause = () => new Promise((resolve) => setTimeout(resolve, 150));
+    const server = await serving(t, store, { headersMs: 1000 });
+    const pause = () => new Promise((resolve) => setTimeout(resolve, 1200));
     store.onRequest = async () => void (await pause());
     const client = new Client(server).post("/t", length(4)).send("bo");
     await pause(); // longer than headersMs, which does not include the body
