@@ -223,7 +223,9 @@ TEST_CASE("a crafted snapshot is rejected before it is replaced or merged") {
   };
   const AccessPolicy good{"a", std::nullopt, std::nullopt, "raud"};
   const AccessPolicy bad{"a", std::nullopt, std::nullopt, "zzz"};
-  SnapshotContent content{{1, 1, "<s/>"}, {{{"abc", {good}, 1}, {{EntityKey("p", "r"), 1, {}}}}}};
+  SnapshotContent content;
+  content.header = {1, 1, "<s/>"};
+  content.tables = {{{"abc", {good}, 1}, {{EntityKey("p", "r"), 1, {}}}}};
   CHECK(error_of(content).empty());
   content.tables[0].info.acl = {bad};
   CHECK(ends_with(error_of(content), "the permission of an access policy is not allowed"));
@@ -240,7 +242,9 @@ TEST_CASE("a crafted snapshot is rejected before it is replaced or merged") {
 }
 
 TEST_CASE("a snapshot needs no more table ids than the store has left") {
-  SnapshotContent content{{1, 0, ""}, {{{"abc", {}, 0}, {}}}};
+  SnapshotContent content;
+  content.header = {1, 0, ""};
+  content.tables = {{{"abc", {}, 0}, {}}};
   for (const TableId left : {1, 0}) {
     Manifest manifest;
     manifest.next_table = table_id_max + 1 - left;
