@@ -72,7 +72,7 @@ Result<void> check_timeout(const QueryParameters& options) {
 
 }  // namespace
 
-Result<QueryParameters> parse_query_options(std::string_view raw_query) {
+Result<QueryParameters> parse_query_parameters(std::string_view raw_query) {
   QueryParameters options;
   while (!raw_query.empty()) {
     const std::string_view pair = raw_query.substr(0, raw_query.find('&'));

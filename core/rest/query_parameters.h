@@ -31,7 +31,7 @@ struct QueryParameters {
 // `timeout` has no effect. Errors: InvalidQueryParameterValue if one of the parameters above occurs
 // twice, its value has malformed escapes, or `timeout` is not a number;
 // OutOfRangeQueryParameterValue if `timeout` is below 1.
-Result<QueryParameters> parse_query_options(std::string_view raw_query);
+Result<QueryParameters> parse_query_parameters(std::string_view raw_query);
 
 // NotImplemented: an unsupported option such as $orderby. Only reads call this; writes ignore such
 // options.

@@ -27,7 +27,7 @@ Result<void> route_request(const Request& request, std::string_view served_accou
   Result<ResourceUri> uri = parse_resource_uri(request.url, served_account);
   if (!uri.ok()) return uri.error();
   routed.uri = std::move(*uri);
-  Result<QueryParameters> options = parse_query_options(routed.uri.raw_query);
+  Result<QueryParameters> options = parse_query_parameters(routed.uri.raw_query);
   if (!options.ok()) return options.error();
   routed.options = std::move(*options);
   error_format.xml = !error_format.in_batch &&

@@ -25,7 +25,7 @@ struct RoutedRequest {
 };
 
 // Fills `routed` and `error_format` as far as the request can be parsed. Returns the first error of
-// parse_resource_uri, parse_query_options, effective_method and find_route.
+// parse_resource_uri, parse_query_parameters, effective_method and find_route.
 Result<void> route_request(const Request& request, std::string_view served_account,
                            ErrorResponseContext& error_format, RoutedRequest& routed);
 

@@ -46,7 +46,7 @@ class CallWindow {
  private:
   struct Client {
     ClientId id;
-    std::vector<ClientCall> ring;  // reserve() makes room for calls_per_client
+    std::vector<ClientCall> ring;  // reserve() allocates calls_per_client
     std::size_t oldest = 0;        // position of the oldest call once the ring is full
     std::uint64_t last_use = 0;
     std::uint64_t highest = 0;  // the greatest number that was added

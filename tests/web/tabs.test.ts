@@ -23,6 +23,17 @@ async function open(tab: Tab, options: Partial<SharedHostOptions> = {}): Promise
   return new StoreHandle("shop", await tab.open(options));
 }
 
+// Opens a store with a table in the first of `count` tabs, on a disk that the test controls.
+async function ownedOnControlledDisk(count: number) {
+  const origin = new Origin();
+  const tabs = tabsIn(origin, count);
+  const disk = new ControlledStorage(new MemoryStorage(origin.files));
+  origin.disk = () => disk;
+  const first = await open(tabs[0] as Tab);
+  await first.table("people").createTable();
+  return { origin, tabs, disk, first };
+}
+
 // Opens a store in `a` and `b`, and kills `a`. Tab `b` gets the lock but is frozen. Returns the
 // store of `b`.
 async function heirAsleep(a: Tab, b: Tab): Promise<Store> {
@@ -515,12 +526,8 @@ test("a follower of a tab that becomes the owner again has its writes applied in
 });
 
 test("a write that an owner rejected is not applied after later ones by the next", async () => {
-  const origin = new Origin();
-  const [a, b, c] = tabsIn(origin, 3) as [Tab, Tab, Tab];
-  const disk = new ControlledStorage(new MemoryStorage(origin.files));
-  origin.disk = () => disk;
-  const first = await open(a);
-  await first.table("people").createTable();
+  const { origin, tabs, disk, first } = await ownedOnControlledDisk(3);
+  const [, b, c] = tabs as [Tab, Tab, Tab];
   const second = await open(b);
   await second.table("people").createEntity(row("0"));
   const channel = origin.channel(c, "entitable/shop", () => {});
@@ -546,12 +553,8 @@ test("a write that an owner rejected is not applied after later ones by the next
 });
 
 test("a write that was rejected on its second sending may have been applied", async () => {
-  const origin = new Origin();
-  const [a, b, c] = tabsIn(origin, 3) as [Tab, Tab, Tab];
-  const disk = new ControlledStorage(new MemoryStorage(origin.files));
-  origin.disk = () => disk;
-  const first = await open(a);
-  await first.table("people").createTable();
+  const { origin, tabs, disk, first } = await ownedOnControlledDisk(3);
+  const [, b, c] = tabs as [Tab, Tab, Tab];
   let hello: unknown;
   const channel = origin.channel(c, "entitable/shop", (message) => {
     if ((message as { type: string }).type === "hello") hello = message;

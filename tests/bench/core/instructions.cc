@@ -11,11 +11,11 @@
 #include <string_view>
 #include <vector>
 
-#include "core/base/bytes.h"
 #include "core/base/check.h"
 #include "core/dispatch/dispatcher.h"
 #include "core/rpc/operations.h"
 #include "tests/bench/core/workload.h"
+#include "tests/support/call_messages.h"
 
 namespace entitable::bench {
 namespace {
@@ -167,18 +167,6 @@ void count_groups(const char* name, Store& store, std::size_t from, MessageOf me
   });
 }
 
-// Returns the header of a call with this number (core/dispatch/call_header.h).
-std::string call(std::uint64_t number) {
-  std::string header;
-  ByteWriter out(header);
-  out.u8(32);
-  out.u8(1);
-  out.u16(0);
-  out.u32(0);
-  out.u64(number);
-  return header + std::string(16, 'c');
-}
-
 // Rows between others, in the ways that the host has.
 void count_inserts_between(Store& store, const std::vector<std::size_t>& order) {
   std::size_t from = 0;  // each way has keys of its own
@@ -198,7 +186,7 @@ void count_inserts_between(Store& store, const std::vector<std::size_t>& order) 
   };
   count_messages("insert, between others, stored later", message_of, store_later);
   from += 2 * writes;
-  const auto call_of = [&](std::size_t i) { return call(i + 1) + message_of(i); };
+  const auto call_of = [&](std::size_t i) { return test::in_call(i + 1, message_of(i)); };
   count_messages("insert, between others, stored later, as a call", call_of, store_later);
   from += 2 * writes;
   count_messages("insert, between others, staged", message_of, [&](const Messages& messages) {
@@ -234,7 +222,7 @@ void count_writes(Store& store) {
   count_messages(
       "insert, after all others, 1,000 calls staged together",
       [&](std::size_t i) {
-        return call(end + i) + write_message({insert_operation(key(end + i), i)});
+        return test::in_call(end + i, write_message({insert_operation(key(end + i), i)}));
       },
       [&](const Messages& messages) { writer.stage(messages); });
 }

@@ -10,6 +10,7 @@
 #include "tests/core/rest/http_request_message.h"
 #include "tests/core/rpc/request_builder.h"
 #include "tests/core/rpc/response_reader.h"
+#include "tests/support/call_messages.h"
 #include "tests/support/catch.h"
 #include "tests/support/test_host.h"
 
@@ -55,19 +56,6 @@ std::string http_batch_get(const std::string& path) {
   const std::string parts = "--b\nContent-Type: application/http\n\nGET " + base + path +
                             " HTTP/1.1\nAccept: application/json\n\n--b--";
   return http("POST", "$batch", parts, {{"Content-Type", "multipart/mixed; boundary=b"}});
-}
-
-std::string call(std::uint64_t number, std::string_view message, char client = 'a') {
-  std::string bytes;
-  ByteWriter out(bytes);
-  out.u8(32);
-  out.u8(1);
-  out.u16(0);
-  out.u32(0);
-  out.u64(number);
-  out.raw(std::string(16, client));
-  out.raw(message);
-  return bytes;
 }
 
 struct HttpResponse {
@@ -170,8 +158,8 @@ TEST_CASE("stage_and_publish publishes writes together with their responses") {
   CHECK(parse_http_response(write({http_insert("2")}).responses[0]).status == 201);
   CHECK(write({insert("3"), insert("3"), http_insert("4")}).failed ==
         std::vector<char>{false, true, false});
-  CHECK(write({call(1, insert("5"))}).changes);
-  CHECK(write({call(1, insert("5"))}).failed == std::vector<char>{false});
+  CHECK(write({in_call(1, insert("5"))}).changes);
+  CHECK(write({in_call(1, insert("5"))}).failed == std::vector<char>{false});
   check_malformed(write({"?"}).responses[0]);
   for (const char* row : {"2", "3", "4", "5"}) {
     CHECK(contains(fixture.get("people()"), "\"RowKey\":\"" + std::string(row) + "\""));
@@ -191,7 +179,7 @@ TEST_CASE("Scratch memory of a group does not affect the next one") {
       {http_insert("3")},
       {insert("4"), insert("4"), http_insert("5"), "?"},
       {"?"},
-      {call(1, insert("6"))},
+      {in_call(1, insert("6"))},
       {insert("7")},
       {insert("8"), "?"},
       {},
@@ -290,8 +278,8 @@ TEST_CASE("A write whose body is pending gets the response 100 and changes nothi
 TEST_CASE("A call sent again gets the same response in RPC and REST, and changes nothing") {
   Fixture fixture;
   fixture.commit({create("people")});
-  const std::vector<std::string> messages = {call(1, insert("a")), call(2, http_insert("b")),
-                                             call(3, create("places"))};
+  const std::vector<std::string> messages = {in_call(1, insert("a")), in_call(2, http_insert("b")),
+                                             in_call(3, create("places"))};
   const StagedResponses first = fixture.commit(messages);
   CHECK(first.failed == std::vector<char>{false, false, false});
   const StagedResponses again = fixture.commit(messages);
@@ -301,27 +289,28 @@ TEST_CASE("A call sent again gets the same response in RPC and REST, and changes
     CHECK(again.responses[i].str() == first.responses[i].str());
   }
 
-  const StagedResponses others = fixture.commit({call(1, insert("a"), 'b'), call(4, insert("a"))});
+  const StagedResponses others =
+      fixture.commit({in_call(1, insert("a"), 'b'), in_call(4, insert("a"))});
   CHECK(others.failed == std::vector<char>{true, true});
 }
 
 TEST_CASE("A call that failed is tried again when it is sent again") {
   Fixture fixture;
-  CHECK(fixture.commit({call(1, insert("a"))}).failed[0]);
+  CHECK(fixture.commit({in_call(1, insert("a"))}).failed[0]);
   fixture.commit({create("people")});
-  CHECK_FALSE(fixture.commit({call(1, insert("a"))}).failed[0]);
+  CHECK_FALSE(fixture.commit({in_call(1, insert("a"))}).failed[0]);
 }
 
 TEST_CASE("A malformed call is rejected, and the other messages of its group are not") {
   Fixture fixture;
   fixture.commit({create("people")});
-  const std::string good = call(1, insert("a"));
+  const std::string good = in_call(1, insert("a"));
   std::string version = good;
   version[1] = 2;
   std::string reserved = good;
   reserved[3] = 1;
   const StagedResponses staged =
-      fixture.commit({version, reserved, call(2, good), good.substr(0, 31), insert("b")});
+      fixture.commit({version, reserved, in_call(2, good), good.substr(0, 31), insert("b")});
   for (std::size_t i = 0; i < 4; ++i) {
     CAPTURE(i);
     CHECK(staged.failed[i]);

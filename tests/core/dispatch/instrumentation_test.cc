@@ -10,6 +10,7 @@
 #include "tests/core/rest/http_request_message.h"
 #include "tests/core/rpc/request_builder.h"
 #include "tests/core/rpc/response_reader.h"
+#include "tests/support/call_messages.h"
 #include "tests/support/catch.h"
 
 namespace entitable::dispatch {
@@ -35,19 +36,6 @@ std::string http(std::string_view method, const std::string& path, std::string_v
 
 std::string json_of(std::string_view message) {
   return description_json(describe_request(account(), message));
-}
-
-std::string in_call(std::string_view message, std::uint8_t version = 1) {
-  std::string bytes;
-  ByteWriter out(bytes);
-  out.u8(32);
-  out.u8(version);
-  out.u16(0);
-  out.u32(0);
-  out.u64(7);
-  out.raw(std::string(16, 'a'));
-  out.raw(message);
-  return bytes;
 }
 
 const std::string rpc_write =
@@ -119,9 +107,11 @@ TEST_CASE("RPC and REST requests for the same operation have the same descriptio
 }
 
 TEST_CASE("A message in a call has the same description as without the call") {
-  CHECK(describe_request(account(), in_call(rpc_write)) == describe_request(account(), rpc_write));
-  CHECK(describe_request(account(), in_call(rest_write)) == describe_request(account(), rpc_write));
-  CHECK(describe_request(account(), in_call(rpc_write, 2)) == RequestDescription{});
+  CHECK(describe_request(account(), test::in_call(7, rpc_write)) ==
+        describe_request(account(), rpc_write));
+  CHECK(describe_request(account(), test::in_call(7, rest_write)) ==
+        describe_request(account(), rpc_write));
+  CHECK(describe_request(account(), test::in_call(7, rpc_write, 'a', 2)) == RequestDescription{});
   CHECK(describe_request(account(), "") == RequestDescription{});
   CHECK(describe_request(account(), rest_write.substr(0, 50)) == RequestDescription{});
 }
@@ -179,10 +169,10 @@ TEST_CASE("An injected error is encoded for the message's entry point, with its 
   CHECK(header_in(response, "Retry-After") == "1");
   CHECK(header_in(response, "Server") == "other");
   CHECK(header_in(response, "Content-Type").starts_with("application/json"));
-  CHECK(error_injector(in_call(rest_write), error_json) == response);
+  CHECK(error_injector(test::in_call(7, rest_write), error_json) == response);
   const std::string rpc_response = error_injector(rpc_write, error_json);
   CHECK(response_outcome(rpc_write, rpc_response) == ResponseOutcome{503, "ServerBusy"});
-  CHECK(error_injector(in_call(rpc_write), error_json) == rpc_response);
+  CHECK(error_injector(test::in_call(7, rpc_write), error_json) == rpc_response);
   test::ResponseReader in(rpc_response);
   CHECK(in.flags() == rpc::flag_headers);
   in.word();

@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/bytes.h"
 #include "core/dispatch/dispatcher.h"
 #include "core/store/versions.h"
 #include "tests/core/rpc/request_builder.h"
+#include "tests/support/call_messages.h"
 #include "tests/support/catch.h"
 #include "tests/support/env_number.h"
 #include "tests/support/failing_allocator.h"
@@ -106,21 +106,6 @@ std::string random_message(Prng& prng) {
   return message;
 }
 
-const ClientId client{{7}};
-
-// Wraps the message in a call (call.h).
-std::string call(std::uint64_t number, const std::string& message) {
-  std::string header;
-  ByteWriter out(header);
-  out.u8(32);
-  out.u8(1);
-  out.u16(0);
-  out.u32(0);
-  out.u64(number);
-  for (const std::uint8_t byte : client) out.u8(byte);
-  return header + message;
-}
-
 struct Fixture {
   Fixture() {
     REQUIRE(store.begin_recovery(std::nullopt).ok());
@@ -199,6 +184,7 @@ class Pair {
     REQUIRE(alone_.responses.responses[0].view() == group_.responses.responses[0].view());
     REQUIRE(alone_.store.verify() == "");
     check_same(alone_.store.stats(), group_.store.stats());
+    const ClientId client = test::client_id('a');
     REQUIRE(alone_.store.known_calls(client) == group_.store.known_calls(client));
   }
 
@@ -274,7 +260,8 @@ TEST_CASE("a single write has the same effect as a group of one, wherever memory
     if (step % 150 == 0) pair.emplace(prng);
     std::string message = random_message(prng);
     // A few calls have the number of an earlier one.
-    if (prng.below(2) == 0) message = call(prng.below(10) == 0 ? step - step / 9 : step, message);
+    if (prng.below(2) == 0)
+      message = test::in_call(prng.below(10) == 0 ? step - step / 9 : step, message);
     pair->write(message, prng.below(4) == 0 ? 1 + static_cast<long>(prng.below(5)) : 0);
     if (prng.below(4) == 0) pair->change_state();
   }

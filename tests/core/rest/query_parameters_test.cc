@@ -11,14 +11,14 @@ namespace {
 
 QueryParameters read(std::string_view query) {
   CAPTURE(std::string(query));
-  auto options = parse_query_options(query);
+  auto options = parse_query_parameters(query);
   REQUIRE(options.ok());
   return *options;
 }
 
 ErrorCode error_code_of(std::string_view query) {
   CAPTURE(std::string(query));
-  const auto options = parse_query_options(query);
+  const auto options = parse_query_parameters(query);
   REQUIRE_FALSE(options.ok());
   return options.error().code;
 }

@@ -15,7 +15,7 @@ Result<RouteEntry> route(std::string_view method, const std::string& path) {
   const std::string url = "http://h/acct" + path;
   const auto uri = parse_resource_uri(url, "acct");
   REQUIRE(uri.ok());
-  const auto options = parse_query_options(uri->raw_query);
+  const auto options = parse_query_parameters(uri->raw_query);
   REQUIRE(options.ok());
   return find_route(method, *uri, *options);
 }

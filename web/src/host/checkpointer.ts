@@ -9,6 +9,7 @@
 
 import { StoreError } from "../errors.ts";
 import { type LogStorage, type ObsoleteFiles, StorageError } from "../storage/log-storage.ts";
+import { nextRetryMs } from "../util/back-off.ts";
 import { yieldToEventLoop } from "../util/event-loop.ts";
 import { type Engine, PartsNeeded } from "../wasm/engine.ts";
 import { IdleTimer } from "./idle-timer.ts";
@@ -320,7 +321,7 @@ export class Checkpointer {
   // the engine can continue in neither case.
   async #commit(manifest: Uint8Array, obsolete: ObsoleteFiles): Promise<void> {
     let unknownOutcome: StorageError | undefined; // a later failure does not make the outcome known
-    for (let waitMs = 1000; ; waitMs = Math.min(waitMs * 2, 30_000)) {
+    for (let waitMs = nextRetryMs(0); ; waitMs = nextRetryMs(waitMs)) {
       try {
         return await this.#storage.commitManifest(manifest, obsolete);
       } catch (error) {

@@ -401,10 +401,8 @@ export class CommitQueue {
   #writeNow(request: Uint8Array, origin: WriteOrigin | undefined): Uint8Array | undefined {
     const { engine, client, now } = this.#options;
     const callNumber = typeof origin === "number" ? origin : undefined;
-    const written =
-      callNumber === undefined
-        ? engine.stageAndPublishOne(request, now())
-        : engine.stageAndPublishOne(request, now(), client, callNumber);
+    const caller = callNumber === undefined ? undefined : client;
+    const written = engine.stageAndPublishOne(request, now(), caller, callNumber);
     if (written instanceof PartsNeeded) return undefined;
     if (written.changes) {
       const position = this.#deferred.add(request, callNumber);

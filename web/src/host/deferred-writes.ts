@@ -3,18 +3,12 @@
 // of request messages. The writes are numbered from 1 on in the order in which they were accepted:
 // their positions.
 
+import { nextRetryMs } from "../util/back-off.ts";
 import { type PooledRequest, requestPool } from "./request-pool.ts";
 
 const bytesMax = 8 * 1024 * 1024;
 // Larger segments save nothing, and are in memory twice until stored.
 const fullSegmentBytes = 1024 * 1024;
-const retryFirstMs = 1000;
-const retryMaxMs = 30_000;
-
-// Returns the delay before the next attempt after `previousMs`, the last one; 0: there was none.
-export function nextRetryMs(previousMs: number): number {
-  return Math.min(Math.max(previousMs * 2, retryFirstMs), retryMaxMs);
-}
 
 // A deferred write of this tab that was acknowledged, and may not be stored.
 export interface UnstoredWrite {

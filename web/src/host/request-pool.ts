@@ -45,21 +45,23 @@ export class RequestPool {
 
   // Copies a message into the pool.
   add(request: Uint8Array, callNumber?: number): PooledRequest {
-    const chunk = this.#chunkFor(request.length);
-    const pooled = new PooledRequest(chunk, request.length, callNumber);
-    chunk.bytes.set(request, chunk.used);
-    chunk.used += request.length;
-    chunk.refCount += 1;
+    const pooled = this.#allocate(request.length, callNumber);
+    pooled.chunk.bytes.set(request, pooled.at);
     return pooled;
   }
 
   // Copies a message into the pool, wrapped in a call.
   addCall(request: Uint8Array, client: Uint8Array, callNumber: number): PooledRequest {
-    const size = callHeaderBytes + request.length;
+    const pooled = this.#allocate(callHeaderBytes + request.length, callNumber);
+    const { bytes } = pooled.chunk;
+    writeCallHeader(bytes, pooled.at, client, callNumber);
+    bytes.set(request, pooled.at + callHeaderBytes);
+    return pooled;
+  }
+
+  #allocate(size: number, callNumber: number | undefined): PooledRequest {
     const chunk = this.#chunkFor(size);
     const pooled = new PooledRequest(chunk, size, callNumber);
-    writeCallHeader(chunk.bytes, chunk.used, client, callNumber);
-    chunk.bytes.set(request, chunk.used + callHeaderBytes);
     chunk.used += size;
     chunk.refCount += 1;
     return pooled;

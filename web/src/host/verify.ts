@@ -7,7 +7,8 @@ import type { Engine } from "../wasm/engine.ts";
 import { recover } from "./log-recovery.ts";
 
 export interface VerifyOptions {
-  engine: Pick<Engine, "loadDeferredModule" | "createEmptyEngine" | "verify">; // of the store in use
+  // of the store in use
+  engine: Pick<Engine, "loadDeferredModule" | "createEmptyEngine" | "verify">;
   storage: Pick<LogStorage, "readAll">;
   memoryLimit: number; // of rows, in bytes; 0: none
 }

@@ -40,6 +40,7 @@ import {
   StorageError,
   segmentName,
 } from "./log-storage.ts";
+import { RunningCalls } from "./running-calls.ts";
 
 const readAhead = 8; // how many files are read ahead
 const loadsMax = 10; // how often load() begins again because the manifest changed
@@ -67,7 +68,7 @@ export class NodeFilesStorage implements LogStorage {
   #adding: Promise<unknown> = Promise.resolve();
   // The last call that removes files or reads all of them. Such calls run one at a time.
   #lastRemoval: Promise<unknown> = Promise.resolve();
-  readonly #running = new Set<Promise<unknown>>();
+  readonly #running = new RunningCalls();
 
   // Opens the storage. REQUIRES: the folder exists (makeFolder).
   static async open(folder: string, fs?: NodeFs["promises"]): Promise<NodeFilesStorage> {
@@ -196,7 +197,7 @@ export class NodeFilesStorage implements LogStorage {
   async close(): Promise<void> {
     const first = this.#fatalError === undefined;
     this.#fatalError ??= new StorageError("closed", "The storage is closed.");
-    await Promise.allSettled([...this.#running]);
+    await this.#running.whenEnded();
     if (!first || this.#relaxed.size === 0) return;
     await this.#flushRelaxed()
       .then(() => this.#files.flushFolder())
@@ -488,16 +489,9 @@ export class NodeFilesStorage implements LogStorage {
   }
 
   // Runs a call, for which close() then waits. Rejects if an earlier error was fatal.
-  async #track<T>(call: () => Promise<T>): Promise<T> {
+  #track<T>(call: () => Promise<T>): Promise<T> {
     const fatal = this.#fatalError ?? this.#files.gone;
-    if (fatal !== undefined) throw fatal;
-    const running = call();
-    this.#running.add(running);
-    try {
-      return await running;
-    } finally {
-      this.#running.delete(running);
-    }
+    return fatal === undefined ? this.#running.run(call) : Promise.reject(fatal);
   }
 }
 

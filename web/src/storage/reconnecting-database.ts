@@ -10,6 +10,7 @@ import {
   storageErrorFrom,
 } from "./idbfs-transaction.ts";
 import { type SegmentDurability, StorageError } from "./log-storage.ts";
+import { RunningCalls } from "./running-calls.ts";
 
 const reopenDelaysMs = [0, 50, 250, 1000, 3000]; // before each attempt of a call
 const reopenWaitMs = 2000; // of one attempt: on a full disk the browser may never respond
@@ -32,7 +33,7 @@ export class ReconnectingDatabase {
   #connection: IDBDatabase | undefined; // undefined: lost
   #fatalError: StorageError | undefined; // every later call rejects with it
   #reopening: Promise<IDBDatabase> | undefined;
-  readonly #running = new Set<Promise<unknown>>();
+  readonly #running = new RunningCalls();
 
   // Takes ownership of the connection.
   constructor(connection: IDBDatabase, options: ReconnectingDatabaseOptions) {
@@ -94,15 +95,9 @@ export class ReconnectingDatabase {
 
   // Runs a call of one or several transactions, and lets close() wait for it. Rejects after a fatal
   // error.
-  async track<T>(call: () => Promise<T>): Promise<T> {
-    if (this.#fatalError !== undefined) throw this.#fatalError;
-    const running = call();
-    this.#running.add(running);
-    try {
-      return await running;
-    } finally {
-      this.#running.delete(running);
-    }
+  track<T>(call: () => Promise<T>): Promise<T> {
+    const fatal = this.#fatalError;
+    return fatal === undefined ? this.#running.run(call) : Promise.reject(fatal);
   }
 
   // Makes every later call reject with this error.
@@ -113,7 +108,7 @@ export class ReconnectingDatabase {
   // Closes after running calls have ended. May be called again.
   async close(): Promise<void> {
     this.#fatalError ??= new StorageError("closed", "The storage is closed.");
-    await Promise.allSettled([...this.#running]);
+    await this.#running.whenEnded();
     this.#connection?.close();
     this.#connection = undefined;
   }
@@ -123,7 +118,7 @@ export class ReconnectingDatabase {
   async #reopen(): Promise<IDBDatabase> {
     this.#reopening ??= openExisting(this.#options.factory, this.#options.name)
       .then((database) => {
-        if (this.#fatalError === undefined || this.#running.size > 0) {
+        if (this.#fatalError === undefined || !this.#running.isEmpty) {
           this.#use(database);
           this.#options.onReopened?.();
         } else {

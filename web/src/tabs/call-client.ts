@@ -6,8 +6,9 @@
 // write before a known one was applied, or had no effect.
 
 import { AbortError, StoreError } from "../errors.ts";
-import { nextRetryMs, type UnstoredWrite } from "../host/deferred-writes.ts";
+import type { UnstoredWrite } from "../host/deferred-writes.ts";
 import type { AbortSignalLike, Durability, RestoreMode, RestoreReport } from "../types.ts";
+import { nextRetryMs } from "../util/back-off.ts";
 import { callIdOf, wrapInCall } from "../util/call-message.ts";
 import { causeOf, leftOutError, lostWritesError } from "./lost-writes.ts";
 import {
