@@ -73,6 +73,16 @@ async function newPage(): Promise<void> {
       entitable: () => import("/dist/index.js" as string),
       dropIn: () => import("/dist/data-tables/index.js" as string),
       sdk: () => import("/sdk.js" as string),
+      requestRepeatedly: async (url: string) => {
+        const loop = "setInterval(async () => { await fetch(url); postMessage(0); }, 20)";
+        const source = `const url = ${JSON.stringify(url)}; ${loop}`;
+        const requests = new Worker(URL.createObjectURL(new Blob([source])));
+        await new Promise((resolve, reject) => {
+          requests.onmessage = resolve;
+          requests.onerror = reject;
+        });
+        return requests;
+      },
     });
   });
 }
@@ -149,6 +159,9 @@ async function stopWorkers(): Promise<void> {
 // Functions of the page. Functions that are passed to evaluate() run in the page and cannot use
 // variables of this file.
 declare function entitable(): Promise<Package>;
+// Keeps the Service Worker busy by requests of this URL, so that it does not close its store. A
+// worker sends them, because the page may be busy itself. Resolves after the first response.
+declare function requestRepeatedly(url: string): Promise<Worker>;
 declare function sdk(): Promise<Sdk>;
 declare function dropIn(): Promise<DropIn>;
 
@@ -297,10 +310,9 @@ describe("a Service Worker", () => {
     assert.equal((await post(`${host}/Tables`, { TableName: "shared" })).status, 201);
     const owners = await page.evaluate(async (url) => {
       const { openStore } = await entitable();
-      // keeps the worker busy, so that it stays the owner
-      const timer = setInterval(() => void fetch(url), 20);
+      const requests = await requestRepeatedly(url);
       const store = await openStore({ name: "shop" });
-      clearInterval(timer);
+      requests.terminate();
       const table = store.table("shared");
       const seen = [store.status.owner];
       await table.createEntity({ partitionKey: "p", rowKey: "1 by page" });
@@ -327,10 +339,9 @@ describe("a Service Worker", () => {
     await post(`${host}/Tables`, { TableName: "stopped" });
     await page.evaluate(async (url) => {
       const { openStore } = await entitable();
-      // keeps the worker busy, so that it stays the owner
-      const timer = setInterval(() => void fetch(url), 20);
+      const requests = await requestRepeatedly(url);
       const store = await openStore({ name: "shop" });
-      clearInterval(timer);
+      requests.terminate();
       if (store.status.owner === "self") throw new Error("the worker doesn't own the store");
       Object.assign(globalThis, { store });
     }, `${host}/Tables`);
