@@ -22,7 +22,7 @@ export interface Stats {
   segmentBytesSinceCheckpoint: number;
 }
 
-// core/rest/account.h
+// core/rest/account_settings.h
 export interface AccountSettings {
   name: string;
   keys: Uint8Array[];

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/rest/account.h"
+#include "core/rest/account_settings.h"
 #include "core/rest/http.h"
 #include "core/rpc/message.h"
 #include "core/rpc/timestamp_formatter.h"

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "core/base/result.h"
-#include "core/rest/account.h"
+#include "core/rest/account_settings.h"
 #include "core/rpc/message.h"
 #include "core/store/request_description.h"
 #include "core/store/store.h"

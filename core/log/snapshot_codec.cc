@@ -21,7 +21,7 @@ SnapshotWriter::SnapshotWriter(const SnapshotHeader& header)
   file_.end_record();
 }
 
-void SnapshotWriter::begin_table(const SnapshotTable& table) {
+void SnapshotWriter::begin_table(const SnapshotTableHeader& table) {
   end_part();
   ENTITABLE_CHECK(tables_left_ > 0 && rows_left_ == 0);
   --tables_left_;
@@ -149,7 +149,7 @@ const char* SnapshotReader::read_table(std::string_view payload) {
   if (rows_left_ != 0) return "the previous table lacks rows";
   if (tables_++ == header_.tables) return "there are more tables than the header says";
   const std::string before = fold_table_name(table_.name);
-  table_ = SnapshotTable();
+  table_ = SnapshotTableHeader();
   ByteReader reader(payload);
   table_.name = reader.bytes();
   if (!reader.ok()) return field_truncated;

@@ -31,11 +31,11 @@ struct SnapshotHeader {
   friend bool operator==(const SnapshotHeader&, const SnapshotHeader&) = default;
 };
 
-struct SnapshotTable {
+struct SnapshotTableHeader {
   std::string name;
   std::vector<AccessPolicy> acl;
   std::uint64_t rows = 0;
-  friend bool operator==(const SnapshotTable&, const SnapshotTable&) = default;
+  friend bool operator==(const SnapshotTableHeader&, const SnapshotTableHeader&) = default;
 };
 
 // Writes tables in ascending order of their case-folded names, each with its rows in key order.
@@ -51,8 +51,8 @@ class SnapshotWriter {
  public:
   explicit SnapshotWriter(const SnapshotHeader& header);
 
-  // Starts a table. REQUIRES: the previous table has received SnapshotTable::rows rows.
-  void begin_table(const SnapshotTable& table);
+  // Starts a table. REQUIRES: the previous table has received SnapshotTableHeader::rows rows.
+  void begin_table(const SnapshotTableHeader& table);
   // As in PartWriter.
   void begin_row(std::string_view partition, std::string_view row, Ticks timestamp);
   void add_property(std::string_view name, const ValueView& value) {
@@ -94,7 +94,7 @@ class SnapshotReader {
 
   // Valid after the first step other than `chunk_needed`.
   const SnapshotHeader& header() const { return header_; }
-  const SnapshotTable& table() const { return table_; }  // the last table that was read
+  const SnapshotTableHeader& table() const { return table_; }  // the last table that was read
   // The row that was read last. The views are valid until the next call of next() or add_chunk().
   KeyView key() const { return part_->key(); }
   Ticks timestamp() const { return part_->timestamp(); }
@@ -111,7 +111,7 @@ class SnapshotReader {
   RecordStream records_{FileKind::snapshot};
   bool has_header_ = false;
   SnapshotHeader header_;
-  SnapshotTable table_;
+  SnapshotTableHeader table_;
   std::uint64_t tables_ = 0;         // tables read so far
   std::uint64_t rows_left_ = 0;      // in the current table
   std::uint64_t all_rows_left_ = 0;  // in the snapshot

@@ -17,7 +17,7 @@
 #include "core/base/result.h"
 #include "core/filter/ast.h"
 #include "core/model/key.h"
-#include "core/rest/account.h"
+#include "core/rest/account_settings.h"
 #include "core/rest/http.h"
 #include "core/rest/resource_uri.h"
 #include "core/rest/sas.h"

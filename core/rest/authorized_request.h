@@ -3,7 +3,7 @@
 // copies.
 #pragma once
 
-#include "core/rest/account.h"
+#include "core/rest/account_settings.h"
 #include "core/rest/authorization.h"
 #include "core/rest/error_response.h"
 #include "core/rest/http.h"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/model/date_time.h"
-#include "core/rest/account.h"
+#include "core/rest/account_settings.h"
 #include "core/rest/http.h"
 #include "core/rest/service_properties.h"
 

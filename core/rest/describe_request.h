@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "core/rest/account.h"
+#include "core/rest/account_settings.h"
 #include "core/rest/http.h"
 #include "core/store/request_description.h"
 

@@ -10,7 +10,7 @@
 #include "core/base/result.h"
 #include "core/filter/ast.h"
 #include "core/query/query.h"
-#include "core/rest/account.h"
+#include "core/rest/account_settings.h"
 
 namespace entitable::rest {
 

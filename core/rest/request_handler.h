@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "core/model/service_error.h"
-#include "core/rest/account.h"
+#include "core/rest/account_settings.h"
 #include "core/rest/handle_result.h"
 #include "core/rest/http.h"
 #include "core/store/store.h"

@@ -8,7 +8,7 @@
 
 #include "core/base/result.h"
 #include "core/model/etag.h"
-#include "core/rest/account.h"
+#include "core/rest/account_settings.h"
 #include "core/rest/http.h"
 #include "core/rest/query_parameters.h"
 

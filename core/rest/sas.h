@@ -10,7 +10,7 @@
 #include "core/filter/ast.h"
 #include "core/model/commit.h"
 #include "core/model/key.h"
-#include "core/rest/account.h"
+#include "core/rest/account_settings.h"
 #include "core/rest/signature.h"
 
 namespace entitable::rest {

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/rest/account.h"
+#include "core/rest/account_settings.h"
 
 namespace entitable::rest {
 

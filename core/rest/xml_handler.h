@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "core/rest/account.h"
+#include "core/rest/account_settings.h"
 #include "core/rest/handle_result.h"
 #include "core/rest/http.h"
 #include "core/rest/service_properties.h"

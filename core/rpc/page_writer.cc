@@ -1,7 +1,7 @@
 #include "core/rpc/page_writer.h"
 
 #include "core/base/check.h"
-#include "core/rpc/column_payload.h"
+#include "core/rpc/cell_payload.h"
 #include "core/rpc/unchecked_response_writer.h"
 
 namespace entitable::rpc {

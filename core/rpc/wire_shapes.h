@@ -11,13 +11,13 @@
 #include <vector>
 
 #include "core/index/row.h"
-#include "core/rpc/column_payload.h"
+#include "core/rpc/cell_payload.h"
 #include "core/rpc/message.h"
 
 namespace entitable::rpc {
 
 struct WireColumn {
-  std::uint8_t type;      // column_payload.h
+  std::uint8_t type;      // cell_payload.h
   std::uint32_t slot;     // in the row's shape
   std::string_view name;  // empty for system columns
 };

@@ -53,7 +53,7 @@ class Restore {
 
  private:
   struct RestoredTable {
-    SnapshotTable info;
+    SnapshotTableHeader info;
     TableIndex index;
     std::unique_ptr<PartLoader> loader;  // while the table's rows are read
   };

@@ -12,7 +12,7 @@ namespace entitable::test {
 
 struct SnapshotContent {
   struct Table {
-    SnapshotTable info;
+    SnapshotTableHeader info;
     std::vector<Entity> rows;
     friend bool operator==(const Table&, const Table&) = default;
   };

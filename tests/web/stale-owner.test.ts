@@ -266,7 +266,7 @@ describe("a checkpoint of another owner while a log is loaded", () => {
       onPart,
       onSegment: () => assert.fail("a segment was reported"),
     };
-    await assert.rejects(storage.readAll(reader), fenced);
+    await assert.rejects(storage.readWhileInUse(reader), fenced);
     await assert.rejects(stale.storage.readParts([1], onPart), fenced);
   });
 });

@@ -13,7 +13,7 @@
 
 #include "core/log/part_codec.h"
 #include "core/model/entity.h"
-#include "core/rest/account.h"
+#include "core/rest/account_settings.h"
 #include "core/rest/http.h"
 #include "core/store/store.h"
 

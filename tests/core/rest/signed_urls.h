@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/rest/account.h"
+#include "core/rest/account_settings.h"
 #include "core/rest/signature.h"
 #include "tests/support/hmac.h"
 

@@ -55,8 +55,8 @@ export class ControlledStorage implements LogStorage {
   readParts(ids: readonly number[], part: OnPart): Promise<void> {
     return this.#call({ name: "readParts" }, () => this.#inner.readParts(ids, part));
   }
-  readAll(reader: LogReceiver): Promise<number[]> {
-    return this.#inner.readAll(reader);
+  readWhileInUse(reader: LogReceiver): Promise<number[]> {
+    return this.#inner.readWhileInUse(reader);
   }
   claim(sequence: number, bytes: Uint8Array): Promise<void> {
     const copy = bytes.slice();

@@ -76,7 +76,8 @@ export class OpeningStorage implements LogStorage {
 
   load: LogStorage["load"] = async (...a) => (await this.#opening).load(...a);
   readParts: LogStorage["readParts"] = async (...a) => (await this.#opening).readParts(...a);
-  readAll: LogStorage["readAll"] = async (...a) => (await this.#opening).readAll(...a);
+  readWhileInUse: LogStorage["readWhileInUse"] = async (...a) =>
+    (await this.#opening).readWhileInUse(...a);
   claim: LogStorage["claim"] = async (...a) => (await this.#opening).claim(...a);
   addSegments: LogStorage["addSegments"] = async (...a) => (await this.#opening).addSegments(...a);
   putPart: LogStorage["putPart"] = async (...a) => (await this.#opening).putPart(...a);

@@ -43,7 +43,7 @@ export class RandomFaultStorage implements LogStorage {
     this.#withFaults(() => this.#inner.readParts(ids, part)).catch((error: StorageError) => {
       throw error.failure === "fenced" ? error : new StorageError("aborted", "injected");
     });
-  readAll: LogStorage["readAll"] = (reader) => this.#inner.readAll(reader);
+  readWhileInUse: LogStorage["readWhileInUse"] = (reader) => this.#inner.readWhileInUse(reader);
   claim: LogStorage["claim"] = (...a) => this.#inner.claim(...a);
   readonly segmentBytes = 300; // small, so that many groups have several segments
   addSegments: LogStorage["addSegments"] = (sequence, segments, durability) => {

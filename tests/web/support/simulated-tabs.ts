@@ -279,7 +279,8 @@ class TabStorage implements LogStorage {
 
   load: LogStorage["load"] = (reader) => this.#task(() => this.#inner.load(reader));
   readParts: LogStorage["readParts"] = (...a) => this.#task(() => this.#inner.readParts(...a));
-  readAll: LogStorage["readAll"] = (reader) => this.#task(() => this.#inner.readAll(reader));
+  readWhileInUse: LogStorage["readWhileInUse"] = (reader) =>
+    this.#task(() => this.#inner.readWhileInUse(reader));
   claim: LogStorage["claim"] = (...a) => this.#task(() => this.#inner.claim(...a));
   readonly segmentBytes = 400; // small, so that many groups have several segments
   addSegments: LogStorage["addSegments"] = (...a) =>

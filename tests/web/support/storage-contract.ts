@@ -52,9 +52,9 @@ export async function loadAll(
   return loaded;
 }
 
-// A storage whose load() is readAll().
+// A storage whose load() is readWhileInUse().
 const byInspecting = (storage: LogStorage): Pick<LogStorage, "load" | "readParts"> => ({
-  load: (reader) => storage.readAll(reader),
+  load: (reader) => storage.readWhileInUse(reader),
   readParts: async () => {},
 });
 
@@ -601,7 +601,7 @@ export const storageContract: ContractCase[] = [
       equal(inspected.orphans, [2]);
       if (before) equal(inspected.segments[0], [1, [1]]);
       await Promise.all([adding, committing]);
-      await storage.putPart(3, bytes(3)); // readAll() does not change the ownership
+      await storage.putPart(3, bytes(3)); // readWhileInUse() does not change the ownership
       await storage.addSegments(3, [bytes(3)], "strict");
       const last = await loadAll(storage, [3], 2);
       equal(last.segments, [

@@ -15,7 +15,7 @@ export function unfencedStorage(files: Map<string, Uint8Array>): LogStorage {
   return {
     load: (reader) => inner.load(reader),
     readParts: (ids, part) => inner.readParts(ids, part),
-    readAll: (reader) => inner.readAll(reader),
+    readWhileInUse: (reader) => inner.readWhileInUse(reader),
     claim: (sequence, bytes) => set(segmentName(sequence), bytes),
     async addSegments(sequence, segments) {
       for (const [i, bytes] of segments.entries()) await set(segmentName(sequence + i), bytes);

@@ -86,7 +86,7 @@ export class MessageReader {
     const isUtf16 = (flags & flagUtf16) !== 0;
     this.text =
       kind === responseKind.writeResult
-        ? this.#texts.decodeEtags(message, textAt, textBytes, isUtf16, words)
+        ? this.#texts.decodeEtagText(message, textAt, textBytes, isUtf16, words)
         : this.#texts.decode(message, textAt, textBytes, isUtf16);
     this.textPosition = 0;
     this.flags = flags;

@@ -26,7 +26,7 @@ export class ResponseTextDecoder {
   // Like decode(), for text that begins with an ETag. Decoding the common prefix is most of the
   // time to decode the response to a single write, so the prefix is cached. `words`: the buffer of
   // the message.
-  decodeEtags(
+  decodeEtagText(
     message: Uint8Array,
     from: number,
     length: number,

@@ -9,7 +9,7 @@ import { recover } from "./log-recovery.ts";
 export interface VerifyOptions {
   // of the store in use
   engine: Pick<Engine, "loadDeferredModule" | "createEmptyEngine" | "verify">;
-  storage: Pick<LogStorage, "readAll">;
+  storage: Pick<LogStorage, "readWhileInUse">;
   memoryLimit: number; // of rows, in bytes; 0: none
 }
 
@@ -34,7 +34,7 @@ export async function verify({
   try {
     second.setMemoryLimit(memoryLimit);
     const orphans = await recover(second, (reader) =>
-      storage.readAll({
+      storage.readWhileInUse({
         onManifest(bytes) {
           countFile(files.manifest, bytes);
           return reader.onManifest(bytes);

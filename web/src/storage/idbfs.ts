@@ -37,7 +37,7 @@ const fencePost = segmentName(0);
 // It writes each larger value to its own file, which is slower for each byte.
 const inlineBytes = 65_000;
 const batchBytesMax = 32 * 1024 * 1024; // of one getAll, whose result is held in memory
-// of one getAll in readAll(), so that the page stays responsive
+// of one getAll in readWhileInUse(), so that the page stays responsive
 const inspectBytesMax = 2 * 1024 * 1024;
 const deleteWaitMs = 3000;
 
@@ -96,7 +96,7 @@ export class IdbfsStorage implements LogStorage {
     return log.orphans;
   }
 
-  async readAll(reader: LogReceiver): Promise<number[]> {
+  async readWhileInUse(reader: LogReceiver): Promise<number[]> {
     return (await this.#read(reader, "all", inspectBytesMax)).orphans;
   }
 

@@ -131,7 +131,7 @@ export interface LogStorage {
   // Reads a log that is in use, like load(), but passes all parts to the reader before the
   // segments. Changes neither the files nor this object's state, and does not delay addSegments().
   // Rejects with "fenced" if a file is missing because another owner has replaced it.
-  readAll(reader: LogReceiver): Promise<number[]>;
+  readWhileInUse(reader: LogReceiver): Promise<number[]>;
   // Adds the first segment after load(), with "relaxed" durability. If several owners loaded the
   // same log, only one of them can claim it. If a call rejected with "unknown" and is repeated, the
   // segment of the first call may fence it; then load the log again.

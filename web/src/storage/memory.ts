@@ -47,7 +47,7 @@ export class MemoryStorage implements LogStorage {
     }
   }
 
-  async readAll(reader: LogReceiver): Promise<number[]> {
+  async readWhileInUse(reader: LogReceiver): Promise<number[]> {
     this.#requireOpen();
     return (await this.#read(reader, "all")).orphans;
   }

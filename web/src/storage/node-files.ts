@@ -113,7 +113,7 @@ export class NodeFilesStorage implements LogStorage {
   // The order of the calls ensures that no files are removed during the read, and that the folder
   // is not listed in the middle of an addition. Another owner may still remove files; the read then
   // rejects with "fenced".
-  readAll(reader: LogReceiver): Promise<number[]> {
+  readWhileInUse(reader: LogReceiver): Promise<number[]> {
     return this.#track(() =>
       this.#afterRemovals(async () => {
         const reading = this.#adding.then(() => this.#list());

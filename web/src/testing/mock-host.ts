@@ -22,7 +22,7 @@ import { type FaultRules, refusalOf } from "./fault-rules.ts";
 import type { PageTruncation } from "./page-truncation.ts";
 import type { RequestRecorder } from "./request-recorder.ts";
 import type { SeededRandom } from "./seeded-random.ts";
-import type { ServiceLimits } from "./service-limits.ts";
+import type { TemporaryRejections } from "./temporary-rejections.ts";
 import type { FaultRule, LoggedRequest, NetworkFault } from "./types.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 
@@ -50,7 +50,7 @@ export interface MockParts {
   faults: FaultRules;
   latency: LatencyModel;
   pageTruncation: PageTruncation;
-  limits: ServiceLimits;
+  rejections: TemporaryRejections;
   scansAsService: boolean;
   log: RequestRecorder;
 }
@@ -152,7 +152,7 @@ export class MockHost implements Host {
   ): Promise<Uint8Array> {
     this.#requestCount += 1;
     const turns = this.#requestCount % requestsPerTurn === 0;
-    const { host, clock, random, faults, latency, pageTruncation, limits, log } = this.#parts;
+    const { host, clock, random, faults, latency, pageTruncation, rejections, log } = this.#parts;
     const info = host.engineForMockHost.describeRequest(request);
     // All random values are drawn at this point, so that they depend only on the order of the
     // requests.
@@ -168,10 +168,10 @@ export class MockHost implements Host {
       log.add({ ...info, at: new Date(started), durationMs, ...outcome, ...to.rows });
     };
     const performWithinLimits = async () => {
-      const refusal = limits.countAndCheck(info);
+      const refusal = rejections.countAndCheck(info);
       if (refusal !== undefined) return this.#errorOutcome(request, refusal);
       const done = this.#completed(request, await perform(to));
-      limits.onRequestEnded(info, done.outcome.code !== undefined);
+      rejections.onRequestEnded(info, done.outcome.code !== undefined);
       return done;
     };
     try {

@@ -12,7 +12,7 @@ import { MockHost, type MockParts } from "./mock-host.ts";
 import { PageTruncation } from "./page-truncation.ts";
 import { RequestRecorder } from "./request-recorder.ts";
 import { SeededRandom } from "./seeded-random.ts";
-import { type LimitsState, ServiceLimits } from "./service-limits.ts";
+import { type RejectionsState, TemporaryRejections } from "./temporary-rejections.ts";
 import type {
   FaultRule,
   Faults,
@@ -56,7 +56,7 @@ export async function openMock(options: MockOptions, log: RequestRecorder): Prom
   const clock = new VirtualClock(from);
   const latency = new LatencyModel(latencyOption);
   const pageTruncation = new PageTruncation(emptyPages);
-  const limits = new ServiceLimits({ throttle, tableDeletionMs }, clock);
+  const rejections = new TemporaryRejections({ throttle, tableDeletionMs }, clock);
   const random = new SeededRandom(seed);
   const settings = settingsFromOptions({ ...rest, persistence: "memory", clock });
   if (settings.signal?.aborted) throw new AbortError();
@@ -68,7 +68,7 @@ export async function openMock(options: MockOptions, log: RequestRecorder): Prom
     faults: faultsOf(host, random),
     latency,
     pageTruncation,
-    limits,
+    rejections,
     scansAsService,
     log,
   });
@@ -118,17 +118,17 @@ class SavedState implements Savepoint {
   readonly autoAdvance: boolean;
   readonly random: number;
   readonly faults: FaultRulesState;
-  readonly limits: LimitsState;
+  readonly rejections: RejectionsState;
   #isReleased = false;
 
-  constructor({ host, clock, random, faults, limits }: MockParts) {
+  constructor({ host, clock, random, faults, rejections }: MockParts) {
     this.#host = host;
     this.version = host.retainVersion();
     this.time = clock.now();
     this.autoAdvance = clock.autoAdvance;
     this.random = random.state;
     this.faults = faults.state;
-    this.limits = limits.state;
+    this.rejections = rejections.state;
   }
 
   belongsTo(host: LocalHost): boolean {
@@ -179,9 +179,9 @@ class MockStoreHandle extends StoreHandle implements MockStore {
     const random = new SeededRandom(this.#parts.random.state);
     const faults = faultsOf(host, random);
     faults.state = this.#parts.faults.state;
-    const limits = new ServiceLimits(this.#parts.limits.options, clock);
-    limits.state = this.#parts.limits.state;
-    const parts = { ...this.#parts, host, clock, random, faults, limits, log };
+    const rejections = new TemporaryRejections(this.#parts.rejections.options, clock);
+    rejections.state = this.#parts.rejections.state;
+    const parts = { ...this.#parts, host, clock, random, faults, rejections, log };
     return new MockStoreHandle(this.name, parts);
   }
 
@@ -219,11 +219,11 @@ class MockStoreHandle extends StoreHandle implements MockStore {
     this.#resetPoint = new SavedState(this.#parts);
   }
 
-  #restoreState({ time, autoAdvance, random, faults, limits }: SavedState): void {
+  #restoreState({ time, autoAdvance, random, faults, rejections }: SavedState): void {
     this.#parts.clock.set(time);
     this.#parts.clock.autoAdvance = autoAdvance;
     this.#parts.random.state = random;
     this.#parts.faults.state = faults;
-    this.#parts.limits.state = limits;
+    this.#parts.rejections.state = rejections;
   }
 }

@@ -20,12 +20,12 @@ interface Bucket {
 
 const accountBucket = "";
 
-export interface LimitsState {
+export interface RejectionsState {
   readonly buckets: ReadonlyMap<string, Bucket>;
   readonly deleted: ReadonlyMap<string, number>;
 }
 
-export class ServiceLimits {
+export class TemporaryRejections {
   readonly #clock: VirtualClock;
   readonly #throttle: Throttle;
   readonly #tableDeletionMs: number;
@@ -46,10 +46,10 @@ export class ServiceLimits {
     check("tableDeletionMs", tableDeletionMs, 0);
   }
 
-  get state(): LimitsState {
+  get state(): RejectionsState {
     return { buckets: new Map(this.#buckets), deleted: new Map(this.#deleted) };
   }
-  set state({ buckets, deleted }: LimitsState) {
+  set state({ buckets, deleted }: RejectionsState) {
     this.#buckets = new Map(buckets);
     this.#deleted = new Map(deleted);
   }
