@@ -23,6 +23,7 @@ using rpc::RequestKind;
 using rpc::ResponseBuffer;
 using rpc::ResponseKind;
 using test::http_request_message;
+using test::in_call;
 using test::OperationRecord;
 using test::RequestBuilder;
 using test::ResponseReader;
