@@ -39,14 +39,16 @@ class Bench {
   stored: LogSize[] = [];
   readonly queue: CommitQueue;
 
-  constructor(options: { durability?: Durability; deferredDelayMs?: number } = {}) {
+  constructor(
+    options: { durability?: Durability; deferredDelayMs?: number; memoryLimit?: number } = {},
+  ) {
     this.queue = new CommitQueue({
       engine: this.engine,
       storage: this.storage,
       parts: new PartLoader({
         engine: this.engine,
         storage: this.storage,
-        memoryLimit: 0,
+        memoryLimit: options.memoryLimit ?? 0,
         onDamage() {},
       }),
       memory: this.memory,
@@ -474,6 +476,27 @@ describe("deferred writes", () => {
     await flushed;
     assert.equal(bench.queue.deferredPositions.stored, 2);
     assert.deepEqual(await bench.onDisk(), bench.inMemory());
+  });
+
+  test("are staged when memory is full, though their parts are found one after the other", async () => {
+    const bench = new Bench({ memoryLimit: 1 });
+    const loaded = new Set<number>();
+    let stagings = 0;
+    const write = bench.engine.stage.bind(bench.engine);
+    Object.assign(bench.engine, {
+      memoryBytes: 2,
+      loadPart: (id: number) => loaded.add(id),
+      trimMemory: () => loaded.clear(),
+      stage(requests: Uint8Array[], nowMs: number) {
+        if (++stagings > 100) throw new Error("staged again and again");
+        const needed = [1, 2, 3].find((id) => !loaded.has(id));
+        return needed === undefined ? write(requests, nowMs) : new PartsNeeded([needed]);
+      },
+    });
+    await Promise.all([bench.put("a", 1, "relaxed"), bench.put("b", 2, "relaxed")]);
+    await bench.put("c", 3, "relaxed");
+    assert.deepEqual(await bench.onDisk(), { a: 1, b: 2, c: 3 });
+    assert.equal(stagings, 8); // each group once, and once after each part
   });
 
   test("that are repeated are applied in smaller groups if they need many parts", async () => {

@@ -90,6 +90,12 @@ interface QueuedWrite {
 //   loading          the group at the head needs parts or the deferred module
 type PauseReason = "exclusive work" | "loading";
 
+// A group at the head of the queue, and what it needs.
+interface BlockedGroup {
+  readonly needed: PartsNeeded;
+  readonly group: QueuedWrite[];
+}
+
 const emptyResponse = new Uint8Array();
 const noop = () => {};
 
@@ -99,6 +105,8 @@ export class CommitQueue {
   #scheduled = false;
   #pausedFor: PauseReason | undefined; // while it is set, nothing is staged
   readonly #writer: SegmentWriter;
+  #blocked: BlockedGroup | undefined; // set while the queue is paused for loading
+  #isRetrying = false; // a group that waited for loading is being staged again
   #groupWritesMax = Number.POSITIVE_INFINITY; // of the next group
   #fatalError: Error | undefined; // once set, every later write rejects with it
   readonly #deferred: DeferredWrites;
@@ -621,21 +629,44 @@ export class CommitQueue {
   }
 
   // The group at the head of the queue needs parts or the deferred module. The queue is paused
-  // until they are loaded. If loading fails, each write of the group is tried alone. If the
-  // deferred module cannot be loaded, the writes that need it are rejected at once.
+  // until they are loaded. If the group then needs more, that is loaded too, while what was loaded
+  // first stays loaded. If loading fails, each write of the group is tried alone. If the deferred
+  // module cannot be loaded, the writes that need it are rejected at once.
   #loadNeeded(needed: PartsNeeded, group: QueuedWrite[]): void {
     this.#pausedFor = "loading";
-    const resume = () => this.#endPause("loading");
+    this.#blocked = { needed, group };
+    if (this.#isRetrying) return;
+    const retry = () => this.#retryBlocked();
+    this.#options.parts.loadAndRetry(needed, retry, "all").catch((cause: unknown) => {
+      if (this.#blocked !== undefined) this.#onLoadFailed(this.#blocked, toError(cause));
+      this.#endPause("loading");
+    });
+  }
+
+  // Returns what the group at the head of the queue still needs.
+  #retryBlocked(): PartsNeeded | undefined {
+    this.#blocked = undefined;
+    this.#isRetrying = true;
+    try {
+      this.#endPause("loading");
+    } finally {
+      this.#isRetrying = false;
+    }
+    return this.#stillNeeded;
+  }
+
+  get #stillNeeded(): PartsNeeded | undefined {
+    return this.#blocked?.needed;
+  }
+
+  #onLoadFailed({ needed, group }: BlockedGroup, error: Error): void {
+    this.#blocked = undefined;
     const isFor = ({ pooled, stage }: QueuedWrite) =>
       needed instanceof DeferredModuleNeeded &&
       (stage !== undefined || (pooled !== undefined && needed.isNeededBy(pooled.request)));
-    this.#options.parts.loadAndRetry(needed, resume, "all").catch((cause: unknown) => {
-      const error = toError(cause);
-      if (needed instanceof DeferredModuleNeeded && !isFatal(error))
-        this.#reject(group.filter(isFor), error);
-      else if (this.#fatalError === undefined) this.#onStageFailed(group, error);
-      resume();
-    });
+    if (needed instanceof DeferredModuleNeeded && !isFatal(error))
+      this.#reject(group.filter(isFor), error);
+    else if (this.#fatalError === undefined) this.#onStageFailed(group, error);
   }
 
   // Handles a group that could not be staged. REQUIRES: the group is queued again. Writes of the
