@@ -6,11 +6,11 @@ import { parseArgs } from "node:util";
 import { build } from "esbuild";
 import type { Page } from "puppeteer-core";
 import { newProfile } from "../browser/support/browser.ts";
+import { memoryOf } from "../browser/support/process-memory.ts";
 import { launch } from "../browser/support/puppeteer.ts";
 import type { bench as Bench, Times } from "./forks-page.ts";
 import { libraries } from "./peers/databases.ts";
 import { count } from "./peers/table.ts";
-import { memoryOf } from "./support/memory.ts";
 import { markdownTable, writeTable } from "./support/readme.ts";
 import { newPage, serveBench } from "./support/serve-bench.ts";
 

@@ -3,9 +3,9 @@
 // ratios are meaningful on a noisy machine.
 
 import { newProfile } from "../browser/support/browser.ts";
+import { memoryOf } from "../browser/support/process-memory.ts";
 import { launch } from "../browser/support/puppeteer.ts";
 import type { bench as Bench } from "./persistence-page.ts";
-import { memoryOf } from "./support/memory.ts";
 import { newPage, serveBench } from "./support/serve-bench.ts";
 
 declare const bench: typeof Bench; // inside the page

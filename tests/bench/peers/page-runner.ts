@@ -1,7 +1,7 @@
 // The driver's side of a page with one database.
 
 import type { Browser, CDPSession, Page } from "puppeteer-core";
-import { memoryOf } from "../support/memory.ts";
+import { memoryOf } from "../../browser/support/process-memory.ts";
 import type { ComparedDatabase } from "./databases.ts";
 import type { bench as Bench } from "./page.ts";
 import type { CpuProfile } from "./profile-shares.ts";

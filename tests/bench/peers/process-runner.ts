@@ -3,7 +3,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import { anonymousMegabytes } from "../support/memory.ts";
+import { anonymousMegabytes } from "../../browser/support/process-memory.ts";
 import type { CpuProfile } from "./profile-shares.ts";
 import { Runner } from "./runner.ts";
 import type { SessionOptions } from "./session.ts";

@@ -1,0 +1,93 @@
+// A store of several times its memory limit under a mixed load, in real Chromium: every row is as
+// it was written, the page's memory stays within the limit, and neither memory nor disk space
+// grows. tests/soak memory runs this for longer and with a larger limit.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+import { assertFlat, describeSamples, folderMegabytes } from "../web/support/memory-samples.ts";
+import type { memoryPage as MemoryPage } from "./fixture/memory-page.ts";
+import { newProfile } from "./support/browser.ts";
+import { memoryOf } from "./support/process-memory.ts";
+import { launch } from "./support/puppeteer.ts";
+import { type Site, serve } from "./support/server.ts";
+
+declare const memoryPage: typeof MemoryPage; // a variable of the page
+
+const minutes = Number(process.env["ENTITABLE_MINUTES"] ?? 0.1);
+const limitMegabytes = Number(process.env["ENTITABLE_LIMIT"] ?? 4);
+const seed = Number(process.env["ENTITABLE_SEED"] ?? Date.now() % 1_000_000);
+const rows = limitMegabytes * 6000; // about three times the limit
+const phases = 12; // the store is closed and opened again between them
+const constantMegabytes = 150; // memory that is allowed in addition to the limit
+const sampleMs = 200;
+
+async function servePage(): Promise<Site> {
+  const built = await build({
+    entryPoints: [fileURLToPath(new URL("fixture/memory-page.ts", import.meta.url))],
+    bundle: true,
+    format: "esm",
+    write: false,
+    external: ["/dist/*"],
+  });
+  const script = built.outputFiles[0]?.text ?? "";
+  const page = '<!doctype html><script type="module" src="/page.js"></script>';
+  return await serve(fileURLToPath(new URL("../../build/package/staging", import.meta.url)), {
+    override: (path) => {
+      if (path === "/page.js") return { type: "text/javascript", body: script };
+      if (path === "/favicon.ico") return { status: 204, body: "" };
+      return path === "/" ? { body: page } : undefined;
+    },
+  });
+}
+
+// Resolves to the greatest result of `sample` until `work` is done.
+async function peakDuring(work: Promise<unknown>, sample: () => Promise<number>): Promise<number> {
+  let peak = 0;
+  let isDone = false;
+  const done = work.finally(() => {
+    isDone = true;
+  });
+  done.catch(() => {}); // awaited below
+  while (!isDone) {
+    peak = Math.max(peak, await sample());
+    await Promise.race([sleep(sampleMs), done]);
+  }
+  await done;
+  return peak;
+}
+
+const timeout = 120_000 + minutes * 120_000;
+test(`a mixed load on ${rows} rows keeps to its memory, in a page`, { timeout }, async (t) => {
+  t.diagnostic(`ENTITABLE_SEED=${seed}`);
+  const profile = await newProfile();
+  const site = await servePage();
+  const browser = await launch(profile);
+  t.after(async () => {
+    await browser.close();
+    await site.close();
+    await profile.remove();
+  });
+  const page = await browser.newPage();
+  await page.goto(site.url);
+  await page.waitForFunction(() => "memoryPage" in globalThis);
+  const before = await memoryOf(browser);
+  const bytes = limitMegabytes * 1024 ** 2;
+  await page.evaluate((options, limit) => memoryPage.start(options, limit), { rows, seed }, bytes);
+
+  const samples = [];
+  for (let phase = 0; phase < phases; ++phase) {
+    const work = page.evaluate((time) => memoryPage.run(time), (minutes * 60) / phases);
+    const memory = await peakDuring(work, () => memoryOf(browser));
+    samples.push({ memory, disk: folderMegabytes(profile.folder) });
+  }
+  const finishing = page.evaluate(() => memoryPage.finish());
+  const peak = await peakDuring(finishing, () => memoryOf(browser));
+  t.diagnostic(`${await finishing} rows read or written; MB of memory/disk, ${before.toFixed(0)}`);
+  t.diagnostic(`before: ${describeSamples(samples)}; ${peak.toFixed(0)} while all were read`);
+  assertFlat(samples);
+  const most = Math.max(peak, ...samples.map(({ memory }) => memory));
+  assert(most <= before + limitMegabytes + constantMegabytes, `${most} MB of memory`);
+});
