@@ -9,14 +9,16 @@ import { MemoryStorage } from "../../web/src/storage/memory.ts";
 import { StoreHandle } from "../../web/src/store.ts";
 import { checkHistory, type Write } from "./support/history-check.ts";
 import { IdbfsFixture, OpeningStorage } from "./support/idbfs-fixture.ts";
-import { type Random, seededRandom } from "./support/random.ts";
+import type { Random } from "./support/random.ts";
 import { Origin, Tab } from "./support/simulated-tabs.ts";
+import { seed, simulate, simulatedTest } from "./support/simulated-test.ts";
+import { Simulation, until } from "./support/simulation.ts";
 import { row, runStress, type StressOptions } from "./support/stress.ts";
 import { unfencedStorage } from "./support/unfenced-storage.ts";
-import { until } from "./support/until.ts";
 
-const seed = Number(process.env["ENTITABLE_SEED"] ?? Date.now() % 1_000_000_007);
-const rounds = Number(process.env["ENTITABLE_ROUNDS"] ?? (process.env["ENTITABLE_ALL"] ? 30 : 4));
+const rounds = Number(process.env["ENTITABLE_ROUNDS"] ?? (process.env["ENTITABLE_ALL"] ? 300 : 16));
+
+const inOrder = { isRandom: false };
 
 interface Disk {
   storage?: StressOptions["storage"];
@@ -38,31 +40,71 @@ function inIndexedDb(random: Random, faults: boolean): Disk {
 
 const inMemory = (): Disk => ({ end() {} });
 
-for (const [where, begin] of [
+const disks = [
   ["in memory", inMemory],
   ["in IndexedDB", inIndexedDb],
-] as const) {
+] as const;
+
+function runOn(begin: (typeof disks)[number][1], random: Random, faults: boolean) {
+  const { storage, end } = begin(random, faults);
+  return runStress({ random, faults, storage }).finally(end);
+}
+
+for (const [where, begin] of disks) {
   for (const faults of [false, true]) {
     test(`tabs failing at random, disk ${faults ? "fails" : "is slow"}, ${where}: writes stay correct`, async (t) => {
-      t.diagnostic(`ENTITABLE_SEED=${seed}`);
-      const random = seededRandom(seed);
       const all = new Map<string, number>();
       const expected = faults
         ? ["done", "unanswered", "rejected", "unknown"]
         : ["done", "unanswered"];
       const unseen = () => expected.filter((outcome) => !all.has(outcome));
       // Each round is random, so rounds continue until every kind of event has occurred.
-      for (let round = 0; round < rounds || (unseen().length > 0 && round < 60); ++round) {
-        const { storage, end } = begin(random, faults);
-        const { violations, outcomes } = await runStress({ random, faults, storage }).finally(end);
-        assert.deepEqual(violations, [], `round ${round}`);
+      let round = 0;
+      for (; round < rounds || (unseen().length > 0 && round < 60); ++round) {
+        const outcomes = await simulate(t, seed + round, async ({ random }) => {
+          const { violations, outcomes } = await runOn(begin, random, faults);
+          assert.deepEqual(violations, []);
+          return outcomes;
+        });
         for (const [outcome, count] of outcomes) all.set(outcome, (all.get(outcome) ?? 0) + count);
       }
-      t.diagnostic(JSON.stringify(Object.fromEntries(all)));
+      const counts = JSON.stringify(Object.fromEntries(all));
+      t.diagnostic(`${round} rounds from ENTITABLE_SEED=${seed}: ${counts}`);
       assert.deepEqual(unseen(), []);
     });
   }
 }
+
+for (const [where, begin] of disks) {
+  test(`the same seed gives the same run, and another seed another, ${where}`, async () => {
+    const run = async (seedOfRun: number) => {
+      const simulation = new Simulation(seedOfRun);
+      const { outcomes } = await simulation.run(({ random }) => runOn(begin, random, true));
+      return { trace: simulation.trace, outcomes };
+    };
+    const first = await run(seed);
+    const second = await run(seed + 1);
+    assert.deepEqual(await run(seed), first, `ENTITABLE_SEED=${seed}`);
+    assert.deepEqual(await run(seed + 1), second, `ENTITABLE_SEED=${seed + 1}`);
+    assert.notEqual(first.trace, second.trace);
+  });
+}
+
+test("canary: without fencing, a run soon loses a write, and the same seed loses it again", async (t) => {
+  const violationsOf = (seedOfRun: number) =>
+    new Simulation(seedOfRun).run(async ({ random }) => {
+      const options = { random, faults: false, storage: unfencedStorage };
+      return (await runStress(options)).violations;
+    });
+  for (let round = 0; ; ++round) {
+    assert(round < 300, `ENTITABLE_SEED=${seed}`); // about every tenth run finds it
+    const violations = await violationsOf(seed + round);
+    if (violations.length === 0) continue;
+    t.diagnostic(`round ${round}: ${violations[0]}`);
+    assert.deepEqual(await violationsOf(seed + round), violations);
+    return;
+  }
+});
 
 test("canary: the check finds lost, reordered and repeated deferred writes", () => {
   const write = (kind: "insert" | "put" | "update", key: string, i: number): Write => ({
@@ -135,10 +177,10 @@ async function staleOwner(storage: (files: Map<string, Uint8Array>) => LogStorag
   return checkHistory([user], stored, false);
 }
 
-test("a stale owner's write does not replace a stored one", async () => {
+simulatedTest("a stale owner's write does not replace a stored one", async () => {
   assert.deepEqual(await staleOwner((files) => new MemoryStorage(files)), []);
 });
 
-test("canary: without fencing it does, and the check finds this", async () => {
+simulatedTest("canary: without fencing it does, and the check finds this", inOrder, async () => {
   assert.match((await staleOwner(unfencedStorage))[0] ?? "", /^lost: y/);
 });

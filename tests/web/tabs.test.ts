@@ -3,8 +3,7 @@
 // simulated locks and channels (support/simulated-tabs.ts). tests/browser uses real ones.
 
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
-import { setTimeout as sleep, setImmediate as turn } from "node:timers/promises";
+import { describe } from "node:test";
 import { MemoryStorage } from "../../web/src/storage/memory.ts";
 import { StoreHandle } from "../../web/src/store.ts";
 import { protocolVersion, type RemoteCall } from "../../web/src/tabs/messages.ts";
@@ -12,9 +11,10 @@ import type { SharedHostOptions } from "../../web/src/tabs/shared-host.ts";
 import { requestStoreLock } from "../../web/src/tabs/web-locks.ts";
 import type { Store } from "../../web/src/types.ts";
 import { ControlledStorage } from "./support/controlled-storage.ts";
-import { type Random, seededRandom } from "./support/random.ts";
+import type { Random } from "./support/random.ts";
 import { Origin, Tab } from "./support/simulated-tabs.ts";
-import { until } from "./support/until.ts";
+import { simulatedTest as test } from "./support/simulated-test.ts";
+import { sleep, turn, until } from "./support/simulation.ts";
 
 const tabsIn = (origin: Origin, count: number) =>
   Array.from({ length: count }, () => new Tab(origin));
@@ -45,6 +45,9 @@ async function heirAsleep(a: Tab, b: Tab): Promise<Store> {
   b.freeze();
   return second;
 }
+
+// For a test whose steps have their effect only if messages and responses arrive in this order.
+const inOrder = { isRandom: false };
 
 const row = (rowKey: string, n = 0) => ({ partitionKey: "p", rowKey, n });
 
@@ -216,15 +219,19 @@ describe("the deferred writes of a follower", () => {
     });
   }
 
-  test("canary: are lost if the follower does not learn that they are not stored", async () => {
-    const origin = new Origin();
-    origin.alterMessage = (message) => {
-      const { responses = [] } = message as { responses?: { mayBeLost?: true }[] };
-      for (const response of responses) delete response.mayBeLost;
-      return message;
-    };
-    assert.notDeepEqual(await lostWithOwner(origin, "kill"), []);
-  });
+  test(
+    "canary: are lost if the follower does not learn that they are not stored",
+    inOrder,
+    async () => {
+      const origin = new Origin();
+      origin.alterMessage = (message) => {
+        const { responses = [] } = message as { responses?: { mayBeLost?: true }[] };
+        for (const response of responses) delete response.mayBeLost;
+        return message;
+      };
+      assert.notDeepEqual(await lostWithOwner(origin, "kill"), []);
+    },
+  );
 });
 
 // The first tab stores two deferred writes, but does not learn that. The second tab takes over and
@@ -261,7 +268,7 @@ describe("deferred writes of an owner that was replaced before it knew that they
     assert.deepEqual(await repeatedByFormerOwner(new Origin()), [2, 2]);
   });
 
-  test("canary: are applied twice if the next owner does not recognise them", async () => {
+  test("canary: are applied twice if the next owner does not recognise them", inOrder, async () => {
     const origin = new Origin();
     origin.alterMessage = (message) => {
       const { calls = [] } = message as { calls?: RemoteCall[] };
@@ -341,7 +348,7 @@ test("a write is applied once if its owner stored it and died before it responde
   const second = await open(b);
   const stored = origin.files.size;
   const written = second.table("people").createEntity(row("1"));
-  while (origin.files.size === stored) await turn();
+  await until(() => origin.files.size > stored);
   a.kill();
   await written; // a second insert of the same row would fail
   assert.equal(second.status.owner, "self");
@@ -484,75 +491,83 @@ test("a lock that was stolen before its holder got it is lost, not forbidden", a
   assert.deepEqual(heard, ["lost"]);
 });
 
-test("a follower of a tab that becomes the owner again has its writes applied in order", async () => {
-  const origin = new Origin();
-  const [a, b, c, d] = tabsIn(origin, 4) as [Tab, Tab, Tab, Tab];
-  const first = await open(a);
-  await first.table("people").createTable();
-  await open(b);
-  let session = 0; // the follower's session
-  let onHello = () => {};
-  const channel = origin.channel(d, "entitable/shop", (message) => {
-    const { type, from } = message as { type: string; from: string };
-    if (type !== "hello") return;
-    onHello();
-    origin.channel(d, `entitable/shop/client/${from}`, (received) => {
-      session = (received as { session?: number }).session ?? session;
+test(
+  "a follower of a tab that becomes the owner again has its writes applied in order",
+  inOrder,
+  async () => {
+    const origin = new Origin();
+    const [a, b, c, d] = tabsIn(origin, 4) as [Tab, Tab, Tab, Tab];
+    const first = await open(a);
+    await first.table("people").createTable();
+    await open(b);
+    let session = 0; // the follower's session
+    let onHello = () => {};
+    const channel = origin.channel(d, "entitable/shop", (message) => {
+      const { type, from } = message as { type: string; from: string };
+      if (type !== "hello") return;
+      onHello();
+      origin.channel(d, `entitable/shop/client/${from}`, (received) => {
+        session = (received as { session?: number }).session ?? session;
+      });
     });
-  });
-  const third = await open(c);
-  const table = third.table("people");
-  await until(() => session > 0);
-  b.freeze(); // gets the lock next, and does nothing with it
-  const { generation } = first.status;
-  a.dispatch("suspend");
-  a.dispatch("resume");
-  await until(() => first.status.owner === "self" && first.status.generation > generation);
-  // As many further clients as the owner had sessions before the follower's.
-  for (let i = 1; i < session; ++i) {
-    channel.post({ entitable: protocolVersion, type: "hello", from: `${i}` });
-  }
-  const writes: Promise<{ etag?: string }>[] = [];
-  const write = () => writes.push(table.createEntity(row(String(writes.length))));
-  write(); // the owner does not know the follower any more, so the follower will say hello
-  onHello = () => setImmediate(write); // the owner has heard it too, and has not answered yet
-  await until(() => writes.length > 1);
-  onHello = () => {};
-  const etags = (await Promise.all(writes)).map(({ etag }) => etag);
-  assert.deepEqual(etags, [...etags].sort());
-  b.kill();
-  await third.close();
-  await first.close();
-});
+    const third = await open(c);
+    const table = third.table("people");
+    await until(() => session > 0);
+    b.freeze(); // gets the lock next, and does nothing with it
+    const { generation } = first.status;
+    a.dispatch("suspend");
+    a.dispatch("resume");
+    await until(() => first.status.owner === "self" && first.status.generation > generation);
+    // As many further clients as the owner had sessions before the follower's.
+    for (let i = 1; i < session; ++i) {
+      channel.post({ entitable: protocolVersion, type: "hello", from: `${i}` });
+    }
+    const writes: Promise<{ etag?: string }>[] = [];
+    const write = () => writes.push(table.createEntity(row(String(writes.length))));
+    write(); // the owner does not know the follower any more, so the follower will say hello
+    onHello = () => setImmediate(write); // the owner has heard it too, and has not answered yet
+    await until(() => writes.length > 1);
+    onHello = () => {};
+    const etags = (await Promise.all(writes)).map(({ etag }) => etag);
+    assert.deepEqual(etags, [...etags].sort());
+    b.kill();
+    await third.close();
+    await first.close();
+  },
+);
 
-test("a write that an owner rejected is not applied after later ones by the next", async () => {
-  const { origin, tabs, disk, first } = await ownedOnControlledDisk(3);
-  const [, b, c] = tabs as [Tab, Tab, Tab];
-  const second = await open(b);
-  await second.table("people").createEntity(row("0"));
-  const channel = origin.channel(c, "entitable/shop", () => {});
-  disk.auto = false;
-  const rejected = assert.rejects(second.table("people").createEntity(row("1")), {
-    code: "ConnectionLost",
-    message: /had no effect/,
-  });
-  const call = await disk.next();
-  const written = second.table("people").createEntity(row("2"));
-  for (let i = 0; i < 20; ++i) await turn();
-  b.freeze();
-  // The follower hears of another owner first, so it ignores the responses.
-  channel.post({ entitable: protocolVersion, type: "owner", from: "x", account: "" });
-  await call.fail("quota");
-  await (await disk.next()).succeed();
-  disk.auto = true;
-  b.thaw();
-  await Promise.all([rejected, written]);
-  assert.equal((await second.stats()).rows, 2);
-  await second.close();
-  await first.close();
-});
+test(
+  "a write that an owner rejected is not applied after later ones by the next",
+  inOrder,
+  async () => {
+    const { origin, tabs, disk, first } = await ownedOnControlledDisk(3);
+    const [, b, c] = tabs as [Tab, Tab, Tab];
+    const second = await open(b);
+    await second.table("people").createEntity(row("0"));
+    const channel = origin.channel(c, "entitable/shop", () => {});
+    disk.auto = false;
+    const rejected = assert.rejects(second.table("people").createEntity(row("1")), {
+      code: "ConnectionLost",
+      message: /had no effect/,
+    });
+    const call = await disk.next();
+    const written = second.table("people").createEntity(row("2"));
+    for (let i = 0; i < 20; ++i) await turn();
+    b.freeze();
+    // The follower hears of another owner first, so it ignores the responses.
+    channel.post({ entitable: protocolVersion, type: "owner", from: "x", account: "" });
+    await call.fail("quota");
+    await (await disk.next()).succeed();
+    disk.auto = true;
+    b.thaw();
+    await Promise.all([rejected, written]);
+    assert.equal((await second.stats()).rows, 2);
+    await second.close();
+    await first.close();
+  },
+);
 
-test("a write that was rejected on its second sending may have been applied", async () => {
+test("a write that was rejected on its second sending may have been applied", inOrder, async () => {
   const { origin, tabs, disk, first } = await ownedOnControlledDisk(3);
   const [, b, c] = tabs as [Tab, Tab, Tab];
   let hello: unknown;
@@ -644,7 +659,9 @@ test("an owner that is still opening the store steps down for a later claim", as
   claimed();
   const third = await opening;
   const { generation } = second.status;
-  await until(() => third.status.generation > generation || third.status.owner !== "self", 1500);
+  const started = performance.now();
+  await until(() => third.status.generation > generation || third.status.owner !== "self");
+  assert(performance.now() - started < 1500, "before it learns that its lock was stolen");
   assert.equal((await third.table("people").getEntity("p", "1")).rowKey, "1");
   await second.close();
   await third.close();
@@ -762,61 +779,56 @@ class User {
   }
 }
 
-test("tabs killed, frozen, suspended and closed at random lose no write", async (t) => {
-  const seed = Number(process.env["ENTITABLE_SEED"] ?? Date.now() % 1_000_000_007);
-  t.diagnostic(`ENTITABLE_SEED=${seed}`);
-  const random = seededRandom(seed);
-  const rounds = Number(process.env["ENTITABLE_ROUNDS"] ?? (process.env["ENTITABLE_ALL"] ? 30 : 5));
-  for (let round = 0; round < rounds; ++round) {
-    const origin = new Origin();
-    const founder = await open(new Tab(origin));
-    await founder.table("people").createTable();
-    for (let i = 0; i < counters; ++i) {
-      await founder.table("people").createEntity(row(`counter-${i}`));
-    }
-    await founder.close();
-    const users: User[] = [];
-    const start = async () => {
-      const tab = new Tab(origin);
-      const user = new User(tab, `r${round}t${users.length}`);
-      users.push(user);
-      const store = await open(tab);
-      user.done = user.work(store, random, 12).then(() => store.close());
-    };
-    await Promise.all([start(), start(), start(), start()]);
-    for (let event = 0; event < 8; ++event) {
-      await sleep(random.below(60));
-      const alive = users.filter(({ tab }) => !tab.dead && !tab.frozen);
-      if (alive.length === 0) continue;
-      const { tab } = alive[random.below(alive.length)] as User;
-      const what = ["kill", "freeze", "suspend", "start"][random.below(4)];
-      if (what === "kill" && alive.length > 1) tab.kill();
-      if (what === "freeze") {
-        tab.freeze();
-        setTimeout(() => tab.thaw(), random.below(400));
-      }
-      if (what === "suspend") {
-        tab.dispatch("suspend");
-        setTimeout(() => tab.dispatch("resume"), random.below(200));
-      }
-      if (what === "start") void start();
-    }
-    await until(() => users.every(({ tab, done }) => tab.dead || done !== undefined));
-    await Promise.all(users.filter(({ tab }) => !tab.dead).map(({ done }) => done));
-
-    const last = await open(new Tab(origin));
-    const table = last.table<{ n: number }>("people");
-    const there = new Map<string, number>();
-    for await (const { rowKey, n } of table.listEntities()) there.set(rowKey as string, n);
-    for (const { acknowledged } of users)
-      for (const key of acknowledged) assert(there.has(key), key);
-    for (let i = 0; i < counters; ++i) {
-      const sum = (of: (user: User) => number[]) =>
-        users.reduce((total, user) => total + (of(user)[i] as number), 0);
-      const n = there.get(`counter-${i}`) as number;
-      assert(n >= sum((user) => user.increments), `lost: ${n}`);
-      assert(n <= sum((user) => user.tried), `twice: ${n}`);
-    }
-    await last.close();
+test("tabs killed, frozen, suspended and closed at random lose no write", {
+  orders: process.env["ENTITABLE_ALL"] ? 300 : 50,
+}, async ({ random }) => {
+  const origin = new Origin();
+  const founder = await open(new Tab(origin));
+  await founder.table("people").createTable();
+  for (let i = 0; i < counters; ++i) {
+    await founder.table("people").createEntity(row(`counter-${i}`));
   }
+  await founder.close();
+  const users: User[] = [];
+  const start = async () => {
+    const tab = new Tab(origin);
+    const user = new User(tab, `t${users.length}`);
+    users.push(user);
+    const store = await open(tab);
+    user.done = user.work(store, random, 12).then(() => store.close());
+  };
+  await Promise.all([start(), start(), start(), start()]);
+  for (let event = 0; event < 8; ++event) {
+    await sleep(random.below(60));
+    const alive = users.filter(({ tab }) => !tab.dead && !tab.frozen);
+    if (alive.length === 0) continue;
+    const { tab } = alive[random.below(alive.length)] as User;
+    const what = ["kill", "freeze", "suspend", "start"][random.below(4)];
+    if (what === "kill" && alive.length > 1) tab.kill();
+    if (what === "freeze") {
+      tab.freeze();
+      setTimeout(() => tab.thaw(), random.below(400));
+    }
+    if (what === "suspend") {
+      tab.dispatch("suspend");
+      setTimeout(() => tab.dispatch("resume"), random.below(200));
+    }
+    if (what === "start") void start();
+  }
+  await until(() => users.every(({ tab, done }) => tab.dead || done !== undefined));
+  await Promise.all(users.filter(({ tab }) => !tab.dead).map(({ done }) => done));
+
+  const last = await open(new Tab(origin));
+  const table = last.table<{ n: number }>("people");
+  const there = new Map<string, number>();
+  for await (const { rowKey, n } of table.listEntities()) there.set(rowKey as string, n);
+  for (const { acknowledged } of users) for (const key of acknowledged) assert(there.has(key), key);
+  for (let i = 0; i < counters; ++i) {
+    const sum = (of: (user: User) => number[]) =>
+      users.reduce((total, user) => total + (of(user)[i] as number), 0);
+    const n = there.get(`counter-${i}`) as number;
+    assert(n >= sum((user) => user.increments), `lost: ${n}`);
+    assert(n <= sum((user) => user.tried), `twice: ${n}`);
+  }
+  await last.close();
 });

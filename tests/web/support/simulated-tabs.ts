@@ -1,8 +1,9 @@
-// Simulates several tabs of one store in one process. A test can kill and freeze each tab.
+// Simulates several tabs of one store, in a simulation (simulation.ts). A test can kill and freeze
+// each tab.
 //
 // A tab has what a browser provides: Web Locks that are released when the tab dies, channels that
-// deliver messages in order but with a delay, and lifecycle events. The files of all tabs are in
-// one map.
+// deliver the messages of each tab in order but with a delay, and lifecycle events. The files of
+// all tabs are in one map.
 
 import type { LocalHost, LogOwnership } from "../../../web/src/host/local-host.ts";
 import type { LifecycleEvent, PageLifecycle } from "../../../web/src/host/page-lifecycle.ts";
@@ -13,6 +14,7 @@ import type { Channel } from "../../../web/src/tabs/channel.ts";
 import { SharedHost, type SharedHostOptions } from "../../../web/src/tabs/shared-host.ts";
 import { createEngine, type Engine } from "../../../web/src/wasm/engine.ts";
 import { openHost } from "./open-host.ts";
+import { currentSimulation, type SimulatedProcess, sleep } from "./simulation.ts";
 
 // ---- Locks --------------------------------------------------------------------------------------
 
@@ -25,6 +27,8 @@ interface Waiter {
 
 // The locks of an origin. All are exclusive, because entitable uses no others.
 export class Origin {
+  readonly simulation = currentSimulation();
+  readonly disks = this.simulation.newProcess("disks"); // storage works while a tab is frozen
   readonly files = new Map<string, Uint8Array>();
   // Returns a tab's access to the stored files.
   disk: (tab: Tab) => LogStorage = () => new MemoryStorage(this.files);
@@ -32,10 +36,18 @@ export class Origin {
   alterMessage = (message: unknown) => message;
   // How long it takes until a tab learns that its lock was stolen. Other events may come first.
   lockLossDelayMs = () => 0;
+  // How long a message, and a storage call, takes.
+  latencyMs: () => number;
   readonly tabs: Tab[] = [];
   readonly #held = new Map<string, Waiter>();
   readonly #queues = new Map<string, Waiter[]>();
   readonly #endpoints = new Map<string, Set<{ tab: Tab; onMessage(message: unknown): void }>>();
+
+  constructor() {
+    const { random, isRandom } = this.simulation;
+    const longestMs = isRandom ? ([0, 0.2, 1, 4][random.below(4)] as number) : 0;
+    this.latencyMs = () => (random.below(100) / 100) * longestMs;
+  }
 
   request(tab: Tab, name: string, options: LockOptions, grant: Waiter["grant"]): Promise<unknown> {
     return new Promise((resolve, reject) => {
@@ -49,9 +61,7 @@ export class Origin {
       if (options.steal && holder !== undefined) {
         this.#held.delete(name);
         const news = () => holder.fail(new DOMException("stolen", "AbortError"));
-        const after = this.lockLossDelayMs();
-        if (after === 0) holder.tab.queueTask(news);
-        else holder.tab.queueTask(() => setTimeout(() => holder.tab.queueTask(news), after));
+        holder.tab.queueTask("lock is stolen", news, this.lockLossDelayMs());
       }
       const queue = this.#queue(name);
       if (options.steal) queue.unshift(waiter);
@@ -90,9 +100,10 @@ export class Origin {
         for (const endpoint of endpoints) {
           if (endpoint === own) continue;
           const copy = this.alterMessage(structuredClone(message));
-          endpoint.tab.queueTask(() => {
+          const receive = () => {
             if (endpoints.has(endpoint)) endpoint.onMessage(copy);
-          });
+          };
+          endpoint.tab.queueTask(`message of ${tab.name}`, receive, this.latencyMs());
         }
       },
       close: () => void endpoints.delete(own),
@@ -110,7 +121,7 @@ export class Origin {
     const waiter = this.#queue(name).shift();
     if (waiter === undefined) return;
     this.#held.set(name, waiter);
-    waiter.tab.queueTask(() => {
+    waiter.tab.queueTask("lock", () => {
       if (this.#held.get(name) !== waiter) return;
       const held = waiter.grant({ name, mode: "exclusive" });
       const over = () => {
@@ -129,10 +140,8 @@ export class Origin {
 
 export class Tab {
   readonly origin: Origin;
-  dead = false;
-  frozen = false;
+  readonly #process: SimulatedProcess;
   onDeath: () => void = () => {};
-  #deferredTasks: (() => void)[] = []; // tasks to run when it is no longer frozen
   #listeners = new Set<(event: LifecycleEvent) => void>();
   storage: TabStorage | undefined;
   opening = false; // whether it is reading the log
@@ -140,31 +149,37 @@ export class Tab {
 
   constructor(origin: Origin) {
     this.origin = origin;
+    this.#process = origin.simulation.newProcess(`tab ${origin.tabs.length}`);
     origin.tabs.push(this);
   }
 
-  // Runs a task in this tab: never if the tab is dead, and later if it is frozen.
-  queueTask(task: () => void): void {
-    setImmediate(() => this.#run(task));
+  get name(): string {
+    return this.#process.name;
+  }
+  get dead(): boolean {
+    return this.#process.dead;
+  }
+  get frozen(): boolean {
+    return this.#process.frozen;
   }
 
-  #run(task: () => void): void {
-    if (this.dead) return;
-    if (this.frozen || this.#deferredTasks.length > 0) this.#deferredTasks.push(task);
-    else task();
+  // Runs a task in this tab: never if the tab is dead, and later if it is frozen. Tasks with the
+  // same source run in order.
+  queueTask(source: string, task: () => void, delayMs = 0): void {
+    this.#process.addTask(source, task, delayMs);
   }
 
-  // Runs the deferred tasks one by one. Tasks that arrive meanwhile are run after them.
-  #runDeferred(): void {
-    setImmediate(() => {
-      if (this.dead || this.frozen) return;
-      this.#deferredTasks[0]?.();
-      this.#deferredTasks.shift();
-      if (this.#deferredTasks.length > 0) this.#runDeferred();
-    });
+  // Calls code whose timers belong to this tab.
+  run<T>(code: () => T): T {
+    return this.#process.run(code);
   }
 
   async open(options: Partial<SharedHostOptions> = {}): Promise<SharedHost> {
+    this.host = await this.run(() => SharedHost.open(this.#hostOptions(options)));
+    return this.host;
+  }
+
+  #hostOptions(options: Partial<SharedHostOptions>): SharedHostOptions {
     const { origin } = this;
     const locks = {
       request: (name: string, lockOptions: LockOptions, grant: Waiter["grant"]) =>
@@ -177,7 +192,7 @@ export class Tab {
         return () => void this.#listeners.delete(listener);
       },
     };
-    this.host = await SharedHost.open({
+    return {
       name: "shop",
       exclusive: false,
       account: "",
@@ -192,8 +207,7 @@ export class Tab {
       signal: undefined,
       openLocal: (ownership) => this.#openLocal(lifecycle, ownership),
       ...options,
-    });
-    return this.host;
+    };
   }
 
   async #openLocal(lifecycle: PageLifecycle, logOwnership: LogOwnership): Promise<LocalHost> {
@@ -203,7 +217,7 @@ export class Tab {
       try {
         return await openHost({
           name: "shop",
-          engine: await newEngine(),
+          engine: await this.#newEngine(),
           storage: this.storage,
           deferredDelayMs: 20,
           lifecycle,
@@ -216,27 +230,32 @@ export class Tab {
     }
   }
 
+  // Loading the module takes a while.
+  async #newEngine(): Promise<Engine> {
+    const { simulation } = this.origin;
+    await sleep(2 + simulation.random.below(20));
+    return await simulation.real(newEngine);
+  }
+
   // The process of the tab dies. Its code no longer runs. Its pending storage calls may or may not
   // take effect.
   kill(): void {
-    this.dead = true;
+    this.#process.kill();
     this.onDeath();
     this.origin.releaseLocks(this);
   }
 
   // Freezes the tab without a lifecycle event.
   freeze(): void {
-    this.frozen = true;
+    this.#process.freeze();
   }
 
   thaw(): void {
-    if (!this.frozen) return;
-    this.frozen = false;
-    this.#runDeferred();
+    this.#process.thaw();
   }
 
   dispatch(event: LifecycleEvent): void {
-    for (const listener of [...this.#listeners]) listener(event);
+    for (const listener of [...this.#listeners]) this.run(() => listener(event));
   }
 }
 
@@ -261,16 +280,20 @@ class TabStorage implements LogStorage {
 
   #task<T>(call: () => Promise<T>): Promise<T> {
     if (this.#closed) return Promise.reject(new StorageError("closed", "The storage is closed."));
+    const { disks, latencyMs } = this.#tab.origin;
     return new Promise<T>((resolve, reject) => {
+      const respond = (task: () => void) =>
+        this.#tab.queueTask("storage response", task, latencyMs());
       const ended = new Promise<void>((end) => {
-        this.#tab.queueTask(() => {
-          const done = call();
+        const begin = () => {
+          const done = disks.run(call);
           done.then(
-            (value) => this.#tab.queueTask(() => resolve(value)),
-            (error) => this.#tab.queueTask(() => reject(error)),
+            (value) => respond(() => resolve(value)),
+            (error) => respond(() => reject(error)),
           );
           void done.catch(() => {}).finally(end);
-        });
+        };
+        this.#tab.queueTask("storage call", begin, latencyMs());
       });
       this.#running.add(ended);
       void ended.then(() => this.#running.delete(ended));

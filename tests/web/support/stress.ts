@@ -2,7 +2,6 @@
 // frozen, suspended and closed at random and the disk is slow or fails. support/history-check.ts
 // checks the result against the responses that each user got.
 
-import { setTimeout as sleep } from "node:timers/promises";
 import { type LogStorage, StorageError } from "../../../web/src/storage/log-storage.ts";
 import { MemoryStorage } from "../../../web/src/storage/memory.ts";
 import { StoreHandle } from "../../../web/src/store.ts";
@@ -11,15 +10,17 @@ import { checkHistory, type UserHistory, updatedN, type Write } from "./history-
 import type { Random } from "./random.ts";
 import { RandomFaultStorage } from "./random-fault-storage.ts";
 import { Origin, Tab } from "./simulated-tabs.ts";
+import { sleep } from "./simulation.ts";
 
 export const counters = 3;
 
-const hangTimeoutMs = 30_000; // a call without a response by then never gets one
+const hangTimeoutMs = 60_000; // a call without a response by then never gets one
 
 export interface StressOptions {
   random: Random;
   faults: boolean; // the disk fails; otherwise it is only slow
   storage?: ((files: Map<string, Uint8Array>) => LogStorage) | undefined;
+  alterMessage?: Origin["alterMessage"];
 }
 
 type PendingWrite = Omit<Write, "outcome">;
@@ -57,6 +58,13 @@ class User implements UserHistory {
       }
     } finally {
       await Promise.all(this.#waiting); // a read may have failed while writes are under way
+    }
+    // A tab that closes may remove the log's segments, so some die instead: the next owner then
+    // reads every segment.
+    if (this.#random.below(3) === 0) {
+      this.tab.kill();
+      this.isDone = true;
+      return;
     }
     // deferred writes that could not be stored are lost, and the call reports that
     const closed = await store.close().then(
@@ -158,9 +166,11 @@ class User implements UserHistory {
     return "rejected";
   }
 
-  // The user's own code also runs in the tab.
+  // The user's own code also runs in the tab. It takes so long that the user is still writing when
+  // most of the random events occur.
   #turn(): Promise<void> {
-    return new Promise((resolve) => this.tab.queueTask(resolve));
+    const ms = this.#random.below(10);
+    return new Promise((resolve) => this.tab.queueTask("code", resolve, ms));
   }
 }
 
@@ -173,7 +183,8 @@ class StressRun {
 
   constructor(options: StressOptions) {
     this.#options = options;
-    const { random, faults, storage } = options;
+    const { random, faults, storage, alterMessage } = options;
+    if (alterMessage !== undefined) this.#origin.alterMessage = alterMessage;
     this.#origin.disk = (tab) => {
       const inner = storage?.(this.#origin.files) ?? new MemoryStorage(this.#origin.files);
       const disk = new RandomFaultStorage(inner, { random, faults, mayCompleteAfterDeath: true });
@@ -185,6 +196,8 @@ class StressRun {
       return disk;
     };
     this.#origin.lockLossDelayMs = () => random.below(100);
+    const longestMs = [0.5, 3, 10, 40][random.below(4)] as number;
+    this.#origin.latencyMs = () => (random.below(100) / 100) * longestMs;
   }
 
   // Resolves to the violations.
@@ -193,7 +206,7 @@ class StressRun {
     await this.#createStore();
     this.#setHealthy(false);
     for (let i = 0; i < 4; ++i) this.#start();
-    for (let event = 0; event < 8; ++event) {
+    for (let event = 0; event < 12; ++event) {
       await sleep(random.below(60));
       this.#injectEvent();
     }
@@ -227,7 +240,8 @@ class StressRun {
   #start(): void {
     const user = new User(new Tab(this.#origin), `u${this.#users.length}`, this.#options.random);
     this.#users.push(user);
-    user.run(40).catch((error) => {
+    const running = user.tab.run(() => user.run(40));
+    running.catch((error) => {
       user.isDone = true;
       if (user.tab.dead) return;
       // the disk failed on opening or on a read
@@ -240,7 +254,9 @@ class StressRun {
   #injectEvent(): void {
     const { random } = this.#options;
     const awake = this.#users.filter(({ tab, isDone }) => !tab.dead && !tab.frozen && !isDone);
-    const { tab } = awake[random.below(Math.max(awake.length, 1))] ?? {};
+    const owner = awake.find(({ tab }) => tab.host?.status.owner === "self");
+    const anyone = awake[random.below(Math.max(awake.length, 1))];
+    const { tab } = (random.below(2) === 0 ? owner : undefined) ?? anyone ?? {};
     const what = ["kill", "freeze", "freeze", "suspend", "start"][random.below(5)];
     if (what === "start" || tab === undefined) {
       this.#start();
@@ -284,7 +300,10 @@ class StressRun {
   }
 }
 
-/** The violations after a run, and how often users got which response. */
+/**
+ * The violations after a run, and how often users got which response. REQUIRES: a simulation is
+ * running.
+ */
 export async function runStress(
   options: StressOptions,
 ): Promise<{ violations: string[]; outcomes: Map<string, number> }> {
