@@ -625,7 +625,9 @@ test("an owner steps down for a later claim, even if it holds the lock", async (
   b.thaw(); // does not know yet that it lost the lock, and claims the log
   const written = second.table("people").createEntity(row("2"));
   const { generation } = third.status;
+  const started = performance.now();
   await until(() => third.status.generation > generation);
+  assert(performance.now() - started < 400, "before the other learns that its lock was stolen");
   await written;
   const fourth = await open(d);
   for (const store of [second, third, fourth]) {
