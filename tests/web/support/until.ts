@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 
-export async function until(condition: () => boolean, timeoutMs = 5000): Promise<void> {
+const timeoutMs = 60_000; // so long that it does not matter how busy the machine is
+
+// Waits on real time; simulation.ts has a function that waits on virtual time.
+export async function until(condition: () => boolean): Promise<void> {
   const started = performance.now();
   while (!condition()) {
     assert(performance.now() - started < timeoutMs, "the condition did not become true in time");
