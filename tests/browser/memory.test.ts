@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { assertFlat, describeSamples, folderMegabytes } from "../web/support/memory-samples.ts";
 import type { memoryPage as MemoryPage } from "./fixture/memory-page.ts";
-import { newProfile } from "./support/browser.ts";
+import { flags, newProfile } from "./support/browser.ts";
 import { memoryOf } from "./support/process-memory.ts";
 import { launch } from "./support/puppeteer.ts";
 import { type Site, serve } from "./support/server.ts";
@@ -64,7 +64,7 @@ test(`a mixed load on ${rows} rows keeps to its memory, in a page`, { timeout },
   t.diagnostic(`ENTITABLE_SEED=${seed}`);
   const profile = await newProfile();
   const site = await servePage();
-  const browser = await launch(profile);
+  const browser = await launch(profile, { args: [...flags, "--js-flags=--expose-gc"] });
   t.after(async () => {
     await browser.close();
     await site.close();
