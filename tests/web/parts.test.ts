@@ -356,6 +356,88 @@ describe("a part that is damaged", () => {
   });
 });
 
+// A checkpoint that merges changes into a damaged part would store the part without its rows, and
+// delete the damaged file.
+describe("a checkpoint of changes in a damaged part", () => {
+  async function damaged(): Promise<{ bench: Bench; before: Map<string, Uint8Array> }> {
+    const bench = await scattered();
+    for (const name of bench.parts().slice(30)) {
+      const bytes = bench.files.get(name) as Uint8Array;
+      bytes[bytes.length >> 1] = (bytes[bytes.length >> 1] as number) ^ 1;
+    }
+    return { bench, before: new Map(bench.files) };
+  }
+
+  // Checks that everything is there that was there before. Claims and parts may be added.
+  function checkUnchanged({ files }: Bench, before: Map<string, Uint8Array>): void {
+    for (const [name, bytes] of before) assert.deepEqual(files.get(name), bytes, name);
+  }
+
+  test("fails, and no file is removed", async () => {
+    const { bench, before } = await damaged();
+    const store = await bench.open(3_000_000);
+    await assert.rejects(store.compact(), { code: "Corrupted" });
+    assert.ok(bench.storage.calls.some(({ name }) => name === "putPart"));
+    assert.equal(store.status.state, "read-only");
+    await assert.rejects(store.compact(), { code: "Corrupted" });
+    await store.close();
+    checkUnchanged(bench, before);
+  });
+
+  test("fails if a read finds the damage while another part is stored", async () => {
+    const { bench, before } = await damaged();
+    const store = await bench.open();
+    bench.storage.auto = false;
+    const compacting = store.compact();
+    let call = await bench.storage.next();
+    for (; call.name !== "putPart"; call = await bench.storage.next()) await call.succeed();
+    bench.storage.auto = true;
+    // The checkpoint then finds all changed parts in memory, without the rows that were damaged.
+    for (const changed of [400, 450, 499]) {
+      const read = store.table("rows").getEntity("p", rowKey(changed));
+      await assert.rejects(read, { code: /Corrupted|ResourceNotFound/ });
+    }
+    const rejected = assert.rejects(compacting, { code: "Corrupted" });
+    await call.succeed();
+    await rejected;
+    await store.close();
+    checkUnchanged(bench, before);
+  });
+
+  test("fails if a read finds damage before the manifest is stored", async () => {
+    const bench = await scattered();
+    const before = new Map(bench.files);
+    const store = await bench.open();
+    const { storage } = bench;
+    storage.auto = false;
+    const compacting = store.compact();
+    let call = await storage.next();
+    for (; call.name !== "putPart"; call = await storage.next()) await call.succeed();
+    const read = storage.readParts.bind(storage);
+    storage.readParts = (ids, part) => read(ids, (id) => part(id, Uint8Array.of(1)));
+    const reading = store.table("rows").getEntity("p", rowKey(475)); // in an unchanged part
+    const damaged = await storage.next();
+    storage.readParts = read;
+    const engine = bench.engine as Engine;
+    const finish = engine.finishCheckpoint.bind(engine);
+    const finishing = new Promise<void>((resolve) => {
+      engine.finishCheckpoint = () => {
+        resolve();
+        return finish();
+      };
+    });
+    storage.auto = true;
+    const outcomes = Promise.allSettled([compacting, reading]);
+    await call.succeed();
+    await finishing;
+    await damaged.succeed();
+    const codes = (await outcomes).map((o) => (o.status === "rejected" ? o.reason.code : "none"));
+    assert.deepEqual(codes, ["Corrupted", "Corrupted"]);
+    await store.close();
+    checkUnchanged(bench, before);
+  });
+});
+
 describe("a store larger than its memory", () => {
   test("runs checkpoints without a pause while changes fill memory", async (t) => {
     t.mock.timers.enable({ apis: ["setTimeout"] }); // a pause would last forever
