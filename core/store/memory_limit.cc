@@ -1,6 +1,7 @@
 #include "core/store/memory_limit.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <set>
 #include <vector>
@@ -44,6 +45,14 @@ std::uint64_t memory_of(const Catalog& catalog) {
   return bytes;
 }
 
+std::uint64_t unsaved_memory_of(const Catalog& catalog) {
+  std::uint64_t bytes = memory_of(catalog);
+  for (const Ref<Table>& table : catalog.tables()) {
+    bytes -= std::min(bytes, table->index.unloadable_memory());
+  }
+  return bytes;
+}
+
 void unload_unused_parts_first(const std::vector<Catalog*>& versions, std::uint64_t bytes) {
   std::vector<Resident> residents = resident_parts(*versions.front());
   std::stable_partition(residents.begin(), residents.end(),
@@ -65,6 +74,16 @@ void unload_parts_above(std::uint64_t limit, const std::vector<Catalog*>& versio
   if (limit == 0) return;
   const std::uint64_t memory = memory_of(*versions.front());
   if (memory > limit) unload_unused_parts_first(versions, memory - limit / 8 * 7);
+}
+
+void unload_growth(Catalog& pinned, std::uint64_t growth_max, std::uint64_t& baseline) {
+  const std::uint64_t memory = memory_of(pinned);
+  if (memory > baseline && memory - baseline > growth_max) {
+    unload_unused_parts_first({&pinned}, std::numeric_limits<std::uint64_t>::max());
+    baseline = memory_of(pinned);
+  } else {
+    baseline = std::min(baseline, memory);
+  }
 }
 
 }  // namespace entitable

@@ -11,6 +11,10 @@ namespace entitable {
 // Returns the estimated memory of all tables in bytes.
 std::uint64_t memory_of(const Catalog& catalog);
 
+// Returns how much of that memory no unloading can free: changes that no part holds. Visits every
+// leaf.
+std::uint64_t unsaved_memory_of(const Catalog& catalog);
+
 // Unloads clean parts of about `bytes` bytes in total, or all of them if they are smaller. Parts
 // that were not used since the previous call come first. Within each group, the order is that of
 // tables and keys. `versions`: the published version, then others that share rows with it. The same
@@ -21,5 +25,11 @@ void unload_unused_parts_first(const std::vector<Catalog*>& versions, std::uint6
 // If the first of `versions` uses more memory than `limit`, does the same until it is well below.
 // `limit`: in bytes; 0: none.
 void unload_parts_above(std::uint64_t limit, const std::vector<Catalog*>& versions);
+
+// Unloads all clean parts of a version that a checkpoint or a snapshot has pinned, if its memory
+// has grown by more than `growth_max` bytes since `baseline`. The parts that are loaded into such a
+// version only are not part of the published version's memory. `baseline` then becomes the present
+// memory.
+void unload_growth(Catalog& pinned, std::uint64_t growth_max, std::uint64_t& baseline);
 
 }  // namespace entitable

@@ -94,6 +94,7 @@ bool Restore::begin_replace(const std::optional<ClientCall>& call) {
                            state.epoch, state.part_bytes);
   state.replacement.emplace(std::move(next));
   state.segment_bytes_at_checkpoint = state.segment_bytes;
+  state.checkpoint_baseline = memory_of(state.checkpoint->tables());
   return true;
 }
 

@@ -25,6 +25,7 @@ SnapshotExport::SnapshotExport(Store& store)
     : state_(store.state()), catalog_(state_.published.catalog) {
   ENTITABLE_CHECK(!state_.recovery.has_value() && state_.snapshot == nullptr);
   state_.snapshot = &catalog_;
+  state_.snapshot_baseline = state_.memory();
 }
 
 SnapshotExport::~SnapshotExport() {

@@ -124,9 +124,11 @@ void Store::set_memory_limit(std::uint64_t bytes) {
 
 // Does nothing while a candidate exists or a part is being stored: they use the rows in memory.
 void Store::enforce_memory_limit() {
-  if (state_->memory_limit == 0 || state_->memory() <= state_->memory_limit) return;
+  if (state_->memory_limit == 0) return;
   if (state_->candidate.has_value() || state_->recovery.has_value() || state_->branched) return;
   if (state_->checkpoint.has_value() && state_->checkpoint->part_pending()) return;
+  state_->unload_pinned_growth();
+  if (state_->memory() <= state_->memory_limit) return;
   state_->has_unloaded_parts = true;
   unload_parts_above(state_->memory_limit, state_->versions());
 }
@@ -136,11 +138,7 @@ std::uint64_t Store::memory_bytes() const {
 }
 
 std::uint64_t Store::unsaved_memory() const {
-  std::uint64_t bytes = state_->memory();
-  for (const Ref<Table>& table : state_->published.catalog.tables()) {
-    bytes -= std::min(bytes, table->index.unloadable_memory());
-  }
-  return bytes;
+  return unsaved_memory_of(state_->published.catalog);
 }
 
 std::uint64_t Store::first_live_sequence() const {
@@ -414,6 +412,7 @@ bool Store::begin_checkpoint() {
   state_->checkpoint.emplace(state_->published, state_->window, manifest, state_->next_sequence,
                              state_->epoch, state_->part_bytes);
   state_->segment_bytes_at_checkpoint = state_->segment_bytes;
+  state_->checkpoint_baseline = state_->memory();
   return true;
 }
 

@@ -15,6 +15,14 @@ std::vector<Catalog*> StoreState::versions() {
   return catalogs;
 }
 
+void StoreState::unload_pinned_growth() {
+  const std::uint64_t growth_max = memory_limit / 8;
+  if (checkpoint.has_value()) {
+    unload_growth(checkpoint->tables(), growth_max, checkpoint_baseline);
+  }
+  if (snapshot != nullptr) unload_growth(*snapshot, growth_max, snapshot_baseline);
+}
+
 // Versions with the same overlay share the loaded leaves.
 Result<void> StoreState::load_part(PartId id, std::optional<std::string_view> bytes,
                                    const std::vector<Catalog*>& versions) {

@@ -49,6 +49,9 @@ struct StoreState {
   };
   std::optional<Replacement> replacement;
   Catalog* snapshot = nullptr;  // the version of the open SnapshotExport, or null
+  // The memory of the pinned versions when they began or unload_growth() last unloaded their parts.
+  std::uint64_t checkpoint_baseline = 0;
+  std::uint64_t snapshot_baseline = 0;
 
   std::optional<Recovery> recovery;  // while opening
   std::uint64_t memory_limit = 0;    // 0: none
@@ -84,6 +87,9 @@ struct StoreState {
   std::vector<Catalog*> writable_versions();
   // Returns all versions that are in use, the published one first.
   std::vector<Catalog*> versions();
+  // Unloads the parts that were loaded only into the versions of a checkpoint or a snapshot, once
+  // they take a share of the limit. REQUIRES: no part is being stored.
+  void unload_pinned_growth();
   // Loads the part into those of the versions in which it is unloaded.
   Result<void> load_part(PartId id, std::optional<std::string_view> bytes,
                          const std::vector<Catalog*>& versions);

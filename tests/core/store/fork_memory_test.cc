@@ -1,15 +1,16 @@
 // Checks that forks and kept versions take memory in proportion to their changes, and free all of
 // it. The allocator of this test program counts bytes.
+#include <algorithm>
 #include <cstdlib>
 #include <new>
 
 #include "core/store/versions.h"
+#include "tests/support/counted_heap.h"
 #include "tests/support/store_helpers.h"
 
 namespace {
 
-std::size_t live_bytes = 0;
-std::size_t allocations = 0;
+using entitable::test::counted_heap;
 
 constexpr std::size_t header = 16;  // the size, and alignment
 
@@ -17,8 +18,9 @@ void* allocate(std::size_t size) noexcept {
   char* const memory = static_cast<char*>(std::malloc(header + size));
   if (memory == nullptr) return nullptr;
   *reinterpret_cast<std::size_t*>(memory) = size;
-  live_bytes += size;
-  ++allocations;
+  counted_heap.live_bytes += size;
+  counted_heap.peak_bytes = std::max(counted_heap.peak_bytes, counted_heap.live_bytes);
+  ++counted_heap.allocations;
   return memory + header;
 }
 
@@ -30,7 +32,7 @@ void* allocate_or_throw(std::size_t size) {
 void release(void* memory) noexcept {
   if (memory == nullptr) return;
   char* const start = static_cast<char*>(memory) - header;
-  live_bytes -= *reinterpret_cast<std::size_t*>(start);
+  counted_heap.live_bytes -= *reinterpret_cast<std::size_t*>(start);
   std::free(start);
 }
 
@@ -97,7 +99,7 @@ Store filled(int rows, int shapes = 1) {
 // Returns the average number of bytes that a fork takes after `change`.
 template <typename Change>
 std::size_t bytes_each(Store& store, Change change) {
-  const std::size_t before = live_bytes;
+  const std::size_t before = counted_heap.live_bytes;
   std::size_t each = 0;
   {
     std::vector<Store> alive;
@@ -106,9 +108,10 @@ std::size_t bytes_each(Store& store, Change change) {
       alive.push_back(Versions(store).fork_store());
       change(alive.back(), static_cast<int>(i));
     }
-    each = (live_bytes - before) / forks;
+    each = (counted_heap.live_bytes - before) / forks;
   }
-  CHECK(live_bytes <= before + 64);  // the store remembers its branch once it was forked
+  CHECK(counted_heap.live_bytes <=
+        before + 64);  // the store remembers its branch once it was forked
   return each;
 }
 
@@ -145,12 +148,12 @@ TEST_CASE("forks and rollbacks allocate the same whatever the store's size") {
     const std::uint64_t kept = Versions(store).keep();
     Versions(store).rollback(kept);
     Versions(store).release(kept);
-    const std::size_t before = allocations;
+    const std::size_t before = counted_heap.allocations;
     const Store fork = Versions(store).fork_store();
     const std::uint64_t version = Versions(store).keep();
     Versions(store).rollback(version);
     Versions(store).release(version);
-    return allocations - before;
+    return counted_heap.allocations - before;
   };
   const std::size_t expected = count(small);
   CHECK(count(large) == expected);
@@ -159,13 +162,13 @@ TEST_CASE("forks and rollbacks allocate the same whatever the store's size") {
 
 TEST_CASE("releasing a kept version frees its memory") {
   Store store = filled(5'000);
-  const std::size_t before = live_bytes;
+  const std::size_t before = counted_heap.live_bytes;
   const std::uint64_t version = Versions(store).keep();
   publish_nowhere(store, {drop("people"), create("people")});
-  CHECK(live_bytes > before - 10'000);
+  CHECK(counted_heap.live_bytes > before - 10'000);
   Versions(store).rollback(version);
   Versions(store).release(version);
-  CHECK(live_bytes < before + 2'000);
+  CHECK(counted_heap.live_bytes < before + 2'000);
   CHECK(store.stats().rows == 5'000);
 }
 
