@@ -163,11 +163,13 @@ EMSCRIPTEN_KEEPALIVE char* entitable_reserve_input(Handle* handle, std::uint32_t
 
 // Input: the manifest, if has_manifest. Bytes: per part, a u64 id and a u64 size in bytes.
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_recover(Handle* handle, std::uint32_t size,
-                                                         std::uint32_t has_manifest) {
+                                                         std::uint32_t has_manifest,
+                                                         double changes_max) {
   return guarded(handle, [&](Handle& h) {
     std::optional<std::string_view> manifest;
     if (has_manifest != 0) manifest = h.input_view(size);
-    const Result<std::vector<PartInfo>> parts = h.store.begin_recovery(manifest);
+    const Result<std::vector<PartInfo>> parts =
+        h.store.begin_recovery(manifest, static_cast<std::uint64_t>(changes_max));
     if (!parts.ok()) return h.return_error(parts.error());
     std::string bytes;
     ByteWriter out(bytes);
@@ -237,6 +239,19 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_trim_memory(Handle* handle) {
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_finish_recovery(Handle* handle) {
   return guarded(handle, [](Handle& h) {
     h.store.finish_recovery();
+    return return_done(h);
+  });
+}
+
+// Returns Store::first_unapplied_segment(), or 0 if there is none.
+EMSCRIPTEN_KEEPALIVE double entitable_first_unapplied_segment(Handle* handle) {
+  return static_cast<double>(handle->store.first_unapplied_segment().value_or(0));
+}
+
+EMSCRIPTEN_KEEPALIVE const CallResult* entitable_resume_recovery(Handle* handle,
+                                                                 double changes_max) {
+  return guarded(handle, [&](Handle& h) {
+    h.store.resume_recovery(static_cast<std::uint64_t>(changes_max));
     return return_done(h);
   });
 }

@@ -41,7 +41,12 @@ export interface EntitableModule {
   _entitable_open(): Address;
   _entitable_close(handle: Address): void;
   _entitable_reserve_input(handle: Address, size: number): Address;
-  _entitable_recover(handle: Address, size: number, hasManifest: number): ResultAddress;
+  _entitable_recover(
+    handle: Address,
+    size: number,
+    hasManifest: number,
+    changesMax: number,
+  ): ResultAddress;
   _entitable_load_part(handle: Address, id: number, size: number, hasFile: number): ResultAddress;
   _entitable_load_part_for_checkpoint(
     handle: Address,
@@ -56,6 +61,8 @@ export interface EntitableModule {
   _entitable_simulate_service_reads(handle: Address, on: number): void;
   _entitable_trim_memory(handle: Address): ResultAddress;
   _entitable_finish_recovery(handle: Address): ResultAddress;
+  _entitable_first_unapplied_segment(handle: Address): number;
+  _entitable_resume_recovery(handle: Address, changesMax: number): ResultAddress;
   _entitable_first_live_sequence(handle: Address): number;
   _entitable_is_damaged(handle: Address): number;
   _entitable_report_damage(handle: Address, fileSize: number, size: number): ResultAddress;

@@ -5,13 +5,13 @@
 
 #include "core/base/check.h"
 #include "core/log/file_names.h"
-#include "core/log/segment.h"
+#include "core/store/memory_limit.h"
 
 namespace entitable {
 
 Result<Recovery> Recovery::begin(std::optional<std::string_view> manifest,
-                                 std::vector<Damage>& damage) {
-  Recovery recovery(damage);
+                                 std::uint64_t changes_max, std::vector<Damage>& damage) {
+  Recovery recovery(changes_max, damage);
   if (!manifest.has_value()) return recovery;
   auto decoded = decode_manifest(*manifest);
   if (!decoded.ok()) {
@@ -21,24 +21,32 @@ Result<Recovery> Recovery::begin(std::optional<std::string_view> manifest,
     recovery.replaying_ = false;
     return recovery;
   }
-  recovery.parts_ = StoredParts(std::move(*decoded));
+  recovery.content_.parts = StoredParts(std::move(*decoded));
   recovery.restore_tables();
   return recovery;
 }
 
+Recovery Recovery::resume(Content content, LogPosition at, LogPosition end,
+                          std::uint64_t changes_max, std::vector<Damage>& damage) {
+  Recovery recovery(changes_max, damage);
+  recovery.content_ = std::move(content);
+  recovery.applied_ = recovery.checked_ = at;
+  recovery.end_ = end;
+  return recovery;
+}
+
 void Recovery::restore_tables() {
-  const Manifest& manifest = parts_.manifest();
-  version_.clock.advance_to(manifest.last_timestamp);
-  version_.last_commit = manifest.last_commit;
-  version_.next_table = manifest.next_table;
-  version_.catalog.restore_service_properties(manifest.service_properties);
-  next_sequence_ = manifest.first_live_sequence;
-  epoch_ = manifest.epoch;
+  const Manifest& manifest = content_.parts.manifest();
+  content_.version.clock.advance_to(manifest.last_timestamp);
+  content_.version.last_commit = manifest.last_commit;
+  content_.version.next_table = manifest.next_table;
+  content_.version.catalog.restore_service_properties(manifest.service_properties);
+  applied_ = checked_ = end_ = {manifest.first_live_sequence, manifest.epoch};
   for (const ClientCall& call : manifest.calls) remember(call);
   for (const ManifestTable& table : manifest.tables) {
     auto name = TableName::parse(table.name);
     ENTITABLE_CHECK(name.ok());  // decode_manifest() has checked the name
-    Table& restored = version_.catalog.restore_table(table.id, std::move(*name), table.acl);
+    Table& restored = content_.version.catalog.restore_table(table.id, std::move(*name), table.acl);
     std::vector<UnloadedPart> unloaded;
     unloaded.reserve(table.parts.size());
     for (std::size_t i = 0; i < table.parts.size(); ++i) {
@@ -52,16 +60,16 @@ void Recovery::restore_tables() {
 
 std::vector<PartInfo> Recovery::parts() const {
   std::vector<PartInfo> infos;
-  for (const ManifestTable& table : parts_.manifest().tables) {
+  for (const ManifestTable& table : content_.parts.manifest().tables) {
     for (const ManifestPart& part : table.parts) infos.push_back({part.id, part.bytes});
   }
   return infos;
 }
 
 Result<void> Recovery::load_part(PartId id, std::optional<std::string_view> bytes) {
-  const std::optional<ListedPart> listed = parts_.find(id);
+  const std::optional<ListedPart> listed = content_.parts.find(id);
   ENTITABLE_CHECK(listed.has_value());
-  Table* const table = version_.catalog.mutable_table(listed->table);
+  Table* const table = content_.version.catalog.mutable_table(listed->table);
   if (table == nullptr || !table->index.any_key_in_unloaded_part(id, listed->range).has_value())
     return {};
   return load_stored_part(*listed, bytes, {&table->index}, *damage_);
@@ -69,47 +77,75 @@ Result<void> Recovery::load_part(PartId id, std::optional<std::string_view> byte
 
 Result<void> Recovery::replay(std::uint64_t sequence, std::string_view bytes) {
   if (!replaying_) return {};
-  if (sequence != next_sequence_) {
-    return end_replay(segment_name(next_sequence_), "the file is missing");
+  if (sequence != checked_.next_sequence) {
+    return end_replay(segment_name(checked_.next_sequence), "the file is missing");
   }
   auto segment = decode_segment(bytes, sequence);
   if (!segment.ok()) {
     if (segment.error().code == ErrorCode::format_too_new) return segment.error();
     return end_replay(segment_name(sequence), segment.error().message);
   }
-  if (segment->epoch < epoch_) {
+  if (segment->epoch < checked_.epoch) {
     return end_replay(segment_name(sequence),
                       "the file was written by an owner that had been replaced");
   }
-  epoch_ = segment->epoch;
-  for (Commit& commit : segment->commits) {
-    std::string wrong = apply(std::move(commit));
+  checked_.epoch = segment->epoch;
+  if (!is_full_) {
+    std::string wrong = apply(std::move(*segment), bytes.size());
     if (!wrong.empty()) return end_replay(segment_name(sequence), std::move(wrong));
   }
-  ++next_sequence_;
-  segment_bytes_ += bytes.size();
+  ++checked_.next_sequence;
+  if (checked_.next_sequence > end_.next_sequence) end_ = checked_;
   return {};
 }
 
-// Records the damage and ends the replay: later segments are ignored.
+// Applies the segment. Returns what is wrong with one of its commits, or an empty text.
+std::string Recovery::apply(Segment segment, std::uint64_t bytes) {
+  applied_.epoch = segment.epoch;
+  for (Commit& commit : segment.commits) {
+    std::string wrong = apply(std::move(commit));
+    if (!wrong.empty()) return wrong;
+  }
+  ++applied_.next_sequence;
+  segment_bytes_ += bytes;
+  measure(bytes);
+  return {};
+}
+
+// Finds out whether changes take too much memory. Not after each segment, because measuring visits
+// every leaf.
+void Recovery::measure(std::uint64_t applied_bytes) {
+  constexpr std::uint64_t measured_share = 32;
+  unmeasured_bytes_ += applied_bytes;
+  if (changes_max_ == 0 || unmeasured_bytes_ < changes_max_ / measured_share) return;
+  unmeasured_bytes_ = 0;
+  const Catalog& catalog = content_.version.catalog;
+  is_full_ = memory_of(catalog) > changes_max_ && unsaved_memory_of(catalog) > changes_max_;
+}
+
+// Records the damage and ends the replay: later segments are ignored. If the segments before the
+// damage are applied, there is nothing more to apply.
 Result<void> Recovery::end_replay(std::string file, std::string message) {
   report(std::move(file), std::move(message));
   replaying_ = false;
+  if (!is_full_) end_ = applied_;
   return {};
 }
 
 // Applies the commit, or ignores it if the manifest already covers it. Returns what is wrong with
 // the commit, or an empty text.
 std::string Recovery::apply(Commit commit) {
-  if (commit.number <= version_.last_commit) return {};
-  if (commit.number != version_.last_commit + 1) return "commits are missing before this one";
-  if (std::string wrong = version_.catalog.check_commit(commit); !wrong.empty()) return wrong;
-  version_.catalog.apply(commit);
-  version_.last_commit = commit.number;
-  version_.clock.advance_to(commit.last_timestamp);
+  if (commit.number <= content_.version.last_commit) return {};
+  if (commit.number != content_.version.last_commit + 1)
+    return "commits are missing before this one";
+  if (std::string wrong = content_.version.catalog.check_commit(commit); !wrong.empty())
+    return wrong;
+  content_.version.catalog.apply(commit);
+  content_.version.last_commit = commit.number;
+  content_.version.clock.advance_to(commit.last_timestamp);
   for (const Mutation& mutation : commit.mutations) {
     if (const auto* create = std::get_if<CreateTable>(&mutation)) {
-      version_.next_table = std::max(version_.next_table, create->table + 1);
+      content_.version.next_table = std::max(content_.version.next_table, create->table + 1);
     }
   }
   if (commit.call.has_value()) remember(std::move(*commit.call));
@@ -117,8 +153,8 @@ std::string Recovery::apply(Commit commit) {
 }
 
 void Recovery::remember(ClientCall call) {
-  window_.reserve(call.client);
-  window_.add(std::move(call));
+  content_.window.reserve(call.client);
+  content_.window.add(std::move(call));
 }
 
 void Recovery::report(std::string file, std::string message) {

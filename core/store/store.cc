@@ -72,9 +72,10 @@ Store& Store::operator=(Store&&) noexcept = default;
 
 // ---- Opening ------------------------------------------------------------------------------------
 
-Result<std::vector<PartInfo>> Store::begin_recovery(std::optional<std::string_view> manifest) {
+Result<std::vector<PartInfo>> Store::begin_recovery(std::optional<std::string_view> manifest,
+                                                    std::uint64_t changes_max) {
   state_->damage.clear();
-  auto recovery = Recovery::begin(manifest, state_->damage);
+  auto recovery = Recovery::begin(manifest, changes_max, state_->damage);
   if (!recovery.ok()) return recovery.error();
   state_->recovery.emplace(std::move(*recovery));
   return state_->recovery->parts();
@@ -82,21 +83,41 @@ Result<std::vector<PartInfo>> Store::begin_recovery(std::optional<std::string_vi
 
 Result<void> Store::replay(std::uint64_t sequence, std::string_view bytes) {
   ENTITABLE_CHECK(state_->recovery.has_value());
-  return state_->recovery->replay(sequence, bytes);
+  Result<void> replayed = state_->recovery->replay(sequence, bytes);
+  unload_parts_above(state_->memory_limit, {&state_->recovery->version().catalog});
+  return replayed;
 }
 
 void Store::finish_recovery() {
   ENTITABLE_CHECK(state_->recovery.has_value());
   Recovery& recovery = *state_->recovery;
   state_->has_unloaded_parts = !recovery.parts().empty();
+  state_->unapplied_end = recovery.unapplied_end();
   state_->published = std::move(recovery.version());
   state_->window = std::move(recovery.window());
   state_->parts = std::move(recovery.stored_parts());
   state_->next_sequence = recovery.next_sequence();
   state_->epoch = recovery.epoch();
-  state_->segment_bytes = recovery.segment_bytes();
+  state_->segment_bytes += recovery.segment_bytes();
   state_->stored_commit = state_->sealed_through = state_->published.last_commit;
   state_->recovery.reset();
+}
+
+std::optional<std::uint64_t> Store::first_unapplied_segment() const {
+  if (state_->recovery.has_value()) {
+    if (!state_->recovery->unapplied_end().has_value()) return std::nullopt;
+    return state_->recovery->next_sequence();
+  }
+  if (!state_->unapplied_end.has_value()) return std::nullopt;
+  return state_->next_sequence;
+}
+
+void Store::resume_recovery(std::uint64_t changes_max) {
+  ENTITABLE_CHECK(state_->unapplied_end.has_value() && !state_->recovery.has_value() &&
+                  !state_->checkpoint.has_value() && !is_damaged());
+  state_->recovery.emplace(Recovery::resume(
+      {std::move(state_->published), std::move(state_->window), std::move(state_->parts)},
+      {state_->next_sequence, state_->epoch}, *state_->unapplied_end, changes_max, state_->damage));
 }
 
 Result<void> Store::load_part(PartId id, std::optional<std::string_view> bytes) {
@@ -287,7 +308,7 @@ std::string Store::verify() const {
 // ---- Writing ------------------------------------------------------------------------------------
 
 StageResult Store::stage(const std::vector<WriteRequest>& requests, Ticks now) {
-  ENTITABLE_CHECK(!state_->candidate.has_value() && !state_->recovery.has_value());
+  ENTITABLE_CHECK(!state_->candidate.has_value() && state_->is_open());
   StageResult staged;
   staged.results.reserve(requests.size());
   if (is_damaged()) {
@@ -323,7 +344,7 @@ StageResult Store::stage(const std::vector<WriteRequest>& requests, Ticks now) {
 }
 
 StageResult Store::write(const WriteRequest& request, Ticks now, StageResult memory) {
-  ENTITABLE_CHECK(!state_->candidate.has_value() && !state_->recovery.has_value());
+  ENTITABLE_CHECK(!state_->candidate.has_value() && state_->is_open());
   if (is_damaged()) return stage({request}, now);
   if (request.call.has_value()) state_->window.reserve(request.call->client);
   memory.results.resize(1);
@@ -385,11 +406,21 @@ SealedSegment Store::make_claim_segment() {
   ENTITABLE_CHECK(state_->pending.empty() && !state_->candidate.has_value() &&
                   !state_->recovery.has_value() && !is_damaged());
   state_->forget_sealed_segments();
+  if (state_->unapplied_end.has_value()) {
+    const auto& [sequence, epoch] = *state_->unapplied_end;
+    return {sequence, SegmentWriter(sequence, epoch + 1).finish()};
+  }
   ++state_->epoch;
   return seal_segment(*state_, SegmentWriter(state_->next_sequence, state_->epoch));
 }
 
 void Store::mark_stored(std::uint64_t sequence) {
+  if (state_->unapplied_end.has_value()) {  // the claim, which is replayed like other segments
+    ENTITABLE_CHECK(sequence == state_->unapplied_end->next_sequence);
+    ++state_->unapplied_end->next_sequence;
+    ++state_->unapplied_end->epoch;
+    return;
+  }
   ENTITABLE_CHECK(state_->sealed_segments > 0 && sequence == state_->next_sealed_sequence() - 1);
   state_->stored_commit = state_->sealed_through;
   state_->pending.drop_through(state_->stored_commit);

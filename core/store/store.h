@@ -85,11 +85,22 @@ class Store {
   // Opening. Reads the manifest and returns the parts it lists. Damage is collected in damage() and
   // makes the store read-only. Returns FormatTooNew if a newer release wrote the manifest. Without
   // a manifest the store is new. May be called again, which forgets everything read before.
-  Result<std::vector<PartInfo>> begin_recovery(std::optional<std::string_view> manifest);
+  // `changes_max`: about how much memory the changes of segments may take, in bytes; 0: no limit.
+  Result<std::vector<PartInfo>> begin_recovery(std::optional<std::string_view> manifest,
+                                               std::uint64_t changes_max = 0);
   // Applies one segment. A gap, a bad checksum or an undecodable record is damage: neither that
-  // record nor any later one is applied. REQUIRES: ascending sequences.
+  // record nor any later one is applied. Once the changes take more than `changes_max`, segments
+  // are checked but not applied. REQUIRES: ascending sequences.
   Result<void> replay(std::uint64_t sequence, std::string_view bytes);
   void finish_recovery();
+  // Returns the first segment of the log that was not applied, because memory was full. Until all
+  // are applied, only claims, checkpoints, enforce_memory_limit() and resume_recovery() are
+  // allowed.
+  std::optional<std::uint64_t> first_unapplied_segment() const;
+  // Continues after finish_recovery(): segments from first_unapplied_segment() on may be replayed,
+  // at least one of which is applied. REQUIRES: there is such a segment; no checkpoint is open; the
+  // store is not damaged.
+  void resume_recovery(std::uint64_t changes_max);
   // Loads the rows of a part; allowed at any time. No bytes means that the file is missing. A part
   // that is no longer needed is ignored. Damage leaves the part's range empty; FormatTooNew changes
   // nothing.
@@ -154,7 +165,8 @@ class Store {
   std::optional<SealedSegment> seal_next(std::size_t bytes_max);
   // Returns the segment that makes this store the log's owner. It holds a new epoch and no commits,
   // and its sequence is the one that the previous owner would use next. If it cannot be stored, the
-  // next segment carries the new epoch and has the same effect. REQUIRES: nothing is pending.
+  // next segment carries the new epoch and has the same effect. While there are unapplied segments,
+  // the claim becomes the last of them. REQUIRES: nothing is pending.
   SealedSegment make_claim_segment();
   // Records that the host has stored the segments up to `sequence`, the last sealed one.
   void mark_stored(std::uint64_t sequence);

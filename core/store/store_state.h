@@ -34,6 +34,8 @@ struct StoreState {
   std::uint64_t sealed_segments = 0;  // number of these segments
   std::uint64_t next_sequence = 1;
   std::uint64_t epoch = 1;
+  // The end of the log if it has segments that recovery has checked but not applied yet.
+  std::optional<LogPosition> unapplied_end;
 
   StoredParts parts;                // in storage, with the manifest of the last checkpoint
   std::uint64_t segment_bytes = 0;  // size of all segments that the manifest does not cover
@@ -76,6 +78,9 @@ struct StoreState {
     published.catalog.start_branch();
     branched = true;
   }
+
+  // Returns whether the published version is the content of the whole log.
+  bool is_open() const { return !recovery.has_value() && !unapplied_end.has_value(); }
 
   std::uint64_t memory() const { return memory_of(published.catalog); }
   // Returns whether so much of the limit is used that loading a part may require unloading others.

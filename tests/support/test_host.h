@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -21,6 +22,9 @@ class TestHost {
   std::map<PartId, std::string> parts;
   std::map<std::uint64_t, std::string> segments;
   std::size_t segment_bytes = Store::no_limit;  // the size limit of a segment
+
+  std::uint64_t part_bytes = part_bytes_target;  // of open_within()
+  std::function<void()> on_step;                 // open_within() calls it after each file
 
   enum class Load { all_parts, on_demand };
 
@@ -40,6 +44,49 @@ class TestHost {
     }
     store.finish_recovery();
     return store;
+  }
+
+  // Opens a store from the files as an owner with a memory limit does: as long as changes exceed
+  // half of the limit, writes checkpoints and continues. `files_max`: crashes before another file
+  // is stored, and returns nothing.
+  std::optional<Store> open_within(std::uint64_t limit, std::size_t files_max = SIZE_MAX) {
+    Store store;
+    store.set_memory_limit(limit);
+    store.set_part_bytes(part_bytes);
+    const auto begun = manifest.has_value() ? store.begin_recovery(*manifest, limit / 2)
+                                            : store.begin_recovery(std::nullopt, limit / 2);
+    ENTITABLE_CHECK(begun.ok());
+    replay_from(store, store.first_live_sequence());
+    store.finish_recovery();
+    if (!store.first_unapplied_segment().has_value()) return store;
+    if (files_max-- == 0) return std::nullopt;
+    claim(store);
+    while (const auto first = store.first_unapplied_segment()) {
+      ENTITABLE_CHECK(store.begin_checkpoint());
+      while (auto part = next_part(store)) {
+        if (files_max-- == 0) return std::nullopt;
+        parts[part->id] = std::move(part->bytes);
+        part.reset();
+        store.mark_checkpoint_part_stored();
+        store.enforce_memory_limit();
+        if (on_step) on_step();
+      }
+      if (files_max-- == 0) return std::nullopt;
+      commit_checkpoint(store);
+      if (on_step) on_step();
+      store.enforce_memory_limit();
+      store.resume_recovery(limit / 2);
+      replay_from(store, *first);
+      store.finish_recovery();
+    }
+    return store;
+  }
+
+  void replay_from(Store& store, std::uint64_t first) const {
+    for (auto at = segments.lower_bound(first); at != segments.end(); ++at) {
+      ENTITABLE_CHECK(store.replay(at->first, at->second).ok());
+      if (on_step) on_step();
+    }
   }
 
   Result<void> load_part(Store& store, PartId id) const {

@@ -520,7 +520,8 @@ export interface OpenOptions {
    * from storage when they are first needed. Above the limit, the least recently used rows are
    * unloaded, and pages may be shorter than requested, with a continuation token. Rows written
    * since the last checkpoint stay in memory; if they fill most of the limit, writes wait for a
-   * checkpoint. The limit does not apply to stores in memory.
+   * checkpoint. If a log to be opened has more such rows, opening writes checkpoints; with
+   * `readOnly` it rejects with OutOfMemory. The limit does not apply to stores in memory.
    */
   memoryLimit?: number;
   /**

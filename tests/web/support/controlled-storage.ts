@@ -5,6 +5,7 @@ import {
   type LogStorage,
   type ObsoleteFiles,
   type OnPart,
+  type OnSegment,
   type SegmentDurability,
   StorageError,
   type StorageFailure,
@@ -54,6 +55,9 @@ export class ControlledStorage implements LogStorage {
   }
   readParts(ids: readonly number[], part: OnPart): Promise<void> {
     return this.#call({ name: "readParts" }, () => this.#inner.readParts(ids, part));
+  }
+  readSegments(first: number, segment: OnSegment): Promise<void> {
+    return this.#inner.readSegments(first, segment);
   }
   readWhileInUse(reader: LogReceiver): Promise<number[]> {
     return this.#inner.readWhileInUse(reader);

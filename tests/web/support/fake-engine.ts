@@ -107,6 +107,11 @@ export class FakeEngine implements Engine {
     return Promise.resolve(new FakeEngine());
   }
 
+  readonly firstUnappliedSegment = undefined;
+  resumeRecovery(): void {
+    throw new Error("not faked");
+  }
+
   recover(manifest: Uint8Array | undefined): PartInfo[] {
     if (manifest === undefined) return [];
     if (manifest.length === 0) {

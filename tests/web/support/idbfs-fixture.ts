@@ -76,6 +76,8 @@ export class OpeningStorage implements LogStorage {
 
   load: LogStorage["load"] = async (...a) => (await this.#opening).load(...a);
   readParts: LogStorage["readParts"] = async (...a) => (await this.#opening).readParts(...a);
+  readSegments: LogStorage["readSegments"] = async (...a) =>
+    (await this.#opening).readSegments(...a);
   readWhileInUse: LogStorage["readWhileInUse"] = async (...a) =>
     (await this.#opening).readWhileInUse(...a);
   claim: LogStorage["claim"] = async (...a) => (await this.#opening).claim(...a);

@@ -43,6 +43,7 @@ export class RandomFaultStorage implements LogStorage {
     this.#withFaults(() => this.#inner.readParts(ids, part)).catch((error: StorageError) => {
       throw error.failure === "fenced" ? error : new StorageError("aborted", "injected");
     });
+  readSegments: LogStorage["readSegments"] = (...a) => this.#inner.readSegments(...a);
   readWhileInUse: LogStorage["readWhileInUse"] = (reader) => this.#inner.readWhileInUse(reader);
   claim: LogStorage["claim"] = (...a) => this.#inner.claim(...a);
   readonly segmentBytes = 300; // small, so that many groups have several segments

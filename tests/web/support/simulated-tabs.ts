@@ -302,6 +302,8 @@ class TabStorage implements LogStorage {
 
   load: LogStorage["load"] = (reader) => this.#task(() => this.#inner.load(reader));
   readParts: LogStorage["readParts"] = (...a) => this.#task(() => this.#inner.readParts(...a));
+  readSegments: LogStorage["readSegments"] = (...a) =>
+    this.#task(() => this.#inner.readSegments(...a));
   readWhileInUse: LogStorage["readWhileInUse"] = (reader) =>
     this.#task(() => this.#inner.readWhileInUse(reader));
   claim: LogStorage["claim"] = (...a) => this.#task(() => this.#inner.claim(...a));

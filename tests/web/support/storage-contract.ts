@@ -579,6 +579,44 @@ export const storageContract: ContractCase[] = [
     },
   },
   {
+    name: "segments that were loaded or added are read again, and not those of another owner",
+    async run(fixture) {
+      const storage = await fixture.open();
+      for (let i = 1; i <= 20; ++i) await storage.addSegments(i, [bytes(i)], "strict");
+      await storage.close();
+      const owner = await fixture.open();
+      await loadAll(owner);
+      await owner.claim(21, bytes(21));
+      await owner.putPart(1, bytes(1));
+      await owner.commitManifest(bytes(9), { segmentsBelow: 3, obsoleteParts: [] });
+      const read: [number, number | undefined][] = [];
+      await owner.readSegments(4, (sequence, there) => read.push([sequence, there?.[0]]) < 2);
+      equal(read, [
+        [4, 4],
+        [5, 5],
+      ]);
+      const other = await fixture.open();
+      await loadAll(other, [1], 3);
+      await other.claim(22, bytes(22));
+      read.length = 0;
+      const failure = await owner
+        .readSegments(3, (sequence, there) => read.push([sequence, there?.[0]]) < 30)
+        .then(
+          () => "none",
+          (error: StorageError) => error.failure,
+        );
+      const ours = Array.from({ length: 19 }, (_, i) => [i + 3, i + 3]);
+      equal([failure, read], failure === "fenced" ? [failure, []] : ["none", ours]);
+      await other.commitManifest(bytes(10), { segmentsBelow: 23, obsoleteParts: [1] });
+      read.length = 0;
+      const again = owner.readSegments(4, (sequence) => read.push([sequence, 0]) < 30);
+      equal((await rejected(again)).failure, "fenced");
+      equal(read, []);
+      await Promise.all([owner.close(), other.close()]);
+      equal((await rejected(owner.readSegments(4, () => true))).failure, "closed");
+    },
+  },
+  {
     name: "inspecting reads all files and does not disturb concurrent calls",
     async run(fixture) {
       const storage = await fixture.open();

@@ -15,6 +15,7 @@ export function unfencedStorage(files: Map<string, Uint8Array>): LogStorage {
   return {
     load: (reader) => inner.load(reader),
     readParts: (ids, part) => inner.readParts(ids, part),
+    readSegments: (first, segment) => inner.readSegments(first, segment),
     readWhileInUse: (reader) => inner.readWhileInUse(reader),
     claim: (sequence, bytes) => set(segmentName(sequence), bytes),
     async addSegments(sequence, segments) {

@@ -92,6 +92,11 @@ export class Checkpointer {
     this.#orphans = new Set(options.orphans);
   }
 
+  // The stored parts that nothing uses.
+  get orphans(): readonly number[] {
+    return [...this.#orphans];
+  }
+
   // Allows checkpoints. REQUIRES: this owner has claimed the log. Before the claim, the previous
   // owner may still write parts and a manifest that names them. May be called again.
   allowCheckpoints(): void {

@@ -26,8 +26,9 @@ import type { UnstoredWrite } from "./deferred-writes.ts";
 import { Emitter } from "./emitter.ts";
 import { EvictionDetector, type LastSeenMarker } from "./eviction-detector.ts";
 import type { Ownership } from "./exclusive-lock.ts";
+import { applyUnappliedSegments, changesMaxFor, logTooLargeError } from "./limited-recovery.ts";
 import type { LogSize } from "./log-growth.ts";
-import { recover } from "./log-recovery.ts";
+import { claimLog, recover } from "./log-recovery.ts";
 import { MemoryGuard } from "./memory-guard.ts";
 import type { PageLifecycle } from "./page-lifecycle.ts";
 import { PartLoader } from "./part-loader.ts";
@@ -92,10 +93,16 @@ export class LocalHost implements OwnerHost {
     const { engine, storage, ownership } = options;
     try {
       engine.setMemoryLimit(options.memoryLimit);
-      const orphans = await recover(engine, (reader) => storage.load(reader));
-      const writes = options.persistence !== "memory" && !options.readOnly && !engine.isDamaged;
+      const { memoryLimit, readOnly } = options;
+      const changesMax = readOnly ? memoryLimit : changesMaxFor(memoryLimit);
+      const orphans = await recover(engine, (reader) => storage.load(reader), changesMax);
+      const writes = options.persistence !== "memory" && !readOnly && !engine.isDamaged;
       if (options.logOwnership?.isOwner() === false)
         throw fencedError("nothing yet, but has the lock");
+      if (engine.firstUnappliedSegment !== undefined) {
+        requireCheckpoints(options);
+        return new LocalHost(options, await applyUnappliedSegments(options, orphans), true);
+      }
       const claimed = !writes || (await claim(engine, storage));
       return new LocalHost(options, orphans, claimed);
     } catch (error) {
@@ -470,9 +477,7 @@ export class LocalHost implements OwnerHost {
     const { engine, storage } = this.#options;
     try {
       if (!this.#claimed) {
-        const { sequence, bytes } = engine.makeClaimSegment();
-        await storage.claim(sequence, bytes);
-        engine.markStored(sequence);
+        await claimLog(engine, storage);
         this.#onLogOwned();
       }
       await checkpoint();
@@ -565,14 +570,25 @@ function writeErrorFor({ name, engine, readOnly }: LocalHostOptions): StoreError
   return undefined;
 }
 
-// Claims the log: adds a segment that makes this store its owner (storage/FENCING.md). Returns
-// false if there is not enough space for the claim. The store can still open, and its first segment
-// becomes the claim.
+// Throws if the store cannot write the checkpoints without which its log does not fit in memory.
+function requireCheckpoints({ name, engine, readOnly }: LocalHostOptions): void {
+  if (readOnly) {
+    const why = "a store that is open for reading only writes no checkpoint";
+    const hint = "Open it once without readOnly, or with a larger memoryLimit.";
+    throw logTooLargeError(name, why, hint);
+  }
+  const [first] = engine.damage();
+  if (first === undefined) return;
+  const why = `it is damaged (${first.file} ${first.message}), so it writes no checkpoint`;
+  const hint = "Open it with a larger memoryLimit, or 0, to read the rest.";
+  throw logTooLargeError(name, why, hint);
+}
+
+// Claims the log. Returns false if there is not enough space for the claim. The store can still
+// open, and its first segment becomes the claim.
 async function claim(engine: Engine, storage: LogStorage): Promise<boolean> {
-  const { sequence, bytes } = engine.makeClaimSegment();
   try {
-    await storage.claim(sequence, bytes);
-    engine.markStored(sequence);
+    await claimLog(engine, storage);
     return true;
   } catch (error) {
     const nothingStored =

@@ -1,21 +1,28 @@
 // Recovers a stored log into an engine: manifest, parts, segments.
 
-import { type LogReceiver, manifestName, segmentName } from "../storage/log-storage.ts";
+import {
+  type LogReceiver,
+  type LogStorage,
+  manifestName,
+  segmentName,
+} from "../storage/log-storage.ts";
 import type { Engine } from "../wasm/engine.ts";
 
 /**
  * Reads the log into the engine. `read` is the storage's load() or inspect(). Resolves to the ids
- * of parts that the manifest does not name.
+ * of parts that the manifest does not name. Once changes take more than `changesMax` bytes of
+ * memory (0: no limit), the rest of the log is only checked (Engine.firstUnappliedSegment).
  */
 export async function recover(
   engine: Engine,
   read: (reader: LogReceiver) => Promise<number[]>,
+  changesMax: number,
 ): Promise<number[]> {
   let hasLog = false; // there is a manifest or a segment
   const orphans = await read({
     onManifest(bytes) {
       hasLog = bytes !== undefined;
-      const parts = engine.recover(bytes).map(({ id }) => id);
+      const parts = engine.recover(bytes, changesMax).map(({ id }) => id);
       return { parts, firstSegment: engine.firstLiveSequence };
     },
     onPart(id, bytes) {
@@ -23,8 +30,7 @@ export async function recover(
     },
     onSegment(sequence, bytes) {
       hasLog = true;
-      if (bytes !== undefined) engine.replaySegment(sequence, bytes);
-      else engine.reportDamage({ file: segmentName(sequence), message: "is not a file of bytes" });
+      replay(engine, sequence, bytes);
     },
   });
   // A checkpoint removes segments only after a manifest is stored. Parts without any manifest or
@@ -34,4 +40,20 @@ export async function recover(
   }
   engine.finishRecovery();
   return orphans;
+}
+
+/** Replays a segment; `bytes` undefined: it is missing or cannot be read, which is damage. */
+export function replay(engine: Engine, sequence: number, bytes: Uint8Array | undefined): void {
+  if (bytes !== undefined) engine.replaySegment(sequence, bytes);
+  else engine.reportDamage({ file: segmentName(sequence), message: "is not a file of bytes" });
+}
+
+/** Claims the log: adds a segment that makes this store its owner (storage/FENCING.md). */
+export async function claimLog(
+  engine: Pick<Engine, "makeClaimSegment" | "markStored">,
+  storage: Pick<LogStorage, "claim">,
+): Promise<void> {
+  const { sequence, bytes } = engine.makeClaimSegment();
+  await storage.claim(sequence, bytes);
+  engine.markStored(sequence);
 }

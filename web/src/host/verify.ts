@@ -4,10 +4,11 @@
 import type { LogStorage } from "../storage/log-storage.ts";
 import type { FileCount, StoreDamage, VerifyReport } from "../types.ts";
 import type { Engine } from "../wasm/engine.ts";
+import { logTooLargeError } from "./limited-recovery.ts";
 import { recover } from "./log-recovery.ts";
 
 export interface VerifyOptions {
-  // of the store in use
+  name: string; // of the store in use
   engine: Pick<Engine, "loadDeferredModule" | "createEmptyEngine" | "verify">;
   storage: Pick<LogStorage, "readWhileInUse">;
   memoryLimit: number; // of rows, in bytes; 0: none
@@ -19,6 +20,7 @@ export interface VerifyOptions {
  * FormatTooNew, and with errors of the storage and of Engine.loadDeferredModule().
  */
 export async function verify({
+  name,
   engine,
   storage,
   memoryLimit,
@@ -33,23 +35,30 @@ export async function verify({
   const second = await engine.createEmptyEngine();
   try {
     second.setMemoryLimit(memoryLimit);
-    const orphans = await recover(second, (reader) =>
-      storage.readWhileInUse({
-        onManifest(bytes) {
-          countFile(files.manifest, bytes);
-          return reader.onManifest(bytes);
-        },
-        onPart(id, bytes) {
-          countFile(files.parts, bytes);
-          reader.onPart(id, bytes);
-        },
-        onSegment(sequence, bytes) {
-          countFile(files.segments, bytes);
-          return reader.onSegment(sequence, bytes);
-        },
-      }),
+    const orphans = await recover(
+      second,
+      (reader) =>
+        storage.readWhileInUse({
+          onManifest(bytes) {
+            countFile(files.manifest, bytes);
+            return reader.onManifest(bytes);
+          },
+          onPart(id, bytes) {
+            countFile(files.parts, bytes);
+            reader.onPart(id, bytes);
+          },
+          onSegment(sequence, bytes) {
+            countFile(files.segments, bytes);
+            return reader.onSegment(sequence, bytes);
+          },
+        }),
+      memoryLimit,
     );
     damage.push(...second.damage());
+    if (second.firstUnappliedSegment !== undefined && damage.length === 0) {
+      const why = "verifying reads it into a second index of at most that size";
+      throw logTooLargeError(name, why, "Call compact() first, which shortens the log.");
+    }
     addDamageIf("index as stored", second.verify());
     return { ok: damage.length === 0, files, damage, orphans: orphans.length };
   } finally {

@@ -40,6 +40,11 @@ export class IdbfsFencing {
     return this.#claimed;
   }
 
+  // The newest segment that was loaded or added.
+  get lastSegment(): number {
+    return this.#last;
+  }
+
   // ---- What this owner knows of the log ---------------------------------------------------------
 
   onLoaded(log: LogSummary): void {

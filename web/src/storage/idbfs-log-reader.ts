@@ -7,6 +7,7 @@ import {
   type LogReceiver,
   manifestName,
   missingAndOrphanParts,
+  type OnSegment,
   partName,
   segmentName,
 } from "./log-storage.ts";
@@ -43,10 +44,13 @@ export async function readLog(
   const { missing, orphans } = missingAndOrphanParts(named.parts, await listing);
   await readParts(entries, files, parts === "all" ? named.parts : missing, reader.onPart);
   const first = named.firstSegment;
-  const live = await entries.numbers(files, "wal-", first);
-  const claims = await readSegments(entries, files, live, reader, batchBytes);
+  const pass: OnSegment = (sequence, bytes) => {
+    reader.onSegment(sequence, bytes);
+    return true;
+  };
+  const { last, claims } = await readSegments(entries, files, { first }, pass, batchBytes);
   const manifestTime = timestampOf(entry);
-  return { manifestTime, first, last: live.at(-1) ?? first - 1, claims, orphans };
+  return { manifestTime, first, last: last ?? first - 1, claims, orphans };
 }
 
 // Reads a few parts at a time. Each result arrives as its own task, so the page stays responsive
@@ -66,14 +70,18 @@ export async function readParts(
   }
 }
 
-// Passes segments to the reader. Resolves to the numbers of those that are claims.
-async function readSegments(
+// Passes the segments from `first` on, below `end`, to `segment` until that returns false. Resolves
+// to the number of the last of all these segments, and to the numbers of those passed that are
+// claims.
+export async function readSegments(
   entries: IdbfsEntries,
   files: IDBObjectStore,
-  sequences: readonly number[],
-  reader: LogReceiver,
+  { first, end }: { first: number; end?: number },
+  segment: OnSegment,
   batchBytes: number,
-): Promise<number[]> {
+): Promise<{ last: number | undefined; claims: number[] }> {
+  const sequences = await entries.numbers(files, "wal-", first, end);
+  const last = sequences.at(-1);
   const claims: number[] = [];
   let count = 16;
   for (let i = 0; i < sequences.length; ) {
@@ -84,11 +92,11 @@ async function readSegments(
       const contents = contentsOf(read[at]);
       bytes += contents?.length ?? 0;
       if (isClaim(read[at])) claims.push(sequence);
-      reader.onSegment(sequence, contents);
+      if (!segment(sequence, contents)) return { last, claims };
     }
     i += batch.length;
     const mean = bytes / batch.length;
     count = Math.max(1, Math.min(segmentBatchMax, Math.floor(batchBytes / Math.max(mean, 1))));
   }
-  return claims;
+  return { last, claims };
 }

@@ -13,7 +13,7 @@ import {
   timestampOf,
 } from "./idbfs-entries.ts";
 import { IdbfsFencing, type OwnershipCheck } from "./idbfs-fencing.ts";
-import { type LogSummary, readLog, readParts } from "./idbfs-log-reader.ts";
+import { type LogSummary, readLog, readParts, readSegments } from "./idbfs-log-reader.ts";
 import { errorName, requestResult } from "./idbfs-transaction.ts";
 import {
   fencedError,
@@ -22,6 +22,7 @@ import {
   manifestName,
   type ObsoleteFiles,
   type OnPart,
+  type OnSegment,
   partName,
   type SegmentDurability,
   StorageError,
@@ -94,6 +95,14 @@ export class IdbfsStorage implements LogStorage {
     const log = await this.#read(reader, "missing", batchBytesMax);
     this.#fencing.onLoaded(log);
     return log.orphans;
+  }
+
+  async readSegments(first: number, segment: OnSegment): Promise<void> {
+    await this.#database.readOnce(async (files) => {
+      await this.#fencing.requireOurManifest(files);
+      const end = this.#fencing.lastSegment + 1; // later ones belong to another owner
+      await readSegments(this.#entries, files, { first, end }, segment, inspectBytesMax);
+    });
   }
 
   async readWhileInUse(reader: LogReceiver): Promise<number[]> {

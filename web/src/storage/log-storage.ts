@@ -45,7 +45,7 @@
 //   taken. This holds even if the segment there has equal bytes: all tabs that loaded the same log
 //   make equal claims.
 //
-// REQUIRES: a checkpoint covers its owner's claim.
+// REQUIRES: an owner's claim is stored before its first checkpoint.
 
 import { StoreError, type StoreErrorCode } from "../errors.ts";
 
@@ -119,6 +119,9 @@ export interface LogReceiver {
   onSegment(sequence: number, bytes: Uint8Array | undefined): void;
 }
 
+// Receives a segment, like OnPart. Returns whether to continue with the next segment.
+export type OnSegment = (sequence: number, bytes: Uint8Array | undefined) => boolean;
+
 export interface LogStorage {
   // Reads the manifest and the segments that it does not cover, as one consistent snapshot. Parts
   // are not read; only missing parts are reported, without bytes. Resolves to the ids of stored
@@ -128,6 +131,10 @@ export interface LogStorage {
   // Reads parts that the manifest names. Rejects with "fenced" if a part is missing because another
   // owner has replaced it.
   readParts(ids: readonly number[], part: OnPart): Promise<void>;
+  // Reads segments again that load() has read, or that were added since, in the order of their
+  // numbers from `first` on. Rejects with "fenced" if another owner has committed a manifest, and
+  // possibly if it has only claimed the log.
+  readSegments(first: number, segment: OnSegment): Promise<void>;
   // Reads a log that is in use, like load(), but passes all parts to the reader before the
   // segments. Changes neither the files nor this object's state, and does not delay addSegments().
   // Rejects with "fenced" if a file is missing because another owner has replaced it.

@@ -12,6 +12,7 @@ import {
   numberFromName,
   type ObsoleteFiles,
   type OnPart,
+  type OnSegment,
   partName,
   type SegmentDurability,
   StorageError,
@@ -44,6 +45,14 @@ export class MemoryStorage implements LogStorage {
         throw fencedError(manifestName);
       }
       part(id, bytes);
+    }
+  }
+
+  async readSegments(first: number, segment: OnSegment): Promise<void> {
+    this.#requireOpen();
+    this.#requireOurManifest();
+    for (let sequence = first; sequence <= this.#last; ++sequence) {
+      if (!segment(sequence, this.#files?.get(segmentName(sequence))?.slice())) return;
     }
   }
 

@@ -36,6 +36,7 @@ import {
   missingAndOrphanParts,
   type ObsoleteFiles,
   type OnPart,
+  type OnSegment,
   type SegmentDurability,
   StorageError,
   segmentName,
@@ -106,6 +107,18 @@ export class NodeFilesStorage implements LogStorage {
       for await (const [id, bytes] of readInOrder(ids, (id) => this.#readPart(id, this.#parts))) {
         if (bytes === undefined) await this.#manifests.requireInForce();
         part(id, bytes);
+      }
+    });
+  }
+
+  readSegments(first: number, segment: OnSegment): Promise<void> {
+    return this.#track(async () => {
+      await this.#manifests.requireInForce();
+      const sequences = Array.from({ length: this.#last - first + 1 }, (_, i) => first + i);
+      const read = (sequence: number) => this.#files.read(segmentName(sequence));
+      for await (const [sequence, bytes] of readInOrder(sequences, read)) {
+        if (bytes === undefined) await this.#manifests.requireInForce();
+        if (!segment(sequence, bytes)) return;
       }
     });
   }

@@ -98,12 +98,19 @@ export interface WriteResult {
 // If a function returns PartsNeeded, it has done nothing. The caller must load the parts and repeat
 // the call.
 export interface Engine {
-  // Opening: call recover(), then replay() for each segment in the order of the numbers, then
-  // finishRecovery(). recover() returns the parts that the manifest names. Throws StoreError
+  // Opening: call recover(), then replaySegment() for each segment in the order of the numbers,
+  // then finishRecovery(). recover() returns the parts that the manifest names. Throws StoreError
   // FormatTooNew.
-  recover(manifest: Uint8Array | undefined): PartInfo[];
+  //
+  // Once the changes of segments take more than `changesMax` bytes of memory, segments are checked
+  // but not applied. firstUnappliedSegment is then the first of these; otherwise it is undefined.
+  // The caller must claim the log, write a checkpoint, call resumeRecovery(), replay segments from
+  // firstUnappliedSegment on, and call finishRecovery(), until all segments are applied.
+  recover(manifest: Uint8Array | undefined, changesMax?: number): PartInfo[];
   replaySegment(sequence: number, bytes: Uint8Array): void;
   finishRecovery(): void;
+  readonly firstUnappliedSegment: number | undefined;
+  resumeRecovery(changesMax: number): void;
   // Loads a part. May be called at any time; a part that is not needed is ignored. `bytes`
   // undefined: the file is missing, which is damage.
   loadPart(id: number, bytes: Uint8Array | undefined): void;

@@ -67,11 +67,11 @@ export class WasmEngine implements Engine {
 
   // ---- Opening ----------------------------------------------------------------------------------
 
-  recover(manifest: Uint8Array | undefined): PartInfo[] {
+  recover(manifest: Uint8Array | undefined, changesMax = 0): PartInfo[] {
     this.#writeInput(manifest ?? emptyBytes);
     const size = manifest?.length ?? 0;
     const hasManifest = manifest === undefined ? 0 : 1;
-    this.#call((m, h) => m._entitable_recover(h, size, hasManifest));
+    this.#call((m, h) => m._entitable_recover(h, size, hasManifest, changesMax));
     const numbers = this.#readU64s(this.#size / 8);
     const parts: PartInfo[] = [];
     for (let i = 0; i < numbers.length; i += 2) {
@@ -107,6 +107,15 @@ export class WasmEngine implements Engine {
 
   finishRecovery(): void {
     this.#call((m, h) => m._entitable_finish_recovery(h));
+  }
+
+  get firstUnappliedSegment(): number | undefined {
+    const first = this.#catchingTraps((m, h) => m._entitable_first_unapplied_segment(h));
+    return first === 0 ? undefined : first;
+  }
+
+  resumeRecovery(changesMax: number): void {
+    this.#call((m, h) => m._entitable_resume_recovery(h, changesMax));
   }
 
   get firstLiveSequence(): number {
