@@ -15,6 +15,7 @@ import { ControlledStorage } from "./support/controlled-storage.ts";
 import { openHost } from "./support/open-host.ts";
 import { openStore } from "./support/package.ts";
 import { Origin, Tab } from "./support/simulated-tabs.ts";
+import { simulatedTest } from "./support/simulated-test.ts";
 
 let root: string;
 let folders = 0;
@@ -345,7 +346,7 @@ describe("restoring, when the storage fails", () => {
 // ---- Tabs ---------------------------------------------------------------------------------------
 
 describe("tabs that share a store", () => {
-  test("take and restore it in any of them", async () => {
+  simulatedTest("take and restore it in any of them", async () => {
     const origin = new Origin();
     const owner = new StoreHandle("shop", await new Tab(origin).open());
     const follower = new StoreHandle("shop", await new Tab(origin).open());
@@ -367,7 +368,7 @@ describe("tabs that share a store", () => {
     await owner.close();
   });
 
-  test("restore it once even if the owner dies at any step", async () => {
+  simulatedTest("restore it once even if the owner dies at any step", async () => {
     const source = await fill(await inMemory());
     const file = await source.snapshot();
     for (let steps = 0; steps < 24; ++steps) {

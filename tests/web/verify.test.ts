@@ -15,6 +15,7 @@ import { encode, FakeEngine } from "./support/fake-engine.ts";
 import { openHost } from "./support/open-host.ts";
 import { openStore } from "./support/package.ts";
 import { Origin, Tab } from "./support/simulated-tabs.ts";
+import { simulatedTest } from "./support/simulated-test.ts";
 
 let root: string;
 let folders = 0;
@@ -194,7 +195,7 @@ describe("compact", () => {
 });
 
 describe("tabs that share a store", () => {
-  test("verify and compact it from any of them", async () => {
+  simulatedTest("verify and compact it from any of them", async () => {
     const origin = new Origin();
     const owner = new StoreHandle("shop", await new Tab(origin).open());
     const follower = new StoreHandle("shop", await new Tab(origin).open());
@@ -210,7 +211,7 @@ describe("tabs that share a store", () => {
     await owner.close();
   });
 
-  test("compact it even if the owner dies during it", async () => {
+  simulatedTest("compact it even if the owner dies during it", async () => {
     const origin = new Origin();
     const [a, b] = [new Tab(origin), new Tab(origin)];
     await a.open();

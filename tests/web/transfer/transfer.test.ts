@@ -17,6 +17,7 @@ import type {
 import { edm, openStore } from "../support/package.ts";
 import { type Random, seededRandom } from "../support/random.ts";
 import { Origin, Tab } from "../support/simulated-tabs.ts";
+import { simulatedTest } from "../support/simulated-test.ts";
 
 const formats: FileFormat[] = ["ndjson", "json", "csv"];
 
@@ -590,27 +591,30 @@ describe("files damaged at random", () => {
 });
 
 describe("tabs that share a store", () => {
-  test("import and export in any of them, each row once even if the owner dies", async () => {
-    const rows = Array.from({ length: 3000 }, (_, n) => line(String(n + 10000), n)).join("");
-    for (const groups of [0, 1, 2]) {
-      const origin = new Origin();
-      const first = new Tab(origin);
-      const owner = new StoreHandle("shop", await first.open());
-      const follower = new StoreHandle("shop", await new Tab(origin).open());
-      let done = 0;
-      const report = await follower.import(rows, {
-        table: "rows",
-        format: "ndjson",
-        onRow: () => {
-          if (done++ === groups * 1000) first.kill();
-          return undefined;
-        },
-      });
-      assert.deepEqual([report.written, report.rejections], [3000, []]);
-      const file = await textOf({ table: "rows", format: "ndjson" }, follower);
-      assert.equal(file.split("\n").length, 3001);
-      await follower.close();
-      await owner.close().catch(() => {}); // the tab was killed
-    }
-  });
+  simulatedTest(
+    "import and export in any of them, each row once even if the owner dies",
+    async () => {
+      const rows = Array.from({ length: 3000 }, (_, n) => line(String(n + 10000), n)).join("");
+      for (const groups of [0, 1, 2]) {
+        const origin = new Origin();
+        const first = new Tab(origin);
+        const owner = new StoreHandle("shop", await first.open());
+        const follower = new StoreHandle("shop", await new Tab(origin).open());
+        let done = 0;
+        const report = await follower.import(rows, {
+          table: "rows",
+          format: "ndjson",
+          onRow: () => {
+            if (done++ === groups * 1000) first.kill();
+            return undefined;
+          },
+        });
+        assert.deepEqual([report.written, report.rejections], [3000, []]);
+        const file = await textOf({ table: "rows", format: "ndjson" }, follower);
+        assert.equal(file.split("\n").length, 3001);
+        await follower.close();
+        await owner.close().catch(() => {}); // the tab was killed
+      }
+    },
+  );
 });
