@@ -84,7 +84,8 @@ Result<std::vector<PartInfo>> Store::begin_recovery(std::optional<std::string_vi
 Result<void> Store::replay(std::uint64_t sequence, std::string_view bytes) {
   ENTITABLE_CHECK(state_->recovery.has_value());
   Result<void> replayed = state_->recovery->replay(sequence, bytes);
-  unload_parts_above(state_->memory_limit, {&state_->recovery->version().catalog});
+  const bool is_applied = !state_->recovery->unapplied_end().has_value();
+  if (is_applied) unload_parts_above(state_->memory_limit, {&state_->recovery->version().catalog});
   return replayed;
 }
 

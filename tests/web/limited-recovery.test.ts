@@ -215,6 +215,67 @@ describe("a log larger than the memory limit", () => {
     assert.deepEqual(files, claimed);
   });
 
+  for (const [what, damage] of [
+    ["cannot be read", () => undefined],
+    ["was changed", (bytes: Uint8Array) => bytes.with(20, (bytes[20] as number) ^ 1)],
+  ] as const) {
+    test(`is not opened for writing if a segment ${what} that was intact before`, async () => {
+      for (const nth of [1, 2, 3, 40, 41]) {
+        const files = copyOf(log);
+        const storage = new MemoryStorage(files);
+        const read = storage.readSegments.bind(storage);
+        let count = 0;
+        storage.readSegments = (first, segment) =>
+          read(first, (sequence, bytes) =>
+            segment(sequence, ++count === nth ? bytes && damage(bytes) : bytes),
+          );
+        const message = /a damaged store writes no checkpoint/;
+        // If all before the damage is applied, the store is open for reading.
+        await open(storage, { memoryLimit }).then(
+          async (damaged) => {
+            assert.equal(damaged.status.state, "read-only");
+            await damaged.close();
+          },
+          (error) => {
+            assert.equal(error.code, "OutOfMemory");
+            assert.match(error.message, message);
+          },
+        );
+        const store = await open(new MemoryStorage(files), { memoryLimit });
+        assert.equal(await contentOf(store), expected);
+        await store.close();
+      }
+    });
+  }
+
+  test("is not opened further if its segments are gone that were there before", async () => {
+    const storage = new MemoryStorage(copyOf(log));
+    storage.readSegments = async () => {};
+    const hint = /wal-.* is not a file of bytes/;
+    await assert.rejects(open(storage, { memoryLimit }), { code: "OutOfMemory", hint });
+  });
+
+  test("is not changed further once another tab may claim it", async () => {
+    for (const last of [1, 2, 5, 30]) {
+      const files = copyOf(log);
+      const storage = new CrashingStorage(files);
+      const isOwner = () => storage.calls < last;
+      const logOwnership = { client: new Uint8Array(16), isOwner, onReplaced() {} };
+      await assert.rejects(open(storage, { memoryLimit, logOwnership }), { failure: "fenced" });
+      const removals = 2; // of parts, which the storage allows to the owner only
+      assert.ok(storage.calls <= last + removals, `${storage.calls} calls`);
+      const store = await open(new MemoryStorage(files), { memoryLimit });
+      assert.equal(await contentOf(store), expected);
+      await store.close();
+    }
+  });
+
+  test("is not opened if it is unknown whether a manifest was stored", async () => {
+    const storage = new MemoryStorage(copyOf(log));
+    storage.commitManifest = () => Promise.reject(new StorageError("unknown", "no response"));
+    await assert.rejects(open(storage, { memoryLimit }), { failure: "unknown" });
+  });
+
   test("is verified after compact()", async () => {
     const storage = new MemoryStorage(copyOf(log));
     const engine = await createEngine();

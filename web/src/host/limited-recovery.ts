@@ -7,7 +7,7 @@
 // others.
 
 import { StoreError } from "../errors.ts";
-import { type LogStorage, StorageError } from "../storage/log-storage.ts";
+import { fencedError, type LogStorage, StorageError } from "../storage/log-storage.ts";
 import type { Engine } from "../wasm/engine.ts";
 import { Checkpointer } from "./checkpointer.ts";
 import { claimLog, replay } from "./log-recovery.ts";
@@ -18,7 +18,10 @@ export interface LimitedRecoveryOptions {
   engine: Engine;
   storage: LogStorage;
   memoryLimit: number; // of rows, in bytes
+  isOwner: () => boolean; // false: another owner may have claimed the log; nothing more is stored
 }
+
+type CheckpointStorage = Pick<LogStorage, "putPart" | "commitManifest" | "deleteParts">;
 
 /**
  * Returns the memory that changes may take before a checkpoint stores them. Merging changes into
@@ -70,7 +73,37 @@ async function applyMore(
     replay(engine, sequence, bytes);
     return engine.firstUnappliedSegment === sequence + 1;
   });
+  if (engine.firstUnappliedSegment === first) replay(engine, first, undefined);
   engine.finishRecovery();
+  if (engine.isDamaged && engine.firstUnappliedSegment !== undefined) throw damagedError(engine);
+}
+
+// The log was intact when it was read first, but no longer.
+function damagedError(engine: Engine): StoreError {
+  const [damage] = engine.damage();
+  return new StoreError("Corrupted", `The log is damaged: ${damage?.file} ${damage?.message}.`);
+}
+
+// Stores nothing once this owner is replaced. If the outcome of storing a manifest is unknown, it
+// is not stored again: the opening fails, and the next one decides.
+function storageWhileOwner({ storage, isOwner }: LimitedRecoveryOptions): CheckpointStorage {
+  let lastManifest: Uint8Array | undefined;
+  const requireOwner = () => {
+    if (!isOwner()) throw fencedError("nothing yet, but has the lock");
+  };
+  return {
+    async putPart(id, bytes) {
+      requireOwner();
+      await storage.putPart(id, bytes);
+    },
+    async commitManifest(manifest, obsolete) {
+      requireOwner();
+      if (manifest === lastManifest) throw new StorageError("gone", "The manifest may be stored.");
+      lastManifest = manifest;
+      await storage.commitManifest(manifest, obsolete);
+    },
+    deleteParts: (ids) => storage.deleteParts(ids),
+  };
 }
 
 function checkpointerFor(
@@ -79,6 +112,7 @@ function checkpointerFor(
 ): Checkpointer {
   return new Checkpointer({
     ...options,
+    storage: storageWhileOwner(options),
     parts: new PartLoader({ ...options, onDamage() {} }),
     orphans,
     memory: { isFull: false, update() {}, allowWrites() {} },

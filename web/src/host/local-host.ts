@@ -101,7 +101,9 @@ export class LocalHost implements OwnerHost {
         throw fencedError("nothing yet, but has the lock");
       if (engine.firstUnappliedSegment !== undefined) {
         requireCheckpoints(options);
-        return new LocalHost(options, await applyUnappliedSegments(options, orphans), true);
+        const isOwner = () => options.logOwnership?.isOwner() !== false;
+        const left = await applyUnappliedSegments({ ...options, isOwner }, orphans);
+        return new LocalHost(options, left, true);
       }
       const claimed = !writes || (await claim(engine, storage));
       return new LocalHost(options, orphans, claimed);

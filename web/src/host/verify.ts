@@ -16,8 +16,10 @@ export interface VerifyOptions {
 
 /**
  * Reads every file and decodes it in a second engine, and checks the invariants of both engines'
- * indexes. The second engine has the same memory limit. Rejects with StoreError OutOfMemory or
- * FormatTooNew, and with errors of the storage and of Engine.loadDeferredModule().
+ * indexes. The second engine has the same memory limit, but the changes of the log may take twice
+ * that: in it, a change can make a whole part unsaved that in the first engine is an overlay.
+ * Rejects with StoreError OutOfMemory or FormatTooNew, and with errors of the storage and of
+ * Engine.loadDeferredModule().
  */
 export async function verify({
   name,
@@ -52,11 +54,11 @@ export async function verify({
             return reader.onSegment(sequence, bytes);
           },
         }),
-      memoryLimit,
+      2 * memoryLimit,
     );
     damage.push(...second.damage());
     if (second.firstUnappliedSegment !== undefined && damage.length === 0) {
-      const why = "verifying reads it into a second index of at most that size";
+      const why = "verifying reads it into a second index of at most twice that size";
       throw logTooLargeError(name, why, "Call compact() first, which shortens the log.");
     }
     addDamageIf("index as stored", second.verify());
