@@ -842,8 +842,8 @@ export interface Store {
   stats(): Promise<StoreStats>;
   /**
    * Reads and checks every stored file, and checks the store in memory. The store stays usable.
-   * During the check, memory use about doubles. Damage is listed in the report. Rejects with
-   * StoreError if there can be no report.
+   * During the check, it takes up to three times its memory. Damage is listed in the report.
+   * Rejects with StoreError if there can be no report.
    */
   verify(): Promise<VerifyReport>;
   /**
