@@ -36,6 +36,8 @@ class Overlay : public RefCounted<Overlay> {
   using Changes = std::map<EntityKey, std::string, Order>;
 
   const Changes& changes() const { return changes_; }
+  // How many changes were made. Two changes of the same row count twice.
+  std::uint64_t changes_made() const { return changes_made_; }
   std::uint64_t packed_bytes() const { return bytes_; }  // size of the packed rows
   std::uint64_t memory_bytes() const;                    // estimated, in bytes
 
@@ -44,6 +46,7 @@ class Overlay : public RefCounted<Overlay> {
 
  private:
   Changes changes_;
+  std::uint64_t changes_made_ = 0;
   std::uint64_t bytes_ = 0;
   std::uint64_t key_bytes_ = 0;
 };

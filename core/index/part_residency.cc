@@ -49,6 +49,7 @@ struct LeafGroup {
     const std::uint64_t kept = overlay ? overlay->memory_bytes() : 0;
     return totals.memory > kept ? totals.memory - kept : 0;
   }
+  bool has_changed() const { return !unloaded && leaves != expected; }
   bool resident() const {
     return part != 0 && !unloaded && !overlay_out_of_range && leaves == expected;
   }
@@ -68,6 +69,10 @@ void for_each_group(const TableIndex& index, VisitLeaf visit_leaf, VisitGroup vi
     if (!walk.done()) group.check_overlay_end(walk.lower());
     visit_group(group);
   }
+}
+
+const Leaf& leaf_of(const Child& child) {
+  return static_cast<const Leaf&>(*child.node);
 }
 
 }  // namespace
@@ -184,15 +189,33 @@ void TableIndex::forget_incomplete_parts() const {
   for_each_group(
       *this, [&leaves](const LeafIterator& walk) { leaves.push_back(&walk.leaf()); },
       [&leaves](const LeafGroup& group) {
-        const bool whole = group.unloaded || group.leaves == group.expected;
         for (const Leaf* leaf : leaves) {
-          if (!whole && group.part != 0) leaf->set_part(0, 0);
+          if (group.has_changed() && group.part != 0) leaf->set_part(0, 0);
         }
         leaves.clear();
       });
 }
 
 void TableIndex::unload_parts(const std::vector<PartId>& parts) {
+  const std::size_t unloaded = unload_unchanged_parts(parts);
+  ENTITABLE_CHECK(unloaded == parts.size());
+}
+
+std::vector<PartId> TableIndex::loaded_parts_of(std::span<const KeyView> keys,
+                                                std::uint64_t changes_max) const {
+  std::vector<PartId> parts;
+  for (const KeyView& key : keys) {
+    const Leaf& leaf = find_leaf(key);
+    if (leaf.is_unloaded() || leaf.part() == 0) continue;
+    if (leaf.overlay() && leaf.overlay()->changes_made() >= changes_max) continue;
+    parts.push_back(leaf.part());
+  }
+  std::sort(parts.begin(), parts.end());
+  parts.erase(std::unique(parts.begin(), parts.end()), parts.end());
+  return parts;
+}
+
+std::size_t TableIndex::unload_unchanged_parts(const std::vector<PartId>& parts) {
   std::size_t dropped = 0;
   std::vector<Child> rest;
   std::vector<Child> leaves;  // leaves of the current group
@@ -202,7 +225,10 @@ void TableIndex::unload_parts(const std::vector<PartId>& parts) {
         leaves.push_back({EntityKey(walk.lower().partition, walk.lower().row), walk.leaf_node()});
       },
       [&](const LeafGroup& group) {
-        if (group.resident() && std::binary_search(parts.begin(), parts.end(), group.part)) {
+        const bool is_chosen = std::binary_search(parts.begin(), parts.end(), group.part);
+        if (is_chosen && group.has_changed()) {
+          for (const Child& child : leaves) leaf_of(child).set_part(0, 0);
+        } else if (is_chosen && group.resident()) {
           ++dropped;
           leaves.resize(1);
           leaves[0].node = as_node(Leaf::make_unloaded(group.part, group.totals.rows,
@@ -211,12 +237,13 @@ void TableIndex::unload_parts(const std::vector<PartId>& parts) {
         std::move(leaves.begin(), leaves.end(), std::back_inserter(rest));
         leaves.clear();
       });
-  ENTITABLE_CHECK(dropped == parts.size());
+  if (dropped == 0) return 0;
   Ref<Node> root = as_node(make_ref<Leaf>());
   TreeEdit edit(root);
   edit.descend_to_last();
   edit.replace_leaf(std::move(rest));
   root_ = std::move(root);
+  return dropped;
 }
 
 }  // namespace entitable

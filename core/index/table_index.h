@@ -150,6 +150,14 @@ class TableIndex {
   // Unloads these parts. REQUIRES: sweep_resident_parts() would return them all; `parts` is sorted
   // by id.
   void unload_parts(const std::vector<PartId>& parts);
+  // Returns the parts that are in memory and whose ranges include these keys, sorted. Leaves out
+  // parts whose overlay was changed `changes_max` times or more.
+  std::vector<PartId> loaded_parts_of(std::span<const KeyView> keys,
+                                      std::uint64_t changes_max) const;
+  // Unloads those of these parts that may be unloaded, and returns their number. If a leaf of a
+  // part has changed, its other leaves are as if they had changed, too. REQUIRES: `parts` is sorted
+  // and has no duplicates.
+  std::size_t unload_unchanged_parts(const std::vector<PartId>& parts);
   // Calls visit(const LeafInfo&) for all leaves, in key order.
   template <typename Visit>
   void for_each_leaf(Visit visit) const;

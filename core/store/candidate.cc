@@ -105,6 +105,8 @@ void Candidate::commit(const std::optional<ClientCall>& call) {
   }
   const std::size_t record_bytes = encode_commit(commit, records_);
   if (commit.call.has_value()) calls().push_back(std::move(*commit.call));
+  std::optional<Catalog> before;
+  if (in_overlays_) before = unload_parts_to_change(commit);
   if (changes_) {
     version_.catalog.apply(commit);
   } else {
@@ -114,6 +116,29 @@ void Candidate::commit(const std::optional<ClientCall>& call) {
   changes_ = true;
   version_.last_commit = commit.number;
   staged().mutations = std::move(commit.mutations);
+}
+
+// Unloads the parts whose rows the commit changes. Returns the catalog as it was, if a part was
+// unloaded: the properties in the commit may refer to the part's rows.
+std::optional<Catalog> Candidate::unload_parts_to_change(const Commit& commit) {
+  constexpr std::uint64_t changes_max = 16;  // limits how often a part is loaded again
+  const Table* table = nullptr;
+  std::vector<KeyView> keys;
+  for (const Mutation& mutation : commit.mutations) {
+    if (const auto* put = std::get_if<PutRow>(&mutation)) {
+      table = version_.catalog.find(put->table);
+      keys.push_back(put->key);
+    } else if (const auto* erase = std::get_if<DeleteRow>(&mutation)) {
+      table = version_.catalog.find(erase->table);
+      keys.push_back(erase->key.view());
+    }
+  }
+  if (table == nullptr) return std::nullopt;
+  const std::vector<PartId> parts = table->index.loaded_parts_of(keys, changes_max);
+  if (parts.empty()) return std::nullopt;
+  Catalog before = version_.catalog;
+  version_.catalog.mutable_table(table->id())->index.unload_unchanged_parts(parts);
+  return before;
 }
 
 // Keeps the memory of a single write for the next request, and frees that of a group.

@@ -57,6 +57,11 @@ class Candidate {
   // From now on, upserts that replace a row do not need the row's part.
   void allow_upserts_without_parts() { upsert_needs_ = UpsertNeeds::nothing; }
 
+  // From now on, a part is unloaded before its rows are changed, so that the changes are collected
+  // in an overlay (core/index/overlay.h). This takes less of the memory that cannot be freed before
+  // the next checkpoint.
+  void collect_changes_in_overlays() { in_overlays_ = true; }
+
   bool has_changes() const { return changes_; }
   StoreVersion& version() { return version_; }
   std::vector<ClientCall>& calls() { return scratch_.calls; }
@@ -74,6 +79,7 @@ class Candidate {
   void stage(Mutation mutation);
   const ClientCall* find_answered(const ClientCall& call);
   void commit(const std::optional<ClientCall>& call);
+  std::optional<Catalog> unload_parts_to_change(const Commit& commit);
   void cache_definition(const Schema& schema);
   void apply_first_commit(const Commit& commit);
   void recycle_scratch();
@@ -84,6 +90,7 @@ class Candidate {
   Scratch& scratch_;
   bool changes_ = false;
   UpsertNeeds upsert_needs_ = UpsertNeeds::part;
+  bool in_overlays_ = false;
   // The greatest number of each client among the first `compared_` calls.
   struct HighestNumber {
     ClientId client;

@@ -63,6 +63,41 @@ SealedSegment seal_segment(StoreState& state, SegmentWriter writer) {
   return segment;
 }
 
+// Stages the requests as one candidate. `in_overlays`: see
+// Candidate::collect_changes_in_overlays().
+StageResult try_stage(StoreState& store, const std::vector<WriteRequest>& requests, Ticks now,
+                      bool in_overlays) {
+  StageResult staged;
+  staged.results.reserve(requests.size());
+  struct DiscardUnlessStaged {
+    StoreState& state;
+    ~DiscardUnlessStaged() {
+      if (!state.candidate.has_value()) state.discard();
+    }
+  } discard{store};
+  Candidate candidate(store.published, store.window, store.pending, store.scratch);
+  if (in_overlays) candidate.collect_changes_in_overlays();
+  for (const WriteRequest& request : requests) {
+    auto need = candidate.apply_request(request, now, staged.results.emplace_back());
+    if (need.has_value() && store.memory_is_short(store.published.catalog)) {
+      candidate.allow_upserts_without_parts();
+      need = candidate.apply_request(request, now, staged.results.back());
+    }
+    // Continues, to collect the parts that all requests need.
+    if (need.has_value()) add_parts(staged.parts_needed, *need);
+  }
+  if (!staged.parts_needed.empty()) {
+    staged.results.clear();
+    return staged;
+  }
+  staged.changes = candidate.has_changes();
+  if (!staged.changes) return staged;
+  // Everything that publish() needs is allocated here, so that publish() cannot fail.
+  store.window.reserve(candidate.calls());
+  store.candidate.emplace(std::move(candidate));
+  return staged;
+}
+
 }  // namespace
 
 Store::Store() : state_(std::make_unique<StoreState>()) {}
@@ -290,37 +325,16 @@ std::string Store::verify() const {
 
 StageResult Store::stage(const std::vector<WriteRequest>& requests, Ticks now) {
   ENTITABLE_CHECK(!state_->candidate.has_value() && !state_->recovery.has_value());
-  StageResult staged;
-  staged.results.reserve(requests.size());
   if (is_damaged()) {
-    staged.results.assign(requests.size(), GroupFailure{Error(ErrorCode::read_only), 0, false});
-    return staged;
+    StageResult rejected;
+    rejected.results.assign(requests.size(), GroupFailure{Error(ErrorCode::read_only), 0, false});
+    return rejected;
   }
-  struct DiscardUnlessStaged {
-    StoreState& state;
-    ~DiscardUnlessStaged() {
-      if (!state.candidate.has_value()) state.discard();
-    }
-  } discard{*state_};
-  Candidate candidate(state_->published, state_->window, state_->pending, state_->scratch);
-  for (const WriteRequest& request : requests) {
-    auto need = candidate.apply_request(request, now, staged.results.emplace_back());
-    if (need.has_value() && state_->memory_is_short(state_->published.catalog)) {
-      candidate.allow_upserts_without_parts();
-      need = candidate.apply_request(request, now, staged.results.back());
-    }
-    // Continues, to collect the parts that all requests need.
-    if (need.has_value()) add_parts(staged.parts_needed, *need);
-  }
-  if (!staged.parts_needed.empty()) {
-    staged.results.clear();
-    return staged;
-  }
-  staged.changes = candidate.has_changes();
-  if (!staged.changes) return staged;
-  // Everything that publish() needs is allocated here, so that publish() cannot fail.
-  state_->window.reserve(candidate.calls());
-  state_->candidate.emplace(std::move(candidate));
+  const bool in_overlays = state_->collects_changes_in_overlays();
+  StageResult staged = try_stage(*state_, requests, now, in_overlays);
+  // A request may have unloaded a part that a later request needs.
+  if (in_overlays && !staged.parts_needed.empty())
+    staged = try_stage(*state_, requests, now, false);
   return staged;
 }
 
@@ -330,6 +344,7 @@ StageResult Store::write(const WriteRequest& request, Ticks now, StageResult mem
   if (request.call.has_value()) state_->window.reserve(request.call->client);
   memory.results.resize(1);
   memory.parts_needed.clear();
+  const bool in_overlays = state_->collects_changes_in_overlays();
   // Moves the published version into the candidate, so that rows can be changed in place. The
   // destructor moves it back, even if an exception is thrown.
   struct Taken {
@@ -337,6 +352,7 @@ StageResult Store::write(const WriteRequest& request, Ticks now, StageResult mem
     Candidate candidate{std::move(state.published), state.window, state.pending, state.scratch};
     ~Taken() { state.publish(candidate); }
   } taken{*state_};
+  if (in_overlays) taken.candidate.collect_changes_in_overlays();
   auto need = taken.candidate.apply_request(request, now, memory.results.front());
   if (need.has_value() && state_->memory_is_short(taken.candidate.version().catalog)) {
     taken.candidate.allow_upserts_without_parts();

@@ -80,6 +80,11 @@ struct StoreState {
     return memory_limit != 0 && memory_of(catalog) > memory_limit / 2;
   }
 
+  // Returns whether writes unload the parts that they change.
+  bool collects_changes_in_overlays() const {
+    return has_unloaded_parts && !branched && memory_is_short(published.catalog);
+  }
+
   // Returns the versions that writes change.
   std::vector<Catalog*> writable_versions();
   // Returns all versions that are in use, the published one first.

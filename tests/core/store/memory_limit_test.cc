@@ -298,4 +298,74 @@ TEST_CASE("with full memory a page ends at the first unloaded leaf, and all page
   CHECK(pages > 2);
 }
 
+// Opens the store of filled() with a limit of a little more than its memory, and with the parts of
+// its last rows in memory.
+Store almost_full(TestHost& host) {
+  { const Store store = filled(host); }
+  Store store = std::move(*host.open(TestHost::Load::on_demand));
+  for (int i = rows / 2; i < rows; ++i) {
+    if (is_unloaded(store, i))
+      host.load_parts(store, std::get<PartsNeeded>(store.get("big", key(i).view())).ids);
+  }
+  store.set_memory_limit(store.memory_bytes() + 100'000);
+  return store;
+}
+
+TEST_CASE("while memory is short, a changed row does not keep its whole part in memory") {
+  const auto merge = [](int i) {
+    return write("big", operation(OperationKind::merge, "p", key(i).row, 7));
+  };
+  const auto erase = [](int i) {
+    return write("big", operation(OperationKind::remove, "p", key(i).row, 0));
+  };
+  for (const auto& change : {WriteRequest(put_large(rows - 9)), merge(rows - 9), erase(rows - 9)}) {
+    for (const bool single : {true, false}) {
+      TestHost host;
+      Store store = almost_full(host);
+      REQUIRE_FALSE(is_unloaded(store, rows - 9));
+      if (single) {
+        const StageResult written = host.write(store, change, noon);
+        REQUIRE(std::holds_alternative<WriteSuccess>(written.results.front()));
+      } else {
+        host.stage_and_publish(store, change, noon);
+      }
+      CHECK(store.unsaved_memory() < 100'000);
+      host.store_pending(store);
+      REQUIRE(host.checkpoint(store));
+      CHECK(host.open()->verify().empty());
+    }
+  }
+}
+
+TEST_CASE("while memory is short, a group may change the same part several times") {
+  TestHost host;
+  Store store = almost_full(host);
+  const auto merge = [](int i) {
+    return write("big", operation(OperationKind::merge, "p", key(i).row, 7));
+  };
+  const StageResult staged = store.stage({merge(rows - 9), merge(rows - 8), merge(rows - 9)}, noon);
+  REQUIRE(staged.parts_needed.empty());
+  store.publish();
+  for (const WriteResult& result : staged.results)
+    CHECK(std::holds_alternative<WriteSuccess>(result));
+}
+
+TEST_CASE("a part that is changed again and again stays in memory, although memory is short") {
+  TestHost host;
+  Store store = almost_full(host);
+  int loads = 0;
+  for (int n = 0; n < 100; ++n) {
+    const auto request =
+        write("big", operation(OperationKind::merge, "p", key(rows - 9 - n % 3).row, n));
+    StageResult staged = store.stage({request}, noon);
+    for (; !staged.parts_needed.empty(); staged = store.stage({request}, noon)) {
+      ++loads;
+      host.load_parts(store, staged.parts_needed);
+    }
+    store.publish();
+  }
+  CHECK(loads > 5);
+  CHECK(loads < 40);
+}
+
 }  // namespace entitable
