@@ -3,7 +3,6 @@
 namespace entitable {
 
 void Overlay::put(const KeyView& key, std::string_view packed) {
-  ++changes_made_;
   const auto [at, is_new] = changes_.try_emplace(EntityKey(key.partition, key.row));
   if (is_new) key_bytes_ += key.partition.size() + key.row.size();
   const std::uint64_t before = at->second.size();

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <variant>
 #include <vector>
 
@@ -59,8 +60,15 @@ class Candidate {
 
   // From now on, a part is unloaded before its rows are changed, so that the changes are collected
   // in an overlay (core/index/overlay.h). This takes less of the memory that cannot be freed before
-  // the next checkpoint.
-  void collect_changes_in_overlays() { in_overlays_ = true; }
+  // the next checkpoint. `published`: the version from which this candidate was copied, or null if
+  // it was moved into this candidate. `awaited`: parts that are not unloaded. REQUIRES: both
+  // outlive the calls of apply_request().
+  void collect_changes_in_overlays(const Catalog* published, const std::set<PartId>& awaited) {
+    published_ = published;
+    awaited_ = &awaited;
+  }
+  // How many parts were unloaded for that reason.
+  std::uint32_t unloaded_parts() const { return unloaded_parts_; }
 
   bool has_changes() const { return changes_; }
   StoreVersion& version() { return version_; }
@@ -90,7 +98,9 @@ class Candidate {
   Scratch& scratch_;
   bool changes_ = false;
   UpsertNeeds upsert_needs_ = UpsertNeeds::part;
-  bool in_overlays_ = false;
+  const Catalog* published_ = nullptr;
+  const std::set<PartId>* awaited_ = nullptr;  // null: changes are not collected in overlays
+  std::uint32_t unloaded_parts_ = 0;
   // The greatest number of each client among the first `compared_` calls.
   struct HighestNumber {
     ClientId client;

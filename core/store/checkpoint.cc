@@ -48,6 +48,9 @@ CheckpointStep Checkpoint::next_part(const StoredParts& stored, const std::vecto
       continue;
     }
     if (walk.leaf().is_unloaded()) return PartsNeeded{{walk.leaf().part()}};
+    // The new parts must cover the range of the old one. If not, the live versions keep the old
+    // one.
+    if (replaced_.has_value() && replaced_->next != owned(walk.lower())) replaced_.reset();
     const Plan plan = plan_part(std::move(walk), stored, live);
     if (plan.rows > 0) return write_part(plan);
     // An empty range needs no file: the range of the part before it covers it.
@@ -60,6 +63,7 @@ void Checkpoint::begin_table() {
   manifest_.tables.push_back({table().id(), table().name(), table().acl, {}});
   from_.emplace();
   in_table_ = true;
+  replaced_.reset();
 }
 
 // Lists the clean parts at `from_` in the manifest. Returns the leaf after them.
@@ -114,8 +118,8 @@ Checkpoint::Plan Checkpoint::plan_part(LeafIterator walk, const StoredParts& sto
     plan.rows += leaf.totals().rows;
   }
   if (!walk.done()) plan.range.upper = owned(walk.lower());
-  plan.ends_replaced = plan.replaces && (walk.done() || walk.leaf().is_unloaded() ||
-                                         walk.leaf().part() != replaced_->id);
+  plan.ends_replaced = plan.replaces && (walk.done() || !replaced_->range.contains(walk.lower()));
+  if (plan.replaces && !plan.ends_replaced) replaced_->next = *plan.range.upper;
   from_ = plan.range.upper;
   return plan;
 }
@@ -124,8 +128,9 @@ Checkpoint::Plan Checkpoint::plan_part(LeafIterator walk, const StoredParts& sto
 // replaced_ at the first leaf of such a part.
 bool Checkpoint::belongs_to_replaced(const LeafIterator& walk, const std::vector<Catalog*>& live) {
   const Leaf& leaf = walk.leaf();
+  // The leaves of the part may have lost its id meanwhile, so their range tells.
+  if (replaced_.has_value() && replaced_->range.contains(walk.lower())) return true;
   if (leaf.is_unloaded() || leaf.part() == 0 || !leaf.overlay()) return false;
-  if (replaced_.has_value() && replaced_->id == leaf.part()) return true;
   const PartId id = leaf.part();
   KeyRange range{owned(walk.lower()), std::nullopt};
   LeafIterator end = walk;
@@ -144,7 +149,8 @@ bool Checkpoint::belongs_to_replaced(const LeafIterator& walk, const std::vector
     return false;
   }
   if (replaced_.has_value()) return false;  // belongs to another part, which starts a plan later
-  replaced_ = ReplacedPart{id, std::move(range), leaf.overlay(), {}};
+  const EntityKey next = range.lower;
+  replaced_ = ReplacedPart{id, std::move(range), leaf.overlay(), next, {}};
   return true;
 }
 

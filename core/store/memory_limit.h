@@ -22,4 +22,7 @@ void unload_unused_parts_first(const std::vector<Catalog*>& versions, std::uint6
 // `limit`: in bytes; 0: none.
 void unload_parts_above(std::uint64_t limit, const std::vector<Catalog*>& versions);
 
+// Unloads in the other versions the parts that are not in memory in the first.
+void unload_like_published(const std::vector<Catalog*>& versions);
+
 }  // namespace entitable

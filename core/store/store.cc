@@ -4,6 +4,7 @@
 #include <cmath>
 #include <initializer_list>
 #include <iterator>
+#include <set>
 #include <span>
 #include <utility>
 
@@ -35,19 +36,26 @@ SegmentWriter::Capacity capacity_for(const PendingRecords& records, std::size_t 
   return load;
 }
 
-// Returns the stored parts that `manifest` does not list, in ascending order.
-std::vector<PartId> find_obsolete(const StoredParts& stored, const Manifest& manifest) {
-  std::vector<PartId> listed;
+// Returns the stored parts that neither `manifest` lists nor `versions` use, in ascending order.
+std::vector<PartId> find_obsolete(const StoredParts& stored, const Manifest& manifest,
+                                  const std::vector<Catalog*>& versions) {
+  std::set<PartId> used;
   for (const ManifestTable& table : manifest.tables) {
-    for (const ManifestPart& part : table.parts) listed.push_back(part.id);
+    for (const ManifestPart& part : table.parts) used.insert(part.id);
   }
-  std::sort(listed.begin(), listed.end());
+  for (const Catalog* version : versions) {
+    for (const Ref<Table>& table : version->tables()) table->index.add_parts_to(used);
+  }
   const std::vector<PartId> all = stored.ids();
   std::vector<PartId> obsolete;
-  std::set_difference(all.begin(), all.end(), listed.begin(), listed.end(),
+  std::set_difference(all.begin(), all.end(), used.begin(), used.end(),
                       std::back_inserter(obsolete));
   return obsolete;
 }
+
+// Parts that writes have unloaded in the published version are unloaded in other versions, too,
+// when there are so many of them.
+constexpr std::uint64_t unloads_enforced_min = 16;
 
 // Adds ids. The list stays ascending and without duplicates.
 void add_parts(std::vector<PartId>& ids, const PartsNeeded& need) {
@@ -63,10 +71,15 @@ SealedSegment seal_segment(StoreState& state, SegmentWriter writer) {
   return segment;
 }
 
+struct Attempt {
+  StageResult result;
+  std::uint32_t unloaded_parts;  // Candidate::unloaded_parts()
+};
+
 // Stages the requests as one candidate. `in_overlays`: see
 // Candidate::collect_changes_in_overlays().
-StageResult try_stage(StoreState& store, const std::vector<WriteRequest>& requests, Ticks now,
-                      bool in_overlays) {
+Attempt try_stage(StoreState& store, const std::vector<WriteRequest>& requests, Ticks now,
+                  bool in_overlays) {
   StageResult staged;
   staged.results.reserve(requests.size());
   struct DiscardUnlessStaged {
@@ -76,7 +89,8 @@ StageResult try_stage(StoreState& store, const std::vector<WriteRequest>& reques
     }
   } discard{store};
   Candidate candidate(store.published, store.window, store.pending, store.scratch);
-  if (in_overlays) candidate.collect_changes_in_overlays();
+  if (in_overlays)
+    candidate.collect_changes_in_overlays(&store.published.catalog, store.awaited_parts);
   for (const WriteRequest& request : requests) {
     auto need = candidate.apply_request(request, now, staged.results.emplace_back());
     if (need.has_value() && store.memory_is_short(store.published.catalog)) {
@@ -86,16 +100,17 @@ StageResult try_stage(StoreState& store, const std::vector<WriteRequest>& reques
     // Continues, to collect the parts that all requests need.
     if (need.has_value()) add_parts(staged.parts_needed, *need);
   }
+  const std::uint32_t unloaded = candidate.unloaded_parts();
   if (!staged.parts_needed.empty()) {
     staged.results.clear();
-    return staged;
+    return {std::move(staged), unloaded};
   }
   staged.changes = candidate.has_changes();
-  if (!staged.changes) return staged;
+  if (!staged.changes) return {std::move(staged), unloaded};
   // Everything that publish() needs is allocated here, so that publish() cannot fail.
   store.window.reserve(candidate.calls());
   store.candidate.emplace(std::move(candidate));
-  return staged;
+  return {std::move(staged), unloaded};
 }
 
 }  // namespace
@@ -130,6 +145,7 @@ void Store::finish_recovery() {
   state_->next_sequence = recovery.next_sequence();
   state_->epoch = recovery.epoch();
   state_->segment_bytes = recovery.segment_bytes();
+  state_->update_collecting();
   state_->stored_commit = state_->sealed_through = state_->published.last_commit;
   state_->recovery.reset();
 }
@@ -140,7 +156,9 @@ Result<void> Store::load_part(PartId id, std::optional<std::string_view> bytes) 
     unload_parts_above(state_->memory_limit, {&state_->recovery->version().catalog});
     return loaded;
   }
-  return state_->load_part(id, bytes, state_->versions());
+  Result<void> loaded = state_->load_part(id, bytes, state_->versions());
+  state_->update_collecting();
+  return loaded;
 }
 
 Result<void> Store::load_part_for_checkpoint(PartId id, std::optional<std::string_view> bytes) {
@@ -155,15 +173,25 @@ void Store::set_part_bytes(std::uint64_t bytes) {
 
 void Store::set_memory_limit(std::uint64_t bytes) {
   state_->memory_limit = bytes;
+  state_->update_collecting();
 }
 
-// Does nothing while a candidate exists or a part is being stored: they use the rows in memory.
+// Unloads nothing while a candidate exists or a part is being stored: they use the rows in memory.
 void Store::enforce_memory_limit() {
-  if (state_->memory_limit == 0 || state_->memory() <= state_->memory_limit) return;
+  state_->awaited_parts.clear();
+  const bool is_over = state_->memory_limit != 0 && state_->memory() > state_->memory_limit;
+  if (!is_over && state_->unloads_by_writes < unloads_enforced_min) return;
   if (state_->candidate.has_value() || state_->recovery.has_value() || state_->branched) return;
   if (state_->checkpoint.has_value() && state_->checkpoint->part_pending()) return;
-  state_->has_unloaded_parts = true;
-  unload_parts_above(state_->memory_limit, state_->versions());
+  if (is_over) {
+    state_->has_unloaded_parts = true;
+    state_->update_collecting();
+    unload_parts_above(state_->memory_limit, state_->versions());
+  }
+  if (state_->unloads_by_writes >= unloads_enforced_min) {
+    unload_like_published(state_->versions());
+    state_->unloads_by_writes = 0;
+  }
 }
 
 std::uint64_t Store::memory_bytes() const {
@@ -204,6 +232,7 @@ std::variant<PinnedRow, Error, PartsNeeded> Store::get(std::string_view table,
   auto answer = get_row(found->index, key);
   if (std::holds_alternative<PinnedRow>(answer)) return answer;  // a key that is stored is valid
   if (const auto checked = check_url_key(key); !checked.ok()) return checked.error();
+  if (auto* need = std::get_if<PartsNeeded>(&answer)) return state_->await(std::move(*need));
   return answer;
 }
 
@@ -223,7 +252,7 @@ std::variant<Page, Error, PartsNeeded> Store::query(std::string_view table,
   if (unloaded && state_->memory_limit != 0 && state_->memory() > state_->memory_limit) {
     page = execute(found->index, query, OnUnloaded::end_page);
   }
-  if (auto* need = std::get_if<PartsNeeded>(&page)) return std::move(*need);
+  if (auto* need = std::get_if<PartsNeeded>(&page)) return state_->await(std::move(*need));
   Page& whole = std::get<Page>(page);
   if (const std::size_t share = share_of(whole.rows.size(), state_->page_share);
       share < whole.rows.size()) {
@@ -239,7 +268,7 @@ std::variant<Explain, Error, PartsNeeded> Store::explain(std::string_view table,
   const Table* found = state_->published.catalog.find(table);
   if (found == nullptr) return Error(ErrorCode::table_not_found);
   auto explained = entitable::explain(found->index, query);
-  if (auto* need = std::get_if<PartsNeeded>(&explained)) return std::move(*need);
+  if (auto* need = std::get_if<PartsNeeded>(&explained)) return state_->await(std::move(*need));
   return std::move(std::get<Explain>(explained));
 }
 
@@ -330,12 +359,11 @@ StageResult Store::stage(const std::vector<WriteRequest>& requests, Ticks now) {
     rejected.results.assign(requests.size(), GroupFailure{Error(ErrorCode::read_only), 0, false});
     return rejected;
   }
-  const bool in_overlays = state_->collects_changes_in_overlays();
-  StageResult staged = try_stage(*state_, requests, now, in_overlays);
+  Attempt attempt = try_stage(*state_, requests, now, state_->collects_changes);
   // A request may have unloaded a part that a later request needs.
-  if (in_overlays && !staged.parts_needed.empty())
-    staged = try_stage(*state_, requests, now, false);
-  return staged;
+  if (attempt.unloaded_parts > 0 && !attempt.result.parts_needed.empty())
+    attempt = try_stage(*state_, requests, now, false);
+  return std::move(attempt.result);
 }
 
 StageResult Store::write(const WriteRequest& request, Ticks now, StageResult memory) {
@@ -344,15 +372,19 @@ StageResult Store::write(const WriteRequest& request, Ticks now, StageResult mem
   if (request.call.has_value()) state_->window.reserve(request.call->client);
   memory.results.resize(1);
   memory.parts_needed.clear();
-  const bool in_overlays = state_->collects_changes_in_overlays();
   // Moves the published version into the candidate, so that rows can be changed in place. The
   // destructor moves it back, even if an exception is thrown.
   struct Taken {
     StoreState& state;
     Candidate candidate{std::move(state.published), state.window, state.pending, state.scratch};
-    ~Taken() { state.publish(candidate); }
+    ~Taken() {
+      const std::uint32_t unloaded = candidate.unloaded_parts();
+      state.publish(candidate);
+      state.count_unloads_by_writes(unloaded);
+    }
   } taken{*state_};
-  if (in_overlays) taken.candidate.collect_changes_in_overlays();
+  if (state_->collects_changes)
+    taken.candidate.collect_changes_in_overlays(nullptr, state_->awaited_parts);
   auto need = taken.candidate.apply_request(request, now, memory.results.front());
   if (need.has_value() && state_->memory_is_short(taken.candidate.version().catalog)) {
     taken.candidate.allow_upserts_without_parts();
@@ -373,6 +405,7 @@ std::vector<std::uint64_t> Store::known_calls(const ClientId& client) const {
 void Store::publish() {
   ENTITABLE_CHECK(state_->candidate.has_value());
   state_->publish(*state_->candidate);
+  state_->count_unloads_by_writes(state_->candidate->unloaded_parts());
   state_->candidate.reset();
 }
 
@@ -458,7 +491,10 @@ FinishedCheckpoint Store::finish_checkpoint() {
   const Manifest& manifest = state_->checkpoint->manifest();
   // A snapshot may need any part that was stored when it began.
   if (state_->snapshot == nullptr) {
-    state_->obsolete_parts = find_obsolete(state_->parts, manifest);
+    const bool is_replaced = state_->replacement.has_value();
+    state_->obsolete_parts =
+        find_obsolete(state_->parts, manifest,
+                      is_replaced ? std::vector<Catalog*>() : state_->writable_versions());
   }
   return {encode_manifest(manifest), manifest.first_live_sequence, state_->obsolete_parts};
 }
