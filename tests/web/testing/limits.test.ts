@@ -102,6 +102,40 @@ test("a deleted table's name is unavailable for a while", async () => {
   await service.createTable("never");
 });
 
+describe("a name that is unavailable after a deletion", () => {
+  const openAndDelete = async () => {
+    const store = await open({ tableDeletionMs: 40_000 });
+    const before = store.savepoint();
+    await store.serviceClient().deleteTable("rows");
+    store.clock.advance(30_000);
+    return { store, before };
+  };
+  const create = (store: MockStore) => store.serviceClient().createTable("rows");
+  const isBeingDeleted = { statusCode: 409, code: "TableBeingDeleted" };
+
+  test("is unavailable in forks until their own clock has advanced", async () => {
+    const { store } = await openAndDelete();
+    await using fork = store.fork();
+    await using other = store.fork();
+    fork.clock.advance(10_000);
+    await create(fork);
+    await assert.rejects(create(other), isBeingDeleted);
+    await fork.reset();
+    await assert.rejects(create(fork), isBeingDeleted);
+    await store.close();
+  });
+
+  test("is available again after a rollback to a time before the deletion", async () => {
+    const { store, before } = await openAndDelete();
+    await using fork = store.fork();
+    await assert.rejects(create(store), isBeingDeleted);
+    store.rollback(before);
+    await create(store); // resolves for a table that exists
+    await assert.rejects(create(fork), isBeingDeleted);
+    await store.close();
+  });
+});
+
 test("requests take the latency of their operation", async () => {
   const latency = { "*": 10, insert: [20, 30] } as const;
   const run = async () => {

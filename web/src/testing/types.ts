@@ -93,16 +93,17 @@ export interface MockStore extends Store {
   readonly faults: Faults;
   readonly requests: RequestLog;
   /**
-   * Returns an independent store with the same content, clock, seed, faults and limits, and an
-   * empty request log. The caller must close it. Throws StoreError NotSupported while a write is
-   * being applied; savepoint() and rollback() do the same.
+   * Returns an independent store in the same state, with an empty request log. The state is the
+   * content, the clock (with its autoAdvance), the seed and the faults, and also what `throttle`
+   * has counted and which tables `tableDeletionMs` still blocks. The caller must close the fork.
+   * Throws StoreError NotSupported while a write is being applied; savepoint() and rollback() do
+   * the same.
    */
   fork(): MockStore;
   savepoint(): Savepoint;
   /**
-   * Restores the savepoint's state: content, clock (with its autoAdvance), seed, faults and limits,
-   * but not the request log. May be called again with the same savepoint. Queued writes are applied
-   * after the rollback.
+   * Restores the savepoint's state, which is everything that fork() copies. Keeps the request log.
+   * May be called again with the same savepoint. Queued writes are applied after the rollback.
    */
   rollback(savepoint: Savepoint): void;
   /**
