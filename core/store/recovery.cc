@@ -34,7 +34,8 @@ void Recovery::restore_tables() {
   version_.catalog.restore_service_properties(manifest.service_properties);
   next_sequence_ = manifest.first_live_sequence;
   epoch_ = manifest.epoch;
-  for (const ClientCall& call : manifest.calls) remember(call);
+  for (const ClientCall& call : manifest.calls) remember(call, manifest.last_commit);
+  window_.mark_restored(manifest.last_commit);
   for (const ManifestTable& table : manifest.tables) {
     auto name = TableName::parse(table.name);
     ENTITABLE_CHECK(name.ok());  // decode_manifest() has checked the name
@@ -112,13 +113,13 @@ std::string Recovery::apply(Commit commit) {
       version_.next_table = std::max(version_.next_table, create->table + 1);
     }
   }
-  if (commit.call.has_value()) remember(std::move(*commit.call));
+  if (commit.call.has_value()) remember(std::move(*commit.call), commit.number);
   return {};
 }
 
-void Recovery::remember(ClientCall call) {
+void Recovery::remember(ClientCall call, std::uint64_t commit) {
   window_.reserve(call.client);
-  window_.add(std::move(call));
+  window_.add(std::move(call), commit);
 }
 
 void Recovery::report(std::string file, std::string message) {

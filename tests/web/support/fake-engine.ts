@@ -250,7 +250,7 @@ export class FakeEngine implements Engine {
     if (staged instanceof PartsNeeded) return staged;
     return { response: this.#dies(staged.responses[0] as Uint8Array), changes: staged.changes };
   }
-  knownCalls = () => [...this.callNumbers];
+  knownCalls = () => ({ numbers: [...this.callNumbers], droppedThrough: 0 });
   publish(): void {
     assert(this.#candidate !== undefined, "a candidate to publish");
     const { rows, commits } = this.#candidate;

@@ -14,6 +14,7 @@ import type {
   Damage,
   Engine,
   EngineStats,
+  KnownCalls,
   PartInfo,
   ResponseOutcome,
   RestoreReport,
@@ -238,10 +239,11 @@ export class WasmEngine implements Engine {
     }
   }
 
-  knownCalls(client: Uint8Array): number[] {
+  knownCalls(client: Uint8Array): KnownCalls {
     this.#writeInput(client);
     this.#call((m, h) => m._entitable_known_calls(h, client.length));
-    return this.#readU64s(this.#size / 8);
+    const [droppedThrough = 0, ...numbers] = this.#readU64s(this.#size / 8);
+    return { numbers, droppedThrough };
   }
 
   // Writes the messages' lengths and then the messages into the input. Returns the input's size in
