@@ -82,6 +82,10 @@ describe("the command line", () => {
       { ...defaults, limits: { bodyBytes: 9007199254740991 } },
     ],
     [
+      "serve --max-response-bytes 67108864 --response-timeout 1",
+      { ...defaults, limits: { responseBytes: 67108864, responseMs: 1 } },
+    ],
+    [
       "serve --max-connections 1 --max-requests 2147483647",
       { ...defaults, limits: { connections: 1, requestsPerConnection: 2147483647 } },
     ],

@@ -18,6 +18,7 @@ import {
 } from "../../web/src/server/limits.ts";
 import { handleRequest } from "../../web/src/server/request-handler.ts";
 import { type ServedRequest, serve } from "../../web/src/server/serve.ts";
+import { Turns } from "../../web/src/server/turns.ts";
 import type { Store } from "../../web/src/types.ts";
 import { platformRandom } from "../../web/src/util/random.ts";
 import { until } from "./support/until.ts";
@@ -35,6 +36,7 @@ class FakeStore {
   readonly requests: RestRequest[] = [];
   onHead: () => Promise<void> | void = () => {};
   onRequest: () => Promise<void> | void = () => {};
+  response: HttpResponse | undefined; // instead of the length of the body
 
   readonly restEntryPoint: Pick<RestEntryPoint, "random" | "sendHead" | "send"> = {
     random: platformRandom,
@@ -46,7 +48,7 @@ class FakeStore {
     send: async (request) => {
       this.requests.push(request);
       await this.onRequest();
-      return textResponse(200, String(request.body.length));
+      return this.response ?? textResponse(200, String(request.body.length));
     },
   };
 
@@ -74,9 +76,16 @@ async function serving(
 }
 
 // A server whose budget the test can read.
-async function servingWithBudget(t: TestContext, store: FakeStore, budget: BodyBudget) {
+async function servingWithBudget(
+  t: TestContext,
+  store: FakeStore,
+  budget: BodyBudget,
+  responses = new BodyBudget(64 * 1024 * 1024),
+  responseMs = 120_000,
+) {
   const entryPoints = new Map([["", store.restEntryPoint as RestEntryPoint]]);
-  const options = { entryPoints, scheme: "http", authority: "x", budget } as const;
+  const sending = { responses, responseMs, turns: new Turns() };
+  const options = { entryPoints, scheme: "http", authority: "x", budget, ...sending } as const;
   const server: Server = createServer((request, response) => {
     const rest = { stopping: () => false, onRequest: undefined };
     void handleRequest(request, response, { ...options, ...rest });
@@ -301,6 +310,100 @@ describe("the memory for bodies", () => {
     open();
     first.send(new Uint8Array(max));
     await first.receives(/ 200 /);
+  });
+});
+
+describe("a client that does not read its responses", () => {
+  const large = { ...textResponse(200, "large"), body: new Uint8Array(16 * 1024 * 1024) };
+
+  // A client whose connection takes nothing beyond the buffers of the sockets.
+  const paused = (server: { port: number }) => {
+    const client = new Client(server);
+    client.socket.pause();
+    return client;
+  };
+
+  test("makes the server keep one of them, whatever many requests it sends", async (t) => {
+    const store = new FakeStore();
+    store.response = large;
+    const responses = new BodyBudget(64 * 1024 * 1024);
+    const server = await servingWithBudget(t, store, new BodyBudget(max), responses);
+    const client = paused(server);
+    for (let i = 0; i < 50; ++i) client.get(`/${i}`);
+    await until(() => responses.used > 0);
+    const other = new Client(server).get("/other"); // is handled although the first one waits
+    await until(() => store.requests.some(({ url }) => url.endsWith("/other")));
+    other.socket.destroy();
+    await until(() => responses.used === large.body.length);
+    assert.deepEqual(
+      store.requests.map(({ url }) => url).filter((url) => !url.endsWith("/other")),
+      ["http://x/0"],
+    );
+    client.socket.destroy();
+    await until(() => responses.used === 0);
+    assert.equal(store.requests.length, 2, "requests of a closed connection are not handled");
+  });
+
+  test("gets them in order once it reads, up to 64 waiting requests", async (t) => {
+    const store = new FakeStore();
+    const server = await serving(t, store);
+    const { open, wait } = gate();
+    store.onRequest = wait;
+    const client = new Client(server);
+    for (let i = 0; i < 65; ++i) client.get(`/${i}`);
+    await until(() => store.requests.length === 1);
+    open();
+    await until(() => client.text.split("HTTP/1.1 200 0").length === 66);
+    assert.deepEqual(
+      store.requests.map(({ url }) => url),
+      Array.from({ length: 65 }, (_, i) => `http://x/${i}`),
+    );
+  });
+
+  test("is disconnected if more requests wait", async (t) => {
+    const store = new FakeStore();
+    const server = await serving(t, store);
+    const { open, wait } = gate();
+    store.onRequest = wait;
+    const client = new Client(server);
+    for (let i = 0; i < 66; ++i) client.get(`/${i}`);
+    assert.equal(await client.closed, "");
+    await until(() => store.requests[0]?.signal?.aborted === true);
+    open();
+    await new Client(server).get("/t").receives(/ 200 /);
+    assert.equal(store.requests.length, 2);
+  });
+
+  test("is disconnected after a while", async (t) => {
+    const store = new FakeStore();
+    store.response = large;
+    const responses = new BodyBudget(64 * 1024 * 1024);
+    const server = await servingWithBudget(t, store, new BodyBudget(max), responses, 50);
+    const client = paused(server).get("/t");
+    await until(() => responses.used > 0);
+    await until(() => responses.used === 0);
+    client.socket.resume();
+    assert((await client.closed).length < large.body.length);
+  });
+
+  test("makes others get 503 once the responses take too much memory", async (t) => {
+    const store = new FakeStore();
+    store.response = large;
+    const responses = new BodyBudget(2 * large.body.length);
+    const server = await servingWithBudget(t, store, new BodyBudget(max), responses);
+    const clients = [paused(server).get("/1"), paused(server).get("/2")];
+    await until(() => responses.isExhausted);
+    const refused = await new Client(server).get("/3").receives(/^HTTP\/1\.1 503 .*}$/s);
+    assert.match(refused, /\r\nx-ms-error-code: ServerBusy\r\n.*\r\nRetry-After: 1\r\n/s);
+    assert.equal(store.requests.length, 2, "the store does not get the request");
+    clients[0]?.socket.destroy();
+    await until(() => !responses.isExhausted);
+    store.response = { ...large, body: new Uint8Array(large.body.length + 1) };
+    await new Client(server).get("/4").receives(/^HTTP\/1\.1 503 .*}$/s);
+    const written = new Client(server).post("/5", length(0));
+    await written.receives(/^HTTP\/1\.1 200 /);
+    for (const { socket } of [...clients, written]) socket.destroy();
+    await until(() => responses.used === 0);
   });
 });
 

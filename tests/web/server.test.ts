@@ -20,6 +20,7 @@ import {
   serve,
   type TableServer,
 } from "../../web/src/server/serve.ts";
+import { Turns } from "../../web/src/server/turns.ts";
 import type { Store } from "../../web/src/types.ts";
 import type { NodeHttp, NodeProcess, NodeRequest, NodeResponse } from "../../web/src/util/node.ts";
 import { platformRandom } from "../../web/src/util/random.ts";
@@ -106,6 +107,9 @@ function handlerOptions(store: Store): RequestHandlerOptions {
     scheme: "http",
     authority: "x",
     budget: new BodyBudget(4 * 1024 * 1024),
+    responses: new BodyBudget(64 * 1024 * 1024),
+    responseMs: 120_000,
+    turns: new Turns(),
     stopping: () => false,
     onRequest: undefined,
   };

@@ -35,11 +35,15 @@ Serves the Azure Table service's REST protocol on this machine.
   --max-body-bytes 134217728
                           memory for the bodies of all pending requests; beyond it, a request gets
                           503 ServerBusy
+  --max-response-bytes 268435456
+                          memory for responses that clients have not read; beyond it, a request
+                          gets 503 ServerBusy
   --max-connections 1000  open connections; further ones are closed
   --max-requests 10000    requests on one connection
-  --headers-timeout 20000, --request-timeout 120000, --idle-timeout 65000
-                          milliseconds for the headers of a request, for the whole request, and
-                          between requests
+  --headers-timeout 20000, --request-timeout 120000
+                          milliseconds for the headers of a request, and for the whole request
+  --response-timeout 120000, --idle-timeout 65000
+                          milliseconds for reading a response, and between requests
   --cert FILE --key FILE  HTTPS, with a certificate and its private key (PEM)
   --debug [FILE]          log each request to standard output, or append it to FILE
   --help                  show this text
@@ -70,10 +74,12 @@ export type Command = ServeCommand | "help" | "version";
 
 const limitOptions: Readonly<Record<keyof ServerLimits, string>> = {
   bodyBytes: "max-body-bytes",
+  responseBytes: "max-response-bytes",
   connections: "max-connections",
   requestsPerConnection: "max-requests",
   headersMs: "headers-timeout",
   requestMs: "request-timeout",
+  responseMs: "response-timeout",
   idleMs: "idle-timeout",
 };
 

@@ -1,4 +1,5 @@
-// Counts the memory that the bodies of all pending requests take, against one limit.
+// Counts the memory that bodies take, against one limit: those of all pending requests, or those of
+// all responses that are being sent.
 
 export class BodyBudget {
   readonly #limit: number;
@@ -15,9 +16,22 @@ export class BodyBudget {
 
   // Reserves the bytes. Returns false, and reserves nothing, if they exceed the limit.
   reserve(bytes: number): boolean {
-    if (this.#used + bytes > this.#limit) return false;
+    if (!this.fits(bytes)) return false;
     this.#used += bytes;
     return true;
+  }
+
+  // Reserves the bytes even if they exceed the limit.
+  reserveBeyondLimit(bytes: number): void {
+    this.#used += bytes;
+  }
+
+  get isExhausted(): boolean {
+    return this.#used >= this.#limit;
+  }
+
+  fits(bytes: number): boolean {
+    return this.#used + bytes <= this.#limit;
   }
 
   // REQUIRES: the bytes were reserved.

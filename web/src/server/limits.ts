@@ -12,6 +12,12 @@ export interface ServerLimits {
    * longest body). The server takes about three times this memory, because it copies bodies.
    */
   bodyBytes: number;
+  /**
+   * Bytes of all responses that clients have not read. While they reach the limit, requests get 503
+   * `ServerBusy` with `Retry-After`, and so does a read whose response would exceed it. Default 256
+   * MiB, at least 64 MiB (the longest response).
+   */
+  responseBytes: number;
   /** Open connections. Further connections are closed at once. Default 1,000. */
   connections: number;
   /** Requests on one connection. Further requests get 503. Default 10,000. */
@@ -28,6 +34,11 @@ export interface ServerLimits {
    */
   requestMs: number;
   /**
+   * Milliseconds in which a client must read a response. Otherwise the connection is closed.
+   * Default 120,000.
+   */
+  responseMs: number;
+  /**
    * Milliseconds for which a connection may be idle between requests. Default 65,000, which is
    * longer than clients keep idle connections, so that the client and not the server closes them.
    */
@@ -36,22 +47,28 @@ export interface ServerLimits {
 
 export const limitDefaults: Readonly<ServerLimits> = {
   bodyBytes: 128 * 1024 * 1024,
+  responseBytes: 256 * 1024 * 1024,
   connections: 1000,
   requestsPerConnection: 10_000,
   headersMs: 20_000,
   requestMs: 120_000,
+  responseMs: 120_000,
   idleMs: 65_000,
 };
 
 const greatest = 2 ** 31 - 1; // of Node's timers
 
+const responseBytesMax = 64 * 1024 * 1024; // page_body_bytes_max of core/rest/odata_response_json.h
+
 // The least and the greatest value of each limit.
 export const limitRanges: Readonly<Record<keyof ServerLimits, readonly [number, number]>> = {
   bodyBytes: [bodyBytesMax, Number.MAX_SAFE_INTEGER],
+  responseBytes: [responseBytesMax, Number.MAX_SAFE_INTEGER],
   connections: [1, greatest],
   requestsPerConnection: [1, greatest],
   headersMs: [1, greatest],
   requestMs: [1, greatest],
+  responseMs: [1, greatest],
   idleMs: [1, greatest],
 };
 

@@ -16,12 +16,16 @@ import { type EntryPointsByAccount, entryPointFor } from "./account-routing.ts";
 import type { BodyBudget } from "./body-budget.ts";
 import { type ReadOutcome, RequestBody } from "./request-body.ts";
 import type { ServedRequest } from "./served-request.ts";
+import type { Turns } from "./turns.ts";
 
 export interface RequestHandlerOptions {
   entryPoints: EntryPointsByAccount;
   scheme: "http" | "https";
   authority: string; // host and port for a request that names no host
   budget: BodyBudget; // for the bodies of all requests
+  responses: BodyBudget; // for the bodies of all responses that are being sent
+  responseMs: number; // how long a client may take to read a response
+  turns: Turns;
   stopping: () => boolean;
   onRequest: ((served: ServedRequest) => void) | undefined;
   // Asks the client for the body. Present if the client waits for 100 Continue.
@@ -37,12 +41,27 @@ interface OutgoingResponse extends HttpResponse {
 const lingerMs = 1000; // how long to wait for more of a body that is discarded
 const hostPattern = /^[\w.-]+(:\d+)?$|^\[[\da-f:.]+\](:\d+)?$/i;
 
-// Handles a request. Never rejects. A client that disconnected gets no response.
-export async function handleRequest(
+// Handles a request after the earlier ones of its connection. Never rejects. A client that
+// disconnected gets no response. Closes the connection if too many of its requests wait.
+export function handleRequest(
   request: NodeRequest,
   response: NodeResponse,
   options: RequestHandlerOptions,
 ): Promise<void> {
+  return new Promise((resolve) => {
+    const handle = () => handleNow(request, response, options).then(resolve);
+    if (options.turns.run(request.socket, handle)) return;
+    request.socket.destroy?.();
+    resolve();
+  });
+}
+
+async function handleNow(
+  request: NodeRequest,
+  response: NodeResponse,
+  options: RequestHandlerOptions,
+): Promise<void> {
+  if (request.socket.destroyed) return; // while the request waited
   const startedAt = performance.now();
   const body = new RequestBody(request, options.budget);
   const url = urlOf(request, options);
@@ -58,13 +77,19 @@ export async function handleRequest(
     response.destroy();
     return;
   }
+  if (disconnected.signal.aborted) return; // its "close" event was emitted already
   const hasRest = !body.isComplete;
   const close = hasRest || options.stopping();
+  options.responses.reserveBeyondLimit(outgoing.body.length);
+  const late = setTimeout(() => response.destroy(), options.responseMs);
   try {
     await respond(response, outgoing, { close, hasRest, head: request.method === "HEAD" });
   } catch {
     response.destroy(); // Node rejected the headers, so nothing can be sent
     return;
+  } finally {
+    clearTimeout(late);
+    options.responses.release(outgoing.body.length);
   }
   if (hasRest) endAfterRest(request, response);
   report(options, {
@@ -138,15 +163,21 @@ async function outgoingResponseFor(
     id: newRequestId(random),
     signal,
   };
+  const isBusy = () => ({ ...serverBusyResponse(random), isTruncated: false });
   try {
+    if (options.responses.isExhausted) return isBusy();
     if (!body.isComplete) {
       const final = await restEntryPoint.sendHead(head);
       if (final !== undefined) return { ...final, isTruncated: false };
       const outcome = await receive(body, options);
       if (outcome === "disconnected") return undefined;
-      if (outcome === "no memory") return { ...serverBusyResponse(random), isTruncated: false };
+      if (outcome === "no memory") return isBusy();
     }
-    return { ...(await restEntryPoint.send({ ...head, body: body.bytes })), isTruncated: false };
+    const sent = await restEntryPoint.send({ ...head, body: body.bytes });
+    const isRead = head.method === "GET" || head.method === "HEAD";
+    const { responses } = options;
+    if (isRead && responses.used > 0 && !responses.fits(sent.body.length)) return isBusy();
+    return { ...sent, isTruncated: false };
   } catch (error) {
     const truncated = truncatedResponseFromError(error);
     if (truncated !== undefined) return { ...truncated, isTruncated: true };
@@ -217,7 +248,7 @@ function endAfterRest(request: NodeRequest, response: NodeResponse): void {
   if (request.destroyed) end(); // its events have been emitted already
 }
 
-// The response to a request whose body does not fit into memory now.
+// The response if there is no memory for the request's body, or for the response.
 function serverBusyResponse(random: RandomSource): HttpResponse {
   const { headers, ...response } = errorResponse(
     503,

@@ -10,6 +10,7 @@ import { BodyBudget } from "./body-budget.ts";
 import { completeLimits, nodeServerOptions, type ServerLimits } from "./limits.ts";
 import { handleRequest, type RequestHandlerOptions } from "./request-handler.ts";
 import type { ServedRequest } from "./served-request.ts";
+import { Turns } from "./turns.ts";
 
 export type { ServerLimits } from "./limits.ts";
 export type { ServedRequest } from "./served-request.ts";
@@ -68,6 +69,9 @@ export async function serve(
     scheme,
     authority: host.includes(":") ? `[${host}]` : host,
     budget: new BodyBudget(limits.bodyBytes),
+    responses: new BodyBudget(limits.responseBytes),
+    responseMs: limits.responseMs,
+    turns: new Turns(),
     stopping: () => stop.signal.aborted,
     onRequest,
   };

@@ -120,12 +120,18 @@ export interface NodeRequest {
   url?: string; // unchanged from the request line
   rawHeaders: string[]; // name, value, name, value, …; one character per byte
   headers: { [name: string]: string | string[] | undefined };
-  socket: { remoteAddress?: string };
+  socket: NodeSocket;
   on(event: "data", listener: (chunk: Uint8Array<ArrayBuffer>) => void): unknown;
   on(event: "end" | "close" | "error", listener: () => void): unknown;
   off(event: "data", listener: (chunk: Uint8Array<ArrayBuffer>) => void): unknown;
   readonly destroyed: boolean;
   resume(): unknown;
+}
+
+export interface NodeSocket {
+  remoteAddress?: string;
+  destroyed?: boolean;
+  destroy?(): unknown;
 }
 
 export interface NodeResponse {
