@@ -107,7 +107,7 @@ test("canary: without fencing, a run soon loses a write, and the same seed loses
 });
 
 test("canary: the check finds lost, reordered and repeated deferred writes", () => {
-  const write = (kind: "insert" | "put" | "update", key: string, i: number): Write => ({
+  const write = (kind: Write["kind"], key: string, i: number): Write => ({
     kind,
     keys: [key],
     i,
@@ -139,6 +139,26 @@ test("canary: the check finds lost, reordered and repeated deferred writes", () 
   assert.match(violations(updated, [["a", 0]], true)[0] ?? "", /^lost: updates of a; 0 reported/);
   assert.deepEqual(violations(puts, [["p", 1]]), []);
   assert.match(violations(puts, [["p", 1]], true)[0] ?? "", /^put p: 1, allowed: 2/);
+  const [a, c] = [write("insert", "a", 0), write("insert", "c", 9)];
+  const rowA: [string, number] = ["a", 0];
+  const rowC: [string, number] = ["c", 9];
+  for (const [between, row] of [
+    [puts, undefined],
+    [puts, ["p", 1]],
+    [
+      [write("temporary insert", "t", 3), write("delete", "t", 4)],
+      ["t", 3],
+    ],
+  ] as [Write[], [string, number] | undefined][]) {
+    const rows = row === undefined ? [rowA] : [row, rowA];
+    assert.deepEqual(violations([...between, a], rows.slice(0, -1)), []);
+    const found = violations([...between, a], rows);
+    assert.match(found.join(), /not a prefix: a is stored, (put|delete) \d of . before it is not/);
+  }
+  const inOrder = [a, write("put", "p", 1), write("put", "p", 2), c];
+  const reordered2 = violations(inOrder, [rowA, ["p", 2], rowC]);
+  assert.match(reordered2[0] ?? "", /^not in order: a .*, put 2 of p /);
+  assert.deepEqual(violations(inOrder, [rowC, ["p", 2], rowA]), []);
 });
 
 // The owner freezes while it stores a write. Another tab takes over and stores a write. Then the

@@ -44,6 +44,7 @@ export function checkHistory(
 ): string[] {
   const violations = users.flatMap(({ writes, isClosed, reportedLost }) => [
     ...checkInserts(writes, stored, isClosed),
+    ...checkOrder(writes, stored),
     ...checkPrefix(writes, stored),
     ...checkTemporaryInserts(writes, stored),
     ...checkPuts(writes, stored, isClosed),
@@ -55,8 +56,6 @@ export function checkHistory(
 
 function checkInserts(writes: readonly Write[], stored: StoredRows, isClosed: boolean): string[] {
   const violations: string[] = [];
-  let before = "";
-  let last = ""; // describes the write with this timestamp
   for (const write of writes) {
     const { kind, keys, outcome } = write;
     if (kind !== "insert") continue;
@@ -64,10 +63,48 @@ function checkInserts(writes: readonly Write[], stored: StoredRows, isClosed: bo
     if (found > 0 && found < keys.length) violations.push(`half a group: ${keys[0]}`);
     if (isDurable(write, isClosed) && found === 0) violations.push(`lost: ${keys[0]}`);
     if (outcome === "rejected" && found > 0) violations.push(`refused, and stored: ${keys[0]}`);
-    if (found === 0) continue;
-    for (const key of keys) {
+  }
+  return violations;
+}
+
+// Returns what the rows show about a write: it is stored, or missing, or undefined if they show
+// neither.
+function stateOf(
+  { kind, keys: [key = ""], i }: Write,
+  stored: StoredRows,
+): "stored" | "missing" | undefined {
+  const n = stored.get(key)?.n;
+  switch (kind) {
+    case "insert":
+      return n === undefined ? "missing" : "stored";
+    case "temporary insert":
+      return n === undefined ? undefined : "stored"; // it may be deleted again
+    case "delete":
+      return n === undefined ? undefined : "missing"; // the row may never have been inserted
+    case "put":
+      if (n === undefined || n < i) return "missing"; // `i` grows from put to put
+      return n === i ? "stored" : undefined;
+    case "update":
+      return n === updatedN({ i }) ? "stored" : undefined; // may fail if its insert was repeated
+    case "increment":
+      return undefined; // other users change the row too
+  }
+}
+
+const describe = ({ kind, keys: [key], i }: Write) =>
+  kind === "insert" ? `${key}` : `${kind} ${i} of ${key}`;
+
+// The stored writes of a tab have timestamps in the order of the calls.
+function checkOrder(writes: readonly Write[], stored: StoredRows): string[] {
+  const violations: string[] = [];
+  let before = "";
+  let last = ""; // describes the write with this timestamp
+  for (const write of writes) {
+    if (stateOf(write, stored) !== "stored") continue;
+    for (const key of write.keys) {
       const { timestamp } = stored.get(key) ?? { timestamp: before };
-      const description = `${key} (${write.durability}, ${outcome}, ${timestamp})`;
+      const details = `(${write.durability}, ${write.outcome}, ${timestamp})`;
+      const description = `${describe({ ...write, keys: [key] })} ${details}`;
       if (timestamp < before) violations.push(`not in order: ${last}, ${description}`);
       before = timestamp;
       last = description;
@@ -80,13 +117,13 @@ function checkInserts(writes: readonly Write[], stored: StoredRows, isClosed: bo
 // all later ones.
 function checkPrefix(writes: readonly Write[], stored: StoredRows): string[] {
   let missing: string | undefined;
-  for (const { kind, keys, outcome } of writes) {
-    if (kind !== "insert" || outcome === "rejected") continue;
-    const [key = ""] = keys;
-    if (!stored.has(key)) {
-      if (outcome === "done") missing ??= key;
-    } else if (missing !== undefined) {
-      return [`not a prefix: ${key} is stored, ${missing} before it is not`];
+  for (const write of writes) {
+    if (write.outcome === "rejected") continue;
+    const state = stateOf(write, stored);
+    if (state === "missing") {
+      if (write.outcome === "done") missing ??= describe(write);
+    } else if (state === "stored" && missing !== undefined) {
+      return [`not a prefix: ${describe(write)} is stored, ${missing} before it is not`];
     }
   }
   return [];
