@@ -5,8 +5,6 @@
 #include <initializer_list>
 #include <utility>
 
-#include "core/base/utf8.h"
-#include "core/model/limits.h"
 #include "core/rest/xml.h"
 
 namespace entitable::rest {
@@ -50,7 +48,6 @@ Result<void> read_terms(const XmlElement& element, AccessPolicy& policy) {
   policy.start = *start;
   policy.expiry = *expiry;
   if (const auto permission = text_of(element, "Permission"); permission.has_value()) {
-    if (!is_policy_permission(*permission)) return Error(ErrorCode::invalid_xml_node_value);
     policy.permission = std::string(*permission);
   }
   return {};
@@ -61,10 +58,7 @@ Result<AccessPolicy> read_policy(const XmlElement& element) {
     return Error(not_this_document);
   }
   const XmlElement* id = element.find("Id");
-  if (id == nullptr || id->text.empty()) return Error(not_this_document);
-  if (utf16_length(id->text) > limits::access_policy_id_units_max) {
-    return Error(ErrorCode::invalid_xml_node_value);
-  }
+  if (id == nullptr) return Error(not_this_document);
   AccessPolicy policy;
   policy.id = id->text;
   if (const XmlElement* terms = element.find("AccessPolicy"); terms != nullptr) {
@@ -91,19 +85,15 @@ Result<std::vector<AccessPolicy>> parse_access_policies(std::string_view body) {
   if (body.empty()) return policies;
   const Result<XmlElement> root = parse_xml(body);
   if (!root.ok()) return root.error();
-  if (root->name != "SignedIdentifiers" || !trim_xml_whitespace(root->text).empty() ||
-      root->children.size() > limits::access_policies_max) {
+  if (root->name != "SignedIdentifiers" || !trim_xml_whitespace(root->text).empty()) {
     return Error(not_this_document);
   }
   for (const XmlElement& element : root->children) {
     Result<AccessPolicy> policy = read_policy(element);
     if (!policy.ok()) return policy.error();
-    const bool known =
-        std::any_of(policies.begin(), policies.end(),
-                    [&](const AccessPolicy& other) { return other.id == policy->id; });
-    if (known) return Error(not_this_document);
     policies.push_back(std::move(*policy));
   }
+  if (const auto violation = check_policies(policies)) return Error(violation->code);
   return policies;
 }
 
