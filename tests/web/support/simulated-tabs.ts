@@ -13,6 +13,7 @@ import { MemoryStorage } from "../../../web/src/storage/memory.ts";
 import type { Channel } from "../../../web/src/tabs/channel.ts";
 import { SharedHost, type SharedHostOptions } from "../../../web/src/tabs/shared-host.ts";
 import { createEngine, type Engine } from "../../../web/src/wasm/engine.ts";
+import { ModuleInstance } from "../../../web/src/wasm/module-instance.ts";
 import { openHost } from "./open-host.ts";
 import { currentSimulation, type SimulatedProcess, sleep } from "./simulation.ts";
 
@@ -241,6 +242,8 @@ export class Tab {
     const { deferredModuleUrl } = this;
     const splitModule = deferredModuleUrl !== undefined;
     const engine = await simulation.real(() => createEngine({ splitModule, deferredModuleUrl }));
+    const createEmptyEngine = engine.createEmptyEngine.bind(engine);
+    engine.createEmptyEngine = () => simulation.real(createEmptyEngine);
     engine.configureAccount(accountFromOptions({}, "shop"), undefined);
     return engine;
   }
@@ -266,6 +269,12 @@ export class Tab {
     for (const listener of [...this.#listeners]) this.run(() => listener(event));
   }
 }
+
+// Reading and instantiating a module is not virtual.
+const { loadDeferredModule } = ModuleInstance.prototype;
+ModuleInstance.prototype.loadDeferredModule = function (this: ModuleInstance) {
+  return currentSimulation().real(() => loadDeferredModule.call(this));
+};
 
 // The storage of a tab. Each call and each response is a separate task, so that the tab can die or
 // freeze in between.
