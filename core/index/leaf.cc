@@ -354,14 +354,23 @@ void Leaf::erase(const FindResult& position) {
 }
 
 void Leaf::put_in_overlay(const KeyView& key, std::string_view packed) {
-  mutable_overlay().put(key, packed);
-  has_exact_totals_ = false;
+  Overlay& overlay = mutable_overlay();
+  const Overlay::Changes::value_type* const before = overlay.find(key);
+  if (before == nullptr) {
+    has_exact_totals_ = false;
+  } else if (has_exact_totals_) {
+    totals_.rows += packed.empty() ? 0 : 1;
+    totals_.rows -= before->second.empty() ? 0 : 1;
+    totals_.bytes += packed.size();
+    totals_.bytes -= before->second.size();
+  }
+  overlay.put(key, packed);
   count_memory();
 }
 
-void Leaf::erase_in_overlay(const KeyView& key) {
-  mutable_overlay().erase(key);
-  has_exact_totals_ = false;
+void Leaf::keep_in_overlay(const KeyView& key, std::string_view packed) {
+  ENTITABLE_DCHECK(!overlay_ || overlay_->find(key) == nullptr);
+  mutable_overlay().put(key, packed);
   count_memory();
 }
 

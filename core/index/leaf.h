@@ -151,11 +151,14 @@ class Leaf : public Node {
   void replace(std::uint32_t i, std::string_view packed, std::uint32_t key_bytes);
   void erase(const FindResult& position);
 
-  // Record a change of an unloaded leaf in its overlay. The totals of the leaf are inexact
-  // afterwards, because it is not known whether the part has the row. REQUIRES: is_unloaded(); this
-  // leaf is referenced once.
+  // Record a change of an unloaded leaf in its overlay. If the overlay had no change of the row, it
+  // is not known whether the part has the row, and the totals of the leaf are inexact afterwards.
+  // REQUIRES: is_unloaded(); this leaf is referenced once.
   void put_in_overlay(const KeyView& key, std::string_view packed);
-  void erase_in_overlay(const KeyView& key);
+  void erase_in_overlay(const KeyView& key) { put_in_overlay(key, {}); }
+  // Adds a row of the part to the overlay as it is (empty: there is no such row), so that a change
+  // of it keeps the totals exact. REQUIRES: as above; the overlay has no change of the row.
+  void keep_in_overlay(const KeyView& key, std::string_view packed);
   bool has_exact_totals() const { return has_exact_totals_; }
 
   // part(): the checkpoint part that, together with the changes in overlay(), holds exactly these

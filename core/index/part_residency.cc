@@ -2,6 +2,7 @@
 // part.
 #include <algorithm>
 #include <iterator>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -12,6 +13,10 @@
 
 namespace entitable {
 namespace {
+
+// Writes unload a part at most this often between two checkpoints of its changes. A part that was
+// loaded again each time is in use.
+constexpr std::uint32_t unloads_by_writes_max = 4;
 
 // Adjacent leaves of one part. An unloaded leaf and a leaf without a part are groups of one leaf.
 struct LeafGroup {
@@ -49,6 +54,7 @@ struct LeafGroup {
     const std::uint64_t kept = overlay ? overlay->memory_bytes() : 0;
     return totals.memory > kept ? totals.memory - kept : 0;
   }
+  bool has_changed() const { return !unloaded && leaves != expected; }
   bool resident() const {
     return part != 0 && !unloaded && !overlay_out_of_range && leaves == expected;
   }
@@ -67,6 +73,54 @@ void for_each_group(const TableIndex& index, VisitLeaf visit_leaf, VisitGroup vi
     } while (!walk.done() && group.includes(walk.leaf()));
     if (!walk.done()) group.check_overlay_end(walk.lower());
     visit_group(group);
+  }
+}
+
+// The group of the leaf at a key, and its range.
+struct GroupAt {
+  LeafGroup group;
+  EntityKey lower;
+  std::optional<EntityKey> upper;
+};
+
+EntityKey owned(const KeyView& key) {
+  return EntityKey(key.partition, key.row);
+}
+
+GroupAt group_at(const TableIndex& index, const KeyView& key) {
+  LeafIterator first = LeafIterator::at(index, key);
+  const LeafGroup part_at_key(first);
+  for (LeafIterator before = first;; first = before) {
+    before.previous();
+    if (before.done() || !part_at_key.includes(before.leaf())) break;
+  }
+  GroupAt found{LeafGroup(first), owned(first.lower()), std::nullopt};
+  LeafIterator walk = first;
+  do {
+    found.group.add(walk.leaf());
+    walk.next();
+  } while (!walk.done() && found.group.includes(walk.leaf()));
+  if (!walk.done()) {
+    found.group.check_overlay_end(walk.lower());
+    found.upper = owned(walk.lower());
+  }
+  return found;
+}
+
+// Adds the changes of `overlay` in `range` to the unloaded leaf of a part that was written with the
+// changes of `written`. Leaves out those that the part holds. Either overlay may be null.
+void add_changes_since(const Overlay* overlay, const Overlay* written, const KeyRange& range,
+                       Leaf& leaf) {
+  if (overlay == nullptr || overlay == written) return;
+  const Overlay::Changes& all = overlay->changes();
+  const auto end = range.upper.has_value() ? all.lower_bound(*range.upper) : all.end();
+  for (auto change = all.lower_bound(range.lower); change != end; ++change) {
+    const auto* const stored = written == nullptr ? nullptr : written->find(change->first.view());
+    if (stored != nullptr) {
+      if (stored->second == change->second) continue;
+      leaf.keep_in_overlay(change->first.view(), stored->second);
+    }
+    leaf.put_in_overlay(change->first.view(), change->second);
   }
 }
 
@@ -146,20 +200,22 @@ void TableIndex::replace_part(PartId old, const KeyRange& range,
   }
   TreeEdit edit(root_);
   edit.descend(key->view());
-  const Ref<Overlay> overlay = edit.leaf().overlay();
+  const Leaf& before = edit.leaf();
+  const std::optional<KeyView> end = edit.upper();
   std::vector<Child> leaves;
-  Overlay::Changes::const_iterator change;
-  if (overlay) change = overlay->changes().begin();
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    const Ref<Leaf> leaf = Leaf::make_unloaded(parts[i].part, parts[i].rows, parts[i].bytes);
-    if (overlay && overlay.get() != written) {
-      const auto end = i + 1 < parts.size()
-                           ? overlay->changes().lower_bound(parts[i + 1].range.lower)
-                           : overlay->changes().end();
-      for (; change != end; ++change) {
-        change->second.empty() ? leaf->erase_in_overlay(change->first.view())
-                               : leaf->put_in_overlay(change->first.view(), change->second);
-      }
+    KeyRange changed;  // the keys whose changes this part's overlay gets
+    if (i > 0) {
+      changed.lower = parts[i].range.lower;
+      const KeyView start = changed.lower.view();
+      ENTITABLE_CHECK(compare(edit.lower(), start) < 0 && (!end || compare(start, *end) < 0));
+    }
+    if (i + 1 < parts.size()) changed.upper = parts[i + 1].range.lower;
+    Ref<Leaf> leaf = Leaf::make_unloaded(parts[i].part, parts[i].rows, parts[i].bytes);
+    add_changes_since(before.overlay().get(), written, changed, *leaf);
+    if (parts.size() == 1 && before.has_exact_totals()) {
+      leaf = Leaf::make_unloaded(parts[i].part, before.totals().rows, before.totals().bytes,
+                                 leaf->overlay());
     }
     leaves.push_back({i == 0 ? EntityKey() : parts[i].range.lower, as_node(leaf)});
   }
@@ -184,12 +240,32 @@ void TableIndex::forget_incomplete_parts() const {
   for_each_group(
       *this, [&leaves](const LeafIterator& walk) { leaves.push_back(&walk.leaf()); },
       [&leaves](const LeafGroup& group) {
-        const bool whole = group.unloaded || group.leaves == group.expected;
         for (const Leaf* leaf : leaves) {
-          if (!whole && group.part != 0) leaf->set_part(0, 0);
+          if (group.has_changed() && group.part != 0) leaf->set_part(0, 0);
         }
         leaves.clear();
       });
+}
+
+void TableIndex::add_parts_to(std::set<PartId>& parts) const {
+  for (LeafIterator walk(*this); !walk.done(); walk.next()) {
+    if (walk.leaf().part() != 0) parts.insert(walk.leaf().part());
+  }
+}
+
+std::vector<PartId> TableIndex::resident_parts_unloaded_in(const TableIndex& other) const {
+  std::set<PartId> unloaded;
+  for (LeafIterator walk(other); !walk.done(); walk.next()) {
+    if (walk.leaf().is_unloaded()) unloaded.insert(walk.leaf().part());
+  }
+  std::vector<PartId> parts;
+  for_each_group(
+      *this, [](const LeafIterator&) {},
+      [&](const LeafGroup& group) {
+        if (group.resident() && unloaded.count(group.part) != 0) parts.push_back(group.part);
+      });
+  std::sort(parts.begin(), parts.end());
+  return parts;
 }
 
 void TableIndex::unload_parts(const std::vector<PartId>& parts) {
@@ -217,6 +293,44 @@ void TableIndex::unload_parts(const std::vector<PartId>& parts) {
   edit.descend_to_last();
   edit.replace_leaf(std::move(rest));
   root_ = std::move(root);
+}
+
+PartId TableIndex::part_to_unload_at(const KeyView& key, const TableIndex& published) const {
+  const Leaf& leaf = find_leaf(key);
+  if (leaf.is_unloaded() || leaf.part() == 0) return 0;
+  if (leaf.overlay() && leaf.overlay()->unloads_by_writes() >= unloads_by_writes_max) return 0;
+  if (!group_at(*this, key).group.resident()) return 0;
+  if (&published == this || root_.get() == published.root_.get()) return leaf.part();
+  const LeafGroup there = group_at(published, key).group;
+  return there.part == leaf.part() && (there.unloaded || there.resident()) ? leaf.part() : 0;
+}
+
+void TableIndex::unload_part_at(const KeyView& key) {
+  const auto [group, lower, upper] = group_at(*this, key);
+  ENTITABLE_CHECK(group.resident());
+  Ref<Overlay> overlay = group.overlay ? make_ref<Overlay>(*group.overlay) : make_ref<Overlay>();
+  overlay->count_unload_by_write();
+  const Ref<Leaf> leaf =
+      Leaf::make_unloaded(group.part, group.totals.rows, group.totals.bytes, std::move(overlay));
+  replace_leaves(root_, {lower, upper}, as_node(leaf));
+}
+
+bool TableIndex::lacks_row(const KeyView& key, const TableIndex& base) const {
+  const Leaf& leaf = find_leaf(key);
+  if (!leaf.is_unloaded() || (leaf.overlay() && leaf.overlay()->find(key) != nullptr)) return false;
+  const Leaf& loaded = base.find_leaf(key);
+  return !loaded.is_unloaded() && loaded.part() == leaf.part();
+}
+
+void TableIndex::keep_row(const KeyView& key, const TableIndex& base) {
+  const Leaf& loaded = base.find_leaf(key);
+  const Leaf::FindResult position = loaded.find(key);
+  TreeEdit edit(root_);
+  edit.descend(key);
+  const Totals before = edit.leaf().totals();
+  edit.mutable_leaf(0).keep_in_overlay(
+      key, position.found ? row_layout::packed(loaded.row_base(position.slot)) : "");
+  edit.rebalance_after_change(before);
 }
 
 }  // namespace entitable

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "core/base/check.h"
 #include "core/index/inner_node.h"
@@ -74,7 +75,25 @@ void TableIndex::find_many(std::span<const KeyView> keys, std::span<Found> found
   }
 }
 
-TableIndex::Found TableIndex::find_for_update(const KeyView& key) const {
+TableIndex::Found TableIndex::find_unloaded(const Leaf& leaf, const KeyView& key,
+                                            const TableIndex* base) const {
+  if (leaf.overlay()) {
+    if (const auto* change = leaf.overlay()->find(key)) {
+      if (change->second.empty()) return {};
+      const char* const row = change->second.data() + key.row.size();
+      return {
+          RowView(row, schema_->shape(row_layout::shape_id(row)), change->first.view().partition),
+          0};
+    }
+  }
+  if (base != nullptr && lacks_row(key, *base)) {
+    const Leaf& loaded = base->find_leaf(key);
+    return base->to_found({&loaded, loaded.find(key)});
+  }
+  return {std::nullopt, leaf.part()};
+}
+
+TableIndex::Found TableIndex::find_for_update(const KeyView& key, const TableIndex* base) const {
   FoundSlot target{};
   if (!find_on_last_path(key, target)) {
     const Node* node = root_.get();
@@ -86,7 +105,7 @@ TableIndex::Found TableIndex::find_for_update(const KeyView& key) const {
     }
     target.leaf = static_cast<const Leaf*>(node);
     target.leaf->prefetch();  // like the row below: changing a row reads all of both
-    if (target.leaf->is_unloaded()) return {std::nullopt, target.leaf->part()};
+    if (target.leaf->is_unloaded()) return find_unloaded(*target.leaf, key, base);
     target.leaf->prefetch_directory();
     const Leaf::HeadSearch head_search = target.leaf->find_by_heads(key);
     target.leaf->prefetch_row(head_search, key);
@@ -380,15 +399,23 @@ LeafIterator::LeafIterator(const TableIndex& index) : root_(index.root_) {
   descend(root_.get());
 }
 
-LeafIterator::LeafIterator(const TableIndex& index, const KeyView& from) : root_(index.root_) {
+LeafIterator::LeafIterator(Ref<Node> root, const KeyView& key) : root_(std::move(root)) {
   const Node* node = root_.get();
   while (!node->is_leaf()) {
     const auto& inner = static_cast<const InnerNode&>(*node);
-    path_.push_back({&inner, inner.find(from)});
+    path_.push_back({&inner, inner.find(key)});
     node = inner.child(path_.back().child).get();
   }
   leaf_ = static_cast<const Leaf*>(node);
+}
+
+LeafIterator::LeafIterator(const TableIndex& index, const KeyView& from)
+    : LeafIterator(index.root_, from) {
   if (compare(lower(), from) < 0) next();
+}
+
+LeafIterator LeafIterator::at(const TableIndex& index, const KeyView& key) {
+  return LeafIterator(index.root_, key);
 }
 
 // Moves to the first leaf below `node`.
@@ -409,6 +436,20 @@ void LeafIterator::next() {
     if (++step.child < step.node->size()) return descend(step.node->child(step.child).get());
     path_.pop_back();
   }
+}
+
+void LeafIterator::previous() {
+  ENTITABLE_DCHECK(!done());
+  leaf_ = nullptr;
+  while (!path_.empty() && path_.back().child == 0) path_.pop_back();
+  if (path_.empty()) return;
+  const Node* node = path_.back().node->child(--path_.back().child).get();
+  while (!node->is_leaf()) {
+    const auto& inner = static_cast<const InnerNode&>(*node);
+    path_.push_back({&inner, inner.size() - 1});
+    node = inner.child(inner.size() - 1).get();
+  }
+  leaf_ = static_cast<const Leaf*>(node);
 }
 
 KeyView LeafIterator::lower() const {

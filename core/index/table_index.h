@@ -22,6 +22,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -90,7 +91,10 @@ class TableIndex {
   void find_many(std::span<const KeyView> keys, std::span<Found> found) const;
   // Finds a row that the caller is about to change. Remembers the path to the row, which speeds up
   // the change and later searches for neighbouring keys.
-  Found find_for_update(const KeyView& key) const;
+  // If the part of the row is not in memory, the row is looked up in the overlay of the part, and
+  // then in `base` if it has the part in memory. `base`: null, or the version from which this one
+  // was made.
+  Found find_for_update(const KeyView& key, const TableIndex* base = nullptr) const;
 
   // Inserts the row, or replaces the row with the same key. REQUIRES: check_entity(entity).ok().
   void put(const Entity& entity);
@@ -147,9 +151,28 @@ class TableIndex {
   std::vector<ResidentPart> sweep_resident_parts() const;
   // Returns the memory that unloading all these parts would free.
   std::uint64_t unloadable_memory() const;
+  // Adds the parts of all leaves to `parts`, whether their rows are in memory or not.
+  void add_parts_to(std::set<PartId>& parts) const;
+  // Returns the parts that may be unloaded and that are not in memory in `other`, sorted by id.
+  std::vector<PartId> resident_parts_unloaded_in(const TableIndex& other) const;
   // Unloads these parts. REQUIRES: sweep_resident_parts() would return them all; `parts` is sorted
   // by id.
   void unload_parts(const std::vector<PartId>& parts);
+  // Returns the part that may be unloaded by unload_part_at(key), or 0 if there is none: the key's
+  // part must be in memory without other changes than those of its overlay, in this version and,
+  // unless it is not in memory there, in `published`; and writes have not unloaded it often
+  // already.
+  PartId part_to_unload_at(const KeyView& key, const TableIndex& published) const;
+  // Unloads the part whose range includes `key`, so that changes of its rows are collected in its
+  // overlay. Changes nothing if it throws std::bad_alloc. REQUIRES: part_to_unload_at(key, ...) is
+  // not 0.
+  void unload_part_at(const KeyView& key);
+  // Copies the row with this key from `base` to the overlay of its unloaded part, so that a change
+  // of the row keeps counts exact (Leaf::keep_in_overlay). REQUIRES: lacks_row(key, base).
+  void keep_row(const KeyView& key, const TableIndex& base);
+  // Returns whether the part of the row is unloaded, has no change of the row, and is in memory in
+  // `base`, from which this version was made.
+  bool lacks_row(const KeyView& key, const TableIndex& base) const;
   // Calls visit(const LeafInfo&) for all leaves, in key order.
   template <typename Visit>
   void for_each_leaf(Visit visit) const;
@@ -162,7 +185,10 @@ class TableIndex {
   // Refers to `parts` instead of `old`, whose rows in `range` were written to `parts` with the
   // changes of the overlay `written`. If `old` is unloaded, unloaded leaves of `parts` replace its
   // leaf, with an overlay of the changes made since. REQUIRES: the ranges of `parts` ascend and lie
-  // in `range`.
+  // in `range`. If `old` is unloaded: its overlay has a change of each row that `written` has a
+  // change of, and the ranges of all parts but the first start inside the range of the leaf. Both
+  // hold if this version was made from the one that was written, because only parts whose overlay
+  // lies in the range of their leaves are unloaded.
   void replace_part(PartId old, const KeyRange& range, std::span<const UnloadedPart> parts,
                     const Overlay* written);
   // Stores in the leaves that are in memory that `old` no longer holds their rows. `range`: the key
@@ -186,6 +212,7 @@ class TableIndex {
   struct FoundSlot;
   const Leaf& find_leaf(const KeyView& key) const;
   Found to_found(const FoundSlot& target) const;
+  Found find_unloaded(const Leaf& leaf, const KeyView& key, const TableIndex* base) const;
   bool find_on_last_path(const KeyView& key, FoundSlot& target) const;
   // Returns the packed row, which is valid until the next call.
   const std::string& packed(const KeyView& key, Ticks timestamp,
@@ -206,10 +233,13 @@ class LeafIterator {
   explicit LeafIterator(const TableIndex& index);
   // Starts at the first leaf whose range starts at `from` or above.
   LeafIterator(const TableIndex& index, const KeyView& from);
+  // Returns an iterator at the leaf whose range includes `key`.
+  static LeafIterator at(const TableIndex& index, const KeyView& key);
 
   bool done() const { return leaf_ == nullptr; }
-  // REQUIRES for the functions below: !done().
+  // REQUIRES for the functions below: !done(). previous() at the first leaf makes done() true.
   void next();
+  void previous();
   KeyView lower() const;  // where the leaf's range starts
   LeafInfo leaf_info() const;
   const Leaf& leaf() const { return *leaf_; }
@@ -220,6 +250,7 @@ class LeafIterator {
     const InnerNode* node;
     std::uint32_t child;
   };
+  LeafIterator(Ref<Node> root, const KeyView& key);
   void descend(const Node* node);
 
   Ref<Node> root_;

@@ -220,4 +220,66 @@ void TreeEdit::merge_upwards() {
   }
 }
 
+namespace {
+
+// Joins adjacent inner nodes that have become small.
+void join_small(std::vector<Child>& nodes) {
+  if (nodes.empty() || nodes[0].node->is_leaf()) return;
+  std::vector<Child> joined;
+  joined.reserve(nodes.size());
+  for (Child& next : nodes) {
+    Ref<Node> both;
+    if (!joined.empty() && (underfull(*next.node) || underfull(*joined.back().node)))
+      both = merged_inners(joined.back().node, next.node, next.lower.view());
+    if (both) {
+      joined.back().node = std::move(both);
+    } else {
+      joined.push_back(std::move(next));
+    }
+  }
+  nodes = std::move(joined);
+}
+
+// Returns the children that `inner` has after the leaves of `range` were replaced by `leaf`, with
+// all their lower bounds. `own`: the range of `inner`. The recursion is as deep as the tree.
+std::vector<Child> children_after(const InnerNode& inner, const KeyRange& own,
+                                  const KeyRange& range, const Ref<Node>& leaf) {
+  std::vector<Child> before = inner.children();
+  before[0].lower = own.lower;
+  std::vector<Child> after;
+  after.reserve(before.size());
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    KeyRange child{before[i].lower, own.upper};
+    if (i + 1 < before.size()) child.upper = before[i + 1].lower;
+    const Ref<Node>& node = before[i].node;
+    if (intersect(child, range).empty()) {
+      after.push_back(std::move(before[i]));
+    } else if (!node->is_leaf()) {
+      std::vector<Child> below =
+          children_after(static_cast<const InnerNode&>(*node), child, range, leaf);
+      if (below.empty()) continue;
+      EntityKey lower = below[0].lower;
+      after.push_back({std::move(lower), as_node(InnerNode::build(below))});
+    } else if (child.lower == range.lower) {
+      after.push_back({std::move(child.lower), leaf});
+    }
+  }
+  join_small(after);
+  return after;
+}
+
+}  // namespace
+
+void replace_leaves(Ref<Node>& root, const KeyRange& range, const Ref<Node>& leaf) {
+  Ref<Node> changed = leaf;
+  if (!root->is_leaf()) {
+    const std::vector<Child> children =
+        children_after(static_cast<const InnerNode&>(*root), KeyRange(), range, leaf);
+    changed = children.size() == 1 ? children[0].node : as_node(InnerNode::build(children));
+  }
+  while (!changed->is_leaf() && static_cast<const InnerNode&>(*changed).size() == 1)
+    changed = Ref<Node>(static_cast<const InnerNode&>(*changed).child(0));
+  root = std::move(changed);
+}
+
 }  // namespace entitable

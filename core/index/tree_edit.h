@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/index/inner_node.h"
+#include "core/index/key_range.h"
 #include "core/index/leaf.h"
 
 namespace entitable {
@@ -71,5 +72,9 @@ class TreeEdit {
   std::array<Step, tree_depth_max> path_;
   std::uint32_t depth_ = 0;  // number of inner nodes above the leaf
 };
+
+// Replaces the leaves of a key range by `leaf`. Changes nothing if it throws std::bad_alloc.
+// REQUIRES: a leaf starts at the start of the range, and one ends at its end.
+void replace_leaves(Ref<Node>& root, const KeyRange& range, const Ref<Node>& leaf);
 
 }  // namespace entitable
