@@ -43,11 +43,14 @@ CheckpointStep Checkpoint::next_part(const StoredParts& stored, const std::vecto
     }
     LeafIterator walk = list_clean_parts(stored);
     if (walk.done()) {
+      ENTITABLE_CHECK(!replaced_.has_value());
       in_table_ = false;
       ++table_;
       continue;
     }
     if (walk.leaf().is_unloaded()) return PartsNeeded{{walk.leaf().part()}};
+    // Live versions refer to the new parts instead of the old one, so these cover its whole range.
+    ENTITABLE_CHECK(!replaced_.has_value() || replaced_->next == owned(walk.lower()));
     const Plan plan = plan_part(std::move(walk), stored, live);
     if (plan.rows > 0) return write_part(plan);
     // An empty range needs no file: the range of the part before it covers it.
@@ -114,8 +117,8 @@ Checkpoint::Plan Checkpoint::plan_part(LeafIterator walk, const StoredParts& sto
     plan.rows += leaf.totals().rows;
   }
   if (!walk.done()) plan.range.upper = owned(walk.lower());
-  plan.ends_replaced = plan.replaces && (walk.done() || walk.leaf().is_unloaded() ||
-                                         walk.leaf().part() != replaced_->id);
+  plan.ends_replaced = plan.replaces && (walk.done() || !replaced_->range.contains(walk.lower()));
+  if (plan.replaces && !plan.ends_replaced) replaced_->next = *plan.range.upper;
   from_ = plan.range.upper;
   return plan;
 }
@@ -124,8 +127,9 @@ Checkpoint::Plan Checkpoint::plan_part(LeafIterator walk, const StoredParts& sto
 // replaced_ at the first leaf of such a part.
 bool Checkpoint::belongs_to_replaced(const LeafIterator& walk, const std::vector<Catalog*>& live) {
   const Leaf& leaf = walk.leaf();
+  // The leaves of the part may have lost its id meanwhile, so their range tells.
+  if (replaced_.has_value() && replaced_->range.contains(walk.lower())) return true;
   if (leaf.is_unloaded() || leaf.part() == 0 || !leaf.overlay()) return false;
-  if (replaced_.has_value() && replaced_->id == leaf.part()) return true;
   const PartId id = leaf.part();
   KeyRange range{owned(walk.lower()), std::nullopt};
   LeafIterator end = walk;
@@ -144,7 +148,8 @@ bool Checkpoint::belongs_to_replaced(const LeafIterator& walk, const std::vector
     return false;
   }
   if (replaced_.has_value()) return false;  // belongs to another part, which starts a plan later
-  replaced_ = ReplacedPart{id, std::move(range), leaf.overlay(), {}};
+  const EntityKey next = range.lower;
+  replaced_ = ReplacedPart{id, std::move(range), leaf.overlay(), next, {}};
   return true;
 }
 

@@ -74,6 +74,7 @@ class Checkpoint {
     PartId id = 0;
     KeyRange range;
     Ref<Overlay> overlay;  // of the pinned version
+    EntityKey next;        // where the part of `range` starts that is not planned yet
     std::vector<UnloadedPart> written;
   };
   // The leaves of the next part.

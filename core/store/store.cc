@@ -4,6 +4,7 @@
 #include <cmath>
 #include <initializer_list>
 #include <iterator>
+#include <set>
 #include <span>
 #include <utility>
 
@@ -35,16 +36,19 @@ SegmentWriter::Capacity capacity_for(const PendingRecords& records, std::size_t 
   return load;
 }
 
-// Returns the stored parts that `manifest` does not list, in ascending order.
-std::vector<PartId> find_obsolete(const StoredParts& stored, const Manifest& manifest) {
-  std::vector<PartId> listed;
+// Returns the stored parts that neither `manifest` lists nor `versions` use, in ascending order.
+std::vector<PartId> find_obsolete(const StoredParts& stored, const Manifest& manifest,
+                                  const std::vector<Catalog*>& versions) {
+  std::set<PartId> used;
   for (const ManifestTable& table : manifest.tables) {
-    for (const ManifestPart& part : table.parts) listed.push_back(part.id);
+    for (const ManifestPart& part : table.parts) used.insert(part.id);
   }
-  std::sort(listed.begin(), listed.end());
+  for (const Catalog* version : versions) {
+    for (const Ref<Table>& table : version->tables()) table->index.add_parts_to(used);
+  }
   const std::vector<PartId> all = stored.ids();
   std::vector<PartId> obsolete;
-  std::set_difference(all.begin(), all.end(), listed.begin(), listed.end(),
+  std::set_difference(all.begin(), all.end(), used.begin(), used.end(),
                       std::back_inserter(obsolete));
   return obsolete;
 }
@@ -473,7 +477,10 @@ FinishedCheckpoint Store::finish_checkpoint() {
   const Manifest& manifest = state_->checkpoint->manifest();
   // A snapshot may need any part that was stored when it began.
   if (state_->snapshot == nullptr) {
-    state_->obsolete_parts = find_obsolete(state_->parts, manifest);
+    const bool is_replaced = state_->replacement.has_value();
+    state_->obsolete_parts =
+        find_obsolete(state_->parts, manifest,
+                      is_replaced ? std::vector<Catalog*>() : state_->writable_versions());
   }
   return {encode_manifest(manifest), manifest.first_live_sequence, state_->obsolete_parts};
 }
