@@ -499,6 +499,25 @@ describe("deferred writes", () => {
     assert.equal(stagings, 8); // each group once, and once after each part
   });
 
+  test("are staged although the write before them has unloaded the part that both need", async () => {
+    const bench = new Bench({ memoryLimit: 1 });
+    let isLoaded = false;
+    const write = bench.engine.stageAndPublish.bind(bench.engine);
+    Object.assign(bench.engine, {
+      loadPart: () => (isLoaded = true),
+      stageAndPublishOne: () => new PartsNeeded([1]),
+      stageAndPublish(requests: Uint8Array[], nowMs: number) {
+        if (!isLoaded) return new PartsNeeded([1]);
+        isLoaded = false;
+        return write(requests, nowMs);
+      },
+    });
+    const large = "x".repeat(3_000_000);
+    const writes = ["a", "b", "c"].map((key) => bench.put(key, large, "deferred"));
+    for (const { error } of await Promise.all(writes)) assert.equal(error, undefined);
+    assert.deepEqual(Object.keys(bench.inMemory()), ["a", "b", "c"]);
+  });
+
   test("that are repeated are applied in smaller groups if they need many parts", async () => {
     const bench = new Bench();
     const groups: number[] = [];

@@ -630,21 +630,28 @@ export class CommitQueue {
 
   // The group at the head of the queue needs parts or the deferred module. The queue is paused
   // until they are loaded. If the group then needs more, that is loaded too, while what was loaded
-  // first stays loaded. If loading fails, each write of the group is tried alone. If the deferred
-  // module cannot be loaded, the writes that need it are rejected at once.
+  // first stays loaded. A later group gets a load of its own: it may need a part again that the
+  // group before it has unloaded. If loading fails, each write of the group is tried alone. If the
+  // deferred module cannot be loaded, the writes that need it are rejected at once.
   #loadNeeded(needed: PartsNeeded, group: QueuedWrite[]): void {
     this.#pausedFor = "loading";
     this.#blocked = { needed, group };
     if (this.#isRetrying) return;
-    const retry = () => this.#retryBlocked();
-    this.#options.parts.loadAndRetry(needed, retry, "all").catch((cause: unknown) => {
-      if (this.#blocked !== undefined) this.#onLoadFailed(this.#blocked, toError(cause));
-      this.#endPause("loading");
-    });
+    const retry = () => this.#retryBlocked(group);
+    this.#options.parts.loadAndRetry(needed, retry, "all").then(
+      () => {
+        if (this.#blocked !== undefined)
+          this.#loadNeeded(this.#blocked.needed, this.#blocked.group);
+      },
+      (cause: unknown) => {
+        if (this.#blocked !== undefined) this.#onLoadFailed(this.#blocked, toError(cause));
+        this.#endPause("loading");
+      },
+    );
   }
 
-  // Returns what the group at the head of the queue still needs.
-  #retryBlocked(): PartsNeeded | undefined {
+  // Returns what `group` still needs. It is at the head of the queue unless it was staged.
+  #retryBlocked(group: readonly QueuedWrite[]): PartsNeeded | undefined {
     this.#blocked = undefined;
     this.#isRetrying = true;
     try {
@@ -652,11 +659,11 @@ export class CommitQueue {
     } finally {
       this.#isRetrying = false;
     }
-    return this.#stillNeeded;
+    return this.#stillNeededBy(group);
   }
 
-  get #stillNeeded(): PartsNeeded | undefined {
-    return this.#blocked?.needed;
+  #stillNeededBy(group: readonly QueuedWrite[]): PartsNeeded | undefined {
+    return this.#blocked?.group[0] === group[0] ? this.#blocked?.needed : undefined;
   }
 
   #onLoadFailed({ needed, group }: BlockedGroup, error: Error): void {
