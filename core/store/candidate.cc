@@ -25,6 +25,19 @@ GroupFailure exhausted() {
                       0, false};
 }
 
+struct ChangedRow {
+  TableId table;
+  KeyView key;
+};
+
+// Returns the row that the mutation changes, or table 0 if it changes none.
+ChangedRow row_of(const Mutation& mutation) {
+  if (const auto* put = std::get_if<PutRow>(&mutation)) return {put->table, put->key};
+  if (const auto* erase = std::get_if<DeleteRow>(&mutation))
+    return {erase->table, erase->key.view()};
+  return {0, {}};
+}
+
 }  // namespace
 
 std::optional<PartsNeeded> Candidate::apply_request(const WriteRequest& request, Ticks now,
@@ -105,6 +118,8 @@ void Candidate::commit(const std::optional<ClientCall>& call) {
   }
   const std::size_t record_bytes = encode_commit(commit, records_);
   if (commit.call.has_value()) calls().push_back(std::move(*commit.call));
+  std::optional<Catalog> before;
+  if (awaited_ != nullptr) before = unload_parts_to_change(commit);
   if (changes_) {
     version_.catalog.apply(commit);
   } else {
@@ -114,6 +129,31 @@ void Candidate::commit(const std::optional<ClientCall>& call) {
   changes_ = true;
   version_.last_commit = commit.number;
   staged().mutations = std::move(commit.mutations);
+}
+
+// Unloads the parts whose rows the commit changes. Returns the catalog as it was if anything was
+// changed: the properties in the commit may refer to rows of the parts.
+std::optional<Catalog> Candidate::unload_parts_to_change(const Commit& commit) {
+  const Catalog& base = published_ != nullptr ? *published_ : version_.catalog;
+  std::optional<Catalog> changed;
+  for (const Mutation& mutation : commit.mutations) {
+    const auto [id, key] = row_of(mutation);
+    const Table* const table = changed.has_value() ? changed->find(id) : version_.catalog.find(id);
+    const Table* const there = base.find(id);
+    if (table == nullptr || there == nullptr) continue;
+    const PartId part = table->index.part_to_unload_at(key, there->index);
+    const bool unloads = part != 0 && awaited_->count(part) == 0;
+    if (!unloads && !table->index.lacks_row(key, there->index)) continue;
+    if (!changed.has_value()) changed = version_.catalog;
+    TableIndex& index = changed->mutable_table(id)->index;
+    if (unloads) {
+      index.unload_part_at(key);
+      ++unloaded_parts_;
+    }
+    if (index.lacks_row(key, there->index)) index.keep_row(key, there->index);
+  }
+  if (changed.has_value()) std::swap(*changed, version_.catalog);
+  return changed;
 }
 
 // Keeps the memory of a single write for the next request, and frees that of a group.
@@ -149,9 +189,11 @@ std::optional<Candidate::PrepareFailure> Candidate::prepare(const WriteEntities&
     return std::move(*failed);
   if (table == nullptr)
     return GroupFailure{Error(ErrorCode::table_not_found), 0, write.transaction};
+  const Table* const base = published_ == nullptr ? nullptr : published_->find(table->id());
   auto reason = stage_group(
       table->id(), table->index, write.operations, write.transaction,
-      [&] { return version_.clock.next(now); }, shape_hint, staged(), upsert_needs_);
+      [&] { return version_.clock.next(now); }, shape_hint, staged(), upsert_needs_,
+      base == nullptr ? nullptr : &base->index);
   if (!reason.has_value()) {
     cache_definition(table->index.schema());
     return std::nullopt;

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <variant>
 #include <vector>
 
@@ -57,6 +58,18 @@ class Candidate {
   // From now on, upserts that replace a row do not need the row's part.
   void allow_upserts_without_parts() { upsert_needs_ = UpsertNeeds::nothing; }
 
+  // From now on, a part is unloaded before its rows are changed, so that the changes are collected
+  // in an overlay (core/index/overlay.h). This takes less of the memory that cannot be freed before
+  // the next checkpoint. `published`: the version from which this candidate was copied, or null if
+  // it was moved into this candidate. `awaited`: parts that are not unloaded. REQUIRES: both
+  // outlive the calls of apply_request().
+  void collect_changes_in_overlays(const Catalog* published, const std::set<PartId>& awaited) {
+    published_ = published;
+    awaited_ = &awaited;
+  }
+  // How many parts were unloaded for that reason.
+  std::uint32_t unloaded_parts() const { return unloaded_parts_; }
+
   bool has_changes() const { return changes_; }
   StoreVersion& version() { return version_; }
   std::vector<ClientCall>& calls() { return scratch_.calls; }
@@ -74,6 +87,7 @@ class Candidate {
   void stage(Mutation mutation);
   const ClientCall* find_answered(const ClientCall& call);
   void commit(const std::optional<ClientCall>& call);
+  std::optional<Catalog> unload_parts_to_change(const Commit& commit);
   void cache_definition(const Schema& schema);
   void apply_first_commit(const Commit& commit);
   void recycle_scratch();
@@ -84,6 +98,9 @@ class Candidate {
   Scratch& scratch_;
   bool changes_ = false;
   UpsertNeeds upsert_needs_ = UpsertNeeds::part;
+  const Catalog* published_ = nullptr;
+  const std::set<PartId>* awaited_ = nullptr;  // null: changes are not collected in overlays
+  std::uint32_t unloaded_parts_ = 0;
   // The greatest number of each client among the first `compared_` calls.
   struct HighestNumber {
     ClientId client;

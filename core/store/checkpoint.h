@@ -9,7 +9,10 @@
 // Memory: the ranges are planned one by one, so only the rows of one new part need to be in memory.
 // Once a part is stored, its leaves are clean and may be unloaded, long before the manifest is
 // stored. A part with an overlay whose rows are unloaded is loaded into the pinned version, written
-// with the overlay's changes, and may be unloaded again.
+// with the overlay's changes, and may be unloaded again. Writes may unload parts in the live
+// versions at any time, but only parts that are whole in the published version. The old part is
+// therefore either clean in the pinned version, or has an overlay there and is replaced in the live
+// versions.
 //
 // Crash safety: new parts are new files with new ids. The manifest is stored last; only then do the
 // old parts become obsolete. Until then, recovery uses the old manifest and the log.

@@ -70,6 +70,21 @@ void unload_unused_parts_first(const std::vector<Catalog*>& versions, std::uint6
   }
 }
 
+void unload_like_published(const std::vector<Catalog*>& versions) {
+  for (std::size_t i = 1; i < versions.size(); ++i) {
+    Catalog& version = *versions[i];
+    std::map<TableId, std::vector<PartId>> unloaded;
+    for (const Ref<Table>& table : version.tables()) {
+      const Table* const published = versions.front()->find(table->id());
+      if (published == nullptr) continue;
+      unloaded[table->id()] = table->index.resident_parts_unloaded_in(published->index);
+    }
+    for (const auto& [table, parts] : unloaded) {
+      if (!parts.empty()) version.mutable_table(table)->index.unload_parts(parts);
+    }
+  }
+}
+
 void unload_parts_above(std::uint64_t limit, const std::vector<Catalog*>& versions) {
   if (limit == 0) return;
   const std::uint64_t memory = memory_of(*versions.front());

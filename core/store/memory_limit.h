@@ -32,4 +32,7 @@ void unload_parts_above(std::uint64_t limit, const std::vector<Catalog*>& versio
 // memory.
 void unload_growth(Catalog& pinned, std::uint64_t growth_max, std::uint64_t& baseline);
 
+// Unloads in the other versions the parts that are not in memory in the first.
+void unload_like_published(const std::vector<Catalog*>& versions);
+
 }  // namespace entitable

@@ -53,6 +53,10 @@ std::vector<PartId> find_obsolete(const StoredParts& stored, const Manifest& man
   return obsolete;
 }
 
+// Parts that writes have unloaded in the published version are unloaded in other versions, too,
+// when there are so many of them.
+constexpr std::uint64_t unloads_enforced_min = 16;
+
 // Adds ids. The list stays ascending and without duplicates.
 void add_parts(std::vector<PartId>& ids, const PartsNeeded& need) {
   ids.insert(ids.end(), need.ids.begin(), need.ids.end());
@@ -65,6 +69,48 @@ SealedSegment seal_segment(StoreState& state, SegmentWriter writer) {
   ++state.sealed_segments;
   state.sealed_bytes += segment.bytes.size();
   return segment;
+}
+
+struct Attempt {
+  StageResult result;
+  std::uint32_t unloaded_parts;  // Candidate::unloaded_parts()
+};
+
+// Stages the requests as one candidate. `in_overlays`: see
+// Candidate::collect_changes_in_overlays().
+Attempt try_stage(StoreState& store, const std::vector<WriteRequest>& requests, Ticks now,
+                  bool in_overlays) {
+  StageResult staged;
+  staged.results.reserve(requests.size());
+  struct DiscardUnlessStaged {
+    StoreState& state;
+    ~DiscardUnlessStaged() {
+      if (!state.candidate.has_value()) state.discard();
+    }
+  } discard{store};
+  Candidate candidate(store.published, store.window, store.pending, store.scratch);
+  if (in_overlays)
+    candidate.collect_changes_in_overlays(&store.published.catalog, store.awaited_parts);
+  for (const WriteRequest& request : requests) {
+    auto need = candidate.apply_request(request, now, staged.results.emplace_back());
+    if (need.has_value() && store.memory_is_short(store.published.catalog)) {
+      candidate.allow_upserts_without_parts();
+      need = candidate.apply_request(request, now, staged.results.back());
+    }
+    // Continues, to collect the parts that all requests need.
+    if (need.has_value()) add_parts(staged.parts_needed, *need);
+  }
+  const std::uint32_t unloaded = candidate.unloaded_parts();
+  if (!staged.parts_needed.empty()) {
+    staged.results.clear();
+    return {std::move(staged), unloaded};
+  }
+  staged.changes = candidate.has_changes();
+  if (!staged.changes) return {std::move(staged), unloaded};
+  // Everything that publish() needs is allocated here, so that publish() cannot fail.
+  store.window.reserve(candidate.calls());
+  store.candidate.emplace(std::move(candidate));
+  return {std::move(staged), unloaded};
 }
 
 }  // namespace
@@ -104,6 +150,7 @@ void Store::finish_recovery() {
   state_->next_sequence = recovery.next_sequence();
   state_->epoch = recovery.epoch();
   state_->segment_bytes += recovery.segment_bytes();
+  state_->update_collecting();
   state_->stored_commit = state_->sealed_through = state_->published.last_commit;
   state_->recovery.reset();
 }
@@ -131,7 +178,9 @@ Result<void> Store::load_part(PartId id, std::optional<std::string_view> bytes) 
     unload_parts_above(state_->memory_limit, {&state_->recovery->version().catalog});
     return loaded;
   }
-  return state_->load_part(id, bytes, state_->versions());
+  Result<void> loaded = state_->load_part(id, bytes, state_->versions());
+  state_->update_collecting();
+  return loaded;
 }
 
 Result<void> Store::load_part_for_checkpoint(PartId id, std::optional<std::string_view> bytes) {
@@ -146,17 +195,24 @@ void Store::set_part_bytes(std::uint64_t bytes) {
 
 void Store::set_memory_limit(std::uint64_t bytes) {
   state_->memory_limit = bytes;
+  state_->update_collecting();
 }
 
-// Does nothing while a candidate exists or a part is being stored: they use the rows in memory.
+// Unloads nothing while a candidate exists or a part is being stored: they use the rows in memory.
 void Store::enforce_memory_limit() {
-  if (state_->memory_limit == 0) return;
+  state_->awaited_parts.clear();
   if (state_->candidate.has_value() || state_->recovery.has_value() || state_->branched) return;
   if (state_->checkpoint.has_value() && state_->checkpoint->part_pending()) return;
-  state_->unload_pinned_growth();
-  if (state_->memory() <= state_->memory_limit) return;
-  state_->has_unloaded_parts = true;
-  unload_parts_above(state_->memory_limit, state_->versions());
+  if (state_->memory_limit != 0) state_->unload_pinned_growth();
+  if (state_->memory_limit != 0 && state_->memory() > state_->memory_limit) {
+    state_->has_unloaded_parts = true;
+    state_->update_collecting();
+    unload_parts_above(state_->memory_limit, state_->versions());
+  }
+  if (state_->unloads_by_writes >= unloads_enforced_min) {
+    unload_like_published(state_->versions());
+    state_->unloads_by_writes = 0;
+  }
 }
 
 std::uint64_t Store::memory_bytes() const {
@@ -193,6 +249,7 @@ std::variant<PinnedRow, Error, PartsNeeded> Store::get(std::string_view table,
   auto answer = get_row(found->index, key);
   if (std::holds_alternative<PinnedRow>(answer)) return answer;  // a key that is stored is valid
   if (const auto checked = check_url_key(key); !checked.ok()) return checked.error();
+  if (auto* need = std::get_if<PartsNeeded>(&answer)) return state_->await(std::move(*need));
   return answer;
 }
 
@@ -212,7 +269,7 @@ std::variant<Page, Error, PartsNeeded> Store::query(std::string_view table,
   if (unloaded && state_->memory_limit != 0 && state_->memory() > state_->memory_limit) {
     page = execute(found->index, query, OnUnloaded::end_page);
   }
-  if (auto* need = std::get_if<PartsNeeded>(&page)) return std::move(*need);
+  if (auto* need = std::get_if<PartsNeeded>(&page)) return state_->await(std::move(*need));
   Page& whole = std::get<Page>(page);
   if (const std::size_t share = share_of(whole.rows.size(), state_->page_share);
       share < whole.rows.size()) {
@@ -228,7 +285,7 @@ std::variant<Explain, Error, PartsNeeded> Store::explain(std::string_view table,
   const Table* found = state_->published.catalog.find(table);
   if (found == nullptr) return Error(ErrorCode::table_not_found);
   auto explained = entitable::explain(found->index, query);
-  if (auto* need = std::get_if<PartsNeeded>(&explained)) return std::move(*need);
+  if (auto* need = std::get_if<PartsNeeded>(&explained)) return state_->await(std::move(*need));
   return std::move(std::get<Explain>(explained));
 }
 
@@ -314,38 +371,16 @@ std::string Store::verify() const {
 
 StageResult Store::stage(const std::vector<WriteRequest>& requests, Ticks now) {
   ENTITABLE_CHECK(!state_->candidate.has_value() && state_->is_open());
-  StageResult staged;
-  staged.results.reserve(requests.size());
   if (is_damaged()) {
-    staged.results.assign(requests.size(), GroupFailure{Error(ErrorCode::read_only), 0, false});
-    return staged;
+    StageResult rejected;
+    rejected.results.assign(requests.size(), GroupFailure{Error(ErrorCode::read_only), 0, false});
+    return rejected;
   }
-  struct DiscardUnlessStaged {
-    StoreState& state;
-    ~DiscardUnlessStaged() {
-      if (!state.candidate.has_value()) state.discard();
-    }
-  } discard{*state_};
-  Candidate candidate(state_->published, state_->window, state_->pending, state_->scratch);
-  for (const WriteRequest& request : requests) {
-    auto need = candidate.apply_request(request, now, staged.results.emplace_back());
-    if (need.has_value() && state_->memory_is_short(state_->published.catalog)) {
-      candidate.allow_upserts_without_parts();
-      need = candidate.apply_request(request, now, staged.results.back());
-    }
-    // Continues, to collect the parts that all requests need.
-    if (need.has_value()) add_parts(staged.parts_needed, *need);
-  }
-  if (!staged.parts_needed.empty()) {
-    staged.results.clear();
-    return staged;
-  }
-  staged.changes = candidate.has_changes();
-  if (!staged.changes) return staged;
-  // Everything that publish() needs is allocated here, so that publish() cannot fail.
-  state_->window.reserve(candidate.calls());
-  state_->candidate.emplace(std::move(candidate));
-  return staged;
+  Attempt attempt = try_stage(*state_, requests, now, state_->collects_changes);
+  // A request may have unloaded a part that a later request needs.
+  if (attempt.unloaded_parts > 0 && !attempt.result.parts_needed.empty())
+    attempt = try_stage(*state_, requests, now, false);
+  return std::move(attempt.result);
 }
 
 StageResult Store::write(const WriteRequest& request, Ticks now, StageResult memory) {
@@ -359,8 +394,14 @@ StageResult Store::write(const WriteRequest& request, Ticks now, StageResult mem
   struct Taken {
     StoreState& state;
     Candidate candidate{std::move(state.published), state.window, state.pending, state.scratch};
-    ~Taken() { state.publish(candidate); }
+    ~Taken() {
+      const std::uint32_t unloaded = candidate.unloaded_parts();
+      state.publish(candidate);
+      state.count_unloads_by_writes(unloaded);
+    }
   } taken{*state_};
+  if (state_->collects_changes)
+    taken.candidate.collect_changes_in_overlays(nullptr, state_->awaited_parts);
   auto need = taken.candidate.apply_request(request, now, memory.results.front());
   if (need.has_value() && state_->memory_is_short(taken.candidate.version().catalog)) {
     taken.candidate.allow_upserts_without_parts();
@@ -381,6 +422,7 @@ std::vector<std::uint64_t> Store::known_calls(const ClientId& client) const {
 void Store::publish() {
   ENTITABLE_CHECK(state_->candidate.has_value());
   state_->publish(*state_->candidate);
+  state_->count_unloads_by_writes(state_->candidate->unloaded_parts());
   state_->candidate.reset();
 }
 

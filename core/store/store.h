@@ -107,7 +107,9 @@ class Store {
   Result<void> load_part(PartId id, std::optional<std::string_view> bytes);
   // 0: no limit. While memory exceeds the limit, pages end at the first unloaded leaf, and
   // enforce_memory_limit() unloads parts until memory is well below the limit. Changes since the
-  // last checkpoint always stay in memory.
+  // last checkpoint always stay in memory. While memory is nearly full, writes unload the parts
+  // that they change, except parts that get(), query() or explain() have needed since the last call
+  // of enforce_memory_limit().
   void set_memory_limit(std::uint64_t bytes);
   void enforce_memory_limit();
   std::uint64_t memory_bytes() const;  // as in stats()
@@ -142,8 +144,8 @@ class Store {
   Result<std::vector<AccessPolicy>> table_acl(std::string_view table) const;
   const std::string& service_properties() const;
   StoreStats stats() const;
-  // Returns the unloaded parts that make rows and bytes in stats() inexact. Segments have changed
-  // rows of these parts, and only loading tells whether those rows existed before.
+  // Returns the unloaded parts that make rows and bytes in stats() inexact. Segments or upserts
+  // have changed rows of these parts, and only loading tells whether those rows existed before.
   std::vector<PartId> parts_with_inexact_counts() const;
   std::string verify() const;  // describes the first broken invariant; empty if all hold
 

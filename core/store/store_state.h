@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -57,8 +58,14 @@ struct StoreState {
 
   std::optional<Recovery> recovery;  // while opening
   std::uint64_t memory_limit = 0;    // 0: none
-  double page_share = 1;             // see truncate_result_pages()
-  bool as_service = false;           // see simulate_service_reads()
+  // Whether writes unload the parts that they change (Candidate::collect_changes_in_overlays).
+  bool collects_changes = false;
+  std::uint64_t unloads_by_writes = 0;  // since the last enforce_memory_limit()
+  // The parts that reads have needed since the last enforce_memory_limit(). Reads may wait for
+  // them, so writes do not unload them.
+  std::set<PartId> awaited_parts;
+  double page_share = 1;    // see truncate_result_pages()
+  bool as_service = false;  // see simulate_service_reads()
   std::vector<Damage> damage;
 
   struct KeptVersion {
@@ -86,6 +93,28 @@ struct StoreState {
   // Returns whether so much of the limit is used that loading a part may require unloading others.
   bool memory_is_short(const Catalog& catalog) const {
     return memory_limit != 0 && memory_of(catalog) > memory_limit / 2;
+  }
+
+  // Updates collects_changes after memory was loaded, freed or limited. Writes begin to collect
+  // changes only when memory is nearly full: if all parts in use fit, they stay in memory.
+  void update_collecting() {
+    const std::uint64_t used = memory();
+    if (memory_limit == 0 || !has_unloaded_parts || branched || used < memory_limit / 2) {
+      collects_changes = false;
+    } else if (used > memory_limit / 16 * 15) {
+      collects_changes = true;
+    }
+  }
+  // Must be called after a version was published from which writes have unloaded parts.
+  void count_unloads_by_writes(std::uint32_t count) {
+    if (count == 0) return;
+    unloads_by_writes += count;
+    update_collecting();
+  }
+  // Records that a read needs these parts. Returns them.
+  PartsNeeded await(PartsNeeded needed) {
+    if (memory_limit != 0) awaited_parts.insert(needed.ids.begin(), needed.ids.end());
+    return needed;
   }
 
   // Returns the versions that writes change.

@@ -136,14 +136,15 @@ void finish(const std::vector<Operation>& operations, const TimestampSource& nex
 std::optional<StageFailure> stage_group(TableId table, const TableIndex& index,
                                         const std::vector<Operation>& operations, bool transaction,
                                         const TimestampSource& next_timestamp, ShapeHint shape_hint,
-                                        StagedMutations& staged, UpsertNeeds upsert_needs) {
+                                        StagedMutations& staged, UpsertNeeds upsert_needs,
+                                        const TableIndex* base) {
   std::array<TableIndex::Found, 1> single;
   std::vector<TableIndex::Found> many(operations.size() > 1 ? operations.size() : 0);
   const std::span<TableIndex::Found> found =
       many.empty() ? std::span<TableIndex::Found>(single) : many;
   PartsNeededToStage need;
   for (std::size_t i = 0; i < operations.size(); ++i) {
-    found[i] = index.find_for_update(operations[i].key.view());
+    found[i] = index.find_for_update(operations[i].key.view(), base);
     const bool is_blind = operations[i].kind == OperationKind::insert_or_replace &&
                           upsert_needs == UpsertNeeds::nothing;
     if (found[i].part_needed != 0 && !is_blind) need.ids.push_back(found[i].part_needed);

@@ -58,13 +58,14 @@ using TimestampSource = std::function<Ticks()>;
 // Calls next_timestamp only after all operations have passed, once for each operation except
 // remove. `shape_hint`: the result of check_group() for the first operation. `staged`: receives the
 // mutations; its earlier content is overwritten, and its memory is reused. Its content is
-// unspecified after a failure. REQUIRES: check_group(operations, transaction) found no failure; the
-// operations outlive `staged`; for a single operation, the index does not change until the mutation
-// is applied.
+// unspecified after a failure. `base`: as for TableIndex::find_for_update(). REQUIRES:
+// check_group(operations, transaction) found no failure; the operations outlive `staged`; for a
+// single operation, the index does not change until the mutation is applied.
 std::optional<StageFailure> stage_group(TableId table, const TableIndex& index,
                                         const std::vector<Operation>& operations, bool transaction,
                                         const TimestampSource& next_timestamp, ShapeHint shape_hint,
                                         StagedMutations& staged,
-                                        UpsertNeeds upsert_needs = UpsertNeeds::part);
+                                        UpsertNeeds upsert_needs = UpsertNeeds::part,
+                                        const TableIndex* base = nullptr);
 
 }  // namespace entitable

@@ -21,6 +21,9 @@ using test::TestHost;
 const std::vector<std::string> tables = {"people", "Orders", "x12"};
 const std::vector<std::string> partitions = {
     "", "a", "b", "a b", "\xF0\x9F\x98\x80", "\xEF\xBD\x9E", std::string(512, 'p')};
+// Each row of this partition fills a leaf of the tree, so that inserts and deletes between the
+// leaves of a part do not change these leaves.
+const std::string large_rows = "large";
 const std::vector<std::string> names = {"a", "b", "c", "Age", "name", "when", "\xC3\xA9t\xC3\xA9"};
 
 template <typename T>
@@ -75,6 +78,9 @@ class Run {
     if (prng_.chance(100)) step_snapshot();
     if (prng_.chance(300)) reopen();
     if (prng_.chance(10)) enforce_memory_limit();
+    if (prng_.chance(30)) collect_changes();
+    if (prng_.chance(20)) read_between_writes();
+    if (prng_.chance(40)) write_between_leaves();
     if (prng_.chance(50)) compare_counts();
     if (prng_.chance(500)) move_by_snapshot();
   }
@@ -93,11 +99,19 @@ class Run {
 
  private:
   Operation random_operation(const std::string& partition, const std::string& table) {
-    Operation operation{static_cast<OperationKind>(prng_.below(6)),
-                        EntityKey(partition, random_row(prng_)),
-                        {},
-                        {}};
-    if (operation.kind != OperationKind::remove) {
+    const bool is_large = partition == large_rows;
+    Operation operation{
+        static_cast<OperationKind>(prng_.below(6)),
+        EntityKey(partition, is_large ? "r" + std::to_string(prng_.below(10)) : random_row(prng_)),
+        {},
+        {}};
+    if (is_large) {
+      if (prng_.chance(3)) operation.kind = OperationKind::remove;
+      if (operation.kind != OperationKind::remove) {
+        std::string text(9'500 + prng_.below(1'000), 'l');
+        operation.properties.push_back({"text", Value::of_string(std::move(text))});
+      }
+    } else if (operation.kind != OperationKind::remove) {
       for (const std::string& name : names) {
         if (prng_.chance(3)) operation.properties.push_back({name, random_value(prng_)});
       }
@@ -122,10 +136,13 @@ class Run {
 
   WriteRequest random_request() {
     const std::string& table = pick(prng_, tables);
+    return random_request(table, pick(prng_, partitions));
+  }
+
+  WriteRequest random_request(const std::string& table, const std::string& partition) {
     if (prng_.chance(40)) return {std::nullopt, WriteCreateTable{table}};
     if (prng_.chance(400)) return {std::nullopt, WriteDropTable{table}};
     WriteEntities write{table, {}, prng_.chance(2)};
-    const std::string& partition = pick(prng_, partitions);
     const std::size_t wanted = write.transaction ? 1 + prng_.below(12) : 1;
     for (std::size_t i = 0; i < wanted; ++i) {
       Operation operation = random_operation(partition, table);
@@ -168,10 +185,57 @@ class Run {
     }
   }
 
+  // Loads some parts, and fills memory with them, so that writes unload the parts that they change.
+  void collect_changes() {
+    for (std::uint64_t count = prng_.below(8); count > 0; --count) compare_query();
+    store_.enforce_memory_limit();
+    store_.set_memory_limit(store_.memory_bytes() + prng_.below(1000));
+  }
+
+  // Reads a page, and writes whenever the read waits for parts. As in the host, no memory is freed
+  // meanwhile, and a read that needs the part again that was loaded for it fails.
+  void read_between_writes() {
+    const std::string& table = pick(prng_, tables);
+    if (prng_.chance(2)) collect_changes();
+    is_read_waiting_ = true;
+    Query query;
+    query.top = 1000;
+    PartId loaded = 0;
+    while (true) {
+      const auto answer = store_.query(table, query);
+      const auto* need = std::get_if<PartsNeeded>(&answer);
+      if (need == nullptr) {
+        if (const auto* page = std::get_if<Page>(&answer)) compare_page(table, *page);
+        break;
+      }
+      REQUIRE(need->ids.front() != loaded);
+      loaded = need->ids.front();
+      host_.load_parts(store_, {loaded});
+      for (std::uint64_t count = prng_.below(4); count > 0; --count)
+        prng_.chance(3) ? write_single() : write_group();
+      if (prng_.chance(4)) step_checkpoint();
+    }
+    is_read_waiting_ = false;
+  }
+
+  void compare_page(const std::string& table, const Page& page) {
+    const std::vector<Entity> expected = model_.query(table, Filter{});
+    REQUIRE(page.rows.size() <= expected.size());
+    REQUIRE((page.next.has_value() || page.rows.size() == expected.size()));
+    for (std::size_t i = 0; i < page.rows.size(); ++i)
+      REQUIRE(test::sorted(page.rows[i].materialize()) == test::sorted(expected[i]));
+  }
+
   void write_group() {
     std::vector<WriteRequest> requests;
+    const bool is_large = prng_.chance(4);
+    const std::string& table = pick(prng_, tables);
     for (std::uint64_t count = 1 + prng_.below(4); count > 0; --count)
-      requests.push_back(random_request());
+      requests.push_back(is_large ? random_request(table, large_rows) : random_request());
+    write_group(requests);
+  }
+
+  void write_group(const std::vector<WriteRequest>& requests) {
     ModelStore after = model_;
     staged_timestamp_ = last_timestamp_;
     const StageResult staged = host_.stage(store_, requests, now_);
@@ -179,6 +243,10 @@ class Run {
     for (std::size_t i = 0; i < requests.size(); ++i)
       check_answer(after, requests[i], staged.results[i]);
     if (!staged.changes) return;
+    is_storing_ = true;
+    if (begins_checkpoint_) step_checkpoint();
+    for (std::uint64_t count = prng_.below(3); count > 0; --count) step_while_storing();
+    is_storing_ = false;
     host_.segment_bytes = prng_.chance(2) ? Store::no_limit : prng_.below(1000);
     switch (prng_.below(8)) {
       case 0:  // the host could not store the group
@@ -196,6 +264,50 @@ class Run {
         store_.publish();
         accept(std::move(after));
         mark_stored();
+    }
+  }
+
+  // Inserts a row between the leaves of a part, and removes it in a group that changes another row
+  // of the part.
+  void write_between_leaves() {
+    const std::string& table = pick(prng_, tables);
+    const auto of_row = [&](OperationKind kind, const std::string& row) {
+      Operation operation{kind, EntityKey(large_rows, row), {}, {}};
+      std::string text(kind == OperationKind::remove ? 0 : 9'500 + prng_.below(1'000), 'l');
+      if (!text.empty()) operation.properties.push_back({"text", Value::of_string(text)});
+      if (kind == OperationKind::remove) operation.if_match = IfMatch::any();
+      return WriteRequest{std::nullopt, WriteEntities{table, {std::move(operation)}, false}};
+    };
+    if (checkpoint_.has_value()) abandon_checkpoint();
+    if (!prng_.chance(3)) {
+      store_.set_part_bytes(part_bytes_target);
+      checkpoint();
+    }
+    store_.set_memory_limit(0);
+    store_.enforce_memory_limit();  // no read waits
+    compare_rows(table, *parse_filter("PartitionKey eq 'large'"));
+    const std::string between = "r" + std::to_string(prng_.below(10)) + "x";
+    write_single(of_row(OperationKind::insert_or_replace, between));
+    store_.set_memory_limit(store_.memory_bytes());
+    const std::string other = "r" + std::to_string(prng_.below(10));
+    begins_checkpoint_ = !prng_.chance(3);
+    write_group(
+        {of_row(OperationKind::remove, between), of_row(OperationKind::insert_or_replace, other)});
+    begins_checkpoint_ = false;
+    if (prng_.chance(4)) return;
+    while (checkpoint_.has_value()) step_checkpoint(MayAbandon::no);
+    compare_rows(table, *parse_filter("PartitionKey eq 'large'"));
+  }
+
+  // Does what may happen while a group is being stored.
+  void step_while_storing() {
+    switch (prng_.below(4)) {
+      case 0:
+        return compare_query();
+      case 1:
+        return step_snapshot();
+      default:
+        return step_checkpoint();
     }
   }
 
@@ -251,13 +363,15 @@ class Run {
   }
 
   // Takes the next step of a checkpoint that spans many other steps.
-  void step_checkpoint() {
+  enum class MayAbandon { no, yes };
+  void step_checkpoint(MayAbandon may_abandon = MayAbandon::yes) {
+    if (is_finishing_) return;
     if (!checkpoint_.has_value()) {
-      store_.set_part_bytes(prng_.chance(3) ? part_bytes_target : 500 + prng_.below(5000));
+      store_.set_part_bytes(prng_.chance(2) ? part_bytes_target : 500 + prng_.below(5000));
       if (store_.begin_checkpoint()) checkpoint_ = CheckpointUnderWay{model_, version_};
       return;
     }
-    if (prng_.chance(12)) return abandon_checkpoint();
+    if (may_abandon == MayAbandon::yes && prng_.chance(12)) return abandon_checkpoint();
     if (std::optional<CheckpointPart> part = host_.next_part(store_)) {
       host_.parts[part->id] = std::move(part->bytes);
       if (prng_.chance(2)) {
@@ -269,6 +383,11 @@ class Run {
     }
     const FinishedCheckpoint end = store_.finish_checkpoint();
     if (prng_.chance(2)) compare_query();
+    if (!is_storing_ && prng_.chance(2)) {
+      is_finishing_ = true;
+      write_group();
+      is_finishing_ = false;
+    }
     host_.manifest = end.manifest;
     host_.segments.erase(host_.segments.begin(),
                          host_.segments.lower_bound(end.first_live_sequence));
@@ -359,6 +478,7 @@ class Run {
   }
 
   void unload_all() {
+    if (is_read_waiting_) return;
     store_.set_memory_limit(1);
     store_.enforce_memory_limit();
   }
@@ -451,6 +571,10 @@ class Run {
   std::uint64_t stored_version_ = 0;
   std::optional<CheckpointUnderWay> checkpoint_;
   std::optional<SnapshotUnderWay> snapshot_;
+  bool is_read_waiting_ = false;
+  bool is_storing_ = false;         // a group is staged
+  bool begins_checkpoint_ = false;  // begin one while the next group is being stored
+  bool is_finishing_ = false;       // the manifest of checkpoint_ is being stored
   Ticks now_ = 638'000'000'000'000'000;
   Ticks last_timestamp_ = 0;
   Ticks staged_timestamp_ = 0;

@@ -99,7 +99,9 @@ class TestHost {
   template <typename Call>
   auto with_parts(Store& store, Call call) const {
     auto answer = call();
+    int repeats = 0;
     while (const auto* need = std::get_if<PartsNeeded>(&answer)) {
+      ENTITABLE_CHECK(++repeats < 100'000);  // the needed parts can be loaded
       load_parts(store, need->ids);
       answer = call();
     }

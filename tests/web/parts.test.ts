@@ -471,6 +471,28 @@ describe("a store larger than its memory", () => {
     await store.close();
   });
 
+  test("reads rows whose neighbours are written as soon as their part is loaded", async () => {
+    const bench = await Bench.filled();
+    const store = await bench.open(3_000_000);
+    assert.equal(await count(store), rows); // fills memory
+    const table = store.table("rows");
+    const read = bench.storage.readParts.bind(bench.storage);
+    let next = 0;
+    const writing: Promise<unknown>[] = [];
+    bench.storage.readParts = async (ids, part) => {
+      await read(ids, part);
+      const neighbour = { ...entity(next + 1), n: -1 };
+      writing.push(table.upsertEntity(neighbour, "Replace", { durability: "deferred" }));
+      await turn(); // before the read goes on
+    };
+    for (; next < rows; next += 13)
+      assert.equal((await table.getEntity("p", rowKey(next))).n, next);
+    bench.storage.readParts = read;
+    assert.ok(writing.length > 10);
+    await Promise.all(writing);
+    await store.close();
+  });
+
   test("has a snapshot of all rows, also during writes", async () => {
     const bench = await Bench.filled();
     const store = await bench.open(3_000_000);

@@ -2,6 +2,7 @@
 #include "core/store/memory_limit.h"
 
 #include "core/store/snapshot_export.h"
+#include "core/store/store_state.h"
 #include "core/store/versions.h"
 #include "tests/support/counted_heap.h"
 #include "tests/support/store_helpers.h"
@@ -300,6 +301,230 @@ TEST_CASE("with full memory a page ends at the first unloaded leaf, and all page
   } while (query.from.has_value());
   CHECK(next == rows);
   CHECK(pages > 2);
+}
+
+WriteRequest merge(int i, int value) {
+  return write("big", operation(OperationKind::merge, "p", key(i).row, value));
+}
+
+WriteRequest erase(int i) {
+  return write("big", operation(OperationKind::remove, "p", key(i).row, 0));
+}
+
+WriteRequest insert(const std::string& row) {
+  Operation put = operation(OperationKind::insert, "p", row, 1);
+  put.properties.push_back({"text", Value::of_string(std::string(10'000, 'x'))});
+  return write("big", std::move(put));
+}
+
+void load_row(TestHost& host, Store& store, int i) {
+  auto row = store.get("big", key(i).view());
+  if (const auto* need = std::get_if<PartsNeeded>(&row)) host.load_parts(store, need->ids);
+}
+
+// Opens the store of filled() with the parts of the rows from `first` on in memory, and with a
+// limit of which they take `share`.
+Store loaded(TestHost& host, double share, int first = rows / 2) {
+  { const Store store = filled(host); }
+  Store store = std::move(*host.open(TestHost::Load::on_demand));
+  for (int i = first; i < rows; ++i) load_row(host, store, i);
+  store.set_memory_limit(
+      static_cast<std::uint64_t>(static_cast<double>(store.memory_bytes()) / share));
+  return store;
+}
+
+Store almost_full(TestHost& host) {
+  return loaded(host, 0.98);
+}
+
+TEST_CASE("while memory is nearly full, a changed row does not keep its whole part in memory") {
+  for (const auto& change :
+       {WriteRequest(put_large(rows - 9)), merge(rows - 9, 7), erase(rows - 9)}) {
+    for (const bool single : {true, false}) {
+      TestHost host;
+      Store store = almost_full(host);
+      REQUIRE_FALSE(is_unloaded(store, rows - 9));
+      if (single) {
+        const StageResult written = host.write(store, change, noon);
+        REQUIRE(std::holds_alternative<WriteSuccess>(written.results.front()));
+      } else {
+        host.stage_and_publish(store, change, noon);
+      }
+      CHECK(store.unsaved_memory() < 100'000);
+      CHECK(store.verify().empty());
+      host.store_pending(store);
+      REQUIRE(host.checkpoint(store));
+      CHECK(host.open()->verify().empty());
+    }
+  }
+}
+
+TEST_CASE("while memory is nearly full, a group may change the same part several times") {
+  TestHost host;
+  Store store = almost_full(host);
+  const StageResult staged =
+      store.stage({merge(rows - 9, 7), merge(rows - 8, 8), merge(rows - 9, 9)}, noon);
+  REQUIRE(staged.parts_needed.empty());
+  store.publish();
+  CHECK(store.unsaved_memory() < 100'000);
+  for (const WriteResult& result : staged.results)
+    CHECK(std::holds_alternative<WriteSuccess>(result));
+  const auto value = [&](int i) {
+    load_row(host, store, i);
+    return std::get<PinnedRow>(store.get("big", key(i).view())).row.find("value")->int32();
+  };
+  CHECK(value(rows - 8) == 8);
+  CHECK(value(rows - 9) == 9);
+}
+
+TEST_CASE("parts that all fit in memory stay there when they are changed") {
+  TestHost host;
+  Store store = loaded(host, 0.8);
+  for (int n = 0; n < 100; ++n) {
+    REQUIRE(store.stage({merge(rows / 2 + 20 + n, n)}, noon).parts_needed.empty());
+    store.publish();
+  }
+}
+
+TEST_CASE("a part that is changed again and again stays in memory, although memory is full") {
+  TestHost host;
+  Store store = almost_full(host);
+  int loads = 0;
+  for (int n = 0; n < 100; ++n) {
+    const WriteRequest request = merge(rows - 20 + n % 20, n);
+    StageResult staged = store.stage({request}, noon);
+    for (; !staged.parts_needed.empty(); staged = store.stage({request}, noon)) {
+      ++loads;
+      host.load_parts(store, staged.parts_needed);
+    }
+    store.publish();
+  }
+  CHECK(loads > 0);
+  CHECK(loads < 10);
+}
+
+TEST_CASE("a write does not unload a part for which a read waits") {
+  TestHost host;
+  Store store = almost_full(host);
+  const auto awaited = store.get("big", key(0).view());
+  host.load_parts(store, std::get<PartsNeeded>(awaited).ids);
+  SECTION("a single write") {
+    host.write(store, put_large(1), noon);
+  }
+  SECTION("a group") {
+    host.stage_and_publish(store, put_large(1), noon);
+  }
+  CHECK_FALSE(is_unloaded(store, 0));
+  // No read waits any more.
+  REQUIRE(host.checkpoint(store));
+  store.set_memory_limit(store.memory_bytes() + 1000);
+  store.enforce_memory_limit();
+  CHECK_FALSE(is_unloaded(store, 0));
+  host.write(store, put_large(1), noon);
+  CHECK(is_unloaded(store, 0));
+}
+
+TEST_CASE("row counts stay exact when changes of a part in memory are collected") {
+  TestHost host;
+  Store store = almost_full(host);
+  const auto check_counts = [&](std::uint64_t expected) {
+    CHECK(store.parts_with_inexact_counts().empty());
+    CHECK(store.stats().rows == expected);
+  };
+  const std::string between = key(rows - 9).row + "x";
+  SECTION("single writes") {
+    host.write(store, put_large(rows - 9), noon);
+    check_counts(rows);
+    host.write(store, insert(between), noon);
+    check_counts(rows + 1);
+    host.write(store, erase(rows - 9), noon);
+    host.write(store, merge(rows - 10, 1), noon);
+    check_counts(rows);
+  }
+  SECTION("a group") {
+    host.stage(store,
+               {put_large(rows - 9), insert(between), erase(rows - 9), merge(rows - 10, 1),
+                erase(rows - 11)},
+               noon);
+    store.publish();
+    check_counts(rows - 1);
+  }
+  host.store_pending(store);
+  const std::uint64_t left = store.stats().rows;
+  REQUIRE(host.checkpoint(store));
+  check_counts(left);
+  CHECK(host.open()->stats().rows == left);
+}
+
+TEST_CASE("a part that only a staged group has made whole again is not unloaded") {
+  TestHost host;
+  Store store = almost_full(host);
+  const std::string between = key(rows - 9).row + "x";
+  store.set_memory_limit(0);
+  host.write(store, insert(between), noon);
+  host.store_pending(store);
+  store.set_memory_limit(store.memory_bytes() + 1000);
+  const WriteRequest removal = write("big", operation(OperationKind::remove, "p", between, 0));
+  REQUIRE(store.stage({removal, put_large(rows - 8)}, noon).parts_needed.empty());
+  REQUIRE(store.begin_checkpoint());
+  host.store_pending(store);
+  store.publish();
+  CHECK_FALSE(is_unloaded(store, rows - 7));
+  REQUIRE(host.write_checkpoint(store));
+  Query query;
+  query.top = 1000;
+  const auto all = host.with_parts(store, [&] { return store.query("big", query); });
+  CHECK(store.damage().empty());
+  CHECK(std::get<Page>(all).rows.size() > 50);
+}
+
+TEST_CASE("a part is replaced although its leaves lose its id while it is written") {
+  TestHost host;
+  {
+    Store store = filled(host);
+    publish(store, {put_large(1)});
+    host.store_pending(store);
+  }
+  Store store = std::move(*host.open(TestHost::Load::on_demand));
+  const PartId old = std::get<PartsNeeded>(store.get("big", key(0).view())).ids.front();
+  store.set_memory_limit(1);  // the part is loaded into the checkpoint's version only
+  store.set_part_bytes(100'000);
+  REQUIRE(store.begin_checkpoint());
+  CheckpointPart first = *host.next_part(store);
+  host.parts[first.id] = std::move(first.bytes);
+  store.state().checkpoint->tables().find("big")->index.forget_part(old, KeyRange());
+  REQUIRE(host.write_checkpoint(store));
+  CHECK(host.parts.count(old) == 0);
+  Query query;
+  query.top = 1000;
+  const auto all = host.with_parts(store, [&] { return store.query("big", query); });
+  CHECK(store.damage().empty());
+  CHECK(std::get<Page>(all).rows.size() > 10);
+  CHECK(store.stats().rows == rows);
+}
+
+TEST_CASE("versions that are not published free the parts that writes have unloaded") {
+  TestHost host;
+  Store store = loaded(host, 0.98, 0);
+  const SnapshotExport snapshot(store);
+  const auto loaded_in_snapshot = [&] {
+    std::set<PartId> parts;
+    const Table* table = store.state().snapshot->find("big");
+    table->index.for_each_leaf([&](const LeafInfo& leaf) {
+      if (!leaf.unloaded && leaf.part != 0) parts.insert(leaf.part);
+    });
+    return parts.size();
+  };
+  const std::size_t before = loaded_in_snapshot();
+  REQUIRE(before > 5);
+  for (int i = 0; i < rows; ++i) {
+    store.set_memory_limit(store.memory_bytes() + 1000);
+    host.write(store, put_large(i), noon);
+  }
+  CHECK(loaded_in_snapshot() == before);
+  store.set_memory_limit(2 * store.memory_bytes());  // only the rule for other versions unloads
+  store.enforce_memory_limit();
+  CHECK(loaded_in_snapshot() < 5);
 }
 
 }  // namespace entitable

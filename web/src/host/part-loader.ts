@@ -35,7 +35,9 @@ function requireProgress([loaded]: readonly number[], { ids: [next] }: PartsNeed
 export class PartLoader {
   readonly #options: PartLoaderOptions;
   readonly #loading = new Map<number, Promise<void>>();
-  #waitingCalls = 0; // calls that wait for parts; no part is unloaded meanwhile
+  // Calls that wait for parts. No part is trimmed meanwhile, and no write unloads a part that one
+  // of the engine's reads has needed since the last trimMemory().
+  #waitingCalls = 0;
   #onAllDone: (() => void)[] = []; // called when no call waits for parts any more
   #pausedFor: Promise<unknown> | undefined; // no part is read before it settles
 

@@ -1,0 +1,129 @@
+// Checks that a store survives running out of memory in a write that unloads the part that it
+// changes. The allocator of this test program fails on demand.
+#include <new>
+#include <set>
+
+#include "core/store/store_state.h"
+#include "tests/support/failing_allocator.h"
+#include "tests/support/store_helpers.h"
+#include "tests/support/test_host.h"
+
+namespace entitable {
+namespace {
+
+using namespace test;  // request helpers
+
+constexpr int rows = 60;
+
+std::string row_key(int i) {
+  return std::to_string(100 + i);
+}
+
+WriteRequest large(OperationKind kind, int i, int value) {
+  Operation change = operation(kind, "p", row_key(i), value);
+  if (kind != OperationKind::remove)
+    change.properties.push_back({"text", Value::of_string(std::string(3'000, 'x'))});
+  return write("big", std::move(change));
+}
+
+std::set<PartId> unloaded_parts(Store& store) {
+  std::set<PartId> parts;
+  store.state().published.catalog.find("big")->index.for_each_leaf([&](const LeafInfo& leaf) {
+    if (leaf.unloaded) parts.insert(leaf.part);
+  });
+  return parts;
+}
+
+// A store of several parts, the first of which is unloaded, with nearly full memory.
+Store nearly_full(TestHost& host) {
+  {
+    Store store = new_store();
+    publish(store, {create("big")});
+    for (int i = 0; i < rows; ++i) publish(store, {large(OperationKind::insert, i, i)});
+    host.store_pending(store);
+    store.set_part_bytes(40'000);
+    REQUIRE(host.checkpoint(store));
+  }
+  Store store = std::move(*host.open(TestHost::Load::on_demand));
+  for (int i = rows / 3; i < rows; ++i) {
+    const auto row = store.get("big", KeyView{"p", row_key(i)});
+    if (const auto* need = std::get_if<PartsNeeded>(&row)) host.load_parts(store, need->ids);
+  }
+  store.set_memory_limit(store.memory_bytes() + 1'000);
+  store.enforce_memory_limit();  // no read waits for the parts
+  return store;
+}
+
+// Calls `attempt` until memory suffices, with one more allocation each time. Returns how often
+// memory ran out.
+template <typename Attempt>
+long fail_everywhere(Store& store, Attempt attempt) {
+  for (long left = 0;; ++left) {
+    CAPTURE(left);
+    const StoreStats before = store.stats();
+    bool done = true;
+    allocations_left = left;
+    try {
+      attempt();
+    } catch (const std::bad_alloc&) {
+      done = false;
+    }
+    allocations_left = never;
+    REQUIRE(store.verify() == "");
+    if (done) return left;
+    const StoreStats after = store.stats();
+    REQUIRE(after.rows == before.rows);
+    REQUIRE(after.bytes == before.bytes);
+    REQUIRE(after.last_commit == before.last_commit);
+    REQUIRE(after.pending_bytes == before.pending_bytes);
+    REQUIRE(left < 10'000);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("memory runs out in a write that unloads the part that it changes") {
+  TestHost host;
+  Store store = nearly_full(host);
+  const std::set<PartId> before = unloaded_parts(store);
+  REQUIRE(!before.empty());
+  const int at = rows - 20;
+  const std::vector<std::vector<WriteRequest>> writes = {
+      {large(OperationKind::insert_or_replace, at, 1'000)},
+      {large(OperationKind::merge, at, 1'000)},
+      {large(OperationKind::remove, at, 0)},
+      {large(OperationKind::merge, at, 1'000), large(OperationKind::remove, at + 1, 0)}};
+  const std::vector<WriteRequest>& requests = writes[GENERATE(0U, 1U, 2U, 3U)];
+  const bool is_single = requests.size() == 1 && GENERATE(true, false);
+  const std::string old_rows = [&] {
+    const auto whole = host.open(TestHost::Load::all_parts);
+    return rows_of(*whole, "big");
+  }();
+  StageResult result;
+  const long failures = fail_everywhere(store, [&] {
+    result = is_single ? store.write(requests.front(), noon, StageResult())
+                       : store.stage(requests, noon);
+  });
+  REQUIRE(result.parts_needed.empty());
+  if (!is_single) store.publish();
+  CHECK(failures > 10);
+  CHECK(unloaded_parts(store).size() > before.size());
+  CHECK(store.verify() == "");
+  std::string expected = old_rows;
+  const auto replace = [&](int i, const std::string& text) {
+    const std::string old = " " + row_key(i) + "=" + std::to_string(i);
+    expected.replace(expected.find(old), old.size(), text);
+  };
+  const bool is_removed = &requests == &writes[2];
+  replace(at, is_removed ? "" : " " + row_key(at) + "=1000");
+  if (requests.size() > 1) replace(at + 1, "");
+  store.set_memory_limit(0);
+  host.load_parts(store, [&] {
+    const std::set<PartId> unloaded = unloaded_parts(store);
+    return std::vector<PartId>(unloaded.begin(), unloaded.end());
+  }());
+  CHECK(rows_of(store, "big") == expected);
+  CHECK(store.parts_with_inexact_counts().empty());
+}
+
+}  // namespace entitable
