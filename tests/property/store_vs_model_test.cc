@@ -452,11 +452,8 @@ class Run {
     checkpoint_.reset();
     snapshot_.reset();
     // An owner may crash while it reads a log that is larger than its memory.
-    while (prng_.chance(2)) host_.open_within(1 + prng_.below(40'000), prng_.below(30));
-    auto opened =
-        host_.open(prng_.chance(4) ? TestHost::Load::all_parts : TestHost::Load::on_demand);
-    REQUIRE(opened.ok());
-    store_ = std::move(*opened);
+    while (prng_.chance(2)) open_within_limit(prng_.below(30));
+    store_ = prng_.chance(2) ? open_within_limit(SIZE_MAX).value() : open_without_limit();
     REQUIRE(store_.damage().empty());
     model_ = stored_model_;
     version_ = ++stored_version_;
@@ -466,6 +463,19 @@ class Run {
         last_timestamp_ = std::max(last_timestamp_, entity.timestamp);
     }
     compare_everything();
+  }
+
+  // The store keeps the limit, so that the next writes collect changes.
+  std::optional<Store> open_within_limit(std::size_t files_max) {
+    host_.part_bytes = prng_.chance(2) ? part_bytes_target : 500 + prng_.below(5000);
+    return host_.open_within(1 + prng_.below(40'000), files_max);
+  }
+
+  Store open_without_limit() {
+    auto opened =
+        host_.open(prng_.chance(4) ? TestHost::Load::all_parts : TestHost::Load::on_demand);
+    REQUIRE(opened.ok());
+    return std::move(*opened);
   }
 
   // Unloads parts if possible. Later reads may need to load them again.
