@@ -25,9 +25,9 @@ export interface MemoryGuardOptions {
 export class MemoryGuard {
   readonly #options: MemoryGuardOptions;
   #writtenBytes = 0; // since memory was measured
-  #groups = 0; // groups of writes since then
+  #groups = 0; // groups of writes since memory was last compared with the limit
   #isFull = false;
-  #scheduled = false; // memory is measured in a microtask
+  #scheduled = false; // update() is called in a microtask
 
   constructor(options: MemoryGuardOptions) {
     this.#options = options;
@@ -38,30 +38,27 @@ export class MemoryGuard {
     return this.#isFull;
   }
 
-  // Counts published writes, and measures memory now and then. It is measured later, because the
-  // caller may be using a response in the engine's memory.
+  // Counts published writes, and measures memory now and then. Memory is freed in a microtask,
+  // because the caller may be using a response in the engine's memory. Not every write starts one:
+  // that can take as long as the write itself.
   addWritten(bytes: number): void {
-    const { memoryLimit } = this.#options;
-    if (memoryLimit === 0) return;
+    if (this.#options.memoryLimit === 0) return;
     this.#writtenBytes += bytes;
     this.#groups += 1;
-    const mayBeDue = this.#writtenBytes >= memoryLimit * checkShare || this.#groups >= checkWrites;
-    if (!mayBeDue || this.#scheduled) return;
+    if (this.#scheduled || !this.#isDue()) return;
     this.#scheduled = true;
     queueMicrotask(() => {
       this.#scheduled = false;
-      this.#updateIfDue();
+      ifEngineWorks(() => this.update());
     });
   }
 
-  #updateIfDue(): void {
+  #isDue(): boolean {
     const { engine, memoryLimit } = this.#options;
-    try {
-      const isOver = engine.memoryBytes > memoryLimit;
-      if (isOver || this.#writtenBytes >= memoryLimit * checkShare) this.update();
-    } catch {
-      // The engine is closed or broken. The next write reports this.
-    }
+    if (this.#writtenBytes >= memoryLimit * checkShare) return true;
+    if (this.#groups < checkWrites) return false;
+    this.#groups = 0;
+    return ifEngineWorks(() => engine.memoryBytes > memoryLimit) ?? false;
   }
 
   // Measures memory. Called when something was stored, too, because that may have freed memory.
@@ -85,5 +82,14 @@ export class MemoryGuard {
     if (!this.#isFull) return;
     this.#isFull = false;
     this.#options.onFreed();
+  }
+}
+
+// Returns undefined if the engine is closed or broken. The next write reports this.
+function ifEngineWorks<T>(call: () => T): T | undefined {
+  try {
+    return call();
+  } catch {
+    return undefined;
   }
 }
