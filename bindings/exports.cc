@@ -85,6 +85,12 @@ Restore& open_restore(Handle& h) {
   return *h.restore;
 }
 
+// Returns 1 if the message changes nothing, 2 if it only deletes rows or a table, otherwise 0.
+std::uint32_t flags_of(const entitable::dispatch::StagedResponses& staged, std::size_t message) {
+  if (staged.failed[message]) return 1;
+  return staged.only_deletes[message] ? 2 : 0;
+}
+
 // Implements entitable_stage and entitable_stage_and_publish.
 template <typename StageFunction>
 const CallResult* stage_messages(Handle& h, StageFunction stage_function, std::uint32_t count,
@@ -106,7 +112,7 @@ const CallResult* stage_messages(Handle& h, StageFunction stage_function, std::u
     const auto& response = h.staged.responses[i];
     h.response_locations.push_back(entitable::bindings::address_of(response.data()));
     h.response_locations.push_back(static_cast<std::uint32_t>(response.size()));
-    h.response_locations.push_back(h.staged.failed[i] ? 1 : 0);
+    h.response_locations.push_back(flags_of(h.staged, i));
   }
   discard.done = true;
   return h.return_view(
@@ -310,8 +316,8 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_rest_read(Handle* handle, std::
 }
 
 // Input: `count` lengths of one word each, then that many messages, each an RPC write or an HTTP
-// request. Bytes: per message three words: address and size of its response, and 1 if the message
-// changes nothing. Value: 1 if there are changes.
+// request. Bytes: per message three words: address and size of its response, and flags: 1 if the
+// message changes nothing, 2 if it only deletes rows or a table. Value: 1 if there are changes.
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_stage(Handle* handle, std::uint32_t count,
                                                        std::uint32_t size, double now_ms) {
   return guarded(handle, [&](Handle& h) {

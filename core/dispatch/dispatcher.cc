@@ -1,5 +1,6 @@
 #include "core/dispatch/dispatcher.h"
 
+#include <algorithm>
 #include <functional>
 #include <optional>
 #include <utility>
@@ -34,6 +35,14 @@ void clear_requests(std::vector<WriteRequest>& requests) {
   first->texts.reset();
 }
 
+bool only_deletes(const WriteRequest& request) {
+  if (std::holds_alternative<WriteDropTable>(request.body)) return true;
+  const auto* write = std::get_if<WriteEntities>(&request.body);
+  return write != nullptr &&
+         std::all_of(write->operations.begin(), write->operations.end(),
+                     [](const Operation& op) { return op.kind == OperationKind::remove; });
+}
+
 class WriteGroup {
  public:
   WriteGroup(const rest::Account& account, const Store& store, Ticks now, StagedResponses& out)
@@ -62,6 +71,7 @@ class WriteGroup {
       const auto& [at, make_response] = pending()[i];
       ResponseBuffer& buffer = out_.responses[at];
       out_.failed[at] = std::holds_alternative<GroupFailure>(staged.results[i]);
+      out_.only_deletes[at] = !out_.failed[at] && only_deletes(requests()[i]);
       if (make_response) {
         buffer.assign(rest::encode_http_response(make_response(staged.results[i])));
       } else {
@@ -128,6 +138,7 @@ class WriteGroup {
 void begin(std::size_t messages, StagedResponses& out) {
   out.responses.resize(messages);
   out.failed.assign(messages, true);
+  out.only_deletes.assign(messages, false);
   out.changes = false;
   out.parts_needed.clear();
 }
@@ -150,6 +161,7 @@ void write_single_row(Store& store, std::string_view message, std::optional<Clie
     out.parts_needed = std::move(staged.parts_needed);
     if (out.parts_needed.empty()) {
       out.failed.front() = std::holds_alternative<GroupFailure>(staged.results.front());
+      out.only_deletes.front() = !out.failed.front() && only_deletes(requests.front());
       rpc::encode_write_result(buffer, staged.results.front(), timestamps);
     }
   }

@@ -36,8 +36,9 @@ using MakeResponse = std::function<rest::Response(const WriteResult&)>;
 
 struct StagedResponses {
   std::vector<rpc::ResponseBuffer> responses;  // one per message, in order
-  std::vector<char> failed;  // one per message: true if it changed nothing (an error or a read)
-  bool changes = false;      // false: there is nothing to store or publish
+  std::vector<char> failed;        // one per message: true if it changed nothing (error or read)
+  std::vector<char> only_deletes;  // one per message: true if it only deleted rows or a table
+  bool changes = false;            // false: there is nothing to store or publish
   // If not empty, nothing was staged and there are no responses: the caller must load all these
   // parts and stage again.
   std::vector<PartId> parts_needed;

@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import { Checkpointer, type CheckpointerOptions } from "../../web/src/host/checkpointer.ts";
+import { SpaceReserve } from "../../web/src/host/space-reserve.ts";
 import { StorageError } from "../../web/src/storage/log-storage.ts";
 import { PartsNeeded } from "../../web/src/wasm/engine.ts";
 import { type Random, seededRandom } from "./support/random.ts";
@@ -78,6 +79,7 @@ async function live(t: TestContext, random: Random): Promise<void> {
   const checkpointer = new Checkpointer({
     engine: engine.options,
     storage: { putPart: call, commitManifest: call, deleteParts: call },
+    space: noReserve(),
     parts: {
       async loadForCheckpoint<T>(_needed: PartsNeeded, next: () => T | PartsNeeded): Promise<T> {
         for (;;) {
@@ -133,9 +135,14 @@ test("checkpoints run one at a time, and end promptly if a caller waits", async 
   for (let round = 0; round < rounds; ++round) await live(t, random);
 });
 
+function noReserve(): SpaceReserve {
+  return new SpaceReserve({ reserve: undefined, size: () => ({ rows: 0, log: 0 }) });
+}
+
 // A checkpointer without changes to write. `replaced` replaces some of its options.
 function idleCheckpointer(replaced: Partial<CheckpointerOptions>): Checkpointer {
   return new Checkpointer({
+    space: noReserve(),
     engine: {
       ...new Engine(seededRandom(1)).options,
       beginCheckpoint: () => false,

@@ -8,7 +8,9 @@ import { StoreError } from "../../web/src/errors.ts";
 import { CommitQueue } from "../../web/src/host/commit-queue.ts";
 import type { LogSize } from "../../web/src/host/log-growth.ts";
 import { PartLoader } from "../../web/src/host/part-loader.ts";
+import { SpaceReserve } from "../../web/src/host/space-reserve.ts";
 import { MemoryStorage } from "../../web/src/storage/memory.ts";
+import type { StorageReserve } from "../../web/src/storage/storage-reserve.ts";
 import type { Durability } from "../../web/src/types.ts";
 import { unwrapFromCall } from "../../web/src/util/call-message.ts";
 import { DeferredModuleNeeded, PartsNeeded } from "../../web/src/wasm/engine.ts";
@@ -40,11 +42,17 @@ class Bench {
   readonly queue: CommitQueue;
 
   constructor(
-    options: { durability?: Durability; deferredDelayMs?: number; memoryLimit?: number } = {},
+    options: {
+      durability?: Durability;
+      deferredDelayMs?: number;
+      memoryLimit?: number;
+      reserve?: StorageReserve;
+    } = {},
   ) {
     this.queue = new CommitQueue({
       engine: this.engine,
       storage: this.storage,
+      space: new SpaceReserve({ reserve: options.reserve, size: () => ({ rows: 0, log: 0 }) }),
       parts: new PartLoader({
         engine: this.engine,
         storage: this.storage,
@@ -198,6 +206,57 @@ describe("strict and relaxed writes", () => {
     const huge = "y".repeat(5_000_000);
     await bench.put("f", huge); // a single write is never too large
     assert.equal(bench.stored.length, 4);
+  });
+});
+
+describe("a full store with a reserve", () => {
+  // A storage that is full until the reserve was given up.
+  function fullBench(): { bench: Bench; entries: () => number } {
+    let entries = 2;
+    const reserve = {
+      size: async () => entries,
+      async resize(wanted: number) {
+        if (wanted < entries) {
+          entries = wanted;
+          bench.storage.failing = undefined;
+        }
+        return entries;
+      },
+    };
+    const bench = new Bench({ reserve });
+    return { bench, entries: () => entries };
+  }
+  const remove = (bench: Bench, key: string, durability?: Durability) =>
+    bench.write({ put: key, value: null }, durability);
+
+  test("stores deletes, also if other writes of their group are rejected", async () => {
+    const { bench, entries } = fullBench();
+    await Promise.all([bench.insert("a"), bench.insert("b")]);
+    bench.storage.failing = "quota";
+    const deleting = [remove(bench, "a"), remove(bench, "b")];
+    await assert.rejects(bench.insert("c"), { code: "QuotaExceeded" });
+    assert.deepEqual(await Promise.all(deleting), [{ ok: null }, { ok: null }]);
+    assert.deepEqual(await bench.onDisk(), { a: null, b: null });
+    assert.equal(entries(), 1);
+  });
+
+  test("rejects other writes without using the reserve", async () => {
+    const { bench, entries } = fullBench();
+    bench.storage.failing = "quota";
+    await assert.rejects(bench.insert("a"), { code: "QuotaExceeded" });
+    await assert.rejects(bench.insert("a"), { code: "QuotaExceeded" });
+    assert.equal(entries(), 2);
+  });
+
+  test("stores deferred writes when a delete follows them", async () => {
+    const { bench, entries } = fullBench();
+    bench.storage.failing = "quota";
+    await bench.insert("a", "deferred");
+    await assert.rejects(bench.queue.flush(), { code: "QuotaExceeded" });
+    assert.equal(entries(), 2);
+    await remove(bench, "a", "deferred");
+    await bench.queue.flush();
+    assert.deepEqual([await bench.onDisk(), entries()], [{ a: null }, 1]);
   });
 });
 

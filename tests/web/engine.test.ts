@@ -254,7 +254,12 @@ describe("groups", () => {
     assert.throws(() => decoder.etagsOfWrite(staged.responses[1] as Uint8Array), {
       code: "InvalidInput",
     });
-    assert.deepEqual(engine.stage([], now), { responses: [], failed: [], changes: false });
+    assert.deepEqual(engine.stage([], now), {
+      responses: [],
+      failed: [],
+      onlyDeletes: [],
+      changes: false,
+    });
   });
 
   test("several published groups are sealed into one segment, in order", async () => {

@@ -591,6 +591,21 @@ export interface TableStats {
   bytes: number;
 }
 
+/** How full the storage of a store is. A browser's numbers are estimates. */
+export interface StorageStats {
+  /**
+   * Bytes in use: by all storage of the site or, in Node, on the file system. Absent if unknown.
+   */
+  usage?: number;
+  /** Bytes that may be in use. Absent if unknown. */
+  quota?: number;
+  /**
+   * Bytes that the store holds back. When nothing else is free, deletes and checkpoints use them.
+   * Included in `usage`. Stores with less than 1 MB hold nothing back.
+   */
+  reserve: number;
+}
+
 export interface StoreStats {
   tables: TableStats[];
   /**
@@ -605,6 +620,8 @@ export interface StoreStats {
   /** Number of log segments since the last checkpoint. */
   segments: number;
   segmentBytes: number;
+  /** Absent for a store in memory. */
+  storage?: StorageStats;
 }
 
 export interface FileCount {

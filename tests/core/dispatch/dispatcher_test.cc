@@ -53,6 +53,13 @@ std::string http_insert(const std::string& row) {
   return http("POST", "people", R"({"PartitionKey":"p","RowKey":")" + row + "\"}");
 }
 
+std::string http_delete(const std::string& path) {
+  return http("DELETE", path, "", {{"If-Match", "*"}});
+}
+std::string drop(std::string_view name) {
+  return RequestBuilder(RequestKind::drop_table).text(name).build();
+}
+
 std::string http_batch_get(const std::string& path) {
   const std::string parts = "--b\nContent-Type: application/http\n\nGET " + base + path +
                             " HTTP/1.1\nAccept: application/json\n\n--b--";
@@ -126,6 +133,17 @@ TEST_CASE("RPC and REST writes form one group, in order, and each gets its own k
   CHECK(parse_http_response(staged.responses[3]).status == 201);
   CHECK(test::read_error(staged.responses[4].str()).code == "EntityAlreadyExists");
   CHECK(test::read_error(staged.responses[5].str()).code == "TableAlreadyExists");
+}
+
+TEST_CASE("Staged messages that only delete rows or a table are marked") {
+  Fixture fixture;
+  fixture.commit({create("people"), create("other"), insert("1"), insert("2"), insert("3")});
+  const StagedResponses staged =
+      fixture.stage({insert("4"), http_delete("people(PartitionKey='p',RowKey='1')"),
+                     http_delete("people(PartitionKey='p',RowKey='2')"),
+                     http_delete("people(PartitionKey='p',RowKey='1')"), drop("other")});
+  CHECK(staged.failed == std::vector<char>{false, false, false, true, false});
+  CHECK(staged.only_deletes == std::vector<char>{false, true, true, false, true});
 }
 
 TEST_CASE("Messages staged together see each other's writes, and readers see them once published") {

@@ -208,7 +208,12 @@ export class FakeEngine implements Engine {
     assert(requests.length > 0);
     const rows = new Map(this.rows);
     const commits: Commit[] = [];
-    const staged: StagedResponses = { responses: [], failed: [], changes: false };
+    const staged: StagedResponses = {
+      responses: [],
+      failed: [],
+      onlyDeletes: [],
+      changes: false,
+    };
     for (const request of requests) {
       const { insert, put, value, fail } = decode(unwrapFromCall(request));
       if (fail === "OutOfMemory") throw new StoreError("OutOfMemory", "no memory");
@@ -225,6 +230,7 @@ export class FakeEngine implements Engine {
         commits.push({ number, key, value });
       }
       staged.failed.push(exists);
+      staged.onlyDeletes.push(value === null); // stands for a delete
       staged.responses.push(encode(exists ? { error: "exists" } : { ok: value }));
     }
     staged.changes = commits.length > 0;
@@ -253,7 +259,9 @@ export class FakeEngine implements Engine {
     const message = client === undefined ? request : wrapInCall(request, client, callNumber);
     const staged = this.stageAndPublish([message], nowMs);
     if (staged instanceof PartsNeeded) return staged;
-    return { response: this.#dies(staged.responses[0] as Uint8Array), changes: staged.changes };
+    const { changes, onlyDeletes } = staged;
+    const response = this.#dies(staged.responses[0] as Uint8Array);
+    return { response, changes, onlyDeletes: onlyDeletes[0] === true };
   }
   knownCalls = () => [...this.callNumbers];
   publish(): void {

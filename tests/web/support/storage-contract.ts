@@ -653,6 +653,46 @@ export const storageContract: ContractCase[] = [
     },
   },
   {
+    name: "a reserve grows and shrinks, stays when the log is opened again, and is no part of it",
+    async run(fixture) {
+      const storage = await fixture.open();
+      if (storage.reserve === undefined) return;
+      await loadAll(storage);
+      equal(await storage.reserve.size(), 0);
+      await storage.claim(1, bytes(1));
+      equal(await storage.reserve.resize(3), 3);
+      equal(await storage.reserve.resize(2), 2);
+      await storage.reserve.remeasure?.();
+      equal(await storage.reserve.size(), 2);
+      await storage.close();
+      const again = await fixture.open();
+      const { manifest, segments, orphans } = await loadAll(again);
+      equal([manifest, segments, orphans], [undefined, [[1, [1]]], []]);
+      equal(await again.reserve?.resize(1), 1); // before the claim, for which there may be no space
+      await again.claim(2, bytes(2));
+      equal(await again.reserve?.size(), 1);
+      await again.deleteLog();
+    },
+  },
+  {
+    name: "a stale owner changes no reserve",
+    async run(fixture) {
+      const stale = await fixture.open();
+      if (stale.reserve === undefined) return;
+      await loadAll(stale);
+      await stale.claim(1, bytes(1));
+      equal(await stale.reserve.resize(1), 1);
+      const owner = await fixture.open();
+      await loadAll(owner);
+      await owner.claim(2, bytes(2));
+      equal((await rejected(stale.reserve.resize(0))).failure, "fenced");
+      equal((await rejected(stale.reserve.resize(2))).failure, "fenced");
+      equal(await owner.reserve?.size(), 1);
+      await stale.close();
+      await owner.close();
+    },
+  },
+  {
     name: "drop deletes everything and closes",
     async run(fixture) {
       const storage = await fixture.open();

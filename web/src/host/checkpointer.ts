@@ -17,6 +17,7 @@ import { LogGrowth, type LogSize } from "./log-growth.ts";
 import type { MemoryGuard } from "./memory-guard.ts";
 import type { PartLoader } from "./part-loader.ts";
 import { isFatal, toError } from "./segment-writer.ts";
+import type { Checkpoints, SpaceReserve } from "./space-reserve.ts";
 
 // A due checkpoint begins after this long without stored segments. During a burst of writes it
 // would compete with them for the disk, and would write parts that soon change again.
@@ -46,6 +47,7 @@ export interface CheckpointerOptions {
     | "beginReplace"
   >;
   storage: Pick<LogStorage, "putPart" | "commitManifest" | "deleteParts">;
+  space: Pick<SpaceReserve, "storeForCheckpoint">;
   parts: Pick<PartLoader, "loadForCheckpoint" | "waitForLoads" | "pauseWhile" | "trim">;
   orphans: readonly number[]; // ids of parts that no manifest names; removed first
   memory: Pick<MemoryGuard, "isFull" | "update" | "allowWrites">;
@@ -56,9 +58,10 @@ export interface CheckpointerOptions {
   onCheckpoint: () => void; // called when a new checkpoint is in use
 }
 
-export class Checkpointer {
+export class Checkpointer implements Checkpoints {
   readonly #engine: CheckpointerOptions["engine"];
   readonly #storage: CheckpointerOptions["storage"];
+  readonly #space: CheckpointerOptions["space"];
   readonly #parts: CheckpointerOptions["parts"];
   readonly #blocker: CheckpointerOptions["blocker"];
   readonly #onFailure: CheckpointerOptions["onFailure"];
@@ -78,10 +81,13 @@ export class Checkpointer {
   #started = false;
   #stopped = false;
   #wake: () => void = () => {};
+  #isOutcomeUnknown = false; // it is unknown whether the manifest is stored
+  #onOutcomeUnknown: (() => void)[] = []; // to be called when that becomes so
 
   constructor(options: CheckpointerOptions) {
     this.#engine = options.engine;
     this.#storage = options.storage;
+    this.#space = options.space;
     this.#parts = options.parts;
     this.#blocker = options.blocker;
     this.#onFailure = options.onFailure;
@@ -193,6 +199,25 @@ export class Checkpointer {
     return true;
   }
 
+  bytesLeft(): number {
+    return this.#engine.estimateCheckpointBytes();
+  }
+
+  // Whether parts are being written or removed.
+  get isRunning(): boolean {
+    return this.#running !== undefined;
+  }
+
+  // Starts a checkpoint because the storage is full. It does not pause for writes, and nor does one
+  // that is under way. Resolves when it has ended, or when it has to repeat its last step.
+  async startForSpace(): Promise<void> {
+    if (this.#stopped || !this.#started || !this.#automatic) return;
+    if (this.#running === undefined) this.#runWork(this.#runDueCheckpoint());
+    if (this.#isOutcomeUnknown) return;
+    const unknown = new Promise<void>((resolve) => this.#onOutcomeUnknown.push(resolve));
+    await Promise.race([this.#finishSoon(), unknown]);
+  }
+
   #checkDue(during: "burst" | "pause"): void {
     // #runWork() checks again when the work in progress ends.
     if (this.#stopped || this.#running !== undefined || !this.#automatic) return;
@@ -220,6 +245,8 @@ export class Checkpointer {
     this.#running = work.finally(() => {
       this.#running = undefined;
       this.#isUrgent = false;
+      this.#isOutcomeUnknown = false;
+      this.#onOutcomeUnknown = [];
       // Changes made meanwhile may fill memory already. After a failure, the next write tries
       // again.
       const mayBeFull = this.#hasSucceeded || this.#isMemoryWaiting;
@@ -295,7 +322,11 @@ export class Checkpointer {
       if (part instanceof PartsNeeded) part = await this.#parts.loadForCheckpoint(part, next);
       if (part === undefined) return;
       this.#orphans.delete(part.id); // a removed part's number may be used again
-      await this.#storage.putPart(part.id, part.bytes);
+      const { id, bytes } = part;
+      await this.#space.storeForCheckpoint(
+        () => this.#storage.putPart(id, bytes),
+        () => this.bytesLeft(),
+      );
       this.#engine.markCheckpointPartStored();
       this.#parts.trim();
       await yieldToEventLoop();
@@ -328,11 +359,14 @@ export class Checkpointer {
     let unknownOutcome: StorageError | undefined; // a later failure does not make the outcome known
     for (let waitMs = nextRetryMs(0); ; waitMs = nextRetryMs(waitMs)) {
       try {
-        return await this.#storage.commitManifest(manifest, obsolete);
+        const commit = () => this.#storage.commitManifest(manifest, obsolete);
+        return await this.#space.storeForCheckpoint(commit, () => 0);
       } catch (error) {
         if (isOutcomeUnknown(error)) unknownOutcome ??= error;
         if (unknownOutcome === undefined) throw error;
         if (isFatal(toError(error))) throw unknownOutcome;
+        this.#isOutcomeUnknown = true;
+        for (const resolve of this.#onOutcomeUnknown.splice(0)) resolve();
         await this.#sleep(waitMs);
         if (this.#stopped) throw unknownOutcome;
       }

@@ -36,6 +36,7 @@ import type { PartLoader } from "./part-loader.ts";
 import { knownCallsTask, partsPerGroup, type QueueTask, repeatTask } from "./queue-tasks.ts";
 import { type PooledRequest, requestPool } from "./request-pool.ts";
 import { isFatal, SegmentWriter, type StoringOutcome, toError } from "./segment-writer.ts";
+import type { SpaceReserve } from "./space-reserve.ts";
 
 // Bounds the time to stage a group; holds the largest transaction.
 const groupBytesMax = 4 * 1024 * 1024;
@@ -53,6 +54,7 @@ export interface CommitQueueOptions {
     | "markStored"
   >;
   storage: Pick<LogStorage, "addSegments" | "segmentBytes">;
+  space: Pick<SpaceReserve, "storeSegments" | "isFull">;
   parts: Pick<PartLoader, "loadAndRetry">;
   durability: Durability;
   deferredDelayMs: number;
@@ -110,6 +112,9 @@ export class CommitQueue {
   #groupWritesMax = Number.POSITIVE_INFINITY; // of the next group
   #fatalError: Error | undefined; // once set, every later write rejects with it
   readonly #deferred: DeferredWrites;
+  // Whether the newest deferred write only deletes. The pending writes may then use the reserve:
+  // they must be stored before the delete.
+  #endsWithDelete = false;
 
   constructor(options: CommitQueueOptions) {
     this.#options = options;
@@ -209,7 +214,7 @@ export class CommitQueue {
       const staging = () => {
         const changes = stage();
         if (changes instanceof PartsNeeded) return changes;
-        return { responses: [emptyResponse], failed: [!changes], changes };
+        return { responses: [emptyResponse], failed: [!changes], onlyDeletes: [false], changes };
       };
       const done = { resolve: () => resolve(), reject };
       this.#enqueueTask({ ...done, durability, stage: staging });
@@ -414,6 +419,7 @@ export class CommitQueue {
     if (written instanceof PartsNeeded) return undefined;
     if (written.changes) {
       const position = this.#deferred.add(request, callNumber);
+      this.#endsWithDelete = written.onlyDeletes;
       if (typeof origin === "function") origin(position);
       this.#options.memory.addWritten(request.length);
       this.#scheduleStore();
@@ -430,6 +436,7 @@ export class CommitQueue {
         continue;
       }
       if (staged.changes && !staged.failed[i]) {
+        this.#endsWithDelete = staged.onlyDeletes[i] === true;
         const position = this.#deferred.addPooled(pooled);
         if (typeof origin === "function") origin(position);
       } else {
@@ -464,7 +471,9 @@ export class CommitQueue {
     }
     if (this.#deferred.bytes === 0) return;
     this.#deferred.beforeSeal();
-    this.#writer.sealAndStore("published", "relaxed", (outcome) => this.#onStoreEnded(outcome));
+    this.#writer.sealAndStore("published", "relaxed", this.#endsWithDelete, (outcome) =>
+      this.#onStoreEnded(outcome),
+    );
   }
 
   // ---- Strict and relaxed: store, publish, respond --------------------------------------------
@@ -479,7 +488,7 @@ export class CommitQueue {
     }
     const durability = group.some((item) => item.durability === "strict") ? "strict" : "relaxed";
     this.#deferred.beforeSeal();
-    this.#writer.sealAndStore("candidate", durability, (outcome) => {
+    this.#writer.sealAndStore("candidate", durability, onlyDeletes(staged), (outcome) => {
       if (outcome.stored) {
         resolveGroup(group, staged);
         this.#options.memory.addWritten(sizeOf(group));
@@ -504,7 +513,7 @@ export class CommitQueue {
     for (const { pooled } of group) if (pooled !== undefined) requestPool.release(pooled);
     if (flushes.length === 0) return;
     this.#deferred.beforeSeal();
-    this.#writer.sealAndStore("published", "strict", (outcome) => {
+    this.#writer.sealAndStore("published", "strict", this.#endsWithDelete, (outcome) => {
       for (const item of flushes) {
         if (outcome.stored) item.resolve(emptyResponse);
         else item.reject(outcome.error);
@@ -535,7 +544,8 @@ export class CommitQueue {
   // The group was not stored, or the outcome is unknown. Its successful writes are rejected. If the
   // outcome is known, the failed writes are staged again, because they may have failed due to
   // writes of the group that are now discarded. Deferred writes are staged again too, since they
-  // do not have to wait for storage.
+  // do not have to wait for storage. So are deletes if there was no space for the whole group:
+  // without the group's other writes, they may use the reserve.
   #onGroupNotStored(
     group: QueuedWrite[],
     staged: StagedResponses,
@@ -543,9 +553,12 @@ export class CommitQueue {
   ): void {
     const { error, settled } = outcome;
     const canContinue = settled && !isFatal(error) && this.#fatalError === undefined;
+    const lacksSpace = error instanceof StorageError && error.failure === "quota";
+    const retriesDeletes = lacksSpace && !onlyDeletes(staged);
     const retried: QueuedWrite[] = [];
     for (const [i, item] of group.entries()) {
-      const retry = staged.failed[i] || item.durability === "deferred";
+      const isDelete = retriesDeletes && staged.onlyDeletes[i] === true;
+      const retry = staged.failed[i] || item.durability === "deferred" || isDelete;
       if (retry && canContinue) retried.push(item);
       else item.reject(error);
     }
@@ -607,7 +620,7 @@ export class CommitQueue {
     for (const { pooled } of group) if (pooled !== undefined) requests.push(pooled.request);
     const own = group[0]?.stage;
     if (requests.length === 0 && own === undefined)
-      return { responses: [], failed: [], changes: false };
+      return { responses: [], failed: [], onlyDeletes: [], changes: false };
     try {
       const staged = own?.(how) ?? this.#options.engine[how](requests, this.#options.now());
       if (staged instanceof PartsNeeded) {
@@ -721,14 +734,21 @@ function writesRows(item: QueuedWrite): boolean {
 // flushes get an empty response.
 function alignWithGroup(group: QueuedWrite[], staged: StagedResponses): StagedResponses {
   if (staged.responses.length === group.length) return staged;
-  const aligned: StagedResponses = { responses: [], failed: [], changes: staged.changes };
+  const { changes } = staged;
+  const aligned: StagedResponses = { responses: [], failed: [], onlyDeletes: [], changes };
   let next = 0;
   for (const item of group) {
     const at = item.pooled === undefined ? undefined : next++;
     aligned.responses.push((at === undefined ? undefined : staged.responses[at]) ?? emptyResponse);
     aligned.failed.push(at !== undefined && staged.failed[at] === true);
+    aligned.onlyDeletes.push(at !== undefined && staged.onlyDeletes[at] === true);
   }
   return aligned;
+}
+
+// Whether the writes of the group that succeeded only delete.
+function onlyDeletes({ failed, onlyDeletes }: StagedResponses): boolean {
+  return failed.every((hasFailed, i) => hasFailed || onlyDeletes[i] === true);
 }
 
 function resolveGroup(group: QueuedWrite[], staged: StagedResponses): void {

@@ -12,12 +12,14 @@ import type { Engine } from "../wasm/engine.ts";
 import { Checkpointer } from "./checkpointer.ts";
 import { claimLog, replay } from "./log-recovery.ts";
 import { PartLoader } from "./part-loader.ts";
+import type { SpaceReserve } from "./space-reserve.ts";
 
 export interface LimitedRecoveryOptions {
   name: string; // of the store
   engine: Engine;
   storage: LogStorage;
   memoryLimit: number; // of rows, in bytes
+  space: Pick<SpaceReserve, "storeClaim" | "storeForCheckpoint">;
   isOwner: () => boolean; // false: another owner may have claimed the log; nothing more is stored
 }
 
@@ -44,7 +46,7 @@ export async function applyUnappliedSegments(
   const { engine, storage } = options;
   const checkpointer = checkpointerFor(options, orphans);
   try {
-    await claimLog(engine, storage);
+    await claimLog(engine, storage, options.space);
     checkpointer.allowCheckpoints();
     while (engine.firstUnappliedSegment !== undefined) {
       await checkpointer.compact();

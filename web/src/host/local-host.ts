@@ -34,6 +34,7 @@ import type { PageLifecycle } from "./page-lifecycle.ts";
 import { PartLoader } from "./part-loader.ts";
 import { toError } from "./segment-writer.ts";
 import { Snapshots } from "./snapshots.ts";
+import { SpaceReserve } from "./space-reserve.ts";
 import { verify } from "./verify.ts";
 
 // How a host learns whether it still owns the log, which other tabs may claim. `isOwner` returns
@@ -65,6 +66,8 @@ export interface LocalHostOptions {
   logOwnership?: LogOwnership | undefined; // absent: no other owner is expected
   marker?: LastSeenMarker | undefined; // a record outside IndexedDB that the store held data
   onCheckpoint?: (() => void) | undefined; // called when a new checkpoint is in use
+  // Returns usage and quota of the storage; undefined if they are unknown.
+  estimate?: (() => Promise<{ usage?: number; quota?: number } | undefined>) | undefined;
 }
 
 export class LocalHost implements OwnerHost {
@@ -72,6 +75,7 @@ export class LocalHost implements OwnerHost {
   readonly #options: LocalHostOptions;
   readonly #queue: CommitQueue;
   readonly #checkpointer: Checkpointer | undefined;
+  readonly #space: SpaceReserve;
   readonly #events = new Emitter<StoreEvents>();
   readonly #stopListening: () => void;
   readonly #generation: number;
@@ -99,14 +103,15 @@ export class LocalHost implements OwnerHost {
       const writes = options.persistence !== "memory" && !readOnly && !engine.isDamaged;
       if (options.logOwnership?.isOwner() === false)
         throw fencedError("nothing yet, but has the lock");
+      const space = spaceReserve(options);
       if (engine.firstUnappliedSegment !== undefined) {
         requireCheckpoints(options);
         const isOwner = () => options.logOwnership?.isOwner() !== false;
-        const left = await applyUnappliedSegments({ ...options, isOwner }, orphans);
-        return new LocalHost(options, left, true);
+        const left = await applyUnappliedSegments({ ...options, isOwner, space }, orphans);
+        return new LocalHost(options, left, true, space);
       }
-      const claimed = !writes || (await claim(engine, storage));
-      return new LocalHost(options, orphans, claimed);
+      const claimed = !writes || (await claim(engine, storage, space));
+      return new LocalHost(options, orphans, claimed, space);
     } catch (error) {
       await storage.close().catch(() => {});
       engine.close();
@@ -115,8 +120,14 @@ export class LocalHost implements OwnerHost {
     }
   }
 
-  private constructor(options: LocalHostOptions, orphans: readonly number[], claimed: boolean) {
+  private constructor(
+    options: LocalHostOptions,
+    orphans: readonly number[],
+    claimed: boolean,
+    space: SpaceReserve,
+  ) {
     this.#options = options;
+    this.#space = space;
     this.#persisted = options.persisted;
     this.#onFirstWrite = options.onFirstWrite;
     this.#damage = options.engine.damage();
@@ -136,6 +147,7 @@ export class LocalHost implements OwnerHost {
       },
       engine: options.engine,
       storage: options.storage,
+      space,
       parts: this.#parts,
       durability: options.durability,
       deferredDelayMs: options.deferredDelayMs,
@@ -152,15 +164,18 @@ export class LocalHost implements OwnerHost {
         ...options,
         orphans,
         automatic,
+        space,
         parts: this.#parts,
         memory: this.#memory,
         blocker: () => this.#snapshots.whenSnapshotsEnd,
         onCheckpoint: () => {
           this.#parts.trim();
+          void space.fill();
           options.onCheckpoint?.();
         },
         onFailure: (error) => this.#onCheckpointFailed(error),
       });
+      space.useCheckpoints(this.#checkpointer);
     }
     if (claimed) this.#onLogOwned();
     this.#snapshots = new Snapshots({
@@ -299,6 +314,21 @@ export class LocalHost implements OwnerHost {
       pendingBytes: stats.pendingBytes,
       segments: stats.segmentsSinceCheckpoint,
       segmentBytes: stats.segmentBytesSinceCheckpoint,
+      ...(await this.#storageStats()),
+    };
+  }
+
+  async #storageStats(): Promise<Pick<StoreStats, "storage">> {
+    const { storage, estimate } = this.#options;
+    if (storage.reserve === undefined) return {};
+    const { usage, quota } = (await estimate?.()) ?? {};
+    const reserve = await this.#space.measure();
+    return {
+      storage: {
+        ...(usage === undefined ? {} : { usage }),
+        ...(quota === undefined ? {} : { quota }),
+        reserve,
+      },
     };
   }
 
@@ -312,6 +342,7 @@ export class LocalHost implements OwnerHost {
     if (this.#writeError !== undefined) throw this.#writeError;
     if (this.#options.persistence === "memory") return;
     await this.#asLogOwner(() => this.#checkpointer?.compact());
+    await this.#space.fill();
   }
 
   async snapshot(): Promise<Uint8Array> {
@@ -389,6 +420,7 @@ export class LocalHost implements OwnerHost {
   async #release(): Promise<void> {
     const { engine, storage, ownership } = this.#options;
     this.#stopListening();
+    this.#space.stop();
     this.#eviction?.markOnClose();
     this.#queue.stop(this.#closedError());
     // The outcome decides which writes the next owner gets. If the engine broke, there is none.
@@ -410,11 +442,8 @@ export class LocalHost implements OwnerHost {
   // Returns a new store that begins with the data published in this one.
   fork(clock: Clock): LocalHost {
     const engine = this.#requireVersions().fork();
-    return new LocalHost(
-      { ...this.#options, clock, engine, storage: new MemoryStorage() },
-      [],
-      true,
-    );
+    const options = { ...this.#options, clock, engine, storage: new MemoryStorage() };
+    return new LocalHost(options, [], true, spaceReserve(options));
   }
 
   retainVersion(): number {
@@ -479,7 +508,7 @@ export class LocalHost implements OwnerHost {
     const { engine, storage } = this.#options;
     try {
       if (!this.#claimed) {
-        await claimLog(engine, storage);
+        await claimLog(engine, storage, this.#space);
         this.#onLogOwned();
       }
       await checkpoint();
@@ -517,6 +546,7 @@ export class LocalHost implements OwnerHost {
     this.#eviction?.onStored();
     this.#lastPersistedAt = new Date(this.now());
     this.#checkpointer?.onSegmentsStored(size);
+    this.#space.onStored(size.bytes);
     // With a queue that is never empty, this is the only time at which no group is staged.
     this.#parts.trim();
     if (this.#memory.isFull) this.#memory.update();
@@ -586,11 +616,19 @@ function requireCheckpoints({ name, engine, readOnly }: LocalHostOptions): void 
   throw logTooLargeError(name, why, hint);
 }
 
+function spaceReserve({ engine, storage }: LocalHostOptions): SpaceReserve {
+  const size = () => {
+    const { bytes, segmentBytesSinceCheckpoint } = engine.stats();
+    return { rows: bytes, log: segmentBytesSinceCheckpoint };
+  };
+  return new SpaceReserve({ reserve: storage.reserve, size });
+}
+
 // Claims the log. Returns false if there is not enough space for the claim. The store can still
 // open, and its first segment becomes the claim.
-async function claim(engine: Engine, storage: LogStorage): Promise<boolean> {
+async function claim(engine: Engine, storage: LogStorage, space: SpaceReserve): Promise<boolean> {
   try {
-    await claimLog(engine, storage);
+    await claimLog(engine, storage, space);
     return true;
   } catch (error) {
     const nothingStored =

@@ -7,6 +7,7 @@ import {
   segmentName,
 } from "../storage/log-storage.ts";
 import type { Engine } from "../wasm/engine.ts";
+import type { SpaceReserve } from "./space-reserve.ts";
 
 /**
  * Reads the log into the engine. `read` is the storage's load() or inspect(). Resolves to the ids
@@ -48,12 +49,16 @@ export function replay(engine: Engine, sequence: number, bytes: Uint8Array | und
   else engine.reportDamage({ file: segmentName(sequence), message: "is not a file of bytes" });
 }
 
-/** Claims the log: adds a segment that makes this store its owner (storage/FENCING.md). */
+/**
+ * Claims the log: adds a segment that makes this store its owner (storage/FENCING.md). It may use
+ * the reserve of the storage.
+ */
 export async function claimLog(
   engine: Pick<Engine, "makeClaimSegment" | "markStored">,
   storage: Pick<LogStorage, "claim">,
+  space: Pick<SpaceReserve, "storeClaim">,
 ): Promise<void> {
   const { sequence, bytes } = engine.makeClaimSegment();
-  await storage.claim(sequence, bytes);
+  await space.storeClaim(() => storage.claim(sequence, bytes));
   engine.markStored(sequence);
 }

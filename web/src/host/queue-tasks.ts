@@ -29,7 +29,7 @@ export function knownCallsTask(
     durability: "deferred",
     stage() {
       known = engine.knownCalls(client);
-      return { responses: [noResponse], failed: [true], changes: false };
+      return { responses: [noResponse], failed: [true], onlyDeletes: [false], changes: false };
     },
     resolve: () => resolve(known),
   };
@@ -52,7 +52,7 @@ export function repeatTask(
     }
     repeated = staged;
     const { changes } = staged;
-    return { responses: [noResponse], failed: [!changes], changes };
+    return { responses: [noResponse], failed: [!changes], onlyDeletes: [false], changes };
   };
   return {
     durability: "deferred",

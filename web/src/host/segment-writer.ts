@@ -11,6 +11,7 @@ import { StoreError, type StoreErrorCode } from "../errors.ts";
 import { type LogStorage, type SegmentDurability, StorageError } from "../storage/log-storage.ts";
 import type { Engine, SealedSegments } from "../wasm/engine.ts";
 import type { LogSize } from "./log-growth.ts";
+import type { SpaceReserve } from "./space-reserve.ts";
 
 // What segments hold. "candidate": the candidate version (staged writes) and everything published
 // before it. "published": only published writes.
@@ -26,6 +27,7 @@ export type StoringOutcome =
 export type OnStoringEnded = (outcome: StoringOutcome) => void;
 
 interface Attempt {
+  readonly onlyDeletes: boolean;
   sealed: SealedSegments | undefined; // undefined: not sealed yet
   contents: SegmentContents;
   durability: SegmentDurability;
@@ -35,11 +37,13 @@ interface Attempt {
 export interface SegmentWriterOptions {
   engine: Pick<Engine, "seal" | "markStored" | "publish" | "discard">;
   storage: Pick<LogStorage, "addSegments" | "segmentBytes">;
+  space: Pick<SpaceReserve, "storeSegments" | "isFull">;
 }
 
 export class SegmentWriter {
   readonly #engine: SegmentWriterOptions["engine"];
   readonly #storage: SegmentWriterOptions["storage"];
+  readonly #space: SegmentWriterOptions["space"];
   #attempt: Attempt | undefined;
   #isStoring = false;
   #whenNotStoring: Promise<void> = Promise.resolve();
@@ -47,6 +51,7 @@ export class SegmentWriter {
   constructor(options: SegmentWriterOptions) {
     this.#engine = options.engine;
     this.#storage = options.storage;
+    this.#space = options.space;
   }
 
   // Whether no segments are being stored or unsettled.
@@ -71,14 +76,16 @@ export class SegmentWriter {
   }
 
   // Seals and stores everything that `contents` names. On success, the engine publishes the
-  // candidate version if there is one. REQUIRES: the writer is idle, and there is something to
-  // seal.
+  // candidate version if there is one. `onlyDeletes`: may use the reserve of the storage. REQUIRES:
+  // the writer is idle, and there is something to seal.
   sealAndStore(
     contents: SegmentContents,
     durability: SegmentDurability,
+    onlyDeletes: boolean,
     onEnded: OnStoringEnded,
   ): void {
-    this.#attempt = { sealed: undefined, contents, durability, mayBeStored: false };
+    const about = { contents, durability, onlyDeletes };
+    this.#attempt = { ...about, sealed: undefined, mayBeStored: false };
     this.#whenNotStoring = this.#attemptStore(this.#attempt, onEnded);
   }
 
@@ -99,11 +106,12 @@ export class SegmentWriter {
   // Seals and stores. Calls the storage in the current turn of the event loop, because a closing
   // page gets no further turn.
   async #tryStore(attempt: Attempt): Promise<StoringOutcome> {
-    const { contents, durability } = attempt;
+    const { contents, durability, onlyDeletes } = attempt;
     try {
       attempt.sealed ??= this.#seal();
       const { sequence, segments } = attempt.sealed;
-      await this.#storage.addSegments(sequence, segments, durability);
+      const store = () => this.#storage.addSegments(sequence, segments, durability);
+      await this.#space.storeSegments(store, onlyDeletes);
       this.#engine.markStored(sequence + segments.length - 1);
       if (contents === "candidate") this.#engine.publish();
       const bytes = segments.reduce((sum, { length }) => sum + length, 0);
@@ -118,7 +126,9 @@ export class SegmentWriter {
   }
 
   #seal(): SealedSegments {
-    const sealed = this.#engine.seal(this.#storage.segmentBytes);
+    // A single large segment takes up no space if it is rejected (space-reserve.ts).
+    const segmentBytes = this.#space.isFull ? undefined : this.#storage.segmentBytes;
+    const sealed = this.#engine.seal(segmentBytes);
     if (sealed === undefined) throw new Error("There was nothing to seal.");
     return sealed;
   }

@@ -112,6 +112,7 @@ async function openInIndexedDb(
       lifecycle,
       marker: lastSeenMarker(name),
       onCheckpoint: () => void quota.check(),
+      estimate,
     });
   const shared = { locks: locks(), channels: broadcastChannelFactory() };
   try {
@@ -182,6 +183,7 @@ async function openLog(
     | "lifecycle"
     | "marker"
     | "onCheckpoint"
+    | "estimate"
   >,
 ): Promise<LocalHost> {
   const { signal } = settings;
@@ -212,7 +214,7 @@ async function openInFiles(settings: Settings): Promise<LocalHost> {
   const { name, path = "", signal } = settings;
   const loading = startEngine(settings); // in parallel with opening the files
   loading.catch(() => {});
-  const { openFileStore } = await loadFileStores();
+  const { openFileStore, estimateFileSystem } = await loadFileStores();
   const { storage, lock } = await openFileStore({ path, name, waitMs: lockWaitMs, signal }).catch(
     async (error: unknown) => {
       await closeWhenOpened(loading);
@@ -231,7 +233,8 @@ async function openInFiles(settings: Settings): Promise<LocalHost> {
   }
   const files = { storage, persistence: "file", ownership: lock, persisted: true } as const;
   const lifecycle = noPageLifecycle;
-  const host = await LocalHost.open({ ...settings, ...files, lifecycle, engine });
+  const estimate = () => estimateFileSystem(path);
+  const host = await LocalHost.open({ ...settings, ...files, lifecycle, engine, estimate });
   warnDamaged(host, settings);
   return host;
 }

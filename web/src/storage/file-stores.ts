@@ -73,6 +73,21 @@ export async function listFileStores(path: string): Promise<string[]> {
   return found.sort();
 }
 
+// Resolves to the bytes in use on the file system of a folder, and to those that may be in use.
+// Resolves to undefined if they are unknown.
+export async function estimateFileSystem(
+  path: string,
+): Promise<{ usage: number; quota: number } | undefined> {
+  try {
+    const { fs } = await node();
+    const { bsize, blocks, bfree, bavail } = await fs.statfs(path);
+    const usage = (blocks - bfree) * bsize;
+    return { usage, quota: usage + bavail * bsize };
+  } catch {
+    return undefined;
+  }
+}
+
 async function node(): Promise<{ fs: NodeFs["promises"]; process: NodeProcess }> {
   return { fs: (await nodeModule("node:fs")).promises, process: nodeProcess() as NodeProcess };
 }

@@ -14,6 +14,7 @@ import {
 } from "./idbfs-entries.ts";
 import { IdbfsFencing, type OwnershipCheck } from "./idbfs-fencing.ts";
 import { type LogSummary, readLog, readParts, readSegments } from "./idbfs-log-reader.ts";
+import { IdbfsReserve } from "./idbfs-reserve.ts";
 import { errorName, requestResult } from "./idbfs-transaction.ts";
 import {
   fencedError,
@@ -60,6 +61,7 @@ type Addition = [
 
 export class IdbfsStorage implements LogStorage {
   readonly segmentBytes = inlineBytes;
+  readonly reserve: IdbfsReserve;
   readonly #factory: IDBFactory;
   readonly #mount: string;
   readonly #now: () => number;
@@ -88,6 +90,12 @@ export class IdbfsStorage implements LogStorage {
       factory: options.factory,
       onLost: () => this.#fencing.onConnectionLost(),
       onReopened: options.onReopened,
+    });
+    this.reserve = new IdbfsReserve({
+      entries: this.#entries,
+      read: (body) => this.#database.transact("readonly", undefined, body),
+      write: (body) => this.#write("relaxed", body),
+      requireOwner: (files) => this.#fencing.requireOwner(files),
     });
   }
 

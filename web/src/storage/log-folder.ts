@@ -5,6 +5,7 @@ import { type NodeFile, type NodeFs, nodeModule, systemErrorCode } from "../util
 import { manifestName, numberFromName, partName, StorageError } from "./log-storage.ts";
 
 export const temporaryPrefix = "tmp-";
+export const reservePattern = /^tmp-reserve-/;
 export const relaxedPattern = /^relaxed-([0-9a-f]{16})-([0-9a-f]{32})$/;
 
 // Creates a folder and its parents, and flushes them so that they survive a power failure. The
@@ -92,6 +93,10 @@ export function partFromName(name: string): { id: number; owner: number } | unde
 
 export function relaxedName(sequence: number, hash: string): string {
   return `relaxed-${hex(sequence)}-${hash}`;
+}
+
+export function reserveName(id: string): string {
+  return `${temporaryPrefix}reserve-${id}`;
 }
 
 // Returns the numbers of the segments among these names, ascending.

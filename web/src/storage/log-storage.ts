@@ -48,6 +48,7 @@
 // REQUIRES: an owner's claim is stored before its first checkpoint.
 
 import { StoreError, type StoreErrorCode } from "../errors.ts";
+import type { StorageReserve } from "./storage-reserve.ts";
 
 // Why a storage call rejected:
 //
@@ -71,7 +72,7 @@ const codes: Record<StorageFailure, StoreErrorCode> = {
 };
 
 const hints: Record<StorageFailure, string | undefined> = {
-  quota: "Delete data, or request more space with navigator.storage.persist(). Reads still work.",
+  quota: "Delete data, or make more space available. Reads, deletes and compact() still work.",
   aborted: "The write had no effect and may be retried.",
   fenced: "Close this store and open it again to see what the other owner wrote.",
   gone: "The origin's site data was cleared; open the store again to start empty.",
@@ -157,6 +158,9 @@ export interface LogStorage {
   commitManifest(bytes: Uint8Array, obsolete: ObsoleteFiles): Promise<void>;
   // Deletes parts. REQUIRES: no manifest names them.
   deleteParts(ids: readonly number[]): Promise<void>;
+  // Space that is held back for writes that free space. Undefined: the storage has none. REQUIRES,
+  // for calls of its methods: load() has resolved.
+  readonly reserve?: StorageReserve;
   // Deletes the whole log if it exists, and closes.
   deleteLog(): Promise<void>;
   // Waits for pending calls and closes. Later calls reject with "closed". May be called again.

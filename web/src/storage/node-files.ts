@@ -4,6 +4,7 @@
 //   relaxed-<sequence>-<hash>     a second link to a segment that is not flushed yet, with the hash
 //                                 of the segment's bytes
 //   tmp-…                         a file that is being written, or left over from a crash
+//   tmp-reserve-…                 the reserve (folder-reserve.ts)
 //   lock                          see folder-lock.ts
 //
 // "relaxed" segments are not flushed, so after a power failure their content may be damaged (torn).
@@ -18,12 +19,14 @@
 import { type NodeFs, nodeModule } from "../util/node.ts";
 import { confirming, FolderFiles } from "./folder-files.ts";
 import { FolderManifests, highestGeneration } from "./folder-manifests.ts";
+import { FolderReserve } from "./folder-reserve.ts";
 import {
   deleteLogFolder,
   ownedPartName,
   partFromName,
   relaxedName,
   relaxedPattern,
+  reservePattern,
   segmentNumbers,
   temporaryPrefix,
 } from "./log-folder.ts";
@@ -59,6 +62,7 @@ export class NodeFilesStorage implements LogStorage {
   readonly #files: FolderFiles;
   readonly #manifests: FolderManifests;
   readonly #hash: (bytes: Uint8Array) => string;
+  readonly reserve: FolderReserve;
   #parts = new Map<number, string>(); // the name of each known part, by id
   #last = 0; // sequence number of the newest segment that was loaded or added
   // Segments that are not flushed: the name of the second link by sequence number.
@@ -85,6 +89,15 @@ export class NodeFilesStorage implements LogStorage {
     this.#files = new FolderFiles(folder, fs);
     this.#manifests = new FolderManifests(this.#files);
     this.#hash = hash;
+    this.reserve = new FolderReserve({
+      files: this.#files,
+      asOwner: (call) => this.#track(() => this.#asOwner(call)),
+      whenInForce: (call) =>
+        this.#track(async () => {
+          await this.#manifests.requireInForce();
+          await call();
+        }),
+    });
   }
 
   // Another owner's checkpoint may remove files during the load, which then begins again. The
@@ -339,7 +352,7 @@ export class NodeFilesStorage implements LogStorage {
     const kept = new Set([...this.#relaxed.values(), ...parts.values()]);
     const others = names.filter(
       (name) =>
-        name.startsWith(temporaryPrefix) ||
+        (name.startsWith(temporaryPrefix) && !reservePattern.test(name)) ||
         ((relaxedPattern.test(name) || partFromName(name) !== undefined) && !kept.has(name)),
     );
     const covered = segmentNumbers(names).filter((sequence) => sequence < firstSegment);

@@ -17,6 +17,13 @@ export interface NodeStats {
   readonly mtimeNs: bigint;
 }
 
+export interface NodeFileSystemStats {
+  readonly bsize: number;
+  readonly blocks: number;
+  readonly bfree: number;
+  readonly bavail: number;
+}
+
 export interface NodeFs {
   readonly promises: {
     open(path: string, flags: string): Promise<NodeFile>;
@@ -28,6 +35,7 @@ export interface NodeFs {
     unlink(path: string): Promise<void>;
     rmdir(path: string): Promise<void>;
     stat(path: string, options: { bigint: true }): Promise<NodeStats>;
+    statfs(path: string): Promise<NodeFileSystemStats>;
   };
   readFileSync(path: string | URL, encoding: "utf8"): string;
   writeFileSync(path: string, text: string, options: { flag: string }): void;

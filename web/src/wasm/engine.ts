@@ -87,12 +87,14 @@ export interface RowCounts {
 export interface StagedResponses {
   responses: Uint8Array[]; // one per message, in order; copies (byte-arena.ts)
   failed: boolean[]; // true: the message changes nothing, because it failed or only reads
+  onlyDeletes: boolean[]; // true: the message only deletes rows or a table
   changes: boolean; // false: there is nothing to seal or publish
 }
 
 export interface WriteResult {
   response: Uint8Array; // a view, like that of read()
   changes: boolean; // false: there is nothing to seal
+  onlyDeletes: boolean; // true: the message only deletes rows or a table
 }
 
 // If a function returns PartsNeeded, it has done nothing. The caller must load the parts and repeat

@@ -39,6 +39,9 @@ const statusNothing = 1;
 const statusFailed = 2;
 const statusPartsNeeded = 4;
 
+// The flags of a staged message.
+const failedFlag = 1;
+const onlyDeletesFlag = 2;
 const unlimitedBytes = 0xffff_ffff;
 const emptyBytes = new Uint8Array(0);
 
@@ -222,7 +225,8 @@ export class WasmEngine implements Engine {
     const { HEAPU8: bytes, HEAPU32: words } = this.#module;
     const word = this.#address >>> 2;
     const response = this.#views.view(bytes, words[word] as number, words[word + 1] as number);
-    return { response, changes: changes !== 0 };
+    const onlyDeletes = ((words[word + 2] as number) & onlyDeletesFlag) !== 0;
+    return { response, changes: changes !== 0, onlyDeletes };
   }
 
   #callWriteOne(
@@ -272,11 +276,13 @@ export class WasmEngine implements Engine {
 
   #responses(count: number, changes: boolean): StagedResponses {
     const { HEAPU8: bytes, HEAPU32: words } = this.#module;
-    const staged: StagedResponses = { responses: [], failed: [], changes };
+    const staged: StagedResponses = { responses: [], failed: [], onlyDeletes: [], changes };
     for (let i = 0, word = this.#address >>> 2; i < count; ++i, word += 3) {
       const from = words[word] as number;
       staged.responses.push(copyToArena(bytes, from, from + (words[word + 1] as number)));
-      staged.failed.push(words[word + 2] !== 0);
+      const flags = words[word + 2] as number;
+      staged.failed.push((flags & failedFlag) !== 0);
+      staged.onlyDeletes.push((flags & onlyDeletesFlag) !== 0);
     }
     return staged;
   }

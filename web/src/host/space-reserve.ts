@@ -1,0 +1,307 @@
+// Keeps a reserve in the storage (storage/storage-reserve.ts), so that a full store can be emptied.
+// When the storage has no space left, writes that only delete, and checkpoints, use the reserve
+// entry by entry. Other writes are rejected. A checkpoint frees the space of what was deleted, and
+// then the reserve is filled again.
+//
+// After a write was rejected for lack of space, later ones are tried only if there is space for
+// another entry: Chromium writes small values to its disk before it checks the quota, and a
+// rejected write then takes up space until the browser compacts its database.
+
+import { type LogStorage, StorageError } from "../storage/log-storage.ts";
+import { reserveEntryBytes } from "../storage/storage-reserve.ts";
+
+// The reserve suffices for a checkpoint of the whole log, and of a quarter of the store, but of no
+// more than checkpointBytesMax. Further entries are for segments, and one is for the manifest. A
+// store with less than storedBytesMin has no reserve.
+const storedBytesMin = 1024 * 1024;
+const checkpointBytesMax = 8 * 1024 * 1024;
+const checkpointShare = 1 / 4;
+const segmentEntries = 4;
+const partOverhead = 1.1; // the size of part files compared with that of their rows
+const fillStepBytes = 512 * 1024; // stored since the reserve was last filled
+// What is done after each failure for lack of space, before the next attempt: release an entry of
+// the reserve, or wait this long and measure again. While Chromium compacts its database, it uses
+// more space for a while.
+const stepsAfterFailure = [0, "release", 100, 300, "release", 1000] as const;
+
+// About how many bytes the rows have, and the segments since the last checkpoint.
+export interface StoreSize {
+  rows: number;
+  log: number;
+}
+
+export interface SpaceReserveOptions {
+  reserve: LogStorage["reserve"]; // undefined: the storage has none
+  size: () => StoreSize;
+}
+
+export interface Checkpoints {
+  bytesLeft(): number; // about how much a checkpoint has to store now
+  // Starts a checkpoint, unless one is running. Resolves when it has ended, or when it waits for
+  // the storage.
+  startForSpace(): Promise<void>;
+  readonly isRunning: boolean;
+}
+
+export class SpaceReserve {
+  readonly #options: SpaceReserveOptions;
+  #checkpoints: Checkpoints | undefined;
+  #entries: number | undefined; // undefined: not known yet
+  #isFull = false; // a write was rejected for lack of space, and none was stored since
+  #storedSinceFill = 0;
+  #filling: Promise<void> | undefined;
+  #uses = 0; // writes that are using the reserve; it is not filled meanwhile
+  #isStopped = false;
+  // The last change of the reserve; changes run one at a time.
+  #changing: Promise<unknown> = Promise.resolve();
+
+  constructor(options: SpaceReserveOptions) {
+    this.#options = options;
+  }
+
+  // Bytes in the reserve, as far as known.
+  get bytes(): number {
+    return (this.#entries ?? 0) * reserveEntryBytes;
+  }
+
+  // Resolves to the bytes in the reserve; 0 if the storage does not say.
+  async measure(): Promise<number> {
+    await this.#count().catch(() => {});
+    return this.bytes;
+  }
+
+  // Whether a write was rejected for lack of space, and none was stored since. False if the storage
+  // has no reserve.
+  get isFull(): boolean {
+    return this.#isFull;
+  }
+
+  // From now on, segments that use the reserve start a checkpoint.
+  useCheckpoints(checkpoints: Checkpoints): void {
+    this.#checkpoints = checkpoints;
+  }
+
+  // Ends filling.
+  stop(): void {
+    this.#isStopped = true;
+  }
+
+  // ---- Storing ----------------------------------------------------------------------------------
+
+  // Stores segments by calling `store`, in the current turn of the event loop if it can. Rejects
+  // with its error.
+  async storeSegments(store: () => Promise<void>, onlyDeletes: boolean): Promise<void> {
+    if (this.#isFull && !onlyDeletes) await this.#requireFreeSpace();
+    if (!onlyDeletes) return await this.#tryStore(store, async () => false);
+    const checkpoints = this.#checkpoints;
+    let checkpointsAwaited = 0;
+    let hasReleased = false;
+    await this.#tryStore(store, async () => {
+      // One that is running frees space soon. Without the wait, many deletes in different parts
+      // would make the next checkpoint larger than the reserve.
+      const isFirst = checkpointsAwaited === 0 && checkpoints?.isRunning === true;
+      if (!isFirst && (await this.#release(this.#entriesForNextCheckpoint()))) {
+        hasReleased = true;
+        return true;
+      }
+      if (checkpoints === undefined || ++checkpointsAwaited > 2) return false;
+      if (!checkpoints.isRunning && !this.#suffices(checkpoints.bytesLeft())) return false;
+      await checkpoints.startForSpace();
+      return true;
+    });
+    if (hasReleased) this.#startCheckpoint();
+  }
+
+  // Never throws: the caller's segments are stored.
+  #startCheckpoint(): void {
+    try {
+      const checkpoints = this.#checkpoints;
+      if (checkpoints !== undefined && this.#suffices(checkpoints.bytesLeft()))
+        void checkpoints.startForSpace();
+    } catch {
+      // The engine is broken. The next write reports this.
+    }
+  }
+
+  // Stores a claim, with which a store opens.
+  async storeClaim(store: () => Promise<void>): Promise<void> {
+    await this.#tryStore(store, () => this.#release(0));
+  }
+
+  // Stores a part or the manifest of a checkpoint. `bytesLeft`: about how much the checkpoint still
+  // has to store. Uses the reserve only if it suffices for that: an unfinished checkpoint frees
+  // nothing.
+  async storeForCheckpoint(store: () => Promise<void>, bytesLeft: () => number): Promise<void> {
+    if (this.#isFull) {
+      await this.#count();
+      if (!this.#suffices(bytesLeft())) await this.#requireFreeSpace();
+    }
+    await this.#tryStore(store, async () => {
+      await this.#count();
+      return this.#suffices(bytesLeft()) && (await this.#release(0));
+    });
+  }
+
+  #suffices(bytes: number): boolean {
+    return bytes === 0 || entriesForCheckpoint(bytes) <= (this.#entries ?? 0);
+  }
+
+  // What segments must leave in the reserve. If it does not suffice for a checkpoint, segments may
+  // use all of it.
+  #entriesForNextCheckpoint(): number {
+    const bytes = this.#checkpoints?.bytesLeft() ?? 0;
+    return this.#suffices(bytes) ? entriesForCheckpoint(bytes) : 0;
+  }
+
+  // Calls `store` until it succeeds, or until `makeSpace` resolves to false after it failed for
+  // lack of space.
+  async #tryStore(store: () => Promise<void>, makeSpace: () => Promise<boolean>): Promise<void> {
+    let unknownOutcome: unknown; // a later failure does not make the outcome known
+    this.#uses += 1;
+    try {
+      for (let step = 0; ; ) {
+        const error = await store().then(
+          () => undefined,
+          (cause: unknown) => cause,
+        );
+        if (error === undefined) return;
+        if (error instanceof StorageError && error.isFatal) throw error;
+        if (error instanceof StorageError && error.failure === "unknown") unknownOutcome ??= error;
+        const reason = unknownOutcome ?? error;
+        if (!isLackOfSpace(error)) throw reason;
+        if (this.#options.reserve === undefined) throw reason;
+        this.#isFull = true;
+        const goesOn = await this.#takeStep(step++, makeSpace).catch((cause: unknown) => {
+          throw unknownOutcome ?? cause;
+        });
+        if (!goesOn) throw reason;
+      }
+    } finally {
+      this.#uses -= 1;
+    }
+  }
+
+  async #takeStep(step: number, makeSpace: () => Promise<boolean>): Promise<boolean> {
+    const canMeasure = this.#options.reserve?.remeasure !== undefined && !this.#isStopped;
+    const waitMs = (canMeasure ? stepsAfterFailure[step] : undefined) ?? "release";
+    if (waitMs === "release") return await makeSpace();
+    if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs));
+    await this.#remeasure();
+    return true;
+  }
+
+  #remeasure(): Promise<void> {
+    return this.#change(async (reserve) => {
+      await reserve.remeasure?.();
+      return this.#entries ?? (await reserve.size());
+    });
+  }
+
+  // Resolves if there is space for more than the reserve; otherwise rejects with "quota".
+  async #requireFreeSpace(): Promise<void> {
+    if (this.#options.reserve === undefined) return;
+    await this.#remeasure();
+    const kept = Math.max(this.#target(), this.#entries ?? 0);
+    await this.#resizeTo(kept + 1);
+    if ((this.#entries ?? 0) <= kept)
+      throw new StorageError("quota", "There is no space for this write.");
+    await this.#resizeTo(kept);
+    this.#isFull = false;
+  }
+
+  // Frees an entry if there are more than `keep`. Resolves to whether it did.
+  async #release(keep: number): Promise<boolean> {
+    await this.#count();
+    const entries = this.#entries ?? 0;
+    if (entries <= keep) return false;
+    await this.#resizeTo(entries - 1);
+    return (this.#entries ?? 0) < entries;
+  }
+
+  // ---- Filling ----------------------------------------------------------------------------------
+
+  // Must be called when segments of this size were stored.
+  onStored(bytes: number): void {
+    this.#storedSinceFill += bytes;
+    if (this.#storedSinceFill < fillStepBytes) return;
+    this.#storedSinceFill = 0;
+    void this.fill();
+  }
+
+  // Gives the reserve the size that suits the store, as far as there is space. Never rejects: the
+  // next write reports what is wrong.
+  fill(): Promise<void> {
+    if (this.#options.reserve === undefined) return Promise.resolve();
+    this.#filling ??= this.#fill().finally(() => {
+      this.#filling = undefined;
+    });
+    return this.#filling;
+  }
+
+  async #fill(): Promise<void> {
+    try {
+      await this.#count();
+      const target = this.#target();
+      // Otherwise it would shrink after each checkpoint and then grow again.
+      if ((this.#entries ?? 0) > 2 * target) await this.#resizeTo(target);
+      // One at a time, so that writes can be stored in between.
+      while (!this.#isStopped && !this.#isInUse && (this.#entries ?? 0) < target) {
+        const wanted = (this.#entries ?? 0) + 1;
+        await this.#resizeTo(wanted);
+        if ((this.#entries ?? 0) < wanted) break;
+      }
+    } catch {
+      // See above.
+    }
+  }
+
+  // Whether a write waits for space that filling would take away.
+  get #isInUse(): boolean {
+    return this.#isFull && this.#uses > 0;
+  }
+
+  #target(): number {
+    const { rows, log } = this.#options.size();
+    if (Math.max(rows, log) < storedBytesMin) return 0;
+    const bytes = Math.min(checkpointBytesMax, Math.max(log, checkpointShare * rows));
+    return segmentEntries + entriesForCheckpoint(bytes);
+  }
+
+  #count(): Promise<void> {
+    return this.#change(async (reserve) => this.#entries ?? (await reserve.size()));
+  }
+
+  #resizeTo(entries: number): Promise<void> {
+    return this.#change((reserve) => reserve.resize(entries));
+  }
+
+  async #change(
+    change: (reserve: NonNullable<LogStorage["reserve"]>) => Promise<number>,
+  ): Promise<void> {
+    const { reserve } = this.#options;
+    if (reserve === undefined) return;
+    const changing = this.#changing.then(() => change(reserve));
+    this.#changing = changing.catch(() => {});
+    try {
+      this.#entries = await changing;
+    } catch (error) {
+      this.#entries = undefined;
+      throw withKnownOutcome(error);
+    }
+  }
+}
+
+function entriesForCheckpoint(bytes: number): number {
+  return Math.ceil((partOverhead * bytes) / reserveEntryBytes) + 1;
+}
+
+function isLackOfSpace(error: unknown): boolean {
+  if (!(error instanceof StorageError)) return false;
+  return error.failure === "quota" || (error.failure === "unknown" && isLackOfSpace(error.cause));
+}
+
+// Whether the reserve was changed does not matter to the caller's write.
+function withKnownOutcome(error: unknown): unknown {
+  const isUnknown = error instanceof StorageError && error.failure === "unknown";
+  return isUnknown ? new StorageError("aborted", error.message, error) : error;
+}
