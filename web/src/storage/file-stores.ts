@@ -11,6 +11,7 @@ import {
   systemErrorCode,
 } from "../util/node.ts";
 import { type FolderLock, lockFolder } from "./folder-lock.ts";
+import { releaseReserveEntry } from "./folder-reserve.ts";
 import { deleteLogFolder, isLogFileName, makeFolder } from "./log-folder.ts";
 import { NodeFilesStorage } from "./node-files.ts";
 
@@ -32,7 +33,12 @@ export async function openFileStore(
   try {
     await makeFolder(folder, fs);
     await requireExactName(options, fs);
-    lock = await lockFolder(folder, { ...options, process });
+    lock = await lockFolder(folder, { ...options, process }).catch(async (error: unknown) => {
+      // A process that died may have left so much that there is no space for the lock.
+      const isFull = systemErrorCode(error) === "ENOSPC";
+      if (!isFull || !(await releaseReserveEntry(folder, fs))) throw error;
+      return await lockFolder(folder, { ...options, process });
+    });
     return { storage: await NodeFilesStorage.open(folder, fs), lock };
   } catch (error) {
     lock?.release();

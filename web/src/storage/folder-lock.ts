@@ -44,7 +44,7 @@ export async function lockFolder(folder: string, options: FolderLockOptions): Pr
 // created it. Returns undefined if the file was deleted in the meantime.
 function tryLock(fs: NodeFs, lock: string, me: string): string | undefined {
   const mine = temporary(lock);
-  fs.writeFileSync(mine, me, { flag: "wx" });
+  writeOrRemove(fs, mine, me);
   try {
     try {
       fs.linkSync(mine, lock); // atomic, and fails if the file exists
@@ -58,6 +58,20 @@ function tryLock(fs: NodeFs, lock: string, me: string): string | undefined {
     return read(fs, lock);
   } finally {
     fs.unlinkSync(mine);
+  }
+}
+
+// Writes a new file. On failure, removes what was written of it.
+function writeOrRemove(fs: NodeFs, path: string, text: string): void {
+  try {
+    fs.writeFileSync(path, text, { flag: "wx" });
+  } catch (error) {
+    try {
+      fs.unlinkSync(path);
+    } catch {
+      // There is no file.
+    }
+    throw error;
   }
 }
 

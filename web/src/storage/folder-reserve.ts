@@ -1,6 +1,7 @@
 // The reserve (storage-reserve.ts) as files in a folder. Their names begin like those of temporary
 // files, so releases that do not know the reserve remove it as left over.
 
+import type { NodeFs } from "../util/node.ts";
 import type { FolderFiles } from "./folder-files.ts";
 import { reserveName, reservePattern } from "./log-folder.ts";
 import { addReserveEntries, type StorageReserve } from "./storage-reserve.ts";
@@ -44,4 +45,15 @@ export class FolderReserve implements StorageReserve {
   async #names(): Promise<string[]> {
     return (await this.#options.files.list()).filter((name) => reservePattern.test(name));
   }
+}
+
+// Removes an entry of a folder's reserve. It may be called without the folder's lock: the reserve
+// holds no data. Resolves to whether there was an entry.
+export async function releaseReserveEntry(
+  folder: string,
+  fs: NodeFs["promises"],
+): Promise<boolean> {
+  const name = (await fs.readdir(folder)).find((file) => reservePattern.test(file));
+  if (name !== undefined) await fs.unlink(`${folder}/${name}`);
+  return name !== undefined;
 }
