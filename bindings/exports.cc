@@ -494,6 +494,33 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_mark_checkpoint_part_stored(Han
   });
 }
 
+// Bytes: the ids of the obsolete parts as u64 each, then id and size of the extra part as u64 each
+// (0: there is none), then its bytes, then the manifest. Value: the number of obsolete parts.
+// Nothing: there is no interim manifest now.
+EMSCRIPTEN_KEEPALIVE const CallResult* entitable_interim_checkpoint(Handle* handle) {
+  return guarded(handle, [](Handle& h) {
+    const auto interim = h.store.interim_checkpoint();
+    if (!interim.has_value()) return h.return_nothing();
+    const CheckpointPart extra = interim->extra_part.value_or(CheckpointPart{0, {}});
+    std::string bytes;
+    ByteWriter out(bytes);
+    for (const PartId part : interim->obsolete_parts) out.u64(part);
+    out.u64(extra.id);
+    out.u64(extra.bytes.size());
+    out.raw(extra.bytes);
+    out.raw(interim->manifest);
+    const auto obsolete = static_cast<std::uint32_t>(interim->obsolete_parts.size());
+    return h.return_bytes(std::move(bytes), obsolete, 0);
+  });
+}
+
+EMSCRIPTEN_KEEPALIVE const CallResult* entitable_mark_interim_checkpoint_committed(Handle* handle) {
+  return guarded(handle, [](Handle& h) {
+    h.store.mark_interim_checkpoint_committed();
+    return return_done(h);
+  });
+}
+
 // Bytes: the ids of the obsolete parts as u64 each, then the manifest. Value: the number of
 // obsolete parts. Number: first_live_sequence.
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_finish_checkpoint(Handle* handle) {

@@ -98,6 +98,8 @@ export interface EntitableModule {
   _entitable_estimate_checkpoint_bytes(handle: Address): number;
   _entitable_next_checkpoint_part(handle: Address): ResultAddress;
   _entitable_mark_checkpoint_part_stored(handle: Address): ResultAddress;
+  _entitable_interim_checkpoint(handle: Address): ResultAddress;
+  _entitable_mark_interim_checkpoint_committed(handle: Address): ResultAddress;
   _entitable_finish_checkpoint(handle: Address): ResultAddress;
   _entitable_mark_checkpoint_committed(handle: Address): ResultAddress;
   _entitable_abandon_checkpoint(handle: Address): ResultAddress;

@@ -154,12 +154,21 @@ bool Checkpoint::belongs_to_replaced(const LeafIterator& walk, const std::vector
 }
 
 CheckpointPart Checkpoint::write_part(const Plan& plan) {
-  ManifestPart part{plan.range.lower, manifest_.next_part++, 0, 0, 0};
-  const std::optional<KeyView> upper = plan.range.upper.has_value()
-                                           ? std::optional<KeyView>(plan.range.upper->view())
-                                           : std::nullopt;
-  PartWriter writer(part.id, table().id(), plan.range.lower.view(), upper);
-  for (Cursor cursor(table().index, plan.range); cursor.valid(); cursor.next()) {
+  ManifestPart part;
+  CheckpointPart written = write_rows(plan.range, part);
+  manifest_.tables.back().parts.push_back(part);
+  pending_ =
+      Pending{{table().id(), std::move(part), plan.range}, plan.replaces, plan.ends_replaced};
+  return written;
+}
+
+// Writes the rows of a range as a part with a new id. Sets `part` to its entry in a manifest.
+CheckpointPart Checkpoint::write_rows(const KeyRange& range, ManifestPart& part) {
+  part = {range.lower, manifest_.next_part++, 0, 0, 0};
+  const std::optional<KeyView> upper =
+      range.upper.has_value() ? std::optional<KeyView>(range.upper->view()) : std::nullopt;
+  PartWriter writer(part.id, table().id(), range.lower.view(), upper);
+  for (Cursor cursor(table().index, range); cursor.valid(); cursor.next()) {
     const RowView row = cursor.row();
     writer.begin_row(row.partition(), row.row_key(), row.timestamp());
     row.for_each_property(
@@ -170,9 +179,6 @@ CheckpointPart Checkpoint::write_part(const Plan& plan) {
   }
   CheckpointPart written{part.id, std::move(writer).finish()};
   part.checksum = part_checksum(written.bytes);
-  manifest_.tables.back().parts.push_back(part);
-  pending_ =
-      Pending{{table().id(), std::move(part), plan.range}, plan.replaces, plan.ends_replaced};
   return written;
 }
 
@@ -198,6 +204,68 @@ void Checkpoint::finish_replaced(const std::vector<Catalog*>& live) {
     }
   }
   replaced_.reset();
+}
+
+// ---- Interim manifests --------------------------------------------------------------------------
+
+std::optional<InterimManifest> Checkpoint::interim_manifest(const StoredParts& stored) {
+  ENTITABLE_CHECK(!pending_.has_value());
+  if (replaced_.has_value()) return std::nullopt;
+  InterimManifest interim{stored.manifest(), {}};
+  for (ManifestTable& listed : interim.manifest.tables) {
+    const auto begun = std::find_if(manifest_.tables.begin(), manifest_.tables.end(),
+                                    [&](const ManifestTable& at) { return at.id == listed.id; });
+    if (begun == manifest_.tables.end()) {
+      if (catalog_.find(listed.id) == nullptr) listed.parts.clear();  // dropped
+      continue;
+    }
+    std::vector<ManifestPart> parts = begun->parts;
+    if (in_table_ && listed.id == table().id() && from_.has_value()) {
+      const std::optional<RestOfTable> rest = find_rest_of_table(listed, stored);
+      if (!rest.has_value()) return std::nullopt;
+      if (!rest->extra.empty() && Cursor(table().index, rest->extra).valid())
+        interim.extra_part = write_rows(rest->extra, parts.emplace_back());
+      parts.insert(parts.end(), rest->parts.begin(), rest->parts.end());
+    }
+    listed.parts = std::move(parts);
+  }
+  interim.manifest.next_part = manifest_.next_part;
+  return interim;
+}
+
+// `previous`: the table in the manifest in force. Nothing: the rows before the next of its parts
+// are too many for one part, or are in a part that the manifest does not list.
+std::optional<Checkpoint::RestOfTable> Checkpoint::find_rest_of_table(
+    const ManifestTable& previous, const StoredParts& stored) const {
+  const std::vector<ManifestPart>& parts = previous.parts;
+  const auto at_or_after = [&](const KeyView& lower) {
+    return std::find_if(parts.begin(), parts.end(), [&](const ManifestPart& part) {
+      return compare(part.lower.view(), lower) >= 0;
+    });
+  };
+  auto next = at_or_after(from_->view());
+  // Without a part before `next`, only the log contains the rows before it.
+  if (next == parts.begin()) return RestOfTable{{*from_, *from_}, parts};
+  RestOfTable rest{{*from_, std::nullopt}, {}};
+  if (next != parts.end()) rest.extra.upper = next->lower;
+  std::uint64_t bytes = 0;
+  for (LeafIterator walk(table().index, from_->view()); !walk.done(); walk.next()) {
+    if (next != parts.end() && compare(walk.lower(), next->lower.view()) >= 0) break;
+    if (walk.leaf().is_unloaded() || clean_run(walk, stored) > 0) {
+      const PartId id = walk.leaf().part();
+      next = std::find_if(parts.begin(), parts.end(),
+                          [&](const ManifestPart& part) { return part.id == id; });
+      if (next == parts.end()) return std::nullopt;
+      rest.extra.upper = owned(walk.lower());
+      rest.parts.push_back(*next++);
+      rest.parts.back().lower = *rest.extra.upper;
+      break;
+    }
+    bytes += walk.leaf().totals().bytes;
+    if (bytes > 2 * part_bytes_) return std::nullopt;
+  }
+  rest.parts.insert(rest.parts.end(), next, parts.end());
+  return rest;
 }
 
 }  // namespace entitable

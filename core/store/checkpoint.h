@@ -16,6 +16,13 @@
 //
 // Crash safety: new parts are new files with new ids. The manifest is stored last; only then do the
 // old parts become obsolete. Until then, recovery uses the old manifest and the log.
+//
+// If space is short, interim manifests make old parts obsolete earlier. An interim manifest is the
+// manifest in force with new parts instead of the old parts of the same ranges. It covers no more
+// of the log. Recovery therefore applies commits again to rows that already contain them. The
+// result is the same: a commit holds whole rows, so the last commit decides. This has two
+// conditions. The log must contain all commits of the pinned version. And tables are those of the
+// manifest in force: the log creates, changes and drops tables, and can do so only once.
 #pragma once
 
 #include <cstdint>
@@ -44,6 +51,14 @@ struct CheckpointPart {
 
 struct CheckpointPartsEnd {};  // all parts were returned and are stored
 
+// A manifest that may be stored before the checkpoint ends.
+struct InterimManifest {
+  Manifest manifest;
+  // A part that must be stored before the manifest. It contains rows of an old part of which other
+  // rows are in new parts.
+  std::optional<CheckpointPart> extra_part;
+};
+
 using CheckpointStep = std::variant<CheckpointPart, PartsNeeded, CheckpointPartsEnd>;
 
 class Checkpoint {
@@ -63,6 +78,10 @@ class Checkpoint {
   // Records that the pending part is stored. Leaves of the pinned version that are still in use are
   // clean from now on. REQUIRES: part_pending().
   void mark_part_stored(const std::vector<Catalog*>& live);
+
+  // Returns an interim manifest, or nothing if that needs too many rows of an old part now; the
+  // next part may change that. REQUIRES: part_pending() is false; `stored` is as for next_part().
+  std::optional<InterimManifest> interim_manifest(const StoredParts& stored);
 
   // The new manifest. Complete once next_part() has returned CheckpointPartsEnd.
   const Manifest& manifest() const { return manifest_; }
@@ -93,12 +112,21 @@ class Checkpoint {
     bool ends_replaced = false;
   };
 
+  // The rows of a table from `from_` on, as an interim manifest lists them.
+  struct RestOfTable {
+    KeyRange extra;                   // rows for an extra part; may be empty()
+    std::vector<ManifestPart> parts;  // the parts of the manifest in force after that
+  };
+
   const Table& table() const { return *catalog_.tables()[table_]; }
   void begin_table();
   LeafIterator list_clean_parts(const StoredParts& stored);
   Plan plan_part(LeafIterator walk, const StoredParts& stored, const std::vector<Catalog*>& live);
   bool belongs_to_replaced(const LeafIterator& walk, const std::vector<Catalog*>& live);
   CheckpointPart write_part(const Plan& plan);
+  CheckpointPart write_rows(const KeyRange& range, ManifestPart& part);
+  std::optional<RestOfTable> find_rest_of_table(const ManifestTable& previous,
+                                                const StoredParts& stored) const;
   void finish_replaced(const std::vector<Catalog*>& live);
   std::size_t clean_run(LeafIterator walk, const StoredParts& stored) const;
 

@@ -36,17 +36,25 @@ SegmentWriter::Capacity capacity_for(const PendingRecords& records, std::size_t 
   return load;
 }
 
-// Returns the stored parts that neither `manifest` lists nor `versions` use, in ascending order.
-std::vector<PartId> find_obsolete(const StoredParts& stored, const Manifest& manifest,
-                                  const std::vector<Catalog*>& versions) {
-  std::set<PartId> used;
+// Returns the parts that `manifest` lists, in ascending order.
+std::vector<PartId> listed_parts(const Manifest& manifest) {
+  std::vector<PartId> listed;
   for (const ManifestTable& table : manifest.tables) {
-    for (const ManifestPart& part : table.parts) used.insert(part.id);
+    for (const ManifestPart& part : table.parts) listed.push_back(part.id);
   }
+  std::sort(listed.begin(), listed.end());
+  return listed;
+}
+
+// Returns the parts of `all` that neither `manifest` lists nor `versions` use. `all` and the result
+// are in ascending order.
+std::vector<PartId> find_obsolete(const std::vector<PartId>& all, const Manifest& manifest,
+                                  const std::vector<Catalog*>& versions) {
+  const std::vector<PartId> listed = listed_parts(manifest);
+  std::set<PartId> used(listed.begin(), listed.end());
   for (const Catalog* version : versions) {
     for (const Ref<Table>& table : version->tables()) table->index.add_parts_to(used);
   }
-  const std::vector<PartId> all = stored.ids();
   std::vector<PartId> obsolete;
   std::set_difference(all.begin(), all.end(), used.begin(), used.end(),
                       std::back_inserter(obsolete));
@@ -514,14 +522,40 @@ void Store::mark_checkpoint_part_stored() {
   state_->checkpoint->mark_part_stored(state_->writable_versions());
 }
 
-FinishedCheckpoint Store::finish_checkpoint() {
+std::optional<InterimCheckpoint> Store::interim_checkpoint() {
   ENTITABLE_CHECK(state_->checkpoint.has_value() && !state_->checkpoint->part_pending());
+  ENTITABLE_CHECK(!state_->interim.has_value());
+  // A snapshot may need the old parts. A replacement is not the result of the log. And after a
+  // crash, the log must contain all commits whose rows are in the new parts.
+  if (state_->snapshot != nullptr || state_->replacement.has_value()) return std::nullopt;
+  if (state_->stored_commit < state_->checkpoint->manifest().last_commit) return std::nullopt;
+  auto made = state_->checkpoint->interim_manifest(state_->parts);
+  if (!made.has_value()) return std::nullopt;
+  std::vector<PartId> obsolete = find_obsolete(listed_parts(state_->parts.manifest()),
+                                               made->manifest, state_->writable_versions());
+  if (obsolete.empty()) return std::nullopt;
+  InterimCheckpoint interim{encode_manifest(made->manifest), std::move(made->extra_part), obsolete};
+  const PartId extra = interim.extra_part.has_value() ? interim.extra_part->id : 0;
+  state_->interim = {std::move(made->manifest), extra, std::move(obsolete)};
+  return interim;
+}
+
+void Store::mark_interim_checkpoint_committed() {
+  ENTITABLE_CHECK(state_->interim.has_value());
+  state_->parts.replace_manifest(std::move(state_->interim->manifest),
+                                 state_->interim->obsolete_parts);
+  state_->interim.reset();
+}
+
+FinishedCheckpoint Store::finish_checkpoint() {
+  ENTITABLE_CHECK(state_->checkpoint.has_value() && !state_->checkpoint->part_pending() &&
+                  !state_->interim.has_value());
   const Manifest& manifest = state_->checkpoint->manifest();
   // A snapshot may need any part that was stored when it began.
   if (state_->snapshot == nullptr) {
     const bool is_replaced = state_->replacement.has_value();
     state_->obsolete_parts =
-        find_obsolete(state_->parts, manifest,
+        find_obsolete(state_->parts.ids(), manifest,
                       is_replaced ? std::vector<Catalog*>() : state_->writable_versions());
   }
   return {encode_manifest(manifest), manifest.first_live_sequence, state_->obsolete_parts};
@@ -547,6 +581,9 @@ std::vector<PartId> Store::abandon_checkpoint() {
   // The host may still store the pending part, so its id is not reused.
   state_->parts.set_next_part(checkpoint.manifest().next_part);
   if (checkpoint.part_pending()) unneeded.push_back(checkpoint.pending_part().part.id);
+  if (state_->interim.has_value() && state_->interim->extra_part != 0)
+    unneeded.push_back(state_->interim->extra_part);
+  state_->interim.reset();
   state_->obsolete_parts.clear();
   if (state_->replacement.has_value()) {
     for (const ManifestTable& table : checkpoint.manifest().tables) {

@@ -71,6 +71,13 @@ struct FinishedCheckpoint {
   std::vector<PartId> obsolete_parts;
 };
 
+// An interim manifest of a checkpoint. It covers no segments.
+struct InterimCheckpoint {
+  std::string manifest;
+  std::optional<CheckpointPart> extra_part;  // must be stored first
+  std::vector<PartId> obsolete_parts;
+};
+
 struct StoreState;
 
 class Store {
@@ -190,6 +197,14 @@ class Store {
   // As load_part(). If memory is short, loads the rows only into the version that the checkpoint
   // writes.
   Result<void> load_part_for_checkpoint(PartId id, std::optional<std::string_view> bytes);
+  // Returns a manifest that may be stored before the checkpoint ends, to make parts obsolete when
+  // space is short. Returns nothing if that is not possible now, or frees no parts. REQUIRES:
+  // mark_checkpoint_part_stored() was called for the part before. All stored segments must survive
+  // a power failure before the manifest is stored.
+  std::optional<InterimCheckpoint> interim_checkpoint();
+  // Records that the manifest that interim_checkpoint() returned is stored. REQUIRES: nothing else
+  // was called for the checkpoint since.
+  void mark_interim_checkpoint_committed();
   FinishedCheckpoint finish_checkpoint();  // all parts are stored: the manifest to commit
   void mark_checkpoint_committed();        // the manifest is stored
   // Ends the checkpoint, if there is one; the manifest in force stays. Returns the parts that the

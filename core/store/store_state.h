@@ -45,6 +45,14 @@ struct StoreState {
   std::uint64_t segment_bytes_at_checkpoint = 0;
   std::vector<PartId> obsolete_parts;  // of the finished checkpoint; the host deletes them
 
+  // The interim manifest of the open checkpoint while the host stores it.
+  struct Interim {
+    Manifest manifest;
+    PartId extra_part = 0;  // 0: there is none
+    std::vector<PartId> obsolete_parts;
+  };
+  std::optional<Interim> interim;
+
   // The restored content while a checkpoint stores it in place of the published version.
   struct Replacement {
     StoreVersion version;

@@ -376,6 +376,7 @@ class Run {
       host_.parts[part->id] = std::move(part->bytes);
       if (prng_.chance(2)) {
         store_.mark_checkpoint_part_stored();
+        if (prng_.chance(2)) step_interim_checkpoint();
         if (prng_.chance(2)) unload_all();
         if (prng_.chance(2)) compare_query();
       }
@@ -400,6 +401,14 @@ class Run {
     }
     checkpoint_.reset();
     if (prng_.chance(2)) unload_all();
+  }
+
+  // Stores an interim manifest of the checkpoint under way, or crashes in the middle.
+  void step_interim_checkpoint() {
+    if (prng_.chance(2)) store_now();
+    const bool crashes = prng_.chance(8);
+    host_.interim_checkpoint(store_, crashes ? prng_.below(2) : SIZE_MAX);
+    if (crashes) reopen();
   }
 
   // Takes the next step of a snapshot that spans many other steps.

@@ -198,6 +198,21 @@ class TestHost {
     return true;
   }
 
+  // Stores an interim manifest of the open checkpoint, if that is possible now. Returns whether it
+  // is. `stop_after`: as for checkpoint(); the manifest is stored after the extra part.
+  bool interim_checkpoint(Store& store, std::size_t stop_after = SIZE_MAX) {
+    auto interim = store.interim_checkpoint();
+    if (!interim.has_value() || stop_after == 0) return false;
+    if (interim->extra_part.has_value()) {
+      parts[interim->extra_part->id] = std::move(interim->extra_part->bytes);
+      if (stop_after == 1) return false;
+    }
+    manifest = std::move(interim->manifest);
+    for (const PartId id : interim->obsolete_parts) ENTITABLE_CHECK(parts.erase(id) == 1);
+    store.mark_interim_checkpoint_committed();
+    return true;
+  }
+
   // Stores the manifest of a checkpoint whose parts are all stored.
   void commit_checkpoint(Store& store) {
     FinishedCheckpoint end = store.finish_checkpoint();

@@ -54,6 +54,8 @@ class Engine {
         return { id: this.#nextId++, bytes: new Uint8Array(1) };
       },
       markCheckpointPartStored: requireOpen,
+      interimCheckpoint: () => undefined,
+      markInterimCheckpointCommitted: requireOpen,
       finishCheckpoint: () => {
         requireOpen();
         return { manifest: new Uint8Array(1), segmentsBelow: 1, obsoleteParts: [] };
@@ -196,6 +198,59 @@ test("parts are kept if the manifest that names them may be stored", async () =>
   await checkpointer.stop();
   await replacing;
   assert.deepEqual(deleted, []);
+});
+
+// A checkpoint of four parts of 300 kB, with an interim manifest after every second part. Resolves
+// to the calls of the storage.
+async function checkpointOfFourParts(isFull: boolean): Promise<string[]> {
+  const calls: string[] = [];
+  const part = (id: number) => ({ id, bytes: new Uint8Array(300 * 1024) });
+  const parts = [1, 2, 3, 4].map(part);
+  const checkpointer = idleCheckpointer({
+    space: { isFull, storeForCheckpoint: (store) => store() },
+    engine: {
+      ...new Engine(seededRandom(1)).options,
+      beginCheckpoint: () => true,
+      nextCheckpointPart: () => parts.shift(),
+      markCheckpointPartStored() {},
+      interimCheckpoint: () => ({
+        manifest: Uint8Array.of(0),
+        extraPart: part(10 + parts.length),
+        obsoleteParts: [20 + parts.length],
+      }),
+      markInterimCheckpointCommitted: () => void calls.push("mark"),
+      finishCheckpoint: () => ({
+        manifest: Uint8Array.of(1),
+        segmentsBelow: 9,
+        obsoleteParts: [30],
+      }),
+      markCheckpointCommitted() {},
+    },
+    storage: {
+      putPart: async (id) => void calls.push(`part ${id}`),
+      commitManifest: async ([kind], { segmentsBelow, obsoleteParts, flushesSegments }) => {
+        const flush = flushesSegments ? "flush, " : "";
+        calls.push(`${flush}manifest ${kind} -${obsoleteParts} <${segmentsBelow}`);
+      },
+      deleteParts: async () => {},
+    },
+  });
+  checkpointer.allowCheckpoints();
+  await checkpointer.compact();
+  return calls;
+}
+
+test("a full storage gets interim manifests between the parts", async () => {
+  assert.deepEqual(await checkpointOfFourParts(true), [
+    ...["part 1", "part 2", "part 12", "flush, manifest 0 -22 <0", "mark"],
+    ...["part 3", "part 4", "part 10", "flush, manifest 0 -20 <0", "mark"],
+    "manifest 1 -30 <9",
+  ]);
+});
+
+test("a storage that is not full gets one manifest", async () => {
+  const parts = ["part 1", "part 2", "part 3", "part 4"];
+  assert.deepEqual(await checkpointOfFourParts(false), [...parts, "manifest 1 -30 <9"]);
 });
 
 test("memory is measured after other work during which it was full", async () => {

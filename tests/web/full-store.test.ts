@@ -2,20 +2,24 @@
 // reserve (web/src/host/space-reserve.ts).
 
 import assert from "node:assert/strict";
+import { appendFileSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { inspect } from "node:util";
 import { accountFromOptions } from "../../web/src/rest/account.ts";
+import { openFileStore } from "../../web/src/storage/file-stores.ts";
 import { NodeFilesStorage } from "../../web/src/storage/node-files.ts";
 import { StoreHandle } from "../../web/src/store.ts";
 import { createEngine } from "../../web/src/wasm/engine.ts";
 import { type FileSystem, realFileSystem } from "./support/intercepted-fs.ts";
 import { openHost } from "./support/open-host.ts";
 import { budgetedFileSystem, mountSmallDisk, unmount } from "./support/small-disk.ts";
+import { loadAll } from "./support/storage-contract.ts";
 
-const diskBytes = 6 * 1024 * 1024;
+const smallDiskBytes = 6 * 1024 * 1024;
+const largeDiskBytes = 16 * 1024 * 1024;
 
 let root: string;
 let folders = 0;
@@ -39,15 +43,15 @@ async function newFolder(): Promise<string> {
   return folder;
 }
 
-async function budgetedDisk(): Promise<Disk> {
+async function budgetedDisk(bytes = smallDiskBytes): Promise<Disk> {
   const folder = await newFolder();
-  return { folder, fs: budgetedFileSystem(folder, diskBytes) };
+  return { folder, fs: budgetedFileSystem(folder, bytes) };
 }
 
 // A disk that is really full. Undefined without the right to mount it.
-async function realDisk(): Promise<Disk | undefined> {
+async function realDisk(bytes = smallDiskBytes): Promise<Disk | undefined> {
   const folder = await newFolder();
-  if (!mountSmallDisk(folder, diskBytes)) return undefined;
+  if (!mountSmallDisk(folder, bytes)) return undefined;
   mounted.push(folder);
   return { folder, fs: realFileSystem };
 }
@@ -63,11 +67,11 @@ async function open({ folder, fs }: Disk): Promise<StoreHandle> {
 const isFull = { name: "StoreError", code: "QuotaExceeded", hint: /deletes and compact\(\)/ };
 const keyOf = (n: number) => ({ partitionKey: "p", rowKey: String(n).padStart(5, "0") });
 
-// Writes rows of each of the sizes until the disk is full. Resolves to their number.
-async function fill(store: StoreHandle): Promise<number> {
+// Writes rows of each of the sizes until the disk is full, from number `rows` on. Resolves to the
+// number of rows.
+async function fill(store: StoreHandle, rows = 0): Promise<number> {
   const table = store.table("rows");
-  await table.createTable();
-  let rows = 0;
+  if (rows === 0) await table.createTable();
   for (const size of [20_000, 200]) {
     for (;;) {
       const noise = crypto.getRandomValues(new Uint8Array(size));
@@ -82,6 +86,16 @@ async function fill(store: StoreHandle): Promise<number> {
   }
   await assert.rejects(table.createEntity({ ...keyOf(rows), one: 1 }), isFull);
   return rows;
+}
+
+// Fills the disk with parts: compacts whenever it is full, until no more fits.
+async function fillWithParts(store: StoreHandle): Promise<number> {
+  for (let rows = await fill(store); ; ) {
+    await store.compact();
+    const more = await fill(store, rows);
+    if (more - rows < 40) return more;
+    rows = more;
+  }
 }
 
 const ways: Record<string, (store: StoreHandle, rows: number) => Promise<void>> = {
@@ -157,6 +171,40 @@ for (const [name, newDisk] of Object.entries({ budgetedDisk, realDisk })) {
       });
     }
 
+    // One row of each part is deleted, so the checkpoint must write all parts again, which is more
+    // than the reserve holds.
+    test("can be compacted though all of its parts have changed", async (t) => {
+      const disk = await newDisk(largeDiskBytes);
+      if (disk === undefined) return t.skip("no right to mount a file system");
+      const first = await open(disk);
+      await fillWithParts(first);
+      const rowsOf = async (store: StoreHandle) => {
+        const keys: string[] = [];
+        for await (const { rowKey } of store.table("rows").listEntities())
+          keys.push(rowKey as string);
+        return keys;
+      };
+      const rows = await rowsOf(first);
+      await first.close();
+      const store = await open(disk);
+      const { reserve = Number.NaN } = (await store.stats()).storage ?? {};
+      assert.ok(reserve < largeDiskBytes / 2, `${reserve}`);
+      const deleted = rows.filter((_, n) => n % 10 === 5);
+      for (const key of deleted) await store.table("rows").deleteEntity("p", key);
+      await store.compact();
+      const { segments } = await store.stats();
+      assert.ok(segments <= 1, `${segments}`);
+      const left = rows.filter((_, n) => n % 10 !== 5);
+      assert.deepEqual(await rowsOf(store), left);
+      const noise = crypto.getRandomValues(new Uint8Array(20_000));
+      for (let n = 0; n < deleted.length / 2; ++n)
+        await store.table("rows").createEntity({ partitionKey: "q", rowKey: String(n), noise });
+      await store.close();
+      const again = await open(disk);
+      assert.equal((await rowsOf(again)).length, left.length + Math.ceil(deleted.length / 2));
+      await again.close();
+    });
+
     test("says how much is held back, and gives it back when it is empty", async (t) => {
       const disk = await newDisk();
       if (disk === undefined) return t.skip("no right to mount a file system");
@@ -176,3 +224,33 @@ for (const [name, newDisk] of Object.entries({ budgetedDisk, realDisk })) {
     });
   });
 }
+
+test("a folder can be locked although its disk has not a byte left", async (t) => {
+  const disk = await realDisk();
+  if (disk === undefined) return t.skip("no right to mount a file system");
+  const options = { path: disk.folder, name: "shop", waitMs: 0 };
+  const first = await openFileStore(options);
+  await loadAll(first.storage);
+  await first.storage.claim(1, new Uint8Array(1));
+  assert.equal(await first.storage.reserve.resize(2), 2);
+  await first.storage.close();
+  first.lock.release();
+  const ballast = join(disk.folder, "ballast");
+  const fillDisk = () => appendFileSync(ballast, new Uint8Array(smallDiskBytes));
+  assert.throws(fillDisk, { code: "ENOSPC" });
+  const second = await openFileStore(options);
+  assert.equal(await second.storage.reserve.size(), 1);
+  await second.storage.close();
+  second.lock.release();
+  assert.throws(fillDisk, { code: "ENOSPC" });
+  const third = await openFileStore(options); // uses the last entry
+  await third.storage.close();
+  third.lock.release();
+  assert.throws(fillDisk, { code: "ENOSPC" });
+  await assert.rejects(openFileStore(options), { code: "PersistenceUnavailable" });
+  const files = await readdir(join(disk.folder, "shop"));
+  assert.deepEqual(
+    files.filter((file) => file === "lock" || file.startsWith("tmp-")),
+    [],
+  );
+});

@@ -228,6 +228,28 @@ describe("files", () => {
     assert.equal(calls.at(-1), `unlink ${generations(1)}`, "the last one is kept");
   });
 
+  test("a manifest whose parts repeat the log is written after a flush of the log", async () => {
+    const folder = await newFolder();
+    const { calls, system } = watched();
+    const storage = await NodeFilesStorage.open(folder, system);
+    await storage.addSegments(1, [bytes(1)], "relaxed");
+    await storage.addSegments(2, [bytes(2)], "relaxed");
+    calls.length = 0;
+    const interim = { segmentsBelow: 0, obsoleteParts: [], flushesSegments: true };
+    await storage.commitManifest(bytes(3), interim);
+    const committed = calls.indexOf(`link tmp ${generations(2)}`);
+    for (const wal of ["wal-0000000000000001", "wal-0000000000000002"]) {
+      const flushed = calls.indexOf(`flush ${wal}`);
+      assert(flushed >= 0 && flushed < committed, calls.join("\n"));
+    }
+    assert.deepEqual((await readdir(folder)).sort(), [
+      ...generations(1, 2),
+      "wal-0000000000000001",
+      "wal-0000000000000002",
+    ]);
+    await storage.close();
+  });
+
   test("other files of the folder, and folders with a file's name, are ignored", async () => {
     const folder = await newFolder();
     const storage = await NodeFilesStorage.open(folder);

@@ -326,6 +326,8 @@ export class FakeEngine implements Engine {
     this.#checkpoint?.parts.push(id);
     return { id, bytes: encode([row]) };
   }
+  interimCheckpoint = () => undefined;
+  markInterimCheckpointCommitted(): void {}
   finishCheckpoint(): CheckpointEnd {
     const { parts, at, sequence } = this.#checkpoint as Checkpoint;
     const manifest = encode({ format: 1, firstLive: sequence, parts, lastCommit: at });

@@ -10,6 +10,7 @@ import type { LifecycleEvent, PageLifecycle } from "../../../web/src/host/page-l
 import { accountFromOptions } from "../../../web/src/rest/account.ts";
 import { type LogStorage, StorageError } from "../../../web/src/storage/log-storage.ts";
 import { MemoryStorage } from "../../../web/src/storage/memory.ts";
+import type { StorageReserve } from "../../../web/src/storage/storage-reserve.ts";
 import type { Channel } from "../../../web/src/tabs/channel.ts";
 import { SharedHost, type SharedHostOptions } from "../../../web/src/tabs/shared-host.ts";
 import { createEngine, type Engine } from "../../../web/src/wasm/engine.ts";
@@ -315,6 +316,14 @@ class TabStorage implements LogStorage {
     this.#task(() => this.#inner.commitManifest(...a));
   deleteParts: LogStorage["deleteParts"] = (...a) =>
     this.#task(() => this.#inner.deleteParts(...a));
+  get reserve(): StorageReserve | undefined {
+    const { reserve } = this.#inner;
+    if (reserve === undefined) return undefined;
+    return {
+      size: () => this.#task(() => reserve.size()),
+      resize: (entries) => this.#task(() => reserve.resize(entries)),
+    };
+  }
   deleteLog = () => this.#inner.deleteLog();
   // Waits for the end of all calls, but not until the tab has their responses.
   async close(): Promise<void> {

@@ -32,8 +32,9 @@ export function budgetedFileSystem(folder: string, bytes: number): FileSystem {
 function usedBytes(folder: string): number {
   const sizes = new Map<number, number>();
   for (const name of readdirSync(folder)) {
-    const { ino, size } = statSync(`${folder}/${name}`);
-    sizes.set(ino, Math.max(1, Math.ceil(size / blockBytes)) * blockBytes);
+    const file = statSync(`${folder}/${name}`, { throwIfNoEntry: false });
+    if (file === undefined) continue; // was removed meanwhile
+    sizes.set(file.ino, Math.max(1, Math.ceil(file.size / blockBytes)) * blockBytes);
   }
   return [...sizes.values()].reduce((sum, size) => sum + size, 0);
 }

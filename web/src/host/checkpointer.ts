@@ -6,12 +6,16 @@
 // parts in use. If a checkpoint fails, the previous manifest and its parts stay in use. The next
 // checkpoint uses what the failed one has stored. If the store closes before that, those parts are
 // removed when it opens next.
+//
+// If the storage is full, a checkpoint stores interim manifests between its parts: manifests that
+// cover no segments, but list new parts instead of old ones. This removes the old parts, so that
+// there is space for further parts.
 
 import { StoreError } from "../errors.ts";
 import { type LogStorage, type ObsoleteFiles, StorageError } from "../storage/log-storage.ts";
 import { nextRetryMs } from "../util/back-off.ts";
 import { yieldToEventLoop } from "../util/event-loop.ts";
-import { type Engine, PartsNeeded } from "../wasm/engine.ts";
+import { type CheckpointPart, type Engine, PartsNeeded } from "../wasm/engine.ts";
 import { IdleTimer } from "./idle-timer.ts";
 import { LogGrowth, type LogSize } from "./log-growth.ts";
 import type { MemoryGuard } from "./memory-guard.ts";
@@ -31,6 +35,8 @@ const idleMs = 1000;
 // A checkpoint on closing may cost this many times more work for the same log. It delays no other
 // work, and speeds up the next opening.
 const closingCostFactor = 4;
+// If the storage is full, an interim manifest is stored after this many bytes of new parts.
+const interimBytes = 512 * 1024;
 
 export interface CheckpointerOptions {
   engine: Pick<
@@ -41,13 +47,15 @@ export interface CheckpointerOptions {
     | "beginCheckpoint"
     | "nextCheckpointPart"
     | "markCheckpointPartStored"
+    | "interimCheckpoint"
+    | "markInterimCheckpointCommitted"
     | "finishCheckpoint"
     | "markCheckpointCommitted"
     | "abandonCheckpoint"
     | "beginReplace"
   >;
   storage: Pick<LogStorage, "putPart" | "commitManifest" | "deleteParts">;
-  space: Pick<SpaceReserve, "storeForCheckpoint">;
+  space: Pick<SpaceReserve, "storeForCheckpoint" | "isFull">;
   parts: Pick<PartLoader, "loadForCheckpoint" | "waitForLoads" | "pauseWhile" | "trim">;
   orphans: readonly number[]; // ids of parts that no manifest names; removed first
   memory: Pick<MemoryGuard, "isFull" | "update" | "allowWrites">;
@@ -57,6 +65,9 @@ export interface CheckpointerOptions {
   onFailure: (error: unknown) => void; // the previous checkpoint stays in use; a retry follows
   onCheckpoint: () => void; // called when a new checkpoint is in use
 }
+
+// Commits when the reads have ended that may still need obsolete parts.
+type CommitAfterReads = (commit: () => Promise<void>) => Promise<void>;
 
 export class Checkpointer implements Checkpoints {
   readonly #engine: CheckpointerOptions["engine"];
@@ -199,8 +210,12 @@ export class Checkpointer implements Checkpoints {
     return true;
   }
 
-  bytesLeft(): number {
-    return this.#engine.estimateCheckpointBytes();
+  // About how much space a checkpoint needs now: for the parts until an interim manifest frees
+  // space, and for the rows that the log adds to them.
+  bytesNeeded(): number {
+    const { segmentBytesSinceCheckpoint } = this.#engine.stats();
+    const added = segmentBytesSinceCheckpoint + interimBytes;
+    return Math.min(this.#engine.estimateCheckpointBytes(), added);
   }
 
   // Whether parts are being written or removed.
@@ -286,8 +301,7 @@ export class Checkpointer implements Checkpoints {
   // the error.
   async #checkpoint(
     begin: () => boolean,
-    // Commits when the reads have ended that may still need obsolete parts.
-    commitAfterReads = (commit: () => Promise<void>) => this.#parts.waitForLoads().then(commit),
+    commitAfterReads: CommitAfterReads = (commit) => this.#parts.waitForLoads().then(commit),
   ): Promise<boolean> {
     try {
       this.#log.onCheckpointBegin();
@@ -295,7 +309,7 @@ export class Checkpointer implements Checkpoints {
         this.#log.onCheckpointEnded();
         return false;
       }
-      await this.#writeParts();
+      await this.#writeParts(commitAfterReads);
       const { manifest, segmentsBelow, obsoleteParts } = this.#engine.finishCheckpoint();
       await commitAfterReads(async () => {
         this.#requireIntact();
@@ -312,8 +326,9 @@ export class Checkpointer implements Checkpoints {
     }
   }
 
-  async #writeParts(): Promise<void> {
+  async #writeParts(commitAfterReads: CommitAfterReads): Promise<void> {
     this.#storedDuringPart = false;
+    let interimDue = interimBytes;
     const next = () => this.#engine.nextCheckpointPart();
     for (;;) {
       this.#requireIntact();
@@ -322,18 +337,39 @@ export class Checkpointer implements Checkpoints {
       if (part instanceof PartsNeeded) part = await this.#parts.loadForCheckpoint(part, next);
       if (part === undefined) return;
       this.#orphans.delete(part.id); // a removed part's number may be used again
-      const { id, bytes } = part;
-      await this.#space.storeForCheckpoint(
-        () => this.#storage.putPart(id, bytes),
-        () => this.bytesLeft(),
-      );
+      interimDue -= part.bytes.length;
+      await this.#storePart(part);
       this.#engine.markCheckpointPartStored();
+      if (this.#space.isFull && interimDue <= 0) {
+        if (await this.#storeInterimManifest(commitAfterReads)) interimDue = interimBytes;
+      }
       this.#parts.trim();
       await yieldToEventLoop();
       await this.#yieldToWrites(performance.now() - began);
       if (this.#memory.isFull) this.#memory.update();
       if (this.#stopped) throw new CheckpointerStopped();
     }
+  }
+
+  async #storePart({ id, bytes }: CheckpointPart): Promise<void> {
+    await this.#space.storeForCheckpoint(
+      () => this.#storage.putPart(id, bytes),
+      () => this.bytesNeeded(),
+    );
+  }
+
+  // Stores an interim manifest. Resolves to false if there is none now.
+  async #storeInterimManifest(commitAfterReads: CommitAfterReads): Promise<boolean> {
+    const interim = this.#engine.interimCheckpoint();
+    if (interim === undefined) return false;
+    const { manifest, extraPart, obsoleteParts } = interim;
+    if (extraPart !== undefined) await this.#storePart(extraPart);
+    await commitAfterReads(async () => {
+      this.#requireIntact();
+      await this.#commit(manifest, { segmentsBelow: 0, obsoleteParts, flushesSegments: true });
+      this.#engine.markInterimCheckpointCommitted();
+    });
+    return true;
   }
 
   // Throws if a read has found damage. The damaged part was then loaded without its rows, and must

@@ -19,7 +19,7 @@ export interface LimitedRecoveryOptions {
   engine: Engine;
   storage: LogStorage;
   memoryLimit: number; // of rows, in bytes
-  space: Pick<SpaceReserve, "storeClaim" | "storeForCheckpoint">;
+  space: Pick<SpaceReserve, "storeClaim" | "storeForCheckpoint" | "isFull">;
   isOwner: () => boolean; // false: another owner may have claimed the log; nothing more is stored
 }
 

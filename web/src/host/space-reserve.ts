@@ -1,28 +1,30 @@
 // Keeps a reserve in the storage (storage/storage-reserve.ts), so that a full store can be emptied.
 // When the storage has no space left, writes that only delete, and checkpoints, use the reserve
 // entry by entry. Other writes are rejected. A checkpoint frees the space of what was deleted, and
-// then the reserve is filled again.
+// then the reserve is filled again. While the storage is full, a checkpoint replaces its parts in
+// rounds (checkpointer.ts), so it needs space for the parts of one round, and for the rows that the
+// log adds to the parts.
 //
 // After a write was rejected for lack of space, later ones are tried only if there is space for
-// another entry: Chromium writes small values to its disk before it checks the quota, and a
-// rejected write then takes up space until the browser compacts its database.
+// another entry, because a rejected write may itself take up space for a while.
 
 import { type LogStorage, StorageError } from "../storage/log-storage.ts";
 import { reserveEntryBytes } from "../storage/storage-reserve.ts";
 
-// The reserve suffices for a checkpoint of the whole log, and of a quarter of the store, but of no
-// more than checkpointBytesMax. Further entries are for segments, and one is for the manifest. A
-// store with less than storedBytesMin has no reserve.
+// The reserve suffices for the rows that the log adds to parts and for one round of a checkpoint,
+// but for no more than checkpointBytesMax, which is more than the log of most stores may have
+// (log-growth.ts). Further entries are for segments, and one is for the manifest. A store with less
+// than storedBytesMin has no reserve.
 const storedBytesMin = 1024 * 1024;
-const checkpointBytesMax = 8 * 1024 * 1024;
-const checkpointShare = 1 / 4;
+const checkpointBytesMax = 32 * 1024 * 1024;
+const roundBytesMax = 1024 * 1024;
+const roundShare = 1 / 2; // in a small store, this share of the rows
 const segmentEntries = 4;
+// A reserve that is larger than needed shrinks only if it is also larger than this share of the
+// store: the log grows again.
+const keptShare = 1 / 16;
 const partOverhead = 1.1; // the size of part files compared with that of their rows
 const fillStepBytes = 512 * 1024; // stored since the reserve was last filled
-// What is done after each failure for lack of space, before the next attempt: release an entry of
-// the reserve, or wait this long and measure again. While Chromium compacts its database, it uses
-// more space for a while.
-const stepsAfterFailure = [0, "release", 100, 300, "release", 1000] as const;
 
 // About how many bytes the rows have, and the segments since the last checkpoint.
 export interface StoreSize {
@@ -36,7 +38,7 @@ export interface SpaceReserveOptions {
 }
 
 export interface Checkpoints {
-  bytesLeft(): number; // about how much a checkpoint has to store now
+  bytesNeeded(): number; // about how much space a checkpoint needs now
   // Starts a checkpoint, unless one is running. Resolves when it has ended, or when it waits for
   // the storage.
   startForSpace(): Promise<void>;
@@ -105,7 +107,7 @@ export class SpaceReserve {
         return true;
       }
       if (checkpoints === undefined || ++checkpointsAwaited > 2) return false;
-      if (!checkpoints.isRunning && !this.#suffices(checkpoints.bytesLeft())) return false;
+      if (!checkpoints.isRunning && !this.#suffices(checkpoints.bytesNeeded())) return false;
       await checkpoints.startForSpace();
       return true;
     });
@@ -116,7 +118,7 @@ export class SpaceReserve {
   #startCheckpoint(): void {
     try {
       const checkpoints = this.#checkpoints;
-      if (checkpoints !== undefined && this.#suffices(checkpoints.bytesLeft()))
+      if (checkpoints !== undefined && this.#suffices(checkpoints.bytesNeeded()))
         void checkpoints.startForSpace();
     } catch {
       // The engine is broken. The next write reports this.
@@ -128,17 +130,13 @@ export class SpaceReserve {
     await this.#tryStore(store, () => this.#release(0));
   }
 
-  // Stores a part or the manifest of a checkpoint. `bytesLeft`: about how much the checkpoint still
-  // has to store. Uses the reserve only if it suffices for that: an unfinished checkpoint frees
-  // nothing.
-  async storeForCheckpoint(store: () => Promise<void>, bytesLeft: () => number): Promise<void> {
-    if (this.#isFull) {
-      await this.#count();
-      if (!this.#suffices(bytesLeft())) await this.#requireFreeSpace();
-    }
+  // Stores a part or the manifest of a checkpoint. `bytesNeeded`: about how much space the
+  // checkpoint still needs. If the reserve does not suffice for that, some of it is left for
+  // segments: the checkpoint may fail.
+  async storeForCheckpoint(store: () => Promise<void>, bytesNeeded: () => number): Promise<void> {
     await this.#tryStore(store, async () => {
       await this.#count();
-      return this.#suffices(bytesLeft()) && (await this.#release(0));
+      return await this.#release(this.#suffices(bytesNeeded()) ? 0 : segmentEntries);
     });
   }
 
@@ -149,7 +147,7 @@ export class SpaceReserve {
   // What segments must leave in the reserve. If it does not suffice for a checkpoint, segments may
   // use all of it.
   #entriesForNextCheckpoint(): number {
-    const bytes = this.#checkpoints?.bytesLeft() ?? 0;
+    const bytes = this.#checkpoints?.bytesNeeded() ?? 0;
     return this.#suffices(bytes) ? entriesForCheckpoint(bytes) : 0;
   }
 
@@ -181,11 +179,13 @@ export class SpaceReserve {
     }
   }
 
+  // Does what the storage suggests after its failure number `step`, from 0. Resolves to false if
+  // there is nothing more to do.
   async #takeStep(step: number, makeSpace: () => Promise<boolean>): Promise<boolean> {
-    const canMeasure = this.#options.reserve?.remeasure !== undefined && !this.#isStopped;
-    const waitMs = (canMeasure ? stepsAfterFailure[step] : undefined) ?? "release";
-    if (waitMs === "release") return await makeSpace();
-    if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs));
+    const { stepsAfterFailure = [] } = this.#options.reserve ?? {};
+    const next = (this.#isStopped ? undefined : stepsAfterFailure[step]) ?? "release";
+    if (next === "release") return await makeSpace();
+    if (next > 0) await new Promise((resolve) => setTimeout(resolve, next));
     await this.#remeasure();
     return true;
   }
@@ -242,8 +242,8 @@ export class SpaceReserve {
     try {
       await this.#count();
       const target = this.#target();
-      // Otherwise it would shrink after each checkpoint and then grow again.
-      if ((this.#entries ?? 0) > 2 * target) await this.#resizeTo(target);
+      const kept = (keptShare * this.#options.size().rows) / reserveEntryBytes;
+      if ((this.#entries ?? 0) > Math.max(2 * target, kept)) await this.#resizeTo(target);
       // One at a time, so that writes can be stored in between.
       while (!this.#isStopped && !this.#isInUse && (this.#entries ?? 0) < target) {
         const wanted = (this.#entries ?? 0) + 1;
@@ -263,7 +263,8 @@ export class SpaceReserve {
   #target(): number {
     const { rows, log } = this.#options.size();
     if (Math.max(rows, log) < storedBytesMin) return 0;
-    const bytes = Math.min(checkpointBytesMax, Math.max(log, checkpointShare * rows));
+    const round = Math.min(roundBytesMax, roundShare * rows);
+    const bytes = Math.min(checkpointBytesMax, rows, log + round);
     return segmentEntries + entriesForCheckpoint(bytes);
   }
 

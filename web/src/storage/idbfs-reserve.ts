@@ -17,6 +17,8 @@ export interface IdbfsReserveOptions {
 }
 
 export class IdbfsReserve implements StorageReserve {
+  // While Chromium compacts its database, it uses more space for a while.
+  readonly stepsAfterFailure = [0, "release", 100, 300, "release", 1000] as const;
   readonly #options: IdbfsReserveOptions;
 
   constructor(options: IdbfsReserveOptions) {
@@ -45,7 +47,8 @@ export class IdbfsReserve implements StorageReserve {
     );
   }
 
-  // Deletes nothing, which needs no space.
+  // Chromium measures only after a transaction that succeeded, and until then may reject writes
+  // because of space that was in use for a moment. Deletes nothing, which needs no space.
   remeasure(): Promise<void> {
     return this.#options.write(async (files) => {
       files.delete(this.#path(entriesMax));

@@ -14,7 +14,8 @@
 //                    process, "strict" segments also a power failure.
 //   putPart          the part is stored completely. It is unused until a manifest names it.
 //   commitManifest   the new manifest is stored, and the covered segments and obsolete parts are
-//                    deleted, atomically. Covered claims may remain: they are never read.
+//                    deleted, atomically. Covered claims may remain: they are never read. With
+//                    `flushesSegments`, all segments survived a power failure before that.
 //
 // If a call rejects, it has stored nothing, unless the error's `failure` is "unknown". After
 // "unknown", the caller must repeat the call, and store nothing else until the outcome is known:
@@ -102,6 +103,9 @@ export type SegmentDurability = "strict" | "relaxed";
 export interface ObsoleteFiles {
   segmentsBelow: number;
   obsoleteParts: readonly number[];
+  // True: the parts of the manifest contain changes of segments that it does not cover. Before the
+  // manifest is stored, all stored segments must therefore survive a power failure.
+  flushesSegments?: boolean;
 }
 
 // Receives a part. It is called inside a read transaction, so it must not wait for anything. If it
@@ -160,7 +164,7 @@ export interface LogStorage {
   deleteParts(ids: readonly number[]): Promise<void>;
   // Space that is held back for writes that free space. Undefined: the storage has none. REQUIRES,
   // for calls of its methods: load() has resolved.
-  readonly reserve?: StorageReserve;
+  readonly reserve?: StorageReserve | undefined;
   // Deletes the whole log if it exists, and closes.
   deleteLog(): Promise<void>;
   // Waits for pending calls and closes. Later calls reject with "closed". May be called again.

@@ -198,6 +198,7 @@ export class NodeFilesStorage implements LogStorage {
     return this.#track(() =>
       this.#afterRemovals(() =>
         this.#asOwner(async () => {
+          if (obsolete.flushesSegments) await this.#flushSegments();
           await this.#files.flushFolder(); // makes the names of the new parts durable
           await this.#manifests.commit(bytes);
           await this.#files.flushNames();
@@ -467,6 +468,13 @@ export class NodeFilesStorage implements LogStorage {
     const there = await this.#files.read(name);
     if (there === undefined) throw new StorageError("unknown", `${name} cannot be read.`);
     if (!equalBytes(there, bytes)) throw fencedError(name);
+  }
+
+  // Does the same after the additions in progress.
+  #flushSegments(): Promise<void> {
+    const flushing = this.#adding.then(() => this.#flushRelaxed());
+    this.#adding = flushing.catch(() => {});
+    return flushing;
   }
 
   // Flushes all relaxed segments, then removes their second links.

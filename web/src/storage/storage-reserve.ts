@@ -4,6 +4,9 @@
 // The reserve consists of entries whose bytes do not compress. In IndexedDB, Chromium frees the
 // space of a deleted entry at once only if it has stored the entry in its own file, which it does
 // for values from 64 kB. It frees smaller entries when it compacts its database, much later.
+//
+// Chromium also writes small values to its disk before it checks the quota. A rejected write of
+// small values then takes up space until the browser compacts its database.
 
 export const reserveEntryBytes = 256 * 1024;
 
@@ -13,10 +16,11 @@ export interface StorageReserve {
   // Adds or removes entries until there are this many, or until there is no space for another.
   // Resolves to how many there are. Rejects with "fenced" if another owner has written to the log.
   resize(entries: number): Promise<number>;
-  // Makes the browser measure how much is stored. Without that, it may reject writes because of
-  // space that was in use for a moment: it measures only after a transaction that succeeded.
-  // Undefined: not needed.
+  // Makes the storage measure how much is stored, if it would otherwise use an older measurement.
   remeasure?(): Promise<void>;
+  // What to do after each failure for lack of space, before the next attempt: release an entry, or
+  // wait this many ms and measure again. After the last step, and if undefined: release an entry.
+  readonly stepsAfterFailure?: readonly (number | "release")[];
 }
 
 // Returns the bytes of an entry.

@@ -42,6 +42,12 @@ export interface CheckpointEnd {
   obsoleteParts: number[];
 }
 
+export interface InterimCheckpoint {
+  manifest: Uint8Array;
+  extraPart: CheckpointPart | undefined; // must be stored before the manifest
+  obsoleteParts: number[];
+}
+
 export interface EngineStats {
   tables: { name: string; rows: number; bytes: number }[];
   rows: number;
@@ -205,6 +211,11 @@ export interface Engine {
   nextCheckpointPart(): CheckpointPart | PartsNeeded | undefined;
   markCheckpointPartStored(): void; // the part that nextCheckpointPart() returned is stored
   loadPartForCheckpoint(id: number, bytes: Uint8Array | undefined): void;
+  // Returns a manifest that may be stored before the checkpoint ends, to remove obsolete parts when
+  // space is short. It covers no segments. undefined: there is none now. REQUIRES: the last part is
+  // marked as stored; before the manifest is stored, all stored segments survive a power failure.
+  interimCheckpoint(): InterimCheckpoint | undefined;
+  markInterimCheckpointCommitted(): void; // that manifest is stored
   finishCheckpoint(): CheckpointEnd;
   markCheckpointCommitted(): void;
   abandonCheckpoint(): number[]; // the parts that may be deleted

@@ -14,6 +14,7 @@ import type {
   Damage,
   Engine,
   EngineStats,
+  InterimCheckpoint,
   PartInfo,
   ResponseOutcome,
   RestoreReport,
@@ -395,6 +396,23 @@ export class WasmEngine implements Engine {
 
   markCheckpointPartStored(): void {
     this.#call((m, h) => m._entitable_mark_checkpoint_part_stored(h));
+  }
+
+  interimCheckpoint(): InterimCheckpoint | undefined {
+    const obsolete = this.#call((m, h) => m._entitable_interim_checkpoint(h));
+    if (obsolete === undefined) return undefined;
+    const numbers = this.#readU64s(obsolete + 2);
+    const [id, size] = numbers.splice(obsolete) as [number, number];
+    const [bytes, partAt] = [this.#copy(), (obsolete + 2) * 8];
+    return {
+      manifest: bytes.subarray(partAt + size),
+      extraPart: id === 0 ? undefined : { id, bytes: bytes.subarray(partAt, partAt + size) },
+      obsoleteParts: numbers,
+    };
+  }
+
+  markInterimCheckpointCommitted(): void {
+    this.#call((m, h) => m._entitable_mark_interim_checkpoint_committed(h));
   }
 
   finishCheckpoint(): CheckpointEnd {
