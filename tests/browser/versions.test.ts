@@ -1,4 +1,5 @@
-// Tabs with versions of the package that cannot share a store. The newer version gets the store.
+// Tabs with versions of the package that cannot share a store: the newer version gets the store.
+// Tabs of a site that was redeployed: an old tab no longer finds the files of its version.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -26,6 +27,15 @@ async function update(page: Page, site: string): Promise<void> {
       `protocolVersion = ${newer}`,
     );
     await request.respond({ contentType: "text/javascript", body });
+  });
+}
+
+// Removes the file of the deferred module from the site, as this page sees it.
+async function removeDeferredModule(page: Page): Promise<void> {
+  await page.setRequestInterception(true);
+  page.on("request", async (request) => {
+    const isRemoved = request.url().endsWith("/entitable.rest.wasm");
+    await (isRemoved ? request.respond({ status: 404 }) : request.continue());
   });
 }
 
@@ -73,4 +83,33 @@ test("an older tab cannot open the store of a newer one", async (t) => {
     errorMessage,
   );
   assert.equal(await codeOf(page), "done");
+});
+
+test("an owner that no longer finds its deferred module hands the store over", async (t) => {
+  const tabs = await SharedTabs.start();
+  t.after(() => tabs.stop());
+  const [first, second] = [await tabs.blank(), await tabs.blank()];
+  for (const page of [first, second]) {
+    await removeDeferredModule(page);
+    await tabs.open(page);
+  }
+  assert.deepEqual([await ownerOf(first), await ownerOf(second)], ["self", "other-tab"]);
+  const verified = (page: Page) =>
+    page.evaluate(() =>
+      user.verify().catch((error: { code?: string; hint?: string }) => [error.code, error.hint]),
+    );
+  for (const page of [first, second, first]) {
+    const [code, hint] = (await verified(page)) as string[];
+    assert.equal(code, "WasmLoadFailed");
+    assert.match(hint ?? "", /^Reload the page/);
+  }
+  assert.equal(await ownerOf(second), "self", "handed over once");
+
+  const newest = await tabs.tab();
+  for (const page of [newest, first, second]) {
+    assert.equal(await verified(page), true);
+    assert.equal(await codeOf(page), "done");
+  }
+  assert.equal(await ownerOf(newest), "self");
+  assert.equal((await first.evaluate(() => user.readState())).rows.length, 3);
 });

@@ -146,6 +146,9 @@ export class Tab {
   #listeners = new Set<(event: LifecycleEvent) => void>();
   storage: TabStorage | undefined;
   opening = false; // whether it is reading the log
+  openCount = 0; // how often it began to read the log
+  // The URL of its deferred module. Undefined: its module is complete.
+  deferredModuleUrl: string | undefined;
   host: SharedHost | undefined;
 
   constructor(origin: Origin) {
@@ -213,6 +216,7 @@ export class Tab {
 
   async #openLocal(lifecycle: PageLifecycle, logOwnership: LogOwnership): Promise<LocalHost> {
     this.opening = true;
+    this.openCount += 1;
     for (;;) {
       this.storage = new TabStorage(this, this.origin.disk(this));
       try {
@@ -235,7 +239,11 @@ export class Tab {
   async #newEngine(): Promise<Engine> {
     const { simulation } = this.origin;
     await sleep(2 + simulation.random.below(20));
-    return await simulation.real(newEngine);
+    const { deferredModuleUrl } = this;
+    const splitModule = deferredModuleUrl !== undefined;
+    const engine = await simulation.real(() => createEngine({ splitModule, deferredModuleUrl }));
+    engine.configureAccount(accountFromOptions({}, "shop"), undefined);
+    return engine;
   }
 
   // The process of the tab dies. Its code no longer runs. Its pending storage calls may or may not
@@ -258,12 +266,6 @@ export class Tab {
   dispatch(event: LifecycleEvent): void {
     for (const listener of [...this.#listeners]) this.run(() => listener(event));
   }
-}
-
-async function newEngine(): Promise<Engine> {
-  const engine = await createEngine();
-  engine.configureAccount(accountFromOptions({}, "shop"), undefined);
-  return engine;
 }
 
 // The storage of a tab. Each call and each response is a separate task, so that the tab can die or

@@ -65,6 +65,9 @@ export interface CommitQueueOptions {
   hidden: () => boolean; // while true, deferred writes are stored without delay
   memory: Pick<MemoryGuard, "isFull" | "addWritten">; // while it is full, no write is staged
   onWaitingForMemory: () => void;
+  // The deferred module cannot be loaded. May stop the queue before it resolves; the writes that
+  // need the module are rejected afterwards. Nothing is staged meanwhile.
+  onDeferredModuleFailed?: ((error: Error) => Promise<unknown>) | undefined;
   onStored: (size: LogSize) => void;
   // Storing failed. With a retry time, the deferred writes are kept and stored again then; without
   // one, nothing can be stored any more.
@@ -248,6 +251,11 @@ export class CommitQueue {
   // but may be unknown.
   get whenNotStoring(): Promise<void> {
     return this.#writer.whenNotStoring;
+  }
+
+  // Rejects what is queued. Acknowledged writes are still stored.
+  rejectQueued(reason: Error): void {
+    this.#reject(this.#queued, reason);
   }
 
   // Stops the queue: queued writes are rejected with `reason`, and deferred writes that were not
@@ -656,8 +664,8 @@ export class CommitQueue {
         if (this.#blocked !== undefined)
           this.#loadNeeded(this.#blocked.needed, this.#blocked.group);
       },
-      (cause: unknown) => {
-        if (this.#blocked !== undefined) this.#onLoadFailed(this.#blocked, toError(cause));
+      async (cause: unknown) => {
+        if (this.#blocked !== undefined) await this.#onLoadFailed(this.#blocked, toError(cause));
         this.#endPause("loading");
       },
     );
@@ -679,14 +687,15 @@ export class CommitQueue {
     return this.#blocked?.group[0] === group[0] ? this.#blocked?.needed : undefined;
   }
 
-  #onLoadFailed({ needed, group }: BlockedGroup, error: Error): void {
+  async #onLoadFailed({ needed, group }: BlockedGroup, error: Error): Promise<void> {
     this.#blocked = undefined;
     const isFor = ({ pooled, stage }: QueuedWrite) =>
       needed instanceof DeferredModuleNeeded &&
       (stage !== undefined || (pooled !== undefined && needed.isNeededBy(pooled.request)));
-    if (needed instanceof DeferredModuleNeeded && !isFatal(error))
+    if (needed instanceof DeferredModuleNeeded && !isFatal(error)) {
+      await this.#options.onDeferredModuleFailed?.(error);
       this.#reject(group.filter(isFor), error);
-    else if (this.#fatalError === undefined) this.#onStageFailed(group, error);
+    } else if (this.#fatalError === undefined) this.#onStageFailed(group, error);
   }
 
   // Handles a group that could not be staged. REQUIRES: the group is queued again. Writes of the

@@ -39,11 +39,13 @@ import { verify } from "./verify.ts";
 
 // How a host learns whether it still owns the log, which other tabs may claim. `isOwner` returns
 // whether this tab may claim the log. `onReplaced` is called when storing fails because another
-// owner has written.
+// owner has written. `handOver` is called when the deferred module cannot be loaded. If another tab
+// can become the owner, it begins to close this host before it resolves.
 export interface LogOwnership {
   readonly client: Uint8Array; // this tab's client id, 16 bytes (core/dispatch/call_header.h)
   isOwner(): boolean;
   onReplaced(): void;
+  handOver(): Promise<void>;
 }
 
 export interface LocalHostOptions {
@@ -154,6 +156,7 @@ export class LocalHost implements OwnerHost {
       client: options.logOwnership?.client,
       now: () => options.clock.now(),
       hidden: () => options.lifecycle.hidden(),
+      onDeferredModuleFailed: (error) => this.#isHandedOver(error),
       onStored: (size) => this.#onStored(size),
       onPersistError: (error, retryInMs) => this.#onPersistError(error, retryInMs),
     });
@@ -229,7 +232,8 @@ export class LocalHost implements OwnerHost {
         return response instanceof PartsNeeded ? response : response.slice();
       });
     } catch (error) {
-      if (this.#closing !== undefined) throw this.#closedError();
+      if (this.#closing !== undefined || (await this.#isHandedOver(error)))
+        throw this.#closedError();
       this.#reportIfReplaced(error);
       throw error;
     }
@@ -334,7 +338,7 @@ export class LocalHost implements OwnerHost {
 
   async verify(): Promise<VerifyReport> {
     if (this.#closing !== undefined) throw this.#closedError();
-    return await verify(this.#options);
+    return await this.#orHandOver(verify(this.#options));
   }
 
   async compact(): Promise<void> {
@@ -347,7 +351,7 @@ export class LocalHost implements OwnerHost {
 
   async snapshot(): Promise<Uint8Array> {
     if (this.#closing !== undefined) throw this.#closedError();
-    return await this.#snapshots.take();
+    return await this.#orHandOver(this.#snapshots.take());
   }
 
   async restore(
@@ -358,7 +362,7 @@ export class LocalHost implements OwnerHost {
     if (this.#writeError !== undefined) throw this.#writeError;
     this.#onFirstWrite?.();
     this.#onFirstWrite = undefined;
-    const report = await this.#snapshots.restore(source, mode, call);
+    const report = await this.#orHandOver(this.#snapshots.restore(source, mode, call));
     if (report.tables > 0) this.#eviction?.onStored();
     return report;
   }
@@ -392,6 +396,16 @@ export class LocalHost implements OwnerHost {
   // Closes as close() does, but without a checkpoint, because another owner waits.
   closeForTakeover(): Promise<void> {
     this.#closing ??= this.#close(() => {});
+    return this.#closing;
+  }
+
+  // Closes like closeForTakeover(), but rejects the queued writes with StoreClosed, so that they
+  // are sent to the next owner in the order of their calls.
+  closeForHandOver(): Promise<void> {
+    if (this.#closing === undefined) {
+      this.#queue.rejectQueued(this.#closedError());
+      this.#closing = this.#close(() => {});
+    }
     return this.#closing;
   }
 
@@ -518,6 +532,24 @@ export class LocalHost implements OwnerHost {
     }
   }
 
+  // If the call fails because the deferred module cannot be loaded, and another tab becomes the
+  // owner, rejects with StoreClosed, so that the call is sent to that tab.
+  async #orHandOver<T>(call: Promise<T>): Promise<T> {
+    try {
+      return await call;
+    } catch (error) {
+      throw (await this.#isHandedOver(error)) ? this.#closedError() : error;
+    }
+  }
+
+  // If the error says that the deferred module cannot be loaded, hands the store over, if possible.
+  // Resolves to whether this host is then being closed.
+  async #isHandedOver(error: unknown): Promise<boolean> {
+    if (!isModuleError(error)) return false;
+    if (this.#closing === undefined) await this.#options.logOwnership?.handOver();
+    return this.#closing !== undefined;
+  }
+
   // Makes the store read-only because a part that was loaded on demand is damaged, as if the damage
   // had been found on opening.
   #onDamage(): void {
@@ -580,6 +612,11 @@ export class LocalHost implements OwnerHost {
   #closedError(): StoreError {
     return new StoreError("StoreClosed", `The store "${this.#options.name}" is closed.`);
   }
+}
+
+function isModuleError(error: unknown): boolean {
+  const { code } = error as Partial<StoreError>;
+  return code === "WasmLoadFailed" || code === "WasmVersionMismatch";
 }
 
 export function readOnlyError(name: string): StoreError {

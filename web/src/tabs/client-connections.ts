@@ -12,11 +12,14 @@ export interface ClientConnectionsOptions {
   locks: LockManager;
   channels: ChannelFactory;
   nextSession(): number; // returns a number that this tab has not used for a session before
+  askForHello(): void; // asks all tabs that are not connected to connect
+  helloMs: number; // how long they may take
 }
 
 interface ClientConnection {
   channel: Channel;
   server: CallServer | undefined;
+  hasFailed: boolean; // see Announcement.hasFailed
   gone: LockRequest; // granted when the client's tab has ended
 }
 
@@ -24,6 +27,8 @@ export class ClientConnections {
   readonly #options: ClientConnectionsOptions;
   readonly #clients = new Map<string, ClientConnection>();
   #host: OwnerHost | undefined;
+  #helloDone: Promise<void> | undefined; // after askForHello(): all tabs had time to connect
+  #onPossibleOwner = () => {}; // called when a client that has not failed connects
 
   constructor(options: ClientConnectionsOptions) {
     this.#options = options;
@@ -31,20 +36,44 @@ export class ClientConnections {
 
   // Connects a client. If it is already connected, begins a new session. In a new session, the
   // client sends all calls again that got no response.
-  attach(client: string): void {
+  attach(client: string, hasFailed: boolean): void {
     this.#detach(client);
     const { store, channels, locks } = this.#options;
     const channel = channels(clientChannelName(store, client), (message) =>
       this.#receive(client, message as ToOwner),
     );
     const gone = onClientGone(locks, store, client, () => this.#detach(client));
-    const connection: ClientConnection = { channel, server: undefined, gone };
+    const connection: ClientConnection = { channel, server: undefined, hasFailed, gone };
     this.#clients.set(client, connection);
     if (this.#host !== undefined) this.#serve(connection, this.#host);
+    if (!hasFailed) this.#onPossibleOwner();
   }
 
   get isEmpty(): boolean {
     return this.#clients.size === 0;
+  }
+
+  // Resolves to whether a client may be able to serve calls that this tab cannot: one that has not
+  // failed as an owner. At the first time, waits until such a client connects, at most `helloMs`.
+  async findPossibleOwner(): Promise<boolean> {
+    if (!this.#hasPossibleOwner) await this.#whenHelloDone();
+    return this.#hasPossibleOwner;
+  }
+
+  get #hasPossibleOwner(): boolean {
+    return [...this.#clients.values()].some(({ hasFailed }) => !hasFailed);
+  }
+
+  #whenHelloDone(): Promise<void> {
+    this.#helloDone ??= new Promise((resolve) => {
+      const timer = setTimeout(resolve, this.#options.helloMs);
+      this.#onPossibleOwner = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+      this.#options.askForHello();
+    });
+    return this.#helloDone;
   }
 
   // Starts to serve all clients. Before this call, clients can connect but get no responses.

@@ -30,7 +30,8 @@ export interface ElectionOptions {
   // This tab has the lock. `isOwner` returns whether it still has it and has not been replaced.
   onElected(isOwner: () => boolean): void;
   onReplaced(): void; // another tab has become the owner
-  onClient(client: string): void; // another tab asks this tab, the owner, to serve it
+  // Another tab asks this tab, the owner, to serve it. `hasFailed`: see Announcement.
+  onClient(client: string, hasFailed: boolean): void;
   onRefused(error: StoreError): void; // this tab can neither own nor follow
   onNewerVersion(version: number): void; // another tab has a newer version of the protocol
 }
@@ -92,20 +93,23 @@ export class Election {
     this.#role = "following";
   }
 
-  // Tells the other tabs that this tab is the owner. REQUIRES: it is.
-  announceOwner(): void {
-    this.#options.tabChannel.announce("owner", this.#options.generation());
+  // Tells the other tabs that this tab is the owner. `asksForHello`: see Announcement. REQUIRES: it
+  // is.
+  announceOwner(asksForHello = false): void {
+    const { tabChannel, generation } = this.#options;
+    tabChannel.announceOwner({ generation: generation(), asksForHello });
   }
 
   onAnnouncement(announcement: Announcement): void {
-    const { entitable: version, type, from, generation } = announcement;
+    const { entitable: version, type, from, generation, hasFailed = false } = announcement;
     if (this.#role !== "owning") {
       if (type === "owner") this.#onOwnerAnnounced(announcement);
     } else if (type === "owner") {
       if (version === protocolVersion && generation !== undefined)
         this.#compareGenerations(generation);
     } else if (type === "hello") {
-      if (version === protocolVersion && !this.#options.exclusive) this.#options.onClient(from);
+      if (version === protocolVersion && !this.#options.exclusive)
+        this.#options.onClient(from, hasFailed);
       this.announceOwner();
     } else if (type === "yield" && version > protocolVersion) {
       this.#options.onNewerVersion(version);
@@ -129,6 +133,7 @@ export class Election {
     exclusive,
     account,
     generation,
+    asksForHello,
   }: Announcement): void {
     if (version > protocolVersion) {
       this.#options.onNewerVersion(version);
@@ -143,7 +148,7 @@ export class Election {
     } else if (account !== this.#options.account) {
       this.#options.onRefused(otherAccountError(this.#options.name));
     } else {
-      this.#options.follower.onOwnerAnnounced(from, generation);
+      this.#options.follower.onOwnerAnnounced(from, generation, asksForHello);
     }
   }
 

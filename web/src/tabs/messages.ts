@@ -43,6 +43,11 @@ export interface Announcement {
   exclusive?: boolean; // of "owner": the owner accepts no clients
   generation?: number | undefined; // of "owner": its status.generation; undefined until it is open
   account?: string; // of all types: the account option as comparable text, for the REST entry point
+  // Of "owner": each tab that the sender does not serve yet must send "hello".
+  asksForHello?: boolean | undefined;
+  // Of "hello": when the sender last was the owner, it could not open the store or load the
+  // deferred module. An owner that cannot load it does not hand the store over to the sender.
+  hasFailed?: boolean | undefined;
 }
 
 export function isAnnouncement(message: unknown): message is Announcement {

@@ -73,13 +73,13 @@ export class OwnerTracker {
 
   // Handles the announcement of an owner. For a moment there may be two owners, each of which
   // answers every "hello" with an announcement. "hello" is therefore sent at most once per ping,
-  // not once per announcement.
-  onOwnerAnnounced(owner: string, generation: number | undefined): void {
+  // not once per announcement, unless the owner asks for it.
+  onOwnerAnnounced(owner: string, generation: number | undefined, asksForHello = false): void {
     if (generation !== undefined && this.#isPast(generation)) return;
     this.#watch.onMessageReceived();
-    if (owner === this.#owner) return;
-    this.#setOwner(owner);
-    if (this.#hasSaidHello) return; // the next ping sends "hello" again
+    if (owner !== this.#owner) this.#setOwner(owner);
+    else if (this.#ready || !asksForHello) return;
+    if (this.#hasSaidHello && !asksForHello) return; // the next ping sends "hello" again
     this.#hasSaidHello = true;
     this.#options.tabChannel.announce("hello"); // in case the owner does not know this tab
   }

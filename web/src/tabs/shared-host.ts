@@ -82,6 +82,7 @@ export class SharedHost implements Host {
   #opening: Promise<void> | undefined; // pending while this tab becomes the owner
   #ownServer: CallServer | undefined; // runs calls of this tab that an earlier owner left
   #sessions = 0; // how many sessions this tab has begun as an owner
+  #hasFailed = false; // when this tab last was the owner; see Announcement.hasFailed
   #stopWatching: () => void = () => {};
   #closing: Promise<void> | undefined;
   #closed = false;
@@ -106,6 +107,7 @@ export class SharedHost implements Host {
       ...options,
       store: options.name,
       tabId: this.#tabId,
+      hasFailed: () => this.#hasFailed,
       onAnnouncement: (announcement) => this.#election.onAnnouncement(announcement),
       onMessage: (message) => this.#follower.receive(message),
     });
@@ -144,7 +146,7 @@ export class SharedHost implements Host {
         });
       },
       onReplaced: () => this.#onReplaced(),
-      onClient: (client) => this.#clients?.attach(client),
+      onClient: (client, hasFailed) => this.#clients?.attach(client, hasFailed),
       onRefused: (error) => this.#shutDown(error),
       onNewerVersion: (version) => void this.#closeForNewerVersion(version),
     });
@@ -410,8 +412,9 @@ export class SharedHost implements Host {
   // Releases the lock, the engine and the connection to the owner, but keeps the calls without a
   // response. `when`: when to release the lock if something is still being stored. A page about to
   // be frozen releases the lock immediately, because it may never resume. Writes that are not
-  // stored before the next owner's claim are then fenced.
-  #leave(when: "now" | "stored" = "stored"): void {
+  // stored before the next owner's claim are then fenced. `queued`: what happens to writes that
+  // are neither acknowledged nor being stored.
+  #leave(when: "now" | "stored" = "stored", queued: "store" | "resend" = "store"): void {
     const releaseLock = this.#election.leaveKeepingLock();
     this.#clients?.close();
     this.#clients = undefined;
@@ -420,8 +423,9 @@ export class SharedHost implements Host {
     const local = this.#local;
     this.#local = undefined;
     if (local !== undefined) this.#follower.status = local.status;
+    const closing = queued === "resend" ? local?.closeForHandOver() : local?.closeForTakeover();
     const gone =
-      local?.closeForTakeover().catch(() => this.#failover.resendUnstored(local)) ?? this.#opening;
+      closing?.catch(() => this.#failover.resendUnstored(local as LocalHost)) ?? this.#opening;
     if (gone !== undefined) this.#failover.onLocalClosing(gone);
     if (gone === undefined || local?.isIdle || when === "now") releaseLock();
     else void gone.then(releaseLock);
@@ -448,14 +452,17 @@ export class SharedHost implements Host {
   // ---- Owning -----------------------------------------------------------------------------------
 
   async #becomeOwner(isOwner: () => boolean): Promise<void> {
-    const { name, locks, channels } = this.#options;
+    const { name, locks, channels, ownerTimeoutMs } = this.#options;
     this.#clients = new ClientConnections({
       store: name,
       owner: this.#tabId,
       locks,
       channels,
       nextSession: () => ++this.#sessions,
+      askForHello: () => this.#election.announceOwner(true),
+      helloMs: ownerTimeoutMs / 5,
     });
+    this.#hasFailed = false;
     this.#election.announceOwner();
     let local: LocalHost;
     try {
@@ -465,6 +472,7 @@ export class SharedHost implements Host {
         onReplaced: () => {
           if (isOwner()) this.#onReplaced();
         },
+        handOver: () => this.#handOver(isOwner),
       });
     } catch (error) {
       if (isOwner()) this.#onTakeoverFailed(error);
@@ -510,7 +518,20 @@ export class SharedHost implements Host {
     this.#client.connect({ owner: this.#tabId, session: 0, post });
   }
 
+  // Called when a call needs the deferred module and this tab, the owner, cannot load it. Hands the
+  // store over to another tab, unless each of them has failed as well. Each tab that fails says so
+  // in its next "hello", so the store is handed over at most once per tab. The call is then sent to
+  // the next owner, and so are all queued writes, to keep their order.
+  async #handOver(isOwner: () => boolean): Promise<void> {
+    this.#hasFailed = true;
+    if (this.#clients === undefined || !(await this.#clients.findPossibleOwner())) return;
+    if (!isOwner() || this.#closing !== undefined) return;
+    this.#leave("stored", "resend");
+    void this.#rejoin();
+  }
+
   #onTakeoverFailed(error: unknown): void {
+    this.#hasFailed = true;
     this.#rejectOpened(error);
     void this.#opened.then(
       () => {

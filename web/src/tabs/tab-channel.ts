@@ -19,6 +19,7 @@ export interface TabChannelOptions {
   tabId: string; // this tab's name in messages
   exclusive: boolean;
   account: string;
+  hasFailed(): boolean; // see Announcement.hasFailed
   locks: LockManager;
   channels: ChannelFactory;
   onAnnouncement(announcement: Announcement): void;
@@ -52,11 +53,18 @@ export class TabChannel {
     this.#alive?.end();
   }
 
-  // Posts an announcement to all other tabs. Only "owner" needs `generation`.
-  announce(type: Announcement["type"], generation?: number): void {
-    const { tabId, account, exclusive } = this.#options;
-    const sender: Announcement = { entitable: protocolVersion, type, from: tabId, account };
-    this.#announcements?.post(type === "owner" ? { ...sender, exclusive, generation } : sender);
+  // Posts an announcement to all other tabs.
+  announce(type: "hello" | "yield"): void {
+    this.#post({ type, hasFailed: this.#options.hasFailed() });
+  }
+
+  announceOwner(more: Pick<Announcement, "generation" | "asksForHello">): void {
+    this.#post({ type: "owner", exclusive: this.#options.exclusive, ...more });
+  }
+
+  #post(announcement: Omit<Announcement, "entitable" | "from" | "account">): void {
+    const { tabId: from, account } = this.#options;
+    this.#announcements?.post({ entitable: protocolVersion, from, account, ...announcement });
   }
 
   // Posts a message to the owner, on this tab's own channel.

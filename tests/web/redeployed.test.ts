@@ -1,0 +1,205 @@
+// Tests tabs that share a store after the site was redeployed: an old tab has the files that it
+// loaded before, but the file of its deferred module is gone. All tabs run in one process
+// (support/simulated-tabs.ts).
+
+import assert from "node:assert/strict";
+import { copyFile, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+import { pathToFileURL } from "node:url";
+import { encodeHttpRequest } from "../../web/src/rest/http-message.ts";
+import { StoreHandle } from "../../web/src/store.ts";
+import type { SharedHost } from "../../web/src/tabs/shared-host.ts";
+import type { Durability, Store } from "../../web/src/types.ts";
+import { platformRandom } from "../../web/src/util/random.ts";
+import { Origin, Tab } from "./support/simulated-tabs.ts";
+import { until } from "./support/until.ts";
+
+// Reading this file fails, as a download fails with status 404.
+const removedFile = "file:///removed/entitable.rest.wasm";
+const url = "http://localhost/shop/people";
+const json = { "Content-Type": "application/json" };
+const row = (rowKey: string, n: number) => ({ partitionKey: "p", rowKey, n });
+
+// A fifth of this is how long an owner waits for other tabs before it gives up a call.
+const ownerTimeoutMs = 2000;
+
+class Tabs {
+  readonly origin = new Origin();
+  readonly all: Tab[] = [];
+  readonly #deferredModuleUrl: string;
+
+  // `deferredModuleUrl`: of old tabs. By default, its file does not exist.
+  constructor(deferredModuleUrl = removedFile) {
+    this.#deferredModuleUrl = deferredModuleUrl;
+  }
+
+  async open(age: "old" | "new", durability: Durability = "strict"): Promise<Store> {
+    const tab = new Tab(this.origin);
+    if (age === "old") tab.deferredModuleUrl = this.#deferredModuleUrl;
+    this.all.push(tab);
+    const store = new StoreHandle("shop", await tab.open({ durability, ownerTimeoutMs }));
+    await store.table("people").createTable();
+    return store;
+  }
+
+  // How often a tab became the owner.
+  get ownerships(): number {
+    return this.all.reduce((sum, { openCount }) => sum + openCount, 0);
+  }
+
+  async close(): Promise<void> {
+    for (const { host } of this.all) await host?.close();
+  }
+}
+
+const body = (n: number) => JSON.stringify({ n });
+
+const put = (store: Store, rowKey: string, n: number) =>
+  store.fetch(`${url}(PartitionKey='p',RowKey='${rowKey}')`, {
+    method: "PUT",
+    headers: json,
+    body: body(n),
+  });
+
+// Unlike fetch(), calls the host at once.
+async function putNow(host: SharedHost, rowKey: string, n: number): Promise<void> {
+  const request = {
+    method: "PUT",
+    url: `${url}(PartitionKey='p',RowKey='${rowKey}')`,
+    headers: Object.entries(json),
+    body: new TextEncoder().encode(body(n)),
+    clientIp: "",
+  };
+  await host.write(encodeHttpRequest(request, platformRandom));
+}
+
+async function valuesIn(store: Store): Promise<unknown[]> {
+  const values = [];
+  for await (const { n } of store.table("people").listEntities()) values.push(n);
+  return values;
+}
+
+// A call that needs the deferred module. Resolves to a text, the same in every tab.
+type Call = (store: Store, snapshot: Uint8Array) => Promise<string>;
+
+const calls: [string, Call][] = [
+  ["explain", async (store) => typeof (await store.table("people").explain())],
+  ["fetch", async (store) => String((await store.fetch(url)).status)],
+  ["a write by fetch", async (store) => String((await put(store, "1", 1)).status)],
+  ["snapshot", async (store) => typeof (await store.snapshot()).length],
+  ["verify", async (store) => String((await store.verify()).ok)],
+  ["restore", async (store, file) => String((await store.restore(file)).tables)],
+  ["merge", async (store, file) => String((await store.restore(file, { mode: "merge" })).tables)],
+];
+
+async function snapshotOfNewTab(): Promise<Uint8Array> {
+  const tabs = new Tabs();
+  const snapshot = await (await tabs.open("new")).snapshot();
+  await tabs.close();
+  return snapshot;
+}
+
+describe("an old owner hands the store over to a new tab", () => {
+  for (const [name, call] of calls) {
+    for (const caller of ["owner", "follower"] as const) {
+      test(`for ${name} of the ${caller}`, async () => {
+        const snapshot = await snapshotOfNewTab();
+        const tabs = new Tabs();
+        const [oldTab, newTab] = [await tabs.open("old"), await tabs.open("new")];
+        await oldTab.table("people").createEntity(row("0", 0));
+        const expected = await call(await new Tabs().open("new"), snapshot);
+        const [first, second] = caller === "owner" ? [oldTab, newTab] : [newTab, oldTab];
+        assert.equal(await call(first, snapshot), expected);
+        await until(() => oldTab.status.owner === "other-tab");
+        assert.equal(newTab.status.owner, "self");
+        assert.equal(await call(second, snapshot), expected);
+        await second.table("people").upsertEntity(row("9", 9));
+        assert((await valuesIn(first)).includes(9));
+        assert.equal(tabs.ownerships, 2);
+        await tabs.close();
+      });
+    }
+  }
+
+  for (const durability of ["strict", "relaxed", "deferred"] as const) {
+    for (const caller of ["owner", "follower"] as const) {
+      test(`and keeps writes of the ${caller} in the order of their calls (${durability})`, async () => {
+        const tabs = new Tabs();
+        const oldTab = await tabs.open("old", durability);
+        const newTab = await tabs.open("new", durability);
+        const table = (caller === "owner" ? oldTab : newTab).table("people");
+        const host = tabs.all[caller === "owner" ? 0 : 1]?.host as SharedHost;
+        await Promise.all([
+          table.upsertEntity(row("1", 1)),
+          putNow(host, "1", 2),
+          putNow(host, "2", 2),
+          table.upsertEntity(row("2", 3)),
+        ]);
+        assert.deepEqual(await valuesIn(oldTab), [2, 3]);
+        assert.deepEqual(await valuesIn(newTab), [2, 3]);
+        assert.equal(newTab.status.owner, "self");
+        await tabs.close();
+      });
+    }
+  }
+
+  test("past other old tabs", async () => {
+    const tabs = new Tabs();
+    const stores = [];
+    for (const age of ["old", "old", "old", "new", "old"] as const)
+      stores.push(await tabs.open(age));
+    for (const store of stores) assert.equal((await store.fetch(url)).status, 200);
+    assert.equal(stores[3]?.status.owner, "self");
+    assert.equal(tabs.ownerships, 4);
+    await tabs.close();
+  });
+});
+
+describe("old tabs without a new one", () => {
+  const says = { name: "StoreError", code: "WasmLoadFailed", hint: /^Reload the page/ };
+
+  test("reject the call, and do not hand the store over again", async () => {
+    for (const count of [1, 2, 3]) {
+      const tabs = new Tabs();
+      const stores: Store[] = [];
+      for (let i = 0; i < count; ++i) stores.push(await tabs.open("old"));
+      for (let i = 0; i < 3; ++i) {
+        for (const store of stores) {
+          await assert.rejects(store.table("people").explain(), says);
+          await assert.rejects(put(store, "1", 1), says);
+          await store.table("people").upsertEntity(row("0", i));
+        }
+      }
+      assert.equal(tabs.ownerships, count);
+      for (const store of stores) assert.deepEqual(await valuesIn(store), [2]);
+      await tabs.close();
+    }
+  });
+
+  test("hand it over to a new tab that is opened later", async () => {
+    const tabs = new Tabs();
+    const [first, second] = [await tabs.open("old"), await tabs.open("old")];
+    await assert.rejects(first.snapshot(), says);
+    const newTab = await tabs.open("new");
+    assert.equal((await first.fetch(url)).status, 200);
+    assert.equal((await second.fetch(url)).status, 200);
+    assert.equal(newTab.status.owner, "self");
+    await tabs.close();
+  });
+
+  test("serve such calls once the file can be loaded", async (t) => {
+    const folder = await mkdtemp(join(tmpdir(), "entitable-"));
+    t.after(() => rm(folder, { recursive: true }));
+    const file = join(folder, "entitable.rest.wasm");
+    const tabs = new Tabs(pathToFileURL(file).href);
+    const [first, second] = [await tabs.open("old"), await tabs.open("old")];
+    await assert.rejects(first.snapshot(), says);
+    await copyFile(new URL("../../web/src/wasm/entitable.rest.wasm", import.meta.url), file);
+    assert.equal((await first.verify()).ok, true);
+    assert.equal((await second.fetch(url)).status, 200);
+    assert.equal(tabs.ownerships, 2);
+    await tabs.close();
+  });
+});
