@@ -335,7 +335,8 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_stage_and_publish(Handle* handl
   });
 }
 
-// Input: a client id. Bytes: the numbers of the client's calls (Store::known_calls), as u64.
+// Input: a client id. Bytes, as u64: Store::calls_dropped_through, and then the numbers of the
+// client's calls (Store::known_calls).
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_known_calls(Handle* handle, std::uint32_t size) {
   return guarded(handle, [&](Handle& h) {
     const std::string_view input = h.input_view(size);
@@ -344,6 +345,7 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_known_calls(Handle* handle, std
     std::memcpy(client.data(), input.data(), client.size());
     std::string bytes;
     ByteWriter out(bytes);
+    out.u64(h.store.calls_dropped_through());
     for (const std::uint64_t number : h.store.known_calls(client)) out.u64(number);
     return h.return_bytes(std::move(bytes));
   });

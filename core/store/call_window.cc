@@ -32,37 +32,60 @@ std::vector<std::uint64_t> CallWindow::numbers(const ClientId& client) const {
   return numbers;
 }
 
-// Returns the client's position. If the window is full, a new client replaces the client whose last
-// call is the oldest.
 std::size_t CallWindow::find_or_add_client(const ClientId& id) {
   const std::size_t at = position(id);
-  if (at < clients_.size()) return at;
-  Client fresh{id, {}};
-  if (clients_.size() < clients_max) {
-    clients_.push_back(std::move(fresh));
-    return at;
-  }
-  const auto least_recent =
-      std::min_element(clients_.begin(), clients_.end(),
-                       [](const Client& a, const Client& b) { return a.last_use < b.last_use; });
-  *least_recent = std::move(fresh);
-  return static_cast<std::size_t>(least_recent - clients_.begin());
+  if (at == clients_.size()) clients_.push_back(Client{id, {}});
+  return at;
 }
 
-void CallWindow::reserve(const ClientId& client) {
+void CallWindow::remove(std::size_t at) noexcept {
+  std::swap(clients_[at], clients_.back());
+  clients_.pop_back();
+}
+
+// Removes the clients whose calls were not added after reserve(), because they had no effect.
+void CallWindow::remove_unused() noexcept {
+  for (std::size_t at = clients_.size(); used_ < clients_.size() && at-- > 0;) {
+    if (clients_[at].ring.empty()) remove(at);
+  }
+}
+
+void CallWindow::drop_least_recent() noexcept {
+  std::size_t oldest = clients_.size();
+  for (std::size_t at = 0; at < clients_.size(); ++at) {
+    if (clients_[at].ring.empty()) continue;
+    if (oldest == clients_.size() || clients_[at].last_use < clients_[oldest].last_use) oldest = at;
+  }
+  dropped_through_ = std::max(dropped_through_, clients_[oldest].commit);
+  remove(oldest);
+  --used_;
+}
+
+void CallWindow::reserve_for(const ClientId& client) {
   latest_ = find_or_add_client(client);
   clients_[latest_].ring.reserve(calls_per_client);  // a copied window has not reserved it
   clients_[latest_].last_use = ++uses_;
 }
 
-void CallWindow::reserve(const std::vector<ClientCall>& calls) {
-  for (const ClientCall& call : calls) reserve(call.client);
+void CallWindow::reserve(const ClientId& client) {
+  remove_unused();
+  reserve_for(client);
 }
 
-void CallWindow::add(ClientCall&& call) noexcept {
-  const std::size_t at = position(call.client);
-  if (at == clients_.size()) return;  // one group had calls of more than clients_max clients
+void CallWindow::reserve(const std::vector<ClientCall>& calls) {
+  remove_unused();
+  for (const ClientCall& call : calls) reserve_for(call.client);
+}
+
+void CallWindow::add(ClientCall&& call, std::uint64_t commit) noexcept {
+  std::size_t at = position(call.client);
+  if (clients_[at].ring.empty()) {
+    if (used_ == clients_max) drop_least_recent();
+    ++used_;
+    at = position(call.client);
+  }
   Client& client = clients_[at];
+  client.commit = std::max(client.commit, commit);
   client.highest = std::max(client.highest, call.number);
   if (client.ring.size() < calls_per_client) {
     client.ring.push_back(std::move(call));
@@ -70,6 +93,10 @@ void CallWindow::add(ClientCall&& call) noexcept {
   }
   client.ring[client.oldest] = std::move(call);
   client.oldest = (client.oldest + 1) % calls_per_client;
+}
+
+void CallWindow::mark_restored(std::uint64_t commit) {
+  if (used_ == clients_max) dropped_through_ = std::max(dropped_through_, commit);
 }
 
 std::vector<ClientCall> CallWindow::calls() const {

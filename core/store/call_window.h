@@ -5,7 +5,13 @@
 // Keeps the newest calls_per_client calls of each of the clients_max most recent clients. A client
 // has at most calls_per_client unanswered writes at a time, and sends them again as soon as there
 // is a new owner. The window therefore has every unanswered call that these clients may send again,
-// however much other clients write meanwhile. Clients also send deferred writes again, of which
+// however much other clients write meanwhile.
+//
+// A client that more than clients_max - 1 others have followed is forgotten. Its calls then look as
+// if they had never been applied. dropped_through() tells which calls this may concern. Such a call
+// must not be applied when it is sent again, because its outcome is unknown.
+//
+// Clients also send deferred writes again, of which
 // there may be more. They look up which calls the window has (web/src/tabs/call-client.ts): the
 // writes of a client are applied in the order of their numbers, so a write with a smaller number
 // than one in the window was applied, or had no effect.
@@ -31,13 +37,20 @@ class CallWindow {
   // Returns the numbers of the client's calls in the window, in the order in which the calls were
   // added.
   std::vector<std::uint64_t> numbers(const ClientId& client) const;
-  // Allocates memory for a call, so that add() does not allocate. If there are too many clients,
-  // drops the client whose last call is the oldest.
+  // Allocates memory for a call, so that add() does not allocate.
   void reserve(const ClientId& client);
   void reserve(const std::vector<ClientCall>& calls);
-  // Adds a call, and drops the client's oldest call if there are too many. REQUIRES: the call, or
-  // its client, was passed to the last reserve().
-  void add(ClientCall&& call) noexcept;
+  // Adds a call, and drops the client's oldest call if there are too many. If there are too many
+  // clients, drops the client whose last call is the oldest. `commit`: the number of the commit
+  // that applied the call, or a greater one if that is not known. REQUIRES: the call, or its
+  // client, was passed to the last reserve().
+  void add(ClientCall&& call, std::uint64_t commit) noexcept;
+  // Records that the calls that were added are the result of calls() at this commit. If there are
+  // clients_max clients, others may have been dropped before.
+  void mark_restored(std::uint64_t commit);
+  // Returns the greatest commit that may have applied a call of a dropped client; 0: no client was
+  // dropped. A client is in the window if a later commit applied a call of it.
+  std::uint64_t dropped_through() const { return dropped_through_; }
   // Returns all calls, grouped by client. The client that called last comes last; the calls of a
   // client are ordered from oldest to newest. Adding the result in this order to an empty window
   // gives an equal window.
@@ -50,14 +63,21 @@ class CallWindow {
     std::size_t oldest = 0;        // position of the oldest call once the ring is full
     std::uint64_t last_use = 0;
     std::uint64_t highest = 0;  // the greatest number that was added
+    std::uint64_t commit = 0;   // of the last call that was added
   };
 
   std::size_t position(const ClientId& id) const;  // clients_.size() if the client is unknown
   std::size_t find_or_add_client(const ClientId& id);
+  void reserve_for(const ClientId& client);
+  void remove(std::size_t at) noexcept;
+  void remove_unused() noexcept;
+  void drop_least_recent() noexcept;
 
-  std::vector<Client> clients_;
-  std::size_t latest_ = 0;  // the position of the client of the last reserve()
+  std::vector<Client> clients_;  // with calls, or passed to the last reserve()
+  std::size_t used_ = 0;         // how many of them have calls
+  std::size_t latest_ = 0;       // the position of the client of the last reserve()
   std::uint64_t uses_ = 0;
+  std::uint64_t dropped_through_ = 0;
 };
 
 }  // namespace entitable

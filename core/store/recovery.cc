@@ -42,7 +42,8 @@ void Recovery::restore_tables() {
   content_.version.next_table = manifest.next_table;
   content_.version.catalog.restore_service_properties(manifest.service_properties);
   applied_ = checked_ = end_ = {manifest.first_live_sequence, manifest.epoch};
-  for (const ClientCall& call : manifest.calls) remember(call);
+  for (const ClientCall& call : manifest.calls) remember(call, manifest.last_commit);
+  content_.window.mark_restored(manifest.last_commit);
   for (const ManifestTable& table : manifest.tables) {
     auto name = TableName::parse(table.name);
     ENTITABLE_CHECK(name.ok());  // decode_manifest() has checked the name
@@ -148,13 +149,13 @@ std::string Recovery::apply(Commit commit) {
       content_.version.next_table = std::max(content_.version.next_table, create->table + 1);
     }
   }
-  if (commit.call.has_value()) remember(std::move(*commit.call));
+  if (commit.call.has_value()) remember(std::move(*commit.call), commit.number);
   return {};
 }
 
-void Recovery::remember(ClientCall call) {
+void Recovery::remember(ClientCall call, std::uint64_t commit) {
   content_.window.reserve(call.client);
-  content_.window.add(std::move(call));
+  content_.window.add(std::move(call), commit);
 }
 
 void Recovery::report(std::string file, std::string message) {

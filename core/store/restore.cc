@@ -88,7 +88,8 @@ bool Restore::begin_replace(const std::optional<ClientCall>& call) {
   StoreState::Replacement next{make_replacement(state.published), state.window};
   if (call.has_value()) {
     next.window.reserve(call->client);
-    next.window.add(ClientCall(*call));
+    // A restore has no commit of its own: it is later than the last one.
+    next.window.add(ClientCall(*call), next.version.last_commit + 1);
   }
   state.checkpoint.emplace(next.version, next.window, state.parts.manifest(), state.next_sequence,
                            state.epoch, state.part_bytes);

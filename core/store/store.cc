@@ -427,6 +427,10 @@ std::vector<std::uint64_t> Store::known_calls(const ClientId& client) const {
   return state_->window.numbers(client);
 }
 
+std::uint64_t Store::calls_dropped_through() const {
+  return state_->window.dropped_through();
+}
+
 void Store::publish() {
   ENTITABLE_CHECK(state_->candidate.has_value());
   state_->publish(*state_->candidate);

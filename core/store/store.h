@@ -164,6 +164,9 @@ class Store {
   // Returns the numbers of the client's newest published calls, at most
   // CallWindow::calls_per_client, in the order in which the calls were applied.
   std::vector<std::uint64_t> known_calls(const ClientId& client) const;
+  // Returns the greatest commit that may have applied a call of a client that is no longer known
+  // (CallWindow::dropped_through).
+  std::uint64_t calls_dropped_through() const;
   void publish();
   void discard();
   // Returns a segment of the oldest unstored commits: as many as fit in `bytes_max`, but at least

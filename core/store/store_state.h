@@ -140,7 +140,8 @@ struct StoreState {
   // window.reserve() was called with the candidate's calls.
   void publish(Candidate& made) {
     if (made.has_changes()) {
-      for (ClientCall& call : made.calls()) window.add(std::move(call));
+      const std::uint64_t commit = made.version().last_commit;
+      for (ClientCall& call : made.calls()) window.add(std::move(call), commit);
     }
     published = std::move(made.version());
   }

@@ -26,13 +26,15 @@ function errorResponse(statusCode: number): Uint8Array {
 // A store that keeps the numbers of the calls that it applied.
 class SimulatedOwner {
   known: number[] = [];
+  droppedThrough = 0;
+  lastCommit = 0;
   repeated: number[][] = []; // the numbers of each call of repeatWrites()
   partial = Number.POSITIVE_INFINITY; // how many writes one call applies at most
   rejects = (_number: number): Error | undefined => undefined;
   status = (_number: number) => 204;
   readonly deferredPositions = { accepted: 0, stored: 0 };
 
-  knownCalls = async () => [...this.known];
+  knownCalls = async () => ({ numbers: [...this.known], droppedThrough: this.droppedThrough });
 
   async repeatWrites(requests: readonly Uint8Array[]): Promise<RepeatedWrites> {
     const numbers = requests.slice(0, this.partial).map(numberOf);
@@ -78,7 +80,9 @@ function serve(client: CallClient, owner: SimulatedOwner): void {
     post: (message) => post(message as ToClient),
     close() {},
   });
-  client.connect({ owner: "o", session: 0, post: (message) => server.receive(message) });
+  const { lastCommit } = owner;
+  const toServer = (message: ToOwner) => server.receive(message);
+  client.connect({ owner: "o", session: 0, lastCommit, post: toServer });
 }
 
 const deferred = (...numbers: number[]) =>
@@ -212,11 +216,39 @@ describe("unstored deferred writes", () => {
     assert.equal(client.pendingCount, 0);
   });
 
+  test("are not applied again if the store may have applied and forgotten them", async () => {
+    for (const [droppedThrough, known] of [
+      [5, []],
+      [6, []],
+      [6, [1]],
+    ] as const) {
+      const owner = new SimulatedOwner();
+      owner.lastCommit = 5;
+      const { client, reports } = newClient();
+      serve(client, owner);
+      client.disconnect();
+      client.resend(deferred(1, 2));
+      Object.assign(owner, { lastCommit: 9, droppedThrough, known: [...known] });
+      serve(client, owner);
+      await turns();
+      const isForgotten = droppedThrough > 5 && known.length === 0;
+      assert.deepEqual(owner.repeated, isForgotten ? [] : [[1, 2].slice(known.length)]);
+      const cause = "The store has forgotten which calls of this tab it applied";
+      const start = lost("2 acknowledged writes", cause);
+      assert.deepEqual(
+        reports.map(({ message }) => message.startsWith(start)),
+        isForgotten ? [true] : [],
+      );
+      assert.equal(client.pendingCount, 0);
+    }
+  });
+
   test("are applied in groups of a megabyte, in order, and one by one if a group fails", async () => {
     const owner = new SimulatedOwner();
     const writes = Array.from({ length: 7 }, (_, i) => ({
       number: i + 1,
       request: wrapInCall(new Uint8Array(400_000), clientId, i + 1),
+      appliedAfter: 0,
     }));
     const { signal } = new AbortController();
     const options = { leavesOut: true, signal };
@@ -263,15 +295,20 @@ describe("unstored deferred writes", () => {
 
 describe("calls without a response", () => {
   // Returns the calls that the client sends to an owner that knows these calls of it.
-  const sentTo = async (client: CallClient, known: number[]): Promise<RemoteCall[]> => {
+  const sentTo = async (
+    client: CallClient,
+    known: number[],
+    { lastCommit = 0, droppedThrough = 0 } = {},
+  ): Promise<RemoteCall[]> => {
+    const value = { known, droppedThrough, failed: [] };
     const sent: RemoteCall[] = [];
     const post = (message: ToOwner) => {
       if (message.type !== "calls") return;
       sent.push(...message.calls);
       for (const { kind, number } of message.calls)
-        if (kind === "recover") client.settleCalls([{ number, value: { known, failed: [] } }], 0);
+        if (kind === "recover") client.settleCalls([{ number, value }], 0);
     };
-    client.connect({ owner: "o", session: 0, post });
+    client.connect({ owner: "o", session: 0, lastCommit, post });
     await turns();
     return sent.filter(({ kind }) => kind !== "recover");
   };
@@ -299,6 +336,32 @@ describe("calls without a response", () => {
     const known = Array.from({ length: 65 }, (_, i) => 60 + i).filter((number) => number !== 101);
     assert.deepEqual(await sentTo(client, known), []);
     await rejected;
+  });
+
+  test("are sent again unless the store may have applied and forgotten them", async () => {
+    for (const [droppedThrough, isForgotten] of [
+      [5, false],
+      [6, true],
+    ] as const) {
+      const { client } = newClient();
+      const write = client.request("write", new Uint8Array(8));
+      const restored = client.restore(new Uint8Array(8), "replace");
+      assert.deepEqual(kinds(await sentTo(client, [], { lastCommit: 5 })), ["write", "restore"]);
+      const unsent = client.request("write", new Uint8Array(8));
+      const settled = Promise.allSettled([write, restored]);
+      client.disconnect();
+      const later = client.request("write", new Uint8Array(8));
+      const sent = kinds(await sentTo(client, [], { lastCommit: 9, droppedThrough }));
+      const fresh = ["write", "write"];
+      assert.deepEqual(sent, isForgotten ? fresh : ["write", "restore", ...fresh]);
+      for (const result of isForgotten ? await settled : []) {
+        const { code, uncertain, hint } = result.status === "rejected" ? result.reason : {};
+        assert.deepEqual([code, uncertain], ["ConnectionLost", true]);
+        assert.match(hint, /Read the data/);
+      }
+      client.rejectAll(new Error("over"));
+      await Promise.allSettled([write, restored, unsent, later]);
+    }
   });
 
   test("have an unknown outcome if they are aborted after an owner got them", async () => {

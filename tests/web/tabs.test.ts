@@ -4,6 +4,7 @@
 
 import assert from "node:assert/strict";
 import { describe } from "node:test";
+import type { StoreError } from "../../web/src/errors.ts";
 import { MemoryStorage } from "../../web/src/storage/memory.ts";
 import { StoreHandle } from "../../web/src/store.ts";
 import { protocolVersion, type RemoteCall } from "../../web/src/tabs/messages.ts";
@@ -354,6 +355,63 @@ test("a write is applied once if its owner stored it and died before it responde
   assert.equal(second.status.owner, "self");
   assert.equal((await second.stats()).rows, 1);
   await second.close();
+});
+
+// The window of calls holds this many clients (core/store/call_window.h).
+const clientsMax = 256;
+const manyTabs = { orders: 1 }; // one simulation takes seconds
+
+describe("a write that its owner stored before it died, of a tab that slept meanwhile", () => {
+  // Lets a follower write before the owner dies, and sleep while `others` tabs write. Returns the
+  // row that it wrote and that another tab has changed since, and how its write ended.
+  async function sleepWhile(others: number, durability: "strict" | "deferred") {
+    const origin = new Origin();
+    const [a, b] = tabsIn(origin, 2) as [Tab, Tab];
+    await open(a);
+    const second = await open(b);
+    const errors: Error[] = [];
+    second.on("persist-error", ({ error }) => errors.push(error));
+    await second.table("people").createTable();
+    const stored = origin.files.size;
+    const written = second.table("people", { durability }).upsertEntity(row("1", 1));
+    const outcome = written.then(
+      () => "written",
+      (error: StoreError) => `${error.code}, uncertain: ${error.uncertain}`,
+    );
+    await until(() => origin.files.size !== stored);
+    b.dispatch("suspend");
+    a.kill();
+    const next = await open(new Tab(origin));
+    await next.table("people").upsertEntity(row("1", 2));
+    for (let i = 1; i < others; ++i) {
+      await using other = await open(new Tab(origin));
+      await other.table("people").upsertEntity(row("2", i));
+    }
+    b.dispatch("resume");
+    const result = await outcome;
+    await second.flush();
+    const found = await next.table("people").getEntity("p", "1");
+    await second.close();
+    await next.close();
+    return { found: found["n"], outcome: result, errors: errors.map(({ message }) => message) };
+  }
+
+  test("is applied once if no more than the limit of tabs have written since", manyTabs, async () => {
+    for (const durability of ["strict", "deferred"] as const) {
+      const { found, outcome, errors } = await sleepWhile(clientsMax - 1, durability);
+      assert.deepEqual({ found, outcome, errors }, { found: 2, outcome: "written", errors: [] });
+    }
+  });
+
+  test("is not applied again if more have written since, and is reported", manyTabs, async () => {
+    const { found, outcome } = await sleepWhile(clientsMax, "strict");
+    assert.deepEqual([found, outcome], [2, "ConnectionLost, uncertain: true"]);
+    const deferred = await sleepWhile(clientsMax, "deferred");
+    assert.equal(deferred.found, 2);
+    const [message = "", ...others] = deferred.errors;
+    assert.match(message, /1 acknowledged write could not be applied again: .* has forgotten/);
+    assert.deepEqual(others, []);
+  });
 });
 
 test("a tab that wakes after its log was removed causes no harm", async () => {

@@ -100,16 +100,28 @@ export interface OwnerHost extends Host {
   // follows each change of `stored`.
   readonly deferredPositions: { accepted: number; stored: number };
 
-  // Resolves to the numbers of the newest calls of `client` that the store has applied, in the
-  // order in which they were applied (Store::known_calls). The calls before this one have then
+  // The number of the newest published commit. Every call that comes later is applied by a later
+  // one.
+  readonly lastCommit: number;
+
+  // Resolves to what the store knows of the calls of `client`. The calls before this one have then
   // ended, or are deferred.
-  knownCalls(client: Uint8Array): Promise<number[]>;
+  knownCalls(client: Uint8Array): Promise<KnownCalls>;
 
   // Applies deferred writes again that an earlier owner acknowledged and may not have stored. The
   // requests are calls. May apply only the first of them, to bound the memory that this takes.
   // Resolves to the responses of those that it applied, at least one. Rejects if none was applied;
   // with AbortError if `signal` aborts while they are queued.
   repeatWrites(requests: readonly Uint8Array[], signal?: AbortSignalLike): Promise<RepeatedWrites>;
+}
+
+export interface KnownCalls {
+  // The numbers of the client's newest calls that the store has applied, in the order in which they
+  // were applied (Store::known_calls).
+  readonly numbers: readonly number[];
+  // The store may have forgotten the client if it applied the client's last call by this commit or
+  // an earlier one (Store::calls_dropped_through).
+  readonly droppedThrough: number;
 }
 
 export interface RepeatedWrites {

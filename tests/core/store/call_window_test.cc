@@ -14,9 +14,9 @@ ClientCall call(std::size_t client, std::uint64_t number) {
   return {client_id(client), number, {static_cast<Ticks>(number) + 1}};
 }
 
-void add(CallWindow& window, ClientCall made) {
+void add(CallWindow& window, ClientCall made, std::uint64_t commit = 0) {
   window.reserve({made});
-  window.add(std::move(made));
+  window.add(std::move(made), commit);
 }
 
 bool has(const CallWindow& window, std::size_t client, std::uint64_t number) {
@@ -83,10 +83,57 @@ TEST_CASE("one group may come from more clients than are kept") {
     calls.push_back(call(client, 1));
   }
   window.reserve(calls);
-  for (ClientCall& made : calls) window.add(std::move(made));
+  for (ClientCall& made : calls) window.add(std::move(made), 5);
   CHECK_FALSE(has(window, 0, 1));
   CHECK(has(window, 1, 1));
   CHECK(has(window, CallWindow::clients_max, 1));
+  CHECK(window.dropped_through() == 5);
+}
+
+TEST_CASE("the window tells which commits may have applied calls of dropped clients") {
+  CallWindow window;
+  for (std::size_t client = 0; client < CallWindow::clients_max; ++client) {
+    add(window, call(client, 1), 10 + client);
+  }
+  CHECK(window.dropped_through() == 0);
+  SECTION("once there is one client too many") {
+    add(window, call(CallWindow::clients_max, 1), 1000);
+    CHECK(window.dropped_through() == 10);
+    add(window, call(1, 2), 1001);
+    CHECK(window.dropped_through() == 10);
+    add(window, call(0, 1), 1002);
+    CHECK(window.dropped_through() == 12);
+  }
+  SECTION("also if it was made from another window's calls, when some may have been dropped") {
+    CallWindow copy;
+    for (const ClientCall& made : window.calls()) add(copy, made, 500);
+    CHECK(copy.dropped_through() == 0);
+    copy.mark_restored(500);
+    CHECK(copy.dropped_through() == 500);
+    CallWindow smaller;
+    add(smaller, call(1, 1), 500);
+    smaller.mark_restored(500);
+    CHECK(smaller.dropped_through() == 0);
+  }
+}
+
+TEST_CASE("no client is dropped for calls that had no effect") {
+  CallWindow window;
+  for (std::size_t client = 0; client < CallWindow::clients_max; ++client) {
+    add(window, call(client, 1), 10 + client);
+  }
+  for (std::size_t client = 0; client < 300; ++client) {
+    window.reserve(client_id(1000 + client));
+    window.reserve({call(2000 + client, 1), call(3000 + client, 1)});
+  }
+  CHECK(window.dropped_through() == 0);
+  CHECK(window.calls().size() == CallWindow::clients_max);
+  CHECK(has(window, 0, 1));
+  add(window, call(999, 1), 1000);
+  CHECK(window.dropped_through() == 10);
+  CHECK_FALSE(has(window, 0, 1));
+  CHECK(has(window, 1, 1));
+  CHECK(window.calls().size() == CallWindow::clients_max);
 }
 
 TEST_CASE("a window made from another window's calls is equal to that window") {

@@ -447,6 +447,35 @@ TEST_CASE("the calls of a client that were applied are known, whichever way they
   }
 }
 
+TEST_CASE("the commits of forgotten clients are known, also after opening") {
+  Store store = new_store();
+  TestHost host;
+  publish(store, {create("people")});
+  const std::uint64_t before = store.stats().last_commit;
+  const auto write = [&](std::size_t client) {
+    WriteRequest request = insert("people", "p", std::to_string(client).c_str(), 1);
+    request.call = ClientCall{ClientId{{static_cast<std::uint8_t>(client & 0xff),
+                                        static_cast<std::uint8_t>(client >> 8)}},
+                              1,
+                              {}};
+    REQUIRE(store.write(request, noon).changes);
+  };
+  for (std::size_t client = 0; client < CallWindow::clients_max; ++client) write(client);
+  CHECK(store.calls_dropped_through() == 0);
+  write(CallWindow::clients_max);
+  CHECK(store.calls_dropped_through() == before + 1);
+  CHECK(store.known_calls(ClientId{{0}}).empty());
+  SECTION("of one that replays the segments") {
+    host.store_pending(store);
+    CHECK(host.open()->calls_dropped_through() == before + 1);
+  }
+  SECTION("of one that opens a checkpoint, which does not have the commits") {
+    const std::uint64_t last = store.stats().last_commit;
+    REQUIRE(host.checkpoint(store));
+    CHECK(host.open()->calls_dropped_through() == last);
+  }
+}
+
 TEST_CASE("the calls of one group are compared whatever the order of their numbers") {
   Store store = new_store();
   publish(store, {create("people")});

@@ -263,7 +263,7 @@ export class FakeEngine implements Engine {
     const response = this.#dies(staged.responses[0] as Uint8Array);
     return { response, changes, onlyDeletes: onlyDeletes[0] === true };
   }
-  knownCalls = () => [...this.callNumbers];
+  knownCalls = () => ({ numbers: [...this.callNumbers], droppedThrough: 0 });
   publish(): void {
     assert(this.#candidate !== undefined, "a candidate to publish");
     const { rows, commits } = this.#candidate;

@@ -21,7 +21,7 @@
 
 import { AbortError, StoreError } from "../errors.ts";
 import { type LogStorage, StorageError } from "../storage/log-storage.ts";
-import type { RepeatedWrites, WriteOrigin } from "../transport.ts";
+import type { KnownCalls, RepeatedWrites, WriteOrigin } from "../transport.ts";
 import type { AbortSignalLike, Durability } from "../types.ts";
 import {
   DeferredModuleNeeded,
@@ -188,9 +188,9 @@ export class CommitQueue {
     return this.#enqueue(request, durability, signal, origin);
   }
 
-  // Resolves to the numbers of the newest calls of `client` that the store has applied, when all
-  // earlier writes are staged or stored (Store::known_calls).
-  knownCalls(client: Uint8Array): Promise<number[]> {
+  // Resolves to what the store knows of the calls of `client`, when all earlier writes are staged
+  // or stored.
+  knownCalls(client: Uint8Array): Promise<KnownCalls> {
     return new Promise((resolve, reject) => {
       this.#enqueueTask({ ...knownCallsTask(this.#options.engine, client, resolve), reject });
     });

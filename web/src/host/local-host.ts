@@ -5,7 +5,13 @@
 import { StoreError } from "../errors.ts";
 import { fencedError, type LogStorage, StorageError } from "../storage/log-storage.ts";
 import { MemoryStorage } from "../storage/memory.ts";
-import type { OwnerHost, RepeatedWrites, RestoreCallOptions, WriteOrigin } from "../transport.ts";
+import type {
+  KnownCalls,
+  OwnerHost,
+  RepeatedWrites,
+  RestoreCallOptions,
+  WriteOrigin,
+} from "../transport.ts";
 import type {
   AbortSignalLike,
   Clock,
@@ -258,7 +264,16 @@ export class LocalHost implements OwnerHost {
     return this.#queue.deferredPositions;
   }
 
-  async knownCalls(client: Uint8Array): Promise<number[]> {
+  // 0 if the engine broke, which applies nothing any more.
+  get lastCommit(): number {
+    try {
+      return this.#options.engine.stats().lastCommit;
+    } catch {
+      return 0;
+    }
+  }
+
+  async knownCalls(client: Uint8Array): Promise<KnownCalls> {
     if (this.#closing !== undefined) throw this.#closedError();
     return await this.#queue.knownCalls(client);
   }

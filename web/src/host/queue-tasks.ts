@@ -1,7 +1,7 @@
 // Tasks of the commit queue for a new owner: which calls of a client are known, and applying
 // deferred writes again.
 
-import type { RepeatedWrites } from "../transport.ts";
+import type { KnownCalls, RepeatedWrites } from "../transport.ts";
 import type { Durability } from "../types.ts";
 import { type Engine, PartsNeeded, type StagedResponses } from "../wasm/engine.ts";
 
@@ -22,9 +22,9 @@ const noResponse = new Uint8Array();
 export function knownCallsTask(
   engine: Pick<Engine, "knownCalls">,
   client: Uint8Array,
-  resolve: (known: number[]) => void,
+  resolve: (known: KnownCalls) => void,
 ): QueueTask {
-  let known: number[] = [];
+  let known: KnownCalls = { numbers: [], droppedThrough: 0 };
   return {
     durability: "deferred",
     stage() {

@@ -7,10 +7,17 @@
 
 import { AbortError, StoreError } from "../errors.ts";
 import type { UnstoredWrite } from "../host/deferred-writes.ts";
+import type { KnownCalls } from "../transport.ts";
 import type { AbortSignalLike, Durability, RestoreMode, RestoreReport } from "../types.ts";
 import { nextRetryMs } from "../util/back-off.ts";
 import { callIdOf, wrapInCall } from "../util/call-message.ts";
-import { causeOf, leftOutError, lostWritesError } from "./lost-writes.ts";
+import {
+  causeOf,
+  forgottenError,
+  leftOutError,
+  lostWritesError,
+  mayBeForgotten,
+} from "./lost-writes.ts";
 import {
   type CallResponse,
   type ContentCallKind,
@@ -28,6 +35,7 @@ import {
 export interface OwnerSession {
   readonly owner: string;
   readonly session: number;
+  readonly lastCommit: number | undefined; // OwnerHost.lastCommit when the session began
   post(message: ToOwner): void;
 }
 
@@ -36,6 +44,7 @@ interface PendingCall extends RemoteCall {
   reject(error: unknown): void;
   isSent: boolean; // to the current owner
   sendCount: number; // to any owner
+  appliedAfter: number | undefined; // of a write: see UnstoredCall. Undefined: it was never sent.
   stopListening(): void; // stops listening to the call's AbortSignal
 }
 
@@ -53,6 +62,7 @@ export class CallClient {
   readonly #id: Uint8Array | undefined;
   readonly #onPersistError: (error: Error, retryInMs: number | undefined) => void;
   #next = 1;
+  #lastCommit = 0; // the newest commit when the last session began
   #link: OwnerSession | undefined;
   #scheduled = false;
   // Calls of `orderedKinds` by call number: sent in that order, with a limit on how many are in
@@ -142,7 +152,7 @@ export class CallClient {
       if (this.#unstored.has(number)) continue;
       const bytes =
         callIdOf(request) !== undefined ? request.slice() : wrapInCall(request, id, number);
-      this.#unstored.set(number, { number, request: bytes });
+      this.#unstored.set(number, { number, request: bytes, appliedAfter: this.#lastCommit });
     }
   }
 
@@ -165,6 +175,7 @@ export class CallClient {
   connect(link: OwnerSession): void {
     this.disconnect();
     this.#link = link;
+    this.#lastCommit = link.lastCommit ?? 0;
     this.#send();
   }
 
@@ -215,10 +226,11 @@ export class CallClient {
   // ---- Deferred writes, and the calls that the owner knows --------------------------------------
 
   // A deferred write of an earlier session with the same owner may also be unstored.
-  #keepIfUnstored({ number, request, durability }: PendingCall, mayBeLost = false): void {
+  #keepIfUnstored(call: PendingCall, mayBeLost = false): void {
+    const { number, request, durability, appliedAfter = 0 } = call;
     const isKnown = durability === "deferred" && this.#known.has(number);
     if (request === undefined || number <= this.#storedUpTo || !(mayBeLost || isKnown)) return;
-    this.#unstored.set(number, { number, request });
+    this.#unstored.set(number, { number, request, appliedAfter });
   }
 
   #onStored(number: number): void {
@@ -246,7 +258,7 @@ export class CallClient {
       this.#onRecoverFailed(errorFromWire(response.error));
       return;
     }
-    const { known, failed, error } = response.value as Recovered;
+    const { known, droppedThrough, failed, error } = response.value as Recovered;
     this.#dropLost(known, failed);
     if (error !== undefined) {
       this.#onRecoverFailed(errorFromWire(error));
@@ -256,6 +268,7 @@ export class CallClient {
     this.#mustRecover = false;
     this.#failedRecovers = this.#retryMs = 0;
     this.#known = new Set(known);
+    this.#rejectForgotten({ numbers: known, droppedThrough });
     this.#rejectOvertaken(known);
   }
 
@@ -293,6 +306,18 @@ export class CallClient {
     (timer as { unref?(): void }).unref?.(); // it must not keep a Node process alive
   }
 
+  // Rejects writes that an earlier owner may have applied, if the store may have forgotten them. If
+  // they were sent again, they could be applied twice.
+  #rejectForgotten(known: KnownCalls): void {
+    for (const call of [...this.#ordered.values()]) {
+      const { number, appliedAfter } = call;
+      if (!isWrite(call.kind) || appliedAfter === undefined) continue;
+      if (!mayBeForgotten({ number, appliedAfter }, known)) continue;
+      this.#removeCall(call);
+      call.reject(unknownOutcomeError(forgottenError()));
+    }
+  }
+
   // Rejects writes without a response that are not known although a later call is. Such a write had
   // no effect: an earlier owner rejected it, and the response was lost. If it were sent again, it
   // would be applied after later calls. If the store may have forgotten the write, its outcome is
@@ -320,6 +345,7 @@ export class CallClient {
         reject,
         isSent: false,
         sendCount: 0,
+        appliedAfter: undefined,
         stopListening: () => {},
       };
       if (signal !== undefined) this.#listen(added, signal);
@@ -375,6 +401,7 @@ export class CallClient {
     const send = (call: PendingCall) => {
       call.isSent = true;
       call.sendCount += 1;
+      call.appliedAfter ??= this.#lastCommit;
       const { number, kind, request, durability, mode } = call;
       calls.push({ number, kind, request, durability, mode });
     };

@@ -7,6 +7,7 @@ import type { Host, OwnerHost } from "../transport.ts";
 import type { StoreEvents } from "../types.ts";
 import { callIdOf, unwrapFromCall } from "../util/call-message.ts";
 import { type Channel, ownBuffer } from "./channel.ts";
+import { forgottenError, mayBeForgotten } from "./lost-writes.ts";
 import {
   allEvents,
   type CallResponse,
@@ -31,7 +32,7 @@ export interface ServerPolicy {
 
 // The host of a worker does not report what is stored, and gets no "recover".
 type ServedHost = Host &
-  Partial<Pick<OwnerHost, "deferredPositions" | "knownCalls" | "repeatWrites">>;
+  Partial<Pick<OwnerHost, "deferredPositions" | "lastCommit" | "knownCalls" | "repeatWrites">>;
 
 export const tabServerPolicy: ServerPolicy = {
   events: forwardedEvents,
@@ -82,7 +83,8 @@ export class CallServer {
     );
     if (policy.reportsStored)
       this.#stopListening.push(host.on("persisted", () => this.#reportStored()));
-    this.#post({ from: owner, type: "ready", session, status: host.status });
+    const { status, lastCommit } = host;
+    this.#post({ from: owner, type: "ready", session, status, lastCommit });
   }
 
   receive(message: ToOwner): void {
@@ -180,18 +182,23 @@ export class CallServer {
     const host = this.#host as OwnerHost;
     const { signal } = this.#abortable(number);
     const known = await host.knownCalls(request as Uint8Array);
-    const newest = Math.max(0, ...known);
+    const newest = Math.max(0, ...known.numbers);
     const missing = unstored.filter((write) => write.number > newest);
-    const { failed, error } = await repeatWrites(host, missing, { leavesOut, signal });
+    const repeatable = missing.filter((write) => !mayBeForgotten(write, known));
+    const { failed, error } = await repeatWrites(host, repeatable, { leavesOut, signal });
+    for (const write of missing)
+      if (mayBeForgotten(write, known))
+        failed.push({ number: write.number, error: errorToWire(forgottenError()) });
     this.#writeAborts.delete(number);
+    const recovered = { known: known.numbers, droppedThrough: known.droppedThrough, failed };
     if (error !== undefined) {
       if (this.#policy.leavesToNextOwner(error)) throw error;
-      return { known, failed, error: errorToWire(error) };
+      return { ...recovered, error: errorToWire(error) };
     }
     const last = Math.max(newest, unstored.at(-1)?.number ?? 0);
     if (last > 0) this.#unstored.push({ number: last, position: host.deferredPositions.accepted });
     this.#reportStored();
-    return { known, failed };
+    return recovered;
   }
 
   // Returns the controller by which the client, or close(), cancels this call.

@@ -1,8 +1,9 @@
 // The error for acknowledged deferred writes that could not be applied again.
 
 import { RestError, StoreError } from "../errors.ts";
+import type { KnownCalls } from "../transport.ts";
 import { httpResponseKind } from "../util/engine-message-kinds.ts";
-import { errorFromWire, type FailedWrite } from "./messages.ts";
+import { errorFromWire, type FailedWrite, type UnstoredCall } from "./messages.ts";
 
 // Where error responses have the HTTP status (core/rest/http_codec.h, core/rpc/LAYOUT.md).
 const httpStatusOffset = 2;
@@ -11,7 +12,8 @@ const rpcStatusOffset = 16;
 export function lostWritesError(count: number, cause: Error): StoreError {
   const writes = count === 1 ? "1 acknowledged write" : `${count} acknowledged writes`;
   const message = `The store's owner changed, and ${writes} could not be applied again`;
-  const hint = "They were deferred and not stored. Read the data to find out what is missing.";
+  const hint =
+    "They were deferred, and may not be stored. Read the data to find out what is missing.";
   return new StoreError("ConnectionLost", `${message}: ${cause.message}`, { cause, hint });
 }
 
@@ -24,6 +26,22 @@ export function causeOf({ response, error }: FailedWrite): Error {
       ? view.getUint16(httpStatusOffset, true)
       : view.getUint32(rpcStatusOffset, true);
   return new RestError(`The service responded with status ${statusCode}.`, { statusCode });
+}
+
+// Returns whether the store may have applied a call and forgotten it, together with its client, in
+// favour of others (core/store/call_window.h). `known`: the client's calls that it knows. The
+// writes of a client are applied in order, so none after a known one was applied.
+export function mayBeForgotten(
+  { number, appliedAfter }: Pick<UnstoredCall, "number" | "appliedAfter">,
+  { numbers, droppedThrough }: KnownCalls,
+): boolean {
+  return appliedAfter < droppedThrough && !numbers.some((known) => known <= number);
+}
+
+// The error of a call that may be forgotten.
+export function forgottenError(): StoreError {
+  const message = "The store has forgotten which calls of this tab it applied, because many others";
+  return new StoreError("ConnectionLost", `${message} have written since`);
 }
 
 // The error of an unstored write that an earlier owner left out although it applied later ones.

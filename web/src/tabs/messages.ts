@@ -66,6 +66,9 @@ export type PlainCallKind = "flush" | "stats" | "verify" | "compact" | "snapshot
 export interface UnstoredCall {
   readonly number: number;
   readonly request: Uint8Array; // a call (util/call-message.ts)
+  // The number of the newest commit when the call was first sent. If the call was applied, then by
+  // a later commit.
+  readonly appliedAfter: number;
 }
 
 // "recover" is the first call of a session. It applies those of the client's unstored writes again
@@ -82,9 +85,10 @@ export interface RemoteCall {
 }
 
 export interface Recovered {
-  // The numbers of the client's newest calls that the store knew before (OwnerHost.knownCalls). Its
-  // other writes up to the greatest of them had no effect, unless the store has forgotten them.
+  // The client's newest calls that the store knew before. Its other writes up to the greatest of
+  // them had no effect, unless the store has forgotten them (lost-writes.ts).
   readonly known: readonly number[];
+  readonly droppedThrough: number; // OwnerHost.knownCalls
   readonly failed: readonly FailedWrite[]; // the unstored writes that had no effect now
   // Set: not all of the writes were tried, because of this error.
   readonly error?: WireError | undefined;
@@ -115,7 +119,14 @@ export type ToOwner =
 
 export type ToClient =
   | { from: string; type: "alive" }
-  | { from: string; type: "ready"; session: number; status: StoreStatus }
+  // `lastCommit`: OwnerHost.lastCommit. Not set by workers.
+  | {
+      from: string;
+      type: "ready";
+      session: number;
+      status: StoreStatus;
+      lastCommit: number | undefined;
+    }
   // `stored`: all calls of the session up to this number that had the response `mayBeLost` are
   // stored now.
   | {

@@ -8,6 +8,7 @@ import {
   errorFromWire,
   type PersistenceProgress,
   type ToClient,
+  type ToOwner,
   type WireError,
 } from "./messages.ts";
 import { OwnerWatch } from "./owner-watch.ts";
@@ -112,7 +113,7 @@ export class OwnerTracker {
       case "alive":
         break;
       case "ready":
-        this.#follow(message.session, message.status);
+        this.#follow(message.session, message.status, message.lastCommit);
         break;
       case "responses":
         // Of an earlier session: earlier responses were ignored while another tab was the owner.
@@ -126,14 +127,15 @@ export class OwnerTracker {
     }
   }
 
-  #follow(session: number, status: StoreStatus): void {
+  #follow(session: number, status: StoreStatus, lastCommit: number | undefined): void {
     if (this.#isPast(status.generation)) return;
     const again = this.#ready; // the owner has answered a second "hello"
     this.status = status;
     this.#ready = true;
     const { client, tabChannel } = this.#options;
     const owner = this.#owner as string;
-    client.connect({ owner, session, post: (message) => tabChannel.postToOwner(message) });
+    const post = (message: ToOwner) => tabChannel.postToOwner(message);
+    client.connect({ owner, session, lastCommit, post });
     if (!again) this.#options.onReady();
   }
 

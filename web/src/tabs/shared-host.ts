@@ -515,7 +515,8 @@ export class SharedHost implements Host {
     });
     this.#ownServer = server;
     const post = (message: ToOwner) => server.receive(message);
-    this.#client.connect({ owner: this.#tabId, session: 0, post });
+    const { lastCommit } = local;
+    this.#client.connect({ owner: this.#tabId, session: 0, lastCommit, post });
   }
 
   // Called when a call needs the deferred module and this tab, the owner, cannot load it. Hands the

@@ -23,6 +23,11 @@ export interface Damage {
   message: string;
 }
 
+export interface KnownCalls {
+  numbers: number[]; // of the newest calls, in the order in which they were applied
+  droppedThrough: number; // Store::calls_dropped_through
+}
+
 // The byte arrays in the following results are copies, not views of wasm memory.
 export interface SealedSegments {
   sequence: number; // the number of the first segment; the others follow without gaps
@@ -163,9 +168,8 @@ export interface Engine {
     client?: Uint8Array,
     callNumber?: number,
   ): WriteResult | PartsNeeded;
-  // Returns the numbers of the client's newest calls that are published, in the order in which they
-  // were applied (Store::known_calls).
-  knownCalls(client: Uint8Array): number[];
+  // Returns what is known of the client's published calls.
+  knownCalls(client: Uint8Array): KnownCalls;
 
   // The next three functions serve request logs and simulated errors. They take any request
   // message, also inside a call (util/engine-message-kinds.ts), and change nothing in the store.

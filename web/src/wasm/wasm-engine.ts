@@ -15,6 +15,7 @@ import type {
   Engine,
   EngineStats,
   InterimCheckpoint,
+  KnownCalls,
   PartInfo,
   ResponseOutcome,
   RestoreReport,
@@ -252,10 +253,11 @@ export class WasmEngine implements Engine {
     }
   }
 
-  knownCalls(client: Uint8Array): number[] {
+  knownCalls(client: Uint8Array): KnownCalls {
     this.#writeInput(client);
     this.#call((m, h) => m._entitable_known_calls(h, client.length));
-    return this.#readU64s(this.#size / 8);
+    const [droppedThrough = 0, ...numbers] = this.#readU64s(this.#size / 8);
+    return { numbers, droppedThrough };
   }
 
   // Writes the messages' lengths and then the messages into the input. Returns the input's size in

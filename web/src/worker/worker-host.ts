@@ -16,6 +16,7 @@ import {
   errorFromWire,
   type FromWorker,
   protocolVersion,
+  type ToOwner,
   type ToWorker,
   workerName,
 } from "../tabs/messages.ts";
@@ -301,7 +302,8 @@ export class WorkerHost implements Host {
   #ready(status: StoreStatus): void {
     this.#state = "open";
     this.#status = status;
-    this.#client.connect({ owner: workerName, session: 0, post: (message) => this.#post(message) });
+    const post = (message: ToOwner) => this.#post(message);
+    this.#client.connect({ owner: workerName, session: 0, lastCommit: undefined, post });
     this.#resolveOpened();
   }
 
