@@ -4,6 +4,7 @@
 #include <iterator>
 #include <limits>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "core/base/bytes.h"
@@ -57,6 +58,14 @@ void write_calls(const Manifest& manifest, RecordWriter& file) {
   ByteWriter(out).varint(manifest.calls.size());
   for (const ClientCall& call : manifest.calls)
     append_client_call(call, manifest.last_timestamp, out);
+  file.end_record();
+}
+
+void write_call_commits(const CallCommits& commits, RecordWriter& file) {
+  ByteWriter writer(file.begin_record(RecordType::manifest_call_commits, record_flag_skippable));
+  writer.varint(commits.dropped_through);
+  writer.varint(commits.newest.size());
+  for (const std::uint64_t commit : commits.newest) writer.varint(commit);
   file.end_record();
 }
 
@@ -140,6 +149,29 @@ const char* read_calls(ByteReader& reader, Manifest& manifest) {
   return check_at_end(reader);
 }
 
+std::size_t count_clients(const std::vector<ClientCall>& calls) {
+  std::set<ClientId> clients;
+  for (const ClientCall& call : calls) clients.insert(call.client);
+  return clients.size();
+}
+
+const char* read_call_commits(ByteReader& reader, Manifest& manifest) {
+  CallCommits commits;
+  commits.dropped_through = reader.varint();
+  commits.newest.resize(reader.count(1));
+  std::uint64_t greatest = commits.dropped_through;
+  for (std::uint64_t& commit : commits.newest) {
+    commit = reader.varint();
+    greatest = std::max(greatest, commit);
+  }
+  if (const char* bad = check_at_end(reader)) return bad;
+  if (greatest > counter_max) return "a commit is out of range";
+  if (commits.newest.size() != count_clients(manifest.calls))
+    return "it does not have one commit for each client";
+  manifest.call_commits = std::move(commits);
+  return nullptr;
+}
+
 const char* read_part(ByteReader& reader, const Manifest& manifest, ManifestTable& table) {
   ManifestPart part;
   part.lower.partition = reader.bytes();
@@ -194,6 +226,8 @@ const char* read_record(const Record& record, Manifest& manifest) {
       return read_calls(reader, manifest);
     case RecordType::manifest_table:
       return read_table(reader, manifest);
+    case RecordType::manifest_call_commits:
+      return read_call_commits(reader, manifest);
     case RecordType::segment_header:
     case RecordType::commit:
     case RecordType::part_header:
@@ -207,14 +241,22 @@ const char* read_record(const Record& record, Manifest& manifest) {
   return "it is in the wrong place";
 }
 
-// The first records of a manifest: one of each type, in this order. Then follows one record for
-// each table.
+// The first records of a manifest: one of each type, in this order. Then follow the commits of the
+// calls, if they are known, and one record for each table.
 constexpr RecordType records_in_order[] = {
     RecordType::manifest_state,
     RecordType::manifest_options,
     RecordType::manifest_service,
     RecordType::manifest_calls,
 };
+
+// Returns the type that the record at this position must have. `actual`: the type that it has.
+RecordType expected_type(std::size_t position, RecordType actual) {
+  if (position < std::size(records_in_order)) return records_in_order[position];
+  const bool is_next = position == std::size(records_in_order);
+  return is_next && actual == RecordType::manifest_call_commits ? actual
+                                                                : RecordType::manifest_table;
+}
 
 template <typename T>
 bool has_duplicates(std::vector<T> values) {
@@ -248,6 +290,7 @@ std::string encode_manifest(const Manifest& manifest) {
   write_options(manifest, file);
   write_service(manifest, file);
   write_calls(manifest, file);
+  if (manifest.call_commits.has_value()) write_call_commits(*manifest.call_commits, file);
   for (const ManifestTable& table : manifest.tables) write_table(table, file);
   std::string bytes = std::move(file).finish();
   ENTITABLE_DCHECK(reads_back(bytes, manifest));
@@ -263,9 +306,7 @@ Result<Manifest> decode_manifest(std::string_view file) {
     const Result<std::optional<Record>> record = records->next();
     if (!record.ok()) return record.error();
     if (!*record) break;
-    const RecordType expected = position < std::size(records_in_order) ? records_in_order[position]
-                                                                       : RecordType::manifest_table;
-    if ((*record)->type != expected)
+    if ((*record)->type != expected_type(position, (*record)->type))
       return invalid_payload_error(**record, "it is in the wrong place");
     if (const char* bad = read_record(**record, manifest))
       return invalid_payload_error(**record, bad);

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,6 +32,14 @@ struct ManifestTable {
   friend bool operator==(const ManifestTable&, const ManifestTable&) = default;
 };
 
+// The commits that applied the calls of each client (core/store/call_window.h).
+struct CallCommits {
+  std::uint64_t dropped_through = 0;  // the greatest of a client whose calls are not recorded; or 0
+  // The greatest of each client, in the order in which the clients first appear among the calls.
+  std::vector<std::uint64_t> newest;
+  friend bool operator==(const CallCommits&, const CallCommits&) = default;
+};
+
 // The default value describes a store that has never had a checkpoint.
 struct Manifest {
   std::uint64_t epoch = 1;  // of the owner that wrote the manifest; every new owner adds 1
@@ -41,7 +50,8 @@ struct Manifest {
   PartId next_part = 1;
   std::string service_properties;              // opaque
   std::map<std::string, std::string> options;  // options of the store
-  std::vector<ClientCall> calls;               // recently answered calls, oldest first
+  std::vector<ClientCall> calls;               // recently answered calls, grouped by client
+  std::optional<CallCommits> call_commits;     // not in manifests of version 1.0
   std::vector<ManifestTable> tables;           // in ascending order of ids
   friend bool operator==(const Manifest&, const Manifest&) = default;
 };
@@ -50,7 +60,7 @@ struct Manifest {
 // first_live_sequence > 0; table ids ascend and are below next_table; table names are valid, and
 // unique when case is ignored; part ids are unique, at least 1 and below next_part; lower bounds
 // ascend and are valid keys (check_key); texts are WTF-8; no timestamp of a call is newer than
-// last_timestamp.
+// last_timestamp; call_commits has one number for each client.
 std::string encode_manifest(const Manifest& manifest);
 
 // Decodes the whole file. Errors: ErrorCode::corrupted, whose message names the place and the

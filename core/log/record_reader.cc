@@ -27,6 +27,8 @@ const char* name_of(std::uint8_t type) {
       return "manifest calls";
     case RecordType::manifest_table:
       return "manifest table";
+    case RecordType::manifest_call_commits:
+      return "manifest commits of calls";
     case RecordType::snapshot_header:
       return "snapshot header";
     case RecordType::snapshot_table:

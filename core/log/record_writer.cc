@@ -42,8 +42,8 @@ RecordWriter::RecordWriter(FileKind kind, std::size_t reserved_bytes) {
   // Cached, because every write that is stored alone creates a segment.
   static const std::string of_segment = header_of(FileKind::segment, format_major, format_minor);
   file_.reserve(record_layout::header_bytes + reserved_bytes);
-  file_.append(kind == FileKind::segment ? of_segment
-                                         : header_of(kind, format_major, format_minor));
+  const std::uint16_t minor = kind == FileKind::manifest ? manifest_minor : format_minor;
+  file_.append(kind == FileKind::segment ? of_segment : header_of(kind, format_major, minor));
   begin_chain();
 }
 

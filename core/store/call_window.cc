@@ -64,7 +64,6 @@ void CallWindow::drop_least_recent() noexcept {
 void CallWindow::reserve_for(const ClientId& client) {
   latest_ = find_or_add_client(client);
   clients_[latest_].ring.reserve(calls_per_client);  // a copied window has not reserved it
-  clients_[latest_].last_use = ++uses_;
 }
 
 void CallWindow::reserve(const ClientId& client) {
@@ -85,6 +84,7 @@ void CallWindow::add(ClientCall&& call, std::uint64_t commit) noexcept {
     at = position(call.client);
   }
   Client& client = clients_[at];
+  client.last_use = ++uses_;
   client.commit = std::max(client.commit, commit);
   client.highest = std::max(client.highest, call.number);
   if (client.ring.size() < calls_per_client) {
@@ -95,17 +95,29 @@ void CallWindow::add(ClientCall&& call, std::uint64_t commit) noexcept {
   client.oldest = (client.oldest + 1) % calls_per_client;
 }
 
-void CallWindow::mark_restored(std::uint64_t commit) {
-  if (used_ == clients_max) dropped_through_ = std::max(dropped_through_, commit);
+void CallWindow::mark_dropped(std::uint64_t commit) {
+  dropped_through_ = std::max(dropped_through_, commit);
+}
+
+// Returns the clients that have calls. The client that called last comes last.
+std::vector<const CallWindow::Client*> CallWindow::by_use() const {
+  std::vector<const Client*> clients;
+  for (const Client& client : clients_)
+    if (!client.ring.empty()) clients.push_back(&client);
+  std::sort(clients.begin(), clients.end(),
+            [](const Client* a, const Client* b) { return a->last_use < b->last_use; });
+  return clients;
+}
+
+CallCommits CallWindow::commits() const {
+  CallCommits commits{dropped_through_, {}};
+  for (const Client* client : by_use()) commits.newest.push_back(client->commit);
+  return commits;
 }
 
 std::vector<ClientCall> CallWindow::calls() const {
-  std::vector<const Client*> by_use;
-  for (const Client& client : clients_) by_use.push_back(&client);
-  std::sort(by_use.begin(), by_use.end(),
-            [](const Client* a, const Client* b) { return a->last_use < b->last_use; });
   std::vector<ClientCall> calls;
-  for (const Client* client : by_use) {
+  for (const Client* client : by_use()) {
     const auto oldest = client->ring.begin() + static_cast<std::ptrdiff_t>(client->oldest);
     calls.insert(calls.end(), oldest, client->ring.end());
     calls.insert(calls.end(), client->ring.begin(), oldest);

@@ -11,16 +11,16 @@
 // if they had never been applied. dropped_through() tells which calls this may concern. Such a call
 // must not be applied when it is sent again, because its outcome is unknown.
 //
-// Clients also send deferred writes again, of which
-// there may be more. They look up which calls the window has (web/src/tabs/call-client.ts): the
-// writes of a client are applied in the order of their numbers, so a write with a smaller number
-// than one in the window was applied, or had no effect.
+// Clients also send deferred writes again, of which there may be more. They look up which calls the
+// window has (web/src/tabs/call-client.ts): the writes of a client are applied in the order of their
+// numbers, so a write with a smaller number than one in the window was applied, or had no effect.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
+#include "core/log/manifest_codec.h"
 #include "core/model/commit.h"
 
 namespace entitable {
@@ -45,9 +45,10 @@ class CallWindow {
   // that applied the call, or a greater one if that is not known. REQUIRES: the call, or its
   // client, was passed to the last reserve().
   void add(ClientCall&& call, std::uint64_t commit) noexcept;
-  // Records that the calls that were added are the result of calls() at this commit. If there are
-  // clients_max clients, others may have been dropped before.
-  void mark_restored(std::uint64_t commit);
+  // Records that calls of other clients, applied by this commit or earlier ones, were dropped.
+  void mark_dropped(std::uint64_t commit);
+  // Whether a further client makes the window drop one.
+  bool is_full() const { return used_ == clients_max; }
   // Returns the greatest commit that may have applied a call of a dropped client; 0: no client was
   // dropped. A client is in the window if a later commit applied a call of it.
   std::uint64_t dropped_through() const { return dropped_through_; }
@@ -55,6 +56,8 @@ class CallWindow {
   // client are ordered from oldest to newest. Adding the result in this order to an empty window
   // gives an equal window.
   std::vector<ClientCall> calls() const;
+  // Returns dropped_through(), and the greatest commit of each client in the order of calls().
+  CallCommits commits() const;
 
  private:
   struct Client {
@@ -63,10 +66,11 @@ class CallWindow {
     std::size_t oldest = 0;        // position of the oldest call once the ring is full
     std::uint64_t last_use = 0;
     std::uint64_t highest = 0;  // the greatest number that was added
-    std::uint64_t commit = 0;   // of the last call that was added
+    std::uint64_t commit = 0;   // the greatest that was added
   };
 
   std::size_t position(const ClientId& id) const;  // clients_.size() if the client is unknown
+  std::vector<const Client*> by_use() const;
   std::size_t find_or_add_client(const ClientId& id);
   void reserve_for(const ClientId& client);
   void remove(std::size_t at) noexcept;

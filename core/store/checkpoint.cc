@@ -29,6 +29,7 @@ Checkpoint::Checkpoint(const StoreVersion& version, const CallWindow& window,
   manifest_.service_properties = catalog_.service_properties();
   manifest_.options = previous.options;
   manifest_.calls = window.calls();
+  manifest_.call_commits = window.commits();
   // Otherwise a later version could make such a part whole again, by erasing the new rows, and
   // unload it although this checkpoint replaces it.
   for (const Ref<Table>& table : catalog_.tables()) table->index.forget_incomplete_parts();

@@ -1,6 +1,7 @@
 #include "core/store/recovery.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "core/base/check.h"
@@ -42,8 +43,7 @@ void Recovery::restore_tables() {
   content_.version.next_table = manifest.next_table;
   content_.version.catalog.restore_service_properties(manifest.service_properties);
   applied_ = checked_ = end_ = {manifest.first_live_sequence, manifest.epoch};
-  for (const ClientCall& call : manifest.calls) remember(call, manifest.last_commit);
-  content_.window.mark_restored(manifest.last_commit);
+  restore_calls();
   for (const ManifestTable& table : manifest.tables) {
     auto name = TableName::parse(table.name);
     ENTITABLE_CHECK(name.ok());  // decode_manifest() has checked the name
@@ -56,6 +56,23 @@ void Recovery::restore_tables() {
       unloaded.push_back({std::move(listed.range), part.id, part.rows, part.bytes});
     }
     restored.index.add_unloaded(unloaded);
+  }
+}
+
+// A manifest of version 1.0 does not have the commits. The last commit then takes their place, and
+// clients may have been dropped if the window is full.
+void Recovery::restore_calls() {
+  const Manifest& manifest = content_.parts.manifest();
+  const std::optional<CallCommits>& commits = manifest.call_commits;
+  std::map<ClientId, std::size_t> positions;
+  for (const ClientCall& call : manifest.calls) {
+    const std::size_t at = positions.try_emplace(call.client, positions.size()).first->second;
+    remember(call, commits.has_value() ? commits->newest[at] : manifest.last_commit);
+  }
+  if (commits.has_value()) {
+    content_.window.mark_dropped(commits->dropped_through);
+  } else if (content_.window.is_full()) {
+    content_.window.mark_dropped(manifest.last_commit);
   }
 }
 

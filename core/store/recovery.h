@@ -92,6 +92,7 @@ class Recovery {
   Result<void> end_replay(std::string file, std::string message);
   void report(std::string file, std::string message);
   std::string apply(Commit commit);
+  void restore_calls();
   void remember(ClientCall call, std::uint64_t commit);
 
   std::vector<Damage>* damage_;

@@ -101,6 +101,7 @@ inline Manifest sample_manifest() {
   manifest.service_properties = "<x/>";
   manifest.options = {{"limits", "service"}, {"z", ""}};
   manifest.calls = {sample_call(), {ClientId{}, 0, {}}};
+  manifest.call_commits = CallCommits{7, {39, 12}};
   manifest.tables = {{1,
                       "Cities",
                       sample_policies(),

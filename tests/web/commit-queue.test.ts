@@ -47,6 +47,7 @@ class Bench {
       deferredDelayMs?: number;
       memoryLimit?: number;
       reserve?: StorageReserve;
+      onDeferredModuleFailed?: (error: Error) => Promise<Error>;
     } = {},
   ) {
     this.queue = new CommitQueue({
@@ -65,6 +66,7 @@ class Bench {
       },
       durability: options.durability ?? "strict",
       client: new Uint8Array(16),
+      onDeferredModuleFailed: options.onDeferredModuleFailed,
       deferredDelayMs: options.deferredDelayMs ?? 5,
       now: () => 0,
       hidden: () => this.hidden,
@@ -964,6 +966,29 @@ describe("a write that needs unloaded parts", () => {
       assert.deepEqual(await Promise.all([a, c]), [{ ok: 1 }, { ok: 3 }]);
       stops.c.abort(); // too late to cancel
       assert.deepEqual(await bench.onDisk(), { a: 1, c: 3 });
+    }
+  });
+
+  test("is rejected with the error of the hook if the deferred module cannot be loaded", async () => {
+    for (const resolves of [true, false]) {
+      const causes: Error[] = [];
+      const reason = new Error("of the hook");
+      const onDeferredModuleFailed = (cause: Error) => {
+        causes.push(cause);
+        return resolves ? Promise.resolve(reason) : Promise.reject(reason);
+      };
+      const bench = new Bench({ onDeferredModuleFailed });
+      const { fail } = lacking(bench);
+      const a = bench.put("a", 1);
+      const b = bench.put("b", 2);
+      await sleep(1);
+      fail();
+      await assert.rejects(b, reason);
+      assert.deepEqual(await Promise.all([a, bench.put("c", 3)]), [{ ok: 1 }, { ok: 3 }]);
+      assert.deepEqual(
+        causes.map(({ message }) => message),
+        ["it is not there"],
+      );
     }
   });
 

@@ -6,18 +6,23 @@ import assert from "node:assert/strict";
 import { copyFile, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, test } from "node:test";
+import { describe } from "node:test";
 import { pathToFileURL } from "node:url";
+import { MemoryStorage } from "../../web/src/storage/memory.ts";
+import { isAnnouncement } from "../../web/src/tabs/messages.ts";
+import { ControlledStorage } from "./support/controlled-storage.ts";
 import { encodeHttpRequest } from "../../web/src/rest/http-message.ts";
 import { StoreHandle } from "../../web/src/store.ts";
-import type { SharedHost } from "../../web/src/tabs/shared-host.ts";
-import type { Durability, Store } from "../../web/src/types.ts";
+import type { SharedHost, SharedHostOptions } from "../../web/src/tabs/shared-host.ts";
+import type { Store } from "../../web/src/types.ts";
 import { platformRandom } from "../../web/src/util/random.ts";
 import { Origin, Tab } from "./support/simulated-tabs.ts";
-import { until } from "./support/until.ts";
+import { simulatedTest as test } from "./support/simulated-test.ts";
+import { sleep, until } from "./support/simulation.ts";
 
 // Reading this file fails, as a download fails with status 404.
 const removedFile = "file:///removed/entitable.rest.wasm";
+const deferredModule = new URL("../../web/src/wasm/entitable.rest.wasm", import.meta.url);
 const url = "http://localhost/shop/people";
 const json = { "Content-Type": "application/json" };
 const row = (rowKey: string, n: number) => ({ partitionKey: "p", rowKey, n });
@@ -35,11 +40,15 @@ class Tabs {
     this.#deferredModuleUrl = deferredModuleUrl;
   }
 
-  async open(age: "old" | "new", durability: Durability = "strict"): Promise<Store> {
+  async open(
+    age: "old" | "new",
+    options: Partial<SharedHostOptions> = {},
+    url = this.#deferredModuleUrl,
+  ): Promise<Store> {
     const tab = new Tab(this.origin);
-    if (age === "old") tab.deferredModuleUrl = this.#deferredModuleUrl;
+    if (age === "old") tab.deferredModuleUrl = url;
     this.all.push(tab);
-    const store = new StoreHandle("shop", await tab.open({ durability, ownerTimeoutMs }));
+    const store = new StoreHandle("shop", await tab.open({ ownerTimeoutMs, ...options }));
     await store.table("people").createTable();
     return store;
   }
@@ -127,8 +136,8 @@ describe("an old owner hands the store over to a new tab", () => {
     for (const caller of ["owner", "follower"] as const) {
       test(`and keeps writes of the ${caller} in the order of their calls (${durability})`, async () => {
         const tabs = new Tabs();
-        const oldTab = await tabs.open("old", durability);
-        const newTab = await tabs.open("new", durability);
+        const oldTab = await tabs.open("old", { durability });
+        const newTab = await tabs.open("new", { durability });
         const table = (caller === "owner" ? oldTab : newTab).table("people");
         const host = tabs.all[caller === "owner" ? 0 : 1]?.host as SharedHost;
         await Promise.all([
@@ -145,6 +154,82 @@ describe("an old owner hands the store over to a new tab", () => {
     }
   }
 
+  test("while it stores a strict group", async () => {
+    const tabs = new Tabs();
+    const [oldTab, newTab] = [await tabs.open("old"), await tabs.open("new")];
+    for (let i = 0; i < 5; ++i) {
+      const write = (store: Store) => store.table("people").upsertEntity(row(String(i), i));
+      await Promise.all([write(oldTab), write(newTab), oldTab.table("people").explain()]);
+    }
+    assert.deepEqual(await valuesIn(oldTab), [0, 1, 2, 3, 4]);
+    assert.equal(newTab.status.owner, "self");
+    await tabs.close();
+  });
+
+  for (const fails of [false, true]) {
+    test(`with its deferred writes${fails ? ", which it cannot store" : ""}`, async () => {
+      const tabs = new Tabs();
+      const { origin } = tabs;
+      const disk = new ControlledStorage(new MemoryStorage(origin.files));
+      origin.disk = ({ name }) => (name === "tab 0" ? disk : new MemoryStorage(origin.files));
+      const oldTab = await tabs.open("old", { durability: "deferred" });
+      const newTab = await tabs.open("new", { durability: "deferred" });
+      await oldTab.flush();
+      if (fails) disk.failing = "quota";
+      await oldTab.table("people").upsertEntity(row("1", 1));
+      await newTab.table("people").upsertEntity(row("2", 2));
+      await oldTab.table("people").explain();
+      assert.deepEqual(await valuesIn(newTab), [1, 2]);
+      assert.deepEqual(await valuesIn(oldTab), [1, 2]);
+      assert.equal(newTab.status.owner, "self");
+      await tabs.close();
+    });
+  }
+
+  test("and does not come back while it is suspended", async () => {
+    const tabs = new Tabs();
+    const [oldTab, newTab] = [await tabs.open("old"), await tabs.open("new")];
+    const [a, b] = tabs.all as [Tab, Tab];
+    const explained = oldTab.table("people").explain();
+    await until(() => oldTab.status.owner === "other-tab");
+    a.dispatch("suspend");
+    await until(() => newTab.status.owner === "self");
+    b.kill();
+    await sleep(2 * ownerTimeoutMs);
+    assert.equal(tabs.ownerships, 2);
+    await tabs.open("new");
+    a.dispatch("resume");
+    await explained;
+    await oldTab.close();
+    await tabs.all[2]?.host?.close();
+  });
+
+  test("and releases the lock at once if it is suspended while it stores", async () => {
+    const tabs = new Tabs();
+    const { origin } = tabs;
+    const disk = new ControlledStorage(new MemoryStorage(origin.files));
+    origin.disk = ({ name }) => (name === "tab 0" ? disk : new MemoryStorage(origin.files));
+    const [oldTab, newTab] = [await tabs.open("old"), await tabs.open("new")];
+    disk.auto = false;
+    const written = oldTab.table("people").upsertEntity(row("1", 1));
+    const storing = await disk.next();
+    const explained = oldTab.table("people").explain();
+    await until(() => oldTab.status.owner === "other-tab");
+    await sleep(2 * ownerTimeoutMs);
+    assert.equal(newTab.status.owner, "other-tab");
+    const [a] = tabs.all as [Tab];
+    a.dispatch("suspend");
+    a.freeze();
+    await until(() => newTab.status.owner === "self");
+    a.thaw();
+    disk.auto = true;
+    await storing.succeed();
+    a.dispatch("resume");
+    await Promise.all([written, explained]);
+    assert.deepEqual(await valuesIn(newTab), [1]);
+    await tabs.close();
+  });
+
   test("past other old tabs", async () => {
     const tabs = new Tabs();
     const stores = [];
@@ -159,6 +244,77 @@ describe("an old owner hands the store over to a new tab", () => {
 
 describe("old tabs without a new one", () => {
   const says = { name: "StoreError", code: "WasmLoadFailed", hint: /^Reload the page/ };
+
+  test("give the reason also if the first call is a write of a follower", async () => {
+    const tabs = new Tabs();
+    const [first, second] = [await tabs.open("old"), await tabs.open("old")];
+    await assert.rejects(put(second, "1", 1), says);
+    assert.equal(tabs.ownerships, 2);
+    assert.deepEqual(await valuesIn(first), []);
+    await tabs.close();
+  });
+
+  test("do not hand the store over to a tab that could not serve them", async () => {
+    for (const why of ["exclusive", "account"]) {
+      const tabs = new Tabs();
+      const store = await tabs.open("old");
+      const isExclusive = why === "exclusive";
+      // All other tabs have another account, if the owner can believe it.
+      if (!isExclusive)
+        tabs.origin.alterMessage = (message) =>
+          isAnnouncement(message) && message.type === "hello"
+            ? { ...message, account: "other" }
+            : message;
+      const waiting = tabs.open("new", { exclusive: isExclusive, waitMs: 3 * ownerTimeoutMs });
+      await (isExclusive ? sleep(ownerTimeoutMs / 2) : waiting);
+      await assert.rejects(store.table("people").explain(), says);
+      assert.equal(tabs.ownerships, 1);
+      await store.close();
+      await waiting;
+      await tabs.close();
+    }
+  });
+
+  test("do not hand it over for a failure that may be temporary", async () => {
+    const tabs = new Tabs("http://127.0.0.1:1/entitable.rest.wasm"); // a port that fetch() rejects
+    const [first, second] = [await tabs.open("old"), await tabs.open("new")];
+    await assert.rejects(first.table("people").explain(), says);
+    await assert.rejects(put(second, "1", 1), says);
+    assert.equal(tabs.ownerships, 1);
+    await tabs.close();
+  });
+
+  test("do not wait for others if the store is exclusive", async (simulation) => {
+    const tabs = new Tabs();
+    const store = await tabs.open("old", { exclusive: true });
+    const start = simulation.now;
+    await assert.rejects(store.table("people").explain(), says);
+    assert(simulation.now - start < ownerTimeoutMs / 5);
+    await tabs.close();
+  });
+
+  test("give the reason to a write if the store is closed while it looks for others", async () => {
+    const tabs = new Tabs();
+    const store = await tabs.open("old");
+    const rejected = assert.rejects(putNow(tabs.all[0]?.host as SharedHost, "1", 1), says);
+    await sleep(ownerTimeoutMs / 10);
+    await store.close();
+    await rejected;
+  });
+
+  test("send a write to a later tab if they are suspended while they look for it", async () => {
+    const tabs = new Tabs();
+    const store = await tabs.open("old");
+    const [a] = tabs.all as [Tab];
+    const written = put(store, "1", 1);
+    await sleep(ownerTimeoutMs / 10);
+    a.dispatch("suspend");
+    const newTab = await tabs.open("new");
+    a.dispatch("resume");
+    assert.equal((await written).status, 204);
+    assert.deepEqual(await valuesIn(newTab), [1]);
+    await tabs.close();
+  });
 
   test("reject the call, and do not hand the store over again", async () => {
     for (const count of [1, 2, 3]) {
@@ -189,14 +345,35 @@ describe("old tabs without a new one", () => {
     await tabs.close();
   });
 
-  test("serve such calls once the file can be loaded", async (t) => {
-    const folder = await mkdtemp(join(tmpdir(), "entitable-"));
+  test("hand it over to one of them that has loaded the file meanwhile", async (simulation, t) => {
+    const folder = await simulation.real(() => mkdtemp(join(tmpdir(), "entitable-")));
+    t.after(() => rm(folder, { recursive: true }));
+    const file = join(folder, "entitable.rest.wasm");
+    const tabs = new Tabs();
+    const first = await tabs.open("old");
+    const second = await tabs.open("old", {}, pathToFileURL(file).href);
+    await assert.rejects(first.snapshot(), says);
+    assert.equal(second.status.owner, "self");
+    await simulation.real(() => copyFile(deferredModule, file));
+    assert.equal((await second.verify()).ok, true);
+    const [, b] = tabs.all as [Tab, Tab];
+    b.dispatch("suspend");
+    await until(() => first.status.owner === "self");
+    b.dispatch("resume");
+    await second.flush();
+    assert(await first.snapshot());
+    assert.equal(second.status.owner, "self");
+    await tabs.close();
+  });
+
+  test("serve such calls once the file can be loaded", async (simulation, t) => {
+    const folder = await simulation.real(() => mkdtemp(join(tmpdir(), "entitable-")));
     t.after(() => rm(folder, { recursive: true }));
     const file = join(folder, "entitable.rest.wasm");
     const tabs = new Tabs(pathToFileURL(file).href);
     const [first, second] = [await tabs.open("old"), await tabs.open("old")];
     await assert.rejects(first.snapshot(), says);
-    await copyFile(new URL("../../web/src/wasm/entitable.rest.wasm", import.meta.url), file);
+    await simulation.real(() => copyFile(deferredModule, file));
     assert.equal((await first.verify()).ok, true);
     assert.equal((await second.fetch(url)).status, 200);
     assert.equal(tabs.ownerships, 2);

@@ -122,6 +122,8 @@ export interface KnownCalls {
   // The store may have forgotten the client if it applied the client's last call by this commit or
   // an earlier one (Store::calls_dropped_through).
   readonly droppedThrough: number;
+  // Whether no earlier owner can apply calls any more.
+  readonly isFinal: boolean;
 }
 
 export interface RepeatedWrites {

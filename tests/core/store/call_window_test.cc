@@ -104,16 +104,27 @@ TEST_CASE("the window tells which commits may have applied calls of dropped clie
     add(window, call(0, 1), 1002);
     CHECK(window.dropped_through() == 12);
   }
-  SECTION("also if it was made from another window's calls, when some may have been dropped") {
-    CallWindow copy;
-    for (const ClientCall& made : window.calls()) add(copy, made, 500);
-    CHECK(copy.dropped_through() == 0);
-    copy.mark_restored(500);
-    CHECK(copy.dropped_through() == 500);
-    CallWindow smaller;
-    add(smaller, call(1, 1), 500);
-    smaller.mark_restored(500);
-    CHECK(smaller.dropped_through() == 0);
+  SECTION("and with which of them a copy is made") {
+    add(window, call(CallWindow::clients_max, 1), 1000);
+    add(window, call(1, 2), 1001);
+    const CallCommits commits = window.commits();
+    CHECK(commits.dropped_through == 10);
+    REQUIRE(commits.newest.size() == CallWindow::clients_max);
+    CHECK(commits.newest.front() == 12);
+    CHECK(commits.newest.back() == 1001);
+  }
+  SECTION("also those that another window dropped") {
+    window.mark_dropped(500);
+    CHECK(window.dropped_through() == 500);
+    window.mark_dropped(400);
+    CHECK(window.dropped_through() == 500);
+  }
+  SECTION("and calls that had no effect are no use of a client") {
+    window.reserve(client_id(0));
+    window.reserve({call(0, 2), call(CallWindow::clients_max, 1)});
+    window.add(call(CallWindow::clients_max, 1), 1000);
+    CHECK(window.dropped_through() == 10);
+    CHECK_FALSE(has(window, 0, 1));
   }
 }
 

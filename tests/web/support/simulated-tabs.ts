@@ -14,6 +14,7 @@ import type { StorageReserve } from "../../../web/src/storage/storage-reserve.ts
 import type { Channel } from "../../../web/src/tabs/channel.ts";
 import { SharedHost, type SharedHostOptions } from "../../../web/src/tabs/shared-host.ts";
 import { createEngine, type Engine } from "../../../web/src/wasm/engine.ts";
+import { ModuleInstance } from "../../../web/src/wasm/module-instance.ts";
 import { openHost } from "./open-host.ts";
 import { currentSimulation, type SimulatedProcess, sleep } from "./simulation.ts";
 
@@ -242,6 +243,8 @@ export class Tab {
     const { deferredModuleUrl } = this;
     const splitModule = deferredModuleUrl !== undefined;
     const engine = await simulation.real(() => createEngine({ splitModule, deferredModuleUrl }));
+    const createEmptyEngine = engine.createEmptyEngine.bind(engine);
+    engine.createEmptyEngine = () => simulation.real(createEmptyEngine);
     engine.configureAccount(accountFromOptions({}, "shop"), undefined);
     return engine;
   }
@@ -267,6 +270,12 @@ export class Tab {
     for (const listener of [...this.#listeners]) this.run(() => listener(event));
   }
 }
+
+// Reading and instantiating a module is not virtual.
+const { loadDeferredModule } = ModuleInstance.prototype;
+ModuleInstance.prototype.loadDeferredModule = function (this: ModuleInstance) {
+  return currentSimulation().real(() => loadDeferredModule.call(this));
+};
 
 // The storage of a tab. Each call and each response is a separate task, so that the tab can die or
 // freeze in between.

@@ -122,6 +122,7 @@ export class SimulatedProcess {
 type ReadyQueue = [SimulatedProcess, TaskQueue];
 
 const contexts = new AsyncLocalStorage<SimulatedProcess>();
+const isReal = new AsyncLocalStorage<boolean>(); // within Simulation.real()
 let current: Simulation | undefined;
 
 export class Simulation {
@@ -181,9 +182,11 @@ export class Simulation {
     if (this.lastEvents.length > 2000) this.lastEvents.splice(0, 1000);
   }
 
-  // Runs work that is not virtual, after that of earlier calls. No task runs meanwhile.
+  // Runs work that is not virtual, after that of earlier calls. No task runs meanwhile. The work may
+  // call this function.
   real<T>(work: () => Promise<T>): Promise<T> {
-    const result = (this.#realWork ?? Promise.resolve()).then(work);
+    if (isReal.getStore()) return work();
+    const result = (this.#realWork ?? Promise.resolve()).then(() => isReal.run(true, work));
     const ended = result.then(
       () => {},
       () => {},

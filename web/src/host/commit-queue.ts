@@ -21,11 +21,12 @@
 
 import { AbortError, StoreError } from "../errors.ts";
 import { type LogStorage, StorageError } from "../storage/log-storage.ts";
-import type { KnownCalls, RepeatedWrites, WriteOrigin } from "../transport.ts";
+import type { RepeatedWrites, WriteOrigin } from "../transport.ts";
 import type { AbortSignalLike, Durability } from "../types.ts";
 import {
   DeferredModuleNeeded,
   type Engine,
+  type KnownCalls,
   PartsNeeded,
   type StagedResponses,
 } from "../wasm/engine.ts";
@@ -65,9 +66,9 @@ export interface CommitQueueOptions {
   hidden: () => boolean; // while true, deferred writes are stored without delay
   memory: Pick<MemoryGuard, "isFull" | "addWritten">; // while it is full, no write is staged
   onWaitingForMemory: () => void;
-  // The deferred module cannot be loaded. May stop the queue before it resolves; the writes that
-  // need the module are rejected afterwards. Nothing is staged meanwhile.
-  onDeferredModuleFailed?: ((error: Error) => Promise<unknown>) | undefined;
+  // The deferred module cannot be loaded. Resolves to the error for the writes that need it. May
+  // stop the queue before it resolves. Nothing is staged meanwhile.
+  onDeferredModuleFailed?: ((error: Error) => Promise<Error>) | undefined;
   onStored: (size: LogSize) => void;
   // Storing failed. With a retry time, the deferred writes are kept and stored again then; without
   // one, nothing can be stored any more.
@@ -665,8 +666,11 @@ export class CommitQueue {
           this.#loadNeeded(this.#blocked.needed, this.#blocked.group);
       },
       async (cause: unknown) => {
-        if (this.#blocked !== undefined) await this.#onLoadFailed(this.#blocked, toError(cause));
-        this.#endPause("loading");
+        try {
+          if (this.#blocked !== undefined) await this.#onLoadFailed(this.#blocked, toError(cause));
+        } finally {
+          this.#endPause("loading");
+        }
       },
     );
   }
@@ -693,8 +697,9 @@ export class CommitQueue {
       needed instanceof DeferredModuleNeeded &&
       (stage !== undefined || (pooled !== undefined && needed.isNeededBy(pooled.request)));
     if (needed instanceof DeferredModuleNeeded && !isFatal(error)) {
-      await this.#options.onDeferredModuleFailed?.(error);
-      this.#reject(group.filter(isFor), error);
+      const { onDeferredModuleFailed } = this.#options;
+      const reason = (await onDeferredModuleFailed?.(error).catch(toError)) ?? error;
+      this.#reject(group.filter(isFor), reason);
     } else if (this.#fatalError === undefined) this.#onStageFailed(group, error);
   }
 

@@ -26,6 +26,7 @@ import type {
   VerifyReport,
 } from "../types.ts";
 import { type Engine, PartsNeeded } from "../wasm/engine.ts";
+import { isModuleMissing } from "../wasm/module-missing.ts";
 import { Checkpointer } from "./checkpointer.ts";
 import { CommitQueue } from "./commit-queue.ts";
 import type { UnstoredWrite } from "./deferred-writes.ts";
@@ -45,13 +46,14 @@ import { verify } from "./verify.ts";
 
 // How a host learns whether it still owns the log, which other tabs may claim. `isOwner` returns
 // whether this tab may claim the log. `onReplaced` is called when storing fails because another
-// owner has written. `handOver` is called when the deferred module cannot be loaded. If another tab
-// can become the owner, it begins to close this host before it resolves.
+// owner has written. `handOver` is called when the file of the deferred module is no longer on the
+// server. If another tab can become the owner, it begins to close this host before it resolves.
+// Resolves to whether the next owner gets the calls that fail now.
 export interface LogOwnership {
   readonly client: Uint8Array; // this tab's client id, 16 bytes (core/dispatch/call_header.h)
   isOwner(): boolean;
   onReplaced(): void;
-  handOver(): Promise<void>;
+  handOver(): Promise<boolean>;
 }
 
 export interface LocalHostOptions {
@@ -162,7 +164,7 @@ export class LocalHost implements OwnerHost {
       client: options.logOwnership?.client,
       now: () => options.clock.now(),
       hidden: () => options.lifecycle.hidden(),
-      onDeferredModuleFailed: (error) => this.#isHandedOver(error),
+      onDeferredModuleFailed: (error) => this.#errorOfCall(error),
       onStored: (size) => this.#onStored(size),
       onPersistError: (error, retryInMs) => this.#onPersistError(error, retryInMs),
     });
@@ -238,10 +240,9 @@ export class LocalHost implements OwnerHost {
         return response instanceof PartsNeeded ? response : response.slice();
       });
     } catch (error) {
-      if (this.#closing !== undefined || (await this.#isHandedOver(error)))
-        throw this.#closedError();
+      if (this.#closing !== undefined) throw this.#closedError();
       this.#reportIfReplaced(error);
-      throw error;
+      throw await this.#errorOfCall(toError(error));
     }
   }
 
@@ -275,7 +276,8 @@ export class LocalHost implements OwnerHost {
 
   async knownCalls(client: Uint8Array): Promise<KnownCalls> {
     if (this.#closing !== undefined) throw this.#closedError();
-    return await this.#queue.knownCalls(client);
+    const known = await this.#queue.knownCalls(client);
+    return { ...known, isFinal: this.#claimed };
   }
 
   async repeatWrites(
@@ -553,16 +555,22 @@ export class LocalHost implements OwnerHost {
     try {
       return await call;
     } catch (error) {
-      throw (await this.#isHandedOver(error)) ? this.#closedError() : error;
+      throw await this.#errorOfCall(toError(error));
     }
   }
 
-  // If the error says that the deferred module cannot be loaded, hands the store over, if possible.
-  // Resolves to whether this host is then being closed.
-  async #isHandedOver(error: unknown): Promise<boolean> {
-    if (!isModuleError(error)) return false;
-    if (this.#closing === undefined) await this.#options.logOwnership?.handOver();
-    return this.#closing !== undefined;
+  // If a call failed because the file of the deferred module is no longer on the server, hands the
+  // store over, if possible. Resolves to the error for the call: StoreClosed if the next owner gets
+  // the call.
+  async #errorOfCall(error: Error): Promise<Error> {
+    const { engine, logOwnership } = this.#options;
+    if (engine.isComplete || !isModuleMissing(error)) return error;
+    return (await logOwnership?.handOver()) ? this.#closedError() : error;
+  }
+
+  // Whether this host can run every call.
+  get isEngineComplete(): boolean {
+    return this.#options.engine.isComplete;
   }
 
   // Makes the store read-only because a part that was loaded on demand is damaged, as if the damage
@@ -627,11 +635,6 @@ export class LocalHost implements OwnerHost {
   #closedError(): StoreError {
     return new StoreError("StoreClosed", `The store "${this.#options.name}" is closed.`);
   }
-}
-
-function isModuleError(error: unknown): boolean {
-  const { code } = error as Partial<StoreError>;
-  return code === "WasmLoadFailed" || code === "WasmVersionMismatch";
 }
 
 export function readOnlyError(name: string): StoreError {

@@ -1,9 +1,9 @@
 // Tasks of the commit queue for a new owner: which calls of a client are known, and applying
 // deferred writes again.
 
-import type { KnownCalls, RepeatedWrites } from "../transport.ts";
+import type { RepeatedWrites } from "../transport.ts";
 import type { Durability } from "../types.ts";
-import { type Engine, PartsNeeded, type StagedResponses } from "../wasm/engine.ts";
+import { type Engine, type KnownCalls, PartsNeeded, type StagedResponses } from "../wasm/engine.ts";
 
 // A group that needs more parts than this is divided, so that they fit in memory.
 export const partsPerGroup = 64;

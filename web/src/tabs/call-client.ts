@@ -43,7 +43,7 @@ interface PendingCall extends RemoteCall {
   resolve(value: unknown): void;
   reject(error: unknown): void;
   isSent: boolean; // to the current owner
-  sendCount: number; // to any owner
+  sendCount: number; // to any owner that may have applied it
   appliedAfter: number | undefined; // of a write: see UnstoredCall. Undefined: it was never sent.
   stopListening(): void; // stops listening to the call's AbortSignal
 }
@@ -258,7 +258,7 @@ export class CallClient {
       this.#onRecoverFailed(errorFromWire(response.error));
       return;
     }
-    const { known, droppedThrough, failed, error } = response.value as Recovered;
+    const { known, droppedThrough, isFinal, failed, error } = response.value as Recovered;
     this.#dropLost(known, failed);
     if (error !== undefined) {
       this.#onRecoverFailed(errorFromWire(error));
@@ -270,6 +270,7 @@ export class CallClient {
     this.#known = new Set(known);
     this.#rejectForgotten({ numbers: known, droppedThrough });
     this.#rejectOvertaken(known);
+    if (isFinal) this.#forgetSending();
   }
 
   // Drops the deferred writes that had no effect, and reports them. Among them are those that an
@@ -335,6 +336,13 @@ export class CallClient {
           : error,
       );
     }
+  }
+
+  // The writes that are not known had no effect, and no earlier owner can apply them any more. They
+  // are therefore as if they had not been sent. This is unknown of restores.
+  #forgetSending(): void {
+    for (const call of this.#ordered.values())
+      if (call.kind === "write" && !this.#known.has(call.number)) call.sendCount = 0;
   }
 
   #add(call: RemoteCall, signal?: AbortSignalLike): Promise<unknown> {

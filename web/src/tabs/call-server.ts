@@ -190,7 +190,8 @@ export class CallServer {
       if (mayBeForgotten(write, known))
         failed.push({ number: write.number, error: errorToWire(forgottenError()) });
     this.#writeAborts.delete(number);
-    const recovered = { known: known.numbers, droppedThrough: known.droppedThrough, failed };
+    const { numbers, ...more } = known;
+    const recovered = { known: numbers, ...more, failed };
     if (error !== undefined) {
       if (this.#policy.leavesToNextOwner(error)) throw error;
       return { ...recovered, error: errorToWire(error) };

@@ -19,7 +19,7 @@ export interface ClientConnectionsOptions {
 interface ClientConnection {
   channel: Channel;
   server: CallServer | undefined;
-  hasFailed: boolean; // see Announcement.hasFailed
+  canOwn: boolean; // the store may be handed over to it
   gone: LockRequest; // granted when the client's tab has ended
 }
 
@@ -28,40 +28,40 @@ export class ClientConnections {
   readonly #clients = new Map<string, ClientConnection>();
   #host: OwnerHost | undefined;
   #helloDone: Promise<void> | undefined; // after askForHello(): all tabs had time to connect
-  #onPossibleOwner = () => {}; // called when a client that has not failed connects
+  #onPossibleOwner = () => {}; // called when a client that can own the store connects
 
   constructor(options: ClientConnectionsOptions) {
     this.#options = options;
   }
 
   // Connects a client. If it is already connected, begins a new session. In a new session, the
-  // client sends all calls again that got no response.
-  attach(client: string, hasFailed: boolean): void {
+  // client sends all calls again that got no response. `canOwn`: the store may be handed over to it.
+  attach(client: string, canOwn: boolean): void {
     this.#detach(client);
     const { store, channels, locks } = this.#options;
     const channel = channels(clientChannelName(store, client), (message) =>
       this.#receive(client, message as ToOwner),
     );
     const gone = onClientGone(locks, store, client, () => this.#detach(client));
-    const connection: ClientConnection = { channel, server: undefined, hasFailed, gone };
+    const connection: ClientConnection = { channel, server: undefined, canOwn, gone };
     this.#clients.set(client, connection);
     if (this.#host !== undefined) this.#serve(connection, this.#host);
-    if (!hasFailed) this.#onPossibleOwner();
+    if (canOwn) this.#onPossibleOwner();
   }
 
   get isEmpty(): boolean {
     return this.#clients.size === 0;
   }
 
-  // Resolves to whether a client may be able to serve calls that this tab cannot: one that has not
-  // failed as an owner. At the first time, waits until such a client connects, at most `helloMs`.
+  // Resolves to whether the store may be handed over to a client. At the first time, waits until
+  // such a client connects, at most `helloMs`.
   async findPossibleOwner(): Promise<boolean> {
     if (!this.#hasPossibleOwner) await this.#whenHelloDone();
     return this.#hasPossibleOwner;
   }
 
   get #hasPossibleOwner(): boolean {
-    return [...this.#clients.values()].some(({ hasFailed }) => !hasFailed);
+    return [...this.#clients.values()].some(({ canOwn }) => canOwn);
   }
 
   #whenHelloDone(): Promise<void> {

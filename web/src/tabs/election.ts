@@ -30,8 +30,8 @@ export interface ElectionOptions {
   // This tab has the lock. `isOwner` returns whether it still has it and has not been replaced.
   onElected(isOwner: () => boolean): void;
   onReplaced(): void; // another tab has become the owner
-  // Another tab asks this tab, the owner, to serve it. `hasFailed`: see Announcement.
-  onClient(client: string, hasFailed: boolean): void;
+  // Another tab asks this tab, the owner, to serve it. `canOwn`: the store may be handed over to it.
+  onClient(client: string, canOwn: boolean): void;
   onRefused(error: StoreError): void; // this tab can neither own nor follow
   onNewerVersion(version: number): void; // another tab has a newer version of the protocol
 }
@@ -101,7 +101,7 @@ export class Election {
   }
 
   onAnnouncement(announcement: Announcement): void {
-    const { entitable: version, type, from, generation, hasFailed = false } = announcement;
+    const { entitable: version, type, from, generation } = announcement;
     if (this.#role !== "owning") {
       if (type === "owner") this.#onOwnerAnnounced(announcement);
     } else if (type === "owner") {
@@ -109,11 +109,16 @@ export class Election {
         this.#compareGenerations(generation);
     } else if (type === "hello") {
       if (version === protocolVersion && !this.#options.exclusive)
-        this.#options.onClient(from, hasFailed);
+        this.#options.onClient(from, this.#canOwn(announcement));
       this.announceOwner();
     } else if (type === "yield" && version > protocolVersion) {
       this.#options.onNewerVersion(version);
     }
+  }
+
+  // Returns whether the sender of a "hello" can own the store and serve this tab.
+  #canOwn({ hasFailed, exclusive, account }: Announcement): boolean {
+    return !hasFailed && !exclusive && account === this.#options.account;
   }
 
   // Called when another tab announces that it is the owner too. The later claim wins. The owner

@@ -40,7 +40,8 @@ export interface Announcement {
   // yield  a newer version requests an older owner to release the store
   type: "hello" | "owner" | "yield";
   from: string;
-  exclusive?: boolean; // of "owner": the owner accepts no clients
+  // Of "owner": the owner accepts no clients. Of "hello": the sender would accept none.
+  exclusive?: boolean;
   generation?: number | undefined; // of "owner": its status.generation; undefined until it is open
   account?: string; // of all types: the account option as comparable text, for the REST entry point
   // Of "owner": each tab that the sender does not serve yet must send "hello".
@@ -89,6 +90,7 @@ export interface Recovered {
   // them had no effect, unless the store has forgotten them (lost-writes.ts).
   readonly known: readonly number[];
   readonly droppedThrough: number; // OwnerHost.knownCalls
+  readonly isFinal: boolean; // OwnerHost.knownCalls
   readonly failed: readonly FailedWrite[]; // the unstored writes that had no effect now
   // Set: not all of the writes were tried, because of this error.
   readonly error?: WireError | undefined;

@@ -83,6 +83,8 @@ export class SharedHost implements Host {
   #ownServer: CallServer | undefined; // runs calls of this tab that an earlier owner left
   #sessions = 0; // how many sessions this tab has begun as an owner
   #hasFailed = false; // when this tab last was the owner; see Announcement.hasFailed
+  #isSuspended = false; // the page is frozen or in the back/forward cache
+  #releaseLock = () => {}; // of the last ownership, if the engine is still storing
   #stopWatching: () => void = () => {};
   #closing: Promise<void> | undefined;
   #closed = false;
@@ -146,7 +148,7 @@ export class SharedHost implements Host {
         });
       },
       onReplaced: () => this.#onReplaced(),
-      onClient: (client, hasFailed) => this.#clients?.attach(client, hasFailed),
+      onClient: (client, canOwn) => this.#clients?.attach(client, canOwn),
       onRefused: (error) => this.#shutDown(error),
       onNewerVersion: (version) => void this.#closeForNewerVersion(version),
     });
@@ -420,33 +422,45 @@ export class SharedHost implements Host {
     this.#clients = undefined;
     this.#ownServer?.close(); // its calls, too, go to the next owner
     this.#ownServer = undefined;
-    const local = this.#local;
-    this.#local = undefined;
+    const local = this.#takeLocal();
     if (local !== undefined) this.#follower.status = local.status;
     const closing = queued === "resend" ? local?.closeForHandOver() : local?.closeForTakeover();
     const gone =
       closing?.catch(() => this.#failover.resendUnstored(local as LocalHost)) ?? this.#opening;
     if (gone !== undefined) this.#failover.onLocalClosing(gone);
+    this.#releaseLock = releaseLock;
     if (gone === undefined || local?.isIdle || when === "now") releaseLock();
     else void gone.then(releaseLock);
   }
 
+  // Returns the local engine, which no longer gets calls of this tab.
+  #takeLocal(): LocalHost | undefined {
+    const local = this.#local;
+    this.#local = undefined;
+    if (local?.isEngineComplete) this.#hasFailed = false;
+    return local;
+  }
+
   #onLifecycleEvent(event: LifecycleEvent): void {
     if (this.#closed) return;
-    const isSuspended = this.#election.role === "none";
-    if (event === "suspend" && !isSuspended && this.#closing === undefined) {
+    if (event === "suspend" && this.#closing === undefined) {
+      this.#isSuspended = true;
       this.#local?.storePendingNow();
-      this.#leave("now");
-    } else if (event === "resume" && isSuspended) {
-      void this.#rejoin();
+      if (this.#election.role === "none") this.#releaseLock();
+      else this.#leave("now");
+    } else if (event === "resume") {
+      this.#isSuspended = false;
+      if (this.#election.role === "none") void this.#rejoin();
     }
   }
 
-  // Does nothing if the tab has joined or closed in the meantime.
+  // Does nothing if the tab has joined or closed in the meantime, or is suspended: it then rejoins
+  // when it resumes.
   async #rejoin(): Promise<void> {
     await this.#failover.whenLocalClosed;
     // Also while closing, to finish pending calls.
-    if (this.#election.role === "none" && !this.#closed) this.#election.join();
+    if (this.#election.role === "none" && !this.#closed && !this.#isSuspended)
+      this.#election.join();
   }
 
   // ---- Owning -----------------------------------------------------------------------------------
@@ -522,13 +536,18 @@ export class SharedHost implements Host {
   // Called when a call needs the deferred module and this tab, the owner, cannot load it. Hands the
   // store over to another tab, unless each of them has failed as well. Each tab that fails says so
   // in its next "hello", so the store is handed over at most once per tab. The call is then sent to
-  // the next owner, and so are all queued writes, to keep their order.
-  async #handOver(isOwner: () => boolean): Promise<void> {
-    this.#hasFailed = true;
-    if (this.#clients === undefined || !(await this.#clients.findPossibleOwner())) return;
-    if (!isOwner() || this.#closing !== undefined) return;
-    this.#leave("stored", "resend");
-    void this.#rejoin();
+  // the next owner, and so are all queued writes, to keep their order. Resolves to whether this tab
+  // is no longer the owner, but open.
+  async #handOver(isOwner: () => boolean): Promise<boolean> {
+    if (isOwner()) {
+      this.#hasFailed = true;
+      const isPossible = !this.#options.exclusive && (await this.#clients?.findPossibleOwner());
+      if (isPossible && isOwner() && this.#closing === undefined) {
+        this.#leave("stored", "resend");
+        void this.#rejoin();
+      }
+    }
+    return !isOwner() && !this.#closed;
   }
 
   #onTakeoverFailed(error: unknown): void {
@@ -552,8 +571,7 @@ export class SharedHost implements Host {
   // Called when another tab has become the owner. Leaves writes that were not stored here to that
   // owner.
   #onReplaced(): void {
-    const local = this.#local;
-    this.#local = undefined;
+    const local = this.#takeLocal();
     this.#leave();
     if (local !== undefined) this.#failover.onLocalClosing(this.#failover.resendUnstored(local));
     void this.#rejoin();

@@ -59,12 +59,18 @@ export class TabChannel {
   }
 
   announceOwner(more: Pick<Announcement, "generation" | "asksForHello">): void {
-    this.#post({ type: "owner", exclusive: this.#options.exclusive, ...more });
+    this.#post({ type: "owner", ...more });
   }
 
-  #post(announcement: Omit<Announcement, "entitable" | "from" | "account">): void {
-    const { tabId: from, account } = this.#options;
-    this.#announcements?.post({ entitable: protocolVersion, from, account, ...announcement });
+  #post(content: Omit<Announcement, "entitable" | "from" | "account" | "exclusive">): void {
+    const { tabId: from, account, exclusive } = this.#options;
+    this.#announcements?.post({
+      entitable: protocolVersion,
+      from,
+      account,
+      exclusive,
+      ...content,
+    });
   }
 
   // Posts a message to the owner, on this tab's own channel.

@@ -264,6 +264,8 @@ export interface Engine {
   // beginReplace(), stageRestoredRows(), the functions of versions, verify(), and queries while
   // emulateServiceScans() is on. All other functions work without it.
   loadDeferredModule(): Promise<void>;
+  // Whether no call needs loadDeferredModule() any more.
+  readonly isComplete: boolean;
   // Opens the IndexedDB database of IDBFS (storage/idbfs-database.ts). Its name is the mount point.
   openIdbfsDatabase(mountPoint: string): Promise<IDBDatabase>;
   // Creates an engine with an empty store, in a new module instance. That instance is complete if

@@ -17,6 +17,7 @@ import { StoreError } from "../errors.ts";
 import { deferredModuleUrl } from "./deferred-module-url.ts";
 import createModule, { buildId, type EntitableModule } from "./entitable.mjs";
 import { patchIdbfs } from "./idbfs-patch.ts";
+import { NoModuleError } from "./module-missing.ts";
 
 export { buildId };
 
@@ -278,7 +279,12 @@ async function findModule(wanted: "complete" | "primary"): Promise<WebAssembly.M
 async function compileUrl(url: URL, signal?: AbortSignal): Promise<WebAssembly.Module> {
   const node = (globalThis as { process?: { versions?: { node?: string } } }).process?.versions
     ?.node;
-  if (url.protocol === "file:" && node !== undefined) return compileBytes(await readFile(url));
+  if (url.protocol === "file:" && node !== undefined) {
+    const bytes = readFile(url).catch(({ message }: Error) => {
+      throw new NoModuleError(message);
+    });
+    return compileBytes(await bytes);
+  }
   return compileResponse(await fetch(url, { credentials: "same-origin", signal: signal ?? null }));
 }
 
@@ -293,7 +299,7 @@ async function readFile(url: URL): Promise<BufferSource> {
 }
 
 async function compileResponse(response: Response): Promise<WebAssembly.Module> {
-  if (!response.ok) throw new Error(`HTTP status ${response.status} for ${response.url}`);
+  if (!response.ok) throw new NoModuleError(`HTTP status ${response.status} for ${response.url}`);
   // Streaming compilation requires this content type. Otherwise the bytes are compiled.
   const type = response.headers.get("content-type")?.split(";", 1)[0]?.trim().toLowerCase();
   if (type === "application/wasm" && WebAssembly.compileStreaming !== undefined) {
@@ -307,7 +313,7 @@ async function compileBytes(source: BufferSource): Promise<WebAssembly.Module> {
     ? new Uint8Array(source.buffer, source.byteOffset, source.byteLength)
     : new Uint8Array(source);
   if (bytes[0] !== 0x00 || bytes[1] !== 0x61 || bytes[2] !== 0x73 || bytes[3] !== 0x6d) {
-    throw new Error("what was found is not a WebAssembly module");
+    throw new NoModuleError("what was found is not a WebAssembly module");
   }
   return WebAssembly.compile(bytes as BufferSource);
 }

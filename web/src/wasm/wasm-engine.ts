@@ -511,6 +511,10 @@ export class WasmEngine implements Engine {
     return openIdbfsConnection(this.#module, mountPoint);
   }
 
+  get isComplete(): boolean {
+    return this.#instance.isComplete;
+  }
+
   loadDeferredModule(): Promise<void> {
     return this.#instance.loadDeferredModule();
   }
