@@ -8,6 +8,7 @@ import { after, before, describe, test } from "node:test";
 import { StoreError } from "../../web/src/errors.ts";
 import { buildId } from "../../web/src/wasm/entitable.mjs";
 import { instantiate } from "../../web/src/wasm/module.ts";
+import { isModuleMissing } from "../../web/src/wasm/module-missing.ts";
 
 const wasmUrl = new URL("../../web/src/wasm/entitable.wasm", import.meta.url);
 const bytes = new Uint8Array(await readFile(wasmUrl));
@@ -36,7 +37,7 @@ before(async () => {
       case "/html":
         return response.setHeader("content-type", "text/html").end("<!doctype html><p>hello");
       default:
-        response.statusCode = 404;
+        response.statusCode = Number(/^\/status-(\d+)/.exec(request.url ?? "")?.[1] ?? 404);
         return response.end("not found");
     }
   });
@@ -107,6 +108,22 @@ describe("invalid modules are rejected", () => {
     await assert.rejects(instantiate("no url"), fails("WasmLoadFailed"));
     await assert.rejects(instantiate(new Uint8Array(0)), fails("WasmLoadFailed"));
     await assert.rejects(instantiate(5 as unknown as string), fails("WasmLoadFailed"));
+  });
+});
+
+describe("an error says whether the file is no longer there, or may be found later", () => {
+  const isMissing = async (source: Uint8Array | string) =>
+    isModuleMissing(await instantiate(source).catch((error: unknown) => error));
+
+  test("no longer there: 404, 410, HTML, another build", async () => {
+    for (const path of ["missing", "status-403", "status-410", "html"])
+      assert.equal(await isMissing(`${origin}/${path}`), true, path);
+    assert.equal(await isMissing(stale), true);
+  });
+  test("may be found later: a server that is busy or fails, no connection, cut off", async () => {
+    for (const path of ["status-408", "status-425", "status-429", "status-500", "status-503", "cut"])
+      assert.equal(await isMissing(`${origin}/${path}`), false, path);
+    assert.equal(await isMissing("http://127.0.0.1:1/x"), false);
   });
 });
 

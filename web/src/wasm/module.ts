@@ -17,7 +17,7 @@ import { StoreError } from "../errors.ts";
 import { deferredModuleUrl } from "./deferred-module-url.ts";
 import createModule, { buildId, type EntitableModule } from "./entitable.mjs";
 import { patchIdbfs } from "./idbfs-patch.ts";
-import { NoModuleError } from "./module-missing.ts";
+import { NoModuleError, statusError } from "./module-missing.ts";
 
 export { buildId };
 
@@ -299,7 +299,7 @@ async function readFile(url: URL): Promise<BufferSource> {
 }
 
 async function compileResponse(response: Response): Promise<WebAssembly.Module> {
-  if (!response.ok) throw new NoModuleError(`HTTP status ${response.status} for ${response.url}`);
+  if (!response.ok) throw statusError(response.status, response.url);
   // Streaming compilation requires this content type. Otherwise the bytes are compiled.
   const type = response.headers.get("content-type")?.split(";", 1)[0]?.trim().toLowerCase();
   if (type === "application/wasm" && WebAssembly.compileStreaming !== undefined) {
