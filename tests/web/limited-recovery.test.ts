@@ -260,7 +260,12 @@ describe("a log larger than the memory limit", () => {
       const files = copyOf(log);
       const storage = new CrashingStorage(files);
       const isOwner = () => storage.calls < last;
-      const logOwnership = { client: new Uint8Array(16), isOwner, onReplaced() {} };
+      const logOwnership = {
+        client: new Uint8Array(16),
+        isOwner,
+        onReplaced() {},
+        handOver: () => Promise.resolve(false),
+      };
       await assert.rejects(open(storage, { memoryLimit, logOwnership }), { failure: "fenced" });
       const removals = 2; // of parts, which the storage allows to the owner only
       assert.ok(storage.calls <= last + removals, `${storage.calls} calls`);

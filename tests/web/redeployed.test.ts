@@ -8,14 +8,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe } from "node:test";
 import { pathToFileURL } from "node:url";
-import { MemoryStorage } from "../../web/src/storage/memory.ts";
-import { isAnnouncement } from "../../web/src/tabs/messages.ts";
-import { ControlledStorage } from "./support/controlled-storage.ts";
 import { encodeHttpRequest } from "../../web/src/rest/http-message.ts";
+import { MemoryStorage } from "../../web/src/storage/memory.ts";
 import { StoreHandle } from "../../web/src/store.ts";
+import { isAnnouncement } from "../../web/src/tabs/messages.ts";
 import type { SharedHost, SharedHostOptions } from "../../web/src/tabs/shared-host.ts";
 import type { Store } from "../../web/src/types.ts";
 import { platformRandom } from "../../web/src/util/random.ts";
+import { ControlledStorage } from "./support/controlled-storage.ts";
 import { Origin, Tab } from "./support/simulated-tabs.ts";
 import { simulatedTest as test } from "./support/simulated-test.ts";
 import { sleep, until } from "./support/simulation.ts";
@@ -109,6 +109,8 @@ async function snapshotOfNewTab(): Promise<Uint8Array> {
   await tabs.close();
   return snapshot;
 }
+
+const reloadHint = { name: "StoreError", code: "WasmLoadFailed", hint: /^Reload the page/ };
 
 describe("an old owner hands the store over to a new tab", () => {
   for (const [name, call] of calls) {
@@ -230,6 +232,62 @@ describe("an old owner hands the store over to a new tab", () => {
     await tabs.close();
   });
 
+  for (const count of [1, 2]) {
+    test(`that dies while it opens the store, with ${count - 1} others`, async () => {
+      const tabs = new Tabs();
+      const oldTab = await tabs.open("old");
+      for (let i = 0; i < count; ++i) await tabs.open("new");
+      const [, b] = tabs.all as [Tab, Tab];
+      await oldTab.table("people", { durability: "deferred" }).upsertEntity(row("0", 0));
+      const written = put(oldTab, "1", 1);
+      await until(() => b.opening);
+      b.kill();
+      if (count === 1) await assert.rejects(written, reloadHint);
+      else assert.equal((await written).status, 204);
+      assert.deepEqual(await valuesIn(oldTab), count === 1 ? [0] : [0, 1]);
+      assert.equal(tabs.ownerships, 3);
+      for (const { host, dead } of tabs.all) if (!dead) await host?.close();
+    });
+  }
+
+  test("or to one that replaces it while it looks for others", async () => {
+    const tabs = new Tabs();
+    const oldTab = await tabs.open("old");
+    const [a] = tabs.all as [Tab];
+    const outcome = put(oldTab, "1", 1).catch((error: Error) => error);
+    await sleep(ownerTimeoutMs / 10);
+    a.freeze();
+    const newTab = await tabs.open("new");
+    assert.equal(newTab.status.owner, "self");
+    a.thaw();
+    const ended = await outcome;
+    // It may give up the call before it learns that it was replaced.
+    if (ended instanceof Error) await assert.rejects(Promise.reject(ended), reloadHint);
+    else assert.equal(ended.status, 204);
+    await until(() => oldTab.status.owner === "other-tab");
+    assert.deepEqual(await valuesIn(oldTab), ended instanceof Error ? [] : [1]);
+    assert.equal(tabs.ownerships, 2);
+    await tabs.close();
+  });
+
+  test("but not while an exclusive tab waits for the store", async () => {
+    const tabs = new Tabs();
+    const oldTab = await tabs.open("old");
+    const waiting = assert.rejects(
+      tabs.open("new", { exclusive: true, waitMs: 3 * ownerTimeoutMs }),
+      { code: "StoreLocked" },
+    );
+    await sleep(ownerTimeoutMs);
+    const newTab = await tabs.open("new");
+    await assert.rejects(oldTab.table("people").explain(), reloadHint);
+    assert.equal(tabs.ownerships, 1);
+    await waiting;
+    await sleep(ownerTimeoutMs / 10); // until the owner learns that the exclusive tab has left
+    await oldTab.table("people").explain();
+    assert.equal(newTab.status.owner, "self");
+    await tabs.close();
+  });
+
   test("past other old tabs", async () => {
     const tabs = new Tabs();
     const stores = [];
@@ -243,12 +301,10 @@ describe("an old owner hands the store over to a new tab", () => {
 });
 
 describe("old tabs without a new one", () => {
-  const says = { name: "StoreError", code: "WasmLoadFailed", hint: /^Reload the page/ };
-
   test("give the reason also if the first call is a write of a follower", async () => {
     const tabs = new Tabs();
     const [first, second] = [await tabs.open("old"), await tabs.open("old")];
-    await assert.rejects(put(second, "1", 1), says);
+    await assert.rejects(put(second, "1", 1), reloadHint);
     assert.equal(tabs.ownerships, 2);
     assert.deepEqual(await valuesIn(first), []);
     await tabs.close();
@@ -267,7 +323,7 @@ describe("old tabs without a new one", () => {
             : message;
       const waiting = tabs.open("new", { exclusive: isExclusive, waitMs: 3 * ownerTimeoutMs });
       await (isExclusive ? sleep(ownerTimeoutMs / 2) : waiting);
-      await assert.rejects(store.table("people").explain(), says);
+      await assert.rejects(store.table("people").explain(), reloadHint);
       assert.equal(tabs.ownerships, 1);
       await store.close();
       await waiting;
@@ -278,8 +334,8 @@ describe("old tabs without a new one", () => {
   test("do not hand it over for a failure that may be temporary", async () => {
     const tabs = new Tabs("http://127.0.0.1:1/entitable.rest.wasm"); // a port that fetch() rejects
     const [first, second] = [await tabs.open("old"), await tabs.open("new")];
-    await assert.rejects(first.table("people").explain(), says);
-    await assert.rejects(put(second, "1", 1), says);
+    await assert.rejects(first.table("people").explain(), reloadHint);
+    await assert.rejects(put(second, "1", 1), reloadHint);
     assert.equal(tabs.ownerships, 1);
     await tabs.close();
   });
@@ -288,7 +344,7 @@ describe("old tabs without a new one", () => {
     const tabs = new Tabs();
     const store = await tabs.open("old", { exclusive: true });
     const start = simulation.now;
-    await assert.rejects(store.table("people").explain(), says);
+    await assert.rejects(store.table("people").explain(), reloadHint);
     assert(simulation.now - start < ownerTimeoutMs / 5);
     await tabs.close();
   });
@@ -296,7 +352,7 @@ describe("old tabs without a new one", () => {
   test("give the reason to a write if the store is closed while it looks for others", async () => {
     const tabs = new Tabs();
     const store = await tabs.open("old");
-    const rejected = assert.rejects(putNow(tabs.all[0]?.host as SharedHost, "1", 1), says);
+    const rejected = assert.rejects(putNow(tabs.all[0]?.host as SharedHost, "1", 1), reloadHint);
     await sleep(ownerTimeoutMs / 10);
     await store.close();
     await rejected;
@@ -323,8 +379,8 @@ describe("old tabs without a new one", () => {
       for (let i = 0; i < count; ++i) stores.push(await tabs.open("old"));
       for (let i = 0; i < 3; ++i) {
         for (const store of stores) {
-          await assert.rejects(store.table("people").explain(), says);
-          await assert.rejects(put(store, "1", 1), says);
+          await assert.rejects(store.table("people").explain(), reloadHint);
+          await assert.rejects(put(store, "1", 1), reloadHint);
           await store.table("people").upsertEntity(row("0", i));
         }
       }
@@ -337,7 +393,7 @@ describe("old tabs without a new one", () => {
   test("hand it over to a new tab that is opened later", async () => {
     const tabs = new Tabs();
     const [first, second] = [await tabs.open("old"), await tabs.open("old")];
-    await assert.rejects(first.snapshot(), says);
+    await assert.rejects(first.snapshot(), reloadHint);
     const newTab = await tabs.open("new");
     assert.equal((await first.fetch(url)).status, 200);
     assert.equal((await second.fetch(url)).status, 200);
@@ -352,7 +408,7 @@ describe("old tabs without a new one", () => {
     const tabs = new Tabs();
     const first = await tabs.open("old");
     const second = await tabs.open("old", {}, pathToFileURL(file).href);
-    await assert.rejects(first.snapshot(), says);
+    await assert.rejects(first.snapshot(), reloadHint);
     assert.equal(second.status.owner, "self");
     await simulation.real(() => copyFile(deferredModule, file));
     assert.equal((await second.verify()).ok, true);
@@ -372,7 +428,7 @@ describe("old tabs without a new one", () => {
     const file = join(folder, "entitable.rest.wasm");
     const tabs = new Tabs(pathToFileURL(file).href);
     const [first, second] = [await tabs.open("old"), await tabs.open("old")];
-    await assert.rejects(first.snapshot(), says);
+    await assert.rejects(first.snapshot(), reloadHint);
     await simulation.real(() => copyFile(deferredModule, file));
     assert.equal((await first.verify()).ok, true);
     assert.equal((await second.fetch(url)).status, 200);

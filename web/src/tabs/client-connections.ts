@@ -16,10 +16,16 @@ export interface ClientConnectionsOptions {
   helloMs: number; // how long they may take
 }
 
+// What happens if the store is handed over and a client gets it:
+//   serves    the client can serve the other tabs
+//   fails     it has failed as an owner, or has another account
+//   refuses   it is exclusive: the other tabs must close
+export type Successor = "serves" | "fails" | "refuses";
+
 interface ClientConnection {
   channel: Channel;
   server: CallServer | undefined;
-  canOwn: boolean; // the store may be handed over to it
+  successor: Successor;
   gone: LockRequest; // granted when the client's tab has ended
 }
 
@@ -35,33 +41,35 @@ export class ClientConnections {
   }
 
   // Connects a client. If it is already connected, begins a new session. In a new session, the
-  // client sends all calls again that got no response. `canOwn`: the store may be handed over to it.
-  attach(client: string, canOwn: boolean): void {
+  // client sends all calls again that got no response.
+  attach(client: string, successor: Successor): void {
     this.#detach(client);
     const { store, channels, locks } = this.#options;
     const channel = channels(clientChannelName(store, client), (message) =>
       this.#receive(client, message as ToOwner),
     );
     const gone = onClientGone(locks, store, client, () => this.#detach(client));
-    const connection: ClientConnection = { channel, server: undefined, canOwn, gone };
+    const connection: ClientConnection = { channel, server: undefined, successor, gone };
     this.#clients.set(client, connection);
     if (this.#host !== undefined) this.#serve(connection, this.#host);
-    if (canOwn) this.#onPossibleOwner();
+    if (successor === "serves") this.#onPossibleOwner();
   }
 
   get isEmpty(): boolean {
     return this.#clients.size === 0;
   }
 
-  // Resolves to whether the store may be handed over to a client. At the first time, waits until
-  // such a client connects, at most `helloMs`.
+  // Resolves to whether the store may be handed over: a client can serve the others, and none would
+  // refuse them, because the lock decides which client gets the store. At the first time, waits
+  // until such a client connects, at most `helloMs`.
   async findPossibleOwner(): Promise<boolean> {
     if (!this.#hasPossibleOwner) await this.#whenHelloDone();
     return this.#hasPossibleOwner;
   }
 
   get #hasPossibleOwner(): boolean {
-    return [...this.#clients.values()].some(({ canOwn }) => canOwn);
+    const successors = [...this.#clients.values()].map(({ successor }) => successor);
+    return successors.includes("serves") && !successors.includes("refuses");
   }
 
   #whenHelloDone(): Promise<void> {

@@ -8,6 +8,7 @@
 
 import { StoreError } from "../errors.ts";
 import { locksForbiddenError, storeLockedError } from "../host/exclusive-lock.ts";
+import type { Successor } from "./client-connections.ts";
 import { type Announcement, protocolVersion } from "./messages.ts";
 import type { OwnerTracker } from "./owner-tracker.ts";
 import type { TabChannel } from "./tab-channel.ts";
@@ -30,8 +31,7 @@ export interface ElectionOptions {
   // This tab has the lock. `isOwner` returns whether it still has it and has not been replaced.
   onElected(isOwner: () => boolean): void;
   onReplaced(): void; // another tab has become the owner
-  // Another tab asks this tab, the owner, to serve it. `canOwn`: the store may be handed over to it.
-  onClient(client: string, canOwn: boolean): void;
+  onClient(client: string, successor: Successor): void; // asks this tab, the owner, to serve it
   onRefused(error: StoreError): void; // this tab can neither own nor follow
   onNewerVersion(version: number): void; // another tab has a newer version of the protocol
 }
@@ -109,16 +109,17 @@ export class Election {
         this.#compareGenerations(generation);
     } else if (type === "hello") {
       if (version === protocolVersion && !this.#options.exclusive)
-        this.#options.onClient(from, this.#canOwn(announcement));
+        this.#options.onClient(from, this.#successor(announcement));
       this.announceOwner();
     } else if (type === "yield" && version > protocolVersion) {
       this.#options.onNewerVersion(version);
     }
   }
 
-  // Returns whether the sender of a "hello" can own the store and serve this tab.
-  #canOwn({ hasFailed, exclusive, account }: Announcement): boolean {
-    return !hasFailed && !exclusive && account === this.#options.account;
+  // Returns what happens if the sender of a "hello" is the next owner.
+  #successor({ hasFailed, exclusive, account }: Announcement): Successor {
+    if (exclusive) return "refuses";
+    return hasFailed || account !== this.#options.account ? "fails" : "serves";
   }
 
   // Called when another tab announces that it is the owner too. The later claim wins. The owner
@@ -146,6 +147,7 @@ export class Election {
       this.#options.tabChannel.announce("yield");
     } else if (this.#options.exclusive) {
       // This tab waits for the lock, at most `waitMs`.
+      if (asksForHello) this.#options.tabChannel.announce("hello");
     } else if (exclusive) {
       setTimeout(() => {
         if (this.#role === "joining") this.#options.onRefused(storeLockedError(this.#options.name));

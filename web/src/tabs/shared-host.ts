@@ -148,7 +148,7 @@ export class SharedHost implements Host {
         });
       },
       onReplaced: () => this.#onReplaced(),
-      onClient: (client, canOwn) => this.#clients?.attach(client, canOwn),
+      onClient: (client, successor) => this.#clients?.attach(client, successor),
       onRefused: (error) => this.#shutDown(error),
       onNewerVersion: (version) => void this.#closeForNewerVersion(version),
     });
