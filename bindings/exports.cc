@@ -262,6 +262,10 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_resume_recovery(Handle* handle,
   });
 }
 
+EMSCRIPTEN_KEEPALIVE double entitable_last_commit(Handle* handle) {
+  return static_cast<double>(handle->store.last_commit());
+}
+
 EMSCRIPTEN_KEEPALIVE double entitable_first_live_sequence(Handle* handle) {
   return static_cast<double>(handle->store.first_live_sequence());
 }

@@ -63,6 +63,7 @@ export interface EntitableModule {
   _entitable_finish_recovery(handle: Address): ResultAddress;
   _entitable_first_unapplied_segment(handle: Address): number;
   _entitable_resume_recovery(handle: Address, changesMax: number): ResultAddress;
+  _entitable_last_commit(handle: Address): number;
   _entitable_first_live_sequence(handle: Address): number;
   _entitable_is_damaged(handle: Address): number;
   _entitable_report_damage(handle: Address, fileSize: number, size: number): ResultAddress;

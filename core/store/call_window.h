@@ -12,8 +12,9 @@
 // must not be applied when it is sent again, because its outcome is unknown.
 //
 // Clients also send deferred writes again, of which there may be more. They look up which calls the
-// window has (web/src/tabs/call-client.ts): the writes of a client are applied in the order of their
-// numbers, so a write with a smaller number than one in the window was applied, or had no effect.
+// window has (web/src/tabs/call-client.ts): the writes of a client are applied in the order of
+// their numbers, so a write with a smaller number than one in the window was applied, or had no
+// effect.
 #pragma once
 
 #include <cstddef>

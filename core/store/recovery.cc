@@ -59,20 +59,22 @@ void Recovery::restore_tables() {
   }
 }
 
-// A manifest of version 1.0 does not have the commits. The last commit then takes their place, and
-// clients may have been dropped if the window is full.
+// A manifest of version 1.0 does not have the commits. A number that is not smaller then takes
+// their place: that of the next commit, which also stands for a restore (Restore::begin_replace).
+// Clients may have been dropped if the window is full.
 void Recovery::restore_calls() {
   const Manifest& manifest = content_.parts.manifest();
   const std::optional<CallCommits>& commits = manifest.call_commits;
+  const std::uint64_t greatest = manifest.last_commit + 1;
   std::map<ClientId, std::size_t> positions;
   for (const ClientCall& call : manifest.calls) {
     const std::size_t at = positions.try_emplace(call.client, positions.size()).first->second;
-    remember(call, commits.has_value() ? commits->newest[at] : manifest.last_commit);
+    remember(call, commits.has_value() ? commits->newest[at] : greatest);
   }
   if (commits.has_value()) {
     content_.window.mark_dropped(commits->dropped_through);
   } else if (content_.window.is_full()) {
-    content_.window.mark_dropped(manifest.last_commit);
+    content_.window.mark_dropped(greatest);
   }
 }
 

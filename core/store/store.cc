@@ -231,6 +231,10 @@ std::uint64_t Store::unsaved_memory() const {
   return unsaved_memory_of(state_->published.catalog);
 }
 
+std::uint64_t Store::last_commit() const {
+  return state_->published.last_commit;
+}
+
 std::uint64_t Store::first_live_sequence() const {
   return state_->recovery.has_value() ? state_->recovery->first_live_sequence()
                                       : state_->parts.manifest().first_live_sequence;
@@ -354,7 +358,7 @@ StoreStats Store::stats() const {
     stats.bytes += index.bytes();
     stats.memory_bytes += index.memory_bytes();
   }
-  stats.last_commit = state_->published.last_commit;
+  stats.last_commit = last_commit();
   stats.pending_commits = state_->pending.count_through(stats.last_commit);
   for (std::size_t i = 0; i < stats.pending_commits; ++i) {
     stats.pending_bytes += state_->pending[i].size();

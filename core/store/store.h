@@ -123,6 +123,7 @@ class Store {
   // Returns how much of memory_bytes() no unloading can free: changes that no part holds.
   // Visits every leaf.
   std::uint64_t unsaved_memory() const;
+  std::uint64_t last_commit() const;          // as in stats()
   std::uint64_t first_live_sequence() const;  // the manifest covers all earlier segments
   bool is_damaged() const;
   const std::vector<Damage>& damage() const;

@@ -7,6 +7,7 @@
 #include <initializer_list>
 #include <iterator>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -122,6 +123,14 @@ inline std::uint64_t random_counter(Prng& prng) {
   return prng.next() >> (12 + prng.below(52));
 }
 
+inline CallCommits random_call_commits(Prng& prng, const std::vector<ClientCall>& calls) {
+  CallCommits commits{random_counter(prng), {}};
+  std::set<ClientId> clients;
+  for (const ClientCall& call : calls) clients.insert(call.client);
+  while (commits.newest.size() < clients.size()) commits.newest.push_back(random_counter(prng));
+  return commits;
+}
+
 inline Manifest random_manifest(Prng& prng) {
   Manifest manifest;
   manifest.epoch = 1 + prng.below(9);
@@ -135,6 +144,7 @@ inline Manifest random_manifest(Prng& prng) {
   for (std::uint64_t i = prng.below(4); i > 0; --i) {
     manifest.calls.push_back(random_call(prng, manifest.last_timestamp));
   }
+  if (prng.below(2) == 0) manifest.call_commits = random_call_commits(prng, manifest.calls);
   std::map<std::string, std::string> names;  // by case-folded name
   for (std::uint64_t i = prng.below(5); i > 0; --i) {
     std::string name = random_table_name(prng);
@@ -187,14 +197,22 @@ struct RawRecord {
 };
 
 // Returns a file of these records, valid or not, with correct checksums.
-inline std::string file_of(FileKind kind, const std::vector<RawRecord>& records,
-                           std::uint16_t major = format_major, std::uint16_t minor = format_minor) {
-  RecordWriter file(kind, major, minor);
+inline std::string file_of(RecordWriter file, const std::vector<RawRecord>& records) {
   for (const RawRecord& record : records) {
     file.begin_record(static_cast<RecordType>(record.type), record.flags).append(record.payload);
     file.end_record();
   }
   return std::move(file).finish();
+}
+
+inline std::string file_of(FileKind kind, const std::vector<RawRecord>& records,
+                           std::uint16_t major, std::uint16_t minor = format_minor) {
+  return file_of(RecordWriter(kind, major, minor), records);
+}
+
+// In the version in which such files are written now.
+inline std::string file_of(FileKind kind, const std::vector<RawRecord>& records) {
+  return file_of(RecordWriter(kind), records);
 }
 
 // Returns the records of a valid file, without the end record.

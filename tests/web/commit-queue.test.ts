@@ -499,6 +499,29 @@ describe("deferred writes", () => {
     assert.deepEqual(await bench.onDisk(), bench.inMemory());
   });
 
+  test("of this tab: each tells after which commit it was applied", async (t) => {
+    const { tick } = simulatedClock(t);
+    const bench = new Bench();
+    const unstored = () =>
+      bench.queue.unstoredWrites.map(({ callNumber, appliedAfter }) => [callNumber, appliedAfter]);
+    const write = (callNumber: number) =>
+      bench.queue.write(encode({ put: `k${callNumber}` }), "deferred", undefined, callNumber);
+    write(1);
+    await bench.queue.flush();
+    write(2); // commit 2
+    bench.storage.auto = false;
+    await tick(5);
+    const storing = await bench.storage.next();
+    write(3);
+    assert.deepEqual(unstored(), [
+      [2, 1],
+      [3, 1],
+    ]);
+    await storing.succeed();
+    assert.deepEqual(unstored(), [[3, 2]]);
+    bench.queue.stop(new Error("the test is over"));
+  });
+
   test("of this tab: each is a call, whether it is applied at once or waits", async () => {
     const bench = new Bench({ deferredDelayMs: 1000 });
     const write = (callNumber: number) =>

@@ -6,11 +6,11 @@ import { describe, type TestContext, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import { StoreError } from "../../web/src/errors.ts";
 import { StorageError } from "../../web/src/storage/log-storage.ts";
-import { CallClient } from "../../web/src/tabs/call-client.ts";
+import { CallClient, type OwnerSession } from "../../web/src/tabs/call-client.ts";
 import { CallServer } from "../../web/src/tabs/call-server.ts";
 import type { RemoteCall, ToClient, ToOwner } from "../../web/src/tabs/messages.ts";
 import { repeatWrites } from "../../web/src/tabs/repeat-writes.ts";
-import type { OwnerHost, RepeatedWrites } from "../../web/src/transport.ts";
+import type { OwnerHost, RepeatedWrites, WriteOrigin } from "../../web/src/transport.ts";
 import { wrapInCall } from "../../web/src/util/call-message.ts";
 
 const clientId = new Uint8Array(16).fill(1);
@@ -34,7 +34,11 @@ class SimulatedOwner {
   status = (_number: number) => 204;
   readonly deferredPositions = { accepted: 0, stored: 0 };
 
-  knownCalls = async () => ({ numbers: [...this.known], droppedThrough: this.droppedThrough });
+  knownCalls = async () => ({
+    numbers: [...this.known],
+    droppedThrough: this.droppedThrough,
+    isFinal: true,
+  });
 
   async repeatWrites(requests: readonly Uint8Array[]): Promise<RepeatedWrites> {
     const numbers = requests.slice(0, this.partial).map(numberOf);
@@ -49,12 +53,23 @@ class SimulatedOwner {
     return { responses, failed };
   }
 
+  // Acknowledges the write before it is stored.
+  #write(request: Uint8Array, onDeferred: WriteOrigin): Uint8Array {
+    this.known.push(numberOf(request));
+    this.deferredPositions.accepted += 1;
+    if (typeof onDeferred === "function") onDeferred(this.deferredPositions.accepted);
+    return errorResponse(204);
+  }
+
   get host(): OwnerHost {
     const { knownCalls, deferredPositions } = this;
     const status = { pendingBytes: 0 };
     const repeat = (requests: readonly Uint8Array[]) => this.repeatWrites(requests);
-    const host = { knownCalls, repeatWrites: repeat, deferredPositions, status };
-    return { ...host, on: () => () => {} } as unknown as OwnerHost;
+    const write = (request: Uint8Array, _: unknown, __: unknown, onDeferred: WriteOrigin) =>
+      this.#write(request, onDeferred);
+    const host = { knownCalls, repeatWrites: repeat, write, deferredPositions, status };
+    const { lastCommit } = this;
+    return { ...host, lastCommit, on: () => () => {} } as unknown as OwnerHost;
   }
 }
 
@@ -73,8 +88,14 @@ function newClient(): { client: CallClient; reports: Report[] } {
 }
 
 function serve(client: CallClient, owner: SimulatedOwner): void {
+  client.connect(link(client, owner));
+}
+
+// Returns a connection of the client to the owner.
+function link(client: CallClient, owner: SimulatedOwner): OwnerSession {
   const post = (message: ToClient) => {
-    if (message.type === "responses") client.settleCalls(message.responses, message.stored);
+    if (message.type === "responses")
+      client.settleCalls(message.responses, message.stored, message.lastCommit);
   };
   const server = new CallServer(owner.host, "o", {
     post: (message) => post(message as ToClient),
@@ -82,11 +103,11 @@ function serve(client: CallClient, owner: SimulatedOwner): void {
   });
   const { lastCommit } = owner;
   const toServer = (message: ToOwner) => server.receive(message);
-  client.connect({ owner: "o", session: 0, lastCommit, post: toServer });
+  return { owner: "o", session: 0, lastCommit, post: toServer };
 }
 
 const deferred = (...numbers: number[]) =>
-  numbers.map((callNumber) => ({ request: new Uint8Array(8), callNumber }));
+  numbers.map((callNumber) => ({ request: new Uint8Array(8), callNumber, appliedAfter: 0 }));
 
 async function turns(): Promise<void> {
   for (let i = 0; i < 20; ++i) await turn();
@@ -227,7 +248,7 @@ describe("unstored deferred writes", () => {
       const { client, reports } = newClient();
       serve(client, owner);
       client.disconnect();
-      client.resend(deferred(1, 2));
+      client.resend(deferred(1, 2).map((write) => ({ ...write, appliedAfter: 5 })));
       Object.assign(owner, { lastCommit: 9, droppedThrough, known: [...known] });
       serve(client, owner);
       await turns();
@@ -240,6 +261,70 @@ describe("unstored deferred writes", () => {
         isForgotten ? [true] : [],
       );
       assert.equal(client.pendingCount, 0);
+    }
+  });
+
+  // The owner has forgotten the calls that it applied by commits 1 to 6.
+  const forgetful = (known: number[] = []) =>
+    Object.assign(new SimulatedOwner(), { lastCommit: 9, droppedThrough: 6, known });
+
+  test("may be forgotten if the next owner uses the numbers of lost commits again", async () => {
+    const { client, reports } = newClient();
+    client.resend([{ request: new Uint8Array(8), callNumber: 1, appliedAfter: 8 }]);
+    const post = () => {}; // the owner ends before it responds
+    client.connect({ owner: "o", session: 0, lastCommit: 4, post });
+    const owner = forgetful();
+    serve(client, owner);
+    await turns();
+    assert.deepEqual(owner.repeated, []);
+    assert.equal(reports.length, 1);
+  });
+
+  test("cannot be forgotten if the owner that got them had forgotten others before", async () => {
+    const first = new SimulatedOwner();
+    const { client, reports } = newClient();
+    first.lastCommit = 6;
+    client.connect({ ...link(client, first), lastCommit: 0 }); // others have written since
+    await client.request("write", new Uint8Array(8), "deferred");
+    const next = forgetful();
+    serve(client, next);
+    await turns();
+    assert.deepEqual([next.repeated, reports], [[[1]], []]);
+  });
+
+  test("may be forgotten if an owner applied them before its last response", async () => {
+    const { client, reports } = newClient();
+    const written = client.request("write", new Uint8Array(8), "deferred");
+    // The response is lost, and the client connects again.
+    const value = { known: [], droppedThrough: 0, isFinal: false, failed: [] };
+    const post = (message: ToOwner) => {
+      const [call] = message.type === "calls" ? message.calls : [];
+      if (call?.kind === "recover") client.settleCalls([{ number: call.number, value }]);
+    };
+    client.connect({ owner: "o", session: 0, lastCommit: 1, post });
+    await turns();
+    const first = Object.assign(new SimulatedOwner(), { lastCommit: 9, known: [1] });
+    first.deferredPositions.accepted = 1; // it has applied the write, but not stored it
+    serve(client, first);
+    await written;
+    const next = forgetful();
+    serve(client, next);
+    await turns();
+    assert.deepEqual(next.repeated, []);
+    assert.equal(reports.length, 1);
+  });
+
+  test("before a known one are reported as forgotten if the store may have forgotten them", async () => {
+    for (const [appliedAfter, cause] of [
+      [5, "The store has forgotten which calls of this tab it applied"],
+      [6, "A later write was applied, and this one was not."],
+    ] as const) {
+      const { client, reports } = newClient();
+      client.resend([{ request: new Uint8Array(8), callNumber: 1, appliedAfter }]);
+      serve(client, forgetful([2]));
+      await turns();
+      assert.equal(reports.length, 1);
+      assert(reports[0]?.message.startsWith(lost("1 acknowledged write", cause)));
     }
   });
 
@@ -298,9 +383,9 @@ describe("calls without a response", () => {
   const sentTo = async (
     client: CallClient,
     known: number[],
-    { lastCommit = 0, droppedThrough = 0 } = {},
+    { lastCommit = 0, droppedThrough = 0, isFinal = false } = {},
   ): Promise<RemoteCall[]> => {
-    const value = { known, droppedThrough, failed: [] };
+    const value = { known, droppedThrough, isFinal, failed: [] };
     const sent: RemoteCall[] = [];
     const post = (message: ToOwner) => {
       if (message.type !== "calls") return;
@@ -362,6 +447,40 @@ describe("calls without a response", () => {
       client.rejectAll(new Error("over"));
       await Promise.allSettled([write, restored, unsent, later]);
     }
+  });
+
+  test("may be forgotten if the next owner uses the numbers of lost commits again", async () => {
+    const { client } = newClient();
+    const write = client.request("write", new Uint8Array(8));
+    const rejected = assert.rejects(write, { code: "ConnectionLost", uncertain: true });
+    assert.deepEqual(kinds(await sentTo(client, [], { lastCommit: 9 })), ["write"]);
+    assert.deepEqual(kinds(await sentTo(client, [], { lastCommit: 4 })), ["write"]);
+    assert.deepEqual(await sentTo(client, [], { lastCommit: 9, droppedThrough: 5 }), []);
+    await rejected;
+  });
+
+  test("cannot be forgotten if they were not applied when others were", async () => {
+    const { client } = newClient();
+    const write = client.request("write", new Uint8Array(8));
+    assert.deepEqual(kinds(await sentTo(client, [], { lastCommit: 1 })), ["write"]);
+    // No earlier owner can apply it any more, so only this one can.
+    assert.deepEqual(kinds(await sentTo(client, [], { lastCommit: 8, isFinal: true })), ["write"]);
+    const next = { lastCommit: 9, droppedThrough: 8 };
+    assert.deepEqual(kinds(await sentTo(client, [], next)), ["write"]);
+    client.settleCalls([{ number: 1, value: new Uint8Array(1) }]);
+    await write;
+  });
+
+  test("cannot be forgotten if the owner's responses say that it forgot others before", async () => {
+    const { client } = newClient();
+    assert.deepEqual(await sentTo(client, [], { lastCommit: 1 }), []);
+    client.settleCalls([], 0, 8);
+    const write = client.request("write", new Uint8Array(8));
+    await turns();
+    const next = { lastCommit: 9, droppedThrough: 8 };
+    assert.deepEqual(kinds(await sentTo(client, [], next)), ["write"]);
+    client.settleCalls([{ number: 1, value: new Uint8Array(1) }]);
+    await write;
   });
 
   test("have an unknown outcome if they are aborted after an owner got them", async () => {

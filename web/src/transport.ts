@@ -101,7 +101,8 @@ export interface OwnerHost extends Host {
   readonly deferredPositions: { accepted: number; stored: number };
 
   // The number of the newest published commit. Every call that comes later is applied by a later
-  // one.
+  // one, unless the owner changes: the next owner may not have the newest commits, and uses their
+  // numbers again.
   readonly lastCommit: number;
 
   // Resolves to what the store knows of the calls of `client`. The calls before this one have then

@@ -9,6 +9,7 @@ using namespace entitable;
 using entitable::test::bytes_from_hex;
 using entitable::test::file_of;
 using entitable::test::RawRecord;
+using entitable::test::records_of;
 
 namespace {
 
@@ -72,6 +73,12 @@ TEST_CASE("a manifest has the layout of FORMAT.md") {
                  {RecordType::manifest_service, bytes_from_hex("04 3c782f3e")},
                  {RecordType::manifest_calls,
                   bytes_from_hex("01 07") + std::string(15, '\0') + bytes_from_hex("03 01 01")}}));
+  manifest = Manifest();
+  manifest.call_commits = CallCommits{300, {}};
+  const RawRecord commits = records_of(encode_manifest(manifest)).back();
+  CHECK(commits.type == 37);
+  CHECK(commits.flags == record_flag_skippable);
+  CHECK(commits.payload == bytes_from_hex("ac02 00"));
 }
 
 TEST_CASE("an empty manifest is read back") {
@@ -169,6 +176,39 @@ TEST_CASE("service properties and calls have their length") {
   CHECK(reason('\1' + call) == "it is truncated");
   CHECK(reason('\2' + call + '\1') == "it has the wrong length");
   CHECK(reason('\1' + call + "\1\1") == "it has the wrong length");
+}
+
+TEST_CASE("the commits of calls are validated") {
+  const std::string call = bytes_from_hex("05 00");  // number 5, no timestamps
+  const RawRecord two_clients{RecordType::manifest_calls, '\3' + std::string(16, 'a') + call +
+                                                              std::string(16, 'b') + call +
+                                                              std::string(16, 'a') + call};
+  const auto decode = [&](const std::string& hex, std::uint8_t flags = record_flag_skippable) {
+    const RawRecord commits{static_cast<std::uint8_t>(RecordType::manifest_call_commits),
+                            bytes_from_hex(hex), flags};
+    return file_of(FileKind::manifest, {state, options, service, two_clients, commits});
+  };
+  const auto manifest = decode_manifest(decode("07 02 09 08"));
+  REQUIRE(manifest.ok());
+  CHECK(manifest->call_commits == CallCommits{7, {9, 8}});
+  CHECK(decode_manifest(decode("07 02 09 08", 0)).ok());
+  const std::string wrong_count = "it does not have one commit for each client";
+  CHECK(reason_of(decode("07 01 09")) == wrong_count);
+  CHECK(reason_of(decode("07 03 09 08 07")) == wrong_count);
+  const std::string largest = "ffffffffffffff0f";
+  const std::string too_large = "8080808080808010";
+  CHECK(reason_of(decode(largest + " 02 " + largest + " 00")).empty());
+  const std::string range = "a commit is out of range";
+  CHECK(reason_of(decode(too_large + " 02 09 08")) == range);
+  CHECK(reason_of(decode("07 02 09 " + too_large)) == range);
+  CHECK(reason_of(decode("07 02 09")) == "it has the wrong length");
+  CHECK(reason_of(decode("07 02 09 08 00")) == "it has the wrong length");
+  const RawRecord none{static_cast<std::uint8_t>(RecordType::manifest_call_commits),
+                       bytes_from_hex("00 00"), record_flag_skippable};
+  REQUIRE(reason_of(manifest_file({none, table("01 03 616263 00 00")})).empty());
+  CHECK(reason_of(manifest_file({none, none})) == "it is in the wrong place");
+  CHECK(reason_of(manifest_file({table("01 03 616263 00 00"), none})) ==
+        "it is in the wrong place");
 }
 
 TEST_CASE("tables are validated") {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/filter/parser.h"
+#include "core/log/manifest_codec.h"
 #include "core/log/segment.h"
 #include "core/model/limits.h"
 #include "core/model/service_error.h"
@@ -477,6 +478,17 @@ TEST_CASE("the commits of forgotten clients are known, also after opening") {
     request.call = ClientCall{ClientId{{0xff, 0xff}}, 1, {}};
     REQUIRE(opened->write(request, noon).changes);
     CHECK(opened->calls_dropped_through() == before + 2);
+  }
+  SECTION("approximately of one that opens a checkpoint of version 1.0") {
+    REQUIRE(host.checkpoint(store));
+    Manifest manifest = *decode_manifest(*host.manifest);
+    manifest.call_commits.reset();
+    host.manifest = encode_manifest(manifest);
+    auto opened = host.open();
+    CHECK(opened->calls_dropped_through() == manifest.last_commit + 1);
+    manifest.calls.pop_back();
+    host.manifest = encode_manifest(manifest);
+    CHECK(host.open()->calls_dropped_through() == 0);
   }
 }
 

@@ -57,6 +57,7 @@ export class FakeEngine implements Engine {
   #nextPart = 1;
   #coveredCommit = 0;
   closed = false;
+  readonly isComplete = true;
   stageCalls: number[] = []; // size of each staged group
   readonly callNumbers: number[] = []; // of the messages that were staged and wrapped in a call
 
@@ -345,6 +346,10 @@ export class FakeEngine implements Engine {
     const parts = this.#checkpoint?.parts ?? [];
     this.#checkpoint = undefined;
     return [...parts];
+  }
+
+  get lastCommit(): number {
+    return this.#lastCommit;
   }
 
   stats(): EngineStats {

@@ -53,6 +53,7 @@ export interface CommitQueueOptions {
     | "discard"
     | "seal"
     | "markStored"
+    | "lastCommit"
   >;
   storage: Pick<LogStorage, "addSegments" | "segmentBytes">;
   space: Pick<SpaceReserve, "storeSegments" | "isFull">;
@@ -125,6 +126,7 @@ export class CommitQueue {
     this.#writer = new SegmentWriter(options);
     this.#deferred = new DeferredWrites({
       ...options,
+      lastCommit: () => options.engine.lastCommit,
       onTimer: (remainingMs) => this.#onDeferredTimer(remainingMs),
     });
   }

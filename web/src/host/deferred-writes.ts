@@ -14,6 +14,7 @@ const fullSegmentBytes = 1024 * 1024;
 export interface UnstoredWrite {
   readonly request: Uint8Array;
   readonly callNumber: number; // as given to CommitQueue.write()
+  readonly appliedAfter: number; // it was applied by a later commit than this one
 }
 
 export interface DeferredWritesOptions {
@@ -21,6 +22,7 @@ export interface DeferredWritesOptions {
   // The id of this tab's client; if set, the messages of its writes are kept for `unstoredWrites`.
   client: Uint8Array | undefined;
   hidden: () => boolean; // while true, the writes are stored without delay
+  lastCommit: () => number; // the number of the newest published commit
   // Called when the timer ends. `remainingMs`: how much longer the writes may wait, because those
   // for which the timer was started are stored; 0 or less: not at all.
   onTimer: (remainingMs: number) => void;
@@ -38,11 +40,14 @@ export class DeferredWrites {
   #writesInSegment = 0;
   #acceptedInSegment = 0;
   #sealedAt = 0;
+  #lastCommitInSegment: number;
+  #lastStoredCommit: number; // all `#writes` were applied by later ones
   #timer: ReturnType<typeof setTimeout> | undefined;
   #retryMs = 0; // not 0: the last attempt to store failed
 
   constructor(options: DeferredWritesOptions) {
     this.#options = options;
+    this.#lastCommitInSegment = this.#lastStoredCommit = options.lastCommit();
   }
 
   get bytes(): number {
@@ -57,7 +62,12 @@ export class DeferredWrites {
 
   // The writes of this tab, in the order of the calls.
   get unstoredWrites(): UnstoredWrite[] {
-    return this.#writes.map(({ request, callNumber = 0 }) => ({ request, callNumber }));
+    const appliedAfter = this.#lastStoredCommit;
+    return this.#writes.map(({ request, callNumber = 0 }) => ({
+      request,
+      callNumber,
+      appliedAfter,
+    }));
   }
 
   // The positions of the newest accepted and of the newest stored write.
@@ -118,6 +128,7 @@ export class DeferredWrites {
     this.#writesInSegment = this.#writes.length;
     this.#acceptedInSegment = this.#accepted;
     this.#sealedAt = performance.now();
+    this.#lastCommitInSegment = this.#options.lastCommit();
   }
 
   // Called when the segments that were sealed last are stored.
@@ -126,6 +137,7 @@ export class DeferredWrites {
     this.#release(this.#writesInSegment);
     this.#writesInSegment = 0;
     this.#stored = this.#acceptedInSegment;
+    this.#lastStoredCommit = this.#lastCommitInSegment;
     this.#since = this.#sealedAt; // the remaining writes arrived after that
     if (this.#retryMs > 0) this.stopTimer(); // it ends too late for the remaining writes
     this.#retryMs = 0;

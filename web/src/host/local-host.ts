@@ -265,12 +265,12 @@ export class LocalHost implements OwnerHost {
     return this.#queue.deferredPositions;
   }
 
-  // 0 if the engine broke, which applies nothing any more.
+  // If the engine broke, it applies nothing any more.
   get lastCommit(): number {
     try {
-      return this.#options.engine.stats().lastCommit;
+      return this.#options.engine.lastCommit;
     } catch {
-      return 0;
+      return Number.MAX_SAFE_INTEGER;
     }
   }
 

@@ -7,7 +7,6 @@
 
 import { AbortError, StoreError } from "../errors.ts";
 import type { UnstoredWrite } from "../host/deferred-writes.ts";
-import type { KnownCalls } from "../transport.ts";
 import type { AbortSignalLike, Durability, RestoreMode, RestoreReport } from "../types.ts";
 import { nextRetryMs } from "../util/back-off.ts";
 import { callIdOf, wrapInCall } from "../util/call-message.ts";
@@ -17,9 +16,11 @@ import {
   leftOutError,
   lostWritesError,
   mayBeForgotten,
+  type RememberedCalls,
 } from "./lost-writes.ts";
 import {
   type CallResponse,
+  type CallValue,
   type ContentCallKind,
   errorFromWire,
   type FailedWrite,
@@ -44,7 +45,8 @@ interface PendingCall extends RemoteCall {
   reject(error: unknown): void;
   isSent: boolean; // to the current owner
   sendCount: number; // to any owner that may have applied it
-  appliedAfter: number | undefined; // of a write: see UnstoredCall. Undefined: it was never sent.
+  // Of a write: see UnstoredCall. Undefined: no owner that got the write can have applied it.
+  appliedAfter: number | undefined;
   stopListening(): void; // stops listening to the call's AbortSignal
 }
 
@@ -62,7 +64,7 @@ export class CallClient {
   readonly #id: Uint8Array | undefined;
   readonly #onPersistError: (error: Error, retryInMs: number | undefined) => void;
   #next = 1;
-  #lastCommit = 0; // the newest commit when the last session began
+  #lastCommit = 0; // the owner's newest commit as far as it is known
   #link: OwnerSession | undefined;
   #scheduled = false;
   // Calls of `orderedKinds` by call number: sent in that order, with a limit on how many are in
@@ -148,11 +150,11 @@ export class CallClient {
   // sent to the next owner. REQUIRES: there is no connection.
   resend(writes: readonly UnstoredWrite[]): void {
     const id = this.#id as Uint8Array;
-    for (const { request, callNumber: number } of writes) {
+    for (const { request, callNumber: number, appliedAfter } of writes) {
       if (this.#unstored.has(number)) continue;
       const bytes =
         callIdOf(request) !== undefined ? request.slice() : wrapInCall(request, id, number);
-      this.#unstored.set(number, { number, request: bytes, appliedAfter: this.#lastCommit });
+      this.#unstored.set(number, { number, request: bytes, appliedAfter });
     }
   }
 
@@ -176,6 +178,7 @@ export class CallClient {
     this.disconnect();
     this.#link = link;
     this.#lastCommit = link.lastCommit ?? 0;
+    this.#limitAppliedAfter(this.#lastCommit);
     this.#send();
   }
 
@@ -191,8 +194,9 @@ export class CallClient {
     for (const call of this.#unordered.values()) call.isSent = false;
   }
 
-  // `stored`: see messages.ts.
-  settleCalls(responses: readonly CallResponse[], stored = 0): void {
+  // `stored`, `lastCommit`: see messages.ts.
+  settleCalls(responses: readonly CallResponse[], stored = 0, lastCommit = 0): void {
+    this.#lastCommit = Math.max(this.#lastCommit, lastCommit);
     for (const response of responses) {
       if (response.number === this.#recovering) this.#onRecoverEnded(response);
       const call = this.#ordered.get(response.number) ?? this.#unordered.get(response.number);
@@ -201,7 +205,7 @@ export class CallClient {
       if ("error" in response) {
         call.reject(errorAfterResend(call, errorFromWire(response.error)));
       } else {
-        this.#keepIfUnstored(call, response.mayBeLost);
+        this.#keepIfUnstored(call, response);
         call.resolve(response.value);
       }
     }
@@ -226,11 +230,25 @@ export class CallClient {
   // ---- Deferred writes, and the calls that the owner knows --------------------------------------
 
   // A deferred write of an earlier session with the same owner may also be unstored.
-  #keepIfUnstored(call: PendingCall, mayBeLost = false): void {
-    const { number, request, durability, appliedAfter = 0 } = call;
+  #keepIfUnstored(call: PendingCall, response: CallValue): void {
+    const { number, request, durability } = call;
     const isKnown = durability === "deferred" && this.#known.has(number);
-    if (request === undefined || number <= this.#storedUpTo || !(mayBeLost || isKnown)) return;
+    if (request === undefined || number <= this.#storedUpTo) return;
+    if (!isKnown && !response.mayBeLost) return;
+    const applied = isKnown ? call : response;
+    const { appliedAfter = call.appliedAfter ?? 0 } = applied;
     this.#unstored.set(number, { number, request, appliedAfter });
+  }
+
+  // The next owner may not have the newest commits of the earlier one. A call that it gets may then
+  // be applied by a commit with a smaller number.
+  #limitAppliedAfter(lastCommit: number): void {
+    for (const call of this.#ordered.values())
+      if (call.appliedAfter !== undefined)
+        call.appliedAfter = Math.min(call.appliedAfter, lastCommit);
+    for (const [number, write] of this.#unstored)
+      if (write.appliedAfter > lastCommit)
+        this.#unstored.set(number, { ...write, appliedAfter: lastCommit });
   }
 
   #onStored(number: number): void {
@@ -259,7 +277,7 @@ export class CallClient {
       return;
     }
     const { known, droppedThrough, isFinal, failed, error } = response.value as Recovered;
-    this.#dropLost(known, failed);
+    this.#dropLost({ numbers: known, droppedThrough }, failed);
     if (error !== undefined) {
       this.#onRecoverFailed(errorFromWire(error));
       return;
@@ -275,12 +293,15 @@ export class CallClient {
 
   // Drops the deferred writes that had no effect, and reports them. Among them are those that an
   // earlier attempt left out, if its response was lost.
-  #dropLost(known: readonly number[], failed: readonly FailedWrite[]): void {
+  #dropLost(known: RememberedCalls, failed: readonly FailedWrite[]): void {
     const causes = failed.map((write) => [write.number, () => causeOf(write)] as const);
-    const { first, last } = knownRange(known);
-    for (const number of this.#unstored.keys())
-      if (number >= first && number < last && !known.includes(number))
-        causes.push([number, leftOutError]);
+    const { numbers } = known;
+    const { first, last } = knownRange(numbers);
+    for (const write of this.#unstored.values()) {
+      const { number } = write;
+      if (number < first || number >= last || numbers.includes(number)) continue;
+      causes.push([number, mayBeForgotten(write, known) ? forgottenError : leftOutError]);
+    }
     const lost = causes.filter(([number]) => this.#unstored.delete(number));
     const cause = lost[0]?.[1]();
     if (cause !== undefined) this.#onPersistError(lostWritesError(lost.length, cause), undefined);
@@ -309,7 +330,7 @@ export class CallClient {
 
   // Rejects writes that an earlier owner may have applied, if the store may have forgotten them. If
   // they were sent again, they could be applied twice.
-  #rejectForgotten(known: KnownCalls): void {
+  #rejectForgotten(known: RememberedCalls): void {
     for (const call of [...this.#ordered.values()]) {
       const { number, appliedAfter } = call;
       if (!isWrite(call.kind) || appliedAfter === undefined) continue;
@@ -341,8 +362,11 @@ export class CallClient {
   // The writes that are not known had no effect, and no earlier owner can apply them any more. They
   // are therefore as if they had not been sent. This is unknown of restores.
   #forgetSending(): void {
-    for (const call of this.#ordered.values())
-      if (call.kind === "write" && !this.#known.has(call.number)) call.sendCount = 0;
+    for (const call of this.#ordered.values()) {
+      if (call.kind !== "write" || this.#known.has(call.number)) continue;
+      call.sendCount = 0;
+      call.appliedAfter = undefined;
+    }
   }
 
   #add(call: RemoteCall, signal?: AbortSignalLike): Promise<unknown> {

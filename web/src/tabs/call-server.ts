@@ -89,8 +89,12 @@ export class CallServer {
 
   receive(message: ToOwner): void {
     if (!("session" in message) || message.session !== this.#session) return;
-    if (message.type === "calls") for (const call of message.calls) this.#handleCall(call);
-    else this.#writeAborts.get(message.number)?.abort();
+    if (message.type === "cancel") {
+      this.#writeAborts.get(message.number)?.abort();
+      return;
+    }
+    const { lastCommit } = this.#host;
+    for (const call of message.calls) this.#handleCall(call, lastCommit);
   }
 
   // Stops responding, and cancels writes that were not staged yet. The client sends these calls
@@ -101,18 +105,19 @@ export class CallServer {
     for (const stopListening of this.#stopListening) stopListening();
   }
 
-  #handleCall(call: RemoteCall): void {
+  // `lastCommit`: OwnerHost.lastCommit, before the call.
+  #handleCall(call: RemoteCall, lastCommit: number | undefined): void {
     const { number } = call;
-    let mayBeLost: true | undefined;
+    let unstored: { mayBeLost: true; appliedAfter: number | undefined } | undefined;
     const onDeferred = (position: number) => {
-      mayBeLost = true;
+      unstored = { mayBeLost: true, appliedAfter: lastCommit };
       this.#unstored.push({ number, position });
     };
     const respond = (value: unknown) =>
       this.#queueResponse({
         number,
         value: isBytes(value) ? ownBuffer(value) : value,
-        mayBeLost,
+        ...unstored,
       });
     const reject = (error: unknown) => {
       if (!this.#policy.leavesToNextOwner(error))
@@ -233,8 +238,10 @@ export class CallServer {
       const bytes = responses.flatMap((r) => ("value" in r && isBytes(r.value) ? [r.value] : []));
       const { pendingBytes, lastPersistedAt } = this.#host.status;
       const progress = { pendingBytes, lastPersistedAt };
+      const { lastCommit } = this.#host;
+      const from = this.#owner;
       const stored = this.#stored;
-      this.#post({ from: this.#owner, type: "responses", responses, stored, progress }, bytes);
+      this.#post({ from, type: "responses", responses, stored, lastCommit, progress }, bytes);
     });
   }
 

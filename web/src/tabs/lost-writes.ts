@@ -28,12 +28,15 @@ export function causeOf({ response, error }: FailedWrite): Error {
   return new RestError(`The service responded with status ${statusCode}.`, { statusCode });
 }
 
+/** What the store remembers of a client. */
+export type RememberedCalls = Omit<KnownCalls, "isFinal">;
+
 // Returns whether the store may have applied a call and forgotten it, together with its client, in
 // favour of others (core/store/call_window.h). `known`: the client's calls that it knows. The
 // writes of a client are applied in order, so none after a known one was applied.
 export function mayBeForgotten(
   { number, appliedAfter }: Pick<UnstoredCall, "number" | "appliedAfter">,
-  { numbers, droppedThrough }: KnownCalls,
+  { numbers, droppedThrough }: RememberedCalls,
 ): boolean {
   return appliedAfter < droppedThrough && !numbers.some((known) => known <= number);
 }

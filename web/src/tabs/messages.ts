@@ -67,8 +67,7 @@ export type PlainCallKind = "flush" | "stats" | "verify" | "compact" | "snapshot
 export interface UnstoredCall {
   readonly number: number;
   readonly request: Uint8Array; // a call (util/call-message.ts)
-  // The number of the newest commit when the call was first sent. If the call was applied, then by
-  // a later commit.
+  // If the call was applied, then by a later commit than this one.
   readonly appliedAfter: number;
 }
 
@@ -102,11 +101,13 @@ export interface FailedWrite {
   readonly error?: WireError | undefined;
 }
 
-export type CallResponse =
-  // `value`: bytes for "read", "readHttp" and "write". `mayBeLost`: the write is deferred and not
-  // stored yet.
-  | { number: number; value: unknown; mayBeLost?: true | undefined }
-  | { number: number; error: WireError };
+export type CallResponse = CallValue | { number: number; error: WireError };
+export interface CallValue {
+  number: number;
+  value: unknown; // bytes for "read", "readHttp" and "write"
+  mayBeLost?: true | undefined; // the write is deferred and not stored yet
+  appliedAfter?: number | undefined; // of such a write: see UnstoredCall
+}
 
 // Each message names the owner that it is sent to or comes from, so that clients ignore an owner
 // that was replaced and has not noticed yet. An owner begins a *session* with "ready". It ignores
@@ -130,12 +131,13 @@ export type ToClient =
       lastCommit: number | undefined;
     }
   // `stored`: all calls of the session up to this number that had the response `mayBeLost` are
-  // stored now.
+  // stored now. `lastCommit`: as in "ready".
   | {
       from: string;
       type: "responses";
       responses: CallResponse[];
       stored: number;
+      lastCommit: number | undefined;
       progress: PersistenceProgress;
     }
   | { from: string; type: "event"; name: keyof StoreEvents; event: unknown; status: StoreStatus };

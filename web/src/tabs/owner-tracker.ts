@@ -119,7 +119,7 @@ export class OwnerTracker {
         // Of an earlier session: earlier responses were ignored while another tab was the owner.
         if (!this.#ready) break;
         this.#progress(message.progress);
-        this.#options.client.settleCalls(message.responses, message.stored);
+        this.#options.client.settleCalls(message.responses, message.stored, message.lastCommit);
         break;
       case "event":
         this.#relay(message.name, message.event);

@@ -523,7 +523,7 @@ export class SharedHost implements Host {
       post: (message) => {
         const toClient = message as ToClient;
         if (toClient.type === "responses")
-          this.#client.settleCalls(toClient.responses, toClient.stored);
+          this.#client.settleCalls(toClient.responses, toClient.stored, toClient.lastCommit);
       },
       close() {},
     });

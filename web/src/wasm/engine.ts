@@ -134,6 +134,7 @@ export interface Engine {
   setMemoryLimit(bytes: number): void;
   // If memory exceeds the limit, unloads parts that were not used recently.
   trimMemory(): void;
+  readonly lastCommit: number; // the number of the newest published commit
   readonly firstLiveSequence: number;
   readonly isDamaged: boolean;
   damage(): Damage[];

@@ -123,6 +123,10 @@ export class WasmEngine implements Engine {
     this.#call((m, h) => m._entitable_resume_recovery(h, changesMax));
   }
 
+  get lastCommit(): number {
+    return this.#catchingTraps((m, h) => m._entitable_last_commit(h));
+  }
+
   get firstLiveSequence(): number {
     return this.#catchingTraps((m, h) => m._entitable_first_live_sequence(h));
   }
