@@ -188,10 +188,14 @@ describe("a deferred write", () => {
   }
 });
 
+type OwnerEnd = "close" | "close without storing" | "kill";
+
 // Writes in a follower while the owner ends. Resolves to the keys of acknowledged writes that are
 // not stored in the end.
-async function lostWithOwner(origin: Origin, end: "close" | "kill"): Promise<string[]> {
+async function lostWithOwner(origin: Origin, end: OwnerEnd): Promise<string[]> {
   const [a, b] = tabsIn(origin, 2) as [Tab, Tab];
+  const disk = new ControlledStorage(new MemoryStorage(origin.files));
+  origin.disk = (tab) => (tab === a ? disk : new MemoryStorage(origin.files));
   const first = await open(a);
   const second = await open(b);
   await first.table("people").createTable();
@@ -203,7 +207,8 @@ async function lostWithOwner(origin: Origin, end: "close" | "kill"): Promise<str
     keys.push(key);
     if (i !== 150) continue;
     if (end === "kill") a.kill();
-    else void first.close();
+    else first.close().catch(() => {});
+    if (end === "close without storing") disk.failing = "quota";
   }
   await second.flush();
   await second.close();
@@ -214,25 +219,27 @@ async function lostWithOwner(origin: Origin, end: "close" | "kill"): Promise<str
 }
 
 describe("the deferred writes of a follower", () => {
-  for (const end of ["close", "kill"] as const) {
+  for (const end of ["close", "close without storing", "kill"] as const) {
     test(`are stored although the owner ends before it stored them: ${end}`, async () => {
       assert.deepEqual(await lostWithOwner(new Origin(), end), []);
     });
   }
 
-  test(
-    "canary: are lost if the follower does not learn that they are not stored",
-    inOrder,
-    async () => {
-      const origin = new Origin();
-      origin.alterMessage = (message) => {
-        const { responses = [] } = message as { responses?: { mayBeLost?: true }[] };
-        for (const response of responses) delete response.mayBeLost;
-        return message;
-      };
-      assert.notDeepEqual(await lostWithOwner(origin, "kill"), []);
-    },
-  );
+  for (const end of ["close without storing", "kill"] as const) {
+    test(
+      `canary: are lost if the follower does not learn that they are not stored: ${end}`,
+      inOrder,
+      async () => {
+        const origin = new Origin();
+        origin.alterMessage = (message) => {
+          const { responses = [] } = message as { responses?: { mayBeLost?: true }[] };
+          for (const response of responses) delete response.mayBeLost;
+          return message;
+        };
+        assert.notDeepEqual(await lostWithOwner(origin, end), []);
+      },
+    );
+  }
 });
 
 // The first tab stores two deferred writes, but does not learn that. The second tab takes over and
@@ -359,19 +366,45 @@ test("a write is applied once if its owner stored it and died before it responde
 
 // The window of calls holds this many clients (core/store/call_window.h).
 const clientsMax = 256;
-const manyTabs = { orders: 1 }; // one simulation takes seconds
+const manyTabs = { ordersMax: 1 }; // one simulation takes seconds
+
+// Opens and closes `count` tabs, each of which writes the row "2".
+async function writeInOthers(origin: Origin, count: number): Promise<void> {
+  for (let i = 0; i < count; ++i) {
+    await using other = await open(new Tab(origin));
+    await other.table("people").upsertEntity(row("2", i));
+  }
+}
+
+// Collects the messages of a store's persist errors.
+function persistErrors(store: Store): string[] {
+  const messages: string[] = [];
+  store.on("persist-error", ({ error }) => messages.push(error.message));
+  return messages;
+}
+
+// Opens a store with a table in a tab, from which the others then get it.
+async function openFirst(origin: Origin): Promise<{ tab: Tab; store: Store }> {
+  const tab = new Tab(origin);
+  const store = await open(tab);
+  await store.table("people").createTable();
+  return { tab, store };
+}
 
 describe("a write that its owner stored before it died, of a tab that slept meanwhile", () => {
-  // Lets a follower write before the owner dies, and sleep while `others` tabs write. Returns the
-  // row that it wrote and that another tab has changed since, and how its write ended.
-  async function sleepWhile(others: number, durability: "strict" | "deferred") {
-    const origin = new Origin();
-    const [a, b] = tabsIn(origin, 2) as [Tab, Tab];
-    await open(a);
+  interface Sleep {
+    others: number; // how many other tabs write meanwhile
+    durability: "strict" | "deferred";
+    reopens?: boolean; // the store is opened several times meanwhile, also from a checkpoint
+  }
+
+  // Lets a follower write before the owner dies, and sleep while other tabs write. Returns the row
+  // that it wrote and that another tab has changed since, and how its write ended.
+  async function writeAndSleep(origin: Origin, { others, durability, reopens = false }: Sleep) {
+    const { tab: a } = await openFirst(origin);
+    const b = new Tab(origin);
     const second = await open(b);
-    const errors: Error[] = [];
-    second.on("persist-error", ({ error }) => errors.push(error));
-    await second.table("people").createTable();
+    const errors = persistErrors(second);
     const stored = origin.files.size;
     const written = second.table("people", { durability }).upsertEntity(row("1", 1));
     const outcome = written.then(
@@ -381,11 +414,18 @@ describe("a write that its owner stored before it died, of a tab that slept mean
     await until(() => origin.files.size !== stored);
     b.dispatch("suspend");
     a.kill();
-    const next = await open(new Tab(origin));
+    let owner = new Tab(origin);
+    let next = await open(owner);
     await next.table("people").upsertEntity(row("1", 2));
-    for (let i = 1; i < others; ++i) {
-      await using other = await open(new Tab(origin));
-      await other.table("people").upsertEntity(row("2", i));
+    for (let left = others - 1; left > 0; ) {
+      const count = reopens ? Math.min(left, 60) : left;
+      await writeInOthers(origin, count);
+      left -= count;
+      if (!reopens) continue;
+      if (left % 2 === 0) await next.compact();
+      owner.kill();
+      owner = new Tab(origin);
+      next = await open(owner); // does not write
     }
     b.dispatch("resume");
     const result = await outcome;
@@ -393,25 +433,111 @@ describe("a write that its owner stored before it died, of a tab that slept mean
     const found = await next.table("people").getEntity("p", "1");
     await second.close();
     await next.close();
-    return { found: found["n"], outcome: result, errors: errors.map(({ message }) => message) };
+    return { found: found["n"], outcome: result, errors };
   }
 
-  test("is applied once if no more than the limit of tabs have written since", manyTabs, async () => {
-    for (const durability of ["strict", "deferred"] as const) {
-      const { found, outcome, errors } = await sleepWhile(clientsMax - 1, durability);
-      assert.deepEqual({ found, outcome, errors }, { found: 2, outcome: "written", errors: [] });
-    }
-  });
+  test(
+    "is applied once if no more than the limit of tabs have written since",
+    manyTabs,
+    async () => {
+      for (const durability of ["strict", "deferred"] as const) {
+        const sleep = { others: clientsMax - 1, durability, reopens: durability === "strict" };
+        const ended = await writeAndSleep(new Origin(), sleep);
+        assert.deepEqual(ended, { found: 2, outcome: "written", errors: [] });
+      }
+    },
+  );
 
   test("is not applied again if more have written since, and is reported", manyTabs, async () => {
-    const { found, outcome } = await sleepWhile(clientsMax, "strict");
-    assert.deepEqual([found, outcome], [2, "ConnectionLost, uncertain: true"]);
-    const deferred = await sleepWhile(clientsMax, "deferred");
+    const others = clientsMax;
+    const strict = await writeAndSleep(new Origin(), { others, durability: "strict" });
+    assert.deepEqual([strict.found, strict.outcome], [2, "ConnectionLost, uncertain: true"]);
+    const sleep = { others, durability: "deferred", reopens: true } as const;
+    const deferred = await writeAndSleep(new Origin(), sleep);
     assert.equal(deferred.found, 2);
-    const [message = "", ...others] = deferred.errors;
+    const [message = "", ...more] = deferred.errors;
     assert.match(message, /1 acknowledged write could not be applied again: .* has forgotten/);
-    assert.deepEqual(others, []);
+    assert.deepEqual(more, []);
   });
+
+  test(
+    "canary: is applied again if the owner does not say what it has forgotten",
+    manyTabs,
+    async () => {
+      const origin = new Origin();
+      origin.alterMessage = (message) => {
+        const { responses = [] } = message as { responses?: { value?: object }[] };
+        for (const { value } of responses)
+          if (value !== undefined && "droppedThrough" in value) value.droppedThrough = 0;
+        return message;
+      };
+      const { found } = await writeAndSleep(origin, { others: clientsMax, durability: "strict" });
+      assert.equal(found, 1);
+    },
+  );
+});
+
+describe("the first write of a tab after more tabs have written than the store remembers", () => {
+  test("is stored if it is deferred and the owner dies", manyTabs, async () => {
+    const origin = new Origin();
+    const { tab, store } = await openFirst(origin);
+    const second = await open(new Tab(origin));
+    const errors = persistErrors(second);
+    await writeInOthers(origin, clientsMax + 2);
+    await store.flush();
+    await second.table("people", { durability: "deferred" }).createEntity(row("1", 1));
+    tab.kill();
+    await second.flush();
+    assert.equal((await second.table("people").getEntity("p", "1"))["n"], 1);
+    assert.deepEqual(errors, []);
+    await second.close();
+  });
+
+  test(
+    "is stored if it is deferred, of the owner, and the owner is replaced",
+    manyTabs,
+    async () => {
+      const origin = new Origin();
+      const { tab, store } = await openFirst(origin);
+      const second = await open(new Tab(origin));
+      const errors = persistErrors(store);
+      await writeInOthers(origin, clientsMax + 2);
+      await store.flush();
+      await store.table("people", { durability: "deferred" }).createEntity(row("1", 1));
+      await second.stats(); // the response tells how many commits there are
+      tab.freeze();
+      await second.table("people").upsertEntity(row("2", 0)); // goes to the frozen owner first
+      tab.thaw();
+      await until(() => store.status.owner === "other-tab");
+      await store.flush();
+      assert.equal((await second.table("people").getEntity("p", "1"))["n"], 1);
+      assert.deepEqual(errors, []);
+      await store.close();
+      await second.close();
+    },
+  );
+
+  test(
+    "is applied once if the owner opened a checkpoint, stored it and died",
+    manyTabs,
+    async () => {
+      const origin = new Origin();
+      const { tab, store } = await openFirst(origin);
+      await writeInOthers(origin, clientsMax + 2);
+      await store.compact();
+      tab.kill();
+      const owner = new Tab(origin);
+      await open(owner);
+      const second = await open(new Tab(origin));
+      const stored = origin.files.size;
+      const written = second.table("people").createEntity(row("1", 1));
+      await until(() => origin.files.size !== stored);
+      owner.kill();
+      await written;
+      assert.equal((await second.table("people").getEntity("p", "1"))["n"], 1);
+      await second.close();
+    },
+  );
 });
 
 test("a tab that wakes after its log was removed causes no harm", async () => {
