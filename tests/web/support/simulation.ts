@@ -182,8 +182,8 @@ export class Simulation {
     if (this.lastEvents.length > 2000) this.lastEvents.splice(0, 1000);
   }
 
-  // Runs work that is not virtual, after that of earlier calls. No task runs meanwhile. The work may
-  // call this function.
+  // Runs work that is not virtual, after that of earlier calls. No task runs meanwhile. The work
+  // may call this function.
   real<T>(work: () => Promise<T>): Promise<T> {
     if (isReal.getStore()) return work();
     const result = (this.#realWork ?? Promise.resolve()).then(() => isReal.run(true, work));
