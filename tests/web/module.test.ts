@@ -121,7 +121,14 @@ describe("an error says whether the file is no longer there, or may be found lat
     assert.equal(await isMissing(stale), true);
   });
   test("may be found later: a server that is busy or fails, no connection, cut off", async () => {
-    for (const path of ["status-408", "status-425", "status-429", "status-500", "status-503", "cut"])
+    for (const path of [
+      "status-408",
+      "status-425",
+      "status-429",
+      "status-500",
+      "status-503",
+      "cut",
+    ])
       assert.equal(await isMissing(`${origin}/${path}`), false, path);
     assert.equal(await isMissing("http://127.0.0.1:1/x"), false);
   });
