@@ -15,6 +15,7 @@ import { StoreError } from "../errors.ts";
 import { type LogStorage, type ObsoleteFiles, StorageError } from "../storage/log-storage.ts";
 import { nextRetryMs } from "../util/back-off.ts";
 import { yieldToEventLoop } from "../util/event-loop.ts";
+import { freeBytes } from "../util/free-bytes.ts";
 import { type CheckpointPart, type Engine, PartsNeeded } from "../wasm/engine.ts";
 import { IdleTimer } from "./idle-timer.ts";
 import { LogGrowth, type LogSize } from "./log-growth.ts";
@@ -339,6 +340,7 @@ export class Checkpointer implements Checkpoints {
       this.#orphans.delete(part.id); // a removed part's number may be used again
       interimDue -= part.bytes.length;
       await this.#storePart(part);
+      freeBytes(part.bytes);
       this.#engine.markCheckpointPartStored();
       if (this.#space.isFull && interimDue <= 0) {
         if (await this.#storeInterimManifest(commitAfterReads)) interimDue = interimBytes;

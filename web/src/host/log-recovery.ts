@@ -6,6 +6,7 @@ import {
   manifestName,
   segmentName,
 } from "../storage/log-storage.ts";
+import { freeBytes } from "../util/free-bytes.ts";
 import type { Engine } from "../wasm/engine.ts";
 import type { SpaceReserve } from "./space-reserve.ts";
 
@@ -28,6 +29,7 @@ export async function recover(
     },
     onPart(id, bytes) {
       engine.loadPart(id, bytes);
+      if (bytes !== undefined) freeBytes(bytes);
     },
     onSegment(sequence, bytes) {
       hasLog = true;
@@ -43,10 +45,17 @@ export async function recover(
   return orphans;
 }
 
-/** Replays a segment; `bytes` undefined: it is missing or cannot be read, which is damage. */
+/**
+ * Replays a segment and frees its bytes. `bytes` undefined: it is missing or cannot be read, which
+ * is damage.
+ */
 export function replay(engine: Engine, sequence: number, bytes: Uint8Array | undefined): void {
-  if (bytes !== undefined) engine.replaySegment(sequence, bytes);
-  else engine.reportDamage({ file: segmentName(sequence), message: "is not a file of bytes" });
+  if (bytes === undefined) {
+    engine.reportDamage({ file: segmentName(sequence), message: "is not a file of bytes" });
+    return;
+  }
+  engine.replaySegment(sequence, bytes);
+  freeBytes(bytes);
 }
 
 /**

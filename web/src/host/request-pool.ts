@@ -4,6 +4,7 @@
 
 import { writeCallHeader } from "../util/call-message.ts";
 import { callHeaderBytes } from "../util/engine-message-kinds.ts";
+import { freeBytes } from "../util/free-bytes.ts";
 
 interface Chunk {
   readonly bytes: Uint8Array<ArrayBuffer>;
@@ -93,8 +94,10 @@ export class RequestPool {
     chunk.refCount -= 1;
     if (chunk.refCount > 0) return;
     chunk.used = 0;
-    const isReusable = chunk !== this.#chunk && chunk.bytes.length === chunkBytes;
+    if (chunk === this.#chunk) return;
+    const isReusable = chunk.bytes.length === chunkBytes;
     if (isReusable && this.#freeChunks.length < freeChunksMax) this.#freeChunks.push(chunk);
+    else freeBytes(chunk.bytes);
   }
 }
 
