@@ -6,7 +6,7 @@ import { describe, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import { odata } from "../../web/src/data-tables/odata.ts";
 import { accountFromOptions } from "../../web/src/rest/account.ts";
-import { StorageError } from "../../web/src/storage/log-storage.ts";
+import { type OnPart, StorageError } from "../../web/src/storage/log-storage.ts";
 import { MemoryStorage } from "../../web/src/storage/memory.ts";
 import { StoreHandle } from "../../web/src/store.ts";
 import type { StoreWarning } from "../../web/src/types.ts";
@@ -508,6 +508,56 @@ describe("a store larger than its memory", () => {
     await store.restore(snapshot, { mode: "merge" });
     assert.equal(await count(store), rows);
     await Promise.all([store.close(), other.close()]);
+  });
+});
+
+describe("memory of parts", () => {
+  test("stays within the limit while calls read many parts at once", async () => {
+    const bench = await Bench.filled();
+    const memoryLimit = 2_000_000;
+    const store = await bench.open(memoryLimit);
+    const engine = bench.engine as Engine;
+    const loadPart = engine.loadPart.bind(engine);
+    let most = 0;
+    engine.loadPart = (id, bytes) => {
+      loadPart(id, bytes);
+      most = Math.max(most, engine.memoryBytes);
+    };
+    const table = store.table("rows");
+    const reads = Array.from({ length: rows / 10 }, (_, i) => table.getEntity("p", rowKey(i * 10)));
+    assert.deepEqual(
+      (await Promise.all(reads)).map(({ n }) => n),
+      reads.map((_, i) => i * 10),
+    );
+    assert.ok(most > memoryLimit / 2 && most <= memoryLimit, `${most} bytes`);
+    await store.close();
+  });
+
+  test("has no copy of a part's file once the part is loaded or stored", async () => {
+    const bench = await Bench.filled();
+    const files: Uint8Array[] = []; // those that the host and the storage passed to each other
+    class RecordingStorage extends MemoryStorage {
+      override putPart(id: number, bytes: Uint8Array): Promise<void> {
+        files.push(bytes);
+        return super.putPart(id, bytes);
+      }
+      override readParts(ids: readonly number[], part: OnPart): Promise<void> {
+        return super.readParts(ids, (id, bytes) => {
+          if (bytes !== undefined) files.push(bytes);
+          part(id, bytes);
+        });
+      }
+    }
+    const engine = await createEngine();
+    const storage = new RecordingStorage(bench.files);
+    const store = new StoreHandle("parts", await openHost({ name: "parts", engine, storage }));
+    assert.equal(await count(store), rows);
+    const loaded = files.length;
+    await store.table("rows").updateEntity(entity(1));
+    await store.compact();
+    assert.ok(loaded >= 36 && files.length > loaded, `${loaded}, ${files.length} files`);
+    assert.ok(files.every(({ length }) => length === 0));
+    await store.close();
   });
 });
 

@@ -3,12 +3,15 @@
 
 import { StoreError } from "../errors.ts";
 import type { LogStorage, OnPart } from "../storage/log-storage.ts";
+import { freeBytes } from "../util/free-bytes.ts";
 import { DeferredModuleNeeded, type Engine, PartsNeeded } from "../wasm/engine.ts";
 
 // How many of the needed parts are loaded before the call is repeated. Few at first, because the
 // call often needs only those; then more each time, up to partsMax.
 const firstParts = 4;
 const partsMax = 32;
+// About how much memory a loaded part takes.
+const partBytes = 300_000;
 
 export interface PartLoaderOptions {
   engine: Pick<
@@ -16,6 +19,7 @@ export interface PartLoaderOptions {
     | "loadPart"
     | "loadPartForCheckpoint"
     | "damage"
+    | "setMemoryLimit"
     | "trimMemory"
     | "partsWithInexactCounts"
     | "memoryBytes"
@@ -59,6 +63,7 @@ export class PartLoader {
     const takesTurn = this.#mustTakeTurns;
     if (takesTurn) await this.#takeTurn();
     else this.#waitingCalls += 1;
+    this.#makeRoom(first.ids.length);
     try {
       if (takesTurn) {
         const result = call();
@@ -90,14 +95,29 @@ export class PartLoader {
     }
   }
 
-  // Whether calls that need parts run one after the other, because memory is full.
+  // Whether a call that needs parts must wait for the others, because their parts may fill memory.
   get #mustTakeTurns(): boolean {
-    const { engine, memoryLimit } = this.#options;
-    return this.#waitingCalls > 0 && memoryLimit > 0 && engine.memoryBytes > memoryLimit;
+    return this.#waitingCalls > 0 && this.#isFullWith(this.#waitingCalls + 1);
   }
 
-  // Waits until no other call waits for parts or memory is no longer full, and then counts as a
-  // call that waits.
+  // Whether memory would be full if this number of parts were loaded.
+  #isFullWith(parts: number): boolean {
+    const { engine, memoryLimit } = this.#options;
+    return memoryLimit > 0 && engine.memoryBytes + parts * partBytes > memoryLimit;
+  }
+
+  // Unloads parts so that this number of parts can be loaded within the limit, though at most down
+  // to half of it. Does nothing while other calls wait for parts, which may need those.
+  #makeRoom(parts: number): void {
+    if (this.#waitingCalls > 1 || !this.#isFullWith(parts)) return;
+    const { engine, memoryLimit } = this.#options;
+    engine.setMemoryLimit(Math.max(memoryLimit - parts * partBytes, memoryLimit / 2));
+    engine.trimMemory();
+    engine.setMemoryLimit(memoryLimit);
+  }
+
+  // Waits until no other call waits for parts or memory suffices, and then counts as a call that
+  // waits.
   async #takeTurn(): Promise<void> {
     while (this.#mustTakeTurns) {
       await new Promise<void>((resolve) => this.#onAllDone.push(resolve));
@@ -177,7 +197,10 @@ export class PartLoader {
   async #read(ids: readonly number[], load: OnPart): Promise<void> {
     const { engine, storage, onDamage } = this.#options;
     const before = engine.damage().length;
-    await storage.readParts(ids, load);
+    await storage.readParts(ids, (id, bytes) => {
+      load(id, bytes);
+      if (bytes !== undefined) freeBytes(bytes);
+    });
     const [found] = engine.damage().slice(before);
     if (found === undefined) return;
     onDamage();
