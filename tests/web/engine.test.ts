@@ -1,7 +1,7 @@
 // Tests the engine's functions without a host: opening, groups, segments, checkpoints and failures.
 
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
+import { describe, type TestContext, test } from "node:test";
 import { ResponseDecoder } from "../../web/src/client/rpc-codec.ts";
 import { RestError, StoreError } from "../../web/src/errors.ts";
 import { createEngine, type Engine, PartsNeeded } from "../../web/src/wasm/engine.ts";
@@ -474,5 +474,70 @@ describe("failures", () => {
       engine.openIdbfsDatabase("/entitable/none"),
       (error: StoreError) => error.code === "PersistenceUnavailable",
     );
+  });
+});
+
+describe("memory of a closed engine", () => {
+  // Returns the number of instances that `work` creates.
+  async function instancesOf(work: () => Promise<void>): Promise<number> {
+    const { instantiate } = WebAssembly;
+    let count = 0;
+    WebAssembly.instantiate = ((...given: Parameters<typeof instantiate>) => {
+      count += 1;
+      return instantiate(...given);
+    }) as typeof instantiate;
+    try {
+      await work();
+    } finally {
+      WebAssembly.instantiate = instantiate;
+    }
+    return count;
+  }
+
+  const fits = 2 ** 32;
+
+  async function open(reusedBytesMax: number): Promise<Engine> {
+    const engine = await createEngine({ reusedBytesMax });
+    engine.recover(undefined);
+    engine.finishRecovery();
+    assert.deepEqual([engine.stats().rows, engine.verify()], [0, ""]);
+    return engine;
+  }
+
+  // Opens engines until no closed engine's instance is left. Closes them when `t` ends.
+  async function useAll(t: TestContext): Promise<void> {
+    const engines: Engine[] = [];
+    const opens = async () => void engines.push(await open(fits));
+    while ((await instancesOf(opens)) === 0);
+    t.after(() => {
+      for (const engine of engines) engine.close();
+    });
+  }
+
+  test("is used by the next engine, unless it is larger than that may use", async (t) => {
+    await useAll(t);
+    (await createEngine()).close();
+    const engines: Engine[] = [];
+    const opens = (reusedBytesMax: number) => async () =>
+      void engines.push(await open(reusedBytesMax));
+    assert.equal(await instancesOf(opens(1000)), 1);
+    assert.equal(await instancesOf(opens(fits)), 0);
+    assert.equal(await instancesOf(opens(fits)), 1, "the other two are in use");
+    for (const engine of engines) engine.close();
+    assert.equal(await instancesOf(opens(fits)), 0);
+    engines.at(-1)?.close();
+  });
+
+  test("is not used while a fork of the engine is open", async (t) => {
+    await useAll(t);
+    const engine = await open(0);
+    const fork = engine.fork();
+    engine.close();
+    const engines: Engine[] = [];
+    const opens = async () => void engines.push(await open(fits));
+    assert.equal(await instancesOf(opens), 1);
+    fork.close();
+    assert.equal(await instancesOf(opens), 0);
+    for (const opened of engines) opened.close();
   });
 });

@@ -245,11 +245,17 @@ function warnDamaged({ status }: Host, { name, onWarning }: Settings): void {
 }
 
 async function startEngine(
-  { wasm, deferredModuleUrl, account }: Settings,
+  { wasm, deferredModuleUrl, account, memoryLimit }: Settings,
   whole = false,
 ): Promise<Engine> {
   const hmac = account.authorize ? await loadHmac() : undefined;
-  const engine = await createEngine({ wasm, deferredModuleUrl, splitModule: !whole });
+  const reusedBytesMax = memoryLimit === 0 ? Number.POSITIVE_INFINITY : 2 * memoryLimit;
+  const engine = await createEngine({
+    wasm,
+    deferredModuleUrl,
+    splitModule: !whole,
+    reusedBytesMax,
+  });
   engine.configureAccount(account, hmac);
   return engine;
 }

@@ -269,7 +269,7 @@ export interface Engine {
   readonly isComplete: boolean;
   // Opens the IndexedDB database of IDBFS (storage/idbfs-database.ts). Its name is the mount point.
   openIdbfsDatabase(mountPoint: string): Promise<IDBDatabase>;
-  // Creates an engine with an empty store, in a new module instance. That instance is complete if
+  // Creates an engine with an empty store, in another module instance. That instance is complete if
   // this engine's is.
   createEmptyEngine(): Promise<Engine>;
   close(): void;
@@ -282,14 +282,18 @@ export interface EngineOptions {
   splitModule?: boolean;
   // The URL of the deferred module. Default: the file in this folder.
   deferredModuleUrl?: string | undefined;
+  // The instance of a closed engine is used again if its memory has at most this size, in bytes.
+  // Default: 0.
+  reusedBytesMax?: number;
 }
 
 // Creates an engine with an empty store, in a new module instance.
 export async function createEngine(options: EngineOptions = {}): Promise<Engine> {
-  const { wasm, splitModule = false, deferredModuleUrl } = options;
+  const { wasm, splitModule = false, deferredModuleUrl, reusedBytesMax } = options;
   const engine = await WasmEngine.start(
     compileModule(wasm, splitModule ? "primary" : "complete"),
     deferredModuleUrl,
+    reusedBytesMax,
   );
   if (!splitModule) await engine.loadDeferredModule();
   return engine;

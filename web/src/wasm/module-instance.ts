@@ -12,6 +12,11 @@ export function isHttpRequest(request: Uint8Array): boolean {
   return request[request[0] === callKind ? callHeaderBytes : 0] === httpRequestKind;
 }
 
+// Instances whose engines are all closed; the last is the one that was used last. The memory of an
+// instance cannot shrink, and stays until the garbage collector removes the instance. New engines
+// use these instances, because otherwise there would be the memory of both.
+let unused: WeakRef<ModuleInstance>[] = [];
+
 // An engine and its forks share one instance.
 export class ModuleInstance {
   readonly module: EntitableModule;
@@ -21,6 +26,27 @@ export class ModuleInstance {
   hasTrapped = false; // after a trap (a crash of the code), the memory may be corrupt
   #primaryExports: WebAssembly.Exports | undefined; // undefined: the module is complete
   #loading: Promise<void> | undefined;
+  #engines = 0; // open engines
+
+  // Resolves to an unused instance of this code whose memory has at most `bytesMax` bytes, if there
+  // is one.
+  static async takeUnused(
+    compiling: WebAssembly.Module | Promise<WebAssembly.Module>,
+    deferredModuleUrl: string | undefined,
+    bytesMax: number,
+  ): Promise<ModuleInstance | undefined> {
+    unused = unused.filter((reference) => reference.deref() !== undefined);
+    if (bytesMax === 0 || unused.length === 0) return undefined;
+    const code = await compiling;
+    const at = unused.findLastIndex((reference) => {
+      const instance = reference.deref();
+      const isAlike = instance?.code === code && instance.deferredModuleUrl === deferredModuleUrl;
+      return isAlike && instance.module.HEAPU8.length <= bytesMax;
+    });
+    const found = unused[at]?.deref();
+    if (found !== undefined) unused.splice(at, 1);
+    return found;
+  }
 
   constructor(
     { module, exports }: Instantiated,
@@ -31,6 +57,15 @@ export class ModuleInstance {
     this.code = code;
     this.deferredModuleUrl = deferredModuleUrl;
     this.#primaryExports = exports;
+  }
+
+  onEngineOpened(): void {
+    this.#engines += 1;
+  }
+
+  onEngineClosed(): void {
+    this.#engines -= 1;
+    if (this.#engines === 0 && !this.hasTrapped) unused.push(new WeakRef(this));
   }
 
   get isComplete(): boolean {

@@ -32,6 +32,14 @@ import { instantiateCompiled } from "./module.ts";
 import { isHttpRequest, ModuleInstance } from "./module-instance.ts";
 import { PartsNeeded } from "./parts-needed.ts";
 
+async function newInstance(
+  compiling: WebAssembly.Module | Promise<WebAssembly.Module>,
+  deferredModuleUrl: string | undefined,
+): Promise<ModuleInstance> {
+  const [instantiated, code] = await Promise.all([instantiateCompiled(compiling), compiling]);
+  return new ModuleInstance(instantiated, code, deferredModuleUrl);
+}
+
 type ModuleCall = (module: EntitableModule, handle: number) => ResultAddress;
 
 // The status of a CallResult (bindings/handle.h), which is the result of a wasm function. It has
@@ -57,17 +65,21 @@ export class WasmEngine implements Engine {
   static async start(
     compiling: WebAssembly.Module | Promise<WebAssembly.Module>,
     deferredModuleUrl: string | undefined,
+    reusedBytesMax = 0,
   ): Promise<WasmEngine> {
-    const [instantiated, code] = await Promise.all([instantiateCompiled(compiling), compiling]);
-    const handle = instantiated.module._entitable_open() >>> 0;
+    const instance =
+      (await ModuleInstance.takeUnused(compiling, deferredModuleUrl, reusedBytesMax)) ??
+      (await newInstance(compiling, deferredModuleUrl));
+    const handle = instance.module._entitable_open() >>> 0;
     if (handle === 0) throw outOfMemoryError();
-    return new WasmEngine(new ModuleInstance(instantiated, code, deferredModuleUrl), handle);
+    return new WasmEngine(instance, handle);
   }
 
   private constructor(instance: ModuleInstance, handle: number) {
     this.#instance = instance;
     this.#module = instance.module;
     this.#handle = handle;
+    instance.onEngineOpened();
   }
 
   // ---- Opening ----------------------------------------------------------------------------------
@@ -525,7 +537,7 @@ export class WasmEngine implements Engine {
 
   async createEmptyEngine(): Promise<Engine> {
     const { code, deferredModuleUrl, isComplete } = this.#instance;
-    const engine = await WasmEngine.start(code, deferredModuleUrl);
+    const engine = await WasmEngine.start(code, deferredModuleUrl, Number.POSITIVE_INFINITY);
     if (isComplete) await engine.loadDeferredModule();
     return engine;
   }
@@ -535,6 +547,7 @@ export class WasmEngine implements Engine {
     const handle = this.#handle;
     this.#handle = 0;
     if (!this.#instance.hasTrapped) this.#module._entitable_close(handle);
+    this.#instance.onEngineClosed();
   }
 
   // ---- Calling ----------------------------------------------------------------------------------
