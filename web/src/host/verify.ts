@@ -14,10 +14,13 @@ export interface VerifyOptions {
   memoryLimit: number; // of rows, in bytes; 0: none
 }
 
+// The second engine needs each part only once.
+const partsBytesMax = 4 * 1024 * 1024;
+
 /**
  * Reads every file and decodes it in a second engine, and checks the invariants of both engines'
- * indexes. The second engine has the same memory limit, but the changes of the log may take twice
- * that: in it, a change can make a whole part unsaved that in the first engine is an overlay.
+ * indexes. The second engine keeps few parts in memory, but the changes of the log may take twice
+ * the memory limit: a change can make a whole part unsaved that in the first engine is an overlay.
  * Rejects with StoreError OutOfMemory or FormatTooNew, and with errors of the storage and of
  * Engine.loadDeferredModule().
  */
@@ -36,7 +39,7 @@ export async function verify({
   addDamageIf("index in use", engine.verify());
   const second = await engine.createEmptyEngine();
   try {
-    second.setMemoryLimit(memoryLimit);
+    second.setMemoryLimit(partsBytesMax);
     const orphans = await recover(
       second,
       (reader) =>
