@@ -1,16 +1,12 @@
 // A store of several times its memory limit under a mixed load, in Node files: every row is as it
-// was written, memory stays within the limit, and neither memory nor disk space grows. The process
-// first runs the same load without a store (load-without-store.ts), because the load alone takes
-// memory too: JavaScript's heap grows with the rate of new objects. tests/soak memory runs this for
-// longer and with a larger limit.
+// was written, memory stays within the limit, and neither memory nor disk space grows. tests/soak
+// memory runs this for longer and with a larger limit.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
-import { writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { storeStandIn } from "./support/load-without-store.ts";
 import { assertFlat, describeSamples, folderMegabytes } from "./support/memory-samples.ts";
 import { MixedLoad } from "./support/mixed-load.ts";
 import { openStore } from "./support/package.ts";
@@ -43,21 +39,9 @@ async function peakMemory(work: () => Promise<void>): Promise<number> {
   return peak;
 }
 
-// Writes the same bytes to files as a store would write segments.
-async function loadWithoutStore(): Promise<void> {
-  const file = join(path, "control");
-  const store = storeStandIn(rows, (bytes) => writeFile(file, bytes));
-  const load = new MixedLoad({ rows, seed });
-  await load.fill(store);
-  await load.run(store, (minutes * 60) / phases);
-  await load.check(store);
-  rmSync(file);
-}
-
 test(`a mixed load on ${rows} rows keeps to its memory`, async (t) => {
   t.diagnostic(`ENTITABLE_SEED=${seed}`);
-  const begin = megabytesNow();
-  const before = await peakMemory(loadWithoutStore);
+  const before = megabytesNow();
   const memoryLimit = limitMegabytes * 1024 ** 2;
   const open = () => openStore({ name: "memory", persistence: "file", path, memoryLimit });
   const load = new MixedLoad({ rows, seed });
@@ -74,9 +58,8 @@ test(`a mixed load on ${rows} rows keeps to its memory`, async (t) => {
   }
   const peak = await peakMemory(() => load.check(store));
   await store.close();
-  t.diagnostic(`${load.operations} rows read or written; MB of memory/disk, ${begin.toFixed(0)}`);
-  t.diagnostic(`before, ${before.toFixed(0)} under the load without a store`);
-  t.diagnostic(`${filled.toFixed(0)} while the store was filled: ${describeSamples(samples)}`);
+  t.diagnostic(`${load.operations} rows read or written; MB of memory/disk, ${before.toFixed(0)}`);
+  t.diagnostic(`before, ${filled.toFixed(0)} while the store was filled: ${describeSamples(samples)}`);
   t.diagnostic(`${peak.toFixed(0)} while all were read`);
   assertFlat(samples);
   const most = Math.max(filled, peak, ...samples.map(({ memory }) => memory));

@@ -9,7 +9,7 @@ export interface MixedLoadOptions {
   seed: number;
 }
 
-export interface Row {
+interface Row {
   partitionKey: string;
   rowKey: string;
   n: number; // the version: which write wrote the row
@@ -159,7 +159,7 @@ const keysOf = (i: number): [string, string] => [
   String(i % rowsPerPartition).padStart(4, "0"),
 ];
 
-export function rowOf(i: number, n: number): Row {
+function rowOf(i: number, n: number): Row {
   const [partitionKey, rowKey] = keysOf(i);
   return { partitionKey, rowKey, n, text: textOf(i, n) };
 }
@@ -167,7 +167,7 @@ export function rowOf(i: number, n: number): Row {
 // Each version has another size, so that the space of deleted rows is not simply used again.
 const textOf = (i: number, n: number) => `${i} ${n} `.padEnd(textBytes + ((i + n) % 100), "x");
 
-export const indexOf = ({ partitionKey, rowKey }: { partitionKey: string; rowKey: string }) =>
+const indexOf = ({ partitionKey, rowKey }: { partitionKey: string; rowKey: string }) =>
   Number(partitionKey.slice(1)) * rowsPerPartition + Number(rowKey);
 
 function noRow(error: unknown): undefined {
