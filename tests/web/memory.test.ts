@@ -59,7 +59,9 @@ test(`a mixed load on ${rows} rows keeps to its memory`, async (t) => {
   const peak = await peakMemory(() => load.check(store));
   await store.close();
   t.diagnostic(`${load.operations} rows read or written; MB of memory/disk, ${before.toFixed(0)}`);
-  t.diagnostic(`before, ${filled.toFixed(0)} while the store was filled: ${describeSamples(samples)}`);
+  t.diagnostic(
+    `before, ${filled.toFixed(0)} while the store was filled: ${describeSamples(samples)}`,
+  );
   t.diagnostic(`${peak.toFixed(0)} while all were read`);
   assertFlat(samples);
   const most = Math.max(filled, peak, ...samples.map(({ memory }) => memory));
