@@ -75,9 +75,18 @@ struct DiscardUnlessDone {
   }
 };
 
-SnapshotExport& open_snapshot(Handle& h) {
-  ENTITABLE_CHECK(h.snapshot.has_value());
-  return *h.snapshot;
+// Bytes: the ids, as u64 each. Value: their number.
+const CallResult* return_parts(Handle& h, const std::vector<PartId>& parts) {
+  std::string bytes;
+  ByteWriter out(bytes);
+  for (const PartId part : parts) out.u64(part);
+  return h.return_bytes(std::move(bytes), static_cast<std::uint32_t>(parts.size()), 0);
+}
+
+SnapshotExport& open_snapshot(Handle& h, std::uint32_t number) {
+  const auto at = h.snapshots.find(number);
+  ENTITABLE_CHECK(at != h.snapshots.end());
+  return at->second;
 }
 
 Restore& open_restore(Handle& h) {
@@ -550,37 +559,34 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_mark_checkpoint_committed(Handl
 
 // Bytes: the ids of the parts that may be deleted, as u64 each. Value: their number.
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_abandon_checkpoint(Handle* handle) {
-  return guarded(handle, [](Handle& h) {
-    const std::vector<PartId> unneeded = h.store.abandon_checkpoint();
-    std::string bytes;
-    ByteWriter out(bytes);
-    for (const PartId part : unneeded) out.u64(part);
-    return h.return_bytes(std::move(bytes), static_cast<std::uint32_t>(unneeded.size()), 0);
-  });
+  return guarded(handle, [](Handle& h) { return return_parts(h, h.store.abandon_checkpoint()); });
 }
 
 // ---- Snapshot and restore -----------------------------------------------------------------------
 
+// Value: the number of the snapshot. Several may be open at the same time.
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_begin_snapshot(Handle* handle) {
   return guarded(handle, [](Handle& h) {
-    h.snapshot.emplace(h.store);
-    return return_done(h);
+    h.snapshots.try_emplace(++h.last_snapshot, h.store);
+    return return_done(h, h.last_snapshot);
   });
 }
 
 // Bytes: the next chunk of the snapshot file. Nothing: the file is complete.
-EMSCRIPTEN_KEEPALIVE const CallResult* entitable_next_snapshot_chunk(Handle* handle) {
-  return guarded(handle, [](Handle& h) {
-    auto next = open_snapshot(h).next_chunk();
+EMSCRIPTEN_KEEPALIVE const CallResult* entitable_next_snapshot_chunk(Handle* handle,
+                                                                     std::uint32_t number) {
+  return guarded(handle, [&](Handle& h) {
+    auto next = open_snapshot(h, number).next_chunk();
     if (auto* chunk = std::get_if<std::string>(&next)) return h.return_bytes(std::move(*chunk));
     const auto* parts = std::get_if<PartsNeeded>(&next);
     return parts == nullptr ? h.return_nothing() : h.return_parts_needed(parts->ids);
   });
 }
 
-EMSCRIPTEN_KEEPALIVE const CallResult* entitable_end_snapshot(Handle* handle) {
-  return guarded(handle, [](Handle& h) {
-    h.snapshot.reset();
+EMSCRIPTEN_KEEPALIVE const CallResult* entitable_end_snapshot(Handle* handle,
+                                                              std::uint32_t number) {
+  return guarded(handle, [&](Handle& h) {
+    h.snapshots.erase(number);
     h.bytes = std::string();
     return return_done(h);
   });
@@ -596,8 +602,19 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_begin_restore(Handle* handle) {
 // Input: the next chunk of the snapshot file.
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_restore_chunk(Handle* handle, std::uint32_t size) {
   return guarded(handle, [&](Handle& h) {
-    const Result<void> added = open_restore(h).add(h.input_view(size));
-    return added.ok() ? return_done(h) : h.return_error(added.error());
+    open_restore(h).add(h.input_view(size));
+    return return_done(h);
+  });
+}
+
+// Bytes: the next part, which must be stored before the next call. Number: its id. Nothing: the
+// next chunk is needed.
+EMSCRIPTEN_KEEPALIVE const CallResult* entitable_next_restored_part(Handle* handle) {
+  return guarded(handle, [](Handle& h) {
+    auto next = open_restore(h).next_part();
+    if (!next.ok()) return h.return_error(next.error());
+    if (!next->has_value()) return h.return_nothing();
+    return h.return_bytes(std::move((*next)->bytes), 0, (*next)->id);
   });
 }
 
@@ -628,9 +645,7 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_begin_replace(Handle* handle, s
       ENTITABLE_CHECK(in.ok());
       std::memcpy(call->client.data(), client.data(), client.size());
     }
-    const bool begun = open_restore(h).begin_replace(call);
-    if (begun) h.restore.reset();
-    return return_done(h, begun ? 1 : 0);
+    return return_done(h, open_restore(h).begin_replace(call) ? 1 : 0);
   });
 }
 
@@ -648,10 +663,13 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_stage_merge_chunk(Handle* handl
   });
 }
 
+// Bytes: the ids of the parts that may be deleted, as u64 each. Value: their number.
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_end_restore(Handle* handle) {
   return guarded(handle, [](Handle& h) {
+    std::vector<PartId> unused;
+    if (h.restore.has_value()) unused = h.restore->unused_parts();
     h.restore.reset();
-    return return_done(h);
+    return return_parts(h, unused);
   });
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <exception>
+#include <map>
 #include <new>
 #include <optional>
 #include <stdexcept>
@@ -46,9 +47,10 @@ struct CheckFailure {
 
 struct Handle {
   Store store;
-  std::optional<SnapshotExport> snapshot;  // of `store`, while it is being exported
-  std::optional<Restore> restore;          // into `store`, while a file is being read or merged
-  rest::Account account;                   // the account that the REST entry point serves
+  std::map<std::uint32_t, SnapshotExport> snapshots;  // of `store`, those that are being exported
+  std::uint32_t last_snapshot = 0;                    // the number of the newest of them
+  std::optional<Restore> restore;  // into `store`, while a file is being read or merged
+  rest::Account account;           // the account that the REST entry point serves
   // A check failed or an exception was thrown, so memory may be corrupt and all writes are
   // rejected.
   bool poisoned = false;

@@ -105,10 +105,11 @@ export interface EntitableModule {
   _entitable_mark_checkpoint_committed(handle: Address): ResultAddress;
   _entitable_abandon_checkpoint(handle: Address): ResultAddress;
   _entitable_begin_snapshot(handle: Address): ResultAddress;
-  _entitable_next_snapshot_chunk(handle: Address): ResultAddress;
-  _entitable_end_snapshot(handle: Address): ResultAddress;
+  _entitable_next_snapshot_chunk(handle: Address, number: number): ResultAddress;
+  _entitable_end_snapshot(handle: Address, number: number): ResultAddress;
   _entitable_begin_restore(handle: Address): ResultAddress;
   _entitable_restore_chunk(handle: Address, size: number): ResultAddress;
+  _entitable_next_restored_part(handle: Address): ResultAddress;
   _entitable_finish_restore_reading(handle: Address): ResultAddress;
   _entitable_begin_replace(handle: Address, size: number): ResultAddress;
   _entitable_stage_merge_chunk(handle: Address, nowMs: number): ResultAddress;

@@ -348,11 +348,15 @@ std::uint64_t TableIndex::memory_bytes() const {
 void TableIndex::add_unloaded(std::span<const UnloadedPart> parts) {
   TreeEdit edit(root_);
   edit.descend_to_last();
-  ENTITABLE_CHECK(!edit.leaf().is_unloaded() && edit.leaf().size() == 0);
   // There are no rows between the parts or after the last part, so empty leaves cover these ranges.
   std::vector<Child> leaves;
   leaves.reserve(parts.size() + 2);
   std::optional<EntityKey> end(std::in_place, edit.lower().partition, edit.lower().row);
+  if (edit.leaf().is_unloaded() || edit.leaf().size() > 0) {  // its range now ends at these parts
+    ENTITABLE_CHECK(!parts.empty() && compare(end->view(), parts.front().range.lower.view()) < 0);
+    leaves.push_back({*end, edit.leaf_node()});
+    end = parts.front().range.lower;
+  }
   const auto add_empty = [&] { leaves.push_back({*end, as_node(make_ref<Leaf>())}); };
   for (const auto& [range, part, rows, bytes] : parts) {
     ENTITABLE_CHECK(part != 0 && !range.empty() && end.has_value());

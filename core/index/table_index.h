@@ -128,9 +128,9 @@ class TableIndex {
 
   // Checkpoints and recovery.
 
-  // Adds unloaded leaves for `parts`, which must be in ascending order. REQUIRES: the index is new,
-  // or holds only unloaded leaves whose ranges are below these; the bounds of the ranges are those
-  // of LeafInfo (they contain no U+0000).
+  // Adds unloaded leaves for `parts`, which must be in ascending order. REQUIRES: the rows and the
+  // lower bounds of all leaves that the index holds are below these ranges; the bounds of the
+  // ranges are those of LeafInfo (they contain no U+0000).
   void add_unloaded(std::span<const UnloadedPart> parts);
   void add_unloaded(const KeyRange& range, PartId part, std::uint64_t rows, std::uint64_t bytes);
   // Replaces the unloaded leaf of `part` with leaves that have `rows`, the rows of the part in key

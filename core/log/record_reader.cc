@@ -188,11 +188,17 @@ void RecordStream::add_chunk(std::string_view chunk) {
 }
 
 // Returns the offset in bytes_ of the end of the next record, or 0 if it is not complete yet.
-std::size_t RecordStream::complete_record_end() const {
+Result<std::size_t> RecordStream::complete_record_end() const {
   ByteReader reader(std::string_view(bytes_).substr(reader_->at_));
   reader.u16();  // skip type and flags
   const std::uint64_t length = reader.u32();
-  if (!reader.ok() || length + record_layout::checksum_bytes > reader.remaining()) return 0;
+  if (reader.ok() && length > payload_bytes_max_) {
+    return corrupted("byte " + std::to_string(reader_->dropped_ + reader_->at_),
+                     "a record is longer than any that is written");
+  }
+  if (!reader.ok() || length + record_layout::checksum_bytes > reader.remaining()) {
+    return std::size_t{0};
+  }
   return reader_->at_ + record_layout::prefix_bytes + static_cast<std::size_t>(length) +
          record_layout::checksum_bytes;
 }
@@ -205,9 +211,10 @@ Result<std::optional<Record>> RecordStream::next() {
     reader_.emplace(*opened);
   }
   while (!ended_) {
-    const std::size_t end = complete_record_end();
-    if (end == 0) return std::optional<Record>();
-    reader_->file_ = std::string_view(bytes_).substr(0, end);
+    const Result<std::size_t> end = complete_record_end();
+    if (!end.ok()) return end.error();
+    if (*end == 0) return std::optional<Record>();
+    reader_->file_ = std::string_view(bytes_).substr(0, *end);
     const auto read = reader_->step();
     if (!read.ok()) return read.error();
     ended_ = read->ended;

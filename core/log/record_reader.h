@@ -74,7 +74,9 @@ class RecordReader {
 //   … and after all chunks: stream.finish()
 class RecordStream {
  public:
-  explicit RecordStream(FileKind kind) : kind_(kind) {}
+  // Records whose payload is longer than `payload_bytes_max` are damage.
+  RecordStream(FileKind kind, std::size_t payload_bytes_max)
+      : kind_(kind), payload_bytes_max_(payload_bytes_max) {}
 
   // Appends a chunk. Earlier results of next() become invalid.
   void add_chunk(std::string_view chunk);
@@ -87,9 +89,10 @@ class RecordStream {
   Result<void> check_complete() const;
 
  private:
-  std::size_t complete_record_end() const;
+  Result<std::size_t> complete_record_end() const;
 
   FileKind kind_;
+  std::size_t payload_bytes_max_;
   std::string bytes_;  // the chunks, without what was read before the last add_chunk()
   std::optional<RecordReader> reader_;  // set once the header is complete
   bool ended_ = false;

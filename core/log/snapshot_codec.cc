@@ -74,7 +74,7 @@ Result<SnapshotReader::Step> SnapshotReader::next() {
     if (part_.has_value()) {
       const Result<bool> row = next_row();
       if (!row.ok()) return row.error();
-      if (*row) return Step::row;
+      return *row ? Step::row : Step::part_end;
     }
     const auto record = records_.next();
     if (!record.ok()) return record.error();

@@ -24,6 +24,9 @@ namespace entitable {
 // the last row: the checksum of the rows and the end record.
 inline constexpr std::size_t snapshot_part_bytes = 250'000;
 
+// The most bytes of a record's payload. No writer comes near, and a reader holds one record.
+inline constexpr std::size_t snapshot_record_bytes_max = 8 << 20;
+
 struct SnapshotHeader {
   std::uint64_t tables = 0;
   std::uint64_t rows = 0;
@@ -81,13 +84,13 @@ class SnapshotWriter {
 // Reads a snapshot that arrives in chunks.
 class SnapshotReader {
  public:
-  enum class Step { chunk_needed, table, row, end };
+  enum class Step { chunk_needed, table, row, part_end, end };
 
   void add_chunk(std::string_view chunk) { records_.add_chunk(chunk); }
-  // Reads on and returns what was read: a table, a row or the end, or `chunk_needed` if the next
-  // chunk must be added first. Errors: ErrorCode::corrupted, whose message names the place and the
-  // reason; ErrorCode::format_too_new. The snapshot as a whole is valid only once finish() has
-  // succeeded.
+  // Reads on and returns what was read: a table, a row, the end of a part or the end of the file,
+  // or `chunk_needed` if the next chunk must be added first. Errors: ErrorCode::corrupted, whose
+  // message names the place and the reason; ErrorCode::format_too_new. The snapshot as a whole is
+  // valid only once finish() has succeeded.
   Result<Step> next();
   // Checks that the snapshot is complete. REQUIRES: all chunks were added.
   Result<void> check_complete() const;
@@ -108,7 +111,7 @@ class SnapshotReader {
   std::optional<Error> open_part(const Record& record);
   const char* check_part(const PartHeader& part) const;
 
-  RecordStream records_{FileKind::snapshot};
+  RecordStream records_{FileKind::snapshot, snapshot_record_bytes_max};
   bool has_header_ = false;
   SnapshotHeader header_;
   SnapshotTableHeader table_;

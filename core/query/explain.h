@@ -1,7 +1,8 @@
 // What a query costs, here and on the real service.
 //
-// explain() runs the whole query on one version, from query.from (if given) through all pages. It
-// counts rows and does not collect them. If query.top is 0, it reads nothing.
+// An Explanation runs the whole query, from query.from (if given) through all pages. It counts rows
+// and does not collect them. If query.top is 0, it reads nothing. It reads part by part: parts that
+// it has read may be unloaded. It may run on several versions, one after the other.
 //
 // The model of the real service (an estimate: the service publishes no plans):
 //   * It reads one contiguous range (ServicePlan) row by row and returns what matches.
@@ -16,6 +17,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -23,6 +26,8 @@
 #include "core/query/explain_warnings.h"
 #include "core/query/planner.h"
 #include "core/query/query.h"
+#include "core/query/response_counter.h"
+#include "core/query/service_plan.h"
 
 namespace entitable {
 
@@ -38,7 +43,42 @@ struct Explain {
   std::vector<ExplainWarning> warnings;
 };
 
-// Returns the plan, the counts and the warnings of a query. REQUIRES: as execute().
-std::variant<Explain, PartsNeeded> explain(const TableIndex& index, const Query& query);
+// A query whose costs are being counted.
+class Explanation {
+ public:
+  // REQUIRES: query.top <= limits::page_rows_max.
+  explicit Explanation(Query query);
+  Explanation(const Explanation&) = delete;
+  Explanation& operator=(const Explanation&) = delete;
+
+  // Counts on from where the call before stopped. Returns the plan, the counts and the warnings, or
+  // the parts that are needed next. REQUIRES: no call before returned an Explain.
+  friend std::variant<Explain, PartsNeeded> explain(const TableIndex& index, Explanation& progress);
+
+ private:
+  void restart();
+  std::vector<PartId> count_rows(const TableIndex& index);
+  PartId count_partitions(const TableIndex& index);
+  Explain result();
+
+  const Query query_;
+  const Plan plan_;
+  ServicePlan service_;       // from query_.from on
+  Ref<const Schema> schema_;  // of the versions that were read; keeps shapes_ alive
+
+  // What was counted so far.
+  std::optional<Continuation> next_row_;  // where count_rows() continues
+  bool rows_counted_ = false;             // count_rows() is done
+  std::uint64_t rows_read_ = 0;
+  std::uint64_t bytes_read_ = 0;
+  ResponseCounter responses_;
+  std::vector<const Shape*> shapes_;
+  bool shapes_complete_ = true;
+  EntityKey next_partition_;      // where count_partitions() continues
+  std::uint64_t partitions_ = 0;  // partitions that have rows in the range of the service's plan
+  std::string last_partition_;    // the last of them
+};
+
+std::variant<Explain, PartsNeeded> explain(const TableIndex& index, Explanation& progress);
 
 }  // namespace entitable

@@ -177,10 +177,11 @@ std::vector<PartId> handle_query(const Store& store, MessageReader& in, PageWrit
   return {};
 }
 
-std::vector<PartId> handle_explain(const Store& store, MessageReader& in, ResponseBuffer& out) {
+std::vector<PartId> handle_explain(const Store& store, std::string_view message, MessageReader& in,
+                                   ResponseBuffer& out) {
   const Result<EntityQuery> request = parse_entity_query(in);
   if (!request.ok()) return respond_with_error(out, request.error());
-  const auto answer = store.explain(request->table, request->query);
+  const auto answer = store.explain(request->table, request->query, message);
   if (const auto* explain = std::get_if<Explain>(&answer)) {
     encode_explanation(out, *explain);
   } else if (const auto* error = std::get_if<Error>(&answer)) {
@@ -268,7 +269,7 @@ std::vector<PartId> handle_read(const Store& store, std::string_view request, Pa
     case RequestKind::query:
       return handle_query(store, in, pages, out, counted);
     case RequestKind::explain:
-      return handle_explain(store, in, out);
+      return handle_explain(store, request, in, out);
     case RequestKind::list_tables:
       return handle_list_tables(store, in, out);
     case RequestKind::multi_get:

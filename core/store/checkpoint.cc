@@ -4,8 +4,7 @@
 #include <utility>
 
 #include "core/base/check.h"
-#include "core/index/cursor.h"
-#include "core/log/part_codec.h"
+#include "core/index/leaf.h"
 
 namespace entitable {
 namespace {
@@ -35,7 +34,7 @@ Checkpoint::Checkpoint(const StoreVersion& version, const CallWindow& window,
   for (const Ref<Table>& table : catalog_.tables()) table->index.forget_incomplete_parts();
 }
 
-CheckpointStep Checkpoint::next_part(const StoredParts& stored, const std::vector<Catalog*>& live) {
+CheckpointStep Checkpoint::next_part(StoredParts& stored, const std::vector<Catalog*>& live) {
   ENTITABLE_CHECK(!pending_.has_value());
   while (true) {
     if (!in_table_) {
@@ -53,7 +52,7 @@ CheckpointStep Checkpoint::next_part(const StoredParts& stored, const std::vecto
     // Live versions refer to the new parts instead of the old one, so these cover its whole range.
     ENTITABLE_CHECK(!replaced_.has_value() || replaced_->next == owned(walk.lower()));
     const Plan plan = plan_part(std::move(walk), stored, live);
-    if (plan.rows > 0) return write_part(plan);
+    if (plan.rows > 0) return write_part(plan, stored);
     // An empty range needs no file: the range of the part before it covers it.
     TableIndex::clear_part(table().index, plan.range);
     if (plan.ends_replaced) finish_replaced(live);
@@ -154,9 +153,9 @@ bool Checkpoint::belongs_to_replaced(const LeafIterator& walk, const std::vector
   return true;
 }
 
-CheckpointPart Checkpoint::write_part(const Plan& plan) {
+CheckpointPart Checkpoint::write_part(const Plan& plan, StoredParts& stored) {
   ManifestPart part;
-  CheckpointPart written = write_rows(plan.range, part);
+  CheckpointPart written = write_rows(plan.range, stored, part);
   manifest_.tables.back().parts.push_back(part);
   pending_ =
       Pending{{table().id(), std::move(part), plan.range}, plan.replaces, plan.ends_replaced};
@@ -164,23 +163,13 @@ CheckpointPart Checkpoint::write_part(const Plan& plan) {
 }
 
 // Writes the rows of a range as a part with a new id. Sets `part` to its entry in a manifest.
-CheckpointPart Checkpoint::write_rows(const KeyRange& range, ManifestPart& part) {
-  part = {range.lower, manifest_.next_part++, 0, 0, 0};
-  const std::optional<KeyView> upper =
-      range.upper.has_value() ? std::optional<KeyView>(range.upper->view()) : std::nullopt;
-  PartWriter writer(part.id, table().id(), range.lower.view(), upper);
-  for (Cursor cursor(table().index, range); cursor.valid(); cursor.next()) {
-    const RowView row = cursor.row();
-    writer.begin_row(row.partition(), row.row_key(), row.timestamp());
-    row.for_each_property(
-        [&](std::string_view name, const ValueView& value) { writer.add_property(name, value); });
-    writer.end_row();
-    ++part.rows;
-    part.bytes += row.packed_bytes();
-  }
-  CheckpointPart written{part.id, std::move(writer).finish()};
-  part.checksum = part_checksum(written.bytes);
-  return written;
+CheckpointPart Checkpoint::write_rows(const KeyRange& range, StoredParts& stored,
+                                      ManifestPart& part) {
+  const PartId id = stored.take_next_part();
+  manifest_.next_part = stored.manifest().next_part;
+  WrittenPart written = write_stored_part(table().index, range, id, table().id());
+  part = std::move(written.part);
+  return {id, std::move(written.bytes)};
 }
 
 void Checkpoint::mark_part_stored(const std::vector<Catalog*>& live) {
@@ -209,7 +198,7 @@ void Checkpoint::finish_replaced(const std::vector<Catalog*>& live) {
 
 // ---- Interim manifests --------------------------------------------------------------------------
 
-std::optional<InterimManifest> Checkpoint::interim_manifest(const StoredParts& stored) {
+std::optional<InterimManifest> Checkpoint::interim_manifest(StoredParts& stored) {
   ENTITABLE_CHECK(!pending_.has_value());
   if (replaced_.has_value()) return std::nullopt;
   InterimManifest interim{stored.manifest(), {}};
@@ -225,12 +214,12 @@ std::optional<InterimManifest> Checkpoint::interim_manifest(const StoredParts& s
       const std::optional<RestOfTable> rest = find_rest_of_table(listed, stored);
       if (!rest.has_value()) return std::nullopt;
       if (!rest->extra.empty() && Cursor(table().index, rest->extra).valid())
-        interim.extra_part = write_rows(rest->extra, parts.emplace_back());
+        interim.extra_part = write_rows(rest->extra, stored, parts.emplace_back());
       parts.insert(parts.end(), rest->parts.begin(), rest->parts.end());
     }
     listed.parts = std::move(parts);
   }
-  interim.manifest.next_part = manifest_.next_part;
+  interim.manifest.next_part = stored.manifest().next_part;
   return interim;
 }
 

@@ -70,7 +70,7 @@ class Checkpoint {
 
   // Returns the next part to store, or the part whose rows must be loaded into tables() first.
   // `live`: the versions that are changed meanwhile. REQUIRES: part_pending() is false.
-  CheckpointStep next_part(const StoredParts& stored, const std::vector<Catalog*>& live);
+  CheckpointStep next_part(StoredParts& stored, const std::vector<Catalog*>& live);
   // Whether the host is storing the part that next_part() returned last. Its rows must not be
   // unloaded meanwhile.
   bool part_pending() const { return pending_.has_value(); }
@@ -81,7 +81,7 @@ class Checkpoint {
 
   // Returns an interim manifest, or nothing if that needs too many rows of an old part now; the
   // next part may change that. REQUIRES: part_pending() is false; `stored` is as for next_part().
-  std::optional<InterimManifest> interim_manifest(const StoredParts& stored);
+  std::optional<InterimManifest> interim_manifest(StoredParts& stored);
 
   // The new manifest. Complete once next_part() has returned CheckpointPartsEnd.
   const Manifest& manifest() const { return manifest_; }
@@ -123,8 +123,8 @@ class Checkpoint {
   LeafIterator list_clean_parts(const StoredParts& stored);
   Plan plan_part(LeafIterator walk, const StoredParts& stored, const std::vector<Catalog*>& live);
   bool belongs_to_replaced(const LeafIterator& walk, const std::vector<Catalog*>& live);
-  CheckpointPart write_part(const Plan& plan);
-  CheckpointPart write_rows(const KeyRange& range, ManifestPart& part);
+  CheckpointPart write_part(const Plan& plan, StoredParts& stored);
+  CheckpointPart write_rows(const KeyRange& range, StoredParts& stored, ManifestPart& part);
   std::optional<RestOfTable> find_rest_of_table(const ManifestTable& previous,
                                                 const StoredParts& stored) const;
   void finish_replaced(const std::vector<Catalog*>& live);

@@ -12,56 +12,92 @@
 namespace entitable {
 namespace {
 
-// PartLoader needs a part id. Each restored table is loaded as one part, which is in no manifest.
-constexpr PartId whole_table = 1;
 constexpr std::size_t merge_bytes = 1'000'000;
 
 }  // namespace
 
 Restore::Restore(Store& store, ServicePropertiesCheck is_service_properties)
     : store_(store), is_service_properties_(is_service_properties) {
-  ENTITABLE_CHECK(!store.state().recovery.has_value());
+  ENTITABLE_CHECK(!store.state().recovery.has_value() && store.state().restored == nullptr);
+  store.state().restored = &content_;
 }
 
-Result<void> Restore::add(std::string_view chunk) {
-  reader_.add_chunk(chunk);
+Restore::~Restore() {
+  if (store_.state().restored == &content_) store_.state().restored = nullptr;
+}
+
+Result<std::optional<CheckpointPart>> Restore::next_part() {
+  mark_part_stored();
   while (!ended_) {
     const auto step = reader_.next();
     if (!step.ok()) return step.error();
     switch (*step) {
       case SnapshotReader::Step::chunk_needed:
-        return {};
+        return std::optional<CheckpointPart>();
       case SnapshotReader::Step::table:
-        end_table();
-        begin_table();
+        if (auto error = begin_table()) return std::move(*error);
         break;
       case SnapshotReader::Step::row:
-        tables_.back()->loader->add(reader_.key(), reader_.timestamp(), reader_.properties());
+        if (!part_.has_value()) begin_part();
+        part_->loader->add(reader_.key(), reader_.timestamp(), reader_.properties());
         newest_ = std::max(newest_, reader_.timestamp());
         break;
+      case SnapshotReader::Step::part_end:
+        return std::optional<CheckpointPart>(end_part());
       case SnapshotReader::Step::end:
-        end_table();
         ended_ = true;
     }
   }
-  return {};
+  return std::optional<CheckpointPart>();
 }
 
-void Restore::begin_table() {
-  auto table = std::make_unique<RestoredTable>();
-  table->info = reader_.table();
-  if (table->info.rows > 0) {
-    table->index.add_unloaded(KeyRange(), whole_table, table->info.rows, 0);
-    table->loader = std::make_unique<PartLoader>(table->index, whole_table);
+void Restore::mark_part_stored() {
+  content_.set_pending(false);
+  const std::uint64_t limit = store_.state().memory_limit;
+  if (limit != 0) content_.unload_above(limit / 8);
+}
+
+// The tables of the content that is replaced may get the same ids meanwhile. No segment refers to
+// both, because the new manifest covers all segments.
+std::optional<Error> Restore::begin_table() {
+  if (!first_table_.has_value()) {
+    first_table_ = store_.state().published.next_table;
+    if (reader_.header().tables > std::uint64_t{table_id_max} + 1 - *first_table_) {
+      return Error(ErrorCode::corrupted, "there are more tables than the store has ids left");
+    }
   }
-  tables_.push_back(std::move(table));
+  auto name = TableName::parse(reader_.table().name);
+  ENTITABLE_CHECK(name.ok());
+  const std::size_t tables = content_.catalog().tables().size();
+  content_.catalog().restore_table(*first_table_ + static_cast<TableId>(tables), std::move(*name),
+                                   reader_.table().acl);
+  return std::nullopt;
 }
 
-void Restore::end_table() {
-  if (tables_.empty() || tables_.back()->loader == nullptr) return;
-  tables_.back()->loader->finish();
-  tables_.back()->loader.reset();
-  TableIndex::clear_part(tables_.back()->index, KeyRange());
+Table& Restore::last_table() {
+  return *content_.catalog().mutable_table(content_.catalog().tables().back()->id());
+}
+
+// Begins a part with the row that was read last. The part covers the keys up to the next part.
+void Restore::begin_part() {
+  TableIndex& index = last_table().index;
+  EntityKey lower;
+  if (index.row_count() > 0) lower = EntityKey(reader_.key().partition, reader_.key().row);
+  const PartId id = store_.state().parts.take_next_part();
+  index.add_unloaded(KeyRange{lower, std::nullopt}, id, 1, 0);
+  part_ = ReadPart{id, std::move(lower), std::make_unique<PartLoader>(index, id)};
+}
+
+CheckpointPart Restore::end_part() {
+  part_->loader->finish();
+  const Table& table = last_table();
+  const KeyRange range{part_->lower, std::nullopt};
+  WrittenPart written = write_stored_part(table.index, range, part_->id, table.id());
+  part_.reset();
+  const PartId id = written.part.id;
+  content_.add_part({table.id(), std::move(written.part), range});
+  content_.set_pending(true);
+  return {id, std::move(written.bytes)};
 }
 
 Result<RestoreReport> Restore::finish_reading() {
@@ -74,23 +110,29 @@ Result<RestoreReport> Restore::finish_reading() {
   if (CommitClock(newest_).is_exhausted()) {
     return Error(ErrorCode::corrupted, "the timestamp of a row is later than any that is issued");
   }
-  if (header.tables > std::uint64_t{table_id_max} + 1 - store_.state().published.next_table) {
-    return Error(ErrorCode::corrupted, "there are more tables than the store has ids left");
-  }
   return RestoreReport{header.tables, header.rows};
+}
+
+std::vector<PartId> Restore::unused_parts() const {
+  std::vector<PartId> unused;
+  for (const auto& [id, part] : content_.parts()) unused.push_back(id);
+  return unused;
 }
 
 bool Restore::begin_replace(const std::optional<ClientCall>& call) {
   StoreState& state = store_.state();
   ENTITABLE_CHECK(!state.checkpoint.has_value() && !state.candidate.has_value() &&
-                  state.snapshot == nullptr && state.pending.empty() && !store_.is_damaged());
+                  state.pending.empty() && !store_.is_damaged());
   if (call.has_value() && state.window.find(call->client, call->number) != nullptr) return false;
-  StoreState::Replacement next{make_replacement(state.published), state.window};
+  StoreState::Replacement next{make_replacement(state.published), state.window, unused_parts()};
   if (call.has_value()) {
     next.window.reserve(call->client);
     // A restore has no commit of its own: it is later than the last one.
     next.window.add(ClientCall(*call), next.version.last_commit + 1);
   }
+  for (const auto& [id, part] : content_.parts()) state.parts.add_unlisted(part);
+  content_ = RestoredContent();
+  state.restored = nullptr;
   state.checkpoint.emplace(next.version, next.window, state.parts.manifest(), state.next_sequence,
                            state.epoch, state.part_bytes);
   state.replacement.emplace(std::move(next));
@@ -103,15 +145,10 @@ bool Restore::begin_replace(const std::optional<ClientCall>& call) {
 // all timestamps of `now` and of the snapshot.
 StoreVersion Restore::make_replacement(const StoreVersion& now) {
   StoreVersion version = now;
-  version.catalog = Catalog();
-  for (const auto& table : std::exchange(tables_, {})) {
-    auto name = TableName::parse(table->info.name);
-    ENTITABLE_CHECK(name.ok());
-    Table& restored = version.catalog.restore_table(version.next_table++, std::move(*name),
-                                                    std::move(table->info.acl));
-    restored.index = std::move(table->index);
-  }
+  version.catalog = content_.catalog();
   version.catalog.restore_service_properties(reader_.header().service_properties);
+  const auto tables = static_cast<TableId>(version.catalog.tables().size());
+  version.next_table = std::max(version.next_table, first_table_.value_or(1) + tables);
   version.clock.advance_to(std::max(newest_, now.clock.last_issued()));
   return version;
 }
@@ -119,6 +156,13 @@ StoreVersion Restore::make_replacement(const StoreVersion& now) {
 std::variant<Restore::Merge, Error, PartsNeeded> Restore::stage_merge_chunk(Ticks now) {
   const Merged before = merged_;
   const std::vector<WriteRequest> requests = next_merge(store_.state().published.catalog);
+  if (content_.is_damaged()) {
+    return Error(ErrorCode::corrupted, "a part of the snapshot could not be read back");
+  }
+  if (const PartId needed = std::exchange(merged_.part_needed, 0)) {
+    merged_ = before;
+    return PartsNeeded{{needed}};
+  }
   if (requests.empty()) return Merge::done;
   StageResult staged = store_.stage(requests, now);
   if (!staged.parts_needed.empty()) {
@@ -139,12 +183,13 @@ std::variant<Restore::Merge, Error, PartsNeeded> Restore::stage_merge_chunk(Tick
 // `now` are created first. REQUIRES: `now` holds the effect of all requests returned before.
 std::vector<WriteRequest> Restore::next_merge(const Catalog& now) {
   std::vector<WriteRequest> requests;
-  while (requests.empty() && merged_.tables < tables_.size()) {
-    const RestoredTable& table = *tables_[merged_.tables];
-    if (now.find(table.info.name) == nullptr) {
-      requests.push_back({std::nullopt, WriteCreateTable{table.info.name}});
-      if (!table.info.acl.empty()) {
-        requests.push_back({std::nullopt, WriteTableAcl{table.info.name, table.info.acl}});
+  const std::vector<Ref<Table>>& tables = content_.catalog().tables();
+  while (requests.empty() && merged_.part_needed == 0 && merged_.tables < tables.size()) {
+    const Table& table = *tables[merged_.tables];
+    if (now.find(table.name()) == nullptr) {
+      requests.push_back({std::nullopt, WriteCreateTable{table.name()}});
+      if (!table.acl.empty()) {
+        requests.push_back({std::nullopt, WriteTableAcl{table.name(), table.acl}});
       }
     }
     append_merge_requests(table, requests);
@@ -152,13 +197,12 @@ std::vector<WriteRequest> Restore::next_merge(const Catalog& now) {
   return requests;
 }
 
-void Restore::append_merge_requests(const RestoredTable& table,
-                                    std::vector<WriteRequest>& requests) {
+void Restore::append_merge_requests(const Table& table, std::vector<WriteRequest>& requests) {
   KeyRange range;
   if (merged_.next.has_value()) range.lower = *merged_.next;
   Cursor rows(table.index, range);
   std::size_t bytes = 0;
-  WriteEntities write{table.info.name, {}, true, false};
+  WriteEntities write{table.name(), {}, true, false};
   std::size_t group_bytes = 0;
   const auto end_group = [&] {
     if (!write.operations.empty()) requests.push_back({std::nullopt, write});
@@ -182,7 +226,8 @@ void Restore::append_merge_requests(const RestoredTable& table,
   }
   end_group();
   merged_.next.reset();
-  if (rows.valid())
+  if (bytes == 0) merged_.part_needed = rows.part_needed();
+  if (!rows.at_end())
     merged_.next = rows.position();
   else
     ++merged_.tables;

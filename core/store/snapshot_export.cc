@@ -1,5 +1,6 @@
 #include "core/store/snapshot_export.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/base/check.h"
@@ -23,13 +24,15 @@ SnapshotHeader header_of(const Catalog& catalog) {
 
 SnapshotExport::SnapshotExport(Store& store)
     : state_(store.state()), catalog_(state_.published.catalog) {
-  ENTITABLE_CHECK(!state_.recovery.has_value() && state_.snapshot == nullptr);
-  state_.snapshot = &catalog_;
-  state_.snapshot_baseline = state_.memory();
+  ENTITABLE_CHECK(!state_.recovery.has_value());
+  state_.snapshots.push_back({&catalog_, state_.memory()});
 }
 
 SnapshotExport::~SnapshotExport() {
-  state_.snapshot = nullptr;
+  const auto is_this = [this](const StoreState::PinnedVersion& pinned) {
+    return pinned.catalog == &catalog_;
+  };
+  state_.snapshots.erase(std::find_if(state_.snapshots.begin(), state_.snapshots.end(), is_this));
 }
 
 std::variant<std::string, SnapshotComplete, PartsNeeded> SnapshotExport::next_chunk() {

@@ -19,7 +19,7 @@ struct SnapshotComplete {};  // the file is complete
 class SnapshotExport {
  public:
   // Pins the published version: later writes are not in the file. Store::load_part() also loads the
-  // parts of this version. REQUIRES: the store outlives this object and has no other open export.
+  // parts of this version. REQUIRES: the store outlives this object.
   explicit SnapshotExport(Store& store);
   ~SnapshotExport();
   SnapshotExport(const SnapshotExport&) = delete;

@@ -292,11 +292,11 @@ std::variant<Page, Error, PartsNeeded> Store::query(std::string_view table,
   return std::move(whole);
 }
 
-std::variant<Explain, Error, PartsNeeded> Store::explain(std::string_view table,
-                                                         const Query& query) const {
+std::variant<Explain, Error, PartsNeeded> Store::explain(std::string_view table, const Query& query,
+                                                         std::string_view key) const {
   const Table* found = state_->published.catalog.find(table);
   if (found == nullptr) return Error(ErrorCode::table_not_found);
-  auto explained = entitable::explain(found->index, query);
+  auto explained = state_->explanations.run(key, *found, query);
   if (auto* need = std::get_if<PartsNeeded>(&explained)) return state_->await(std::move(*need));
   return std::move(std::get<Explain>(explained));
 }
@@ -535,7 +535,7 @@ std::optional<InterimCheckpoint> Store::interim_checkpoint() {
   ENTITABLE_CHECK(!state_->interim.has_value());
   // A snapshot may need the old parts. A replacement is not the result of the log. And after a
   // crash, the log must contain all commits whose rows are in the new parts.
-  if (state_->snapshot != nullptr || state_->replacement.has_value()) return std::nullopt;
+  if (!state_->snapshots.empty() || state_->replacement.has_value()) return std::nullopt;
   if (state_->stored_commit < state_->checkpoint->manifest().last_commit) return std::nullopt;
   auto made = state_->checkpoint->interim_manifest(state_->parts);
   if (!made.has_value()) return std::nullopt;
@@ -560,7 +560,7 @@ FinishedCheckpoint Store::finish_checkpoint() {
                   !state_->interim.has_value());
   const Manifest& manifest = state_->checkpoint->manifest();
   // A snapshot may need any part that was stored when it began.
-  if (state_->snapshot == nullptr) {
+  if (state_->snapshots.empty()) {
     const bool is_replaced = state_->replacement.has_value();
     state_->obsolete_parts =
         find_obsolete(state_->parts.ids(), manifest,
@@ -586,18 +586,14 @@ std::vector<PartId> Store::abandon_checkpoint() {
   std::vector<PartId> unneeded;
   if (!state_->checkpoint.has_value()) return unneeded;
   const Checkpoint& checkpoint = *state_->checkpoint;
-  // The host may still store the pending part, so its id is not reused.
-  state_->parts.set_next_part(checkpoint.manifest().next_part);
   if (checkpoint.part_pending()) unneeded.push_back(checkpoint.pending_part().part.id);
   if (state_->interim.has_value() && state_->interim->extra_part != 0)
     unneeded.push_back(state_->interim->extra_part);
   state_->interim.reset();
   state_->obsolete_parts.clear();
   if (state_->replacement.has_value()) {
-    for (const ManifestTable& table : checkpoint.manifest().tables) {
-      for (const ManifestPart& part : table.parts) {
-        if (state_->parts.forget_unlisted(part.id)) unneeded.push_back(part.id);
-      }
+    for (const PartId part : state_->replacement->parts) {
+      if (state_->parts.forget_unlisted(part)) unneeded.push_back(part);
     }
   }
   state_->checkpoint.reset();

@@ -137,8 +137,11 @@ class Store {
   // or until the page is full. get() of that key tells the reason.
   std::optional<Page> multi_get(std::string_view table, std::span<const KeyView> keys) const;
   std::variant<Page, Error, PartsNeeded> query(std::string_view table, const Query& query) const;
-  std::variant<Explain, Error, PartsNeeded> explain(std::string_view table,
-                                                    const Query& query) const;
+  // Counts part by part: a call that is repeated continues where the call with the same `key`
+  // stopped, so the parts that it needed before may be unloaded. `key`: identifies
+  // the query and its table's name, such as the request message.
+  std::variant<Explain, Error, PartsNeeded> explain(std::string_view table, const Query& query,
+                                                    std::string_view key) const;
   // Returns table names in the order of folded names. The filter may name only TableName (otherwise
   // InvalidInput). `from` is `next` of the previous page.
   Result<TablePage> tables(const Filter& filter, std::uint32_t top, std::string_view from) const;

@@ -10,7 +10,7 @@ std::vector<Catalog*> StoreState::writable_versions() {
 
 std::vector<Catalog*> StoreState::versions() {
   std::vector<Catalog*> catalogs = writable_versions();
-  if (snapshot != nullptr) catalogs.push_back(snapshot);
+  for (const PinnedVersion& snapshot : snapshots) catalogs.push_back(snapshot.catalog);
   if (checkpoint.has_value()) catalogs.push_back(&checkpoint->tables());
   return catalogs;
 }
@@ -20,12 +20,16 @@ void StoreState::unload_pinned_growth() {
   if (checkpoint.has_value()) {
     unload_growth(checkpoint->tables(), growth_max, checkpoint_baseline);
   }
-  if (snapshot != nullptr) unload_growth(*snapshot, growth_max, snapshot_baseline);
+  for (PinnedVersion& snapshot : snapshots) {
+    unload_growth(*snapshot.catalog, growth_max / snapshots.size(), snapshot.baseline);
+  }
+  if (restored != nullptr) restored->unload_above(growth_max);
 }
 
 // Versions with the same overlay share the loaded leaves.
 Result<void> StoreState::load_part(PartId id, std::optional<std::string_view> bytes,
                                    const std::vector<Catalog*>& versions) {
+  if (restored != nullptr && restored->holds(id)) return restored->load_part(id, bytes);
   const std::optional<ListedPart> listed = parts.find(id);
   if (!listed.has_value()) return {};
   std::map<const Overlay*, std::vector<TableIndex*>> unloaded;

@@ -15,8 +15,10 @@
 #include "core/store/candidate.h"
 #include "core/store/catalog.h"
 #include "core/store/checkpoint.h"
+#include "core/store/explanations.h"
 #include "core/store/memory_limit.h"
 #include "core/store/recovery.h"
+#include "core/store/restored_content.h"
 #include "core/store/stored_parts.h"
 
 namespace entitable {
@@ -57,13 +59,21 @@ struct StoreState {
   struct Replacement {
     StoreVersion version;
     CallWindow window;
+    std::vector<PartId> parts;  // all parts of the version
   };
   std::optional<Replacement> replacement;
-  Catalog* snapshot = nullptr;  // the version of the open SnapshotExport, or null
-  // The memory of the pinned versions when they began or unload_growth() last unloaded their parts.
+  RestoredContent* restored = nullptr;  // the content that a Restore holds, or null
+  // The versions of the open SnapshotExports.
+  struct PinnedVersion {
+    Catalog* catalog;
+    std::uint64_t baseline;  // as checkpoint_baseline
+  };
+  std::vector<PinnedVersion> snapshots;
+  // The memory of the checkpoint's version when it began or unload_growth() last unloaded its
+  // parts.
   std::uint64_t checkpoint_baseline = 0;
-  std::uint64_t snapshot_baseline = 0;
 
+  Explanations explanations;         // those that wait for parts
   std::optional<Recovery> recovery;  // while opening
   std::uint64_t memory_limit = 0;    // 0: none
   // Whether writes unload the parts that they change (Candidate::collect_changes_in_overlays).
@@ -129,8 +139,9 @@ struct StoreState {
   std::vector<Catalog*> writable_versions();
   // Returns all versions that are in use, the published one first.
   std::vector<Catalog*> versions();
-  // Unloads the parts that were loaded only into the versions of a checkpoint or a snapshot, once
-  // they take a share of the limit. REQUIRES: no part is being stored.
+  // Unloads the parts that were loaded only into the versions of a checkpoint or of snapshots, or
+  // of a file that is being restored, once they take a share of the limit. REQUIRES: no part is
+  // being stored.
   void unload_pinned_growth();
   // Loads the part into those of the versions in which it is unloaded.
   Result<void> load_part(PartId id, std::optional<std::string_view> bytes,

@@ -1,5 +1,8 @@
 #include "core/store/stored_part.h"
 
+#include <utility>
+
+#include "core/index/cursor.h"
 #include "core/log/file_names.h"
 #include "core/log/part_codec.h"
 
@@ -10,6 +13,26 @@ ListedPart listed_part(const ManifestTable& table, std::size_t position) {
   if (position > 0) listed.range.lower = table.parts[position].lower;
   if (position + 1 < table.parts.size()) listed.range.upper = table.parts[position + 1].lower;
   return listed;
+}
+
+WrittenPart write_stored_part(const TableIndex& index, const KeyRange& range, PartId id,
+                              TableId table) {
+  ManifestPart part{range.lower, id, 0, 0, 0};
+  const std::optional<KeyView> upper =
+      range.upper.has_value() ? std::optional<KeyView>(range.upper->view()) : std::nullopt;
+  PartWriter writer(id, table, range.lower.view(), upper);
+  for (Cursor cursor(index, range); cursor.valid(); cursor.next()) {
+    const RowView row = cursor.row();
+    writer.begin_row(row.partition(), row.row_key(), row.timestamp());
+    row.for_each_property(
+        [&](std::string_view name, const ValueView& value) { writer.add_property(name, value); });
+    writer.end_row();
+    ++part.rows;
+    part.bytes += row.packed_bytes();
+  }
+  std::string bytes = std::move(writer).finish();
+  part.checksum = part_checksum(bytes);
+  return {std::move(part), std::move(bytes)};
 }
 
 namespace {

@@ -1,4 +1,4 @@
-// Loads a part that a manifest lists from its file into its table.
+// Writes the file of a part, and loads a part from its file into its table.
 #pragma once
 
 #include <cstddef>
@@ -30,6 +30,16 @@ struct ListedPart {
 
 // Returns the part at this position of table.parts.
 ListedPart listed_part(const ManifestTable& table, std::size_t position);
+
+struct WrittenPart {
+  ManifestPart part;
+  std::string bytes;  // the file
+};
+
+// Writes the rows of `index` in `range` as the file of the part `id` of this table. REQUIRES: these
+// rows are in memory.
+WrittenPart write_stored_part(const TableIndex& index, const KeyRange& range, PartId id,
+                              TableId table);
 
 // Loads the part from its file into each of these versions of the table. A file that is missing,
 // damaged or not the listed part is added to `damage`, and the part is then loaded without rows.

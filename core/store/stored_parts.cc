@@ -14,6 +14,7 @@ void StoredParts::replace_manifest(Manifest manifest, const std::vector<PartId>&
     add_unlisted(listed_part(manifest_.tables[entry.table], entry.position));
   }
   for (const PartId id : deleted) unlisted_.erase(id);
+  manifest.next_part = std::max(manifest.next_part, manifest_.next_part);
   set_manifest(std::move(manifest));
 }
 

@@ -1,6 +1,7 @@
 // The parts in storage: those that the manifest lists, and those that it does not list. A part is
 // unlisted while its checkpoint is not finished, after its checkpoint was abandoned, or while a
-// snapshot may still need it after a later checkpoint replaced it.
+// snapshot may still need it after a later checkpoint replaced it. The parts of a snapshot file
+// that is being restored are not here before they replace the content (restored_content.h).
 #pragma once
 
 #include <cstddef>
@@ -23,8 +24,8 @@ class StoredParts {
   // Replaces the manifest. Stored parts that it does not list stay stored as unlisted ones, except
   // those in `deleted`, which is in ascending order.
   void replace_manifest(Manifest manifest, const std::vector<PartId>& deleted);
-  // The next part number that is free.
-  void set_next_part(PartId next) { manifest_.next_part = next; }
+  // Returns a part number that was never used. manifest().next_part is above all of these.
+  PartId take_next_part() { return manifest_.next_part++; }
 
   void add_unlisted(ListedPart part) { unlisted_.insert_or_assign(part.part.id, std::move(part)); }
   // Returns whether the part was unlisted.

@@ -99,6 +99,35 @@ export class LargeStore {
     return `${Math.round(length / 1024 ** 2)} MiB`;
   }
 
+  explain(): Promise<string> {
+    const { table } = this.#store;
+    return timed(this.#entities, async () => {
+      const { rowsRead } = await table.explain({ queryOptions: { filter: "n gt 0" } });
+      if (rowsRead !== this.#entities) throw new Error(`${rowsRead} rows`);
+    });
+  }
+
+  async snapshotStream(): Promise<string> {
+    return await timed(this.#entities, async () => {
+      for await (const _ of this.#store.store.snapshotStream());
+    });
+  }
+
+  // Includes taking the snapshot.
+  async restoreStream(): Promise<string> {
+    const { name = "large", path } = this.#options;
+    const copy = { ...this.#options, name: `${name}-copy` };
+    if (path !== undefined) copy.path = `${path}-copy`;
+    const store = await this.#package.openStore(copy);
+    const result = await timed(this.#entities, async () => {
+      await store.restore(this.#store.store.snapshotStream());
+    });
+    const { rows } = await store.stats();
+    if (rows !== this.#entities) throw new Error(`${rows} rows`);
+    await store.close();
+    return result;
+  }
+
   async close(): Promise<string> {
     await this.#store.store.close();
     return "";

@@ -1,6 +1,6 @@
 // Measures a store of many times its memory limit, in Node files or in a page: time and memory of
-// loading, upserts, reads, scans, verification, a snapshot and closing. Memory is the resident set
-// of the Node process or of the page's process, sampled during each step.
+// loading, upserts, reads, scans, explain(), verification, snapshots, a restore and closing. Memory
+// is the resident set of the Node process or of the page's process, sampled during each step.
 
 import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -25,7 +25,10 @@ const steps: readonly [Step, string][] = [
   ["merge", "upserts (Merge) at random, 100 in flight"],
   ["read", "point reads at random"],
   ["scan", "scan of all, little returned"],
+  ["explain", "explain of a table scan"],
   ["verify", "verify()"],
+  ["snapshotStream", "snapshot, as a stream"],
+  ["restoreStream", "restore of that stream into a second store"],
   ["snapshot", "snapshot()"],
   ["close", "close()"],
   ["openAndCount", "open and count"],
@@ -37,7 +40,10 @@ function inNode(): Place {
   return {
     run: (step) => store[step](),
     megabytes: async () => process.memoryUsage().rss / mebibyte,
-    remove: () => rm(path, { recursive: true, force: true, maxRetries: 10 }),
+    async remove() {
+      for (const folder of [path, `${path}-copy`])
+        await rm(folder, { recursive: true, force: true, maxRetries: 10 });
+    },
   };
 }
 

@@ -48,7 +48,7 @@ inline Result<SnapshotContent> read_snapshot(std::string_view file, std::size_t 
       if (*step == SnapshotReader::Step::chunk_needed || *step == SnapshotReader::Step::end) break;
       if (*step == SnapshotReader::Step::table) {
         content.tables.push_back({reader.table(), {}});
-      } else {
+      } else if (*step == SnapshotReader::Step::row) {
         content.tables.back().rows.push_back(
             Entity{EntityKey(reader.key().partition, reader.key().row), reader.timestamp(),
                    owned_properties(reader.properties())});

@@ -97,7 +97,6 @@ async function live(t: TestContext, random: Random): Promise<void> {
     memory: { isFull: random.below(4) === 0, update() {}, allowWrites() {} },
     orphans: [99],
     automatic: true,
-    blocker: () => (random.below(10) === 0 ? turn() : undefined),
     onFailure() {},
     onCheckpoint() {},
   });
@@ -171,7 +170,6 @@ function idleCheckpointer(replaced: Partial<CheckpointerOptions>): Checkpointer 
     memory: { isFull: false, update() {}, allowWrites() {} },
     orphans: [],
     automatic: true,
-    blocker: () => undefined,
     onFailure() {},
     onCheckpoint() {},
     ...replaced,

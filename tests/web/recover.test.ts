@@ -12,6 +12,7 @@ import type { RemoteCall, ToClient, ToOwner } from "../../web/src/tabs/messages.
 import { repeatWrites } from "../../web/src/tabs/repeat-writes.ts";
 import type { OwnerHost, RepeatedWrites, WriteOrigin } from "../../web/src/transport.ts";
 import { wrapInCall } from "../../web/src/util/call-message.ts";
+import { chunkedFile } from "../../web/src/util/chunks.ts";
 
 const clientId = new Uint8Array(16).fill(1);
 
@@ -401,7 +402,7 @@ describe("calls without a response", () => {
 
   test("include a restore, although a later write was stored", async () => {
     const { client } = newClient();
-    void client.restore(new Uint8Array(8), "merge");
+    void client.restore(chunkedFile(new Uint8Array(8)), "merge");
     const written = client.request("write", new Uint8Array(8));
     assert.deepEqual(kinds(await sentTo(client, [])), ["restore", "write"]);
     assert.deepEqual(kinds(await sentTo(client, [2])), ["restore", "write"]);

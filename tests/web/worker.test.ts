@@ -163,11 +163,14 @@ class EchoHost implements Host {
   stats = () => Promise.reject(new Error("there are none"));
   verify = async () => ({ ok: true }) as VerifyReport;
   compact = async () => {};
-  snapshot = async () => Uint8Array.of(1, 2, 3);
-  restore: Host["restore"] = async (source, { mode } = {}) => ({
-    tables: mode === "merge" ? 1 : 0,
-    entities: (source as Uint8Array).length,
-  });
+  async *snapshotChunks() {
+    yield Uint8Array.of(1, 2, 3);
+  }
+  restore: Host["restore"] = async (file, { mode } = {}) => {
+    let entities = 0;
+    for await (const chunk of file.chunks()) entities += chunk.length;
+    return { tables: mode === "merge" ? 1 : 0, entities };
+  };
   on: Host["on"] = (event, listener) => this.events.on(event, listener);
   close = async () => {
     throw new StoreError("QuotaExceeded", "lost");

@@ -116,6 +116,16 @@ export class StoreError extends Error {
   }
 }
 
+// The error of a snapshot whose store got another owner before all of it was read. Internal:
+// snapshot() then takes it again.
+export class SnapshotInterrupted extends StoreError {
+  constructor() {
+    super("ConnectionLost", "The store's owner changed before the snapshot was complete.", {
+      hint: "Take the snapshot again.",
+    });
+  }
+}
+
 // The error of a cancelled call. Callers check its name.
 export class AbortError extends Error {
   constructor(message = "The operation was aborted.") {

@@ -3,7 +3,7 @@
 import { releaseStoreCodec } from "./client/store-codec.ts";
 import { TableHandle } from "./client/table-client.ts";
 import { ServiceHandle } from "./client/table-service-client.ts";
-import { AbortError, StoreError } from "./errors.ts";
+import { AbortError, SnapshotInterrupted, StoreError } from "./errors.ts";
 import { RestEntryPoint } from "./rest/entry-point.ts";
 import { createFetch } from "./rest/fetch.ts";
 import { createHttpClient } from "./rest/http-client.ts";
@@ -27,7 +27,7 @@ import type {
   TableServiceClient,
   VerifyReport,
 } from "./types.ts";
-import { chunksFrom } from "./util/chunks.ts";
+import { chunkedFile, chunksFrom, concatChunks } from "./util/chunks.ts";
 import { yieldToEventLoop } from "./util/event-loop.ts";
 import { platformRandom } from "./util/random.ts";
 
@@ -83,20 +83,32 @@ export class StoreHandle implements Store {
     return this.#host.compact();
   }
 
-  snapshot(): Promise<Uint8Array> {
-    return this.#host.snapshot();
+  async snapshot(): Promise<Uint8Array> {
+    for (;;) {
+      try {
+        const chunks: Uint8Array<ArrayBuffer>[] = [];
+        for await (const chunk of this.#host.snapshotChunks()) chunks.push(chunk);
+        return await concatChunks(chunks);
+      } catch (error) {
+        if (!(error instanceof SnapshotInterrupted)) throw error;
+      }
+    }
+  }
+
+  snapshotStream(): ReadableStream<Uint8Array> {
+    return streamOf(() => this.#host.snapshotChunks());
   }
 
   async restore(source: SnapshotSource, { mode = "replace" }: RestoreOptions = {}) {
     if (mode !== "replace" && mode !== "merge") {
       throw new StoreError("ValidationFailed", `mode must be one of replace, merge, not ${mode}.`);
     }
-    return await this.#host.restore(source, { mode });
+    return await this.#host.restore(chunkedFile(source), { mode });
   }
 
   export(options: ExportOptions): ReadableStream<Uint8Array> {
     const client = this.tableClient(options.table);
-    return new ReadableStream<Uint8Array>(exportSource(client, options), { highWaterMark: 0 });
+    return streamOf(() => exportChunks(client, options));
   }
 
   async import(source: ImportSource, options: ImportOptions): Promise<ImportReport> {
@@ -123,15 +135,22 @@ export class StoreHandle implements Store {
 
 const dependencies = { AbortError, StoreError, yieldToEventLoop, chunksFrom };
 
-// Returns a stream source of the exported file. The export module is loaded at the first read.
-function exportSource(
+// Yields the exported file. The export module is loaded at the first read.
+async function* exportChunks(
   client: TableClient,
   options: ExportOptions,
-): UnderlyingDefaultSource<Uint8Array> {
+): AsyncGenerator<Uint8Array> {
+  const { exportFile } = await import("./transfer/export.ts");
+  yield* exportFile(client, options, dependencies);
+}
+
+// Returns a stream of the chunks. `begin` is called at the first read. A chunk is requested only
+// when it is read.
+function streamOf(begin: () => AsyncIterator<Uint8Array>): ReadableStream<Uint8Array> {
   let chunks: AsyncIterator<Uint8Array> | undefined;
-  return {
+  const source: UnderlyingDefaultSource<Uint8Array> = {
     async pull(controller) {
-      chunks ??= (await import("./transfer/export.ts")).exportFile(client, options, dependencies);
+      chunks ??= begin();
       const { done, value } = await chunks.next();
       if (done) controller.close();
       else controller.enqueue(value);
@@ -140,4 +159,5 @@ function exportSource(
       await chunks?.return?.();
     },
   };
+  return new ReadableStream<Uint8Array>(source, { highWaterMark: 0 });
 }

@@ -7,7 +7,6 @@ import type {
   Durability,
   RestoreOptions,
   RestoreReport,
-  SnapshotSource,
   StoreEvents,
   StoreStats,
   StoreStatus,
@@ -62,6 +61,12 @@ export function mapResponse<R>(
   return response instanceof Promise ? response.then(use) : use(response);
 }
 
+// A file that is read in chunks of at most 256 KB.
+export interface ChunkedFile {
+  // Reads the file from its beginning. A stream can be read only once (util/chunks.ts).
+  chunks(): AsyncGenerator<Uint8Array<ArrayBuffer>>;
+}
+
 export interface RestoreCallOptions extends RestoreOptions {
   // The id of a call that may be sent twice: call number and client id
   // (core/dispatch/dispatcher.h).
@@ -80,8 +85,10 @@ export interface Host extends Transport {
   stats(): Promise<StoreStats>;
   verify(): Promise<VerifyReport>;
   compact(): Promise<void>;
-  snapshot(): Promise<Uint8Array>;
-  restore(source: SnapshotSource, options?: RestoreCallOptions): Promise<RestoreReport>;
+  // Yields the snapshot file of the store's content at the time of the first call of next(). Fails
+  // with SnapshotInterrupted if the store gets another owner.
+  snapshotChunks(): AsyncGenerator<Uint8Array<ArrayBuffer>>;
+  restore(file: ChunkedFile, options?: RestoreCallOptions): Promise<RestoreReport>;
   on<K extends keyof StoreEvents>(event: K, listener: (event: StoreEvents[K]) => void): () => void;
   close(): Promise<void>;
 }

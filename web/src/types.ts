@@ -360,7 +360,7 @@ export interface Table<T extends object = Record<string, unknown>> {
   bulk(actions: BulkActions, options?: BulkOptions): Promise<BulkResult>;
   /**
    * Resolves to how listEntities would run with the same options, and what the real service would
-   * do.
+   * do. Rows that are not in memory are loaded part by part; writes meanwhile may or may not count.
    */
   explain(options?: ListTableEntitiesOptions): Promise<Explain>;
 }
@@ -874,9 +874,19 @@ export interface Store {
    */
   snapshot(): Promise<Uint8Array>;
   /**
-   * Restores a snapshot. All of it is read and checked before anything changes. Rejects with
-   * StoreError Corrupted or FormatTooNew if a check fails. A concurrent write is applied either
-   * before or after the restore.
+   * Returns the file of `snapshot()` as a stream, which holds a small part of it in memory. The
+   * file has the store's content at the time of the first read. Until the stream has ended, the
+   * store keeps what it still needs of that content: read it to its end, or cancel it. The stream
+   * fails with StoreError if the store closes, or with ConnectionLost if another tab takes the
+   * store over.
+   */
+  snapshotStream(): ReadableStream<Uint8Array>;
+  /**
+   * Restores a snapshot. All of it is read and checked before anything changes, and a small part of
+   * it is in memory at a time. Rejects with StoreError Corrupted or FormatTooNew if a check fails.
+   * A concurrent write is applied either before or after the restore. If another tab takes the
+   * store over, the source is read again; a stream cannot be, so the restore rejects with
+   * ConnectionLost.
    */
   restore(source: SnapshotSource, options?: RestoreOptions): Promise<RestoreReport>;
   /**

@@ -396,7 +396,8 @@ TEST_CASE("execute_as_service returns the same rows, in as many pages as explain
       }
       const EntityKey from = query.from ? query.from->next : EntityKey();
       REQUIRE(found == keys_text(rows.matching(query.filter, from)));
-      const auto explained = explain(index, query);
+      Explanation explanation(query);
+      const auto explained = explain(index, explanation);
       REQUIRE(pages.size() == std::get<Explain>(explained).service_round_trips);
     }
   }

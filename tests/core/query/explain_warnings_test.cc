@@ -26,7 +26,8 @@ std::vector<ExplainWarning> warnings_of(std::string_view filter,
                                         const TableIndex& index = people()) {
   Query query;
   query.filter = filter_of(filter);
-  auto result = explain(index, query);
+  Explanation explanation(query);
+  auto result = explain(index, explanation);
   REQUIRE(std::holds_alternative<Explain>(result));
   return std::get<Explain>(result).warnings;
 }

@@ -42,6 +42,12 @@ class UnloadedTable {
       parts_.erase(at);
     }
   }
+  // Returns a version in which only these parts are loaded. REQUIRES: load() was not called.
+  TableIndex version_with(const std::vector<PartId>& loaded) const {
+    TableIndex version = index_;
+    for (const PartId id : loaded) version.load_part(id, parts_.at(id));
+    return version;
+  }
 
  private:
   void cut(std::vector<Entity> part, std::optional<EntityKey> upper) {

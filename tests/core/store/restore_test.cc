@@ -3,6 +3,7 @@
 #include "core/log/field_codec.h"
 #include "core/log/manifest_codec.h"
 #include "core/model/limits.h"
+#include "core/store/store_state.h"
 #include "tests/support/prng.h"
 #include "tests/support/snapshot_files.h"
 #include "tests/support/store_helpers.h"
@@ -17,11 +18,27 @@ std::string snapshot_of(Store& store) {
   return TestHost().snapshot(store);
 }
 
-Result<RestoreReport> read(Restore& restore, std::string_view file, std::size_t chunk = 4096) {
+// Reads the file, and stores its parts. Stops after `stop_after` parts, as in a crash, and then
+// returns an error of the code `internal_error`.
+Result<RestoreReport> read(Restore& restore, TestHost& host, std::string_view file,
+                           std::size_t chunk = 4096, std::size_t stop_after = SIZE_MAX) {
+  std::size_t steps = 0;
   for (std::size_t at = 0; at < file.size(); at += chunk) {
-    if (auto added = restore.add(file.substr(at, chunk)); !added.ok()) return added.error();
+    restore.add(file.substr(at, chunk));
+    while (true) {
+      auto part = restore.next_part();
+      if (!part.ok()) return part.error();
+      if (!part->has_value()) break;
+      if (steps++ == stop_after) return Error(ErrorCode::internal_error);
+      host.parts[(*part)->id] = std::move((*part)->bytes);
+    }
   }
   return restore.finish_reading();
+}
+
+Result<RestoreReport> read(Restore& restore, std::string_view file, std::size_t chunk = 4096) {
+  TestHost host;
+  return read(restore, host, file, chunk);
 }
 
 // Replaces the store's content. Returns false if it stopped after `stop_after` steps, as in a
@@ -30,17 +47,14 @@ bool replace(Restore& restore, Store& store, TestHost& host,
              const std::optional<ClientCall>& call = std::nullopt,
              std::size_t stop_after = SIZE_MAX) {
   if (!restore.begin_replace(call)) return true;
-  std::size_t steps = 0;
-  while (auto part = host.next_part(store)) {
-    if (steps++ == stop_after) return false;
-    host.parts[part->id] = std::move(part->bytes);
-  }
-  if (steps++ == stop_after) return false;
+  CHECK(restore.unused_parts().empty());
+  CHECK(!host.next_part(store).has_value());
+  if (stop_after == 0) return false;
   FinishedCheckpoint end = store.finish_checkpoint();
   host.manifest = std::move(end.manifest);
   host.segments.erase(host.segments.begin(), host.segments.lower_bound(end.first_live_sequence));
   for (const PartId id : end.obsolete_parts) host.parts.erase(id);
-  if (steps == stop_after) return false;
+  if (stop_after == 1) return false;
   store.mark_checkpoint_committed();
   return true;
 }
@@ -88,7 +102,7 @@ TEST_CASE("replacing a store by a snapshot makes it equal") {
   publish(target, {create("old"), create("People"), insert("People", "p", "gone")});
   host.store_pending(target);
   Restore restore(target);
-  const auto report = read(restore, file);
+  const auto report = read(restore, host, file);
   REQUIRE(report.ok());
   CHECK(report->tables == 3);
   CHECK(report->entities == source.stats().rows);
@@ -120,6 +134,7 @@ TEST_CASE("a crash during a replacement leaves the old or the new content") {
   const std::string file = snapshot_of(source);
   bool finished = false;
   std::size_t new_ones = 0;
+  std::size_t parts = SIZE_MAX;  // the steps before the manifest is stored
   for (std::size_t stop = 0; !finished; ++stop) {
     Store target = new_store();
     TestHost host;
@@ -130,16 +145,18 @@ TEST_CASE("a crash during a replacement leaves the old or the new content") {
     host.store_pending(target);
     const std::string before = snapshot_of(target);
     Restore restore(target);
-    REQUIRE(read(restore, file).ok());
-    finished = replace(restore, target, host, std::nullopt, stop);
+    const bool whole = read(restore, host, file, 4096, stop).ok();
+    if (whole) parts = std::min(parts, stop);
+    finished = whole && replace(restore, target, host, std::nullopt, stop - parts);
     auto reopened = host.open();
     REQUIRE(reopened.ok());
     CAPTURE(stop);
     CHECK(reopened->damage().empty());
-    const std::string after = snapshot_of(*reopened);
+    const std::string after = host.snapshot(*reopened);
     CHECK((after == before || after == file));
     if (after == file) ++new_ones;
   }
+  CHECK((parts > 5 && parts < 1000));
   CHECK(new_ones == 2);  // the last two runs: the manifest was stored
 }
 
@@ -151,17 +168,117 @@ TEST_CASE("an abandoned replacement changes nothing") {
   host.store_pending(target);
   const std::string before = snapshot_of(target);
   Restore restore(target);
-  REQUIRE(read(restore, snapshot_of(source)).ok());
+  REQUIRE(read(restore, host, snapshot_of(source)).ok());
+  const std::vector<PartId> parts = restore.unused_parts();
+  REQUIRE(parts.size() == host.parts.size());
   REQUIRE(restore.begin_replace(std::nullopt));
-  const auto part = host.next_part(target);
-  REQUIRE(part.has_value());
-  target.abandon_checkpoint();
+  CHECK(target.abandon_checkpoint() == parts);
+  for (const PartId id : parts) host.parts.erase(id);
   CHECK((snapshot_of(target) == before));
   publish(target, {insert("old", "p", "s", 5)});
   host.store_pending(target);
   REQUIRE(host.checkpoint(target));
-  CHECK(host.parts.begin()->first > part->id);
+  CHECK(host.parts.begin()->first > parts.back());
   CHECK(rows_of(*host.open(), "old") == rows_of(target, "old"));
+}
+
+TEST_CASE("checkpoints during a restore keep its parts, and use other ids") {
+  Store source = filled(11);
+  const std::string file = snapshot_of(source);
+  Store target = new_store();
+  TestHost host;
+  publish(target, {create("old"), insert("old", "p", "r", 5)});
+  host.store_pending(target);
+  Restore restore(target);
+  for (std::size_t at = 0, writes = 0; at < file.size(); at += 100'000) {
+    restore.add(std::string_view(file).substr(at, 100'000));
+    while (true) {
+      auto part = restore.next_part();
+      REQUIRE(part.ok());
+      if (!part->has_value()) break;
+      CHECK(host.parts.emplace((*part)->id, std::move((*part)->bytes)).second);
+      publish(target, {upsert("old", "p", "s" + std::to_string(++writes))});
+      host.store_pending(target);
+      REQUIRE(host.checkpoint(target));
+    }
+  }
+  REQUIRE(restore.finish_reading().ok());
+  CHECK(rows_of(*host.open(), "old") == rows_of(target, "old"));
+  REQUIRE(replace(restore, target, host));
+  CHECK((host.snapshot(target) == file));
+  auto reopened = host.open();
+  REQUIRE(reopened.ok());
+  CHECK((host.snapshot(*reopened) == file));
+  CHECK(host.parts.size() == reopened->begin_recovery(*host.manifest)->size());
+}
+
+TEST_CASE("a restore keeps few rows in memory") {
+  Store source = new_store();
+  publish(source, {create("big")});
+  for (int i = 0; i < 4000; ++i) {
+    Operation put = operation(OperationKind::insert, "p" + std::to_string(i / 1000),
+                              std::to_string(10'000 + i));
+    put.properties.push_back({"text", Value::of_string(std::string(1000, 'x'))});
+    publish(source, {write("big", std::move(put))});
+  }
+  const std::string file = snapshot_of(source);
+  constexpr std::uint64_t limit = 1'000'000;
+  for (const bool merges : {false, true}) {
+    Store target = new_store();
+    target.set_memory_limit(limit);
+    TestHost host;
+    std::uint64_t peak = 0;
+    const auto note = [&] {
+      target.enforce_memory_limit();
+      peak = std::max(peak, target.memory_bytes() + memory_of(target.state().restored->catalog()));
+    };
+    Restore restore(target);
+    for (std::size_t at = 0; at < file.size(); at += 100'000) {
+      restore.add(std::string_view(file).substr(at, 100'000));
+      for (auto part = restore.next_part(); part->has_value(); part = restore.next_part()) {
+        host.parts[(*part)->id] = std::move((*part)->bytes);
+        note();
+      }
+    }
+    REQUIRE(restore.finish_reading().ok());
+    if (!merges) {
+      CHECK(peak < 700'000);
+      REQUIRE(replace(restore, target, host));
+      CHECK(target.memory_bytes() < 700'000);
+    } else {
+      while (true) {
+        auto staged = restore.stage_merge_chunk(noon);
+        if (const auto* need = std::get_if<PartsNeeded>(&staged)) {
+          host.load_parts(target, need->ids);
+          peak = std::max(peak, memory_of(target.state().restored->catalog()));
+          continue;
+        }
+        if (std::get<Restore::Merge>(staged) == Restore::Merge::done) break;
+        host.store_pending(target);
+        target.publish();
+        REQUIRE(host.checkpoint(target));
+        note();
+      }
+      CHECK(peak < limit + 1'500'000);
+    }
+    CHECK(target.stats().rows == 4000);
+    CHECK(rows_of(*host.open(), "big").size() == 4000);
+  }
+}
+
+TEST_CASE("a part of the file that is lost before it is merged is an error, not damage") {
+  Store source = filled(12);
+  Store target = new_store();
+  target.set_memory_limit(1);
+  TestHost host;
+  Restore restore(target);
+  REQUIRE(read(restore, host, snapshot_of(source)).ok());
+  target.enforce_memory_limit();
+  host.parts.clear();
+  const auto staged = host.with_parts(target, [&] { return restore.stage_merge_chunk(noon); });
+  REQUIRE(std::holds_alternative<Error>(staged));
+  CHECK(std::get<Error>(staged).code == ErrorCode::corrupted);
+  CHECK(!target.is_damaged());
 }
 
 TEST_CASE("a replacement that is sent again is done once") {
@@ -171,7 +288,7 @@ TEST_CASE("a replacement that is sent again is done once") {
   Store target = new_store();
   TestHost host;
   Restore first(target);
-  REQUIRE(read(first, file).ok());
+  REQUIRE(read(first, host, file).ok());
   REQUIRE(replace(first, target, host, call));
   auto next_owner = host.open();
   REQUIRE(next_owner.ok());
@@ -180,8 +297,9 @@ TEST_CASE("a replacement that is sent again is done once") {
   for (Store* store : {&target, &*next_owner}) {
     const std::string before = snapshot_of(*store);
     Restore restore(*store);
-    REQUIRE(read(restore, file).ok());
+    REQUIRE(read(restore, host, file).ok());
     CHECK(!restore.begin_replace(call));
+    CHECK(!restore.unused_parts().empty());
     CHECK((snapshot_of(*store) == before));
   }
 }
@@ -272,7 +390,7 @@ TEST_CASE("merging keeps other rows and writes the snapshot's rows") {
   const std::uint64_t before = target.stats().rows;
   const auto there = source.get("people", {"p1", "r1"});
   Restore restore(target);
-  REQUIRE(read(restore, snapshot_of(source)).ok());
+  REQUIRE(read(restore, host, snapshot_of(source)).ok());
   merge(restore, target, host, noon + 5000);
   CHECK(target.verify().empty());
   const bool both = std::holds_alternative<PinnedRow>(there);

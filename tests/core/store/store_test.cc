@@ -532,7 +532,7 @@ TEST_CASE("reads of missing tables and rows return the service's errors") {
   CHECK(std::get<Error>(no_row).code == ErrorCode::resource_not_found);
   CHECK(std::holds_alternative<PinnedRow>(store.get("PEOPLE", {"p", "a"})));
   CHECK(std::holds_alternative<Error>(store.query("nobody", Query{})));
-  CHECK(std::holds_alternative<Error>(store.explain("nobody", Query{})));
+  CHECK(std::holds_alternative<Error>(store.explain("nobody", Query{}, "")));
 }
 
 TEST_CASE("a key that is invalid in an address is rejected after a missing table") {

@@ -7,7 +7,8 @@
 
 import assert from "node:assert/strict";
 import { StoreError } from "../../../web/src/errors.ts";
-import { callIdOf, unwrapFromCall, wrapInCall } from "../../../web/src/util/call-message.ts";
+import { callIdOf, wrapInCall } from "../../../web/src/util/call-message.ts";
+import { callHeaderBytes } from "../../../web/src/util/engine-message-kinds.ts";
 import type {
   CheckpointEnd,
   CheckpointPart,
@@ -80,7 +81,7 @@ export class FakeEngine implements Engine {
   }
 
   // Only the real engine has snapshots.
-  beginSnapshot(): void {
+  beginSnapshot(): number {
     throw new Error("not faked");
   }
   nextSnapshotChunk = () => undefined;
@@ -89,10 +90,11 @@ export class FakeEngine implements Engine {
     throw new Error("not faked");
   }
   restoreChunk(): void {}
+  nextRestoredPart = () => undefined;
   finishRestoreInput = () => ({ tables: 0, entities: 0 });
   beginReplace = () => false;
   stageRestoredRows = () => false;
-  endRestore(): void {}
+  endRestore = () => [];
   fork(): Engine {
     throw new Error("not faked");
   }
@@ -376,4 +378,9 @@ export class FakeEngine implements Engine {
   close(): void {
     this.closed = true;
   }
+}
+
+// Returns a copy of the message, without the call around it if there is one.
+export function unwrapFromCall(request: Uint8Array): Uint8Array<ArrayBuffer> {
+  return callIdOf(request) !== undefined ? request.slice(callHeaderBytes) : new Uint8Array(request);
 }

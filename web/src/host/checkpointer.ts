@@ -61,8 +61,6 @@ export interface CheckpointerOptions {
   orphans: readonly number[]; // ids of parts that no manifest names; removed first
   memory: Pick<MemoryGuard, "isFull" | "update" | "allowWrites">;
   automatic: boolean; // false: checkpoints only by compact() and replaceAllData()
-  // returns what replaceAllData() must wait for before it begins; undefined: nothing
-  blocker: () => Promise<unknown> | undefined;
   onFailure: (error: unknown) => void; // the previous checkpoint stays in use; a retry follows
   onCheckpoint: () => void; // called when a new checkpoint is in use
 }
@@ -75,7 +73,6 @@ export class Checkpointer implements Checkpoints {
   readonly #storage: CheckpointerOptions["storage"];
   readonly #space: CheckpointerOptions["space"];
   readonly #parts: CheckpointerOptions["parts"];
-  readonly #blocker: CheckpointerOptions["blocker"];
   readonly #onFailure: CheckpointerOptions["onFailure"];
   readonly #onCheckpoint: CheckpointerOptions["onCheckpoint"];
   readonly #memory: CheckpointerOptions["memory"];
@@ -90,6 +87,7 @@ export class Checkpointer implements Checkpoints {
   readonly #orphans: Set<number>; // stored parts that nothing uses
   #hasSucceeded = false; // a checkpoint succeeded in the work under way
   #isMemoryWaiting = false; // memory was full during other work than a due checkpoint
+  #lastInTurn: Promise<unknown> = Promise.resolve(); // see #inTurn()
   #started = false;
   #stopped = false;
   #wake: () => void = () => {};
@@ -101,7 +99,6 @@ export class Checkpointer implements Checkpoints {
     this.#storage = options.storage;
     this.#space = options.space;
     this.#parts = options.parts;
-    this.#blocker = options.blocker;
     this.#onFailure = options.onFailure;
     this.#onCheckpoint = options.onCheckpoint;
     this.#memory = options.memory;
@@ -150,13 +147,37 @@ export class Checkpointer implements Checkpoints {
   // stored data. REQUIRES: start() was called; nothing is written until it resolves.
   replaceAllData(call: Uint8Array | undefined): Promise<void> {
     return this.#runAlone(async () => {
-      for (let busy = this.#blocker(); busy !== undefined; busy = this.#blocker()) await busy;
       await this.#checkpoint(
         () => this.#engine.beginReplace(call),
         // The manifest and the engine change at different times, so no read may run meanwhile.
         (commit) => this.#parts.pauseWhile(commit),
       );
     });
+  }
+
+  // Stores a part of a snapshot file that is being restored. Checkpoints may run meanwhile. If the
+  // data is not replaced by the restored data later, the caller must delete the part. REQUIRES:
+  // start() was called.
+  putRestoredPart(id: number, bytes: Uint8Array): Promise<void> {
+    return this.#inTurn(async () => {
+      this.#orphans.delete(id); // a removed part's number may be used again
+      await this.#storage.putPart(id, bytes);
+    });
+  }
+
+  // Deletes parts that putRestoredPart() has stored. If that fails, the next compact() and the next
+  // opening try again.
+  async deleteRestoredParts(ids: readonly number[]): Promise<void> {
+    for (const id of ids) this.#orphans.add(id);
+    if (!this.#stopped) await this.#sweepIfPossible();
+  }
+
+  // Runs calls of the storage one after the other: a part that is being restored is not stored
+  // while orphans are deleted, which may have its number, or while a manifest is stored.
+  #inTurn<T>(call: () => Promise<T>): Promise<T> {
+    const calling = this.#lastInTurn.then(call);
+    this.#lastInTurn = calling.catch(() => {});
+    return calling;
   }
 
   async #runAlone(work: () => Promise<void>): Promise<void> {
@@ -276,9 +297,11 @@ export class Checkpointer implements Checkpoints {
 
   async #sweep(): Promise<void> {
     if (this.#orphans.size === 0) return;
-    const parts = [...this.#orphans];
-    await this.#storage.deleteParts(parts);
-    for (const id of parts) this.#orphans.delete(id);
+    await this.#inTurn(async () => {
+      const parts = [...this.#orphans];
+      await this.#storage.deleteParts(parts);
+      for (const id of parts) this.#orphans.delete(id);
+    });
   }
 
   async #sweepIfPossible(): Promise<void> {
@@ -314,7 +337,7 @@ export class Checkpointer implements Checkpoints {
       const { manifest, segmentsBelow, obsoleteParts } = this.#engine.finishCheckpoint();
       await commitAfterReads(async () => {
         this.#requireIntact();
-        await this.#commit(manifest, { segmentsBelow, obsoleteParts });
+        await this.#inTurn(() => this.#commit(manifest, { segmentsBelow, obsoleteParts }));
         this.#engine.markCheckpointCommitted();
       });
       this.#hasSucceeded = true;

@@ -119,7 +119,6 @@ function checkpointerFor(
     orphans,
     memory: { isFull: false, update() {}, allowWrites() {} },
     automatic: false,
-    blocker: () => undefined,
     onFailure() {},
     onCheckpoint() {},
   });

@@ -6,6 +6,7 @@ import { StoreError } from "../errors.ts";
 import { fencedError, type LogStorage, StorageError } from "../storage/log-storage.ts";
 import { MemoryStorage } from "../storage/memory.ts";
 import type {
+  ChunkedFile,
   KnownCalls,
   OwnerHost,
   RepeatedWrites,
@@ -17,7 +18,6 @@ import type {
   Clock,
   Durability,
   RestoreReport,
-  SnapshotSource,
   StoreDamage,
   StoreEvents,
   StoreStats,
@@ -25,6 +25,7 @@ import type {
   StoreWarning,
   VerifyReport,
 } from "../types.ts";
+import { requestKind } from "../util/engine-message-kinds.ts";
 import { type Engine, PartsNeeded } from "../wasm/engine.ts";
 import { isModuleMissing } from "../wasm/module-missing.ts";
 import { Checkpointer } from "./checkpointer.ts";
@@ -178,7 +179,6 @@ export class LocalHost implements OwnerHost {
         space,
         parts: this.#parts,
         memory: this.#memory,
-        blocker: () => this.#snapshots.whenSnapshotsEnd,
         onCheckpoint: () => {
           this.#parts.trim();
           void space.fill();
@@ -193,7 +193,9 @@ export class LocalHost implements OwnerHost {
       engine: options.engine,
       queue: this.#queue,
       parts: this.#parts,
-      replace: (call) => this.#asLogOwner(() => this.#checkpointer?.replaceAllData(call)),
+      putPart: async (id, bytes) => await this.#checkpointer?.putRestoredPart(id, bytes),
+      deleteParts: async (ids) => await this.#checkpointer?.deleteRestoredParts(ids),
+      replace: async (call) => await this.#checkpointer?.replaceAllData(call),
       now: () => this.now(),
     });
     const { epoch, lastCommit, tables } = options.engine.stats();
@@ -214,7 +216,8 @@ export class LocalHost implements OwnerHost {
     const response = this.#options.engine.read(request);
     if (!(response instanceof PartsNeeded)) return response;
     const copy = request.slice();
-    return this.#readWhenLoaded(response, () => this.#options.engine.read(copy));
+    const loadAtOnce = request[0] === requestKind.explain ? "steps" : "some";
+    return this.#readWhenLoaded(response, () => this.#options.engine.read(copy), loadAtOnce);
   }
 
   runBeforeNextChange(reads: () => void): void {
@@ -233,12 +236,14 @@ export class LocalHost implements OwnerHost {
   async #readWhenLoaded(
     needed: PartsNeeded,
     read: () => Uint8Array | PartsNeeded,
+    loadAtOnce: "some" | "steps" = "some",
   ): Promise<Uint8Array> {
+    const readCopy = () => {
+      const response = read();
+      return response instanceof PartsNeeded ? response : response.slice();
+    };
     try {
-      return await this.#parts.loadAndRetry(needed, () => {
-        const response = read();
-        return response instanceof PartsNeeded ? response : response.slice();
-      });
+      return await this.#parts.loadAndRetry(needed, readCopy, loadAtOnce);
     } catch (error) {
       if (this.#closing !== undefined) throw this.#closedError();
       this.#reportIfReplaced(error);
@@ -362,24 +367,35 @@ export class LocalHost implements OwnerHost {
     await this.flush();
     if (this.#writeError !== undefined) throw this.#writeError;
     if (this.#options.persistence === "memory") return;
-    await this.#asLogOwner(() => this.#checkpointer?.compact());
+    await this.#asLogOwner(async () => await this.#checkpointer?.compact());
     await this.#space.fill();
   }
 
-  async snapshot(): Promise<Uint8Array> {
-    if (this.#closing !== undefined) throw this.#closedError();
-    return await this.#orHandOver(this.#snapshots.take());
+  async *snapshotChunks(): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+    try {
+      if (this.#closing !== undefined) throw this.#closedError();
+      for await (const chunk of this.#snapshots.chunks()) {
+        yield chunk;
+        if (this.#closing !== undefined) throw this.#closedError();
+      }
+    } catch (error) {
+      if (this.#closing !== undefined) throw this.#closedError();
+      this.#reportIfReplaced(error);
+      throw await this.#errorOfCall(toError(error));
+    }
   }
 
   async restore(
-    source: SnapshotSource,
+    file: ChunkedFile,
     { mode = "replace", call }: RestoreCallOptions = {},
   ): Promise<RestoreReport> {
     if (this.#closing !== undefined) throw this.#closedError();
     if (this.#writeError !== undefined) throw this.#writeError;
     this.#onFirstWrite?.();
     this.#onFirstWrite = undefined;
-    const report = await this.#orHandOver(this.#snapshots.restore(source, mode, call));
+    const report = await this.#orHandOver(
+      this.#asLogOwner(() => this.#snapshots.restore(file, mode, call)),
+    );
     if (report.tables > 0) this.#eviction?.onStored();
     return report;
   }
@@ -533,16 +549,16 @@ export class LocalHost implements OwnerHost {
     return this.#writeError !== undefined || this.#queue.fatalError !== undefined;
   }
 
-  // Runs a checkpoint. Claims the log first if this owner has not done so: without a claim, another
-  // owner may be writing.
-  async #asLogOwner(checkpoint: () => Promise<void> | undefined): Promise<void> {
+  // Runs a checkpoint or a restore. Claims the log first if this owner has not done so: without a
+  // claim, another owner may be writing.
+  async #asLogOwner<T>(work: () => Promise<T>): Promise<T> {
     const { engine, storage } = this.#options;
     try {
       if (!this.#claimed) {
         await claimLog(engine, storage, this.#space);
         this.#onLogOwned();
       }
-      await checkpoint();
+      return await work();
     } catch (error) {
       this.#reportIfReplaced(error);
       throw error;

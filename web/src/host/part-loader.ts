@@ -10,6 +10,9 @@ import { DeferredModuleNeeded, type Engine, PartsNeeded } from "../wasm/engine.t
 // call often needs only those; then more each time, up to partsMax.
 const firstParts = 4;
 const partsMax = 32;
+// How many are loaded for each step of a call that continues where it ended before. Few, because
+// they may come on top of the memory limit.
+const stepParts = 8;
 // About how much memory a loaded part takes.
 const partBytes = 300_000;
 
@@ -51,7 +54,8 @@ export class PartLoader {
 
   // Loads what `call` needs and repeats it until it needs nothing more. Resolves to its result.
   // Parts loaded for this purpose are not unloaded before that; with "steps", they may be unloaded
-  // as soon as `call` was repeated, because it continues where it ended before. Rejects with
+  // as soon as `call` was repeated, because it continues where it ended before. Other calls that
+  // need parts then also take their turn between the steps. Rejects with
   // StoreError Corrupted if a part is damaged, and with errors of the storage, of `call` and of
   // Engine.loadDeferredModule().
   async loadAndRetry<T>(
@@ -59,6 +63,19 @@ export class PartLoader {
     call: () => T | PartsNeeded,
     loadAtOnce: "all" | "some" | "steps" = "some",
   ): Promise<T> {
+    for (let needed = first; ; ) {
+      const result = await this.#loadAndRepeat(needed, call, loadAtOnce);
+      if (!(result instanceof PartsNeeded)) return result;
+      needed = result;
+    }
+  }
+
+  // Resolves to the result of `call`, or with "steps" to what its next step needs.
+  async #loadAndRepeat<T>(
+    first: PartsNeeded,
+    call: () => T | PartsNeeded,
+    loadAtOnce: "all" | "some" | "steps",
+  ): Promise<T | PartsNeeded> {
     let needed = first;
     const takesTurn = this.#mustTakeTurns;
     if (takesTurn) await this.#takeTurn();
@@ -74,12 +91,13 @@ export class PartLoader {
         const { ids } = needed;
         await this.#pausedFor;
         if (needed instanceof DeferredModuleNeeded) await needed.load();
-        else await this.#load(loadAtOnce === "all" ? ids : ids.slice(0, count));
+        else if (loadAtOnce === "all") await this.#load(ids);
+        else await this.#load(ids.slice(0, loadAtOnce === "steps" ? stepParts : count));
         const result = call();
         if (!(result instanceof PartsNeeded)) return result;
         requireProgress(ids, result);
+        if (loadAtOnce === "steps") return result;
         needed = result;
-        if (loadAtOnce === "steps" && this.#waitingCalls === 1) this.#options.engine.trimMemory();
       }
     } finally {
       this.#endWaitingCall();

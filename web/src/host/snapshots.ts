@@ -1,10 +1,11 @@
 // Takes and restores snapshots: the content of a store as one file. A restore reads the whole file
-// before anything changes. Then it either replaces the store's content in one step
-// (core/store/store.h, "replace"), or merges the rows group by group.
+// before the store's content changes. It stores the file's rows as they arrive, as parts that no
+// manifest names (core/store/restore.h). Then it either replaces the store's content in one step,
+// or merges the rows group by group.
 
 import { StoreError } from "../errors.ts";
-import type { RestoreMode, RestoreReport, SnapshotSource } from "../types.ts";
-import { concatChunks, smallChunksFrom } from "../util/chunks.ts";
+import type { ChunkedFile } from "../transport.ts";
+import type { RestoreMode, RestoreReport } from "../types.ts";
 import { yieldToEventLoop } from "../util/event-loop.ts";
 import { type Engine, PartsNeeded } from "../wasm/engine.ts";
 import type { CommitQueue } from "./commit-queue.ts";
@@ -19,90 +20,91 @@ export interface SnapshotsOptions {
     | "endSnapshot"
     | "beginRestore"
     | "restoreChunk"
+    | "nextRestoredPart"
     | "finishRestoreInput"
     | "stageRestoredRows"
     | "endRestore"
   >;
   queue: Pick<CommitQueue, "runExclusively" | "stageAsOwnGroup">;
   parts: Pick<PartLoader, "loadAndRetry">;
-  // Stores the restored data. Called while nothing else is written.
+  // Stores a part of a file that is being restored, and deletes such parts.
+  putPart: (id: number, bytes: Uint8Array) => Promise<void>;
+  deleteParts: (ids: readonly number[]) => Promise<void>;
+  // Makes the restored data the store's content. Called while nothing else is written.
   replace: (call: Uint8Array | undefined) => Promise<void>;
   now: () => number;
 }
 
 export class Snapshots {
   readonly #options: SnapshotsOptions;
-  #lastSnapshot: Promise<unknown> = Promise.resolve();
-  #snapshotCount = 0; // snapshots in progress or queued
   #lastRestore: Promise<unknown> = Promise.resolve();
 
   constructor(options: SnapshotsOptions) {
     this.#options = options;
   }
 
-  take(): Promise<Uint8Array> {
-    this.#snapshotCount += 1;
-    const taking = this.#lastSnapshot
-      .then(() => this.#take())
-      .finally(() => {
-        this.#snapshotCount -= 1;
-      });
-    this.#lastSnapshot = taking.catch(() => {});
-    return taking;
-  }
-
-  // Returns a promise that settles when no snapshot is in progress; undefined if none is.
-  get whenSnapshotsEnd(): Promise<unknown> | undefined {
-    return this.#snapshotCount === 0 ? undefined : this.#lastSnapshot;
+  // Yields the store's content at the time of the first call of next(), as a file. Holds one chunk
+  // at a time.
+  async *chunks(): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+    const { engine, parts } = this.#options;
+    const snapshot = engine.beginSnapshot();
+    const next = () => engine.nextSnapshotChunk(snapshot);
+    try {
+      for (;;) {
+        let chunk = next();
+        if (chunk instanceof PartsNeeded) chunk = await parts.loadAndRetry(chunk, next, "steps");
+        if (chunk === undefined) return;
+        yield chunk;
+        await yieldToEventLoop();
+      }
+    } finally {
+      ignoringErrors(() => engine.endSnapshot(snapshot));
+    }
   }
 
   // Restores a snapshot. `call` is the id of a call that may be sent twice (RestoreCallOptions). It
   // is applied once if it replaces the content.
   restore(
-    source: SnapshotSource,
+    file: ChunkedFile,
     mode: RestoreMode,
     call: Uint8Array | undefined,
   ): Promise<RestoreReport> {
-    const restoring = this.#lastRestore.then(() => this.#restore(source, mode, call));
+    const restoring = this.#lastRestore.then(() => this.#restore(file, mode, call));
     this.#lastRestore = restoring.catch(() => {});
     return restoring;
   }
 
-  async #take(): Promise<Uint8Array> {
-    const { engine, parts } = this.#options;
-    const next = () => engine.nextSnapshotChunk();
-    const chunks: Uint8Array<ArrayBuffer>[] = [];
-    engine.beginSnapshot();
-    try {
-      for (;;) {
-        let chunk = next();
-        if (chunk instanceof PartsNeeded) chunk = await parts.loadAndRetry(chunk, next, "steps");
-        if (chunk === undefined) return await concatChunks(chunks);
-        chunks.push(chunk);
-        await yieldToEventLoop();
-      }
-    } finally {
-      ignoringErrors(() => engine.endSnapshot());
-    }
-  }
-
   async #restore(
-    source: SnapshotSource,
+    file: ChunkedFile,
     mode: RestoreMode,
     call: Uint8Array | undefined,
   ): Promise<RestoreReport> {
-    const { engine, queue, replace } = this.#options;
+    const { engine, queue, replace, deleteParts } = this.#options;
     await engine.loadDeferredModule();
     engine.beginRestore();
     try {
-      for await (const chunk of smallChunksFrom(source)) engine.restoreChunk(chunk);
-      const report = engine.finishRestoreInput();
+      const report = await this.#storeParts(file);
       if (mode === "replace") await queue.runExclusively(() => replace(call));
       else await this.#merge();
       return report;
     } finally {
-      ignoringErrors(() => engine.endRestore());
+      const unused = ignoringErrors(() => engine.endRestore());
+      if (unused !== undefined) await deleteParts(unused);
     }
+  }
+
+  // Reads and checks the whole file, and stores its parts.
+  async #storeParts(file: ChunkedFile): Promise<RestoreReport> {
+    const { engine, putPart } = this.#options;
+    for await (const chunk of file.chunks()) {
+      engine.restoreChunk(chunk);
+      for (;;) {
+        const part = engine.nextRestoredPart();
+        if (part === undefined) break;
+        await putPart(part.id, part.bytes);
+      }
+    }
+    return engine.finishRestoreInput();
   }
 
   async #merge(): Promise<void> {
@@ -129,11 +131,12 @@ export class Snapshots {
   }
 }
 
-// Runs `end` and ignores its errors, because the engine may already be closed or broken.
-function ignoringErrors(end: () => void): void {
+// Runs `end` and ignores its errors, because the engine may already be closed or broken. It has
+// then released everything.
+function ignoringErrors<T>(end: () => T): T | undefined {
   try {
-    end();
+    return end();
   } catch {
-    // A closed or broken engine has already released everything.
+    return undefined;
   }
 }

@@ -5,11 +5,13 @@
 // of a client. But the writes of one client are applied in the order of their numbers, so each
 // write before a known one was applied, or had no effect.
 
-import { AbortError, StoreError } from "../errors.ts";
+import { AbortError, SnapshotInterrupted, StoreError } from "../errors.ts";
 import type { UnstoredWrite } from "../host/deferred-writes.ts";
+import type { ChunkedFile } from "../transport.ts";
 import type { AbortSignalLike, Durability, RestoreMode, RestoreReport } from "../types.ts";
 import { nextRetryMs } from "../util/back-off.ts";
 import { callIdOf, wrapInCall } from "../util/call-message.ts";
+import { ownBuffer } from "./channel.ts";
 import {
   causeOf,
   forgottenError,
@@ -23,6 +25,7 @@ import {
   type CallValue,
   type ContentCallKind,
   errorFromWire,
+  errorToWire,
   type FailedWrite,
   type PlainCallKind,
   type Recovered,
@@ -48,6 +51,8 @@ interface PendingCall extends RemoteCall {
   // Of a write: see UnstoredCall. Undefined: no owner that got the write can have applied it.
   appliedAfter: number | undefined;
   stopListening(): void; // stops listening to the call's AbortSignal
+  file?: ChunkedFile | undefined; // of "restore"
+  chunks?: AsyncGenerator<Uint8Array<ArrayBuffer>> | undefined; // of `file`, for the current owner
 }
 
 // After so many attempts that failed, the owner leaves out the writes that it cannot apply.
@@ -158,14 +163,58 @@ export class CallClient {
     }
   }
 
-  // Sends a snapshot file for the owner to restore.
+  // Lets the owner restore a snapshot file, whose chunks the owner requests (sendChunk()).
   restore(
-    file: Uint8Array,
+    file: ChunkedFile,
     mode: RestoreMode | undefined,
     number = this.reserveCallNumber(),
   ): Promise<RestoreReport> {
-    const request = this.#id === undefined ? file : wrapInCall(file, this.#id, number);
-    return this.#add({ number, kind: "restore", request, mode }) as Promise<RestoreReport>;
+    const request =
+      this.#id === undefined ? undefined : wrapInCall(new Uint8Array(0), this.#id, number);
+    const call = { number, kind: "restore", request, mode, file } as const;
+    return this.#add(call) as Promise<RestoreReport>;
+  }
+
+  // Sends the next chunk of a restore's file. If the file cannot be read, rejects the call.
+  async sendChunk({ session, number }: { session: number; number: number }): Promise<void> {
+    const link = this.#link;
+    const call = this.#ordered.get(number);
+    if (link === undefined || link.session !== session || call?.file === undefined) return;
+    call.chunks ??= call.file.chunks();
+    const { chunks } = call;
+    const message = { to: link.owner, type: "chunk", session, number } as const;
+    try {
+      const { done, value } = await chunks.next();
+      if (this.#link !== link || call.chunks !== chunks) return; // it is read again for a new owner
+      link.post({ ...message, bytes: done ? undefined : ownBuffer(value) });
+    } catch (error) {
+      if (this.#link === link) link.post({ ...message, error: errorToWire(error) });
+      this.#removeCall(call);
+      call.reject(error);
+    }
+  }
+
+  // Yields a snapshot of the owner's store, as Host.snapshotChunks().
+  async *snapshotChunks(): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+    const snapshot = this.reserveCallNumber();
+    let isWithReader = false;
+    try {
+      for (let kind: "snapshot" | "snapshotChunk" = "snapshot"; ; kind = "snapshotChunk") {
+        const number = kind === "snapshot" ? snapshot : this.reserveCallNumber();
+        const chunk = await this.#add({ number, kind, snapshot });
+        if (chunk === null) return;
+        if (chunk === undefined) throw new SnapshotInterrupted();
+        isWithReader = true;
+        yield chunk as Uint8Array<ArrayBuffer>;
+        isWithReader = false;
+      }
+    } finally {
+      // The reader has cancelled.
+      if (isWithReader) {
+        const number = this.reserveCallNumber();
+        this.#add({ number, kind: "endSnapshot", snapshot }).catch(() => {});
+      }
+    }
   }
 
   callWithoutContent(kind: PlainCallKind, number = this.reserveCallNumber()): Promise<unknown> {
@@ -369,7 +418,7 @@ export class CallClient {
     }
   }
 
-  #add(call: RemoteCall, signal?: AbortSignalLike): Promise<unknown> {
+  #add(call: RemoteCall & Pick<PendingCall, "file">, signal?: AbortSignalLike): Promise<unknown> {
     return new Promise((resolve, reject) => {
       const added: PendingCall = {
         ...call,
@@ -413,6 +462,7 @@ export class CallClient {
 
   #removeCall(call: PendingCall): void {
     call.stopListening();
+    call.chunks?.return(undefined).catch(() => {});
     this.#ordered.delete(call.number);
     this.#unordered.delete(call.number);
   }
@@ -434,8 +484,9 @@ export class CallClient {
       call.isSent = true;
       call.sendCount += 1;
       call.appliedAfter ??= this.#lastCommit;
-      const { number, kind, request, durability, mode } = call;
-      calls.push({ number, kind, request, durability, mode });
+      call.chunks = undefined;
+      const { number, kind, request, durability, mode, snapshot } = call;
+      calls.push({ number, kind, request, durability, mode, snapshot });
     };
     if (this.#needsSort) this.#ordered = new Map([...this.#ordered].sort(([a], [b]) => a - b));
     this.#needsSort = false;

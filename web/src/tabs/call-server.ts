@@ -2,16 +2,18 @@
 // client's calls on the owner's host, in the order in which they arrive, and sends responses and
 // events back.
 
-import { StoreError } from "../errors.ts";
+import { SnapshotInterrupted, StoreError } from "../errors.ts";
 import type { Host, OwnerHost } from "../transport.ts";
 import type { StoreEvents } from "../types.ts";
-import { callIdOf, unwrapFromCall } from "../util/call-message.ts";
+import { callIdOf } from "../util/call-message.ts";
 import { type Channel, ownBuffer } from "./channel.ts";
 import { forgottenError, mayBeForgotten } from "./lost-writes.ts";
 import {
   allEvents,
   type CallResponse,
+  errorFromWire,
   errorToWire,
+  type FileChunk,
   forwardedEvents,
   type Recovered,
   type RemoteCall,
@@ -53,6 +55,10 @@ export class CallServer {
   readonly #session: number;
   readonly #stopListening: (() => void)[];
   readonly #writeAborts = new Map<number, AbortController>();
+  // The snapshots that the client reads, by the number of the call that began each.
+  readonly #snapshots = new Map<number, AsyncGenerator<Uint8Array>>();
+  // The restores that wait for a chunk of the client's file.
+  readonly #pulls = new Map<number, { resolve(chunk: FileChunk): void; reject(e: Error): void }>();
   #responses: CallResponse[] = [];
   // The client's deferred writes that are not stored: their call numbers, and their positions among
   // the deferred writes of the host, by which they are ordered.
@@ -89,19 +95,21 @@ export class CallServer {
 
   receive(message: ToOwner): void {
     if (!("session" in message) || message.session !== this.#session) return;
-    if (message.type === "cancel") {
-      this.#writeAborts.get(message.number)?.abort();
-      return;
-    }
-    const { lastCommit } = this.#host;
-    for (const call of message.calls) this.#handleCall(call, lastCommit);
+    if (message.type === "calls") {
+      const { lastCommit } = this.#host;
+      for (const call of message.calls) this.#handleCall(call, lastCommit);
+    } else if (message.type === "chunk") this.#pulls.get(message.number)?.resolve(message);
+    else this.#writeAborts.get(message.number)?.abort();
   }
 
-  // Stops responding, and cancels writes that were not staged yet. The client sends these calls
-  // again to the next owner; if one took effect here later, it could overtake others.
+  // Stops responding, ends snapshots and restores, and cancels writes that were not staged yet. The
+  // client sends these calls again to the next owner; if one took effect here later, it could
+  // overtake others.
   close(): void {
     this.#closed = true;
     for (const abort of this.#writeAborts.values()) abort.abort();
+    for (const chunks of this.#snapshots.values()) chunks.return(undefined).catch(() => {});
+    for (const { reject } of this.#pulls.values()) reject(sessionEndedError());
     for (const stopListening of this.#stopListening) stopListening();
   }
 
@@ -136,7 +144,7 @@ export class CallServer {
     call: RemoteCall,
     onDeferred: (position: number) => void,
   ): Uint8Array | Promise<unknown> {
-    const { kind, request, mode } = call;
+    const { kind, request, mode, snapshot = 0 } = call;
     switch (kind) {
       case "read":
         return this.#host.read(request as Uint8Array);
@@ -155,11 +163,52 @@ export class CallServer {
       case "compact":
         return this.#host.compact();
       case "snapshot":
-        return this.#host.snapshot();
+        this.#snapshots.set(call.number, this.#host.snapshotChunks());
+        return this.#nextSnapshotChunk(call.number);
+      case "snapshotChunk":
+        return this.#nextSnapshotChunk(snapshot);
+      case "endSnapshot":
+        return this.#endSnapshot(snapshot);
       case "restore": {
-        const called = request as Uint8Array<ArrayBuffer>;
-        return this.#host.restore(unwrapFromCall(called), { mode, call: callIdOf(called) });
+        const file = { chunks: () => this.#chunksFromClient(call.number) };
+        return this.#host.restore(file, { mode, call: request && callIdOf(request) });
       }
+    }
+  }
+
+  // Resolves to the response of "snapshot" and "snapshotChunk" (messages.ts).
+  async #nextSnapshotChunk(snapshot: number): Promise<Uint8Array | null | undefined> {
+    try {
+      const next = await this.#snapshots.get(snapshot)?.next();
+      if (next?.done) this.#snapshots.delete(snapshot);
+      return next?.done ? null : next?.value;
+    } catch (error) {
+      this.#snapshots.delete(snapshot);
+      if (error instanceof SnapshotInterrupted) return undefined;
+      throw error;
+    }
+  }
+
+  async #endSnapshot(snapshot: number): Promise<void> {
+    await this.#snapshots.get(snapshot)?.return(undefined);
+    this.#snapshots.delete(snapshot);
+  }
+
+  // Yields the chunks of the file that the client restores. Requests each when it is needed.
+  async *#chunksFromClient(number: number): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+    try {
+      for (;;) {
+        if (this.#closed) throw sessionEndedError();
+        const { bytes, error } = await new Promise<FileChunk>((resolve, reject) => {
+          this.#pulls.set(number, { resolve, reject });
+          this.#post({ from: this.#owner, type: "pull", session: this.#session, number });
+        });
+        if (error !== undefined) throw errorFromWire(error);
+        if (bytes === undefined) return;
+        yield bytes as Uint8Array<ArrayBuffer>;
+      }
+    } finally {
+      this.#pulls.delete(number);
     }
   }
 
@@ -256,6 +305,10 @@ export function isOwnershipError(error: unknown): boolean {
   if (!(error instanceof StoreError)) return false;
   const { code, failure } = error as StoreError & { failure?: string };
   return code === "StoreClosed" || failure === "fenced";
+}
+
+function sessionEndedError(): StoreError {
+  return new StoreError("StoreClosed", "The tab that restores a snapshot has another owner now.");
 }
 
 function isBytes(value: unknown): value is Uint8Array {

@@ -16,7 +16,7 @@ import type { Durability, RestoreMode, StoreEvents, StoreStatus, StoreWarning } 
 
 // The version of these messages and of the request and response messages in them
 // (core/rpc/LAYOUT.md, core/rest/http_codec.h). Raise it when either changes.
-export const protocolVersion = 2;
+export const protocolVersion = 3;
 
 // How many writes of a client may be in flight: the store remembers the responses of that many
 // calls per client. Equal to CallWindow::calls_per_client.
@@ -58,10 +58,13 @@ export function isAnnouncement(message: unknown): message is Announcement {
 
 // ---- Calls and responses ------------------------------------------------------------------------
 
-// Calls with a message (for "restore": a snapshot file), and calls without content, whose response
-// is a plain value.
-export type ContentCallKind = "read" | "readHttp" | "write" | "restore";
-export type PlainCallKind = "flush" | "stats" | "verify" | "compact" | "snapshot";
+// Calls with a message, and calls without content, whose response is a plain value.
+export type ContentCallKind = "read" | "readHttp" | "write";
+export type PlainCallKind = "flush" | "stats" | "verify" | "compact";
+// "snapshot" begins a snapshot. Its response, and that of each "snapshotChunk", is the next chunk,
+// null after the last one, or undefined if the owner does not have the snapshot. "endSnapshot" ends
+// it early.
+export type SnapshotCallKind = "snapshot" | "snapshotChunk" | "endSnapshot";
 
 // A deferred write that was acknowledged and may not be stored.
 export interface UnstoredCall {
@@ -75,8 +78,11 @@ export interface UnstoredCall {
 // that the store does not know. Its value is a `Recovered`. It may be repeated.
 export interface RemoteCall {
   number: number;
-  kind: ContentCallKind | PlainCallKind | "recover";
-  request?: Uint8Array | undefined; // for "recover": the client id
+  kind: ContentCallKind | PlainCallKind | SnapshotCallKind | "restore" | "recover";
+  // For "recover": the client id. For "restore": a call without a message, if the client has an id;
+  // the owner requests the file chunk by chunk, with "pull".
+  request?: Uint8Array | undefined;
+  snapshot?: number | undefined; // of "snapshotChunk" and "endSnapshot": the number of "snapshot"
   unstored?: readonly UnstoredCall[] | undefined; // of "recover", in the order of their numbers
   // Of "recover": a write that the owner cannot apply is left out; otherwise "recover" stops there.
   leavesOut?: boolean | undefined;
@@ -117,11 +123,24 @@ export interface CallValue {
 export type ToOwner =
   | { to: string; type: "calls"; session: number; calls: RemoteCall[] }
   | { to: string; type: "cancel"; session: number; number: number }
+  | FileChunk
   | { to: string; type: "ping" }
   | { to: string; type: "bye" };
 
+// The next chunk of the file of the "restore" with this number. Neither bytes nor an error: the
+// file has ended.
+export interface FileChunk {
+  to: string;
+  type: "chunk";
+  session: number;
+  number: number;
+  bytes?: Uint8Array | undefined;
+  error?: WireError | undefined;
+}
+
 export type ToClient =
   | { from: string; type: "alive" }
+  | { from: string; type: "pull"; session: number; number: number } // requests a FileChunk
   // `lastCommit`: OwnerHost.lastCommit. Not set by workers.
   | {
       from: string;

@@ -121,6 +121,9 @@ export class OwnerTracker {
         this.#progress(message.progress);
         this.#options.client.settleCalls(message.responses, message.stored, message.lastCommit);
         break;
+      case "pull":
+        if (this.#ready) void this.#options.client.sendChunk(message);
+        break;
       case "event":
         this.#relay(message.name, message.event);
         break;

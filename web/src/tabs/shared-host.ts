@@ -11,29 +11,27 @@
 // The first three are roles in the election of the owner (election.ts). When the engine of this tab
 // is no longer the owner, call-failover.ts sends its calls to the next owner.
 
-import { AbortError, StoreError } from "../errors.ts";
+import { AbortError, SnapshotInterrupted, StoreError } from "../errors.ts";
 import { Emitter } from "../host/emitter.ts";
 import { storeLockedError } from "../host/exclusive-lock.ts";
 import type { LocalHost, LogOwnership } from "../host/local-host.ts";
 import type { LifecycleEvent, PageLifecycle } from "../host/page-lifecycle.ts";
-import type { Host } from "../transport.ts";
+import type { ChunkedFile, Host } from "../transport.ts";
 import type {
   AbortSignalLike,
   Clock,
   Durability,
   RestoreOptions,
   RestoreReport,
-  SnapshotSource,
   StoreEvents,
   StoreStats,
   StoreStatus,
   VerifyReport,
 } from "../types.ts";
 import { callId } from "../util/call-message.ts";
-import { readAllBytes } from "../util/chunks.ts";
 import { CallClient } from "./call-client.ts";
 import { CallFailover } from "./call-failover.ts";
-import { CallServer } from "./call-server.ts";
+import { CallServer, isOwnershipError } from "./call-server.ts";
 import type { ChannelFactory } from "./channel.ts";
 import { ClientConnections } from "./client-connections.ts";
 import { Election } from "./election.ts";
@@ -252,18 +250,22 @@ export class SharedHost implements Host {
     await this.#callPlain("compact", (local) => local.compact());
   }
 
-  async snapshot(): Promise<Uint8Array> {
+  async *snapshotChunks(): AsyncGenerator<Uint8Array<ArrayBuffer>> {
     this.#requireOpen();
-    return await this.#callPlain("snapshot", (local) => local.snapshot());
+    const local = this.#client.readsWait ? undefined : this.#localIfInOrder;
+    try {
+      yield* (local ?? this.#client).snapshotChunks();
+    } catch (error) {
+      const isOpen = this.#closing === undefined && !this.#closed;
+      throw local !== undefined && isOpen && isOwnershipError(error)
+        ? new SnapshotInterrupted()
+        : error;
+    }
   }
 
-  // Reads the whole source first, because the file may have to be sent to an owner, even
-  // repeatedly.
-  async restore(source: SnapshotSource, { mode }: RestoreOptions = {}): Promise<RestoreReport> {
+  async restore(file: ChunkedFile, { mode }: RestoreOptions = {}): Promise<RestoreReport> {
     this.#requireOpen();
     if (this.#options.writeError !== undefined) throw this.#options.writeError;
-    const file = await readAllBytes(source);
-    this.#requireOpen();
     const elsewhere = (callNumber: number) => this.#client.restore(file, mode, callNumber);
     const here = (local: LocalHost, callNumber: number) =>
       local.restore(file, { mode, call: callId(this.#clientId, callNumber) });
@@ -524,6 +526,7 @@ export class SharedHost implements Host {
         const toClient = message as ToClient;
         if (toClient.type === "responses")
           this.#client.settleCalls(toClient.responses, toClient.stored, toClient.lastCommit);
+        else if (toClient.type === "pull") void this.#client.sendChunk(toClient);
       },
       close() {},
     });

@@ -4,12 +4,11 @@
 import { AbortError, RestError, StoreError, TruncatedResponseError } from "../errors.ts";
 import type { LocalHost } from "../host/local-host.ts";
 import { isBodyPending } from "../rest/http-message.ts";
-import type { Host, RestoreCallOptions } from "../transport.ts";
+import type { ChunkedFile, Host, RestoreCallOptions } from "../transport.ts";
 import type {
   AbortSignalLike,
   Durability,
   RestoreReport,
-  SnapshotSource,
   StoreEvents,
   StoreStats,
   StoreStatus,
@@ -255,11 +254,11 @@ export class MockHost implements Host {
   compact(): Promise<void> {
     return this.#parts.host.compact();
   }
-  snapshot(): Promise<Uint8Array> {
-    return this.#parts.host.snapshot();
+  snapshotChunks(): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+    return this.#parts.host.snapshotChunks();
   }
-  restore(source: SnapshotSource, options?: RestoreCallOptions): Promise<RestoreReport> {
-    return this.#parts.host.restore(source, options);
+  restore(file: ChunkedFile, options?: RestoreCallOptions): Promise<RestoreReport> {
+    return this.#parts.host.restore(file, options);
   }
   on<K extends keyof StoreEvents>(event: K, listener: (event: StoreEvents[K]) => void): () => void {
     return this.#parts.host.on(event, listener);

@@ -45,8 +45,3 @@ export function callIdOf(request: Uint8Array): Uint8Array | undefined {
 export function callId(client: Uint8Array, number: number): Uint8Array {
   return wrapInCall(new Uint8Array(0), client, number).subarray(8);
 }
-
-// Returns a copy of the message, without the call around it if there is one.
-export function unwrapFromCall(request: Uint8Array): Uint8Array<ArrayBuffer> {
-  return request[0] === callKind ? request.slice(callHeaderBytes) : new Uint8Array(request);
-}

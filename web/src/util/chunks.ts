@@ -13,9 +13,7 @@ const bytesPerTurn = 8 * 1024 * 1024; // bytes that are copied before yielding t
  * Throws StoreError ValidationFailed if the source is none of the allowed types, and the source's
  * own errors.
  */
-export async function* smallChunksFrom(
-  source: SnapshotSource,
-): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+async function* smallChunksFrom(source: SnapshotSource): AsyncGenerator<Uint8Array<ArrayBuffer>> {
   for await (const bytes of chunksFrom(source)) {
     for (let at = 0; at < bytes.length; at += chunkBytesMax) {
       yield bytes.subarray(at, at + chunkBytesMax);
@@ -25,13 +23,30 @@ export async function* smallChunksFrom(
 }
 
 /**
- * Resolves to all bytes of the source. They are a copy, unless the source is a byte array. Rejects
- * with the errors of smallChunksFrom().
+ * Returns the source as a file (ChunkedFile in transport.ts). Its chunks() throws the errors of
+ * smallChunksFrom(), and StoreError ConnectionLost if a stream would be read a second time, because
+ * another owner must read it.
  */
-export async function readAllBytes(source: SnapshotSource): Promise<Uint8Array<ArrayBuffer>> {
-  const chunks: Uint8Array<ArrayBuffer>[] = [];
-  for await (const chunk of chunksFrom(source)) chunks.push(chunk);
-  return await concatChunks(chunks);
+export function chunkedFile(source: SnapshotSource): {
+  chunks(): AsyncGenerator<Uint8Array<ArrayBuffer>>;
+} {
+  const isStream = typeof (source as Partial<ReadableStream>)?.getReader === "function";
+  let state: "new" | "begun" | "ended" = "new";
+  let failure: { error: unknown } | undefined;
+  return {
+    async *chunks() {
+      if (failure !== undefined) throw failure.error;
+      if (isStream && state !== "new") throw streamReadError(state === "ended");
+      state = "begun";
+      try {
+        yield* smallChunksFrom(source);
+        state = "ended";
+      } catch (error) {
+        failure = { error };
+        throw error;
+      }
+    },
+  };
 }
 
 /**
@@ -85,6 +100,13 @@ function toBytes(source: unknown): Uint8Array<ArrayBuffer> | undefined {
     return new Uint8Array(source.buffer as ArrayBuffer, source.byteOffset, source.byteLength);
   }
   return source instanceof ArrayBuffer ? new Uint8Array(source) : undefined;
+}
+
+// If all of the stream was read, the call may have had its effect.
+function streamReadError(uncertain: boolean): StoreError {
+  const message = "The store's owner changed, and a stream can be read only once.";
+  const hint = "Restore from a new stream, or from bytes or a Blob, which can be read again.";
+  return new StoreError("ConnectionLost", message, { hint, uncertain });
 }
 
 function notBytesError(): StoreError {

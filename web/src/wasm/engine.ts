@@ -226,22 +226,26 @@ export interface Engine {
   abandonCheckpoint(): number[]; // the parts that may be deleted
 
   // Writes the published version as a snapshot file, one chunk per call of nextSnapshotChunk().
-  // undefined: the file is complete.
-  beginSnapshot(): void;
-  nextSnapshotChunk(): Uint8Array<ArrayBuffer> | PartsNeeded | undefined;
-  endSnapshot(): void;
-  // Reads a snapshot file, one chunk per call of restoreChunk(). Throws StoreError Corrupted or
-  // FormatTooNew. After finishRestoreInput(), the caller either replaces the store's content or
-  // merges. To replace, it calls beginReplace(), then nextCheckpointPart() and the other functions
-  // of a checkpoint. To merge, it calls stageRestoredRows() until that returns false.
+  // undefined: the file is complete. beginSnapshot() returns the snapshot's number; several may be
+  // open.
+  beginSnapshot(): number;
+  nextSnapshotChunk(snapshot: number): Uint8Array<ArrayBuffer> | PartsNeeded | undefined;
+  endSnapshot(snapshot: number): void;
+  // Reads a snapshot file. After each call of restoreChunk(), the caller stores the parts that
+  // nextRestoredPart() returns, each before the next call, until it returns undefined. It throws
+  // StoreError Corrupted or FormatTooNew. After finishRestoreInput(), the caller either replaces
+  // the store's content or merges. To replace, it calls beginReplace(), then nextCheckpointPart()
+  // and the other functions of a checkpoint. To merge, it calls stageRestoredRows() until that
+  // returns false. endRestore() returns the stored parts that may be deleted.
   beginRestore(): void;
   restoreChunk(chunk: Uint8Array): void;
+  nextRestoredPart(): CheckpointPart | undefined;
   finishRestoreInput(): RestoreReport;
   // `call`: client id and call number, as in a call's header. Returns false if that call was
   // already applied.
   beginReplace(call: Uint8Array | undefined): boolean;
   stageRestoredRows(nowMs: number): boolean | PartsNeeded;
-  endRestore(): void;
+  endRestore(): number[];
 
   // Versions. All functions take constant time, because versions share memory. Only some stores
   // have versions (Store::fork in core/store/store.h). A fork is a new engine in the same module
@@ -260,10 +264,10 @@ export interface Engine {
   // If read(), readHttp(), stage(), stageAndPublish(), stageAndPublishOne() or nextSnapshotChunk()
   // needs the deferred module, it returns DeferredModuleNeeded, which is a PartsNeeded. The
   // following need it too, but do not report that, so the caller must await this function first:
-  // describeRequest(),
-  // makeErrorResponse(), responseOutcome(), beginRestore(), restoreChunk(), finishRestoreInput(),
-  // beginReplace(), stageRestoredRows(), the functions of versions, verify(), and queries while
-  // emulateServiceScans() is on. All other functions work without it.
+  // describeRequest(), makeErrorResponse(), responseOutcome(), beginRestore(), restoreChunk(),
+  // nextRestoredPart(), finishRestoreInput(), beginReplace(), stageRestoredRows(), the functions of
+  // versions, verify(), and queries while emulateServiceScans() is on. All other functions work
+  // without it.
   loadDeferredModule(): Promise<void>;
   // Whether no call needs loadDeferredModule() any more.
   readonly isComplete: boolean;

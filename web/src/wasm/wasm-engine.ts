@@ -450,18 +450,18 @@ export class WasmEngine implements Engine {
 
   // ---- Snapshot and restore ---------------------------------------------------------------------
 
-  beginSnapshot(): void {
-    this.#call((m, h) => m._entitable_begin_snapshot(h));
+  beginSnapshot(): number {
+    return this.#call((m, h) => m._entitable_begin_snapshot(h)) ?? 0;
   }
 
-  nextSnapshotChunk(): Uint8Array<ArrayBuffer> | PartsNeeded | undefined {
+  nextSnapshotChunk(snapshot: number): Uint8Array<ArrayBuffer> | PartsNeeded | undefined {
     if (!this.#instance.isComplete) return this.#instance.needed;
-    const next = this.#callForResult((m, h) => m._entitable_next_snapshot_chunk(h));
+    const next = this.#callForResult((m, h) => m._entitable_next_snapshot_chunk(h, snapshot));
     return next === undefined || next instanceof PartsNeeded ? next : this.#copy();
   }
 
-  endSnapshot(): void {
-    this.#call((m, h) => m._entitable_end_snapshot(h));
+  endSnapshot(snapshot: number): void {
+    this.#call((m, h) => m._entitable_end_snapshot(h, snapshot));
   }
 
   beginRestore(): void {
@@ -471,6 +471,11 @@ export class WasmEngine implements Engine {
   restoreChunk(chunk: Uint8Array): void {
     this.#writeInput(chunk);
     this.#call((m, h) => m._entitable_restore_chunk(h, chunk.length));
+  }
+
+  nextRestoredPart(): CheckpointPart | undefined {
+    if (this.#call((m, h) => m._entitable_next_restored_part(h)) === undefined) return undefined;
+    return { id: this.#number, bytes: this.#copy() };
   }
 
   finishRestoreInput(): RestoreReport {
@@ -489,8 +494,9 @@ export class WasmEngine implements Engine {
     return staged instanceof PartsNeeded ? staged : staged !== 0;
   }
 
-  endRestore(): void {
-    this.#call((m, h) => m._entitable_end_restore(h));
+  endRestore(): number[] {
+    const unused = this.#call((m, h) => m._entitable_end_restore(h)) ?? 0;
+    return this.#readU64s(unused);
   }
 
   // ---- Versions ---------------------------------------------------------------------------------

@@ -21,19 +21,17 @@ import {
   workerName,
 } from "../tabs/messages.ts";
 import { type LockRequest, onClientGone } from "../tabs/web-locks.ts";
-import type { Host } from "../transport.ts";
+import type { ChunkedFile, Host } from "../transport.ts";
 import type {
   AbortSignalLike,
   Durability,
   RestoreOptions,
   RestoreReport,
-  SnapshotSource,
   StoreEvents,
   StoreStats,
   StoreStatus,
   VerifyReport,
 } from "../types.ts";
-import { readAllBytes } from "../util/chunks.ts";
 import { buildId } from "../wasm/module.ts";
 import { type WorkerThread, WorkerUnavailable } from "./start-worker.ts";
 
@@ -157,14 +155,12 @@ export class WorkerHost implements Host {
     await this.#client.callWithoutContent("compact");
   }
 
-  async snapshot(): Promise<Uint8Array> {
+  async *snapshotChunks(): AsyncGenerator<Uint8Array<ArrayBuffer>> {
     this.#requireOpen();
-    return (await this.#client.callWithoutContent("snapshot")) as Uint8Array;
+    yield* this.#client.snapshotChunks();
   }
 
-  async restore(source: SnapshotSource, { mode }: RestoreOptions = {}): Promise<RestoreReport> {
-    this.#requireOpen();
-    const file = await readAllBytes(source);
+  async restore(file: ChunkedFile, { mode }: RestoreOptions = {}): Promise<RestoreReport> {
     this.#requireOpen();
     return await this.#client.restore(file, mode);
   }
@@ -257,6 +253,9 @@ export class WorkerHost implements Host {
       case "responses":
         this.#status = { ...(this.#status as StoreStatus), ...message.progress };
         this.#client.settleCalls(message.responses);
+        break;
+      case "pull":
+        void this.#client.sendChunk(message);
         break;
       case "event":
         this.#status = message.status;

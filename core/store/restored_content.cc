@@ -1,0 +1,28 @@
+#include "core/store/restored_content.h"
+
+#include <utility>
+
+#include "core/store/memory_limit.h"
+
+namespace entitable {
+
+void RestoredContent::add_part(ListedPart part) {
+  if (!parts_.empty()) {
+    ListedPart& before = parts_.rbegin()->second;
+    if (before.table == part.table) before.range.upper = part.range.lower;
+  }
+  parts_.emplace(part.part.id, std::move(part));
+}
+
+Result<void> RestoredContent::load_part(PartId id, std::optional<std::string_view> bytes) {
+  const ListedPart& listed = parts_.at(id);
+  TableIndex& index = catalog_.mutable_table(listed.table)->index;
+  if (!index.any_key_in_unloaded_part(id, listed.range).has_value()) return {};
+  return load_stored_part(listed, bytes, {&index}, damage_);
+}
+
+void RestoredContent::unload_above(std::uint64_t bytes) {
+  if (!pending_) unload_growth(catalog_, bytes, baseline_);
+}
+
+}  // namespace entitable
