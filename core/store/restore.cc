@@ -17,13 +17,13 @@ constexpr std::size_t merge_bytes = 1'000'000;
 }  // namespace
 
 Restore::Restore(Store& store, ServicePropertiesCheck is_service_properties)
-    : store_(store), is_service_properties_(is_service_properties) {
-  ENTITABLE_CHECK(!store.state().recovery.has_value() && store.state().restored == nullptr);
-  store.state().restored = &content_;
+    : store_(store), state_(store.state()), is_service_properties_(is_service_properties) {
+  ENTITABLE_CHECK(!state_.recovery.has_value() && state_.restored == nullptr);
+  state_.restored = &content_;
 }
 
 Restore::~Restore() {
-  if (store_.state().restored == &content_) store_.state().restored = nullptr;
+  if (state_.restored == &content_) state_.restored = nullptr;
 }
 
 Result<std::optional<CheckpointPart>> Restore::next_part() {
@@ -53,15 +53,14 @@ Result<std::optional<CheckpointPart>> Restore::next_part() {
 
 void Restore::mark_part_stored() {
   content_.set_pending(false);
-  const std::uint64_t limit = store_.state().memory_limit;
-  if (limit != 0) content_.unload_above(limit / 8);
+  if (state_.memory_limit != 0 && !state_.branched) content_.unload_above(state_.memory_limit / 8);
 }
 
 // The tables of the content that is replaced may get the same ids meanwhile. No segment refers to
 // both, because the new manifest covers all segments.
 std::optional<Error> Restore::begin_table() {
   if (!first_table_.has_value()) {
-    first_table_ = store_.state().published.next_table;
+    first_table_ = state_.published.next_table;
     if (reader_.header().tables > std::uint64_t{table_id_max} + 1 - *first_table_) {
       return Error(ErrorCode::corrupted, "there are more tables than the store has ids left");
     }
@@ -83,7 +82,7 @@ void Restore::begin_part() {
   TableIndex& index = last_table().index;
   EntityKey lower;
   if (index.row_count() > 0) lower = EntityKey(reader_.key().partition, reader_.key().row);
-  const PartId id = store_.state().parts.take_next_part();
+  const PartId id = state_.parts.take_next_part();
   index.add_unloaded(KeyRange{lower, std::nullopt}, id, 1, 0);
   part_ = ReadPart{id, std::move(lower), std::make_unique<PartLoader>(index, id)};
 }
@@ -120,24 +119,23 @@ std::vector<PartId> Restore::unused_parts() const {
 }
 
 bool Restore::begin_replace(const std::optional<ClientCall>& call) {
-  StoreState& state = store_.state();
-  ENTITABLE_CHECK(!state.checkpoint.has_value() && !state.candidate.has_value() &&
-                  state.pending.empty() && !store_.is_damaged());
-  if (call.has_value() && state.window.find(call->client, call->number) != nullptr) return false;
-  StoreState::Replacement next{make_replacement(state.published), state.window, unused_parts()};
+  ENTITABLE_CHECK(!state_.checkpoint.has_value() && !state_.candidate.has_value() &&
+                  state_.pending.empty() && !store_.is_damaged());
+  if (call.has_value() && state_.window.find(call->client, call->number) != nullptr) return false;
+  StoreState::Replacement next{make_replacement(state_.published), state_.window, unused_parts()};
   if (call.has_value()) {
     next.window.reserve(call->client);
     // A restore has no commit of its own: it is later than the last one.
     next.window.add(ClientCall(*call), next.version.last_commit + 1);
   }
-  for (const auto& [id, part] : content_.parts()) state.parts.add_unlisted(part);
+  for (const auto& [id, part] : content_.parts()) state_.parts.add_unlisted(part);
   content_ = RestoredContent();
-  state.restored = nullptr;
-  state.checkpoint.emplace(next.version, next.window, state.parts.manifest(), state.next_sequence,
-                           state.epoch, state.part_bytes);
-  state.replacement.emplace(std::move(next));
-  state.segment_bytes_at_checkpoint = state.segment_bytes;
-  state.checkpoint_baseline = memory_of(state.checkpoint->tables());
+  state_.restored = nullptr;
+  state_.checkpoint.emplace(next.version, next.window, state_.parts.manifest(),
+                            state_.next_sequence, state_.epoch, state_.part_bytes);
+  state_.replacement.emplace(std::move(next));
+  state_.segment_bytes_at_checkpoint = state_.segment_bytes;
+  state_.checkpoint_baseline = memory_of(state_.checkpoint->tables());
   return true;
 }
 
@@ -155,7 +153,7 @@ StoreVersion Restore::make_replacement(const StoreVersion& now) {
 
 std::variant<Restore::Merge, Error, PartsNeeded> Restore::stage_merge_chunk(Ticks now) {
   const Merged before = merged_;
-  const std::vector<WriteRequest> requests = next_merge(store_.state().published.catalog);
+  const std::vector<WriteRequest> requests = next_merge(state_.published.catalog);
   if (content_.is_damaged()) {
     return Error(ErrorCode::corrupted, "a part of the snapshot could not be read back");
   }

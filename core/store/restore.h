@@ -77,6 +77,7 @@ class Restore {
   void append_merge_requests(const Table& table, std::vector<WriteRequest>& requests);
 
   Store& store_;
+  StoreState& state_;
   ServicePropertiesCheck is_service_properties_;
   SnapshotReader reader_;
   RestoredContent content_;

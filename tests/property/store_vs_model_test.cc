@@ -443,7 +443,7 @@ class Run {
     host.store_pending(next);
     next.publish();
     Restore restore(next);
-    REQUIRE(restore.add(host_.snapshot(store_)).ok());
+    REQUIRE(host.store_parts(restore, host_.snapshot(store_)).ok());
     const auto report = restore.finish_reading();
     REQUIRE(report.ok());
     REQUIRE(report->tables == model_.tables().size());
@@ -567,7 +567,7 @@ class Run {
     Store restored = std::move(*host.open());
     {
       Restore restore(restored);
-      REQUIRE(restore.add(file).ok());
+      REQUIRE(host.store_parts(restore, file).ok());
       REQUIRE(restore.finish_reading().ok());
       REQUIRE(restore.begin_replace(std::nullopt));
       host.write_checkpoint(restored);

@@ -11,6 +11,7 @@
 
 #include "core/base/check.h"
 #include "core/log/file_names.h"
+#include "core/store/restore.h"
 #include "core/store/snapshot_export.h"
 #include "core/store/store.h"
 
@@ -133,6 +134,17 @@ class TestHost {
 
   void load_parts(Store& store, const std::vector<PartId>& ids) const {
     for (const PartId id : ids) ENTITABLE_CHECK(load_part(store, id).ok());
+  }
+
+  // Passes the next bytes of a snapshot file to the restore, and stores the parts that it returns.
+  Result<void> store_parts(Restore& restore, std::string_view chunk) {
+    restore.add(chunk);
+    while (true) {
+      auto part = restore.next_part();
+      if (!part.ok()) return part.error();
+      if (!part->has_value()) return {};
+      parts[(*part)->id] = std::move((*part)->bytes);
+    }
   }
 
   // Returns a complete snapshot file.

@@ -342,9 +342,9 @@ TEST_CASE("a snapshot keeps the parts that a checkpoint replaces") {
   exported.reset();
   Store copy = new_store();
   Restore restore(copy);
-  REQUIRE(restore.add(file).ok());
-  REQUIRE(restore.finish_reading().ok());
   TestHost other;
+  REQUIRE(other.store_parts(restore, file).ok());
+  REQUIRE(restore.finish_reading().ok());
   REQUIRE(restore.begin_replace(std::nullopt));
   REQUIRE(other.write_checkpoint(copy));
   CHECK(rows_of(copy, "big") == before);

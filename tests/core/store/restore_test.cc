@@ -156,7 +156,7 @@ TEST_CASE("a crash during a replacement leaves the old or the new content") {
     CHECK((after == before || after == file));
     if (after == file) ++new_ones;
   }
-  CHECK((parts > 5 && parts < 1000));
+  CHECK((parts > 2 && parts < 1000));
   CHECK(new_ones == 2);  // the last two runs: the manifest was stored
 }
 
@@ -262,7 +262,7 @@ TEST_CASE("a restore keeps few rows in memory") {
       CHECK(peak < limit + 1'500'000);
     }
     CHECK(target.stats().rows == 4000);
-    CHECK(rows_of(*host.open(), "big").size() == 4000);
+    CHECK((rows_of(*host.open(), "big") == rows_of(source, "big")));
   }
 }
 
@@ -275,7 +275,11 @@ TEST_CASE("a part of the file that is lost before it is merged is an error, not 
   REQUIRE(read(restore, host, snapshot_of(source)).ok());
   target.enforce_memory_limit();
   host.parts.clear();
-  const auto staged = host.with_parts(target, [&] { return restore.stage_merge_chunk(noon); });
+  const auto stage = [&] { return restore.stage_merge_chunk(noon); };
+  auto staged = host.with_parts(target, stage);  // creates a table without rows
+  REQUIRE(!std::holds_alternative<Error>(staged));
+  target.publish();
+  staged = host.with_parts(target, stage);
   REQUIRE(std::holds_alternative<Error>(staged));
   CHECK(std::get<Error>(staged).code == ErrorCode::corrupted);
   CHECK(!target.is_damaged());

@@ -395,7 +395,7 @@ TEST_CASE("merging a snapshot into a store loads what it needs") {
   publish(source, {put_large(300, 'z')});
   Store store = opened(host);
   Restore restore(store);
-  REQUIRE(restore.add(host.snapshot(source)).ok());
+  REQUIRE(host.store_parts(restore, host.snapshot(source)).ok());
   REQUIRE(restore.finish_reading().ok());
   while (std::get<Restore::Merge>(host.with_parts(
              store, [&] { return restore.stage_merge_chunk(noon); })) == Restore::Merge::staged) {

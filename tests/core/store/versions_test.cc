@@ -267,7 +267,7 @@ TEST_CASE("a fork can be replaced by a snapshot and forked again") {
     TestHost nowhere;
     store_nowhere(*into);
     Restore restore(*into);
-    REQUIRE(restore.add(file).ok());
+    REQUIRE(nowhere.store_parts(restore, file).ok());
     REQUIRE(restore.finish_reading().ok());
     REQUIRE(restore.begin_replace(std::nullopt));
     REQUIRE(nowhere.write_checkpoint(*into));
