@@ -17,7 +17,7 @@ std::variant<Explain, PartsNeeded> Explanations::run(std::string_view key, const
     progress = std::move(at->progress);
     waiting_.erase(at);
   }
-  auto explained = explain(table.index, *progress);
+  auto explained = explain_(table.index, *progress);
   if (std::holds_alternative<PartsNeeded>(explained)) {
     if (waiting_.size() == waiting_max) waiting_.pop_front();
     waiting_.push_back({std::string(key), table.id(), std::move(progress)});

@@ -15,9 +15,9 @@ namespace entitable {
 class Explanations {
  public:
   // Continues the explanation with this key, or begins it with `query`. `key`: identifies the query
-  // and its table's name. Not inlined, because bindings/deferred-functions.json names it.
-  [[gnu::noinline]] std::variant<Explain, PartsNeeded> run(std::string_view key, const Table& table,
-                                                           const Query& query);
+  // and its table's name.
+  std::variant<Explain, PartsNeeded> run(std::string_view key, const Table& table,
+                                         const Query& query);
 
  private:
   // Of more calls at the same time, those that were repeated least recently start again.
@@ -27,6 +27,9 @@ class Explanations {
     TableId table;
     std::unique_ptr<Explanation> progress;
   };
+  // A pointer, so that the optimiser does not inline the function, which
+  // bindings/deferred-functions.json names.
+  std::variant<Explain, PartsNeeded> (*explain_)(const TableIndex&, Explanation&) = &explain;
   std::list<Waiting> waiting_;  // the one that was run last comes last
 };
 

@@ -99,14 +99,15 @@ describe("a snapshot as a stream", () => {
     const file = await store.snapshot();
     const readers = [store.snapshotStream().getReader(), store.snapshotStream().getReader()];
     const parts: Uint8Array[][] = [[], []];
-    for (let i = 0, open = 2; open > 0; i = 1 - i) {
-      const { done, value } = await (readers[i] as (typeof readers)[0]).read();
-      if (done) --open;
-      else parts[i]?.push(value);
-      const n = (parts[i]?.length ?? 0) * 97;
+    for (let done = false; !done; ) {
+      for (const [i, reader] of readers.entries()) {
+        const next = await reader.read();
+        done = next.done;
+        if (next.value !== undefined) parts[i]?.push(next.value);
+      }
+      const n = (parts[0]?.length ?? 0) * 97;
       await store.table("people").upsertEntity({ partitionKey: "p0", rowKey: `${n}`, n: -1 });
       await store.compact();
-      if (done && open === 1) i = 1 - i;
     }
     for (const part of parts) assert.deepEqual(new Uint8Array(Buffer.concat(part)), file);
     await store.table("people").deleteEntity("p0", "1");
