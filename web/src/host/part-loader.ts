@@ -13,6 +13,8 @@ const partsMax = 32;
 // How many are loaded for each step of a call that continues where it ended before. Few, because
 // they may come on top of the memory limit.
 const stepParts = 8;
+// How many parts a call may load before it is repeated.
+const partsAtOnceMax = { all: Number.POSITIVE_INFINITY, some: partsMax, steps: stepParts };
 // About how much memory a loaded part takes.
 const partBytes = 300_000;
 
@@ -80,9 +82,11 @@ export class PartLoader {
     const takesTurn = this.#mustTakeTurns;
     if (takesTurn) await this.#takeTurn();
     else this.#waitingCalls += 1;
-    this.#makeRoom(first.ids.length);
     try {
-      if (takesTurn) {
+      const madeRoom = this.#makeRoom(Math.min(needed.ids.length, partsAtOnceMax[loadAtOnce]));
+      // The call says again what it needs: it may need something else after its turn came, and the
+      // engine has forgotten what reads wait for when it unloaded parts.
+      if (takesTurn || madeRoom) {
         const result = call();
         if (!(result instanceof PartsNeeded)) return result;
         needed = result;
@@ -125,13 +129,15 @@ export class PartLoader {
   }
 
   // Unloads parts so that this number of parts can be loaded within the limit, though at most down
-  // to half of it. Does nothing while other calls wait for parts, which may need those.
-  #makeRoom(parts: number): void {
-    if (this.#waitingCalls > 1 || !this.#isFullWith(parts)) return;
+  // to half of it. Does nothing while other calls wait for parts, which may need those. Returns
+  // whether it has called trimMemory().
+  #makeRoom(parts: number): boolean {
+    if (this.#waitingCalls > 1 || !this.#isFullWith(parts)) return false;
     const { engine, memoryLimit } = this.#options;
     engine.setMemoryLimit(Math.max(memoryLimit - parts * partBytes, memoryLimit / 2));
     engine.trimMemory();
     engine.setMemoryLimit(memoryLimit);
+    return true;
   }
 
   // Waits until no other call waits for parts or memory suffices, and then counts as a call that
