@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/base/check.h"
+#include "core/index/cursor.h"
 #include "core/index/leaf.h"
 
 namespace entitable {
