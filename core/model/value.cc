@@ -1,5 +1,6 @@
 #include "core/model/value.h"
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 #include <optional>
@@ -41,9 +42,14 @@ Result<Value> value_or_error(const std::optional<T>& parsed, Value (*make)(T)) {
   return make(*parsed);
 }
 
+// In any letter case, because some tools write TRUE or False.
 std::optional<bool> parse_boolean(std::string_view text) {
-  if (text == "true") return true;
-  if (text == "false") return false;
+  const auto is = [&](std::string_view lower) {
+    return std::equal(text.begin(), text.end(), lower.begin(), lower.end(),
+                      [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a + 32 : a) == b; });
+  };
+  if (is("true")) return true;
+  if (is("false")) return false;
   return std::nullopt;
 }
 

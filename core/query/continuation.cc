@@ -38,6 +38,21 @@ Error bad_token() {
   return Error(ErrorCode::invalid_input);
 }
 
+struct TokenParts {
+  std::string_view length;  // digits
+  std::string_view text;
+};
+
+// Returns nothing if the text does not have the shape of a token.
+std::optional<TokenParts> split(std::string_view token) {
+  if (!token.starts_with(version_mark)) return std::nullopt;
+  token.remove_prefix(version_mark.size());
+  const std::size_t length_end = token.find_first_not_of("0123456789");
+  if (length_end == 0 || length_end == std::string_view::npos || token[length_end] != '!')
+    return std::nullopt;
+  return TokenParts{token.substr(0, length_end), token.substr(length_end + 1)};
+}
+
 }  // namespace
 
 std::string encode_token(std::string_view key) {
@@ -46,14 +61,13 @@ std::string encode_token(std::string_view key) {
 }
 
 Result<std::string> decode_token(std::string_view token) {
-  if (token.substr(0, version_mark.size()) != version_mark) return bad_token();
-  const std::size_t length_end = token.find('!', version_mark.size());
-  if (length_end == std::string_view::npos) return bad_token();
-  const std::string_view length =
-      token.substr(version_mark.size(), length_end - version_mark.size());
-  const std::string_view text = token.substr(length_end + 1);
-  if (length != std::to_string(text.size())) return bad_token();
-  const auto base64 = to_base64_alphabet(std::string(text));
+  const std::optional<TokenParts> parts = split(token);
+  if (!parts.has_value()) {
+    if (!is_wtf8(token)) return bad_token();
+    return std::string(token);
+  }
+  if (parts->length != std::to_string(parts->text.size())) return bad_token();
+  const auto base64 = to_base64_alphabet(std::string(parts->text));
   if (!base64.has_value()) return bad_token();
   auto key = base64_decode(*base64);
   if (!key.has_value() || !is_wtf8(*key)) return bad_token();

@@ -21,7 +21,9 @@ namespace entitable {
 
 // Encodes one key, or a table name (NextTableName).
 std::string encode_token(std::string_view key);
-// Returns the key or table name. Any text that encode_token() cannot produce is InvalidInput.
+// Returns the key or table name. Text without the shape "1!<digits>!<text>" is the key itself,
+// because some clients send keys and names of their own. InvalidInput: text with this shape that
+// encode_token() cannot produce, or that is not WTF-8.
 Result<std::string> decode_token(std::string_view token);
 
 struct ContinuationTokens {

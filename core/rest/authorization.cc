@@ -56,7 +56,7 @@ Result<void> check_table_sas(const SasGrant& grant, const Rule& rule,
   if (rule.action == AccessKind::batch) return {};
   if (rule.table_sas.empty()) return Error(ErrorCode::authorization_failure);
   if (!equal_ignoring_case(grant.table, required_access.table))
-    return Error(ErrorCode::authentication_failed);
+    return Error(ErrorCode::authorization_failure);
   if (!has_all(grant.permissions, rule.table_sas)) return Error(ErrorCode::permission_mismatch);
   if (required_access.key.has_value() && !grant.keys.contains(*required_access.key)) {
     return Error(ErrorCode::authorization_failure);

@@ -53,8 +53,8 @@ class GrantedAccess {
   explicit GrantedAccess(SasGrant grant) : grant_(std::move(grant)) {}
 
   // Returns an error if the caller may not do this. For a table SAS, in this order:
-  // AuthorizationFailure (no table SAS can allow the action), AuthenticationFailed (the SAS is for
-  // another table), AuthorizationPermissionMismatch, AuthorizationFailure (the key is outside of
+  // AuthorizationFailure (no table SAS can allow the action, or the SAS is for another table),
+  // AuthorizationPermissionMismatch, AuthorizationFailure (the key is outside of
   // the range). For an account SAS, in this order: AuthorizationFailure (no account SAS can allow
   // the action), AuthorizationServiceMismatch, AuthorizationResourceTypeMismatch,
   // AuthorizationPermissionMismatch.

@@ -164,15 +164,15 @@ GroupFailure invalid_operation_failure(Error error, std::size_t index, std::size
   return operation_failure(std::move(error), index, operations, true);
 }
 
-HandleResult handle_change_set(Batch& batch, const Request& request, const RequestContext& context,
-                               const BatchCallbacks& callbacks) {
+HandleResult handle_change_set(Batch& batch, const Request& request, std::string_view base,
+                               const RequestContext& context, const BatchCallbacks& callbacks) {
   ChangeSetResponder answers{{}, callbacks.error_response_maker(request), Boundaries(context.id)};
   WriteEntities write;
   write.transaction = true;
   write.size_checked = true;
   std::deque<std::string> urls;
   for (Request& operation : batch.operations) {
-    operation.url = absolute_url(operation.url, request.url, urls);
+    operation.url = absolute_url(operation.url, base, urls);
     Result<EntityWrite> parsed = callbacks.parse(operation);
     const std::size_t index = write.operations.size();
     if (parsed.ok() && index > 0 && !equal_ignoring_case(parsed->table, write.table)) {
@@ -199,10 +199,10 @@ HandleResult handle_change_set(Batch& batch, const Request& request, const Reque
 
 // ---- A query ------------------------------------------------------------------------------------
 
-HandleResult handle_query(Request& query, const Request& request, const RequestContext& context,
+HandleResult handle_query(Request& query, std::string_view base, const RequestContext& context,
                           const BatchCallbacks& callbacks) {
   std::deque<std::string> urls;
-  query.url = absolute_url(query.url, request.url, urls);
+  query.url = absolute_url(query.url, base, urls);
   HandleResult handled = callbacks.read(query);
   auto* response = std::get_if<Response>(&handled);
   if (response == nullptr) return handled;
@@ -214,12 +214,12 @@ HandleResult handle_query(Request& query, const Request& request, const RequestC
 
 }  // namespace
 
-HandleResult handle_batch(const Request& request, const RequestContext& context,
-                          const BatchCallbacks& callbacks) {
+HandleResult handle_batch(const Request& request, std::string_view base,
+                          const RequestContext& context, const BatchCallbacks& callbacks) {
   Result<Batch> batch = parse_batch(request);
   if (!batch.ok()) return callbacks.error_response_maker(request)(batch.error());
-  if (batch->change_set) return handle_change_set(*batch, request, context, callbacks);
-  return handle_query(batch->operations.front(), request, context, callbacks);
+  if (batch->change_set) return handle_change_set(*batch, request, base, context, callbacks);
+  return handle_query(batch->operations.front(), base, context, callbacks);
 }
 
 }  // namespace entitable::rest

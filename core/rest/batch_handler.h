@@ -6,6 +6,7 @@
 #pragma once
 
 #include <functional>
+#include <string_view>
 
 #include "core/base/result.h"
 #include "core/rest/handle_result.h"
@@ -25,8 +26,9 @@ struct BatchCallbacks {
 
 // Handles a $batch request. The error of one operation becomes a part of a 202 response, with the
 // index of the operation. An error of the batch itself (it is malformed, too large, or the store
-// fails) is the response to the whole request. The boundaries are made from `context.id`.
-HandleResult handle_batch(const Request& request, const RequestContext& context,
-                          const BatchCallbacks& callbacks);
+// fails) is the response to the whole request. `base` is ResourceUri::base of the request. The
+// boundaries are made from `context.id`.
+HandleResult handle_batch(const Request& request, std::string_view base,
+                          const RequestContext& context, const BatchCallbacks& callbacks);
 
 }  // namespace entitable::rest

@@ -1,5 +1,6 @@
 #include "core/rest/batch_request.h"
 
+#include <algorithm>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -57,6 +58,16 @@ Result<Batch> read_change_set(std::string_view body, std::string_view boundary,
   return batch;
 }
 
+// Returns whether a path begins with an account. The path of an entity or a table of entities has
+// one segment, so a path of several segments names an account too, although maybe another one.
+bool names_account(std::string_view path, std::string_view account) {
+  path = path.substr(0, path.find('?'));
+  path.remove_prefix(std::min(path.find_first_not_of('/'), path.size()));
+  const std::size_t end = std::min(path.find('/'), path.size());
+  return path.substr(0, end) == account ||
+         path.find_first_not_of('/', end) != std::string_view::npos;
+}
+
 }  // namespace
 
 Result<Batch> parse_batch(const Request& request) {
@@ -66,7 +77,8 @@ Result<Batch> parse_batch(const Request& request) {
   const std::optional<std::string_view> boundary =
       type.has_value() ? multipart_boundary(*type) : std::nullopt;
   if (!boundary.has_value()) return malformed_error();
-  const Result<std::vector<BodyPart>> parts = parse_multipart(request.body, *boundary, 1);
+  const Result<std::vector<BodyPart>> parts =
+      parse_multipart(request.body, *boundary, 1, ClosingDelimiter::may_lack_dashes);
   if (!parts.ok()) return parts.error();
   if (parts->size() != 1) return malformed_error();
   const BodyPart& part = parts->front();
@@ -82,12 +94,15 @@ Result<Batch> parse_batch(const Request& request) {
   return batch;
 }
 
-std::string_view absolute_url(std::string_view url, std::string_view batch_url,
+std::string_view absolute_url(std::string_view url, std::string_view batch_base,
                               std::deque<std::string>& owned_urls) {
-  if (url.substr(0, 1) != "/") return url;
-  const std::size_t scheme = batch_url.find("://");
-  const std::size_t path = scheme == std::string_view::npos ? 0 : batch_url.find('/', scheme + 3);
-  owned_urls.push_back(std::string(batch_url.substr(0, path)).append(url));
+  if (!url.starts_with('/')) return url;
+  const std::size_t host = batch_base.find("://") + 3;
+  const std::size_t origin_end = std::min(batch_base.find('/', host), batch_base.size());
+  const std::string_view account = batch_base.substr(std::min(origin_end + 1, batch_base.size()));
+  const bool complete = account.empty() || names_account(url, account);
+  owned_urls.push_back(
+      std::string(complete ? batch_base.substr(0, origin_end) : batch_base).append(url));
   return owned_urls.back();
 }
 

@@ -27,8 +27,10 @@ struct Batch {
 Result<Batch> parse_batch(const Request& request);
 
 // Returns the absolute URL of an operation. If `url` is only a path, adds the origin of
-// `batch_url`. The result views an argument or a new element of `owned_urls`.
-std::string_view absolute_url(std::string_view url, std::string_view batch_url,
+// `batch_base` (ResourceUri::base of the batch). If the batch's account is in the path and `url`
+// names no account, adds the account too. The result views `url` or a new element of `owned_urls`.
+// REQUIRES: `batch_base` is absolute.
+std::string_view absolute_url(std::string_view url, std::string_view batch_base,
                               std::deque<std::string>& owned_urls);
 
 }  // namespace entitable::rest

@@ -23,7 +23,7 @@ CommonResponseHeaders::CommonResponseHeaders(const Account& account, const Reque
     : request_id(request_id_text(context.id)),
       client_request_id(rest::client_request_id(request).value_or("")),
       now(context.now) {
-  Result<std::string> asked = requested_version(request, {}, account);
+  Result<std::string> asked = requested_version(request, {}, account, oldest_version);
   version = asked.ok() ? std::move(*asked) : std::string(newest_version);
 }
 

@@ -113,12 +113,13 @@ void describe_one(const Account& account, const Request& request, RequestDescrip
 
 void describe_batch(const Account& account, const Request& request, RequestDescription& out) {
   Result<Batch> batch = parse_batch(request);
-  if (!batch.ok()) return;
+  const Result<ResourceUri> uri = parse_resource_uri(request.url, account.name);
+  if (!batch.ok() || !uri.ok()) return;
   std::deque<std::string> urls;
   out.operations.resize(batch->operations.size());
   for (std::size_t i = 0; i < out.operations.size(); ++i) {
     Request& operation = batch->operations[i];
-    operation.url = absolute_url(operation.url, request.url, urls);
+    operation.url = absolute_url(operation.url, uri->base, urls);
     describe_one(account, operation, out.operations[i]);
   }
   fill_batch_description(out);

@@ -55,8 +55,9 @@ std::string time_text(Ticks ticks) {
 }
 
 std::string full_text(std::string_view message, const ErrorResponseContext& error_format) {
-  std::string text(message);
-  return text.append("\nRequestId:")
+  std::string text(error_format.message_prefix);
+  return text.append(message)
+      .append("\nRequestId:")
       .append(error_format.request_id)
       .append("\nTime:")
       .append(time_text(error_format.now));

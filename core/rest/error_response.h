@@ -19,7 +19,8 @@ struct ErrorResponseContext {
   MetadataLevel level = MetadataLevel::minimal;  // in the Content-Type of JSON
   // The Prefer header of an insert or Create Table, repeated as Preference-Applied.
   ReturnPreference preference = ReturnPreference::unspecified;
-  bool in_batch = false;  // parts of a batch response have no x-ms-error-code header
+  bool in_batch = false;       // parts of a batch response have no x-ms-error-code header
+  std::string message_prefix;  // before the text of the message
   std::string request_id;
   Ticks now = 0;
 };

@@ -153,11 +153,13 @@ std::optional<std::string_view> multipart_boundary(std::string_view content_type
 }
 
 Result<std::vector<BodyPart>> parse_multipart(std::string_view body, std::string_view boundary,
-                                              std::size_t parts_max) {
+                                              std::size_t parts_max, ClosingDelimiter closing) {
   std::vector<BodyPart> parts;
   std::string_view rest = body;
   Delimiter delimiter = take_delimiter(rest, boundary);
   while (delimiter.kind == LineKind::delimiter) {
+    const bool may_close = closing == ClosingDelimiter::may_lack_dashes && !parts.empty();
+    if (may_close && rest.find_first_not_of("\r\n") == std::string_view::npos) return parts;
     delimiter = take_delimiter(rest, boundary);
     if (delimiter.kind == LineKind::text) break;
     std::string_view part = delimiter.before;

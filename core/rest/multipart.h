@@ -7,12 +7,15 @@
 //   - A delimiter is a whole line: "--", the boundary, optionally "--", optionally blanks. A line
 //     with further characters after the boundary is not a delimiter.
 //   - Lines end in CRLF or LF. Text before the first and after the closing delimiter is ignored.
-//   - A body without its closing delimiter is malformed, because it may be truncated.
+//   - A body without its closing delimiter is malformed, because it may be truncated. A batch's
+//     closing delimiter may lack its final "--": a body that ends there is not truncated inside the
+//     batch's only part.
 //   - A header is "token: value" on one line: not folded, without a blank before the colon, without
 //     control characters. Content-Length and Transfer-Encoding are ignored.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,10 +36,16 @@ struct BodyPart {
 // to 70 of certain characters).
 std::optional<std::string_view> multipart_boundary(std::string_view content_type);
 
+enum class ClosingDelimiter : std::uint8_t {
+  strict,
+  may_lack_dashes,  // a delimiter that only blank lines follow closes the body too
+};
+
 // Returns the parts in order, as views into `body`. Stops after `parts_max` + 1 parts, so that the
 // caller can detect too many. InvalidInput: the body is malformed.
 Result<std::vector<BodyPart>> parse_multipart(std::string_view body, std::string_view boundary,
-                                              std::size_t parts_max);
+                                              std::size_t parts_max,
+                                              ClosingDelimiter closing = ClosingDelimiter::strict);
 
 // Returns the value of the first header of that name. Case of the name does not matter.
 std::optional<std::string_view> header_of(const std::vector<HeaderView>& headers,

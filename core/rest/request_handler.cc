@@ -73,7 +73,9 @@ class RequestHandler {
     const Result<void> target = route_request(request_, account_.name, error_format_, routed);
     common_.is_data = !error_format_.xml;
     if (!target.ok()) return target.error();
-    Result<std::string> version = requested_version(request_, routed.options.sv, account_);
+    const std::string_view oldest =
+        is_xml(routed.route_entry.route) ? oldest_xml_version : oldest_version;
+    Result<std::string> version = requested_version(request_, routed.options.sv, account_, oldest);
     if (!version.ok()) return version.error();
     common_.version = std::move(*version);
     return {};
@@ -137,7 +139,7 @@ class RequestHandler {
 
   HandleResult serve_data(const RoutedRequest& routed, const GrantedAccess& access) const {
     // The Accept header of a batch is ignored: the response is always multipart/mixed.
-    if (routed.route_entry.route == RouteKind::batch) return serve_batch(access);
+    if (routed.route_entry.route == RouteKind::batch) return serve_batch(routed, access);
     const Result<MetadataLevel> level = negotiate_metadata(request_, routed.options.format);
     if (!level.ok()) return make_error_response(level.error());
     const AuthorizedRequest authorized =
@@ -162,7 +164,7 @@ class RequestHandler {
 
   // ---- Batches ----------------------------------------------------------------------------------
 
-  HandleResult serve_batch(const GrantedAccess& access) const {
+  HandleResult serve_batch(const RoutedRequest& routed, const GrantedAccess& access) const {
     BatchCallbacks callbacks;
     callbacks.parse = [&](const Request& operation) { return parse_operation(operation, access); };
     callbacks.read = [&](const Request& query) { return read_in_batch(query, access); };
@@ -171,7 +173,7 @@ class RequestHandler {
       return error_response_maker(&failed_request == &request_ ? error_format_
                                                                : error_format_of(failed_request));
     };
-    return handle_batch(request_, context_, callbacks);
+    return handle_batch(request_, routed.uri.base, context_, callbacks);
   }
 
   // Returns the format for an operation that has not been routed yet.
@@ -225,6 +227,7 @@ class RequestHandler {
 
   HandleResult read_in_batch(const Request& query, const GrantedAccess& access) const {
     ErrorResponseContext error_format = error_format_in_batch();
+    error_format.message_prefix = "0:";  // as of the first write of a change set
     RoutedRequest routed;
     if (const auto read = read_operation(query, access, error_format, routed); !read.ok()) {
       return error_response(read.error(), error_format);

@@ -98,13 +98,14 @@ bool names_json(std::string_view list) {
 
 // ---- Versions -----------------------------------------------------------------------------------
 
-// All versions of the service that support JSON, up to the version that entitable implements.
+// The versions of the service from the oldest that any resource supports, up to the version that
+// entitable implements.
 constexpr std::string_view known_versions[] = {
-    "2013-08-15", "2014-02-14", "2015-02-21", "2015-04-05", "2015-07-08", "2015-12-11",
-    "2016-05-31", "2017-04-17", "2017-07-29", "2017-11-09", "2018-03-28", "2018-11-09",
-    "2019-02-02", "2019-07-07", "2019-10-10", "2019-12-12", "2020-02-10", "2020-04-08",
-    "2020-06-12", "2020-08-04", "2020-10-02", "2020-12-06"};
-static_assert(known_versions[0] == oldest_version);
+    "2012-02-12", "2013-08-15", "2014-02-14", "2015-02-21", "2015-04-05", "2015-07-08",
+    "2015-12-11", "2016-05-31", "2017-04-17", "2017-07-29", "2017-11-09", "2018-03-28",
+    "2018-11-09", "2019-02-02", "2019-07-07", "2019-10-10", "2019-12-12", "2020-02-10",
+    "2020-04-08", "2020-06-12", "2020-08-04", "2020-10-02", "2020-12-06"};
+static_assert(known_versions[0] == oldest_xml_version);
 static_assert(known_versions[std::size(known_versions) - 1] == newest_version);
 
 bool is_version(std::string_view text) {
@@ -119,8 +120,8 @@ bool is_version(std::string_view text) {
   return month >= "01" && month <= "12" && day >= "01" && day <= "31";
 }
 
-bool is_served(std::string_view version, const Account& account) {
-  if (!is_version(version) || version < oldest_version) return false;
+bool is_served(std::string_view version, const Account& account, std::string_view oldest) {
+  if (!is_version(version) || version < oldest) return false;
   return !account.strict_versions || std::find(std::begin(known_versions), std::end(known_versions),
                                                version) != std::end(known_versions);
 }
@@ -214,14 +215,14 @@ Result<IfMatch> if_match_of(const Request& request) {
 // ---- Versions and identities --------------------------------------------------------------------
 
 Result<std::string> requested_version(const Request& request, const std::optional<std::string>& sv,
-                                      const Account& account) {
+                                      const Account& account, std::string_view oldest) {
   const std::optional<std::string_view> version = find_header(request, "x-ms-version");
   if (version.has_value()) {
-    if (!is_served(*version, account)) return Error(ErrorCode::invalid_header_value);
+    if (!is_served(*version, account, oldest)) return Error(ErrorCode::invalid_header_value);
     return std::string(*version);
   }
   // An invalid `sv` is ignored here; authorization (sas.h) reports it.
-  return sv.has_value() && is_served(*sv, account) ? *sv : std::string(newest_version);
+  return sv.has_value() && is_served(*sv, account, oldest) ? *sv : std::string(newest_version);
 }
 
 bool is_echoable_id(std::string_view id) {

@@ -59,14 +59,15 @@ Result<IfMatch> if_match_of(const Request& request);
 // ---- Versions and identities --------------------------------------------------------------------
 
 inline constexpr std::string_view newest_version = "2020-12-06";
-inline constexpr std::string_view oldest_version = "2013-08-15";  // the first with JSON
+inline constexpr std::string_view oldest_version = "2013-08-15";      // the first with JSON
+inline constexpr std::string_view oldest_xml_version = "2012-02-12";  // for XML resources
 
 // Returns the service version that the request asks for: x-ms-version; without that header, a valid
 // `sv` of a shared access signature; otherwise the newest. InvalidHeaderValue: x-ms-version is not
-// of the form yyyy-mm-dd, is before the oldest, or (Account::strict_versions) is not a version of
-// the service.
+// of the form yyyy-mm-dd, is before `oldest`, or (Account::strict_versions) is not a version of the
+// service.
 Result<std::string> requested_version(const Request& request, const std::optional<std::string>& sv,
-                                      const Account& account);
+                                      const Account& account, std::string_view oldest);
 
 // Returns whether the response may repeat an id that the client chose: 1 to 1024 visible ASCII
 // characters.

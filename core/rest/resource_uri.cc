@@ -74,16 +74,25 @@ bool is_secondary(std::string_view& account) {
   return true;
 }
 
+bool names_account(std::string_view text, std::string_view account) {
+  is_secondary(text);
+  return equal_ignoring_case(text, account);
+}
+
 // Returns the host's first label if it names the account, nothing if the path names the account.
-std::optional<std::string_view> account_label(std::string_view host, std::string_view served) {
+std::optional<std::string_view> account_label(std::string_view host,
+                                              const std::vector<std::string_view>& segments,
+                                              std::string_view served) {
   const std::size_t dot = host.find('.');
   if (dot == std::string_view::npos) return std::nullopt;
   const std::string_view label = host.substr(0, dot);
-  std::string_view account = label;
-  is_secondary(account);
+  const bool served_by_label = names_account(label, served);
   const bool names_service = equal_ignoring_case(host.substr(dot, 7), ".table.");
-  if (!names_service && !equal_ignoring_case(account, served)) return std::nullopt;
-  return label;
+  if (!segments.empty() && names_account(segments.front(), served)) {
+    // The host is a machine's, except that a table may have the account's name.
+    if (!served_by_label || !names_service || segments.size() > 1) return std::nullopt;
+  }
+  return served_by_label || names_service ? std::optional(label) : std::nullopt;
 }
 
 // ---- One segment --------------------------------------------------------------------------------
@@ -202,7 +211,7 @@ Result<ResourceUri> parse_resource_uri(std::string_view url, std::string_view se
   const std::optional<Parts> parts = split(url);
   if (!parts.has_value()) return no_resource();
   const std::vector<std::string_view> segments = segments_of(parts->path);
-  std::optional<std::string_view> account = account_label(parts->host, served_account);
+  std::optional<std::string_view> account = account_label(parts->host, segments, served_account);
   const bool in_path = !account.has_value();
   if (in_path && segments.empty()) return no_resource();
 

@@ -3,9 +3,11 @@
 //   host style   http://acct.table.core.windows.net/people(PartitionKey='p',RowKey='r')
 //   path style   http://127.0.0.1:10002/acct/people(PartitionKey='p',RowKey='r')
 //
-// A URL is host style if the first label of its host is the account that is served, or if ".table."
-// follows that label. Otherwise it is path style. "acct-secondary" names the secondary location of
-// the account "acct", which is read-only.
+// A URL is path style if its path begins with the account that is served, whatever the host:
+// http://acct.lan/acct/people. The exception is http://acct.table.lan/acct, a table of the
+// account's name. Of the other URLs, those are host style whose host begins with the served account
+// or has ".table." after its first label. "acct-secondary" names the secondary location of the
+// account "acct", which is read-only.
 #pragma once
 
 #include <cstdint>

@@ -265,6 +265,7 @@ Result<ServicePropertiesChange> parse_service_properties(std::string_view body) 
   }
   if (const auto* element = section.optional("Cors")) change.cors = read_cors(*element, section);
   if (section.failure().has_value()) return Error(*section.failure());
+  if (root->children.empty()) return Error(ErrorCode::invalid_xml_document);
   return change;
 }
 

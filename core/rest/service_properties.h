@@ -70,7 +70,8 @@ struct ServicePropertiesChange {
 // Parses the body of Set Service Properties. Children may be in any order. Booleans may be in any
 // case, because Python clients write True.
 //
-// InvalidXmlDocument: another document, a repeated element, or more than 5 CORS rules.
+// InvalidXmlDocument: another document or an empty one, a repeated element, or more than 5 CORS
+// rules.
 // InvalidXmlNodeValue: an invalid value, or one over a limit above. MissingRequiredXmlNode: a
 // required element is missing. UnsupportedXmlNode: an element that is unknown, or not allowed there
 // (IncludeAPIs in disabled metrics, Days in a disabled retention policy).

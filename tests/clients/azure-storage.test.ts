@@ -429,7 +429,7 @@ describe("shared access", () => {
     });
     await rejectedWith(get(table, "p", "r", elsewhere), 403, "AuthorizationSourceIPMismatch");
     const other = await newTable();
-    await rejectedWith(query(other, null, adder), 403, "AuthenticationFailed");
+    await rejectedWith(query(other, null, adder), 403, "AuthorizationFailure");
     const all = new TableBatch();
     all.insertEntity(entity("q", "1"));
     all.insertEntity(entity("q", "2"));

@@ -319,7 +319,7 @@ const authorization: readonly KnownDifference[] = [
   notListed(
     "SERVICE.md §7.1: another code",
     "has one code for all invalid credentials",
-    /^(?:wrong signature|wrong|expired|other table|no policy|policy time)$/,
+    /^(?:wrong signature|wrong|expired|no policy|policy time)$/,
     unauthenticated,
     unauthorized,
   ),

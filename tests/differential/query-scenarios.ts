@@ -166,7 +166,7 @@ export const queryScenarios: readonly Scenario[] = [
     tags: ["bad top"],
   })),
   scenario("-", "InvalidInput", () => ({
-    options: ["NextPartitionKey=%21", "NextRowKey=%21"],
+    options: ["NextPartitionKey=1!3!YQ--", "NextRowKey=1!0!"],
     tags: ["bad token"],
   })),
   scenario("-", "NotImplemented", (random) => ({

@@ -159,7 +159,7 @@ export const sasScenarios: readonly Scenario[] = [
   scenario("get", "AuthenticationFailed", ofTable({ sp: "r", ...expired }), "expired"),
   scenario(
     "get",
-    "AuthenticationFailed",
+    "AuthorizationFailure",
     (random) => tableSas(random, "other", { sp: "r" }),
     "other table",
   ),

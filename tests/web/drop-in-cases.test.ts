@@ -413,7 +413,7 @@ describe("the service", () => {
   same("returns them", ({ service }) => service.getProperties());
   same("accepts some of them", ({ service }) => service.setProperties({ cors: [] }));
   same("keeps the others", ({ service }) => service.getProperties());
-  same("accepts an empty set", ({ service }) => service.setProperties({}));
+  same("rejects an empty set", ({ service }) => service.setProperties({}));
   same("rejects an unknown method", ({ service }) =>
     service.setProperties({ cors: [{ ...rule, allowedMethods: "GRAB" }] }),
   );

@@ -239,7 +239,10 @@ TEST_CASE("text forms of numbers") {
 TEST_CASE("text forms of the other types") {
   CHECK(parsed(EdmType::boolean, "true") == Value::of_boolean(true));
   CHECK(parsed(EdmType::boolean, "false") == Value::of_boolean(false));
-  for (const char* bad : {"", "True", "FALSE", "1", "0", "yes", "true "}) {
+  CHECK(parsed(EdmType::boolean, "True") == Value::of_boolean(true));
+  CHECK(parsed(EdmType::boolean, "FALSE") == Value::of_boolean(false));
+  CHECK(parsed(EdmType::boolean, "tRUE") == Value::of_boolean(true));
+  for (const char* bad : {"", "t", "1", "0", "yes", "true ", "\xC5\xA7rue", "Falsee"}) {
     CHECK(error_of(EdmType::boolean, bad) == does_not_fit);
   }
   CHECK(value_text(parsed(EdmType::guid, "C9DA6455-213D-42C9-9A79-3E9149A57833").view()) ==

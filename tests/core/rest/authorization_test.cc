@@ -337,7 +337,7 @@ TEST_CASE("the permissions of a table SAS") {
 TEST_CASE("a table SAS is for the entities of its table only") {
   const SasFields all = sas_of_table("People", "raud");
   CHECK(outcome(all, {AccessKind::read_entities, "pEOPLE", {}}) == "ok");
-  CHECK(outcome(all, {AccessKind::read_entities, "animals", {}}) == "AuthenticationFailed");
+  CHECK(outcome(all, {AccessKind::read_entities, "animals", {}}) == "AuthorizationFailure");
   CHECK(outcome(all, required_access_of(AccessKind::batch)) == "ok");
   for (const AccessKind action :
        {AccessKind::read_tables, AccessKind::create_table, AccessKind::drop_table,
@@ -494,7 +494,7 @@ TEST_CASE("each operation of a batch is authorized") {
   CHECK(code_of(access->check({AccessKind::remove, "people", KeyView{"a", ""}})) ==
         "AuthorizationPermissionMismatch");
   CHECK(code_of(access->check({AccessKind::insert, "animals", KeyView{"a", ""}})) ==
-        "AuthenticationFailed");
+        "AuthorizationFailure");
 }
 
 // ---- Stored policies ----------------------------------------------------------------------------

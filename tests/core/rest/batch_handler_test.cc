@@ -89,7 +89,7 @@ std::string change_set(const std::string& operations) {
 HandleResult handle(const std::string& body) {
   const Request request{
       "POST", "http://h/$batch?sig=x", {{"Content-Type", "multipart/mixed; boundary=b"}}, body, {}};
-  return handle_batch(request, RequestContext{then, id},
+  return handle_batch(request, "http://h", RequestContext{then, id},
                       BatchCallbacks{parse, read, error_response_maker});
 }
 

@@ -122,9 +122,44 @@ TEST_CASE("A boundary in a body is ignored unless it is a line of its own") {
 TEST_CASE("A change set that is truncated anywhere is malformed") {
   const std::string whole = change_set + part + remove + part + remove + close;
   REQUIRE(read(whole.substr(0, whole.size() - 1)).ok());  // only the last line end is missing
+  // Only the dashes that end the batch may be missing: some clients omit them.
+  const std::size_t without_dashes = whole.size() - std::string("--\n").size();
   for (std::size_t size = 0; size + 1 < whole.size(); ++size) {
-    check_malformed(whole.substr(0, size));
+    if (size != without_dashes) check_malformed(whole.substr(0, size));
   }
+  const std::string ended = whole.substr(0, without_dashes);
+  for (const char* blank : {"", "\n", "\r\n", "\n\n", " \n"}) {
+    CAPTURE(blank);
+    const Result<Batch> batch = read(ended + blank);
+    REQUIRE(batch.ok());
+    CHECK(batch->operations.size() == 2);
+  }
+  check_malformed(ended + "\nmore");
+  check_malformed("--b\n");
+}
+
+TEST_CASE("The closing delimiter of a change set is complete") {
+  check_malformed(change_set + part + remove + "--c\n--b--\n");
+  check_malformed(change_set + part + remove + "--c\n--b\n");
+}
+
+TEST_CASE("A path gets the origin and the account of the batch") {
+  std::deque<std::string> urls;
+  const auto absolute = [&](std::string_view url, std::string_view base) {
+    return std::string(absolute_url(url, base, urls));
+  };
+  const std::string origin = "http://127.0.0.1:10002";
+  for (const char* url : {"/acct/people", "/acct", "//acct//people", "/other/people"}) {
+    CHECK(absolute(url, origin + "/acct") == origin + url);
+  }
+  for (const char* url : {"/people", "//people", "/people(PartitionKey='p',RowKey='r')",
+                          "/people?x=/y", "/people/"}) {
+    CHECK(absolute(url, origin + "/acct") == origin + "/acct" + url);
+  }
+  CHECK(absolute("/people", "https://acct.table.core.windows.net") ==
+        "https://acct.table.core.windows.net/people");
+  CHECK(absolute("http://h/people", origin + "/acct") == "http://h/people");
+  CHECK(absolute("people", origin + "/acct") == "people");
 }
 
 TEST_CASE("Lengths that a part claims are ignored") {

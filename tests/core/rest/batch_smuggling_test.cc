@@ -219,16 +219,19 @@ TEST_CASE("more than 100 operations reject the whole batch") {
 
 TEST_CASE("an operation is on this account, whatever its host") {
   for (const char* base : {"http://elsewhere.example/acct", "https://acct.table.core.windows.net",
-                           "/acct", "//acct", "http://127.0.0.1:1/acct/"}) {
+                           "/acct", "//acct", "http://127.0.0.1:1/acct/", "", "/"}) {
     CAPTURE(base);
     Server server;
     CHECK(server.batched(batch(part("POST " + std::string(base) + "/people HTTP/1.1"))) == "201");
   }
   Server server;
+  // A path without an account means the batch's account, not the resource that a wider path names.
+  CHECK(server.batched("--b\n" + mime +
+                       "GET /people?$filter=RowKey%20eq%20'/x' HTTP/1.1\n\n--b--") == "200");
   const std::string before = server.contents();
   for (const char* target :
        {"https://other.table.core.windows.net/people", "http://127.0.0.1:10002/other/people",
-        "/other/people", "//other/acct/people", "/acct/others/../people", "people",
+        "/other/people", "//other/acct/people", "/acct/others/../people", "people", "/people/x",
         "ftp://h/acct/people", "http:///acct/people", "/acct"}) {
     CAPTURE(target);
     const std::string code =
@@ -316,7 +319,7 @@ TEST_CASE("an operation has the permission of its batch, whatever its own creden
   one_row.srk = one_row.erk = "1";
   CHECK(server.batched_by(one_row, batch(first + insert())) == "AuthorizationFailure");
   CHECK(server.batched_by(test::sas_of_table("others", "raud"), batch(insert())) ==
-        "AuthenticationFailed");
+        "AuthorizationFailure");
   CHECK(server.contents() == before);
   CHECK(server.batched_by(one_row, batch(first)) == "201");
 }

@@ -114,6 +114,20 @@ TEST_CASE("A body that is truncated anywhere is malformed") {
   CHECK(malformed(body, "c"));
 }
 
+TEST_CASE("The closing delimiter may lack its dashes if the caller allows it") {
+  const auto count = [](std::string_view body) -> std::size_t {
+    const auto parts = parse_multipart(body, "b", 100, ClosingDelimiter::may_lack_dashes);
+    return parts.ok() ? parts->size() : 0;
+  };
+  CHECK(count("--b\n\n1\n--b") == 1);
+  CHECK(count("--b\n\n1\n--b \r\n\r\n") == 1);
+  CHECK(count("--b\n\n1\n--b\n\n2\n--b\n") == 2);
+  CHECK(count("--b\n\n1\n--b--\nepilogue") == 1);
+  CHECK(count("--b\n\n1\n--b\nepilogue") == 0);
+  CHECK(count("--b\n\n1\n--b-") == 0);
+  CHECK(count("--b\n") == 0);
+}
+
 TEST_CASE("A body that closes at once has no parts") {
   CHECK(bodies("--b--\n", "b").empty());
   CHECK(bodies("--b--\n--b\n\n1\n--b--\n", "b").empty());  // text after the end is ignored

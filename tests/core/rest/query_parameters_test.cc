@@ -128,8 +128,11 @@ TEST_CASE("continuation of a query") {
         Continuation{EntityKey("a", "")});
   CHECK(**parse_continuation(read("NextPartitionKey=1!4!YQ--&NextRowKey=1!4!Yg--")) ==
         Continuation{EntityKey("a", "b")});
-  CHECK(parse_continuation(read("NextPartitionKey=YQ")).error() == Error(ErrorCode::invalid_input));
-  CHECK(parse_continuation(read("NextPartitionKey=1!0!&NextRowKey=YQ")).error() ==
+  CHECK(**parse_continuation(read("NextPartitionKey=a%2Bb&NextRowKey=c+d")) ==
+        Continuation{EntityKey("a+b", "c+d")});
+  CHECK(parse_continuation(read("NextPartitionKey=1!2!YQ")).error() ==
+        Error(ErrorCode::invalid_input));
+  CHECK(parse_continuation(read("NextPartitionKey=1!0!&NextRowKey=1!2!YQ")).error() ==
         Error(ErrorCode::invalid_input));
 }
 

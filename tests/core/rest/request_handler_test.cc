@@ -160,7 +160,7 @@ TEST_CASE("a SAS for a range of keys") {
   CHECK(asked("PUT", "/people(PartitionKey='a',RowKey='1')", "{}") == "AuthorizationFailure");
   CHECK(asked("DELETE", "/people(PartitionKey='c',RowKey='3')", {}, {{"If-Match", "*"}}) ==
         "AuthorizationFailure");
-  CHECK(asked("GET", "/others") == "AuthenticationFailed");
+  CHECK(asked("GET", "/others") == "AuthorizationFailure");
   CHECK(asked("GET", "/Tables") == "AuthorizationFailure");
   CHECK(asked("GET", "/people?comp=acl") == "AuthorizationFailure");
 }

@@ -155,7 +155,7 @@ TEST_CASE("versions") {
   Account account;
   const auto version = [&](std::vector<HeaderView> headers,
                            const std::optional<std::string>& sv = {}) {
-    return requested_version(with(std::move(headers)), sv, account);
+    return requested_version(with(std::move(headers)), sv, account, oldest_version);
   };
   CHECK(*version({}) == newest_version);
   CHECK(*version({{"X-MS-Version", " 2019-02-02 "}}) == "2019-02-02");
@@ -175,6 +175,21 @@ TEST_CASE("versions") {
   CHECK(version({{"x-ms-version", "2020-12-06"}}).ok());
   CHECK(version({{"x-ms-version", "2019-02-03"}}).error() ==
         Error(ErrorCode::invalid_header_value));
+}
+
+TEST_CASE("versions of XML resources") {
+  Account account;
+  const auto version = [&](std::string_view text) {
+    return requested_version(with({{"x-ms-version", text}}), {}, account, oldest_xml_version);
+  };
+  CHECK(*version("2012-02-12") == "2012-02-12");
+  CHECK(*version("2013-08-14") == "2013-08-14");
+  CHECK(*version("2020-12-06") == "2020-12-06");
+  CHECK(version("2012-02-11").error() == Error(ErrorCode::invalid_header_value));
+  CHECK(*requested_version(with({}), "2012-02-12", account, oldest_xml_version) == "2012-02-12");
+  account.strict_versions = true;
+  CHECK(*version("2012-02-12") == "2012-02-12");
+  CHECK(version("2013-08-14").error() == Error(ErrorCode::invalid_header_value));
 }
 
 TEST_CASE("client request ids") {

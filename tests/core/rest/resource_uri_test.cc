@@ -58,6 +58,26 @@ TEST_CASE("host style has the account in the host") {
   CHECK(read("http://other.example/acct/people").account == "acct");
 }
 
+TEST_CASE("a host with the account's name may also have the account in the path") {
+  for (const char* url :
+       {"http://acct.lan/acct/people", "http://acct.lan:10002/acct/people",
+        "http://acct-secondary.lan/acct/people", "http://acct.lan/ACCT/people",
+        "http://acct.table.lan/acct/people", "http://machine.table.lan/acct/people"}) {
+    const ResourceUri uri = read(url);
+    CHECK(uri.resource == ResourceKind::entities);
+    CHECK(uri.table == "people");
+    CHECK_FALSE(uri.secondary);
+  }
+  CHECK(read("http://acct.lan/acct/people").base == "http://acct.lan/acct");
+  CHECK(read("http://acct.lan/acct/people").account == "acct");
+  CHECK(read("http://acct.lan/acct-secondary/people").secondary);
+  CHECK(read("http://acct.lan/acct?restype=service").resource == ResourceKind::service);
+  CHECK(read("http://acct.lan/people").base == "http://acct.lan");
+  CHECK(read("http://acct.table.lan/acct").table == "acct");
+  CHECK(read("http://machine.table.lan/acct?restype=service").account == "acct");
+  CHECK(refused("http://acct.table.lan/acct2/people") == no_resource);
+}
+
 TEST_CASE("secondary addresses") {
   const ResourceUri host = read("https://acct-secondary.table.core.windows.net/people");
   CHECK(host.account == "acct");

@@ -25,7 +25,7 @@ const good: Readonly<Record<EdmTypes, readonly string[]>> = {
   Int32: ["0", "-2147483648", "2147483647"],
   Int64: ["0", "-9223372036854775808", "9223372036854775807"],
   Double: ["0", "-0", "1.5", "2e10", "1E-7", "NaN", "Infinity", "-Infinity", "5e-324"],
-  Boolean: ["true", "false"],
+  Boolean: ["true", "false", "True", "FALSE"],
   DateTime: [
     "2026-03-29",
     "2026-03-29T12:30",
@@ -42,7 +42,7 @@ const bad: Readonly<Record<EdmTypes, readonly string[]>> = {
   Int32: ["", "x", "1.0", "-2147483649", "2147483648", " 1"],
   Int64: ["", "1L", "-9223372036854775809", "9223372036854775808"],
   Double: ["", "1e400", "nan", "1,5", "0x10"],
-  Boolean: ["", "True", "1"],
+  Boolean: ["", "yes", "1"],
   DateTime: ["", "now", "2026-13-01", "29.3.2026"],
   Guid: ["", "c9da6455213d42c99a793e9149a57833", "{c9da6455-213d-42c9-9a79-3e9149a57833}"],
   Binary: ["A", "AA", "A===", "-_8="],

@@ -19,7 +19,7 @@ export function isValidEdmText(type: EdmTypes, text: string): boolean {
     case "Double":
       return isDouble(text);
     case "Boolean":
-      return text === "true" || text === "false";
+      return /^(?:true|false)$/i.test(text);
     case "DateTime":
       return date.test(text) && !Number.isNaN(Date.parse(text.slice(0, 10)));
     case "Guid":
