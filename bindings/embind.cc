@@ -114,6 +114,7 @@ val configure(std::uint32_t address, const val& account, const val& hmac) {
       next.keys.push_back(bytes_of(key));
     }
     next.authorize = account["authorize"].as<bool>();
+    next.bearer_tokens = account["bearerTokens"].as<bool>();
     next.strict_versions = account["strictVersions"].as<bool>();
     next.strict_dates = account["strictDates"].as<bool>();
     next.limit_comparisons = account["limitComparisons"].as<bool>();

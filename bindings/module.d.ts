@@ -27,6 +27,7 @@ export interface AccountSettings {
   name: string;
   keys: Uint8Array[];
   authorize: boolean;
+  bearerTokens: boolean;
   strictVersions: boolean;
   strictDates: boolean;
   limitComparisons: boolean;

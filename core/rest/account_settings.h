@@ -19,6 +19,9 @@ struct Account {
 
   // If false, every operation is permitted and credentials are ignored.
   bool authorize = false;
+  // Accepts bearer tokens (bearer_token.h) over HTTPS. For development, because the signatures of
+  // tokens are not verified.
+  bool bearer_tokens = false;
   // Rejects an x-ms-version that the service does not know. Off by default, so that clients of
   // later versions can connect.
   bool strict_versions = false;

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "core/rest/bearer_token.h"
 #include "core/rest/http_date.h"
 #include "core/rest/percent_encoding.h"
 #include "core/rest/signature.h"
@@ -92,7 +93,6 @@ struct Credentials {
 Result<Credentials> parse_credentials(std::string_view text) {
   const std::size_t space = text.find(' ');
   const std::string_view scheme = text.substr(0, space);
-  if (equal_ignoring_case(scheme, "Bearer")) return failed();  // well formed, but not supported
   const bool lite = equal_ignoring_case(scheme, "SharedKeyLite");
   const std::size_t colon = text.find(':');
   if ((!lite && !equal_ignoring_case(scheme, "SharedKey")) || colon == std::string_view::npos ||
@@ -142,11 +142,8 @@ bool is_signed_by_key(const Account& account, const Credentials& credentials,
 }
 
 Result<void> check_shared_key(const Account& account, const Request& request,
-                              const ResourceUri& uri, Ticks now) {
-  if (count_headers(request, "Authorization") > 1) {
-    return Error(ErrorCode::invalid_authentication_info);
-  }
-  const auto credentials = parse_credentials(find_header(request, "Authorization").value_or(""));
+                              const ResourceUri& uri, std::string_view authorization, Ticks now) {
+  const auto credentials = parse_credentials(authorization);
   if (!credentials.ok()) return credentials.error();
   auto date = find_header(request, "x-ms-date");
   if (!date.has_value()) date = find_header(request, "Date");
@@ -170,7 +167,44 @@ Result<void> check_shared_key(const Account& account, const Request& request,
   return failed();
 }
 
-// ---- Shared Key or SAS --------------------------------------------------------------------------
+// ---- Bearer tokens ------------------------------------------------------------------------------
+
+// Returns whether the request came over HTTPS, or not over a network.
+bool is_secure(const Request& request, const ResourceUri& uri) {
+  return uri.https || request.client_ip.empty();
+}
+
+// Returns the token of an Authorization header "Bearer token", or nothing for another scheme.
+std::optional<std::string_view> bearer_token_of(std::string_view authorization) {
+  const std::size_t space = std::min(authorization.find(' '), authorization.size());
+  if (!equal_ignoring_case(authorization.substr(0, space), "Bearer")) return std::nullopt;
+  return authorization.substr(std::min(space + 1, authorization.size()));
+}
+
+Result<GrantedAccess> access_by_token(const Account& account, const Request& request,
+                                      const ResourceUri& uri, std::string_view token, Ticks now) {
+  if (!account.bearer_tokens) return failed();
+  if (!is_secure(request, uri))
+    return bearer_token_error("Authentication scheme Bearer is not allowed with HTTP.");
+  if (const auto valid = check_bearer_token(token, account.name, now); !valid.ok())
+    return valid.error();
+  return GrantedAccess::by_bearer_token();
+}
+
+// ---- The Authorization header or a SAS ----------------------------------------------------------
+
+Result<GrantedAccess> access_by_header(const Account& account, const Request& request,
+                                       const ResourceUri& uri, Ticks now) {
+  if (count_headers(request, "Authorization") > 1) {
+    return Error(ErrorCode::invalid_authentication_info);
+  }
+  const std::string_view authorization = find_header(request, "Authorization").value_or("");
+  if (const auto token = bearer_token_of(authorization); token.has_value())
+    return access_by_token(account, request, uri, *token, now);
+  const auto checked = check_shared_key(account, request, uri, authorization, now);
+  if (!checked.ok()) return checked.error();
+  return GrantedAccess();
+}
 
 std::optional<AccessPolicy> find_policy(const Store& store, std::string_view table,
                                         std::string_view id) {
@@ -185,12 +219,8 @@ std::optional<AccessPolicy> find_policy(const Store& store, std::string_view tab
 Result<GrantedAccess> authenticate(const Account& account, const Store& store,
                                    const Request& request, const ResourceUri& uri, Ticks now) {
   if (uri.account != account.name) return failed();
-  if (count_headers(request, "Authorization") > 0) {
-    if (const auto checked = check_shared_key(account, request, uri, now); !checked.ok()) {
-      return checked.error();
-    }
-    return GrantedAccess();
-  }
+  if (count_headers(request, "Authorization") > 0)
+    return access_by_header(account, request, uri, now);
   const auto grant = [&](bool plus_is_space) -> Result<SasGrant> {
     const auto fields = parse_sas_fields(uri.raw_query, plus_is_space);
     if (!fields.ok()) return fields.error();
@@ -198,7 +228,7 @@ Result<GrantedAccess> authenticate(const Account& account, const Store& store,
     return verify_sas(
         **fields, account,
         [&](std::string_view table, std::string_view id) { return find_policy(store, table, id); },
-        {now, uri.https || request.client_ip.empty(), request.client_ip});
+        {now, is_secure(request, uri), request.client_ip});
   };
   // Some clients encode a space in the query as '+', others leave a plus sign unencoded. The
   // signature is only valid for the client's meaning, so try both.
@@ -214,6 +244,8 @@ Result<GrantedAccess> authenticate(const Account& account, const Store& store,
 }  // namespace
 
 Result<void> GrantedAccess::check(const RequiredAccess& required_access) const {
+  if (by_bearer_token_ && required_access.action == AccessKind::table_acl)
+    return Error(ErrorCode::authorization_failure);
   if (!grant_.has_value()) return {};
   const Rule& rule = rules[static_cast<std::size_t>(required_access.action)];
   return grant_->whole_account ? check_account_sas(*grant_, rule)

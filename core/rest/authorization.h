@@ -1,5 +1,6 @@
-// Authorization: verifies the credentials of a request (Shared Key, Shared Key Lite, or a shared
-// access signature (SAS) of a table or an account) and returns the access that they grant.
+// Authorization: verifies the credentials of a request (Shared Key, Shared Key Lite, a bearer
+// token, or a shared access signature (SAS) of a table or an account) and returns the access that
+// they grant.
 //
 //   Result<Access> access = authorize(account, store, request, uri, now, required_access);
 //   if (!access.ok()) return make_error_response(access.error());
@@ -51,20 +52,28 @@ class GrantedAccess {
  public:
   GrantedAccess() = default;  // may do everything
   explicit GrantedAccess(SasGrant grant) : grant_(std::move(grant)) {}
+  // May do everything except for stored access policies.
+  static GrantedAccess by_bearer_token() {
+    GrantedAccess access;
+    access.by_bearer_token_ = true;
+    return access;
+  }
 
   // Returns an error if the caller may not do this. For a table SAS, in this order:
   // AuthorizationFailure (no table SAS can allow the action, or the SAS is for another table),
   // AuthorizationPermissionMismatch, AuthorizationFailure (the key is outside of
   // the range). For an account SAS, in this order: AuthorizationFailure (no account SAS can allow
   // the action), AuthorizationServiceMismatch, AuthorizationResourceTypeMismatch,
-  // AuthorizationPermissionMismatch.
+  // AuthorizationPermissionMismatch. For a bearer token: AuthorizationFailure (stored access
+  // policies).
   Result<void> check(const RequiredAccess& required_access) const;
 
   // Returns `filter` restricted to the keys that the caller may read.
   Filter restrict_filter(Filter filter) const;
 
  private:
-  std::optional<SasGrant> grant_;  // nothing: may do everything
+  std::optional<SasGrant> grant_;  // nothing: no SAS restricts the access
+  bool by_bearer_token_ = false;
 };
 
 // Returns the access that the request's credentials grant. Grants everything if the account does

@@ -11,6 +11,7 @@
 #include "core/base/check.h"
 #include "core/filter/evaluate.h"
 #include "core/rest/authorization.h"
+#include "core/rest/bearer_token.h"
 #include "core/rest/http_date.h"
 #include "tests/core/rest/signed_urls.h"
 #include "tests/support/filter_text.h"
@@ -118,6 +119,11 @@ void check_shared_key(const Input& input, const ResourceUri& uri, const Store& s
   }
 }
 
+void check_token(std::string_view authorization) {
+  const auto checked = check_bearer_token(authorization, "acct", now);
+  ENTITABLE_CHECK(checked.ok() || checked.error().code == ErrorCode::authentication_failed);
+}
+
 void check_as_it_is(const Input& input, const ResourceUri& uri, const Store& store) {
   Request request{input.method, input.url, {{"x-ms-date", input.date}}, {}, "1.2.3.4"};
   for (const bool with_header : {false, true}) {
@@ -142,6 +148,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto uri = parse_resource_uri(input.url, "acct");
   if (!uri.ok()) return 0;
   check_sas(uri->raw_query);
+  check_token(input.authorization);
   check_shared_key(input, *uri, store);
   check_as_it_is(input, *uri, store);
   return 0;

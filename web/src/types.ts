@@ -488,6 +488,12 @@ export interface AccountOptions {
    * `keys`). Default false: every request is allowed.
    */
   authorize?: boolean;
+  /**
+   * With `authorize`: also accept bearer tokens (Microsoft Entra ID) over HTTPS, as Azurite's
+   * `--oauth basic` does. Issuer, audience and lifetime are checked, the signature is not, so this
+   * option is for development. Default false.
+   */
+  bearerTokens?: boolean;
   /** Reject values of x-ms-version that the service does not know. Default false. */
   strictVersions?: boolean;
   /** Reject signatures that are more than 15 minutes old. Default false. */

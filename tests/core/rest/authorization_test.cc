@@ -1,5 +1,6 @@
 #include "core/rest/authorization.h"
 
+#include "core/base/base64.h"
 #include "core/model/service_error.h"
 #include "core/rest/http_date.h"
 #include "tests/core/rest/signed_urls.h"
@@ -302,6 +303,55 @@ TEST_CASE("a signature that requires an address checks the client's") {
   CHECK(outcome(asked) == "ok");
   asked.client_ip = "10.0.0.4";
   CHECK(outcome(asked) == "AuthorizationSourceIPMismatch");
+}
+
+// ---- Bearer tokens -----------------------------------------------------------------------------
+
+namespace {
+
+// A token that is valid on 2026-01-01 from 11:00 to 13:00.
+const std::string bearer_token = "Bearer e30." + [] {
+  std::string payload =
+      base64url_encode(R"({"aud":"https://storage.azure.com","iss":"https://sts.windows.net/t/",)"
+                       R"("iat":1767265200,"nbf":1767265200,"exp":1767272400})");
+  while (payload.ends_with('=')) payload.pop_back();
+  return payload;
+}() + ".c2ln";
+
+SignedRequest with_bearer_token() {
+  SignedRequest asked = with_authorization(bearer_token);
+  asked.client_ip = "10.0.0.1";
+  asked.account.bearer_tokens = true;
+  return asked;
+}
+
+}  // namespace
+
+TEST_CASE("a bearer token allows everything but access policies, over HTTPS, if it is enabled") {
+  SignedRequest asked = with_bearer_token();
+  for (const AccessKind action : actions) {
+    CHECK(outcome(asked, required_access_of(action)) ==
+          (action == AccessKind::table_acl ? "AuthorizationFailure" : "ok"));
+  }
+  asked.url = local + "/people";
+  CHECK(outcome(asked) == "AuthenticationFailed");
+  asked.client_ip.clear();  // no network
+  CHECK(outcome(asked) == "ok");
+  asked.account.bearer_tokens = false;
+  CHECK(outcome(asked) == "AuthenticationFailed");
+}
+
+TEST_CASE("an invalid bearer token is not accepted") {
+  SignedRequest asked = with_bearer_token();
+  asked.now = *parse_date_time("2026-01-01T13:00:01Z", {});
+  CHECK(outcome(asked) == "AuthenticationFailed");
+  asked = with_bearer_token();
+  asked.headers.back().second = "Bearer";
+  CHECK(outcome(asked) == "AuthenticationFailed");
+  asked.headers.back().second = "bearer" + bearer_token.substr(6);
+  CHECK(outcome(asked) == "ok");
+  asked.headers.emplace_back("Authorization", bearer_token);
+  CHECK(outcome(asked) == "InvalidAuthenticationInfo");
 }
 
 // ---- Permissions (SERVICE.md §7.4) -------------------------------------------------------------

@@ -7,6 +7,7 @@ export interface Account {
   name: string;
   keys: Uint8Array[];
   authorize: boolean;
+  bearerTokens: boolean;
   strictVersions: boolean;
   strictDates: boolean;
   limitComparisons: boolean;
@@ -27,6 +28,7 @@ export function accountFromOptions(options: AccountOptions, storeName: string): 
     name,
     keys: keys.map(decodeKey),
     authorize,
+    bearerTokens: options.bearerTokens ?? false,
     strictVersions: options.strictVersions ?? false,
     strictDates: options.strictDates ?? false,
     limitComparisons: options.limitComparisons ?? false,
