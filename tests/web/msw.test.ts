@@ -46,6 +46,20 @@ afterEach(async () => {
 });
 
 describe("entitable/msw", () => {
+  test("answers a client of the emulator's account from a mock store", async () => {
+    await using mock = await mockStore({
+      fixtures: { people: [{ partitionKey: "p", rowKey: "r" }] },
+    });
+    server.use(...handlers(mock));
+    const options = { allowInsecureConnection: true, retryOptions };
+    const people = TableClient.fromConnectionString(
+      "UseDevelopmentStorage=true",
+      "people",
+      options,
+    );
+    assert.equal((await people.getEntity("p", "r")).rowKey, "r");
+  });
+
   test("answers the official client, including signed requests", async () => {
     server.use(...handlers(store));
     const table = new TableClient(endpoint, "lamps", credential);

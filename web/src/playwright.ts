@@ -19,7 +19,7 @@ import { serviceUrlPattern } from "./rest/service-url.ts";
 import type { StoreHandle } from "./store.ts";
 import { mockStore } from "./testing/mock-store.ts";
 import type { MockOptions, MockStore } from "./testing/types.ts";
-import type { AccountOptions, Store } from "./types.ts";
+import type { Store } from "./types.ts";
 
 export interface RouteOptions {
   /**
@@ -53,8 +53,8 @@ export interface TablesFixtures {
    */
   tables: MockStore;
   /**
-   * The options of the fixture `tables`, such as seed, clock and fixtures. Default account: the
-   * emulator's, `devstoreaccount1`, which pages of every origin may use.
+   * The options of the fixture `tables`, such as seed, clock and fixtures. As in every mock store,
+   * the default account is the emulator's, `devstoreaccount1`, which pages of every origin may use.
    */
   tablesOptions: MockOptions;
 }
@@ -83,8 +83,6 @@ export const test: TestType<
   ],
 });
 
-const emulator: AccountOptions = { name: "devstoreaccount1", permissiveCors: true };
-
 // The store that the tests of a worker process fork. Playwright runs tests with the same options
 // one after the other, so only the last store is kept.
 class StoreCache {
@@ -97,7 +95,7 @@ class StoreCache {
     if (this.#store === undefined || options !== this.#options) {
       await this[Symbol.asyncDispose]();
       this.#options = options;
-      this.#store = mockStore({ account: emulator, ...options });
+      this.#store = mockStore(options);
     }
     return this.#store;
   }

@@ -10,7 +10,7 @@ import type { Store } from "../../../web/src/types.ts";
 import { dataTables } from "../support/data-tables.ts";
 import { batchInsert, type Requests, recordResponses } from "../support/transcript.ts";
 
-const address = "http://127.0.0.1/default";
+const address = "http://127.0.0.1/devstoreaccount1";
 const json = { "Content-Type": "application/json" };
 const group = batchInsert(address);
 
@@ -80,7 +80,7 @@ describe("equal calls get equal bytes", () => {
     await using server = await serve(store, { port: 0 });
     const port = `:${server.port}`;
     const overHttp = await recordResponses(
-      (path, init) => fetch(`${server.url}/default/${path}`, init),
+      (path, init) => fetch(`${server.url}/devstoreaccount1/${path}`, init),
       requests,
     );
     assert.equal(overHttp.replaceAll(port, ""), await byFetch(fork));
@@ -91,7 +91,7 @@ describe("equal calls get equal bytes", () => {
     await using fork = store.fork();
     const run = async (at: Store) => {
       const client = new dataTables.TableClient(
-        "https://default.table.core.windows.net",
+        "https://devstoreaccount1.table.core.windows.net",
         "people",
         {
           store: at,
@@ -114,6 +114,7 @@ describe("equal calls get equal bytes", () => {
       let drawn = 0;
       await using store = await openStore({
         persistence: "memory",
+        account: { name: "devstoreaccount1" },
         clock: { now: () => 1_700_000_000_000 },
         random: { fill: (bytes) => void bytes.fill(++drawn) },
       });

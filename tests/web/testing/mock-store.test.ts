@@ -180,7 +180,7 @@ describe("a savepoint", () => {
     const run = async () => {
       store.clock.advance(100);
       const { etag } = (await insert(store, "dan")) as { etag: string };
-      const answer = await store.fetch("http://127.0.0.1:10002/default/missing()");
+      const answer = await store.fetch("http://127.0.0.1:10002/devstoreaccount1/missing()");
       return { etag, id: answer.headers.get("x-ms-request-id"), text: await answer.text() };
     };
     const first = await run();
@@ -321,6 +321,23 @@ describe("a mock store", () => {
     assert.equal(await keys(store), "p/ann p/bob q/cyd");
   });
 
+  test("answers the official client that uses the emulator's account", async () => {
+    await using store = await mockStore({ fixtures: people });
+    const client = TableClient.fromConnectionString("UseDevelopmentStorage=true", "people", {
+      httpClient: store.httpClient,
+    });
+    assert.equal((await client.getEntity("p", "ann"))["age"], 40);
+    assert.equal(store.name, "devstoreaccount1");
+    // The account's key is known, too.
+    await using strict = await mockStore({ fixtures: people, account: { authorize: true } });
+    const signed = TableClient.fromConnectionString("UseDevelopmentStorage=true", "people", {
+      httpClient: strict.httpClient,
+    });
+    assert.equal((await signed.getEntity("p", "ann"))["age"], 40);
+    const unsigned = await strict.fetch("http://127.0.0.1:10002/devstoreaccount1/people()");
+    assert.equal(unsigned.status, 403);
+  });
+
   test("has the time that is set, every time", async () => {
     await using store = await mockStore({ fixtures: people });
     const ann = await store.tableClient("people").getEntity("p", "ann");
@@ -329,7 +346,7 @@ describe("a mock store", () => {
     const { date, etag } = (await insert(store, "dan")) as { date: Date; etag: string };
     assert.equal(date.toISOString(), "2026-02-01T00:00:00.000Z");
     assert.match(etag, /2026-02-01T00%3A00%3A00\.0000/);
-    const answer = await store.fetch("http://127.0.0.1:10002/default/Tables");
+    const answer = await store.fetch("http://127.0.0.1:10002/devstoreaccount1/Tables");
     assert.equal(answer.headers.get("date"), "Sun, 01 Feb 2026 00:00:00 GMT");
   });
 

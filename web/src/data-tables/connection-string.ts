@@ -1,6 +1,11 @@
 // Parses connection strings into the constructor arguments of a client. The errors have the
 // official client's texts.
 
+import {
+  connectionStringOf,
+  developmentKey,
+  developmentName,
+} from "../rest/development-account.ts";
 import { AzureNamedKeyCredential } from "./credentials.ts";
 
 export interface UrlAndCredential {
@@ -8,11 +13,11 @@ export interface UrlAndCredential {
   credential?: AzureNamedKeyCredential;
 }
 
-// The well-known account and key of emulators such as Azurite.
-const development =
-  "DefaultEndpointsProtocol=http;AccountName=devstoreaccount1;" +
-  "AccountKey=Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==;" +
-  "TableEndpoint=http://127.0.0.1:10002/devstoreaccount1";
+const development = connectionStringOf(
+  developmentName,
+  developmentKey,
+  `http://127.0.0.1:10002/${developmentName}`,
+);
 
 export function parseConnectionString(text: string): UrlAndCredential {
   return parse(/usedevelopmentstorage=true/i.test(text) ? development : text);

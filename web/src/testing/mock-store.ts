@@ -4,6 +4,7 @@ import { AbortError, StoreError } from "../errors.ts";
 import type { LocalHost } from "../host/local-host.ts";
 import { openInMemory } from "../open/open-host.ts";
 import { settingsFromOptions } from "../open/options.ts";
+import { developmentName, mockAccount } from "../rest/development-account.ts";
 import { StoreHandle } from "../store.ts";
 import { LatencyModel } from "./delay.ts";
 import { FaultRules, type FaultRulesState } from "./fault-rules.ts";
@@ -58,7 +59,9 @@ export async function openMock(options: MockOptions, log: RequestRecorder): Prom
   const pageTruncation = new PageTruncation(emptyPages);
   const rejections = new TemporaryRejections({ throttle, tableDeletionMs }, clock);
   const random = new SeededRandom(seed);
-  const settings = settingsFromOptions({ ...rest, persistence: "memory", clock });
+  const { name = developmentName } = rest;
+  const account = mockAccount(name, rest.account);
+  const settings = settingsFromOptions({ ...rest, name, account, persistence: "memory", clock });
   if (settings.signal?.aborted) throw new AbortError();
   const host = await openInMemory(settings, { whole: true });
   const store = new MockStoreHandle(settings.name, {

@@ -40,6 +40,10 @@ export interface ServiceLimitsOptions {
   tableDeletionMs?: number | undefined;
 }
 
+/**
+ * Options of a mock store. The default of `name` is `devstoreaccount1`, so the store serves the
+ * account of the emulator, with its well-known key. Pages of every origin may use that account.
+ */
 export interface MockOptions
   extends ServiceLimitsOptions,
     Pick<
