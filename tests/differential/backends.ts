@@ -14,19 +14,22 @@ import { account, key } from "./sign.ts";
 
 const responseTimeoutMs = 60_000; // how long to wait for a response
 
-// Starts Azurite, in memory and without output. Azurite does not report a port that the system
-// chose, so it is started with a free one.
-export async function spawnAzurite(): Promise<{ child: ChildProcess; base: string }> {
+// Starts Azurite, in memory and without output; with HTTPS if `options` have a certificate. Azurite
+// does not report a port that the system chose, so it is started with a free one.
+export async function spawnAzurite(
+  options: readonly string[] = [],
+): Promise<{ child: ChildProcess; base: string }> {
   const port = await freePort();
   const main = createRequire(import.meta.url).resolve("azurite/dist/src/table/main.js");
   const where = ["--tableHost", "127.0.0.1", "--tablePort", `${port}`, "--inMemoryPersistence"];
   const lenientFlags = ["--skipApiVersionCheck", "--loose", "--silent", "--disableTelemetry"];
-  const child = spawn(process.execPath, [main, ...where, ...lenientFlags], {
+  const child = spawn(process.execPath, [main, ...where, ...lenientFlags, ...options], {
     cwd: tmpdir(),
     stdio: ["ignore", "pipe", "inherit"],
   });
   await started(child.stdout);
-  return { child, base: `http://127.0.0.1:${port}/${account}` };
+  const scheme = options.includes("--cert") ? "https" : "http";
+  return { child, base: `${scheme}://127.0.0.1:${port}/${account}` };
 }
 
 export async function startAzurite(): Promise<Backend> {

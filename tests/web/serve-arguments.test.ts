@@ -15,6 +15,12 @@ const defaults = {
   durability: "strict",
   cert: undefined,
   key: undefined,
+  password: undefined,
+  anyVersion: false,
+  bearerTokens: false,
+  allowReset: false,
+  azurite: false,
+  warnings: [],
   debug: undefined,
   seedData: undefined,
   mock: undefined,
@@ -95,6 +101,44 @@ describe("the command line", () => {
     ],
     ["serve --headers-timeout 120000", { ...defaults, limits: { headersMs: 120000 } }],
     ["serve --request-timeout 1", { ...defaults, limits: { requestMs: 1 } }],
+    ["serve --cert c --pwd p", { ...defaults, cert: "c", password: "p" }],
+    ["serve --cert c --key k --pwd p", { ...defaults, cert: "c", key: "k" }],
+    [
+      "serve --oauth basic --cert c --key k",
+      { ...defaults, bearerTokens: true, cert: "c", key: "k" },
+    ],
+    ["serve --allow-reset", { ...noFolder, allowReset: true, mock: { clock: Date } }],
+    ["serve --allow-reset --seed 7", { ...noFolder, allowReset: true, mock: { seed: 7 } }],
+    ["serve --azurite", { ...defaults, azurite: true }],
+    // Azurite's
+    ["serve --tableHost 0.0.0.0 --tablePort=1", { ...defaults, host: "0.0.0.0", port: 1 }],
+    ["serve -l d", { ...defaults, location: "d" }],
+    ["serve --inMemoryPersistence --extentMemoryLimit 50", noFolder],
+    ["serve -d log -s -L", { ...defaults, debug: "log" }],
+    ["serve -d -s", { ...defaults, debug: true }],
+    ["serve -sL", defaults],
+    ["serve --silent --loose --disableProductStyleUrl --disableTelemetry", defaults],
+    ["serve --skipApiVersionCheck", { ...defaults, anyVersion: true }],
+    ["serve --tableKeepAliveTimeout 5", { ...defaults, limits: { idleMs: 5000 } }],
+    ["serve --tableKeepAliveTimeout 0", defaults],
+    [
+      "serve --blobHost 0.0.0.0 --blobPort 1 --blobKeepAliveTimeout 5 --queueHost h --queuePort 2",
+      {
+        ...defaults,
+        warnings: [
+          "only the Table service is served, so these options have no effect: " +
+            "--blobHost, --blobPort, --blobKeepAliveTimeout, --queueHost, --queuePort.",
+        ],
+      },
+    ],
+    [
+      "serve --oauth basic",
+      {
+        ...defaults,
+        bearerTokens: true,
+        warnings: ["bearer tokens need HTTPS, so --oauth has no effect without --cert."],
+      },
+    ],
     ["--help", "help"],
     ["help", "help"],
     ["serve --help", "help"],
@@ -132,6 +176,15 @@ describe("the command line", () => {
     ["serve --durability x", /strict or relaxed or deferred, not x/],
     ["serve --cert c", /must be given together/],
     ["serve --key k", /must be given together/],
+    ["serve --key k --pwd p", /must be given together/],
+    ["serve --pwd p", /--pwd is the password of a .pfx file, which --cert must name/],
+    ["serve --oauth full", /--oauth must be basic, not full/],
+    ["serve --oauth", /--oauth needs a value/],
+    ["serve --tablePort x", /0 to 65535, not x/],
+    ["serve --tableKeepAliveTimeout x", /number of seconds from 0 to 999999, not x/],
+    ["serve --inMemoryPersistence -l d", /--in-memory and --location exclude/],
+    ["serve --allow-reset --location d", /--allow-reset and --location exclude/],
+    ["serve --silent=1", /no option --silent=1/],
     ["serve --in-memory --location d", /--in-memory and --location exclude/],
     ["serve --seed-data s --location d", /--seed-data and --location exclude/],
     ["serve --seed 1 --location d", /--seed and --location exclude/],
@@ -164,6 +217,24 @@ describe("the command line", () => {
         (error) => error instanceof UsageError && message.test(error.message),
       ));
   }
+});
+
+describe("the command line of entitable-azurite", () => {
+  const azurite = (line: string) =>
+    parseArguments(
+      line.split(" ").filter((word) => word !== ""),
+      util,
+      { isAzurite: true },
+    );
+
+  test("needs no command", () => {
+    assert.deepEqual(azurite(""), { ...defaults, azurite: true });
+    assert.deepEqual(azurite("-l d"), { ...defaults, azurite: true, location: "d" });
+    assert.deepEqual(azurite("serve"), { ...defaults, azurite: true });
+    assert.equal(azurite("--help"), "help");
+    assert.equal(azurite("--version"), "version");
+    assert.throws(() => azurite("start"), /no command start/);
+  });
 });
 
 describe("AZURITE_ACCOUNTS", () => {
@@ -204,9 +275,14 @@ describe("AZURITE_ACCOUNTS", () => {
 
 test("--auth decides how an account authorizes", () => {
   const whose = { name: "one", keys: ["a2V5"] };
-  const of = (auth: "development" | "strict" | "off") => accountOptions("one", ["a2V5"], auth);
+  const of = (auth: "development" | "strict" | "off", anyVersion = false, bearerTokens = false) =>
+    accountOptions("one", ["a2V5"], { auth, anyVersion, bearerTokens });
+  const checked = { ...whose, authorize: true, bearerTokens: false };
   assert.deepEqual(of("off"), { ...whose, permissiveCors: true });
-  assert.deepEqual(of("development"), { ...whose, authorize: true, permissiveCors: true });
+  assert.deepEqual(of("development"), { ...checked, permissiveCors: true });
   const strict = { strictVersions: true, strictDates: true, limitComparisons: true };
-  assert.deepEqual(of("strict"), { ...whose, authorize: true, ...strict });
+  assert.deepEqual(of("strict"), { ...checked, ...strict });
+  assert.deepEqual(of("strict", true), { ...checked, ...strict, strictVersions: false });
+  for (const auth of ["development", "strict"] as const)
+    assert.equal(of(auth, false, true).bearerTokens, true);
 });

@@ -160,6 +160,11 @@ describe("accounts", () => {
     assert.deepEqual(served.lines, [
       `http://127.0.0.1:${served.port}/one (in ${location})`,
       `http://127.0.0.1:${served.port}/two (in ${location})`,
+      ...["one", "two"].map(
+        (name) =>
+          `DefaultEndpointsProtocol=http;AccountName=${name};AccountKey=<its key in AZURITE_ACCOUNTS>;` +
+          `TableEndpoint=http://127.0.0.1:${served.port}/${name};`,
+      ),
     ]);
     await table(served, "people", 0, first).createTable();
     await table(served, "people", 1, second).createTable();
@@ -340,12 +345,12 @@ describe("the command", () => {
     const silent = await start(["--in-memory"]);
     await request(silent);
     await stop(silent);
-    assert.equal(silent.lines.length, 1);
+    assert.equal(silent.lines.length, 2);
     const loud = await start(["--in-memory", "--debug"]);
     await request(loud);
     await stop(loud);
     assert.match(
-      loud.lines[1] ?? "",
+      loud.lines[2] ?? "",
       /^\S+Z 127\.0\.0\.1 GET http\S+&sig=… \d{3} 0 \d+ [\d.]+ ms$/,
     );
     const file = join(root, "log");

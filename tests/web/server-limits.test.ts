@@ -87,7 +87,7 @@ async function servingWithBudget(
   const sending = { responses, responseMs, turns: new Turns() };
   const options = { entryPoints, scheme: "http", authority: "x", budget, ...sending } as const;
   const server: Server = createServer((request, response) => {
-    const rest = { stopping: () => false, onRequest: undefined };
+    const rest = { stopping: () => false, onRequest: undefined, onReset: undefined };
     void handleRequest(request, response, { ...options, ...rest });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

@@ -112,6 +112,7 @@ function handlerOptions(store: Store): RequestHandlerOptions {
     turns: new Turns(),
     stopping: () => false,
     onRequest: undefined,
+    onReset: undefined,
   };
 }
 

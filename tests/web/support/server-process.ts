@@ -16,6 +16,14 @@ export interface ExitResult {
   err: string;
 }
 
+export interface ProcessOptions {
+  env?: Record<string, string>;
+  cwd?: string;
+  command?: string; // a script of the package; default: the command `entitable`
+}
+
+export const azuriteCommand = fileURLToPath(new URL("dist/server/azurite-cli.js", packageFolder));
+
 const running = new Set<ServerProcess>();
 
 // Kills the processes that failed tests have left, which would keep the test run from ending.
@@ -29,9 +37,9 @@ export class ServerProcess {
   readonly lines: string[] = []; // complete lines of its standard output
   #onLine: () => void = () => {};
 
-  constructor(args: readonly string[], options: { env?: Record<string, string>; cwd?: string }) {
+  constructor(args: readonly string[], options: ProcessOptions) {
     const { AZURITE_ACCOUNTS: _, ...env } = process.env;
-    this.#child = spawn(process.execPath, [command, ...args], {
+    this.#child = spawn(process.execPath, [options.command ?? command, ...args], {
       stdio: ["ignore", "pipe", "pipe"],
       env: { ...env, ...options.env },
       cwd: options.cwd,
@@ -56,13 +64,25 @@ export class ServerProcess {
     });
   }
 
-  // Resolves when the server serves all accounts. Rejects with its output if it ends before.
+  // Resolves when the server serves all accounts, each of which has two lines of output. Rejects
+  // with its output if it ends before.
   async listening(accounts = 1): Promise<this> {
+    return await this.#until(
+      () => this.#endpoints.length >= accounts && this.lines.length >= 2 * accounts,
+    );
+  }
+
+  // Resolves when the server has printed such a line. Rejects with its output if it ends before.
+  async printed(pattern: RegExp): Promise<this> {
+    return await this.#until(() => this.lines.some((line) => pattern.test(line)));
+  }
+
+  async #until(holds: () => boolean): Promise<this> {
     let ended: ExitResult | undefined;
     void this.ended.then((how) => {
       ended = how;
     });
-    while (this.lines.length < accounts) {
+    while (!holds()) {
       await new Promise<void>((resolve) => {
         this.#onLine = resolve;
         if (ended !== undefined) resolve();
@@ -76,7 +96,13 @@ export class ServerProcess {
   // Returns the endpoint of an account. Accounts are numbered in the order in which they were
   // given.
   endpoint(account = 0): string {
-    return this.lines[account]?.split(" ")[0] ?? "";
+    return this.#endpoints[account] ?? "";
+  }
+
+  get #endpoints(): string[] {
+    return this.lines
+      .filter((line) => /^https?:/.test(line))
+      .map((line) => line.split(" ")[0] ?? "");
   }
 
   get pid(): number {
@@ -93,16 +119,13 @@ export class ServerProcess {
   }
 }
 
-export function run(
-  args: readonly string[],
-  options: { env?: Record<string, string>; cwd?: string } = {},
-): Promise<ExitResult> {
+export function run(args: readonly string[], options: ProcessOptions = {}): Promise<ExitResult> {
   return new ServerProcess(args, options).ended;
 }
 
 export function start(
   args: readonly string[],
-  options: { env?: Record<string, string>; cwd?: string; accounts?: number } = {},
+  options: ProcessOptions & { accounts?: number } = {},
 ): Promise<ServerProcess> {
   return new ServerProcess(["serve", "--port", "0", ...args], options).listening(options.accounts);
 }

@@ -1,7 +1,18 @@
 // Parses the command line and the environment into values. Opens nothing.
 
+import { developmentKey, developmentName } from "../rest/development-account.ts";
 import type { AccountOptions, Durability } from "../types.ts";
 import type { NodeOptionConfig, NodeOptionToken, NodeUtil } from "../util/node.ts";
+import {
+  azuriteFlags,
+  azuriteLetters,
+  azuriteNames,
+  azuriteValues,
+  ignoredFlags,
+  ignoredValues,
+  otherServiceValues,
+  otherServiceWarning,
+} from "./azurite-options.ts";
 import { limitDefaults, limitNames, limitRanges, type ServerLimits } from "./limits.ts";
 import { type MockServerOptions, mockOptionNames, parseMockOptions } from "./mock-options.ts";
 import { UsageError } from "./usage-error.ts";
@@ -45,12 +56,21 @@ Serves the Azure Table service's REST protocol on this machine.
   --response-timeout 120000, --idle-timeout 65000
                           milliseconds for reading a response, and between requests
   --cert FILE --key FILE  HTTPS, with a certificate and its private key (PEM)
+  --cert FILE --pwd TEXT  HTTPS, with a .pfx file (PKCS #12) and its password
+  --oauth basic           also accept bearer tokens over HTTPS; their signatures are not checked
+  --allow-reset           POST /_reset restores the initial data; implies --in-memory
   --debug [FILE]          log each request to standard output, or append it to FILE
   --help                  show this text
   --version               show the version
 
 Accounts: devstoreaccount1 with the emulator's well-known key, or those in the environment variable
   AZURITE_ACCOUNTS="name:key;name:key:secondkey"
+
+Azurite's options are accepted too: --tableHost, --tablePort, --tableKeepAliveTimeout SECONDS, -l,
+  --inMemoryPersistence, -d FILE, --skipApiVersionCheck. These have no effect: -s, --silent, -L,
+  --loose, --disableProductStyleUrl, --disableTelemetry, --extentMemoryLimit, and those of the Blob
+  and Queue services. With --azurite, or as entitable-azurite [options], the server reports its
+  start as azurite-table does.
 `;
 
 export type AuthMode = "development" | "strict" | "off";
@@ -66,6 +86,12 @@ export interface ServeCommand {
   durability: Durability;
   cert: string | undefined; // a file, like `key`
   key: string | undefined;
+  password: string | undefined; // of `cert`, which is then a .pfx file
+  anyVersion: boolean; // accept every x-ms-version, whatever `auth` is
+  bearerTokens: boolean;
+  allowReset: boolean;
+  azurite: boolean; // report the start as azurite-table does
+  warnings: string[]; // about options without effect
   debug: string | true | undefined; // a file, or standard output
   limits: Partial<ServerLimits>; // those given
 }
@@ -86,6 +112,8 @@ const limitOptions: Readonly<Record<keyof ServerLimits, string>> = {
 const flag = { type: "boolean" } as const;
 const value = { type: "string" } as const;
 const options: Record<string, NodeOptionConfig> = {
+  azurite: flag,
+  "allow-reset": flag,
   "in-memory": flag,
   help: flag,
   version: flag,
@@ -100,14 +128,26 @@ const options: Record<string, NodeOptionConfig> = {
   debug: value, // may be missing, see parseArguments
   "seed-data": value,
   ...Object.fromEntries(mockOptionNames.map((name) => [name, value])),
+  ...Object.fromEntries([...azuriteFlags, ...ignoredFlags].map((name) => [name, flag])),
+  ...Object.fromEntries(
+    [...azuriteValues, ...ignoredValues, ...otherServiceValues].map((name) => [name, value]),
+  ),
 };
+for (const [name, ours] of Object.entries(azuriteNames))
+  options[name] = { ...options[ours] } as NodeOptionConfig;
+for (const [name, short] of Object.entries(azuriteLetters))
+  options[name] = { ...options[name], short } as NodeOptionConfig;
 
 // Throws UsageError with the reason. `strict: false` turns off Node's own errors, because their
-// texts differ between versions of Node.
-export function parseArguments(words: readonly string[], { parseArgs }: NodeUtil): Command {
+// texts differ between versions of Node. As `entitable-azurite`, the command "serve" is implied.
+export function parseArguments(
+  words: readonly string[],
+  { parseArgs }: NodeUtil,
+  { isAzurite = false } = {},
+): Command {
   // parseArgs has no options with an optional value, so an empty value takes its place.
   const args = words.map((word, i) =>
-    word === "--debug" && (words[i + 1] ?? "-").startsWith("-") ? "--debug=" : word,
+    /^(?:--debug|-d)$/.test(word) && (words[i + 1] ?? "-").startsWith("-") ? "--debug=" : word,
   );
   const { tokens } = parseArgs({
     args,
@@ -122,8 +162,10 @@ export function parseArguments(words: readonly string[], { parseArgs }: NodeUtil
     const word = args[token.index] as string;
     if (token.kind === "option-terminator") throw new UsageError(`There is no option ${word}.`);
     if (token.kind === "positional") names.push(word);
-    else given.set(token.name, checkedValue(token, word));
+    else given.set(azuriteNames[token.name] ?? token.name, checkedValue(token, word));
   }
+  if (isAzurite) given.set("azurite", "");
+  if (isAzurite && names.length === 0) names.push("serve");
   if (given.has("version")) return "version";
   if (given.has("help") || names[0] === "help") return "help";
   if (names.length !== 1 || names[0] !== "serve") {
@@ -155,19 +197,17 @@ function serveCommand(given: ReadonlyMap<string, string>): ServeCommand {
   if (!/^\d{1,5}$/.test(port) || Number(port) > 65535) {
     throw new UsageError(`--port must be a number from 0 to 65535, not ${port}.`);
   }
-  const inMemory = ["in-memory", "seed-data", ...mockOptionNames].find((name) => given.has(name));
+  const mockNames = ["allow-reset", ...mockOptionNames]; // only a mock store can be reset
+  const inMemory = ["in-memory", "seed-data", ...mockNames].find((name) => given.has(name));
   if (inMemory !== undefined && given.has("location")) {
     throw new UsageError(`--${inMemory} and --location exclude each other.`);
-  }
-  if (given.has("cert") !== given.has("key")) {
-    throw new UsageError("--cert and --key must be given together.");
   }
   return {
     port: Number(port),
     host: text("host") ?? "127.0.0.1",
     location: inMemory === undefined ? (text("location") ?? ".entitable") : undefined,
     seedData: text("seed-data"),
-    mock: mockOptionNames.some((name) => given.has(name)) ? parseMockOptions(text) : undefined,
+    mock: mockNames.some((name) => given.has(name)) ? parseMockOptions(text) : undefined,
     faults: text("faults"),
     auth: oneOf("auth", text("auth") ?? "development", ["development", "strict", "off"]),
     durability: oneOf("durability", text("durability") ?? "strict", [
@@ -175,15 +215,42 @@ function serveCommand(given: ReadonlyMap<string, string>): ServeCommand {
       "relaxed",
       "deferred",
     ]),
-    cert: text("cert"),
-    key: text("key"),
+    ...certificateOf(text),
+    anyVersion: given.has("skipApiVersionCheck"),
+    bearerTokens: given.has("oauth") && oneOf("oauth", text("oauth") ?? "", ["basic"]) === "basic",
+    allowReset: given.has("allow-reset"),
+    azurite: given.has("azurite"),
+    warnings: warningsOf(given),
     debug: text("debug") === "" ? true : text("debug"),
     limits: limitsOf(given),
   };
 }
 
+type Text = (name: string) => string | undefined;
+
+function certificateOf(text: Text): Pick<ServeCommand, "cert" | "key" | "password"> {
+  const [cert, key, password] = [text("cert"), text("key"), text("pwd")];
+  if (cert === undefined && key === undefined && password !== undefined) {
+    throw new UsageError("--pwd is the password of a .pfx file, which --cert must name.");
+  }
+  const isPfx = cert !== undefined && key === undefined && password !== undefined;
+  if ((cert === undefined) !== (key === undefined) && !isPfx) {
+    throw new UsageError(
+      "--cert and --key must be given together; a .pfx file needs --pwd instead of --key.",
+    );
+  }
+  return { cert, key, password: isPfx ? password : undefined };
+}
+
+function warningsOf(given: ReadonlyMap<string, string>): string[] {
+  const warnings = [otherServiceWarning(given)];
+  if (given.has("oauth") && !given.has("cert"))
+    warnings.push("bearer tokens need HTTPS, so --oauth has no effect without --cert.");
+  return warnings.filter((warning) => warning !== undefined);
+}
+
 function limitsOf(given: ReadonlyMap<string, string>): Partial<ServerLimits> {
-  const limits: Partial<ServerLimits> = {};
+  const limits: Partial<ServerLimits> = keepAliveOf(given);
   for (const name of limitNames) {
     const option = limitOptions[name];
     const text = given.get(option);
@@ -201,15 +268,24 @@ function limitsOf(given: ReadonlyMap<string, string>): Partial<ServerLimits> {
   return limits;
 }
 
+// Azurite's option is in seconds; there, 0 means the default.
+function keepAliveOf(given: ReadonlyMap<string, string>): Partial<ServerLimits> {
+  const seconds = given.get("tableKeepAliveTimeout") ?? "0";
+  if (!/^\d{1,6}$/.test(seconds)) {
+    throw new UsageError(
+      `--tableKeepAliveTimeout must be a number of seconds from 0 to 999999, not ${seconds}.`,
+    );
+  }
+  return Number(seconds) === 0 ? {} : { idleMs: Number(seconds) * 1000 };
+}
+
 function oneOf<T extends string>(option: string, value: string, allowed: readonly T[]): T {
   const found = allowed.find((one) => one === value);
   if (found !== undefined) return found;
   throw new UsageError(`--${option} must be ${allowed.join(" or ")}, not ${value}.`);
 }
 
-// The emulator's account, with its public key.
-const emulator =
-  "devstoreaccount1:Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
+const emulator = `${developmentName}:${developmentKey}`;
 
 // Parses accounts in the format of Azurite's environment variable: "name:key;name:key:secondkey".
 // Throws UsageError.
@@ -239,17 +315,18 @@ function isBase64(key: string): boolean {
 export function accountOptions(
   name: string,
   keys: readonly string[],
-  auth: AuthMode,
+  { auth, anyVersion, bearerTokens }: Pick<ServeCommand, "auth" | "anyVersion" | "bearerTokens">,
 ): AccountOptions {
   const whose = { name, keys };
   switch (auth) {
     case "development":
-      return { ...whose, authorize: true, permissiveCors: true };
+      return { ...whose, authorize: true, bearerTokens, permissiveCors: true };
     case "strict":
       return {
         ...whose,
         authorize: true,
-        strictVersions: true,
+        bearerTokens,
+        strictVersions: !anyVersion,
         strictDates: true,
         limitComparisons: true,
       };

@@ -15,6 +15,7 @@ import type { NodeRequest, NodeResponse } from "../util/node.ts";
 import { type EntryPointsByAccount, entryPointFor } from "./account-routing.ts";
 import type { BodyBudget } from "./body-budget.ts";
 import { type ReadOutcome, RequestBody } from "./request-body.ts";
+import { isResetRequest, resetResponse } from "./reset-request.ts";
 import type { ServedRequest } from "./served-request.ts";
 import type { Turns } from "./turns.ts";
 
@@ -28,6 +29,7 @@ export interface RequestHandlerOptions {
   turns: Turns;
   stopping: () => boolean;
   onRequest: ((served: ServedRequest) => void) | undefined;
+  onReset: (() => Promise<void>) | undefined; // undefined: there is no reset request
   // Asks the client for the body. Present if the client waits for 100 Continue.
   continueBody?: () => void;
 }
@@ -70,7 +72,9 @@ async function handleNow(
   const outgoing: OutgoingResponse | undefined =
     url === undefined
       ? { ...badHostResponse(), isTruncated: false }
-      : await outgoingResponseFor(request, url, body, disconnected.signal, options);
+      : options.onReset !== undefined && isResetRequest(request.method, request.url)
+        ? { ...(await resetResponse(options.onReset)), isTruncated: false }
+        : await outgoingResponseFor(request, url, body, disconnected.signal, options);
   if (outgoing === undefined) {
     // Destroys the response, not the request: the request may have ended, and destroying it would
     // leave the connection open.

@@ -5,7 +5,7 @@ import { StoreError } from "../errors.ts";
 import type { RestEntryPoint } from "../rest/entry-point.ts";
 import type { StoreHandle } from "../store.ts";
 import type { Store } from "../types.ts";
-import { type NodeServer, nodeModule, nodeProcess } from "../util/node.ts";
+import { type NodeHttp, type NodeServer, nodeModule, nodeProcess } from "../util/node.ts";
 import { BodyBudget } from "./body-budget.ts";
 import { completeLimits, nodeServerOptions, type ServerLimits } from "./limits.ts";
 import { handleRequest, type RequestHandlerOptions } from "./request-handler.ts";
@@ -29,10 +29,18 @@ export interface ServeOptions {
   /** The certificate and its `key`, in PEM. If both are given, the server uses HTTPS. */
   cert?: string;
   key?: string;
+  /** Instead of `cert` and `key`: a .pfx file (PKCS #12) with both, and its password. */
+  pfx?: Uint8Array;
+  passphrase?: string;
   /** Limits of time, memory and connections, each with a default. */
   limits?: Partial<ServerLimits>;
   /** Called after every request that got a response. The package never prints to the console. */
   onRequest?: (served: ServedRequest) => void;
+  /**
+   * If given, the request `POST /_reset` calls it and gets 204 when it has resolved. For tests: for
+   * example `() => store.reset()` of a mock store. Every client may send this request.
+   */
+  onReset?: () => Promise<void>;
 }
 
 export interface TableServer {
@@ -54,14 +62,12 @@ export async function serve(
   stores: Store | Accounts,
   options: ServeOptions = {},
 ): Promise<TableServer> {
-  const { port = 10002, host = "127.0.0.1", cert, key, onRequest } = options;
+  const { port = 10002, host = "127.0.0.1", onRequest, onReset } = options;
   if (nodeProcess() === undefined) throw new StoreError("NotSupported", "serve() requires Node.");
-  if ((cert === undefined) !== (key === undefined)) {
-    throw new StoreError("ValidationFailed", "cert and key must be given together.");
-  }
+  const certificate = certificateFrom(options);
   const limits = completeLimits(options.limits);
   const entryPoints = entryPointsOf(stores);
-  const scheme = cert === undefined ? "http" : "https";
+  const scheme = certificate === undefined ? "http" : "https";
   const { createServer } = await nodeModule(`node:${scheme}`);
   const stop = new AbortController();
   const handlerOptions: RequestHandlerOptions = {
@@ -74,10 +80,11 @@ export async function serve(
     turns: new Turns(),
     stopping: () => stop.signal.aborted,
     onRequest,
+    onReset,
   };
-  const secret = cert === undefined || key === undefined ? {} : { cert, key };
-  const server = createServer(
-    { maxHeaderSize, ...nodeServerOptions(limits), ...secret },
+  const server = createWithCertificate(
+    createServer,
+    { maxHeaderSize, ...nodeServerOptions(limits), ...certificate },
     (request, response) => void handleRequest(request, response, handlerOptions),
   );
   server.on("checkContinue", (request, response) => {
@@ -93,6 +100,34 @@ export async function serve(
   };
   const url = `${scheme}://${handlerOptions.authority}:${bound}`;
   return { url, port: bound, close, [Symbol.asyncDispose]: close };
+}
+
+type Certificate = { cert: string; key: string } | { pfx: Uint8Array; passphrase: string };
+
+// Returns the certificate for HTTPS, or undefined for HTTP.
+function certificateFrom({ cert, key, pfx, passphrase }: ServeOptions): Certificate | undefined {
+  if ((cert === undefined) !== (key === undefined)) {
+    throw new StoreError("ValidationFailed", "cert and key must be given together.");
+  }
+  if (pfx !== undefined && cert !== undefined) {
+    throw new StoreError("ValidationFailed", "pfx takes the place of cert and key.");
+  }
+  if (pfx !== undefined) return { pfx, passphrase: passphrase ?? "" };
+  return cert === undefined || key === undefined ? undefined : { cert, key };
+}
+
+// Throws StoreError ValidationFailed if Node cannot read the certificate.
+function createWithCertificate(
+  createServer: NodeHttp["createServer"],
+  ...args: Parameters<NodeHttp["createServer"]>
+): NodeServer {
+  try {
+    return createServer(...args);
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    const message = `The certificate can't be used (wrong file or password?): ${reason}.`;
+    throw new StoreError("ValidationFailed", message, { cause });
+  }
 }
 
 function entryPointsOf(stores: Store | Accounts): ReadonlyMap<string, RestEntryPoint> {

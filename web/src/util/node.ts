@@ -69,6 +69,7 @@ export interface NodeUtil {
 
 export interface NodeOptionConfig {
   type: "string" | "boolean";
+  short?: string;
 }
 
 // `index` is that of the argument in `args`.
