@@ -81,7 +81,7 @@ export class LargeStore {
     const { table } = this.#store;
     return timed(this.#entities, async () => {
       let found = 0;
-      const queryOptions = { filter: "n gt 0", select: ["n"] };
+      const queryOptions = { filter: "n gt 0", select: ["n"] } as const;
       for await (const _ of table.listEntities({ queryOptions })) ++found;
       if (found === 0) throw new Error("no upsert was found");
     });

@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
-import { odata } from "../../web/src/data-tables/odata.ts";
+import { odata } from "../../web/src/filter/odata.ts";
 import { accountFromOptions } from "../../web/src/rest/account.ts";
 import { type OnPart, StorageError } from "../../web/src/storage/log-storage.ts";
 import { MemoryStorage } from "../../web/src/storage/memory.ts";

@@ -4,7 +4,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import type { Store, Table, TableClient, TransactionAction } from "../../web/src/types.ts";
+import type { Store, TableClient, TransactionAction } from "../../web/src/types.ts";
 import { edm, openStore, TableTransaction } from "./support/package.ts";
 
 let store: Store;
@@ -573,7 +573,7 @@ describe("concurrent writes", () => {
   });
 });
 
-async function properties(table: TableClient | Table): Promise<Record<string, unknown>> {
+async function properties(table: Pick<TableClient, "getEntity">): Promise<Record<string, unknown>> {
   const {
     etag: _e,
     timestamp: _t,

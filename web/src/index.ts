@@ -10,5 +10,7 @@ export type {
   StoreErrorOptions,
 } from "./errors.ts";
 export { RestError, StoreError } from "./errors.ts";
+export { odata } from "./filter/odata.ts";
+export { type FilterBuilder, type FilterName, type FilterValue, where } from "./filter/where.ts";
 export { deleteStore, listStores, openStore } from "./open-store.ts";
 export type * from "./types.ts";

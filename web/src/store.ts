@@ -15,6 +15,7 @@ import type {
   ImportOptions,
   ImportReport,
   ImportSource,
+  ResolvedTable,
   RestoreOptions,
   SnapshotSource,
   Store,
@@ -53,10 +54,11 @@ export class StoreHandle implements Store {
   table<T extends object = Record<string, unknown>>(
     name: string,
     options: TableOptions<T> = {},
-  ): Table<T> {
+  ): Table<T> & ResolvedTable<T> {
     const types = options.types as Record<string, EdmTypes> | undefined;
     const { durability, resolver } = options;
-    return new TableHandle(this.#host, name, { types, durability, resolver }) as Table<T>;
+    const handle: unknown = new TableHandle(this.#host, name, { types, durability, resolver });
+    return handle as Table<T> & ResolvedTable<T>;
   }
 
   tableClient(name: string): TableClient {

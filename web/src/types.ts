@@ -1,6 +1,10 @@
 // The public types. Those up to "Bulk" have the names and shapes of @azure/data-tables 13, and are
 // mutually assignable with its types (checked by tests/web/types.test-d.ts). Most of the others are
 // this package's additions.
+//
+// They compile with TypeScript 5.2 and the libraries ES2022 and DOM: tests/web/declarations.test.ts.
+
+/// <reference lib="esnext.disposable" preserve="true" />
 
 // ---- Entities and values ---------------------------------------------------------------------
 
@@ -162,7 +166,9 @@ export interface TableTransactionResponse {
 
 // ---- Bulk ------------------------------------------------------------------------------------
 
-export type BulkActions = Iterable<TransactionAction> | AsyncIterable<TransactionAction>;
+export type BulkActions<A extends readonly unknown[] = TransactionAction> =
+  | Iterable<Readonly<A>>
+  | AsyncIterable<Readonly<A>>;
 
 export interface BulkProgress {
   /** Actions that were read from the input so far. */
@@ -216,8 +222,8 @@ export interface BulkResult extends Omit<BulkProgress, "failed"> {
 // ---- Paging ----------------------------------------------------------------------------------
 
 export interface PageSettings {
-  continuationToken?: string;
-  maxPageSize?: number;
+  continuationToken?: string | undefined;
+  maxPageSize?: number | undefined;
 }
 
 export interface PagedAsyncIterableIterator<
@@ -310,14 +316,160 @@ export interface TableClient {
   ): Promise<TableTransactionResponse>;
 }
 
+// ---- Tables of one entity type ---------------------------------------------------------------
+
+/** What a property can hold. */
+export type PropertyValue = string | number | boolean | bigint | Date | Uint8Array | Edm<EdmTypes>;
+
+/** The constraint of an entity type T, as `T extends Storable<T>`: each property can be stored. */
+export type Storable<T> = {
+  [K in keyof T]: unknown extends T[K] ? unknown : PropertyValue | null | undefined;
+};
+
 /**
  * What may be written for a property of type T: the value, the value with its Edm type, or null. A
  * property that is null is not stored.
  */
 export type EntityInput<T extends object> = { [K in keyof T]: T[K] | Edm<EdmTypes> | null };
 
+/** One action of a transaction or of bulk() on a Table<T>. */
+export type TableAction<T extends object = Record<string, unknown>> =
+  | ["create", TableEntity<EntityInput<T>>]
+  | ["delete", { partitionKey: string; rowKey: string }]
+  | ["update" | "upsert", TableEntity<Partial<EntityInput<T>>>]
+  | ["update" | "upsert", TableEntity<Partial<EntityInput<T>>>, UpdateMode]
+  | [
+      "update" | "upsert",
+      TableEntity<Partial<EntityInput<T>>>,
+      UpdateMode,
+      UpdateTableEntityOptions | undefined,
+    ];
+
+/** The properties that every stored entity has. */
+export interface SystemProperties {
+  etag: string;
+  partitionKey: string;
+  rowKey: string;
+  timestamp: string;
+}
+
+/**
+ * A name that `select` may contain: of a property of T or of a key, as in entities or as in the
+ * service. "*" selects everything.
+ */
+export type PropertyName<T> =
+  | (T extends unknown ? keyof T & string : never)
+  | keyof SystemProperties
+  | "PartitionKey"
+  | "RowKey"
+  | "Timestamp"
+  | "*";
+
+/** A property as read with `disableTypeConversion`: the text of its value, and its Edm type. */
+export interface UnconvertedValue {
+  value: string;
+  type: EdmTypes;
+}
+
+/**
+ * An entity as read from a Table<T>.
+ *
+ * K: the names in `select`; never: there is no `select`. A selected property that an entity lacks
+ * is null. The ETag is always present.
+ *
+ * Raw: whether `disableTypeConversion` is set.
+ */
+export type EntityResult<
+  T extends object,
+  K extends string = never,
+  Raw extends boolean = false,
+> = SelectedProperties<Raw extends true ? UnconvertedProperties<T> : T, K>;
+
+type UnconvertedProperties<T> = {
+  [P in keyof T as P extends keyof SystemProperties ? never : P]: UnconvertedValue;
+};
+
+type SelectedProperties<T, K extends string> = T extends unknown
+  ? [K] extends [never]
+    ? T & SystemProperties
+    : string extends K
+      ? Partial<T> & Partial<SystemProperties> & { etag: string }
+      : "*" extends K
+        ? T & SystemProperties
+        : {
+            [P in "etag" | ClientName<K>]: P extends keyof SystemProperties
+              ? string
+              : SelectedValue<T, P>;
+          }
+  : never;
+
+type ClientName<K extends string> = K extends "PartitionKey" | "RowKey" | "Timestamp"
+  ? Uncapitalize<K>
+  : K;
+
+type SelectedValue<T, P extends string> = P extends keyof T
+  ? Record<never, never> extends Pick<T, P>
+    ? Exclude<T[P], undefined> | null
+    : T[P]
+  : null;
+
+export type EntityResultPage<E> = E[] & { continuationToken?: string };
+
+declare const filteredType: unique symbol;
+
+/** A `$filter` for entities of type T, as `where` returns it. It is a string. */
+export type Filter<T> = string & { readonly [filteredType]?: T };
+
+export interface GetEntityOptions<K extends string = string, Raw extends boolean = boolean>
+  extends OperationOptions {
+  queryOptions?: { select?: readonly K[] | undefined } | undefined;
+  disableTypeConversion?: Raw | undefined;
+}
+
+export interface ListEntitiesOptions<
+  T extends object = Record<string, unknown>,
+  K extends string = string,
+  Raw extends boolean = boolean,
+> extends OperationOptions {
+  queryOptions?:
+    | { filter?: string | Filter<T> | undefined; select?: readonly K[] | undefined }
+    | undefined;
+  disableTypeConversion?: Raw | undefined;
+}
+
 /** A TableClient whose entities are all of type T, with additional methods. */
-export interface Table<T extends object = Record<string, unknown>> {
+export interface Table<T extends object = Record<string, unknown>> extends WritableTable<T> {
+  getEntity<K extends PropertyName<T> = never, Raw extends boolean = false>(
+    partitionKey: string,
+    rowKey: string,
+    options?: GetEntityOptions<K, Raw>,
+  ): Promise<EntityResult<T, K, Raw>>;
+  listEntities<K extends PropertyName<T> = never, Raw extends boolean = false>(
+    options?: ListEntitiesOptions<T, K, Raw>,
+  ): PagedAsyncIterableIterator<EntityResult<T, K, Raw>, EntityResultPage<EntityResult<T, K, Raw>>>;
+}
+
+/**
+ * The handle of a table with a resolver. The entities that are read are what the resolver returns,
+ * so `select` and filters name properties that T may lack.
+ */
+export interface ResolvedTable<T extends object> extends WritableTable<T> {
+  getEntity<K extends string = never>(
+    partitionKey: string,
+    rowKey: string,
+    options?: GetEntityOptions<K>,
+  ): Promise<ResolvedEntity<T, K>>;
+  listEntities<K extends string = never>(
+    options?: ListEntitiesOptions<Record<string, unknown>, K>,
+  ): PagedAsyncIterableIterator<ResolvedEntity<T, K>, EntityResultPage<ResolvedEntity<T, K>>>;
+}
+
+/** An entity that a resolver returned. Keys and timestamp may be absent if there is a `select`. */
+export type ResolvedEntity<T extends object, K extends string = never> = T &
+  ([K] extends [never] ? SystemProperties : Partial<SystemProperties> & { etag: string });
+
+/** The methods of table handles that do not depend on how entities are read. */
+export interface WritableTable<T extends object = Record<string, unknown>> {
   readonly tableName: string;
   createTable(options?: OperationOptions & WriteOptions): Promise<void>;
   deleteTable(options?: OperationOptions & WriteOptions): Promise<void>;
@@ -325,14 +477,6 @@ export interface Table<T extends object = Record<string, unknown>> {
     entity: TableEntity<EntityInput<T>>,
     options?: OperationOptions & WriteOptions,
   ): Promise<CreateTableEntityResponse>;
-  getEntity(
-    partitionKey: string,
-    rowKey: string,
-    options?: GetTableEntityOptions,
-  ): Promise<TableEntityResult<T>>;
-  listEntities(
-    options?: ListTableEntitiesOptions,
-  ): PagedAsyncIterableIterator<TableEntityResult<T>, TableEntityResultPage<T>>;
   updateEntity(
     entity: TableEntity<Partial<EntityInput<T>>>,
     mode?: UpdateMode,
@@ -349,7 +493,7 @@ export interface Table<T extends object = Record<string, unknown>> {
     options?: DeleteTableEntityOptions & WriteOptions,
   ): Promise<DeleteTableEntityResponse>;
   submitTransaction(
-    actions: TransactionAction[],
+    actions: TableAction<T>[],
     options?: OperationOptions & WriteOptions,
   ): Promise<TableTransactionResponse>;
   /**
@@ -357,12 +501,12 @@ export interface Table<T extends object = Record<string, unknown>> {
    * Actions on the same partition run in order; each action succeeds or fails independently.
    * Rejects with BulkError (entitable/bulk) if it stopped before the end.
    */
-  bulk(actions: BulkActions, options?: BulkOptions): Promise<BulkResult>;
+  bulk(actions: BulkActions<TableAction<T>>, options?: BulkOptions): Promise<BulkResult>;
   /**
    * Resolves to how listEntities would run with the same options, and what the real service would
    * do. Rows that are not in memory are loaded part by part; writes meanwhile may or may not count.
    */
-  explain(options?: ListTableEntitiesOptions): Promise<Explain>;
+  explain(options?: ListEntitiesOptions<T>): Promise<Explain>;
 }
 
 export interface TableServiceClient {
@@ -414,7 +558,7 @@ export interface Resolver<T extends object> {
 
 export interface TableOptions<T extends object = Record<string, unknown>> {
   /** Converts the entities that are read. Cannot be combined with `disableTypeConversion`. */
-  resolver?: Resolver<T>;
+  resolver?: Resolver<T> | undefined;
   /**
    * The Edm types of properties whose values are plain numbers. With { price: "Double" }, the price
    * 3 is stored as a Double instead of an Int32.
@@ -441,10 +585,13 @@ export interface Clock {
   now(): number;
 }
 
+/** Bytes in an ArrayBuffer. (Before TypeScript 5.7, Uint8Array has no type parameter.) */
+export type ArrayBufferBytes = ReturnType<Uint8Array["slice"]>;
+
 /** The source of the ids in responses. */
 export interface RandomSource {
   /** Fills the whole array with random bytes. */
-  fill(bytes: Uint8Array<ArrayBuffer>): void;
+  fill(bytes: ArrayBufferBytes): void;
 }
 
 export type WarningCode =
@@ -843,9 +990,13 @@ export interface Store {
    * Returns the handle of a table. The table does not have to exist: nothing happens until one of
    * the handle's methods is called.
    */
-  table<T extends object = Record<string, unknown>>(
+  table<T extends object>(
     name: string,
-    options?: TableOptions<T>,
+    options: TableOptions<T> & { resolver: Resolver<T> },
+  ): ResolvedTable<T>;
+  table<T extends Storable<T> = Record<string, unknown>>(
+    name: string,
+    options?: TableOptions<T> & { resolver?: undefined },
   ): Table<T>;
   tableClient(name: string): TableClient;
   serviceClient(): TableServiceClient;

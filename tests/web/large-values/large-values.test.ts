@@ -204,9 +204,9 @@ describe("large values", () => {
     let pages = 0;
     return {
       submitTransaction: (actions) => table.submitTransaction(actions),
-      async *listEntities({ queryOptions }) {
+      async *listEntities({ queryOptions } = {}) {
         for (const range of ["RowKey le 'photo'", "RowKey gt 'photo'"]) {
-          const filter = `${queryOptions.filter} and ${range}`;
+          const filter = `${queryOptions?.filter} and ${range}`;
           yield* table.listEntities({ queryOptions: { ...queryOptions, filter } });
           pages += 1;
           await after(pages);

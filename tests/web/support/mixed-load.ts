@@ -1,7 +1,7 @@
 // Random reads and writes on a table of constant size, checked against a model that knows the
 // version of every row. Runs in Node and in pages.
 
-import type { Store, Table, TransactionAction } from "../../../web/src/types.ts";
+import type { Store, Table, TableAction } from "../../../web/src/types.ts";
 import { type Random, seededRandom } from "./random.ts";
 
 export interface MixedLoadOptions {
@@ -119,7 +119,7 @@ export class MixedLoad {
     const count = Math.min(inFlight, partitionEnd - first);
     this.#operations += count;
     const rows = Array.from({ length: count }, (_, k) => this.#newVersion(first + k));
-    const actions = rows.map((row): TransactionAction => ["upsert", { ...row }, "Replace"]);
+    const actions = rows.map((row): TableAction<Row> => ["upsert", { ...row }, "Replace"]);
     await table.submitTransaction(actions);
   }
 

@@ -18,4 +18,5 @@ export const {
   RestError,
   StoreError,
   TableTransaction,
+  where,
 }: Package = await import(new URL("dist/index.js", folder).href);

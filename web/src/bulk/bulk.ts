@@ -77,7 +77,7 @@ interface IndexedAction {
 }
 
 type StopReason = "aborted" | "failed";
-type InputStep = IteratorResult<TransactionAction>;
+type InputStep = IteratorResult<Readonly<TransactionAction>>;
 
 class BulkRun {
   readonly #client: BulkClient;
@@ -129,7 +129,8 @@ class BulkRun {
         const step = isAsync ? await Promise.race([next, this.#whenStopped]) : (next as InputStep);
         if (step === undefined) break;
         if (step.done) return;
-        this.#batches.add({ index: this.#read++, action: step.value });
+        const action = step.value as TransactionAction; // it is not changed
+        this.#batches.add({ index: this.#read++, action });
         this.#startBatches(false);
         while (this.#batches.isFull && this.#stopped === undefined) await this.#waitForCapacity();
       }

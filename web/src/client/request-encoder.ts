@@ -1,5 +1,6 @@
 // Encodes operations and queries as RPC request messages (core/rpc/LAYOUT.md).
 
+import { serviceName } from "../edm/service-name.ts";
 import { StoreError } from "../errors.ts";
 import type { EdmTypes } from "../types.ts";
 import {
@@ -177,12 +178,6 @@ function reentrantCallError(): StoreError {
   });
 }
 
-const serviceNames: Readonly<Record<string, string>> = {
-  partitionKey: "PartitionKey",
-  rowKey: "RowKey",
-  timestamp: "Timestamp",
-};
-
 // Writes the selected names. The ETag is always returned, so its name is left out.
 function putSelect(writer: MessageWriter, select: readonly string[] | undefined): void {
   const countAt = writer.at;
@@ -191,7 +186,7 @@ function putSelect(writer: MessageWriter, select: readonly string[] | undefined)
   let count = 0;
   for (const name of select) {
     if (name === "etag" || name === "odata.etag") continue;
-    writer.putText(Object.hasOwn(serviceNames, name) ? (serviceNames[name] as string) : name);
+    writer.putText(serviceName(name));
     ++count;
   }
   writer.words[countAt] = count;

@@ -4,6 +4,7 @@
 export { TableTransaction } from "../client/transaction.ts";
 export { edm } from "../edm/edm.ts";
 export { RestError } from "../errors.ts";
+export { odata } from "../filter/odata.ts";
 export type {
   CreateDeleteEntityAction,
   CreateTableEntityResponse,
@@ -37,7 +38,6 @@ export type {
 } from "../types.ts";
 export { AzureNamedKeyCredential, AzureSASCredential } from "./credentials.ts";
 export { KnownGeoReplicationStatusType } from "./geo-replication-status.ts";
-export { odata } from "./odata.ts";
 export { generateAccountSas, generateTableSas } from "./sas.ts";
 export { registerAccount, setDefaultStore } from "./store-lookup.ts";
 export { TableClient } from "./table-client.ts";

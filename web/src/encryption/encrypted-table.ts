@@ -19,16 +19,19 @@ import { comparedKeys, propertyNamesIn } from "./filter-inspection.ts";
  * The table methods that encryptedTable needs. The official TableClient and every table handle have
  * them.
  */
-export type UnderlyingTable = Pick<
-  TableClient,
-  | "tableName"
-  | "createEntity"
-  | "getEntity"
-  | "updateEntity"
-  | "upsertEntity"
-  | "deleteEntity"
-  | "submitTransaction"
-> & { listEntities(options?: ListTableEntitiesOptions): AsyncIterable<object> };
+export interface UnderlyingTable
+  extends Pick<
+    TableClient,
+    | "tableName"
+    | "createEntity"
+    | "updateEntity"
+    | "upsertEntity"
+    | "deleteEntity"
+    | "submitTransaction"
+  > {
+  getEntity(pk: string, rk: string, options?: GetTableEntityOptions): Promise<object>;
+  listEntities(options?: ListTableEntitiesOptions): AsyncIterable<object>;
+}
 
 /**
  * A view of a table that encrypts when writing and decrypts when reading. It supports inserts and
@@ -40,7 +43,7 @@ export interface EncryptedTable<T extends object = Record<string, unknown>>
     TableClient,
     "createEntity" | "updateEntity" | "upsertEntity" | "deleteEntity" | "submitTransaction"
   > {
-  getEntity(pk: string, rk: string, options?: GetTableEntityOptions): Promise<TableEntityResult<T>>;
+  getEntity(pk: string, rk: string, options?: GetTableEntityOptions): Promise<DecryptedEntity<T>>;
   /**
    * Lists entities. Rejects with StoreError EncryptedProperty if the filter names an encrypted
    * property. If the option `properties` is a function, it is called with the keys that the filter
@@ -48,8 +51,11 @@ export interface EncryptedTable<T extends object = Record<string, unknown>>
    * other keys, the filter may name a property that is encrypted; it then matches only unencrypted
    * values.
    */
-  listEntities(options?: ListTableEntitiesOptions): AsyncIterable<TableEntityResult<T>>;
+  listEntities(options?: ListTableEntitiesOptions): AsyncIterable<DecryptedEntity<T>>;
 }
+
+/** An entity as read. Its keys are always read, because decryption needs them. */
+export type DecryptedEntity<T> = TableEntityResult<T> & { partitionKey: string; rowKey: string };
 
 /**
  * Returns a view of the table that encrypts and decrypts the chosen properties. Other clients of
@@ -107,13 +113,13 @@ class CipherTable<T extends object> implements EncryptedTable<T> {
 
   async getEntity(partitionKey: string, rowKey: string, options: GetTableEntityOptions = {}) {
     const found = await this.#table.getEntity(partitionKey, rowKey, withEncryptionInfo(options));
-    return (await this.#cipher.decrypt(found)) as TableEntityResult<T>;
+    return (await this.#cipher.decrypt(found)) as DecryptedEntity<T>;
   }
 
   async *listEntities(options: ListTableEntitiesOptions = {}) {
     this.#rejectEncryptedFilter(options.queryOptions?.filter ?? "");
     for await (const found of this.#table.listEntities(withEncryptionInfo(options))) {
-      yield (await this.#cipher.decrypt(found)) as TableEntityResult<T>;
+      yield (await this.#cipher.decrypt(found)) as DecryptedEntity<T>;
     }
   }
 

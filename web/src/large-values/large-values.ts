@@ -19,8 +19,10 @@ import {
  */
 export interface LargeValueTable {
   submitTransaction(actions: TransactionAction[]): Promise<unknown>;
-  listEntities(options: {
-    queryOptions: { filter: string; select?: string[] };
+  listEntities(options?: {
+    queryOptions?:
+      | { filter?: string | undefined; select?: readonly string[] | undefined }
+      | undefined;
   }): AsyncIterable<object>;
 }
 

@@ -31,8 +31,10 @@ export interface QueueTable {
   createEntity(entity: TableEntity): Promise<unknown>;
   deleteEntity(partitionKey: string, rowKey: string): Promise<unknown>;
   submitTransaction(actions: TransactionAction[]): Promise<unknown>;
-  listEntities(options: {
-    queryOptions: { filter: string; select?: string[] };
+  listEntities(options?: {
+    queryOptions?:
+      | { filter?: string | undefined; select?: readonly string[] | undefined }
+      | undefined;
   }): Pick<PagedAsyncIterableIterator<object, object[]>, "byPage">;
 }
 

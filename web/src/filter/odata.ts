@@ -15,7 +15,8 @@ export function odata(strings: TemplateStringsArray, ...values: unknown[]): stri
   return filter;
 }
 
-function literal(value: unknown, before: string): string {
+// Returns the value as a literal. `before`: the text of the template before the value.
+export function literal(value: unknown, before: string): string {
   switch (typeof value) {
     case "string":
       // At the start of the template, a string is not quoted: it is the filter itself, not an
