@@ -7,6 +7,7 @@
 import { execFileSync } from "node:child_process";
 import {
   copyFileSync,
+  cpSync,
   existsSync,
   globSync,
   mkdirSync,
@@ -40,6 +41,7 @@ await bundle("explorer/module-imports.js", "es-module-lexer");
 await addModule();
 await addServiceWorker();
 await addWorker();
+cpSync(join(web, "src/jsx"), join(dist, "jsx"), { recursive: true });
 rewriteTypeImports();
 keepReachable(".d.ts");
 keepReachable(".js");

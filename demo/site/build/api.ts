@@ -41,6 +41,7 @@ export function apiPages(folder: string): Page[] {
   const manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
   const entries = Object.entries(manifest.exports as Record<string, { types?: string }>)
     .filter(([, { types }]) => types !== undefined)
+    .filter(([entry]) => !entry.startsWith("./explorer/")) // ./explorer, for a framework's JSX
     .map(([entry, { types = "" }]) => ({ entry, declarations: exportsOf(join(folder, types)) }))
     .filter(({ declarations }) => declarations.size > 0);
   const homes = new Map<string, string>();

@@ -45,7 +45,10 @@ export function base64(bytes: Uint8Array): string {
   return btoa(binary);
 }
 
-/** Decodes base64. Throws as atob does. */
+/**
+ * Decodes base64. Throws as atob does.
+ * @internal
+ */
 export function fromBase64(text: string): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
 }

@@ -22,6 +22,12 @@ export interface ExplorerOpen {
 /** The event "explorer-open". */
 export type ExplorerOpenEvent = CustomEvent<ExplorerOpen>;
 
+/** The attributes and properties of <table-explorer> in a framework's templates. */
+export interface TableExplorerAttributes {
+  store?: Store | string | undefined;
+  table?: string | undefined;
+}
+
 /**
  * The element <table-explorer>, which shows and edits the tables of a store.
  *

@@ -5,7 +5,7 @@ import { TableExplorer } from "./explorer.ts";
 import { TablePlayground } from "./playground.ts";
 import { defineElement } from "./store-element.ts";
 
-export type { ExplorerOpen, ExplorerOpenEvent } from "./explorer.ts";
+export type { ExplorerOpen, ExplorerOpenEvent, TableExplorerAttributes } from "./explorer.ts";
 export type { HighlightToken, HighlightTokenKind } from "./highlight.ts";
 export { highlight } from "./highlight.ts";
 export type {
@@ -18,6 +18,7 @@ export type {
   PlaygroundRunEvent,
   PlaygroundStart,
   PlaygroundStartEvent,
+  TablePlaygroundAttributes,
 } from "./playground.ts";
 export { TableExplorer, TablePlayground };
 

@@ -70,6 +70,18 @@ export type PlaygroundStartEvent = CustomEvent<PlaygroundStart>;
 export type PlaygroundRunEvent = CustomEvent<PlaygroundRun>;
 
 /**
+ * The attributes and properties of <table-playground> in a framework's templates. The attribute
+ * `run` is not one of them, because frameworks would set the method run(): call that instead.
+ */
+export interface TablePlaygroundAttributes {
+  store?: Store | string | undefined;
+  seed?: number | string | undefined;
+  throttle?: "azure" | undefined;
+  setup?: string | undefined;
+  label?: string | undefined;
+}
+
+/**
  * The element <table-playground>: its text is code that the user can edit and run.
  *
  * Attributes:

@@ -3,6 +3,8 @@
 // tests/web/node-files.test.ts compares both. Modules are imported when first used. Their names are
 // not literals there, so that bundlers for browsers do not look for the modules.
 
+import type { ArrayBufferBytes } from "../types.ts";
+
 export interface NodeFile {
   write(bytes: Uint8Array, offset: number, length: number): Promise<{ bytesWritten: number }>;
   sync(): Promise<void>;
@@ -130,9 +132,9 @@ export interface NodeRequest {
   rawHeaders: string[]; // name, value, name, value, …; one character per byte
   headers: { [name: string]: string | string[] | undefined };
   socket: NodeSocket;
-  on(event: "data", listener: (chunk: Uint8Array<ArrayBuffer>) => void): unknown;
+  on(event: "data", listener: (chunk: ArrayBufferBytes) => void): unknown;
   on(event: "end" | "close" | "error", listener: () => void): unknown;
-  off(event: "data", listener: (chunk: Uint8Array<ArrayBuffer>) => void): unknown;
+  off(event: "data", listener: (chunk: ArrayBufferBytes) => void): unknown;
   readonly destroyed: boolean;
   resume(): unknown;
 }

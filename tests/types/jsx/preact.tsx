@@ -1,0 +1,26 @@
+/** @jsxImportSource preact */
+import type { Store } from "entitable";
+import type { TableExplorer } from "entitable/explorer/preact";
+
+declare const store: Store;
+
+export const elements = [
+  <table-explorer
+    store={store}
+    table="lamps"
+    class="wide"
+    ref={(element: TableExplorer | null) => void element?.refresh()}
+    onexplorer-open={({ detail }) => detail.rowKey satisfies string}
+  />,
+  <table-explorer store="shop" onexplorer-change={(event) => event.type satisfies string} />,
+  <table-playground setup="lamps" seed={3} throttle="azure" label="Lamps" title="Lamps">
+    await show(1);
+  </table-playground>,
+  <table-playground onplayground-run={({ detail }) => detail.ms satisfies number} />,
+  // @ts-expect-error: no such attribute
+  <table-explorer tables="lamps" />,
+  // @ts-expect-error: a store is a store or its name
+  <table-explorer store={3} />,
+  // @ts-expect-error: no such value
+  <table-playground throttle="always" />,
+];

@@ -1,0 +1,114 @@
+// Compiles programs against the declarations of the built package, as its users do: with the oldest
+// supported TypeScript and the pinned one, and without skipLibCheck.
+
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { cpSync, existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { text } from "node:stream/consumers";
+import { after, describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { newProject } from "./support/project.ts";
+import { codeBlocksOf } from "./support/readme.ts";
+
+const types = fileURLToPath(new URL("../types", import.meta.url));
+const compilers = {
+  "TypeScript 5.2": join(types, "node_modules/typescript/bin/tsc"),
+  "the pinned TypeScript": fileURLToPath(
+    new URL("../../node_modules/typescript/bin/tsc", import.meta.url),
+  ),
+};
+
+const project = newProject(["@azure/data-tables", "@types/node", "msw"]);
+after(() => rmSync(project, { recursive: true }));
+cpSync(types, join(project, "types"), {
+  recursive: true,
+  filter: (path) => !/node_modules|\.json$/.test(path),
+});
+for (const name of ["@types/react", "preact", "solid-js", "svelte", "vue"]) {
+  const link = join(project, "node_modules", name);
+  mkdirSync(dirname(link), { recursive: true });
+  symlinkSync(join(types, "node_modules", name), link);
+}
+
+// Options of an application that checks everything, including the declarations of its packages.
+const strictOptions = {
+  target: "es2022",
+  lib: ["es2022", "dom"],
+  types: [],
+  strict: true,
+  exactOptionalPropertyTypes: true,
+  noUncheckedIndexedAccess: true,
+  skipLibCheck: false,
+  noEmit: true,
+};
+
+// Options of a project that `npm create vite` has created, of the template vanilla-ts.
+const viteOptions = {
+  target: "es2023",
+  module: "esnext",
+  lib: ["es2023", "dom"],
+  types: [],
+  skipLibCheck: true,
+  moduleResolution: "bundler",
+  allowImportingTsExtensions: true,
+  verbatimModuleSyntax: true,
+  moduleDetection: "force",
+  noEmit: true,
+  strict: true,
+  noUnusedLocals: true,
+  noUnusedParameters: true,
+  erasableSyntaxOnly: true,
+  noFallthroughCasesInSwitch: true,
+};
+
+let projects = 0;
+
+// Returns what the compiler prints: nothing if there is no error.
+async function compile(tsc: string, compilerOptions: object, files: string[]): Promise<string> {
+  const config = join(project, `tsconfig-${projects++}.json`);
+  writeFileSync(config, JSON.stringify({ compilerOptions, include: files }));
+  const run = spawn(process.execPath, [tsc, "-p", config], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const [output] = await Promise.all([text(run.stdout), once(run, "close")]);
+  return output;
+}
+
+describe("the declarations compile", { concurrency: true }, () => {
+  for (const [name, tsc] of Object.entries(compilers)) {
+    test(`${name} is installed`, () => assert(existsSync(tsc)));
+    for (const module of ["node16", "nodenext", "esnext"]) {
+      const moduleResolution = module === "esnext" ? "bundler" : module;
+      test(`with ${name} and moduleResolution ${moduleResolution}`, async () => {
+        const options = { ...strictOptions, module, moduleResolution };
+        assert.equal(await compile(tsc, options, ["types/*.ts"]), "");
+      });
+    }
+    test(`in JSX and templates with ${name}`, async () => {
+      const options = { ...strictOptions, module: "esnext", moduleResolution: "bundler" };
+      const jsx = { ...options, skipLibCheck: true, jsx: "react-jsx" };
+      assert.equal(await compile(tsc, jsx, ["types/jsx/*"]), "");
+    });
+  }
+});
+
+describe("the examples compile in a project that Vite created", { concurrency: true }, () => {
+  for (const name of ["README.md", "web/README.md"]) {
+    test(name, async () => {
+      const folder = name.replaceAll("/", "-");
+      mkdirSync(join(project, folder));
+      const blocks = codeBlocksOf(name, "ts");
+      assert(blocks.length > 0);
+      let forNode = false;
+      for (const { line, source } of blocks) {
+        forNode ||= source.includes('from "node:');
+        writeFileSync(join(project, folder, `line-${line}.ts`), source);
+      }
+      const options = forNode ? { ...viteOptions, types: ["node"] } : viteOptions;
+      const tsc = compilers["the pinned TypeScript"];
+      assert.equal(await compile(tsc, options, [`${folder}/*.ts`]), "");
+    });
+  }
+});
