@@ -2,13 +2,18 @@
 // states what the line must print: console.log(x); // text. If the line runs several times, the
 // comment lists the outputs separated by ", ". tests/browser runs the blocks for pages and for
 // Playwright.
+//
+// Each block runs twice, as in a page that is reloaded: stores are in IndexedDB unless the block
+// says otherwise, and are closed after each run.
 
+import "fake-indexeddb/auto";
 import assert from "node:assert/strict";
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { format } from "node:util";
+import type { Store } from "../../web/src/index.ts";
 import { newProject } from "./support/project.ts";
 import { codeBlocksOf } from "./support/readme.ts";
 
@@ -19,7 +24,21 @@ after(() => rmSync(project, { recursive: true }));
 
 declare global {
   var readmePrinted: (line: number, ...values: unknown[]) => void;
+  var readmeStores: Store[]; // that the running block has opened
 }
+
+// The blocks import this module in place of "entitable".
+writeFileSync(
+  join(project, "entitable.ts"),
+  `import { openStore as open } from "entitable";
+export * from "entitable";
+export async function openStore(options) {
+  const store = await open(options);
+  globalThis.readmeStores.push(store);
+  return store;
+}
+`,
+);
 
 for (const name of ["README.md", "web/README.md", "demo/example/README.md"]) {
   describe(name, () => {
@@ -28,7 +47,7 @@ for (const name of ["README.md", "web/README.md", "demo/example/README.md"]) {
     test("has blocks to run", () => assert(blocks.length > 0));
 
     for (const { line: first, source } of blocks) {
-      test(`the block at line ${first}`, async () => {
+      const runBlock = async (run: number) => {
         const expected = new Map<number, string>();
         const printed = new Map<number, string[]>();
         globalThis.readmePrinted = (line, ...values) => {
@@ -42,12 +61,22 @@ for (const name of ["README.md", "web/README.md", "demo/example/README.md"]) {
           expected.set(first + i, comment);
           return text.replace("console.log(", `readmePrinted(${first + i}, `);
         });
-        const module = join(project, `${name.replaceAll("/", "-")}-${first}.ts`);
-        writeFileSync(module, lines.join("\n"));
-        await import(pathToFileURL(module).href);
+        const module = join(project, `${name.replaceAll("/", "-")}-${first}-${run}.ts`);
+        writeFileSync(module, lines.join("\n").replace('from "entitable";', 'from "./entitable.ts";'));
+        globalThis.readmeStores = [];
+        try {
+          await import(pathToFileURL(module).href);
+        } finally {
+          for (const store of globalThis.readmeStores) await store.close();
+        }
         for (const [line, text] of expected) {
           assert.equal(printed.get(line)?.join(", "), text, `${name}:${line}`);
         }
+      };
+
+      test(`the block at line ${first}, twice`, async () => {
+        await runBlock(1);
+        await runBlock(2);
       });
     }
   });
