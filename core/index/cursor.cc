@@ -130,17 +130,7 @@ EntityKey Cursor::position() const {
 
 RowBatch Cursor::batch() const {
   ENTITABLE_DCHECK(valid());
-  RowBatch rows;
-  rows.slots_ = slots_ + slot_;
-  rows.end_ = end_;
-  rows.size_ = leaf_end_ - slot_;
-  rows.shape_ = leaf_->has_one_shape() ? &schema_->shape(leaf_->shape()) : nullptr;
-  rows.schema_ = schema_.get();
-  rows.one_partition_ = run_end_ == leaf_end_;
-  rows.run_ = run_;
-  rows.leaf_ = leaf_;
-  rows.first_ = slot_;
-  return rows;
+  return {*leaf_, *schema_, run_, slot_, leaf_end_};
 }
 
 std::size_t Cursor::current_and_next_leaves(std::span<const Leaf*> out) const {

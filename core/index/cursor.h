@@ -55,6 +55,18 @@ class RowSlot {
 // version.
 class RowBatch {
  public:
+  // The rows in slots `first` to `end` - 1. `run`: the run of the first row. REQUIRES: first < end.
+  RowBatch(const Leaf& leaf, const Schema& schema, std::uint32_t run, std::uint32_t first,
+           std::uint32_t end)
+      : slots_(leaf.slots() + first),
+        end_(leaf.buffer_end()),
+        size_(end - first),
+        shape_(leaf.has_one_shape() ? &schema.shape(leaf.shape()) : nullptr),
+        schema_(&schema),
+        one_partition_(leaf.run_end(run) >= end),
+        run_(run),
+        leaf_(&leaf),
+        first_(first) {}
   std::size_t size() const { return size_; }
   // The shape of all rows, or null if they may have different shapes.
   const Shape* shape() const { return shape_; }
@@ -77,7 +89,6 @@ class RowBatch {
   }
 
  private:
-  friend class Cursor;
   // The partition is found only when a row is read, because a scan of cached columns does not need
   // it.
   std::string_view partition_of(std::size_t i) const {
@@ -85,15 +96,15 @@ class RowBatch {
     return leaf_->partition(one_partition_ ? run_ : leaf_->run_of(slot));
   }
 
-  const LeafSlot* slots_ = nullptr;
-  const char* end_ = nullptr;
-  std::size_t size_ = 0;
-  const Shape* shape_ = nullptr;
-  const Schema* schema_ = nullptr;
-  bool one_partition_ = false;
-  std::uint32_t run_ = 0;  // run of the first row
-  const Leaf* leaf_ = nullptr;
-  std::uint32_t first_ = 0;                                   // slot of the first row
+  const LeafSlot* slots_;
+  const char* end_;
+  std::size_t size_;
+  const Shape* shape_;
+  const Schema* schema_;
+  bool one_partition_;
+  std::uint32_t run_;  // run of the first row
+  const Leaf* leaf_;
+  std::uint32_t first_;                                       // slot of the first row
   std::array<const char*, cached_columns_max + 1> values_{};  // the last element is always null
 };
 

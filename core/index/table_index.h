@@ -206,6 +206,7 @@ class TableIndex {
   std::string verify() const;
 
  private:
+  friend class BackwardCursor;
   friend class Cursor;
   friend class LeafIterator;
   friend class PartLoader;

@@ -6,6 +6,7 @@
 #include "core/base/check.h"
 #include "core/index/cursor.h"
 #include "core/model/limits.h"
+#include "core/query/descending.h"
 #include "core/query/scan.h"
 #include "core/query/service_plan.h"
 
@@ -74,6 +75,7 @@ std::variant<Page, PartsNeeded> execute(const TableIndex& index, const Query& qu
                                         OnUnloaded on_unloaded) {
   ENTITABLE_CHECK(query.top <= limits::page_rows_max);
   if (query.top == 0) return Page{index, {}, std::nullopt, 0};
+  if (query.descending) return read_page_backward(index, query, on_unloaded);
   return read_page(index, query, make_plan(query.filter), on_unloaded);
 }
 

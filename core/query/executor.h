@@ -16,17 +16,6 @@
 
 namespace entitable {
 
-struct Page {
-  TableIndex pin;  // keeps the rows alive; must not be changed
-  std::vector<RowView> rows;
-  // The next matching row, if there is one. A page that ends with the last match has no
-  // continuation, even when the page is full.
-  std::optional<Continuation> next;
-  std::uint64_t rows_read = 0;  // rows tested, matching or not, including the row of `next`
-  // the partition of the rows, if execute_as_service() returned the page
-  std::optional<std::string> partition = {};
-};
-
 struct PinnedRow {
   TableIndex pin;
   RowView row;
@@ -39,7 +28,8 @@ std::variant<PinnedRow, Error, PartsNeeded> get_row(const TableIndex& index, con
 // not in memory, or when the page is full.
 Page get_rows_until_missing(const TableIndex& index, std::span<const KeyView> keys);
 
-// Returns the matching rows at or after query.from, in key order, at most query.top of them. If
+// Returns the matching rows at or after query.from, in key order, at most query.top of them. If the
+// query is descending: those before query.from, in reverse order (descending.h). If
 // query.top is 0, returns an empty page without a continuation and reads nothing. A page of large
 // rows ends early, at limits::page_bytes_max. REQUIRES: query.top <= limits::page_rows_max;
 // query.filter outlives the call.

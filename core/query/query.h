@@ -26,7 +26,8 @@ enum class OnUnloaded {
   end_page,  // ends the page there, with a continuation; if no row was read yet: PartsNeeded
 };
 
-// Where a page starts: the first key that the page may return. The key may be one that has no row.
+// Where a page starts: the first key that the page may return, or if the query is descending, the
+// key below which it continues. The key may be one that has no row.
 struct Continuation {
   EntityKey next;
   friend bool operator==(const Continuation&, const Continuation&) = default;
@@ -41,6 +42,17 @@ struct RowCounts {
   friend bool operator==(const RowCounts&, const RowCounts&) = default;
 };
 
+struct Page {
+  TableIndex pin;  // keeps the rows alive; must not be changed
+  std::vector<RowView> rows;
+  // The next matching row, if there is one. A page that ends with the last match has no
+  // continuation, even when the page is full.
+  std::optional<Continuation> next;
+  std::uint64_t rows_read = 0;  // rows tested, matching or not, including the row of `next`
+  // the partition of the rows, if execute_as_service() returned the page
+  std::optional<std::string> partition = {};
+};
+
 struct Query {
   Filter filter;
   // $select: property names in the order requested; empty: everything. PartitionKey, RowKey and
@@ -48,6 +60,7 @@ struct Query {
   std::vector<std::string> select;
   std::uint32_t top = 1000;  // 0..limits::page_rows_max, checked by the entry points
   std::optional<Continuation> from;
+  bool descending = false;  // returns the rows from the last to the first
 };
 
 }  // namespace entitable

@@ -1,35 +1,17 @@
 #include "core/query/scan.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "core/base/check.h"
+#include "core/query/parts_ahead.h"
 
 namespace entitable {
 namespace {
 
-// The most parts that parts_to_load() returns. A scan of a large table may need many more; the
-// caller loads them in several round trips.
-constexpr std::size_t parts_ahead_max = 32;
-
-// Parts to request, without duplicates.
-class PartList {
- public:
-  explicit PartList(PartId first) : ids_{first} {}
-  bool full() const { return ids_.size() >= parts_ahead_max; }
-  void add(PartId id) {
-    if (std::find(ids_.begin(), ids_.end(), id) == ids_.end()) ids_.push_back(id);
-  }
-  std::vector<PartId> release_ids() { return std::move(ids_); }
-
- private:
-  std::vector<PartId> ids_;
-};
-
 // Adds the parts of unloaded leaves, in key order, for the leaves that start in the range. Stops
 // after leaves that hold `rows` rows. Reduces `rows` by the rows of the leaves.
 void add_unloaded(const TableIndex& index, const KeyRange& range, std::uint64_t& rows,
-                  PartList& parts) {
+                  PartsAhead& parts) {
   for (LeafIterator walk(index, range.lower.view()); !walk.done() && !parts.full() && rows > 0;
        walk.next()) {
     if (range.upper.has_value() && compare(walk.lower(), range.upper->view()) >= 0) return;
@@ -77,7 +59,7 @@ KeyRange Scan::current_range() const {
 
 std::vector<PartId> Scan::parts_to_load(std::uint64_t rows) const {
   ENTITABLE_CHECK(part_needed_ != 0);
-  PartList parts(part_needed_);
+  PartsAhead parts(part_needed_);
   KeyRange range = plan_.ranges[range_];
   range.lower = stopped_at_;
   std::uint64_t wanted = plan_.residual ? index_.row_count() : rows;

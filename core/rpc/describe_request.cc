@@ -56,6 +56,13 @@ void describe_query(MessageReader& in, RequestOperation operation, RequestDescri
   set(out.top, fields.top);
 }
 
+void describe_partition_keys(MessageReader& in, RequestDescription& out) {
+  const PartitionKeysFields fields = read_partition_keys_fields(in);
+  out.operation = RequestOperation::query;
+  set(out.table, fields.table);
+  set(out.top, fields.top);
+}
+
 void describe_tables(MessageReader& in, RequestDescription& out) {
   const ListTablesFields fields = read_list_tables_fields(in);
   out.operation = RequestOperation::list_tables;
@@ -98,6 +105,8 @@ void describe_message(MessageReader& in, RequestDescription& out) {
     case RequestKind::get:
       return describe_get(in, out);
     case RequestKind::query:
+    case RequestKind::query_descending:
+    case RequestKind::count:
       return describe_query(in, RequestOperation::query, out);
     case RequestKind::explain:
       return describe_query(in, RequestOperation::explain, out);
@@ -105,6 +114,8 @@ void describe_message(MessageReader& in, RequestDescription& out) {
       return describe_tables(in, out);
     case RequestKind::multi_get:
       return describe_multi_get(in, out);
+    case RequestKind::partition_keys:
+      return describe_partition_keys(in, out);
     case RequestKind::write:
       return describe_write(in, out);
     case RequestKind::create_table:

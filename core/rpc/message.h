@@ -27,6 +27,9 @@ enum class RequestKind : std::uint8_t {
   explain = 3,
   list_tables = 4,
   multi_get = 5,
+  query_descending = 6,
+  count = 7,
+  partition_keys = 8,
   write = 16,
   create_table = 17,
   drop_table = 18,
@@ -37,6 +40,7 @@ enum class ResponseKind : std::uint8_t {
   tables = 2,
   write_result = 3,
   explanation = 4,
+  count = 5,
   error = 15,
 };
 

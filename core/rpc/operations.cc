@@ -26,11 +26,25 @@ bool is_local_failure(ErrorCode code) {
          code == ErrorCode::format_too_new;
 }
 
-void encode_tables(ResponseBuffer& out, const TablePage& page) {
-  ResponseWriter writer(out, ResponseKind::tables, 2 + page.names.size());
-  writer.word(static_cast<std::uint32_t>(page.names.size()));
-  writer.optional_text(page.next);
-  for (const std::string& name : page.names) writer.text(name);
+void encode_names(ResponseBuffer& out, const std::vector<std::string>& names,
+                  const std::optional<std::string>& next) {
+  ResponseWriter writer(out, ResponseKind::tables, 2 + names.size());
+  writer.word(static_cast<std::uint32_t>(names.size()));
+  writer.optional_text(next);
+  for (const std::string& name : names) writer.text(name);
+  writer.finish();
+}
+
+void encode_count(ResponseBuffer& out, const MatchCount& count) {
+  ResponseWriter writer(out, ResponseKind::count, 5);
+  writer.two_words(count.rows);
+  if (count.next.has_value()) {
+    writer.text(count.next->next.partition);
+    writer.text(count.next->next.row);
+  } else {
+    writer.word(none);
+    writer.word(none);
+  }
   writer.finish();
 }
 
@@ -163,12 +177,48 @@ std::vector<PartId> handle_multi_get(const Store& store, MessageReader& in, Page
 
 std::vector<PartId> handle_query(const Store& store, MessageReader& in, PageWriter& pages,
                                  ResponseBuffer& out, RowCounts& rows) {
-  const Result<EntityQuery> request = parse_entity_query(in);
+  Result<EntityQuery> request = parse_entity_query(in);
   if (!request.ok()) return respond_with_error(out, request.error());
+  request->query.descending = static_cast<RequestKind>(in.kind()) == RequestKind::query_descending;
   const auto answer = store.query(request->table, request->query);
   if (const auto* page = std::get_if<Page>(&answer)) {
     rows = RowCounts{page->rows_read, page->rows.size(), page->partition};
     pages.write(out, request->table, page->rows, request->query.select, page->next);
+  } else if (const auto* error = std::get_if<Error>(&answer)) {
+    encode_error(out, *error);
+  } else {
+    return std::get<PartsNeeded>(answer).ids;
+  }
+  return {};
+}
+
+std::vector<PartId> handle_count(const Store& store, MessageReader& in, ResponseBuffer& out,
+                                 RowCounts& rows) {
+  const Result<EntityQuery> request = parse_entity_query(in);
+  if (!request.ok()) return respond_with_error(out, request.error());
+  const auto answer = store.count(request->table, request->query);
+  if (const auto* count = std::get_if<MatchCount>(&answer)) {
+    rows = RowCounts{count->rows_read, 0};
+    encode_count(out, *count);
+  } else if (const auto* error = std::get_if<Error>(&answer)) {
+    encode_error(out, *error);
+  } else {
+    return std::get<PartsNeeded>(answer).ids;
+  }
+  return {};
+}
+
+std::vector<PartId> handle_partition_keys(const Store& store, MessageReader& in,
+                                          ResponseBuffer& out, RowCounts& rows) {
+  const PartitionKeysFields fields = read_partition_keys_fields(in);
+  if (!in.ok()) return respond_with_error(out, malformed_error());
+  const Result<std::uint32_t> top = checked_top(fields.top);
+  if (!top.ok()) return respond_with_error(out, top.error());
+  const auto answer =
+      store.partition_keys(fields.table, fields.from.value_or(std::string_view()), *top);
+  if (const auto* page = std::get_if<PartitionKeys>(&answer)) {
+    rows = RowCounts{page->keys.size(), 0};
+    encode_names(out, page->keys, page->next);
   } else if (const auto* error = std::get_if<Error>(&answer)) {
     encode_error(out, *error);
   } else {
@@ -202,7 +252,7 @@ std::vector<PartId> handle_list_tables(const Store& store, MessageReader& in, Re
   const Result<TablePage> page =
       store.tables(*filter, *top, fields.from.value_or(std::string_view()));
   if (!page.ok()) return respond_with_error(out, page.error());
-  encode_tables(out, *page);
+  encode_names(out, page->names, page->next);
   return {};
 }
 
@@ -267,7 +317,12 @@ std::vector<PartId> handle_read(const Store& store, std::string_view request, Pa
     case RequestKind::get:
       return handle_get(store, in, pages, out, counted);
     case RequestKind::query:
+    case RequestKind::query_descending:
       return handle_query(store, in, pages, out, counted);
+    case RequestKind::count:
+      return handle_count(store, in, out, counted);
+    case RequestKind::partition_keys:
+      return handle_partition_keys(store, in, out, counted);
     case RequestKind::explain:
       return handle_explain(store, request, in, out);
     case RequestKind::list_tables:

@@ -19,7 +19,7 @@
 
 namespace entitable::rpc {
 
-// Handles get, query, explain, list tables and multi-get. If the request needs rows that are not in
+// Handles all requests but writes. If the request needs rows that are not in
 // memory, returns the parts to load before the caller repeats the request (PartsNeeded in
 // core/query/query.h). Otherwise returns no parts; `out` then holds the response, and `rows`, if
 // not null, the number of rows read and returned. `pages` provides reusable memory.

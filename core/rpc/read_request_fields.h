@@ -32,6 +32,12 @@ struct ListTablesFields {
   std::optional<std::string_view> from;
 };
 
+struct PartitionKeysFields {
+  std::string_view table;
+  std::uint32_t top = none;
+  std::optional<std::string_view> from;
+};
+
 struct MultiGetFields {
   std::string_view table;
   std::vector<KeyView> keys;
@@ -67,6 +73,9 @@ inline MultiGetFields read_multi_get_fields(MessageReader& in) {
 inline QueryFields read_query_fields(MessageReader& in) {
   return QueryFields{in.text(),          in.optional_text(), in.word(),
                      in.optional_text(), in.optional_text(), read_select(in)};
+}
+inline PartitionKeysFields read_partition_keys_fields(MessageReader& in) {
+  return PartitionKeysFields{in.text(), in.word(), in.optional_text()};
 }
 inline ListTablesFields read_list_tables_fields(MessageReader& in) {
   return ListTablesFields{in.optional_text(), in.word(), in.optional_text()};

@@ -302,6 +302,9 @@ std::optional<GroupFailure> parse_write(std::string_view message, WriteRequest& 
     case RequestKind::explain:
     case RequestKind::list_tables:
     case RequestKind::multi_get:
+    case RequestKind::query_descending:
+    case RequestKind::count:
+    case RequestKind::partition_keys:
       break;
   }
   return GroupFailure{malformed_error()};

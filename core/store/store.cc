@@ -275,8 +275,8 @@ std::variant<Page, Error, PartsNeeded> Store::query(std::string_view table,
                                                     const Query& query) const {
   const Table* found = state_->published.catalog.find(table);
   if (found == nullptr) return Error(ErrorCode::table_not_found);
-  auto page =
-      state_->as_service ? execute_as_service(found->index, query) : execute(found->index, query);
+  auto page = state_->as_service && !query.descending ? execute_as_service(found->index, query)
+                                                      : execute(found->index, query);
   const bool unloaded = std::holds_alternative<PartsNeeded>(page);
   if (unloaded && state_->memory_limit != 0 && state_->memory() > state_->memory_limit) {
     page = execute(found->index, query, OnUnloaded::end_page);
@@ -286,10 +286,38 @@ std::variant<Page, Error, PartsNeeded> Store::query(std::string_view table,
   if (const std::size_t share = share_of(whole.rows.size(), state_->page_share);
       share < whole.rows.size()) {
     const auto next = whole.rows.begin() + static_cast<std::ptrdiff_t>(share);
-    whole.next = Continuation{EntityKey(next->partition(), next->row_key())};
+    // A descending query continues below the key.
+    const std::string row =
+        query.descending ? successor(next->row_key()) : std::string(next->row_key());
+    whole.next = Continuation{EntityKey(next->partition(), row)};
     whole.rows.erase(next, whole.rows.end());
   }
   return std::move(whole);
+}
+
+std::variant<MatchCount, Error, PartsNeeded> Store::count(std::string_view table,
+                                                          const Query& query) const {
+  const Table* found = state_->published.catalog.find(table);
+  if (found == nullptr) return Error(ErrorCode::table_not_found);
+  auto counted = count_matches(found->index, query);
+  if (auto* need = std::get_if<PartsNeeded>(&counted)) return state_->await(std::move(*need));
+  return std::move(std::get<MatchCount>(counted));
+}
+
+std::variant<PartitionKeys, Error, PartsNeeded> Store::partition_keys(std::string_view table,
+                                                                      std::string_view from,
+                                                                      std::uint32_t top) const {
+  const Table* found = state_->published.catalog.find(table);
+  if (found == nullptr) return Error(ErrorCode::table_not_found);
+  auto listed = list_partition_keys(found->index, from, top);
+  if (auto* need = std::get_if<PartsNeeded>(&listed)) return state_->await(std::move(*need));
+  PartitionKeys& page = std::get<PartitionKeys>(listed);
+  if (const std::size_t share = share_of(page.keys.size(), state_->page_share);
+      share < page.keys.size()) {
+    page.next = page.keys[share];
+    page.keys.resize(share);
+  }
+  return std::move(page);
 }
 
 std::variant<Explain, Error, PartsNeeded> Store::explain(std::string_view table, const Query& query,

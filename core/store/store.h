@@ -15,8 +15,10 @@
 
 #include "core/base/result.h"
 #include "core/model/commit.h"
+#include "core/query/count.h"
 #include "core/query/executor.h"
 #include "core/query/explain.h"
+#include "core/query/partition_keys.h"
 #include "core/store/checkpoint.h"
 #include "core/store/recovery.h"
 #include "core/store/write_requests.h"
@@ -137,6 +139,13 @@ class Store {
   // or until the page is full. get() of that key tells the reason.
   std::optional<Page> multi_get(std::string_view table, std::span<const KeyView> keys) const;
   std::variant<Page, Error, PartsNeeded> query(std::string_view table, const Query& query) const;
+  // Counts the rows that match (core/query/count.h).
+  std::variant<MatchCount, Error, PartsNeeded> count(std::string_view table,
+                                                     const Query& query) const;
+  // Lists the partition keys of a table (core/query/partition_keys.h).
+  std::variant<PartitionKeys, Error, PartsNeeded> partition_keys(std::string_view table,
+                                                                 std::string_view from,
+                                                                 std::uint32_t top) const;
   // Counts part by part: a call that is repeated continues where the call with the same `key`
   // stopped, so the parts that it needed before may be unloaded. `key`: identifies
   // the query and its table's name, such as the request message.

@@ -133,6 +133,23 @@ export async function unconverted(convert: boolean): Promise<void> {
   anything.rowKey satisfies string;
 }
 
+export async function additions(): Promise<void> {
+  people.listEntities({ top: 5, order: "desc" });
+  // @ts-expect-error: no such order
+  people.listEntities({ order: "down" });
+  (await people.count({ queryOptions: { filter: "age gt 3" } })) satisfies number;
+  // @ts-expect-error: entities are counted, not their properties
+  await people.count({ queryOptions: { select: ["name"] } });
+  for await (const partition of people.partitionKeys()) partition satisfies string;
+  for await (const page of people.partitionKeys().byPage({ maxPageSize: 5 })) {
+    page.continuationToken satisfies string | undefined;
+  }
+  // @ts-expect-error: not a method of the official client
+  store.tableClient("people").count();
+  // @ts-expect-error: not an option of the official client
+  store.tableClient("people").listEntities({ top: 5 });
+}
+
 // With a resolver, T is what the schemas return, and `select` names stored properties.
 export async function resolved(): Promise<void> {
   class Member {

@@ -63,6 +63,8 @@ const viteOptions = {
   noFallthroughCasesInSwitch: true,
 };
 
+const programs = ["every-entry.ts", "filter.test-d.ts", "table.test-d.ts"];
+const jsxPrograms = ["preact.tsx", "react.tsx", "solid.tsx", "svelte.ts", "vue.tsx"];
 let projects = 0;
 
 // Returns what the compiler prints: nothing if there is no error.
@@ -83,13 +85,27 @@ describe("the declarations compile", { concurrency: true }, () => {
       const moduleResolution = module === "esnext" ? "bundler" : module;
       test(`with ${name} and moduleResolution ${moduleResolution}`, async () => {
         const options = { ...strictOptions, module, moduleResolution };
-        assert.equal(await compile(tsc, options, ["types/*.ts"]), "");
+        assert.equal(
+          await compile(
+            tsc,
+            options,
+            programs.map((file) => `types/${file}`),
+          ),
+          "",
+        );
       });
     }
     test(`in JSX and templates with ${name}`, async () => {
       const options = { ...strictOptions, module: "esnext", moduleResolution: "bundler" };
       const jsx = { ...options, skipLibCheck: true, jsx: "react-jsx" };
-      assert.equal(await compile(tsc, jsx, ["types/jsx/*"]), "");
+      assert.equal(
+        await compile(
+          tsc,
+          jsx,
+          jsxPrograms.map((file) => `types/jsx/${file}`),
+        ),
+        "",
+      );
     });
   }
 });

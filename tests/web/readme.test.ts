@@ -62,7 +62,10 @@ for (const name of ["README.md", "web/README.md", "demo/example/README.md"]) {
           return text.replace("console.log(", `readmePrinted(${first + i}, `);
         });
         const module = join(project, `${name.replaceAll("/", "-")}-${first}-${run}.ts`);
-        writeFileSync(module, lines.join("\n").replace('from "entitable";', 'from "./entitable.ts";'));
+        writeFileSync(
+          module,
+          lines.join("\n").replace('from "entitable";', 'from "./entitable.ts";'),
+        );
         globalThis.readmeStores = [];
         try {
           await import(pathToFileURL(module).href);

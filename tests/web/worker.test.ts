@@ -208,6 +208,10 @@ describe("a store in a worker", () => {
     const pages = people.listEntities().byPage({ maxPageSize: 2 });
     assert.equal((await pages.next()).value.length, 2);
     assert.equal((await pages.next()).value.length, 1);
+    assert.equal(await people.count({ queryOptions: { filter: "n eq 7" } }), 1);
+    assert.deepEqual((await people.partitionKeys().byPage().next()).value, ["p"]);
+    const last = await people.listEntities({ order: "desc", top: 1 }).next();
+    assert.equal(last.value.rowKey, "3");
     const exists = { name: "RestError", statusCode: 409, code: "EntityAlreadyExists" };
     await assert.rejects(people.createEntity(row("1")), exists);
     await assert.rejects(people.getEntity("p", "9"), { name: "RestError", statusCode: 404 });

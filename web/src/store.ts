@@ -57,7 +57,12 @@ export class StoreHandle implements Store {
   ): Table<T> & ResolvedTable<T> {
     const types = options.types as Record<string, EdmTypes> | undefined;
     const { durability, resolver } = options;
-    const handle: unknown = new TableHandle(this.#host, name, { types, durability, resolver });
+    const handle: unknown = new TableHandle(this.#host, name, {
+      types,
+      durability,
+      resolver,
+      extended: true,
+    });
     return handle as Table<T> & ResolvedTable<T>;
   }
 

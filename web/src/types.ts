@@ -2,7 +2,7 @@
 // mutually assignable with its types (checked by tests/web/types.test-d.ts). Most of the others are
 // this package's additions.
 //
-// They compile with TypeScript 5.2 and the libraries ES2022 and DOM: tests/web/declarations.test.ts.
+// They compile with TypeScript 5.2 and the libraries ES2022 and DOM (declarations.test.ts).
 
 /// <reference lib="esnext.disposable" preserve="true" />
 
@@ -435,7 +435,20 @@ export interface ListEntitiesOptions<
     | { filter?: string | Filter<T> | undefined; select?: readonly K[] | undefined }
     | undefined;
   disableTypeConversion?: Raw | undefined;
+  /** The most entities to return. Default: all. */
+  top?: number | undefined;
+  /**
+   * The order of the keys. Default "asc". The service cannot read in descending order. A
+   * continuation token is valid only for lists in the same order.
+   */
+  order?: "asc" | "desc" | undefined;
 }
+
+export interface CountOptions<T extends object = Record<string, unknown>> extends OperationOptions {
+  queryOptions?: { filter?: string | Filter<T> | undefined } | undefined;
+}
+
+export type PartitionKeysPage = string[] & { continuationToken?: string };
 
 /** A TableClient whose entities are all of type T, with additional methods. */
 export interface Table<T extends object = Record<string, unknown>> extends WritableTable<T> {
@@ -502,6 +515,17 @@ export interface WritableTable<T extends object = Record<string, unknown>> {
    * Rejects with BulkError (entitable/bulk) if it stopped before the end.
    */
   bulk(actions: BulkActions<TableAction<T>>, options?: BulkOptions): Promise<BulkResult>;
+  /**
+   * Resolves to the number of entities that match the filter; without a filter, of all entities. If
+   * the filter compares only keys, no entity is read. Entities that are written meanwhile may or
+   * may not be counted.
+   */
+  count(options?: CountOptions<T>): Promise<number>;
+  /**
+   * Lists the keys of the partitions that have entities, in ascending order. Reads one entity of
+   * each partition.
+   */
+  partitionKeys(options?: OperationOptions): PagedAsyncIterableIterator<string, PartitionKeysPage>;
   /**
    * Resolves to how listEntities would run with the same options, and what the real service would
    * do. Rows that are not in memory are loaded part by part; writes meanwhile may or may not count.

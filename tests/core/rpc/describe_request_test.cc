@@ -60,6 +60,20 @@ TEST_CASE("The description of an entity operation has its key") {
   CHECK(describe_request(get) == one(RequestOperation::get, "r"));
 }
 
+TEST_CASE("Counts, descending queries and lists of partition keys are described as queries") {
+  for (const RequestKind kind : {RequestKind::query_descending, RequestKind::count}) {
+    const RequestDescription described = describe_request(query(kind).word(0).build());
+    CHECK(described == describe_request(query().word(0).build()));
+    CHECK(described.operation == RequestOperation::query);
+  }
+  RequestDescription keys;
+  keys.operation = RequestOperation::query;
+  keys.table = "people";
+  keys.top = 5;
+  RequestBuilder request(RequestKind::partition_keys);
+  CHECK(describe_request(request.text("people").word(5).no_text().build()) == keys);
+}
+
 TEST_CASE("The description of a multi-get has only the table") {
   RequestBuilder each(RequestKind::multi_get);
   RequestDescription some;

@@ -163,6 +163,77 @@ TEST_CASE("A multi-get returns rows up to the first missing one") {
   check_error(fixture.read(more.build()), ErrorCode::invalid_input);
 }
 
+TEST_CASE("A descending query returns rows from the last, and continues below its last row") {
+  Fixture fixture;
+  for (const char* row : {"1", "2", "3"}) fixture.commit(Fixture::insert(row, 7));
+  RequestBuilder query(RequestKind::query_descending);
+  query.text("people").no_text().word(2);
+  const ResponsePage page = read_page(fixture.read(Fixture::whole(query)));
+  REQUIRE(page.rows.size() == 2);
+  CHECK(page.rows[0].cells[2] == "RowKey=3");
+  CHECK(page.rows[1].cells[2] == "RowKey=2");
+  const ResponsePage rest = read_page(fixture.read(RequestBuilder(RequestKind::query_descending)
+                                                       .text("people")
+                                                       .no_text()
+                                                       .word(2)
+                                                       .text("p")
+                                                       .text("2")
+                                                       .word(0)
+                                                       .build()));
+  REQUIRE(rest.rows.size() == 1);
+  CHECK(rest.rows[0].cells[2] == "RowKey=1");
+}
+
+TEST_CASE("A count has the number of matching rows") {
+  Fixture fixture;
+  for (const char* row : {"1", "2", "3"}) fixture.commit(Fixture::insert(row, row[0]));
+  const auto count = [&fixture](std::optional<std::string_view> filter) {
+    RequestBuilder request(RequestKind::count);
+    request.text("people");
+    filter.has_value() ? request.text(*filter) : request.no_text();
+    ResponseReader response(fixture.read(Fixture::whole(request.word(none))));
+    CHECK(response.kind() == ResponseKind::count);
+    const std::uint64_t rows = response.two_words();
+    CHECK(response.word() == none);
+    CHECK(response.word() == none);
+    return rows;
+  };
+  CHECK(count(std::nullopt) == 3);
+  CHECK(count("RowKey ge '2'") == 2);
+  CHECK(count("v gt 50") == 1);
+  RequestBuilder nowhere(RequestKind::count);
+  nowhere.text("nowhere").no_text().word(none);
+  check_error(fixture.read(Fixture::whole(nowhere)), ErrorCode::table_not_found);
+}
+
+TEST_CASE("Partition keys are listed in pages") {
+  Fixture fixture;
+  for (const char* partition : {"a", "b", "c"}) {
+    fixture.commit(
+        write_request({"people", {OperationRecord{0, partition, "r", {}, ""}}, 0}).build());
+  }
+  const auto list = [&fixture](std::uint32_t top, std::string_view from) {
+    return ResponseReader(fixture.read(
+        RequestBuilder(RequestKind::partition_keys).text("people").word(top).text(from).build()));
+  };
+  ResponseReader first = list(2, "");
+  CHECK(first.kind() == ResponseKind::tables);
+  CHECK(first.word() == 2);
+  CHECK(first.text() == "c");
+  CHECK(first.text() == "a");
+  CHECK(first.text() == "b");
+  ResponseReader rest = list(none, "c");
+  CHECK(rest.word() == 1);
+  CHECK(rest.word() == none);
+  CHECK(rest.text() == "c");
+  RequestBuilder nowhere(RequestKind::partition_keys);
+  nowhere.text("nowhere").word(none).no_text();
+  check_error(fixture.read(nowhere.build()), ErrorCode::table_not_found);
+  RequestBuilder many(RequestKind::partition_keys);
+  many.text("people").word(limits::page_rows_max + 1).no_text();
+  check_error(fixture.read(many.build()), ErrorCode::invalid_input);
+}
+
 TEST_CASE("A missing entity or table gives the service's error") {
   Fixture fixture;
   const std::string response = fixture.read(Fixture::get("1").word(0).build());
@@ -341,6 +412,9 @@ TEST_CASE("A message that is not a read is malformed for handle_read") {
         RequestBuilder(RequestKind::query).text("people").build(),
         RequestBuilder(RequestKind::explain).text("people").build(),
         RequestBuilder(RequestKind::list_tables).no_text().build(),
+        RequestBuilder(RequestKind::query_descending).text("people").build(),
+        RequestBuilder(RequestKind::count).text("people").build(),
+        RequestBuilder(RequestKind::partition_keys).text("people").build(),
         RequestBuilder(RequestKind::multi_get).text("people").build(),
         RequestBuilder(RequestKind::multi_get).text("people").word(2).text("p").text("r").build(),
         RequestBuilder(RequestKind::multi_get).text("people").word(none).build()}) {

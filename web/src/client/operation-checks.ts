@@ -20,6 +20,49 @@ export function writeKind<M, R>(mode: UpdateMode, merge: M, replace: R): M | R {
   throw new Error(`Unexpected value for update mode: ${String(mode)}`);
 }
 
+const operationOptionNames = [
+  "abortSignal",
+  "onResponse",
+  "requestOptions",
+  "serializerOptions",
+  "tracingOptions",
+];
+
+// What to write in place of an option that callers expect.
+const optionHints: Readonly<Record<string, string>> = {
+  filter: "Pass it in queryOptions.",
+  select: "Pass it in queryOptions.",
+  top: "Pass it beside queryOptions.",
+  maxPageSize: "Pass it to byPage().",
+  continuationToken: "Pass it to byPage().",
+  orderBy: 'Entities are ordered by their keys; order: "desc" reverses the order.',
+};
+
+// Throws ValidationFailed if an option is neither in `known` nor an option of all calls, or if one
+// in `queryOptions` is not in `knownOfQuery`.
+export function rejectUnknownOptions(
+  method: string,
+  options: object,
+  known: readonly string[],
+  knownOfQuery: readonly string[] = [],
+): void {
+  for (const name in options) {
+    if (known.includes(name) || operationOptionNames.includes(name)) continue;
+    throw unknownOptionError(method, name, name);
+  }
+  const { queryOptions } = options as { queryOptions?: object };
+  for (const name in queryOptions) {
+    if (!knownOfQuery.includes(name))
+      throw unknownOptionError(method, `queryOptions.${name}`, name);
+  }
+}
+
+function unknownOptionError(method: string, option: string, name: string): StoreError {
+  const hint = Object.hasOwn(optionHints, name) ? optionHints[name] : undefined;
+  const message = `${method} has no option ${option}.`;
+  return new StoreError("ValidationFailed", message, hint === undefined ? {} : { hint });
+}
+
 // Checks the options that all calls share. Throws AbortError if the signal is already aborted.
 // Throws NotSupported for options that concern HTTP requests (onResponse, requestOptions): no
 // request is sent, so they would be ignored silently.

@@ -118,34 +118,47 @@ function decodeUtf8(bytes: Uint8Array): string {
 
 type Page<T> = T[] & { continuationToken?: string };
 
+const pageRowsMax = 1000; // of a page without maxPageSize
+
 // Reads one page. An inline store (one in the same thread) returns the page; others return a
 // promise. It may throw or reject; the iterator treats both alike.
 export type PageReader<P> = (settings: PageSettings) => P | Promise<P>;
 
+// `top`: the most items that each iteration returns.
 export function pagedIterator<T, P extends Page<T>>(
   readPage: PageReader<P>,
+  top?: number,
 ): PagedAsyncIterableIterator<T, P> {
-  const items = new ItemIterator<T, P>(new PageIterator<P>(readPage, {}));
+  const items = new ItemIterator<T, P>(new PageIterator<P>(readPage, {}, top));
   return {
     next: () => items.next(),
     return: () => items.return(),
     [Symbol.asyncIterator]() {
       return this;
     },
-    byPage: (settings = {}) => new PageIterator<P>(readPage, settings),
+    byPage: (settings = {}) => new PageIterator<P>(readPage, settings, top),
   };
 }
 
 // Iterates over pages. Reads nothing before the first next(), and holds no page after return().
 // Overlapping calls of next() resolve in the order of the calls.
-class PageIterator<P extends { continuationToken?: string }> implements AsyncIterableIterator<P> {
+// The last page before `top` is reached may have a continuation token.
+class PageIterator<P extends { length: number; continuationToken?: string }>
+  implements AsyncIterableIterator<P>
+{
   #readPage: PageReader<P> | undefined; // undefined: the iteration has ended
   readonly #maxPageSize: number | undefined;
   #token: string | undefined;
+  #remaining: number; // items until `top`
   #pendingRead: Promise<unknown> | undefined;
 
-  constructor(readPage: PageReader<P>, settings: PageSettings) {
-    this.#readPage = readPage;
+  constructor(
+    readPage: PageReader<P>,
+    settings: PageSettings,
+    top: number = Number.POSITIVE_INFINITY,
+  ) {
+    this.#readPage = top === 0 ? undefined : readPage;
+    this.#remaining = top;
     this.#maxPageSize = settings.maxPageSize;
     this.#token = settings.continuationToken || undefined;
   }
@@ -157,7 +170,9 @@ class PageIterator<P extends { continuationToken?: string }> implements AsyncIte
     try {
       const settings: PageSettings = {};
       if (this.#token !== undefined) settings.continuationToken = this.#token;
-      if (this.#maxPageSize !== undefined) settings.maxPageSize = this.#maxPageSize;
+      const size = this.#maxPageSize ?? pageRowsMax;
+      if (this.#remaining < size) settings.maxPageSize = this.#remaining;
+      else if (this.#maxPageSize !== undefined) settings.maxPageSize = size;
       const page = this.#readPage(settings);
       if (!(page instanceof Promise)) return Promise.resolve(this.#onPage(page));
       const reading = page.then(
@@ -186,7 +201,8 @@ class PageIterator<P extends { continuationToken?: string }> implements AsyncIte
     // The iteration was ended by return() during the read.
     if (this.#readPage === undefined) return { done: true, value: undefined };
     this.#token = page.continuationToken;
-    if (this.#token === undefined) this.#readPage = undefined;
+    this.#remaining -= page.length;
+    if (this.#token === undefined || this.#remaining <= 0) this.#readPage = undefined;
     return { done: false, value: page };
   }
 

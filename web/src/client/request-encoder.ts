@@ -33,6 +33,12 @@ export interface EntityQuery {
   select?: readonly string[]; // names in the client's form or the service's; empty: all
   top?: number; // default: 1000
   next?: { partitionKey: string; rowKey: string };
+  descending?: boolean;
+}
+
+export interface PartitionKeysQuery {
+  top?: number;
+  next?: string;
 }
 
 export interface TableQuery {
@@ -79,7 +85,20 @@ export class RequestEncoder {
   }
 
   query<R>(table: string, query: EntityQuery, send: (message: Uint8Array) => R): R {
-    return this.#entityQuery(requestKind.query, table, query, send);
+    const kind = query.descending === true ? requestKind.queryDescending : requestKind.query;
+    return this.#entityQuery(kind, table, query, send);
+  }
+
+  count<R>(table: string, query: EntityQuery, send: (message: Uint8Array) => R): R {
+    return this.#entityQuery(requestKind.count, table, query, send);
+  }
+
+  partitionKeys<R>(table: string, query: PartitionKeysQuery, send: (message: Uint8Array) => R): R {
+    const writer = this.#begin();
+    writer.putText(table);
+    putTop(writer, query.top);
+    writer.putOptionalText(query.next);
+    return this.#send(writer, writer.finish(requestKind.partitionKeys), send);
   }
 
   explain<R>(table: string, query: EntityQuery, send: (message: Uint8Array) => R): R {

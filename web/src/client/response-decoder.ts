@@ -31,6 +31,10 @@ export class ResponseDecoder {
     return this.#read(response, responseKind.tables, readTables);
   }
 
+  count(response: Uint8Array): RowCount {
+    return this.#read(response, responseKind.count, readCount);
+  }
+
   // Decodes the ETag of a single write; undefined for a delete.
   etagOfWrite(response: Uint8Array): string | undefined {
     return this.#read(response, responseKind.writeResult, readEtag);
@@ -74,6 +78,11 @@ export class ResponseDecoder {
   }
 }
 
+export interface RowCount {
+  rows: number;
+  next?: { partitionKey: string; rowKey: string }; // where the count goes on
+}
+
 const localErrorCodes: Readonly<Record<string, StoreErrorCode>> = {
   OutOfMemory: "OutOfMemory",
   Corrupted: "Corrupted",
@@ -103,6 +112,15 @@ function readTables(reader: MessageReader): { names: string[]; next?: string } {
   const names: string[] = [];
   for (let i = 0; i < count; ++i) names.push(reader.readText());
   return next === undefined ? { names } : { names, next };
+}
+
+function readCount(reader: MessageReader): RowCount {
+  const rows = reader.readLongAsNumber();
+  const partitionKey = reader.readOptionalText();
+  const rowKey = reader.readOptionalText();
+  return partitionKey === undefined
+    ? { rows }
+    : { rows, next: { partitionKey, rowKey: rowKey ?? "" } };
 }
 
 function readEtag(reader: MessageReader): string | undefined {

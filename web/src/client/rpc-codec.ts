@@ -2,6 +2,12 @@
 // entities, pages and errors. It does no I/O and needs no engine.
 
 export type { DecodeOptions, EntityPage } from "./page-decoder.ts";
-export type { EntityKey, EntityQuery, TableQuery, WriteOperation } from "./request-encoder.ts";
+export type {
+  EntityKey,
+  EntityQuery,
+  PartitionKeysQuery,
+  TableQuery,
+  WriteOperation,
+} from "./request-encoder.ts";
 export { RequestEncoder } from "./request-encoder.ts";
 export { ResponseDecoder } from "./response-decoder.ts";

@@ -1,11 +1,13 @@
 // Client of one table, with the methods, types and checks of the official TableClient, over RPC
 // messages.
 
+import { StoreError } from "../errors.ts";
 import { mapResponse, type Transport } from "../transport.ts";
 import type {
   BulkActions,
   BulkOptions,
   BulkResult,
+  CountOptions,
   CreateTableEntityResponse,
   DeleteTableEntityOptions,
   DeleteTableEntityResponse,
@@ -13,10 +15,12 @@ import type {
   EdmTypes,
   Explain,
   GetTableEntityOptions,
+  ListEntitiesOptions,
   ListTableEntitiesOptions,
   OperationOptions,
   PagedAsyncIterableIterator,
   PageSettings,
+  PartitionKeysPage,
   RawEntity,
   Resolver,
   Table,
@@ -33,10 +37,29 @@ import type {
   WriteOptions,
 } from "../types.ts";
 import { convertEntityBySchema } from "./entity-resolver.ts";
-import { checkOperationOptions, requireKeys, writeKind } from "./operation-checks.ts";
-import { checkedPageSize, decodeEntityToken, encodeEntityToken, pagedIterator } from "./paging.ts";
+import {
+  checkOperationOptions,
+  rejectUnknownOptions,
+  requireKeys,
+  writeKind,
+} from "./operation-checks.ts";
+import {
+  checkedPageSize,
+  decodeEntityToken,
+  decodeTableToken,
+  encodeEntityToken,
+  encodeTableToken,
+  pagedIterator,
+} from "./paging.ts";
 import { type PointReadBatcher, pointReadBatcher } from "./point-read-batcher.ts";
-import type { EntityQuery, RequestEncoder, ResponseDecoder, WriteOperation } from "./rpc-codec.ts";
+import type { RowCount } from "./response-decoder.ts";
+import type {
+  EntityQuery,
+  PartitionKeysQuery,
+  RequestEncoder,
+  ResponseDecoder,
+  WriteOperation,
+} from "./rpc-codec.ts";
 import { storeCodec } from "./store-codec.ts";
 import { createTable, deleteTable } from "./table-service-client.ts";
 import { operationsFromActions, transactionResponse } from "./transaction.ts";
@@ -46,11 +69,18 @@ export interface TableHandleOptions {
   types?: Record<string, EdmTypes> | undefined;
   durability?: Durability | undefined;
   resolver?: Resolver<object> | undefined;
+  // Whether the handle has the options that the official client lacks, and rejects unknown options.
+  extended?: boolean;
 }
+
+const listOptions = ["queryOptions", "disableTypeConversion", "top", "order"];
+const filterAndSelect = ["filter", "select"];
 
 // Implements the public types TableClient (the official types) and Table<T> (typed by T). They
 // differ only in their types.
-export class TableHandle implements TableClient, Pick<Table, "bulk" | "explain"> {
+export class TableHandle
+  implements TableClient, Pick<Table, "bulk" | "count" | "explain" | "partitionKeys">
+{
   readonly tableName: string;
   readonly #transport: Transport;
   readonly #encoder: RequestEncoder;
@@ -59,6 +89,7 @@ export class TableHandle implements TableClient, Pick<Table, "bulk" | "explain">
   readonly #types: Record<string, EdmTypes> | undefined;
   readonly #durability: Durability | undefined;
   readonly #resolver: Resolver<object> | undefined;
+  readonly #extended: boolean;
 
   constructor(transport: Transport, tableName: string, options: TableHandleOptions = {}) {
     this.tableName = tableName;
@@ -70,6 +101,7 @@ export class TableHandle implements TableClient, Pick<Table, "bulk" | "explain">
     this.#types = options.types;
     this.#durability = options.durability;
     this.#resolver = options.resolver;
+    this.#extended = options.extended ?? false;
   }
 
   createTable(options: OperationOptions & WriteOptions = {}): Promise<void> {
@@ -92,6 +124,8 @@ export class TableHandle implements TableClient, Pick<Table, "bulk" | "explain">
     requireKeys(partitionKey, rowKey);
     try {
       checkOperationOptions(options);
+      if (this.#extended)
+        rejectUnknownOptions("getEntity", options, listOptions.slice(0, 2), filterAndSelect);
       const select = options.queryOptions?.select;
       if (select === undefined && options.disableTypeConversion !== true) {
         const batched = this.#tryBatchedRead(partitionKey, rowKey);
@@ -124,7 +158,8 @@ export class TableHandle implements TableClient, Pick<Table, "bulk" | "explain">
   listEntities<T extends object = Record<string, unknown>>(
     options: ListTableEntitiesOptions = {},
   ): PagedAsyncIterableIterator<TableEntityResult<T>, TableEntityResultPage<T>> {
-    return pagedIterator((settings) => this.#readPage<T>(options, settings));
+    const { top } = this.#extended ? (options as ListEntitiesOptions) : {};
+    return pagedIterator((settings) => this.#readPage<T>(options, settings), top);
   }
 
   #readPage<T>(
@@ -132,7 +167,8 @@ export class TableHandle implements TableClient, Pick<Table, "bulk" | "explain">
     settings: PageSettings,
   ): TableEntityResultPage<T> | Promise<TableEntityResultPage<T>> {
     checkOperationOptions(options);
-    const query = entityQuery(options, settings);
+    const descending = this.#extended && isDescending("listEntities", options);
+    const query: EntityQuery = { ...entityQuery(options, settings), descending };
     const response = this.#encoder.query(this.tableName, query, (request) =>
       this.#transport.read(request, options.abortSignal),
     );
@@ -156,8 +192,53 @@ export class TableHandle implements TableClient, Pick<Table, "bulk" | "explain">
     return convertEntityBySchema(entity as RawEntity, this.#resolver as Resolver<object>);
   }
 
+  // Each response counts up to the first rows that are not in memory.
+  async count(options: CountOptions = {}): Promise<number> {
+    rejectUnknownOptions("count", options, ["queryOptions"], ["filter"]);
+    const { filter } = options.queryOptions ?? {};
+    let total = 0;
+    let query: EntityQuery | undefined = filter === undefined ? {} : { filter };
+    while (query !== undefined) {
+      checkOperationOptions(options);
+      const response = this.#encoder.count(this.tableName, query, (request) =>
+        this.#transport.read(request, options.abortSignal),
+      );
+      const counted: RowCount = await mapResponse(response, (message) =>
+        this.#decoder.count(message),
+      );
+      total += counted.rows;
+      query = counted.next === undefined ? undefined : { ...query, next: counted.next };
+    }
+    return total;
+  }
+
+  partitionKeys(options: OperationOptions = {}): ReturnType<Table["partitionKeys"]> {
+    return pagedIterator((settings) => this.#readPartitionKeys(options, settings));
+  }
+
+  #readPartitionKeys(
+    options: OperationOptions,
+    settings: PageSettings,
+  ): PartitionKeysPage | Promise<PartitionKeysPage> {
+    rejectUnknownOptions("partitionKeys", options, []);
+    checkOperationOptions(options);
+    const query: PartitionKeysQuery = {};
+    if (settings.maxPageSize !== undefined) query.top = checkedPageSize(settings.maxPageSize);
+    if (settings.continuationToken) query.next = decodeTableToken(settings.continuationToken);
+    const response = this.#encoder.partitionKeys(this.tableName, query, (request) =>
+      this.#transport.read(request, options.abortSignal),
+    );
+    return mapResponse(response, (message) => {
+      const { names, next } = this.#decoder.tables(message);
+      const page: PartitionKeysPage = names;
+      if (next !== undefined) page.continuationToken = encodeTableToken(next);
+      return page;
+    });
+  }
+
   async explain(options: ListTableEntitiesOptions = {}): Promise<Explain> {
     checkOperationOptions(options);
+    if (this.#extended) isDescending("explain", options);
     const query = entityQuery(options, {});
     const response = this.#encoder.explain(this.tableName, query, (request) =>
       this.#transport.read(request, options.abortSignal),
@@ -279,6 +360,22 @@ export class TableHandle implements TableClient, Pick<Table, "bulk" | "explain">
     if (this.#durability === undefined || options.durability !== undefined) return options;
     return { ...options, durability: this.#durability };
   }
+}
+
+// Checks the options of a list, and returns its order.
+function isDescending(method: string, options: ListEntitiesOptions): boolean {
+  rejectUnknownOptions(method, options, listOptions, filterAndSelect);
+  const { top, order } = options;
+  if (top !== undefined && !(Number.isSafeInteger(top) && top >= 0)) {
+    throw new StoreError("ValidationFailed", `top must be a whole number from 0, not ${top}.`);
+  }
+  if (order !== undefined && order !== "asc" && order !== "desc") {
+    throw new StoreError(
+      "ValidationFailed",
+      `order must be one of asc, desc, not ${String(order)}.`,
+    );
+  }
+  return order === "desc";
 }
 
 function entityQuery(options: ListTableEntitiesOptions, settings: PageSettings): EntityQuery {

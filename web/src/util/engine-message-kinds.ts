@@ -8,6 +8,9 @@ export const requestKind = {
   explain: 3,
   listTables: 4,
   multiGet: 5,
+  queryDescending: 6,
+  count: 7,
+  partitionKeys: 8,
   write: 16,
   createTable: 17,
   dropTable: 18,
@@ -19,6 +22,7 @@ export const responseKind = {
   tables: 2,
   writeResult: 3,
   explanation: 4,
+  count: 5,
   error: 15,
 } as const;
 
