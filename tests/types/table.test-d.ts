@@ -148,6 +148,12 @@ export async function additions(): Promise<void> {
   store.tableClient("people").count();
   // @ts-expect-error: not an option of the official client
   store.tableClient("people").listEntities({ top: 5 });
+  await openStore({
+    version: 2,
+    upgrade: async ({ store: upgraded, oldVersion }) => {
+      if (oldVersion < 2) await upgraded.table<Person>("people").createTable();
+    },
+  });
 }
 
 // With a resolver, T is what the schemas return, and `select` names stored properties.

@@ -25,14 +25,32 @@ import { WorkerHost } from "./worker/worker-host.ts";
 /**
  * Opens a store, creating it if needed. Rejects with AbortError, or with StoreError:
  * ValidationFailed (an option is invalid), PersistenceUnavailable, StoreLocked (the store is open
- * in another tab or process), FormatTooNew (a newer version has stored it), WasmLoadFailed,
- * WasmVersionMismatch.
+ * in another tab or process), FormatTooNew (a newer version has stored it), VersionConflict (the
+ * data has a newer version than the option `version`), WasmLoadFailed, WasmVersionMismatch. Rejects
+ * with the error of the option `upgrade` if that fails.
  */
 export async function openStore(options: OpenOptions = {}): Promise<Store> {
   const settings = settingsFromOptions(options);
   if (settings.signal?.aborted) throw new AbortError();
   const open = settings.thread === "worker" ? openInWorker : openHost;
-  return new StoreHandle(settings.name, await open(settings, currentPage()), options.random);
+  const host = await open(settings, currentPage());
+  const createHandle = (host: Host) => new StoreHandle(settings.name, host, options.random);
+  if (options.version === undefined) return createHandle(host);
+  try {
+    const { openVersion } = await import("./upgrade.ts");
+    return await openVersion(host, createHandle, {
+      name: settings.name,
+      version: options.version,
+      upgrade: options.upgrade,
+      readOnly: settings.readOnly,
+      signal: settings.signal,
+      locks: host.status.persistence === "indexeddb" ? locks() : undefined,
+      waitMs: lockWaitMs,
+    });
+  } catch (error) {
+    await host.close();
+    throw error;
+  }
 }
 
 /**

@@ -730,11 +730,31 @@ export interface OpenOptions {
   random?: RandomSource;
   /** Whether all writes are rejected. Default false. */
   readOnly?: boolean;
+  /**
+   * The version of the data that the program needs: a whole number from 1. If the stored data has
+   * an older version, `upgrade` changes it; if it has a newer one, opening rejects with
+   * VersionConflict. The version is a row of the table `EntitableVersion`. Default: no version.
+   */
+  version?: number;
+  /**
+   * Changes the data from an older version; the version of a new store is 0. Runs before openStore
+   * resolves, in one tab, while no other tab that passes `version` has the store open: tabs with an
+   * older version close the store, and their later calls reject with VersionConflict. If it rejects
+   * or the page ends, what it has written stays, the version does not change, and it runs again
+   * when the store is next opened. It must therefore be able to run twice.
+   */
+  upgrade?: (upgrade: Upgrade) => Promise<void> | void;
   account?: AccountOptions;
   /** Cancels opening, for example while another tab or process has the store open. */
   signal?: AbortSignalLike;
   /** Called with each warning. The package never prints to the console. */
   onWarning?: (warning: StoreWarning) => void;
+}
+
+export interface Upgrade {
+  readonly store: Store;
+  readonly oldVersion: number;
+  readonly newVersion: number;
 }
 
 export interface StoreDamage {

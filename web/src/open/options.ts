@@ -38,6 +38,7 @@ export function settingsFromOptions(options: OpenOptions) {
   if (thread === "worker" && options.clock !== undefined) {
     throw invalid("clock can't go with thread: \"worker\": functions can't be sent to a worker.");
   }
+  checkVersion(options);
   return {
     name,
     persistence,
@@ -97,6 +98,14 @@ export function checkLocation({ persistence = "auto", path }: StoreLocation): st
   }
   if (typeof path === "string" && path !== "") return path;
   throw invalid('persistence: "file" needs path, the folder of its stores.');
+}
+
+function checkVersion({ version, upgrade }: OpenOptions): void {
+  if (version === undefined) {
+    if (upgrade !== undefined) throw invalid("upgrade needs version, the version to upgrade to.");
+  } else if (!(Number.isInteger(version) && version >= 1 && version <= 0x7fffffff)) {
+    throw invalid(`version must be a whole number from 1, not ${String(version)}.`);
+  }
 }
 
 function oneOf(option: string, value: string, allowed: readonly string[]): void {
