@@ -9,7 +9,8 @@ import { build } from "esbuild";
 import { packageFolder } from "./support/package.ts";
 
 const names = {
-  "dist/index.js": "RestError,StoreError,TableTransaction,deleteStore,edm,listStores,openStore",
+  "dist/index.js":
+    "RestError,StoreError,TableTransaction,deleteStore,edm,listStores,odata,openStore,where",
   "dist/data-tables/index.js":
     "AzureNamedKeyCredential,AzureSASCredential,KnownGeoReplicationStatusType,RestError,TableClient," +
     "TableServiceClient,TableTransaction,edm,generateAccountSas,generateTableSas,odata," +

@@ -1,6 +1,6 @@
 // Opens, deletes and lists stores. Importing this file does not access any global.
 
-import { AbortError } from "./errors.ts";
+import { AbortError, StoreError } from "./errors.ts";
 import { acquireOwnership } from "./host/exclusive-lock.ts";
 import {
   currentPage,
@@ -15,6 +15,7 @@ import { openHost } from "./open/open-host.ts";
 import { checkLocation, checkName, type Settings, settingsFromOptions } from "./open/options.ts";
 import { deleteDatabase, listDatabaseStores, mountPoint } from "./storage/idbfs-database.ts";
 import { StoreHandle } from "./store.ts";
+import { broadcastChannelFactory } from "./tabs/channel.ts";
 import type { Host } from "./transport.ts";
 import type { OpenOptions, Store, StoreInfo, StoreLocation } from "./types.ts";
 import { deferredModuleUrl } from "./wasm/deferred-module-url.ts";
@@ -46,6 +47,9 @@ export async function openStore(options: OpenOptions = {}): Promise<Store> {
       signal: settings.signal,
       locks: host.status.persistence === "indexeddb" ? locks() : undefined,
       waitMs: lockWaitMs,
+      AbortError,
+      StoreError,
+      broadcastChannelFactory,
     });
   } catch (error) {
     await host.close();

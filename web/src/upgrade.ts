@@ -8,16 +8,24 @@
 // with the lock held exclusively, so it runs once, while no other tab has the store open. Tabs with
 // an older version release the lock: they are told over a BroadcastChannel, and close their store.
 
-import { AbortError, StoreError } from "./errors.ts";
+import type { AbortError, StoreError } from "./errors.ts";
 import type { StoreHandle } from "./store.ts";
-import { broadcastChannelFactory } from "./tabs/channel.ts";
+import type { broadcastChannelFactory } from "./tabs/channel.ts";
 import type { Host } from "./transport.ts";
 import type { AbortSignalLike, OpenOptions, Store } from "./types.ts";
 
 const versionTable = "EntitableVersion";
 const versionKey = ["store", "version"] as const;
 
-export interface VersionOptions {
+// What this module uses of the package. It is passed in, so that a bundler that splits code by
+// importers puts nothing of it into a file of its own.
+export interface Dependencies {
+  readonly AbortError: typeof AbortError;
+  readonly StoreError: typeof StoreError;
+  readonly broadcastChannelFactory: typeof broadcastChannelFactory;
+}
+
+export interface VersionOptions extends Dependencies {
   readonly name: string;
   readonly version: number;
   readonly upgrade: OpenOptions["upgrade"];
@@ -40,7 +48,7 @@ export async function openVersion(
   const versioned = new VersionedHost(host);
   const store = createHandle(versioned);
   const lock = new VersionLock(options);
-  const channel = broadcastChannelFactory()?.(lock.name, (message) => {
+  const channel = options.broadcastChannelFactory()?.(lock.name, (message) => {
     if (typeof message === "number" && message > options.version) {
       void versioned.end(newerVersionError(options, message));
     }
@@ -85,7 +93,7 @@ async function upgradeTo(store: Store, options: VersionOptions): Promise<void> {
   if (oldVersion >= version) return;
   if (options.readOnly) {
     const message = `The store "${options.name}" has version ${oldVersion}, not ${version}.`;
-    throw new StoreError("VersionConflict", message, {
+    throw new options.StoreError("VersionConflict", message, {
       hint: "Open it once without readOnly, so that it can be upgraded.",
     });
   }
@@ -97,7 +105,8 @@ async function upgradeTo(store: Store, options: VersionOptions): Promise<void> {
   await table.upsertEntity({ partitionKey, rowKey, version });
 }
 
-function newerVersionError({ name, version }: VersionOptions, stored: number): StoreError {
+function newerVersionError(options: VersionOptions, stored: number): StoreError {
+  const { name, version, StoreError } = options;
   const message = `The data of the store "${name}" has version ${stored}, but this tab needs version ${version}.`;
   return new StoreError("VersionConflict", message, {
     hint: "Reload the page, so that it runs the code of the newer version.",
@@ -117,7 +126,7 @@ class VersionLock {
 
   // Calls `remind` repeatedly while it waits: a tab may have opened the store since the last call.
   acquire(mode: "shared" | "exclusive", remind = () => {}): Promise<void> {
-    const { locks, signal, waitMs, name } = this.#options;
+    const { locks, signal, waitMs, name, AbortError } = this.#options;
     if (locks === undefined) return Promise.resolve();
     return new Promise((resolve, reject) => {
       const waiting = new AbortController();
@@ -128,7 +137,7 @@ class VersionLock {
       };
       const reminder = setInterval(remind, waitMs / 10);
       // An upgrade in another tab may take any time, so only an exclusive lock has a deadline.
-      const locked = () => cancel(openInOlderTabError(name));
+      const locked = () => cancel(openInOlderTabError(name, this.#options));
       const timer = mode === "exclusive" ? setTimeout(locked, waitMs) : undefined;
       const onAbort = () => cancel(new AbortError());
       signal?.addEventListener("abort", onAbort);
@@ -157,7 +166,7 @@ class VersionLock {
   }
 }
 
-function openInOlderTabError(name: string): StoreError {
+function openInOlderTabError(name: string, { StoreError }: Dependencies): StoreError {
   const message = `The store "${name}" must be upgraded, but is open in another tab.`;
   return new StoreError("StoreLocked", message, { hint: "Close or reload the other tabs." });
 }
