@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/model/limits.h"
+#include "core/query/executor.h"
 #include "tests/core/query/query_testing.h"
 #include "tests/core/query/unloaded_table.h"
 #include "tests/support/random_filter.h"
