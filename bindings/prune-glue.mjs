@@ -1,4 +1,4 @@
-// Removes unused methods from the glue. Emscripten removes unused functions, but not methods of
+// Removes unused code from the glue. Emscripten removes unused functions, but not methods of
 // objects: mounting a folder needs FS, and FS contains a whole file system that no C code uses
 // here.
 
@@ -11,21 +11,39 @@ const fileSystem = new Set(["FS", "MEMFS", "IDBFS", "TTY", "PATH", "PATH_FS"]);
 // The methods that web/src/wasm calls.
 const requiredMethods = ["analyzePath", "mkdirTree", "mount", "getDB"];
 
-// Set up the standard streams, and export functions for preloaded files.
-const unusedInitializers = [
+// Set up the standard streams, export functions for preloaded files, and load the module, which
+// web/src/wasm/module.ts does with `instantiateWasm`.
+const unusedStatements = [
   /if\(!Module\["noFSInit"\]&&!FS\.init\.initialized\)FS\.init\(\);/g,
   /FS\.ignorePermissions=false;/g,
   /TTY\.init\(\);/g,
   /Module\["FS_[A-Za-z]+"\]=FS\.[A-Za-z]+;/g,
+  /instantiateAsync\(\)\.catch\(readyPromiseReject\);return\{\}/g,
+  /\{read_=\(url=>.*?\}\)\}(?=setWindowTitle=)/g,
 ];
 
+// Only the removed statement for loading the module calls these.
+const unusedFunctions = [
+  "instantiateAsync",
+  "instantiateArrayBuffer",
+  "getBinaryPromise",
+  "getBinary",
+];
+
+// The default URL of the complete module, which web/src/wasm never uses. Bundlers would add the
+// file to every bundle.
+const defaultUrl = /new URL\("entitable\.wasm",\s*import\.meta\.url\)\.(?:toString\(\)|href)/g;
+
 /**
- * Returns the glue without the methods whose name no reachable code mentions. Two methods of the
- * same name count as one, so some unused methods may stay.
+ * Returns the glue without its own URL, and without the methods whose name no reachable code
+ * mentions. Two methods of the same name count as one, so some unused methods may stay.
  */
 export function prune(glue) {
-  const text = unusedInitializers.reduce((rest, pattern) => rest.replace(pattern, ""), glue);
+  const located = glue.replace(defaultUrl, '"entitable.wasm"').replaceAll("import.meta.url", '""');
+  if (/new URL\("/.test(located)) throw new Error("The glue has a URL that bundlers would follow.");
+  const text = unusedStatements.reduce((rest, pattern) => rest.replace(pattern, ""), located);
   const program = parse(text, { ecmaVersion: "latest", sourceType: "module" });
+  const loaders = functionsNamed(program, unusedFunctions);
   const members = membersOfFileSystem(program);
   const unmentioned = new Set(members);
   const mentioned = (name) => members.filter((m) => nameOf(m) === name && unmentioned.delete(m));
@@ -40,7 +58,16 @@ export function prune(glue) {
       return true;
     });
   }
-  return removeRanges(text, [...unmentioned]);
+  return removeRanges(text, [...unmentioned, ...loaders]);
+}
+
+function functionsNamed(program, names) {
+  const found = [];
+  walk(program, (node) => {
+    if (node.type === "FunctionDeclaration" && names.includes(node.id.name)) found.push(node);
+    return true;
+  });
+  return found;
 }
 
 function membersOfFileSystem(program) {

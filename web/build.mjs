@@ -36,9 +36,11 @@ const manifest = JSON.parse(readFileSync(join(web, "package.json"), "utf8"));
 rmSync(staging, { recursive: true, force: true });
 mkdirSync(join(dist, "wasm"), { recursive: true });
 compile();
+unwrapImports();
 await bundle("rest/hmac.js", "@noble/hashes");
 await bundle("explorer/module-imports.js", "es-module-lexer");
 await addModule();
+await addElements();
 await addServiceWorker();
 await addWorker();
 cpSync(join(web, "src/jsx"), join(dist, "jsx"), { recursive: true });
@@ -63,6 +65,22 @@ function compile() {
   }
 }
 
+// The compiler wraps the argument of import(…) in a helper that rewrites relative paths. Bundlers
+// would not find the comments in the argument that tell them to ignore it, and would warn. No such
+// argument is a relative path, so the helper is removed.
+function unwrapImports() {
+  const name = "__rewriteRelativeImportExtension";
+  const helper = new RegExp(`^var ${name} = [^]*?^};\n`, "m");
+  const call = new RegExp(`import\\(${name}\\(([^()]*)\\)\\)`, "g");
+  for (const path of globSync("**/*.js", { cwd: dist })) {
+    const file = join(dist, path);
+    const text = readFileSync(file, "utf8");
+    const unwrapped = text.replace(helper, "").replace(call, "import($1)");
+    if (unwrapped.includes(name)) throw new Error(`${path} has an import that was not unwrapped.`);
+    if (unwrapped !== text) writeFileSync(file, unwrapped);
+  }
+}
+
 // Bundles what file `name` imports from package `from` into it, with that package's licence. So our
 // package has no run-time dependencies.
 async function bundle(name, from) {
@@ -83,6 +101,45 @@ async function bundle(name, from) {
   });
 }
 
+// Bundles the elements, and all of `entitable`, into one file for pages without a bundler. The URLs
+// of the files that it loads are relative to the bundle.
+async function addElements() {
+  const { build } = tools("esbuild");
+  const file = join(dist, "elements.js");
+  const relativeUrl = /new URL\("\.\/([\w.-]+)", import\.meta\.url\)/g;
+  const located = {
+    name: "located",
+    setup: ({ onLoad }) =>
+      onLoad({ filter: /\/(module-urls|start-worker)\.js$/ }, ({ path }) => {
+        const folder = relative(dist, dirname(path));
+        const url = `new URL("./${folder}/$1", import.meta.url)`;
+        return { contents: readFileSync(path, "utf8").replace(relativeUrl, url) };
+      }),
+  };
+  await build({
+    entryPoints: [file],
+    outfile: file,
+    allowOverwrite: true,
+    bundle: true,
+    minify: true,
+    format: "esm",
+    target: "es2022",
+    plugins: [located, replaceFiles(/\/file-stores\.js$/, "export {};")], // "browser" in package.json
+  });
+  markImports(file);
+}
+
+// Tells bundlers to ignore each import(variable) of a minified file, which has lost its comments.
+function markImports(file) {
+  const marked = "import(/* webpackIgnore: true */ $1)";
+  writeFileSync(file, readFileSync(file, "utf8").replace(/\bimport\((\w+)\)/g, marked));
+}
+
+// Returns a plugin that replaces the contents of the files that match.
+function replaceFiles(filter, contents) {
+  return { name: "replace", setup: ({ onLoad }) => onLoad({ filter }, () => ({ contents })) };
+}
+
 // Builds the script of the Service Worker: a classic script that fetches the module from its own
 // folder.
 async function addServiceWorker() {
@@ -95,22 +152,11 @@ async function addWorker() {
   await addScript("worker/main.js", "worker/entitable-worker.js", "esm");
 }
 
-// Bundles a worker's script into one file. Leaves out what is loaded only in Node, only by pages,
-// or only when the .wasm file is missing. The file has no URL relative to import.meta.url, because
-// a bundler would try to resolve the URL.
+// Bundles a worker's script into one file. Leaves out what is loaded only in Node or only by pages.
+// The file has no URL relative to import.meta.url, because a bundler would try to resolve the URL.
 async function addScript(entry, name, format) {
   const { build } = tools("esbuild");
-  const contents = 'throw new Error("Not available in a worker.");';
-  const leaveOut = {
-    name: "leave-out",
-    setup: ({ onLoad }) =>
-      onLoad(
-        { filter: /\/(file-stores|entitable-wasm-inline|transfer\/\w+|bulk\/index)\.js$/ },
-        () => ({
-          contents,
-        }),
-      ),
-  };
+  const unused = /\/(file-stores|transfer\/\w+|bulk\/index)\.js$/;
   const { metafile } = await build({
     entryPoints: [join(dist, entry)],
     outfile: join(dist, name),
@@ -119,11 +165,12 @@ async function addScript(entry, name, format) {
     format,
     target: "es2022",
     define: { "import.meta.url": "self.location.href" },
-    plugins: [leaveOut],
+    plugins: [replaceFiles(unused, 'throw new Error("Not available in a worker.");')],
     metafile: true,
   });
   const left = Object.values(metafile.outputs).flatMap(({ imports }) => imports);
   if (left.length > 0) throw new Error(`${name} imports a module that a worker can't load.`);
+  markImports(join(dist, name));
 }
 
 // Removes the files that no entry imports, directly or indirectly: declarations of internal files,
@@ -172,8 +219,6 @@ async function addModule() {
   const minified = await transform(glue, { minify: true, format: "esm", legalComments: "none" });
   const folder = join(dist, "wasm");
   writeFileSync(join(folder, "entitable.mjs"), minified.code);
-  // The inline copy is for sites where no .wasm file can be fetched: the bundler copies no assets,
-  // or the server responds with HTML.
   for (const name of [...binaries, "entitable-wasm-inline.js"]) {
     copyFileSync(join(moduleFolder, name), join(folder, name));
   }
@@ -206,18 +251,19 @@ function pack() {
 function printSizes(tarball) {
   const glue = join(dist, "wasm/entitable.mjs");
   const inline = join(dist, "wasm/entitable-wasm-inline.js");
-  const workers = ["wasm/service-worker.js", "worker/entitable-worker.js"];
-  const [serviceWorker, worker] = workers.map((name) => join(dist, name));
+  const bundles = ["wasm/service-worker.js", "worker/entitable-worker.js", "elements.js"];
+  const [serviceWorker, worker, elements] = bundles.map((name) => join(dist, name));
   const scripts = globSync("**/*.js", { cwd: dist })
     .map((name) => join(dist, name))
-    .filter((file) => ![inline, serviceWorker, worker].includes(file));
+    .filter((file) => ![inline, serviceWorker, worker, elements].includes(file));
   const rows = [
     ["package code", scripts],
     ["glue", [glue]],
     ...binaries.map((name) => [name, [join(dist, "wasm", name)]]),
-    ["wasm inline (fallback)", [inline]],
+    ["entitable/inline", [inline]],
     ["service worker", [serviceWorker]],
     ["worker", [worker]],
+    ["entitable/elements", [elements]],
   ];
   process.stdout.write(`${"".padEnd(24)}${["raw", "gzip", "brotli"].map(right).join("")}\n`);
   for (const [name, files] of rows) {

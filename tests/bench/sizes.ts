@@ -90,7 +90,7 @@ const rows: [string, readonly Uint8Array[]][] = [
   ["`entitable/worker`, as shipped", [shipped("dist/worker/entitable-worker.js")]],
   ["`entitable/service-worker`, as shipped", [shipped("dist/wasm/service-worker.js")]],
   [
-    "entitable-wasm-inline.js, where the binary can't be fetched",
+    "`entitable/inline`, for bundles that can't have files next to them",
     [shipped("dist/wasm/entitable-wasm-inline.js")],
   ],
 ];

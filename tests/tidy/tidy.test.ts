@@ -213,27 +213,26 @@ rule(
 const wasmFiles = {
   "bindings/modules.json": '{ "complete": "all.wasm", "primary": "all.core.wasm" }\n',
   "web/src/wasm/module.ts":
-    'const name = "all.wasm";\nnew URL("./all.wasm", import.meta.url);\n' +
-    'new URL("./all.core.wasm", import.meta.url);\n',
+    'const name = "all.wasm";\nnew URL("./all.core.wasm", import.meta.url);\n',
 };
 
 rule(
   "the package locates the wasm files that bindings/modules.json lists",
   wasmFilesAgree,
   [
-    { ...wasmFiles, "bindings/modules.json": '["all.wasm", "all.core.wasm", "all.rest.wasm"]\n' },
     {
       ...wasmFiles,
-      "bindings/modules.json": '["all.core.wasm"]\n',
+      "bindings/modules.json":
+        '{ "complete": "all.wasm", "primary": "all.core.wasm", "deferred": "all.rest.wasm" }\n',
+    },
+    {
+      ...wasmFiles,
       "web/src/wasm/module.ts":
         'new URL("./all.wasm", import.meta.url);\nnew URL("./all.core.wasm", import.meta.url);\n',
     },
+    { ...wasmFiles, "bindings/modules.json": '{ "primary": "all.core.wasm" }\n' },
     { ...wasmFiles, "web/src/service-worker/serve.ts": 'const wasm = "all.rest.wasm";\n' },
-    {
-      ...wasmFiles,
-      "web/src/wasm/module.ts":
-        'const name = "all.core.wasm";\nnew URL("./all.wasm", import.meta.url);\n',
-    },
+    { ...wasmFiles, "web/src/wasm/module.ts": 'const name = "all.core.wasm";\n' },
   ],
   wasmFiles,
 );

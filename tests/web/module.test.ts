@@ -149,10 +149,11 @@ describe("a binary of another build", () => {
   });
 });
 
-describe("the inlined binary", () => {
-  test("has the same bytes", async () => {
-    const inline = await import("../../web/src/wasm/entitable-wasm-inline.js");
-    assert.deepEqual(new Uint8Array(Buffer.from(inline.default, "base64")), bytes);
+describe("entitable/inline", () => {
+  test("has the bytes of the complete module", async () => {
+    const { wasm } = await import("../../web/src/inline.ts");
+    assert.deepEqual(wasm, bytes);
+    assert.match((await instantiate(wasm)).version(), /^\d+\.\d+\.\d+$/);
   });
 });
 

@@ -28,8 +28,8 @@ import type {
   StoreWarning,
   VerifyReport,
 } from "../../web/src/types.ts";
-import { deferredModuleUrl } from "../../web/src/wasm/deferred-module-url.ts";
 import { buildId, compileModule } from "../../web/src/wasm/module.ts";
+import { deferredModuleUrl } from "../../web/src/wasm/module-urls.ts";
 import { startWorker, WorkerUnavailable } from "../../web/src/worker/start-worker.ts";
 import { serveStore, type WorkerEnvironment } from "../../web/src/worker/store-server.ts";
 import { WorkerHost } from "../../web/src/worker/worker-host.ts";
@@ -94,8 +94,8 @@ class Page {
     return await WorkerHost.open({
       settings: {
         ...given,
-        wasm: await compileModule(given.wasm, "primary"),
-        deferredModuleUrl: deferredModuleUrl(),
+        wasm: await compileModule(given.wasm),
+        deferredModuleUrl: (await deferredModuleUrl()).href,
       },
       thread: { port: port1, failure, end: () => void ++this.ended },
       pageServices: {

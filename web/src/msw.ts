@@ -6,7 +6,7 @@ import { fetchResponseFromError, isSimulatedNetworkError } from "./rest/error-re
 import { serviceUrlPattern } from "./rest/service-url.ts";
 import type { StoreHandle } from "./store.ts";
 import type { Store } from "./types.ts";
-import { deferredModuleUrl } from "./wasm/deferred-module-url.ts";
+import { deferredFile } from "./wasm/module-urls.ts";
 
 export interface HandlersOptions {
   /**
@@ -32,11 +32,18 @@ export function handlers(store: Store, options: HandlersOptions = {}): RequestHa
 // response. If the store had to respond to this request, it would wait for itself; without a
 // handler, MSW would warn.
 function moduleRequestHandlers(): RequestHandler[] {
-  const url = deferredModuleUrl();
-  if (url === undefined) return [];
-  const { origin, pathname } = new URL(url); // MSW compares only these parts
-  const literally = (origin + pathname).replace(/[^\w/:]/g, "\\$&");
-  return [http.get(new RegExp(`^${literally}$`), () => passthrough())];
+  return deferredModulePatterns().map((pattern) => http.get(pattern, () => passthrough()));
+}
+
+function deferredModulePatterns(): RegExp[] {
+  const unbundled = /\/entitable\/dist\/wasm\/entitable\.rest\.wasm$/;
+  try {
+    const { origin, pathname } = deferredFile(); // MSW compares only these parts
+    const literally = (origin + pathname).replace(/[^\w/:]/g, "\\$&");
+    return [new RegExp(`^${literally}$`), unbundled];
+  } catch {
+    return [unbundled];
+  }
 }
 
 async function handleRequest(store: Store, request: Request): Promise<Response> {

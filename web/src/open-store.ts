@@ -18,8 +18,8 @@ import { StoreHandle } from "./store.ts";
 import { broadcastChannelFactory } from "./tabs/channel.ts";
 import type { Host } from "./transport.ts";
 import type { OpenOptions, Store, StoreInfo, StoreLocation } from "./types.ts";
-import { deferredModuleUrl } from "./wasm/deferred-module-url.ts";
 import { compileModule } from "./wasm/module.ts";
+import { deferredModuleUrl, movedPackage } from "./wasm/module-urls.ts";
 import { startWorker, WorkerUnavailable } from "./worker/start-worker.ts";
 import { WorkerHost } from "./worker/worker-host.ts";
 
@@ -100,10 +100,11 @@ export async function listStores(options: StoreLocation = {}): Promise<StoreInfo
 async function openInWorker(given: Settings, pageServices: PageServices): Promise<Host> {
   let settings = given;
   try {
-    const thread = startWorker(given);
+    const thread = startWorker(given, await movedScripts());
     try {
-      const wasm = await compileModule(given.wasm, "primary");
-      settings = { ...given, wasm, deferredModuleUrl: deferredModuleUrl() };
+      const wasm = await compileModule(given.wasm);
+      const deferred = await deferredModuleUrl().catch(() => undefined);
+      settings = { ...given, wasm, deferredModuleUrl: deferred?.href };
       return await WorkerHost.open({ settings, thread, pageServices, locks: locks() });
     } catch (error) {
       thread.end();
@@ -115,4 +116,11 @@ async function openInWorker(given: Settings, pageServices: PageServices): Promis
     given.onWarning({ code: "WorkerUnavailable", message });
     return await openHost(settings, pageServices);
   }
+}
+
+// Resolves to the package's folder if the worker's script is not next to the code.
+function movedScripts(): Promise<URL | undefined> {
+  return movedPackage().catch((error: unknown) => {
+    throw new WorkerUnavailable((error as Error).message);
+  });
 }

@@ -5,9 +5,6 @@ import { join } from "node:path";
 
 // Large files. The Service Worker caches them after the site itself, when the page is idle.
 const later = ["cities.json"];
-// The wasm module inlined in JavaScript, for pages that can't load the .wasm file. The pages of
-// this site can, so the Service Worker caches it only on request.
-const onDemand = /^assets\/entitable-wasm-inline-.*$/;
 
 /** Writes sw.js into `folder`, the folder of the built site. */
 export function writeServiceWorker(script: string, folder: string): void {
@@ -15,7 +12,7 @@ export function writeServiceWorker(script: string, folder: string): void {
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
     .map((file) => file.replaceAll("\\", "/"))
-    .filter((file) => file !== "sw.js" && !later.includes(file) && !onDemand.test(file))
+    .filter((file) => file !== "sw.js" && !later.includes(file))
     .sort();
   const hash = createHash("sha256");
   for (const file of [...files, ...later])

@@ -29,7 +29,7 @@ export interface NodeFileSystemStats {
 export interface NodeFs {
   readonly promises: {
     open(path: string, flags: string): Promise<NodeFile>;
-    readFile(path: string): Promise<Uint8Array>;
+    readFile(path: string | URL): Promise<Uint8Array<ArrayBuffer>>;
     readdir(path: string): Promise<string[]>;
     mkdir(path: string, options: { recursive: boolean }): Promise<unknown>;
     rename(from: string, to: string): Promise<void>;

@@ -281,8 +281,8 @@ export interface Engine {
 
 export interface EngineOptions {
   wasm?: WasmSource | undefined;
-  // true: loads only the primary module, and the deferred module when it is needed. Default: loads
-  // the complete module.
+  // true: loads the deferred module when it is needed. Default: loads it at once, so that the
+  // engine can execute all calls.
   splitModule?: boolean;
   // The URL of the deferred module. Default: the file in this folder.
   deferredModuleUrl?: string | undefined;
@@ -294,11 +294,7 @@ export interface EngineOptions {
 // Creates an engine with an empty store, in a new module instance.
 export async function createEngine(options: EngineOptions = {}): Promise<Engine> {
   const { wasm, splitModule = false, deferredModuleUrl, reusedBytesMax } = options;
-  const engine = await WasmEngine.start(
-    compileModule(wasm, splitModule ? "primary" : "complete"),
-    deferredModuleUrl,
-    reusedBytesMax,
-  );
+  const engine = await WasmEngine.start(compileModule(wasm), deferredModuleUrl, reusedBytesMax);
   if (!splitModule) await engine.loadDeferredModule();
   return engine;
 }

@@ -5,19 +5,17 @@
 // The *deferred module* (entitable.rest.wasm) has the rest, and is linked to the primary module
 // when a call needs it.
 //
-// Without the option `wasm`, three sources are tried in this order:
-//
-// - The file in this folder. Its URL is a literal, so that bundlers copy the file. In Node, it is
-//   read with node:fs; elsewhere, it is compiled while it streams in.
-// - If that fails (404, an HTML page, a truncated file) for the primary module: the complete
-//   module.
-// - A JavaScript module that contains the bytes.
+// Without the option `wasm`, the primary module is loaded from its file (module-urls.ts). In Node,
+// the file is read with node:fs; elsewhere, it is compiled while it streams in. No other copy of
+// the engine is tried if that fails, because a bundler would then add each copy to every bundle.
 
 import { StoreError } from "../errors.ts";
-import { deferredModuleUrl } from "./deferred-module-url.ts";
+import { absoluteUrl } from "../util/asset-url.ts";
+import { nodeModule, nodeProcess } from "../util/node.ts";
 import createModule, { buildId, type EntitableModule } from "./entitable.mjs";
 import { patchIdbfs } from "./idbfs-patch.ts";
 import { NoModuleError, statusError } from "./module-missing.ts";
+import { deferredModuleUrl, primaryModuleUrl } from "./module-urls.ts";
 
 export { buildId };
 
@@ -35,7 +33,7 @@ export interface Instantiated {
 }
 
 /**
- * Compiles and instantiates the complete module. Rejects like compileModule().
+ * Compiles and instantiates a module. Rejects like compileModule().
  * @internal
  */
 export async function instantiate(source?: WasmSource): Promise<EntitableModule> {
@@ -43,14 +41,11 @@ export async function instantiate(source?: WasmSource): Promise<EntitableModule>
 }
 
 /**
- * Returns the compiled module, from which any number of instances can be created. Rejects with
- * StoreError WasmLoadFailed or WasmVersionMismatch.
+ * Returns the given module, or the primary module, compiled. Any number of instances can be created
+ * from it. Rejects with StoreError WasmLoadFailed or WasmVersionMismatch.
  */
-export async function compileModule(
-  source?: WasmSource,
-  wanted: "complete" | "primary" = "complete",
-): Promise<WebAssembly.Module> {
-  const compiled = await (source === undefined ? findModule(wanted) : compile(source));
+export async function compileModule(source?: WasmSource): Promise<WebAssembly.Module> {
+  const compiled = await (source === undefined ? compilePrimary() : compile(source));
   checkBuild(compiled);
   return compiled;
 }
@@ -59,17 +54,17 @@ export async function compileModule(
 const downloadSecondsMax = 60;
 
 /**
- * Links the deferred module to an instance of the primary module. `url` defaults to the file in
- * this folder. Rejects with the errors of compileModule(), also if the download takes longer than
+ * Links the deferred module to an instance of the primary module. The URL defaults to the file next
+ * to the code. Rejects with the errors of compileModule(), also if the download takes longer than
  * downloadSecondsMax; the caller may try again.
  * @internal
  */
 export async function linkDeferredModule(
   exports: WebAssembly.Exports,
-  url = deferredModuleUrl(),
+  given?: string,
 ): Promise<void> {
   try {
-    if (url === undefined) throw new Error("its URL is not known");
+    const url = given ?? (await deferredModuleUrl()).href;
     const compiled = await cached(url, () => compileUrlInTime(new URL(url)));
     checkBuild(compiled, deferredName, url);
     await WebAssembly.instantiate(compiled, { primary: exports as WebAssembly.ModuleImports });
@@ -99,7 +94,7 @@ async function compileUrlInTime(url: URL): Promise<WebAssembly.Module> {
 export function prefetchModule(source: WasmSource | undefined): boolean {
   if (source !== undefined && typeof source !== "string" && !(source instanceof URL))
     return isModule(source);
-  compileModule(source, "primary").catch(() => {});
+  compileModule(source).catch(() => {});
   return true;
 }
 
@@ -151,7 +146,7 @@ function deferredPlaceholders(compiled: WebAssembly.Module): WebAssembly.Imports
 // Returns the file name of a compiled module, which is the complete or the primary one.
 function moduleFileName(compiled: WebAssembly.Module): string {
   const isPrimary = Object.keys(deferredPlaceholders(compiled)).length > 0;
-  return isPrimary ? "entitable.core.wasm" : "entitable.wasm";
+  return isPrimary ? primaryName : "entitable.wasm";
 }
 
 const throwingImports: WebAssembly.ModuleImports = new Proxy(
@@ -187,6 +182,7 @@ function checkBuild(
   );
 }
 
+const primaryName = "entitable.core.wasm";
 const deferredName = "entitable.rest.wasm";
 
 const redeployedHint =
@@ -201,16 +197,22 @@ function buildHint(name: string): string {
 function loadFailed(what: string, cause: unknown, name = "entitable.wasm"): StoreError {
   if (cause instanceof StoreError) return cause;
   const reason = cause instanceof Error ? cause.message : String(cause);
-  return new StoreError("WasmLoadFailed", `${name} ${what}: ${reason}`, {
-    cause,
-    hint:
-      name === deferredName
-        ? redeployedHint
-        : "Pass its location: openStore({ wasm: url }), or its bytes, a Response or a " +
-          "WebAssembly.Module. " +
-          "A Content-Security-Policy needs script-src with 'wasm-unsafe-eval'.",
-  });
+  const hint = hints[name] ?? optionHint;
+  return new StoreError("WasmLoadFailed", `${name} ${what}: ${reason}`, { cause, hint });
 }
+
+const optionHint =
+  "Pass its location: openStore({ wasm: url }), or its bytes, a Response or a WebAssembly.Module. " +
+  "A Content-Security-Policy needs script-src with 'wasm-unsafe-eval'.";
+
+// By file, for files that the package loads itself.
+const hints: Readonly<Record<string, string>> = {
+  [primaryName]:
+    `Copy ${primaryName} and ${deferredName} from node_modules/entitable/dist/wasm to the folder of ` +
+    "the bundle, or import { wasm } from 'entitable/inline' for openStore({ wasm }). On a server, " +
+    'do not bundle the package (Next.js: serverExternalPackages: ["entitable"]).',
+  [deferredName]: redeployedHint,
+};
 
 // ---- Sources ------------------------------------------------------------------------------------
 
@@ -231,7 +233,7 @@ function cached(url: string, load: () => Promise<WebAssembly.Module>): Promise<W
 async function compile(source: WasmSource): Promise<WebAssembly.Module> {
   try {
     if (typeof source === "string" || source instanceof URL) {
-      const url = absolute(source);
+      const url = absoluteUrl(source);
       return await cached(url.href, () => compileUrl(url));
     }
     if (isModule(source)) return source;
@@ -251,51 +253,24 @@ function isResponse(source: object): source is Response {
   return Object.prototype.toString.call(source) === "[object Response]";
 }
 
-function absolute(source: string | URL): URL {
-  const base = globalThis as { document?: { baseURI: string }; location?: { href: string } };
-  return new URL(source, base.document?.baseURI ?? base.location?.href);
-}
-
-async function findModule(wanted: "complete" | "primary"): Promise<WebAssembly.Module> {
-  // The URLs must be literals, so that bundlers find and copy the files.
-  const primary = () => new URL("./entitable.core.wasm", import.meta.url);
-  const complete = () => new URL("./entitable.wasm", import.meta.url);
-  let first: unknown;
-  for (const locate of wanted === "complete" ? [complete] : [primary, complete]) {
-    try {
-      const url = locate();
-      return await cached(url.href, () => compileUrl(url));
-    } catch (error) {
-      first ??= error;
-    }
-  }
+async function compilePrimary(): Promise<WebAssembly.Module> {
   try {
-    return await cached("inline", compileInline);
-  } catch {
-    throw loadFailed("could not be loaded", first);
+    const url = await primaryModuleUrl();
+    return await cached(url.href, () => compileUrl(url));
+  } catch (error) {
+    throw loadFailed("could not be loaded", error, primaryName);
   }
 }
 
 async function compileUrl(url: URL, signal?: AbortSignal): Promise<WebAssembly.Module> {
-  const node = (globalThis as { process?: { versions?: { node?: string } } }).process?.versions
-    ?.node;
-  if (url.protocol === "file:" && node !== undefined) {
-    const bytes = readFile(url).catch(({ message }: Error) => {
+  if (url.protocol === "file:" && nodeProcess() !== undefined) {
+    const { promises } = await nodeModule("node:fs");
+    const bytes = promises.readFile(url).catch(({ message }: Error) => {
       throw new NoModuleError(message);
     });
     return compileBytes(await bytes);
   }
   return compileResponse(await fetch(url, { credentials: "same-origin", signal: signal ?? null }));
-}
-
-// Reads a file in Node. The module's name is not a literal, so that bundlers for browsers do not
-// resolve it.
-async function readFile(url: URL): Promise<BufferSource> {
-  const name = "node:fs/promises";
-  const fs = (await import(/* @vite-ignore */ /* webpackIgnore: true */ name)) as {
-    readFile(url: URL): Promise<Uint8Array<ArrayBuffer>>;
-  };
-  return fs.readFile(url);
 }
 
 async function compileResponse(response: Response): Promise<WebAssembly.Module> {
@@ -316,14 +291,4 @@ async function compileBytes(source: BufferSource): Promise<WebAssembly.Module> {
     throw new NoModuleError("what was found is not a WebAssembly module");
   }
   return WebAssembly.compile(bytes as BufferSource);
-}
-
-async function compileInline(): Promise<WebAssembly.Module> {
-  // The wasm build writes this file. Bundlers put it into a separate file, which is loaded only
-  // when needed.
-  const inline = await import("./entitable-wasm-inline.js");
-  const text = atob(inline.default);
-  const bytes = new Uint8Array(text.length);
-  for (let i = 0; i < text.length; ++i) bytes[i] = text.charCodeAt(i);
-  return compileBytes(bytes);
 }

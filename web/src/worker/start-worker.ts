@@ -12,14 +12,17 @@ export interface WorkerThread {
 // Thrown if a worker can't be used. The store must then run in the page.
 export class WorkerUnavailable extends Error {}
 
-// Starts a worker. Throws WorkerUnavailable if that is not possible. If the script fails later,
-// `failure` resolves.
-export function startWorker({ persistence }: Pick<Settings, "persistence">): WorkerThread {
+// Starts a worker. `moved`: the package's folder, if its files are not next to the code. Throws
+// WorkerUnavailable if that is not possible. If the script fails later, `failure` resolves.
+export function startWorker(
+  { persistence }: Pick<Settings, "persistence">,
+  moved?: URL,
+): WorkerThread {
   if (persistence === "file") {
     throw new WorkerUnavailable("Stores in files can't run in a worker.");
   }
   if (typeof Worker === "undefined") throw new WorkerUnavailable("Workers are not available here.");
-  const worker = newWorker();
+  const worker = newWorker(moved);
   const failure = new Promise<string>((resolve) => {
     worker.onerror = (event) => resolve(event.message || "its script could not be loaded");
   });
@@ -28,8 +31,12 @@ export function startWorker({ persistence }: Pick<Settings, "persistence">): Wor
   return { port, failure, end: () => worker.terminate() };
 }
 
-function newWorker(): Worker {
+function newWorker(moved: URL | undefined): Worker {
   try {
+    if (moved !== undefined) {
+      const script = new URL("dist/worker/entitable-worker.js", moved);
+      return new Worker(script, { type: "module", name: "entitable" });
+    }
     // Bundlers recognize exactly this expression, and then bundle the worker's script.
     return new Worker(new URL("./entitable-worker.js", import.meta.url), {
       type: "module",
