@@ -40,7 +40,8 @@ const defaultUrl = /new URL\("entitable\.wasm",\s*import\.meta\.url\)\.(?:toStri
  */
 export function prune(glue) {
   const located = glue.replace(defaultUrl, '"entitable.wasm"').replaceAll("import.meta.url", '""');
-  if (/new URL\("/.test(located)) throw new Error("The glue has a URL that bundlers would follow.");
+  if (/new URL\("\w/.test(located))
+    throw new Error("The glue has a URL that bundlers would follow.");
   const text = unusedStatements.reduce((rest, pattern) => rest.replace(pattern, ""), located);
   const program = parse(text, { ecmaVersion: "latest", sourceType: "module" });
   const loaders = functionsNamed(program, unusedFunctions);

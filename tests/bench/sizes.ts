@@ -78,10 +78,7 @@ const rows: [string, readonly Uint8Array[]][] = [
     "entitable.rest.wasm, with the first request, plan, snapshot or `verify`",
     [shipped("dist/wasm/entitable.rest.wasm")],
   ],
-  [
-    "entitable.wasm, both in one, for `mockStore` and Service Workers",
-    [shipped("dist/wasm/entitable.wasm")],
-  ],
+  ["entitable.wasm, both in one, for Service Workers", [shipped("dist/wasm/entitable.wasm")]],
   ["`entitable`, all of it", await bundled(everything("entitable"))],
   ["`entitable/data-tables`", dropIn],
   ["`entitable/msw`", await bundled(everything("entitable/msw"))],

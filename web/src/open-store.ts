@@ -121,6 +121,7 @@ async function openInWorker(given: Settings, pageServices: PageServices): Promis
 // Resolves to the package's folder if the worker's script is not next to the code.
 function movedScripts(): Promise<URL | undefined> {
   return movedPackage().catch((error: unknown) => {
-    throw new WorkerUnavailable((error as Error).message);
+    const { message } = error as Error;
+    throw new WorkerUnavailable(`The worker's script could not be found: ${message}.`);
   });
 }
