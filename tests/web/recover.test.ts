@@ -431,7 +431,7 @@ describe("calls without a response", () => {
     ] as const) {
       const { client } = newClient();
       const write = client.request("write", new Uint8Array(8));
-      const restored = client.restore(new Uint8Array(8), "replace");
+      const restored = client.restore(chunkedFile(new Uint8Array(8)), "replace");
       assert.deepEqual(kinds(await sentTo(client, [], { lastCommit: 5 })), ["write", "restore"]);
       const unsent = client.request("write", new Uint8Array(8));
       const settled = Promise.allSettled([write, restored]);

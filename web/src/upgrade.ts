@@ -210,7 +210,9 @@ class VersionedHost implements Host {
   stats = async () => await this.#checked.stats();
   verify = async () => await this.#checked.verify();
   compact = async () => await this.#checked.compact();
-  snapshot = async () => await this.#checked.snapshot();
+  async *snapshotChunks(): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+    yield* this.#checked.snapshotChunks();
+  }
   restore: Host["restore"] = async (...call) => await this.#checked.restore(...call);
   on: Host["on"] = (event, listener) => this.#host.on(event, listener);
 
