@@ -251,6 +251,14 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_trim_memory(Handle* handle) {
   });
 }
 
+// Store::trim_memory_to.
+EMSCRIPTEN_KEEPALIVE const CallResult* entitable_trim_memory_to(Handle* handle, double bytes) {
+  return guarded(handle, [&](Handle& h) {
+    h.store.trim_memory_to(static_cast<std::uint64_t>(bytes));
+    return return_done(h);
+  });
+}
+
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_finish_recovery(Handle* handle) {
   return guarded(handle, [](Handle& h) {
     h.store.finish_recovery();

@@ -61,6 +61,7 @@ export interface EntitableModule {
   _entitable_truncate_result_pages(handle: Address, share: number): void;
   _entitable_simulate_service_reads(handle: Address, on: number): void;
   _entitable_trim_memory(handle: Address): ResultAddress;
+  _entitable_trim_memory_to(handle: Address, bytes: number): ResultAddress;
   _entitable_finish_recovery(handle: Address): ResultAddress;
   _entitable_first_unapplied_segment(handle: Address): number;
   _entitable_resume_recovery(handle: Address, changesMax: number): ResultAddress;

@@ -206,11 +206,9 @@ void Store::set_memory_limit(std::uint64_t bytes) {
   state_->update_collecting();
 }
 
-// Unloads nothing while a candidate exists or a part is being stored: they use the rows in memory.
 void Store::enforce_memory_limit() {
   state_->awaited_parts.clear();
-  if (state_->candidate.has_value() || state_->recovery.has_value() || state_->branched) return;
-  if (state_->checkpoint.has_value() && state_->checkpoint->part_pending()) return;
+  if (!state_->allows_unloading()) return;
   if (state_->memory_limit != 0) state_->unload_pinned_growth();
   if (state_->memory_limit != 0 && state_->memory() > state_->memory_limit) {
     state_->has_unloaded_parts = true;
@@ -221,6 +219,12 @@ void Store::enforce_memory_limit() {
     unload_like_published(state_->versions());
     state_->unloads_by_writes = 0;
   }
+}
+
+void Store::trim_memory_to(std::uint64_t bytes) {
+  if (state_->memory_limit == 0 || state_->memory() <= bytes || !state_->allows_unloading()) return;
+  state_->has_unloaded_parts = true;
+  unload_parts_above(bytes, state_->versions());
 }
 
 std::uint64_t Store::memory_bytes() const {

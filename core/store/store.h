@@ -121,6 +121,9 @@ class Store {
   // of enforce_memory_limit().
   void set_memory_limit(std::uint64_t bytes);
   void enforce_memory_limit();
+  // If there is a limit, unloads parts until memory is below `bytes`. Calls may still wait for
+  // parts that they need: writes do not unload these afterwards either.
+  void trim_memory_to(std::uint64_t bytes);
   std::uint64_t memory_bytes() const;  // as in stats()
   // Returns how much of memory_bytes() no unloading can free: changes that no part holds.
   // Visits every leaf.

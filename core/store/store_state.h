@@ -107,6 +107,12 @@ struct StoreState {
   // Returns whether the published version is the content of the whole log.
   bool is_open() const { return !recovery.has_value() && !unapplied_end.has_value(); }
 
+  // Returns whether parts may be unloaded. Not while a candidate exists or a part is being stored:
+  // they use the rows in memory.
+  bool allows_unloading() const {
+    return !candidate.has_value() && !recovery.has_value() && !branched &&
+           !(checkpoint.has_value() && checkpoint->part_pending());
+  }
   std::uint64_t memory() const { return memory_of(published.catalog); }
   // Returns whether so much of the limit is used that loading a part may require unloading others.
   bool memory_is_short(const Catalog& catalog) const {

@@ -493,6 +493,41 @@ describe("a store larger than its memory", () => {
     await store.close();
   });
 
+  // Reads made together run before memory is trimmed, and then wait for parts.
+  test("reads rows together, while other reads end and neighbours are written", async () => {
+    const bench = await Bench.filled();
+    const store = await bench.open(3_000_000);
+    const table = store.table("rows");
+    const read = bench.storage.readParts.bind(bench.storage);
+    for (let turns = 0; turns < 24; ++turns) {
+      assert.equal(await count(store), rows); // fills memory
+      const [first, second] = [13 * (turns % 4) + 5, 120 + 13 * (turns % 8)];
+      let together: Promise<unknown> | undefined;
+      const writing: Promise<unknown>[] = [];
+      bench.storage.readParts = async (ids, part) => {
+        await read(ids, part);
+        if (together === undefined) {
+          together = (async () => {
+            for (let i = 0; i < turns; ++i) await null;
+            const reads = [first, second].map((i) => table.getEntity("p", rowKey(i)));
+            for (const row of reads) await row;
+          })();
+          return;
+        }
+        const neighbour = { ...entity(second + 1), n: -1 };
+        writing.push(table.upsertEntity(neighbour, "Replace", { durability: "deferred" }));
+        await turn(); // before the read goes on
+      };
+      await table.getEntity("p", rowKey(first));
+      await turn();
+      await together;
+      bench.storage.readParts = read;
+      await Promise.all(writing);
+      await store.flush();
+    }
+    await store.close();
+  });
+
   test("has a snapshot of all rows, also during writes", async () => {
     const bench = await Bench.filled();
     const store = await bench.open(3_000_000);

@@ -424,6 +424,42 @@ TEST_CASE("a write does not unload a part for which a read waits") {
   CHECK(is_unloaded(store, 0));
 }
 
+TEST_CASE("trimming memory to a size neither ends waiting nor makes writes unload parts") {
+  TestHost host;
+  Store store = almost_full(host);
+  const std::uint64_t memory = store.memory_bytes();
+  SECTION("a read waits") {
+    const auto awaited = store.get("big", key(0).view());
+    store.trim_memory_to(memory - 1);
+    CHECK(store.memory_bytes() < memory);
+    host.load_parts(store, std::get<PartsNeeded>(awaited).ids);
+    host.write(store, put_large(1), noon);
+    CHECK_FALSE(is_unloaded(store, 0));
+  }
+  SECTION("there is enough memory") {
+    store.set_memory_limit(10 * memory);  // writes unload nothing
+    store.trim_memory_to(memory - 1);
+    CHECK(store.memory_bytes() < memory);
+    host.write(store, put_large(rows - 1), noon);
+    CHECK_FALSE(is_unloaded(store, rows - 2));
+  }
+  SECTION("less is in use") {
+    store.trim_memory_to(memory);
+    CHECK(store.memory_bytes() == memory);
+  }
+  SECTION("there is no limit") {
+    store.set_memory_limit(0);
+    store.trim_memory_to(1);
+    CHECK(store.memory_bytes() == memory);
+  }
+  SECTION("a group is staged") {
+    host.stage(store, {put_large(rows - 1)}, noon);
+    store.trim_memory_to(1);
+    CHECK(store.memory_bytes() > memory / 2);
+    store.discard();
+  }
+}
+
 TEST_CASE("row counts stay exact when changes of a part in memory are collected") {
   TestHost host;
   Store store = almost_full(host);
@@ -509,7 +545,7 @@ TEST_CASE("versions that are not published free the parts that writes have unloa
   const SnapshotExport snapshot(store);
   const auto loaded_in_snapshot = [&] {
     std::set<PartId> parts;
-    const Table* table = store.state().snapshot->find("big");
+    const Table* table = store.state().snapshots.front().catalog->find("big");
     table->index.for_each_leaf([&](const LeafInfo& leaf) {
       if (!leaf.unloaded && leaf.part != 0) parts.insert(leaf.part);
     });

@@ -146,6 +146,7 @@ export class FakeEngine implements Engine {
   checkpointWork = 0; // bytes
   estimateCheckpointBytes = () => this.checkpointWork;
   trimMemory(): void {}
+  trimMemoryTo(): void {}
   readonly memoryBytes = 0;
   unsavedMemory = () => 0;
   loadPartForCheckpoint(id: number, bytes: Uint8Array | undefined): void {

@@ -24,8 +24,9 @@ export interface PartLoaderOptions {
     | "loadPart"
     | "loadPartForCheckpoint"
     | "damage"
-    | "setMemoryLimit"
     | "trimMemory"
+    | "trimMemoryTo"
+    | "runPendingReads"
     | "partsWithInexactCounts"
     | "memoryBytes"
   >;
@@ -65,32 +66,32 @@ export class PartLoader {
     call: () => T | PartsNeeded,
     loadAtOnce: "all" | "some" | "steps" = "some",
   ): Promise<T> {
-    for (let needed = first; ; ) {
-      const result = await this.#loadAndRepeat(needed, call, loadAtOnce);
+    for (let needed: PartsNeeded | undefined = first; ; needed = undefined) {
+      const result: T | PartsNeeded = await this.#loadAndRepeat(needed, call, loadAtOnce);
       if (!(result instanceof PartsNeeded)) return result;
-      needed = result;
     }
   }
 
-  // Resolves to the result of `call`, or with "steps" to what its next step needs.
+  // Resolves to the result of `call`, or with "steps" to PartsNeeded after a step. `first`
+  // undefined: the call is to say what it needs.
   async #loadAndRepeat<T>(
-    first: PartsNeeded,
+    first: PartsNeeded | undefined,
     call: () => T | PartsNeeded,
     loadAtOnce: "all" | "some" | "steps",
   ): Promise<T | PartsNeeded> {
-    let needed = first;
     const takesTurn = this.#mustTakeTurns;
     if (takesTurn) await this.#takeTurn();
     else this.#waitingCalls += 1;
     try {
-      const madeRoom = this.#makeRoom(Math.min(needed.ids.length, partsAtOnceMax[loadAtOnce]));
+      let needed = first;
       // The call says again what it needs: it may need something else after its turn came, and the
-      // engine has forgotten what reads wait for when it unloaded parts.
-      if (takesTurn || madeRoom) {
+      // engine forgets what reads wait for while no call counts as waiting.
+      if (takesTurn || needed === undefined) {
         const result = call();
         if (!(result instanceof PartsNeeded)) return result;
         needed = result;
       }
+      this.#makeRoom(Math.min(needed.ids.length, partsAtOnceMax[loadAtOnce]));
       for (let count = firstParts; ; count = Math.min(2 * count, partsMax)) {
         const { ids } = needed;
         await this.#pausedFor;
@@ -129,15 +130,13 @@ export class PartLoader {
   }
 
   // Unloads parts so that this number of parts can be loaded within the limit, though at most down
-  // to half of it. Does nothing while other calls wait for parts, which may need those. Returns
-  // whether it has called trimMemory().
-  #makeRoom(parts: number): boolean {
-    if (this.#waitingCalls > 1 || !this.#isFullWith(parts)) return false;
+  // to half of it. Does nothing while other calls wait for parts, which may need those; pending
+  // reads come first, because they may begin to wait.
+  #makeRoom(parts: number): void {
     const { engine, memoryLimit } = this.#options;
-    engine.setMemoryLimit(Math.max(memoryLimit - parts * partBytes, memoryLimit / 2));
-    engine.trimMemory();
-    engine.setMemoryLimit(memoryLimit);
-    return true;
+    engine.runPendingReads();
+    if (this.#waitingCalls > 1 || !this.#isFullWith(parts)) return;
+    engine.trimMemoryTo(Math.max(memoryLimit - parts * partBytes, memoryLimit / 2));
   }
 
   // Waits until no other call waits for parts or memory suffices, and then counts as a call that
@@ -200,9 +199,12 @@ export class PartLoader {
     }
   }
 
-  // Unloads the least recently used parts if memory is full and no call waits for parts.
+  // Unloads the least recently used parts if memory is full and no call waits for parts. Pending
+  // reads come first: they may need parts, and then wait for them.
   trim(): void {
-    if (this.#waitingCalls === 0) this.#options.engine.trimMemory();
+    const { engine } = this.#options;
+    engine.runPendingReads();
+    if (this.#waitingCalls === 0) engine.trimMemory();
   }
 
   // Loads parts. If a part is already being loaded for another call, waits for that.

@@ -122,6 +122,10 @@ export class WasmEngine implements Engine {
     this.#call((m, h) => m._entitable_trim_memory(h));
   }
 
+  trimMemoryTo(bytes: number): void {
+    this.#call((m, h) => m._entitable_trim_memory_to(h, bytes));
+  }
+
   finishRecovery(): void {
     this.#call((m, h) => m._entitable_finish_recovery(h));
   }
