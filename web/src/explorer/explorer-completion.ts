@@ -209,7 +209,9 @@ function option(text: string, detail: string): Completion {
  */
 export function errorRange(filter: string, position: number): { from: number; to: number } {
   const to = Math.min(position, filter.length);
-  const token = tokenizeFilter(filter).findLast(({ from }) => from < to);
+  const token = tokenizeFilter(filter)
+    .filter(({ from }) => from < to)
+    .at(-1);
   return { from: token === undefined ? to : token.from, to };
 }
 

@@ -315,7 +315,8 @@ export class NodeFilesStorage implements LogStorage {
     reader: LogReceiver,
   ): Promise<number[]> {
     const relaxed = findRelaxed(listing.names);
-    const tail = sequences.findLastIndex((sequence) => !relaxed.has(sequence)) + 1;
+    let tail = sequences.length;
+    while (tail > 0 && relaxed.has(sequences[tail - 1] as number)) --tail;
     const read = (sequence: number) => this.#files.read(segmentName(sequence));
     let at = 0;
     for await (const [sequence, bytes] of readInOrder(sequences, read)) {

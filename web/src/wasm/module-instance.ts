@@ -38,14 +38,14 @@ export class ModuleInstance {
     unused = unused.filter((reference) => reference.deref() !== undefined);
     if (bytesMax === 0 || unused.length === 0) return undefined;
     const code = await compiling;
-    const at = unused.findLastIndex((reference) => {
+    for (const reference of [...unused].reverse()) {
       const instance = reference.deref();
       const isAlike = instance?.code === code && instance.deferredModuleUrl === deferredModuleUrl;
-      return isAlike && instance.module.HEAPU8.length <= bytesMax;
-    });
-    const found = unused[at]?.deref();
-    if (found !== undefined) unused.splice(at, 1);
-    return found;
+      if (!isAlike || instance.module.HEAPU8.length > bytesMax) continue;
+      unused = unused.filter((other) => other !== reference);
+      return instance;
+    }
+    return undefined;
   }
 
   constructor(
