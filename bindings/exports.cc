@@ -145,11 +145,15 @@ EMSCRIPTEN_KEEPALIVE Handle* entitable_open() {
   }
 }
 
-EMSCRIPTEN_KEEPALIVE void entitable_close(Handle* handle) {
+// Returns 1, or 0 if a check has failed, also before: then memory may be corrupt, and part of it is
+// leaked if the check failed during destruction.
+EMSCRIPTEN_KEEPALIVE std::uint32_t entitable_close(Handle* handle) {
+  const bool is_sound = !handle->poisoned;
   try {
     delete handle;
+    return is_sound ? 1 : 0;
   } catch (...) {
-    // A check failed during destruction. Only the memory that was not freed yet is leaked.
+    return 0;
   }
 }
 

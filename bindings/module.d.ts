@@ -40,7 +40,7 @@ export type Hmac = (key: Uint8Array, message: Uint8Array) => Uint8Array;
 export interface EntitableModule {
   // exports.cc: C functions over memory
   _entitable_open(): Address;
-  _entitable_close(handle: Address): void;
+  _entitable_close(handle: Address): number;
   _entitable_reserve_input(handle: Address, size: number): Address;
   _entitable_recover(
     handle: Address,

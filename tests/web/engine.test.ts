@@ -5,6 +5,9 @@ import { describe, type TestContext, test } from "node:test";
 import { ResponseDecoder } from "../../web/src/client/rpc-codec.ts";
 import { RestError, StoreError } from "../../web/src/errors.ts";
 import { createEngine, type Engine, PartsNeeded } from "../../web/src/wasm/engine.ts";
+import type { EntitableModule } from "../../web/src/wasm/entitable.mjs";
+import { compileModule } from "../../web/src/wasm/module.ts";
+import { ModuleInstance } from "../../web/src/wasm/module-instance.ts";
 import { assertLoaded } from "./support/assert-loaded.ts";
 import {
   encodeCreateTable,
@@ -526,6 +529,40 @@ describe("memory of a closed engine", () => {
     for (const engine of engines) engine.close();
     assert.equal(await instancesOf(opens(fits)), 0);
     engines.at(-1)?.close();
+  });
+
+  test("is not used after a check failed, also in a fork", async (t) => {
+    await useAll(t);
+    const fails = (engine: Engine) =>
+      assert.throws(() => engine.markCheckpointCommitted(), { code: "InternalError" });
+    const engine = await open(0);
+    fails(engine);
+    engine.close();
+    const parent = await open(0);
+    const fork = parent.fork();
+    fails(fork);
+    fork.close();
+    parent.close();
+    const engines: Engine[] = [];
+    const opens = async () => void engines.push(await open(fits));
+    assert.equal(await instancesOf(opens), 1);
+    engines[0]?.close();
+  });
+
+  test("is not used if it has no memory left", async (t) => {
+    await useAll(t);
+    const module = { HEAPU8: new Uint8Array(0), _entitable_open: () => 0 };
+    const full = new ModuleInstance(
+      { module: module as unknown as EntitableModule, exports: undefined },
+      await compileModule(),
+      undefined,
+    );
+    full.onEngineOpened();
+    full.onEngineClosed(true);
+    const engines: Engine[] = [];
+    const opens = async () => void engines.push(await open(fits));
+    assert.equal(await instancesOf(opens), 1);
+    engines[0]?.close();
   });
 
   test("is not used while a fork of the engine is open", async (t) => {

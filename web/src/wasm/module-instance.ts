@@ -27,6 +27,7 @@ export class ModuleInstance {
   #primaryExports: WebAssembly.Exports | undefined; // undefined: the module is complete
   #loading: Promise<void> | undefined;
   #engines = 0; // open engines
+  #isSound = true; // no closed engine may have corrupted the memory
 
   // Resolves to an unused instance of this code whose memory has at most `bytesMax` bytes, if there
   // is one.
@@ -63,9 +64,11 @@ export class ModuleInstance {
     this.#engines += 1;
   }
 
-  onEngineClosed(): void {
+  // `isSound`: the engine's memory is not corrupt and was freed.
+  onEngineClosed(isSound: boolean): void {
     this.#engines -= 1;
-    if (this.#engines === 0 && !this.hasTrapped) unused.push(new WeakRef(this));
+    this.#isSound &&= isSound;
+    if (this.#engines === 0 && this.#isSound) unused.push(new WeakRef(this));
   }
 
   get isComplete(): boolean {

@@ -67,12 +67,18 @@ export class WasmEngine implements Engine {
     deferredModuleUrl: string | undefined,
     reusedBytesMax = 0,
   ): Promise<WasmEngine> {
-    const instance =
-      (await ModuleInstance.takeUnused(compiling, deferredModuleUrl, reusedBytesMax)) ??
-      (await newInstance(compiling, deferredModuleUrl));
+    const unused = await ModuleInstance.takeUnused(compiling, deferredModuleUrl, reusedBytesMax);
+    const engine = unused === undefined ? undefined : WasmEngine.#openIn(unused);
+    if (engine !== undefined) return engine;
+    const opened = WasmEngine.#openIn(await newInstance(compiling, deferredModuleUrl));
+    if (opened === undefined) throw outOfMemoryError();
+    return opened;
+  }
+
+  // Returns undefined if the instance has no memory left.
+  static #openIn(instance: ModuleInstance): WasmEngine | undefined {
     const handle = instance.module._entitable_open() >>> 0;
-    if (handle === 0) throw outOfMemoryError();
-    return new WasmEngine(instance, handle);
+    return handle === 0 ? undefined : new WasmEngine(instance, handle);
   }
 
   private constructor(instance: ModuleInstance, handle: number) {
@@ -556,8 +562,8 @@ export class WasmEngine implements Engine {
     if (this.#handle === 0) return;
     const handle = this.#handle;
     this.#handle = 0;
-    if (!this.#instance.hasTrapped) this.#module._entitable_close(handle);
-    this.#instance.onEngineClosed();
+    const isSound = !this.#instance.hasTrapped && this.#module._entitable_close(handle) === 1;
+    this.#instance.onEngineClosed(isSound);
   }
 
   // ---- Calling ----------------------------------------------------------------------------------
