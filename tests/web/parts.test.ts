@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import { odata } from "../../web/src/filter/odata.ts";
+import { verify } from "../../web/src/host/verify.ts";
 import { accountFromOptions } from "../../web/src/rest/account.ts";
 import { type OnPart, StorageError } from "../../web/src/storage/log-storage.ts";
 import { MemoryStorage } from "../../web/src/storage/memory.ts";
@@ -592,6 +593,43 @@ describe("memory of parts", () => {
     await store.compact();
     assert.ok(loaded >= 36 && files.length > loaded, `${loaded}, ${files.length} files`);
     assert.ok(files.every(({ length }) => length === 0));
+    await store.close();
+  });
+});
+
+describe("verifying", () => {
+  test("limits the memory of parts, and searches none to unload while segments are read", async () => {
+    const bench = await Bench.filled();
+    const store = await bench.open();
+    await store.table("rows").createEntity(entity(rows));
+    await store.flush();
+    const engine = bench.engine as Engine;
+    let limit = 0;
+    const limits = { parts: new Set<number>(), segments: new Set<number>() };
+    const createEmptyEngine = async () => {
+      const second = await engine.createEmptyEngine();
+      const { loadPart, replaySegment, setMemoryLimit } = second;
+      return Object.assign(second, {
+        setMemoryLimit(bytes: number) {
+          limit = bytes;
+          setMemoryLimit.call(second, bytes);
+        },
+        loadPart(...part: Parameters<typeof loadPart>) {
+          limits.parts.add(limit);
+          loadPart.apply(second, part);
+        },
+        replaySegment(...segment: Parameters<typeof replaySegment>) {
+          limits.segments.add(limit);
+          replaySegment.apply(second, segment);
+        },
+      });
+    };
+    const loadDeferredModule = () => engine.loadDeferredModule();
+    const observed = { createEmptyEngine, loadDeferredModule, verify: () => engine.verify() };
+    const { storage } = bench;
+    const { ok } = await verify({ name: "parts", engine: observed, storage, memoryLimit: 0 });
+    assert.equal(ok, true);
+    assert.deepEqual([[...limits.parts], [...limits.segments]], [[4 * 1024 ** 2], [0]]);
     await store.close();
   });
 });

@@ -14,7 +14,7 @@ export interface VerifyOptions {
   memoryLimit: number; // of rows, in bytes; 0: none
 }
 
-// The second engine needs each part only once.
+// How much memory parts may take in the second engine, which needs each part only once.
 const partsBytesMax = 4 * 1024 * 1024;
 
 /**
@@ -39,13 +39,13 @@ export async function verify({
   addDamageIf("index in use", engine.verify());
   const second = await engine.createEmptyEngine();
   try {
-    second.setMemoryLimit(partsBytesMax);
     const orphans = await recover(
       second,
       (reader) =>
         storage.readWhileInUse({
           onManifest(bytes) {
             countFile(files.manifest, bytes);
+            second.setMemoryLimit(partsBytesMax);
             return reader.onManifest(bytes);
           },
           onPart(id, bytes) {
@@ -54,6 +54,8 @@ export async function verify({
           },
           onSegment(sequence, bytes) {
             countFile(files.segments, bytes);
+            // Segments load no part, and no unloading can free their changes.
+            second.setMemoryLimit(0);
             return reader.onSegment(sequence, bytes);
           },
         }),
