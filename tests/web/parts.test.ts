@@ -206,6 +206,27 @@ describe("a log of scattered changes", () => {
     await store.close();
   });
 
+  test("is counted in the memory of a few parts", async () => {
+    const bench = await Bench.filled();
+    const limit = 3_000_000;
+    const store = await bench.open(limit);
+    const table = store.table("rows");
+    for (let i = 0; i < rows; i += 10) await table.upsertEntity(entity(i), "Replace");
+    await store.flush();
+    let peak = 0;
+    const load = bench.engine?.loadPart.bind(bench.engine);
+    Object.assign(bench.engine as Engine, {
+      loadPart(id: number, bytes: Uint8Array | undefined) {
+        load?.(id, bytes);
+        peak = Math.max(peak, bench.memoryBytes);
+      },
+    });
+    assert.equal((await store.stats()).rows, rows);
+    assert.ok(peak > limit / 4 && peak < 1.5 * limit, `${peak}`);
+    assert.ok(bench.memoryBytes <= limit);
+    await store.close();
+  });
+
   test("accepts further changes, and the next opening reads all of them", async () => {
     const bench = await scattered();
     const store = await bench.open();

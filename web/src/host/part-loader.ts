@@ -10,8 +10,8 @@ import { DeferredModuleNeeded, type Engine, PartsNeeded } from "../wasm/engine.t
 // call often needs only those; then more each time, up to partsMax.
 const firstParts = 4;
 const partsMax = 32;
-// How many are loaded for each step of a call that continues where it ended before. Few, because
-// they may come on top of the memory limit.
+// How many are loaded for each step of a call that continues where it ended before, and of counting
+// rows. Few, because they may come on top of the memory limit.
 const stepParts = 8;
 // How many parts a call may load before it is repeated.
 const partsAtOnceMax = { all: Number.POSITIVE_INFINITY, some: partsMax, steps: stepParts };
@@ -192,7 +192,7 @@ export class PartLoader {
       needed = engine.partsWithInexactCounts()
     ) {
       await this.loadAndRetry(
-        new PartsNeeded(needed.ids.slice(0, partsMax)),
+        new PartsNeeded(needed.ids.slice(0, stepParts)),
         () => undefined,
         "all",
       );
