@@ -134,8 +134,8 @@ export interface Engine {
   setMemoryLimit(bytes: number): void;
   // If memory exceeds the limit, unloads parts that were not used recently.
   trimMemory(): void;
-  // If there is a limit and memory exceeds `bytes`, unloads parts likewise, but calls may still wait
-  // for parts: writes do not unload parts that a read has needed since the last trimMemory().
+  // If there is a limit and memory exceeds `bytes`, unloads parts likewise, but calls may still
+  // wait for parts: writes do not unload parts that a read has needed since the last trimMemory().
   trimMemoryTo(bytes: number): void;
   readonly lastCommit: number; // the number of the newest published commit
   readonly firstLiveSequence: number;
