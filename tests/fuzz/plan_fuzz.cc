@@ -89,7 +89,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   } while (query.from.has_value());
   ENTITABLE_CHECK(at == expected.size());
 
-  const auto explained = explain(table.index, query);
+  Explanation explanation(query);
+  const auto explained = explain(table.index, explanation);
   ENTITABLE_CHECK(std::get<Explain>(explained).rows_returned == expected.size());
   return 0;
 }

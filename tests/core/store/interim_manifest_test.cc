@@ -196,11 +196,14 @@ TEST_CASE("a snapshot and a restore exclude interim manifests") {
   }
   SECTION("restore") {
     Restore restore(store);
-    REQUIRE(restore.add(content).ok());
+    REQUIRE(host.store_parts(restore, content).ok());
     REQUIRE(restore.finish_reading().ok());
     REQUIRE(restore.begin_replace(std::nullopt));
-    REQUIRE(changed.store_part());
     CHECK_FALSE(store.interim_checkpoint().has_value());
+    CHECK_FALSE(changed.store_part());
+    CHECK_FALSE(store.interim_checkpoint().has_value());
+    host.commit_checkpoint(store);
+    changed.require_same_after_crash();
   }
 }
 
