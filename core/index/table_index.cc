@@ -353,7 +353,9 @@ void TableIndex::add_unloaded(std::span<const UnloadedPart> parts) {
   leaves.reserve(parts.size() + 2);
   std::optional<EntityKey> end(std::in_place, edit.lower().partition, edit.lower().row);
   if (edit.leaf().is_unloaded() || edit.leaf().size() > 0) {  // its range now ends at these parts
-    ENTITABLE_CHECK(!parts.empty() && compare(end->view(), parts.front().range.lower.view()) < 0);
+    const std::uint32_t rows = edit.leaf().size();
+    const KeyView last = rows > 0 ? edit.leaf().key(rows - 1) : end->view();
+    ENTITABLE_CHECK(!parts.empty() && compare(last, parts.front().range.lower.view()) < 0);
     leaves.push_back({*end, edit.leaf_node()});
     end = parts.front().range.lower;
   }
