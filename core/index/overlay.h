@@ -28,6 +28,10 @@ namespace entitable {
 // overlay is referenced once.
 class Overlay : public RefCounted<Overlay> {
  public:
+  // About how many bytes an overlay takes before writes load the part instead. A write copies the
+  // overlay if another version shares it, so this limits the cost of a write.
+  static constexpr std::uint64_t bytes_max = 64 * 1024;
+
   struct Order {
     using is_transparent = void;
     bool operator()(const EntityKey& a, const EntityKey& b) const {
@@ -50,6 +54,9 @@ class Overlay : public RefCounted<Overlay> {
   std::uint32_t unloads_by_writes() const { return unloads_by_writes_; }
   std::uint64_t packed_bytes() const { return bytes_; }  // size of the packed rows
   std::uint64_t memory_bytes() const;                    // estimated, in bytes
+  // Whether a write should load the part instead of adding a change. Recovery adds changes to a
+  // full overlay, too: it does not copy overlays.
+  bool is_full() const { return memory_bytes() >= bytes_max; }
 
   void put(const KeyView& key, std::string_view packed);
   void erase(const KeyView& key) { put(key, {}); }

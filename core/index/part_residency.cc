@@ -107,6 +107,22 @@ GroupAt group_at(const TableIndex& index, const KeyView& key) {
   return found;
 }
 
+// Returns whether a row with this key would come before or after all rows of its part. `part`: the
+// group of the leaf at `key`.
+bool extends_part(const TableIndex& index, const KeyView& key, const LeafGroup& part) {
+  LeafIterator walk = LeafIterator::at(index, key);
+  const Leaf::FindResult position = walk.leaf().find(key);
+  if (position.found) return false;
+  if (position.slot == 0) {
+    walk.previous();
+  } else if (position.slot == walk.leaf().size()) {
+    walk.next();
+  } else {
+    return false;
+  }
+  return walk.done() || !part.includes(walk.leaf());
+}
+
 // Adds the changes of `overlay` in `range` to the unloaded leaf of a part that was written with the
 // changes of `written`. Leaves out those that the part holds. Either overlay may be null.
 void add_changes_since(const Overlay* overlay, const Overlay* written, const KeyRange& range,
@@ -298,8 +314,11 @@ void TableIndex::unload_parts(const std::vector<PartId>& parts) {
 PartId TableIndex::part_to_unload_at(const KeyView& key, const TableIndex& published) const {
   const Leaf& leaf = find_leaf(key);
   if (leaf.is_unloaded() || leaf.part() == 0) return 0;
-  if (leaf.overlay() && leaf.overlay()->unloads_by_writes() >= unloads_by_writes_max) return 0;
-  if (!group_at(*this, key).group.resident()) return 0;
+  const Overlay* const overlay = leaf.overlay().get();
+  if (overlay && (overlay->is_full() || overlay->unloads_by_writes() >= unloads_by_writes_max))
+    return 0;
+  const LeafGroup part = group_at(*this, key).group;
+  if (!part.resident() || extends_part(*this, key, part)) return 0;
   if (&published == this || root_.get() == published.root_.get()) return leaf.part();
   const LeafGroup there = group_at(published, key).group;
   return there.part == leaf.part() && (there.unloaded || there.resident()) ? leaf.part() : 0;

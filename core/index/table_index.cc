@@ -105,7 +105,11 @@ TableIndex::Found TableIndex::find_for_update(const KeyView& key, const TableInd
     }
     target.leaf = static_cast<const Leaf*>(node);
     target.leaf->prefetch();  // like the row below: changing a row reads all of both
-    if (target.leaf->is_unloaded()) return find_unloaded(*target.leaf, key, base);
+    if (target.leaf->is_unloaded()) {
+      const Ref<Overlay>& overlay = target.leaf->overlay();
+      if (overlay && overlay->is_full()) return {std::nullopt, target.leaf->part(), true};
+      return find_unloaded(*target.leaf, key, base);
+    }
     target.leaf->prefetch_directory();
     const Leaf::HeadSearch head_search = target.leaf->find_by_heads(key);
     target.leaf->prefetch_row(head_search, key);

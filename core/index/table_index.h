@@ -84,6 +84,9 @@ class TableIndex {
   struct Found {
     std::optional<RowView> row;  // nothing if there is no such row, or if a part is needed
     PartId part_needed = 0;      // not 0: the caller must load this part and search again
+    // find_for_update(): no change of the row can be made without the part, because its overlay is
+    // full. Otherwise, a change that does not depend on the present row can be made.
+    bool needs_part_for_any_change = false;
   };
   Found find(const KeyView& key) const;
   // Finds many keys. Faster than many calls of find(), because cache misses overlap. REQUIRES:
@@ -92,8 +95,8 @@ class TableIndex {
   // Finds a row that the caller is about to change. Remembers the path to the row, which speeds up
   // the change and later searches for neighbouring keys.
   // If the part of the row is not in memory, the row is looked up in the overlay of the part, and
-  // then in `base` if it has the part in memory. `base`: null, or the version from which this one
-  // was made.
+  // then in `base` if it has the part in memory. If the overlay is full, the part is needed.
+  // `base`: null, or the version from which this one was made.
   Found find_for_update(const KeyView& key, const TableIndex* base = nullptr) const;
 
   // Inserts the row, or replaces the row with the same key. REQUIRES: check_entity(entity).ok().
@@ -160,8 +163,9 @@ class TableIndex {
   void unload_parts(const std::vector<PartId>& parts);
   // Returns the part that may be unloaded by unload_part_at(key), or 0 if there is none: the key's
   // part must be in memory without other changes than those of its overlay, in this version and,
-  // unless it is not in memory there, in `published`; and writes have not unloaded it often
-  // already.
+  // unless it is not in memory there, in `published`; writes have not unloaded it often already;
+  // its overlay is not full; and the key is not before or after all rows of the part. Rows that are
+  // inserted there one after the other would soon fill the overlay.
   PartId part_to_unload_at(const KeyView& key, const TableIndex& published) const;
   // Unloads the part whose range includes `key`, so that changes of its rows are collected in its
   // overlay. Changes nothing if it throws std::bad_alloc. REQUIRES: part_to_unload_at(key, ...) is

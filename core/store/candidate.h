@@ -55,7 +55,7 @@ class Candidate {
   std::optional<PartsNeeded> apply_request(const WriteRequest& request, Ticks now,
                                            WriteResult& answer);
 
-  // From now on, upserts that replace a row do not need the row's part.
+  // From now on, upserts that replace a row do not need the row's part, unless its overlay is full.
   void allow_upserts_without_parts() { upsert_needs_ = UpsertNeeds::nothing; }
 
   // From now on, a part is unloaded before its rows are changed, so that the changes are collected

@@ -146,7 +146,8 @@ std::optional<StageFailure> stage_group(TableId table, const TableIndex& index,
   for (std::size_t i = 0; i < operations.size(); ++i) {
     found[i] = index.find_for_update(operations[i].key.view(), base);
     const bool is_blind = operations[i].kind == OperationKind::insert_or_replace &&
-                          upsert_needs == UpsertNeeds::nothing;
+                          upsert_needs == UpsertNeeds::nothing &&
+                          !found[i].needs_part_for_any_change;
     if (found[i].part_needed != 0 && !is_blind) need.ids.push_back(found[i].part_needed);
   }
   if (!need.ids.empty()) {

@@ -35,7 +35,7 @@ struct PartsNeededToStage {
 
 // Whether an upsert that replaces the row needs the part that may hold the row. Without the part,
 // the new row is kept in an overlay (core/index/overlay.h), and the row count is not exact until
-// the part is loaded.
+// the part is loaded. A part whose overlay is full is always needed.
 enum class UpsertNeeds { part, nothing };
 
 using StageFailure = std::variant<GroupFailure, PartsNeededToStage>;
