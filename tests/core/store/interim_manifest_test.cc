@@ -1,10 +1,9 @@
 // Interim manifests of core/store/checkpoint.h: the log is applied again to rows that contain it.
 
 #include "core/store/checkpoint.h"
-
 #include "core/store/restore.h"
 #include "core/store/snapshot_export.h"
-
+#include "core/store/store_state.h"
 #include "tests/support/store_helpers.h"
 #include "tests/support/test_host.h"
 
@@ -205,6 +204,66 @@ TEST_CASE("a snapshot and a restore exclude interim manifests") {
     host.commit_checkpoint(store);
     changed.require_same_after_crash();
   }
+}
+
+TEST_CASE("interim manifests keep the parts of a file that is being restored apart") {
+  ChangedStore changed;
+  auto& [store, host, content] = changed;
+  Restore restore(store);
+  const auto half = content.size() / 2;
+  REQUIRE(host.store_parts(restore, std::string_view(content).substr(0, half)).ok());
+  REQUIRE_FALSE(restore.unused_parts().empty());
+  REQUIRE(store.begin_checkpoint());
+  std::size_t interim = 0;
+  for (int i = 0; i < 5; ++i) {
+    REQUIRE(changed.store_part());
+    if (host.interim_checkpoint(store)) ++interim;
+  }
+  CHECK(interim > 0);
+  REQUIRE(host.store_parts(restore, std::string_view(content).substr(half)).ok());
+  while (changed.store_part()) host.interim_checkpoint(store);
+  changed.require_same_after_crash();
+  host.commit_checkpoint(store);
+  for (const PartId id : restore.unused_parts()) CHECK(host.parts.count(id) == 1);
+  changed.require_same_after_crash();
+  REQUIRE(restore.finish_reading().ok());
+  REQUIRE(restore.begin_replace(std::nullopt));
+  REQUIRE(host.write_checkpoint(store));
+  changed.require_same_after_crash();
+  CHECK(host.snapshot(store) == content);
+  CHECK(store.damage().empty());
+}
+
+TEST_CASE("a part that a snapshot keeps during interim manifests is deleted after it") {
+  ChangedStore changed;
+  auto& [store, host, content] = changed;
+  REQUIRE(store.begin_checkpoint());
+  for (int i = 0; i < 3; ++i) REQUIRE(changed.store_part());
+  host.interim_checkpoint(store);
+  {
+    const SnapshotExport first(store);
+    SnapshotExport second(store);
+    while (changed.store_part()) CHECK_FALSE(host.interim_checkpoint(store));
+    host.commit_checkpoint(store);
+    store.set_memory_limit(1);
+    store.enforce_memory_limit();
+    std::string file;
+    while (true) {
+      const auto chunk = host.with_parts(store, [&] { return second.next_chunk(); });
+      const auto* bytes = std::get_if<std::string>(&chunk);
+      if (bytes == nullptr) break;
+      file += *bytes;
+      store.enforce_memory_limit();
+    }
+    CHECK(file == content);
+    CHECK(store.damage().empty());
+  }
+  store.set_memory_limit(0);
+  host.stage_and_publish(store, write("zzz", put(2, 3)), noon);
+  host.store_pending(store);
+  REQUIRE(host.checkpoint(store));
+  CHECK(host.parts.size() == store.state().parts.ids().size());
+  CHECK(host.open()->damage().empty());
 }
 
 }  // namespace entitable
