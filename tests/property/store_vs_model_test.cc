@@ -403,10 +403,11 @@ class Run {
     if (prng_.chance(2)) unload_all();
   }
 
-  // Stores an interim manifest of the checkpoint under way, or crashes in the middle.
+  // Stores an interim manifest of the checkpoint under way, or crashes in the middle, unless a
+  // caller goes on with a group or a read.
   void step_interim_checkpoint() {
-    if (prng_.chance(2)) store_now();
-    const bool crashes = prng_.chance(8);
+    if (!is_storing_ && prng_.chance(2)) store_now();
+    const bool crashes = !is_storing_ && !is_read_waiting_ && prng_.chance(8);
     host_.interim_checkpoint(store_, crashes ? prng_.below(2) : SIZE_MAX);
     if (crashes) reopen();
   }
@@ -442,13 +443,15 @@ class Run {
                now_);
     host.store_pending(next);
     next.publish();
-    Restore restore(next);
-    REQUIRE(host.store_parts(restore, host_.snapshot(store_)).ok());
-    const auto report = restore.finish_reading();
-    REQUIRE(report.ok());
-    REQUIRE(report->tables == model_.tables().size());
-    REQUIRE(restore.begin_replace(std::nullopt));
-    host.write_checkpoint(next);
+    {
+      Restore restore(next);
+      REQUIRE(host.store_parts(restore, host_.snapshot(store_)).ok());
+      const auto report = restore.finish_reading();
+      REQUIRE(report.ok());
+      REQUIRE(report->tables == model_.tables().size());
+      REQUIRE(restore.begin_replace(std::nullopt));
+      host.write_checkpoint(next);
+    }
     checkpoint_.reset();
     store_ = std::move(next);
     host_ = std::move(host);
