@@ -572,7 +572,7 @@ std::optional<InterimCheckpoint> Store::interim_checkpoint() {
   auto made = state_->checkpoint->interim_manifest(state_->parts);
   if (!made.has_value()) return std::nullopt;
   std::vector<PartId> obsolete = find_obsolete(listed_parts(state_->parts.manifest()),
-                                               made->manifest, state_->writable_versions());
+                                               made->manifest, state_->versions());
   if (obsolete.empty()) return std::nullopt;
   InterimCheckpoint interim{encode_manifest(made->manifest), std::move(made->extra_part), obsolete};
   const PartId extra = interim.extra_part.has_value() ? interim.extra_part->id : 0;

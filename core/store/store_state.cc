@@ -1,6 +1,26 @@
 #include "core/store/store_state.h"
 
+#include "core/log/file_names.h"
+
 namespace entitable {
+namespace {
+
+// Loads a part of which no manifest tells anything. Its rows are then lost.
+void load_unlisted_part(PartId id, const std::vector<Catalog*>& versions,
+                        std::vector<Damage>& damage) {
+  bool is_unloaded = false;
+  for (Catalog* catalog : versions) {
+    for (const Ref<Table>& table : catalog->tables()) {
+      if (!table->index.any_key_in_unloaded_part(id).has_value()) continue;
+      catalog->mutable_table(table->id())->index.load_part(id, {});
+      is_unloaded = true;
+      break;  // a part belongs to one table, and the list of tables may have changed
+    }
+  }
+  if (is_unloaded) damage.push_back({part_name(id), "no manifest lists the file"});
+}
+
+}  // namespace
 
 std::vector<Catalog*> StoreState::writable_versions() {
   std::vector<Catalog*> catalogs{&published.catalog};
@@ -31,7 +51,10 @@ Result<void> StoreState::load_part(PartId id, std::optional<std::string_view> by
                                    const std::vector<Catalog*>& versions) {
   if (restored != nullptr && restored->holds(id)) return restored->load_part(id, bytes);
   const std::optional<ListedPart> listed = parts.find(id);
-  if (!listed.has_value()) return {};
+  if (!listed.has_value()) {
+    load_unlisted_part(id, versions, damage);
+    return {};
+  }
   std::map<const Overlay*, std::vector<TableIndex*>> unloaded;
   for (Catalog* catalog : versions) {
     const Table* table = catalog->find(listed->table);

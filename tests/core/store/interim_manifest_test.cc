@@ -23,6 +23,25 @@ Operation put(std::size_t number, std::int32_t value) {
   return result;
 }
 
+// A row of which few fit in a leaf.
+Operation put_large(const std::string& row, std::int32_t value) {
+  Operation result = operation(OperationKind::insert_or_replace, "p", row, value);
+  result.properties.push_back({"text", Value::of_string(std::string(1900, 'x'))});
+  return result;
+}
+
+// Requires that the host has the part that each of the rows needs.
+void require_stored_parts(const Store& store, const TestHost& host,
+                          const std::vector<std::string>& rows) {
+  for (const std::string& row : rows) {
+    const auto found = store.get("aaa", KeyView{"p", row});
+    if (const auto* need = std::get_if<PartsNeeded>(&found)) {
+      INFO("row " << row << " needs part " << need->ids[0]);
+      REQUIRE(host.parts.count(need->ids[0]) == 1);
+    }
+  }
+}
+
 // Puts the rows below `rows`.
 void fill(Store& store, const std::string& table, std::size_t rows, std::int32_t value) {
   for (std::size_t i = 0; i < rows; ++i) publish(store, {write(table, put(i, value))});
@@ -163,6 +182,54 @@ TEST_CASE("parts that an interim manifest has removed are not needed, though mem
   }
   host.commit_checkpoint(store);
   changed.require_same_after_crash();
+}
+
+// The rows inserted below the first row of a part are in leaves of their own. The part is then
+// whole in memory, but starts above the lower bound that the manifest lists.
+TEST_CASE("a part with an overlay may be unloaded after an extra part has replaced it") {
+  const std::size_t at = GENERATE(5, 8, 10);
+  const std::size_t inserted = GENERATE(3, 7, 12);
+  INFO("inserted " << inserted << " rows at " << at);
+  TestHost host;
+  std::vector<std::string> rows;
+  for (std::size_t i = 0; i < 100; ++i) rows.push_back(row_name(i) + "m");
+  {
+    Store first = new_store();
+    first.set_part_bytes(20'000);
+    publish(first, {create("aaa")});
+    for (const std::string& row : rows) publish(first, {write("aaa", put_large(row, 1))});
+    host.store_pending(first);
+    REQUIRE(host.checkpoint(first));
+    // Changes of each part, which only the log holds.
+    for (std::size_t i = 3; i < rows.size(); i += 5)
+      publish(first, {write("aaa", put_large(rows[i], 2))});
+    host.store_pending(first);
+  }
+  auto opened = host.open(TestHost::Load::on_demand);
+  REQUIRE(opened.ok());
+  Store& store = *opened;
+  store.set_part_bytes(20'000);
+  host.snapshot(store);  // loads all parts
+  for (std::size_t i = 0; i < inserted; ++i) {
+    const std::string row = row_name(at) + "a" + row_name(i);
+    host.stage_and_publish(store, write("aaa", put_large(row, 3)), 0);
+  }
+  host.store_pending(store);
+  const std::string content = host.snapshot(store);
+  REQUIRE(store.begin_checkpoint());
+  while (auto part = host.next_part(store)) {
+    host.parts[part->id] = std::move(part->bytes);
+    store.mark_checkpoint_part_stored();
+    if (!host.interim_checkpoint(store)) continue;
+    store.set_memory_limit(1);
+    store.enforce_memory_limit();
+    require_stored_parts(store, host, rows);
+    REQUIRE(host.snapshot(store) == content);
+    REQUIRE(store.damage().empty());
+    store.set_memory_limit(0);
+  }
+  host.commit_checkpoint(store);
+  CHECK(host.snapshot(store) == content);
 }
 
 TEST_CASE("there is no interim manifest while the log lacks commits of the checkpoint") {

@@ -8,6 +8,7 @@
 
 #include "core/store/restore.h"
 #include "core/store/snapshot_export.h"
+#include "core/store/store_state.h"
 #include "tests/support/log_files.h"
 #include "tests/support/store_helpers.h"
 #include "tests/support/test_host.h"
@@ -114,6 +115,22 @@ TEST_CASE("a store opens without its parts, and reading a row needs one part") {
   CHECK(store.stats().memory_bytes < 1'200'000);
   CHECK(store.stats().rows == rows + 1);
   CHECK(store.verify().empty());
+}
+
+// Otherwise the call that needs the part would be repeated without end.
+TEST_CASE("an unloaded part that no manifest lists is reported as damage") {
+  StoreState state;
+  auto name = TableName::parse("rows");
+  REQUIRE(name.ok());
+  Catalog& catalog = state.published.catalog;
+  catalog.restore_table(1, std::move(*name), {}).index.add_unloaded({}, 7, 3, 300);
+  REQUIRE(state.load_part(8, std::nullopt, {&catalog}).ok());
+  CHECK(state.damage.empty());
+  REQUIRE(state.load_part(7, std::nullopt, {&catalog}).ok());
+  REQUIRE(state.damage.size() == 1);
+  CHECK(state.damage[0].file == "part-0000000000000007");
+  CHECK_FALSE(catalog.find(1)->index.any_key_in_unloaded_part(7).has_value());
+  CHECK(catalog.find(1)->index.row_count() == 0);
 }
 
 TEST_CASE("a part that is already loaded or not listed is ignored") {
