@@ -259,9 +259,101 @@ describe("a full store with a reserve", () => {
     await bench.queue.flush();
     assert.deepEqual([await bench.onDisk(), entries()], [{ a: null }, 1]);
   });
+
+  test("stores a deferred delete when small deferred writes follow it, and no large ones", async () => {
+    for (const [bytes, isStored] of [
+      [100_000, true],
+      [300_000, false],
+    ] as const) {
+      const { bench, entries } = fullBench();
+      bench.storage.failing = "quota";
+      await remove(bench, "a", "deferred");
+      await bench.put("b", "x".repeat(bytes), "deferred");
+      const flush = await bench.queue.flush().catch(({ code }) => code);
+      assert.deepEqual([flush, entries()], isStored ? [undefined, 1] : ["QuotaExceeded", 2]);
+      // What is stored gives later writes no right to the reserve.
+      bench.storage.failing = "quota";
+      if (isStored) await assert.rejects(bench.insert("c"), { code: "QuotaExceeded" });
+      bench.queue.stop(new Error("The test ends."));
+    }
+  });
+
+  // Makes deferred writes until the bound on pending bytes is reached.
+  async function fillPending(bench: Bench): Promise<void> {
+    bench.storage.failing = "quota";
+    const value = "x".repeat(1024 * 1024);
+    for (let i = 0; i < 8; ++i) await bench.put(`pending${i}`, value, "deferred");
+    await until(() => bench.persistErrors.length > 0);
+  }
+  const tooManyPending = { code: "QuotaExceeded", message: /^Too many writes are waiting/ };
+
+  test("stores deferred deletes though too many writes are pending", async () => {
+    const { bench, entries } = fullBench();
+    await fillPending(bench);
+    await assert.rejects(bench.put("a", 1, "deferred"), tooManyPending);
+    assert.equal(entries(), 2);
+    assert.deepEqual(await remove(bench, "pending0", "deferred"), { ok: null });
+    assert.equal(entries(), 1);
+    assert.equal((await bench.onDisk()).pending0, null);
+  });
+
+  test("stores the deletes of a group of deferred writes while too many are pending", async () => {
+    const { bench } = fullBench();
+    await fillPending(bench);
+    const writing = [
+      remove(bench, "pending0", "deferred"),
+      bench.put("a", 1, "deferred"),
+      remove(bench, "pending1", "deferred"),
+    ];
+    await assert.rejects(writing[1] as Promise<unknown>, tooManyPending);
+    assert.deepEqual(await Promise.all([writing[0], writing[2]]), [{ ok: null }, { ok: null }]);
+    assert.equal((await bench.onDisk()).a, undefined);
+  });
+
+  test("rejects deferred deletes if the reserve does not suffice for the pending writes", async () => {
+    const { bench, entries } = fullBench();
+    const refuseAll = bench.storage.addSegments.bind(bench.storage);
+    await fillPending(bench);
+    bench.storage.addSegments = async (...segments) => {
+      bench.storage.failing = "quota";
+      await refuseAll(...segments);
+    };
+    await assert.rejects(remove(bench, "pending0", "deferred"), { code: "QuotaExceeded" });
+    assert.equal(entries(), 1, "one is left for the manifest of a checkpoint");
+    bench.queue.stop(new Error("The test ends."));
+  });
+
+  for (const pending of ["few", "too many"] as const) {
+    for (const order of ["before", "after"] as const) {
+      test(`a deferred write ${order} a strict delete, ${pending} pending`, async () => {
+        const { bench } = fullBench();
+        if (pending === "too many") await fillPending(bench);
+        bench.storage.failing = "quota";
+        const put = () => bench.put("a", 1, "deferred");
+        const early = order === "before" ? put() : undefined;
+        const deleting = remove(bench, "b", "strict");
+        const writing = early ?? put();
+        if (pending === "too many") await assert.rejects(writing, tooManyPending);
+        else assert.deepEqual(await writing, { ok: 1 });
+        assert.deepEqual(await deleting, { ok: null });
+        bench.queue.stop(new Error("The test ends."));
+      });
+    }
+  }
 });
 
 describe("a store that fails", () => {
+  test("a failed strict write and a deferred one behind it do not keep each other waiting", async () => {
+    const bench = new Bench();
+    await bench.insert("there");
+    bench.storage.failing = "aborted";
+    const failed = bench.insert("there", "strict");
+    const deferred = bench.put("a", 1, "deferred");
+    assert.deepEqual(await failed, { error: "exists" });
+    assert.deepEqual(await deferred, { ok: 1 });
+    bench.queue.stop(new Error("The test ends."));
+  });
+
   for (const failure of ["quota", "aborted"] as const) {
     test(`${failure}: staged writes are rejected, later writes succeed`, async () => {
       const bench = new Bench();

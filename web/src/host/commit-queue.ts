@@ -117,9 +117,6 @@ export class CommitQueue {
   #groupWritesMax = Number.POSITIVE_INFINITY; // of the next group
   #fatalError: Error | undefined; // once set, every later write rejects with it
   readonly #deferred: DeferredWrites;
-  // Whether the newest deferred write only deletes. The pending writes may then use the reserve:
-  // they must be stored before the delete.
-  #endsWithDelete = false;
 
   constructor(options: CommitQueueOptions) {
     this.#options = options;
@@ -369,7 +366,7 @@ export class CommitQueue {
 
   // Removes the deferred writes at the head of the queue, up to the bound on pending bytes. Writes
   // beyond the bound are stored before they are acknowledged, like relaxed writes; while storing
-  // fails, they are rejected.
+  // fails, they are rejected, unless they only delete.
   #dequeueDeferred(): QueuedWrite[] {
     let bytesLeft = this.#deferred.bytesLeft;
     return this.#dequeue((item) => {
@@ -429,8 +426,7 @@ export class CommitQueue {
     const written = engine.stageAndPublishOne(request, now(), caller, callNumber);
     if (written instanceof PartsNeeded) return undefined;
     if (written.changes) {
-      const position = this.#deferred.add(request, callNumber);
-      this.#endsWithDelete = written.onlyDeletes;
+      const position = this.#deferred.add(request, callNumber, written.onlyDeletes);
       if (typeof origin === "function") origin(position);
       this.#options.memory.addWritten(request.length);
       this.#scheduleStore();
@@ -443,12 +439,12 @@ export class CommitQueue {
     if (staged === undefined) return;
     for (const [i, { pooled, origin, taskBytes }] of group.entries()) {
       if (pooled === undefined) {
-        if (staged.changes && taskBytes !== undefined) this.#deferred.addBytes(taskBytes());
+        if (staged.changes && taskBytes !== undefined)
+          this.#deferred.addBytes(taskBytes(), staged.onlyDeletes[i] === true);
         continue;
       }
       if (staged.changes && !staged.failed[i]) {
-        this.#endsWithDelete = staged.onlyDeletes[i] === true;
-        const position = this.#deferred.addPooled(pooled);
+        const position = this.#deferred.addPooled(pooled, staged.onlyDeletes[i] === true);
         if (typeof origin === "function") origin(position);
       } else {
         requestPool.release(pooled);
@@ -482,7 +478,8 @@ export class CommitQueue {
     }
     if (this.#deferred.bytes === 0) return;
     this.#deferred.beforeSeal();
-    this.#writer.sealAndStore("published", "relaxed", this.#endsWithDelete, (outcome) =>
+    const { mayUseReserve } = this.#deferred;
+    this.#writer.sealAndStore("published", "relaxed", mayUseReserve, (outcome) =>
       this.#onStoreEnded(outcome),
     );
   }
@@ -490,13 +487,13 @@ export class CommitQueue {
   // ---- Strict and relaxed: store, publish, respond --------------------------------------------
 
   #storeGroup(group: QueuedWrite[]): void {
-    if (this.#rejectDeferred(group)) return;
     const staged = this.#stage(group);
     if (staged === undefined) return;
     if (!staged.changes) {
       this.#storeForFlushes(group, staged);
       return;
     }
+    if (this.#rejectDeferred(group, staged)) return;
     const durability = group.some((item) => item.durability === "strict") ? "strict" : "relaxed";
     this.#deferred.beforeSeal();
     this.#writer.sealAndStore("candidate", durability, onlyDeletes(staged), (outcome) => {
@@ -524,7 +521,8 @@ export class CommitQueue {
     for (const { pooled } of group) if (pooled !== undefined) requestPool.release(pooled);
     if (flushes.length === 0) return;
     this.#deferred.beforeSeal();
-    this.#writer.sealAndStore("published", "strict", this.#endsWithDelete, (outcome) => {
+    const { mayUseReserve } = this.#deferred;
+    this.#writer.sealAndStore("published", "strict", mayUseReserve, (outcome) => {
       for (const item of flushes) {
         if (outcome.stored) item.resolve(emptyResponse);
         else item.reject(outcome.error);
@@ -533,30 +531,27 @@ export class CommitQueue {
     });
   }
 
-  // Rejects a group of deferred writes if storing fails and the bound on pending bytes is reached.
-  // Returns whether it did.
-  #rejectDeferred(group: QueuedWrite[]): boolean {
+  // While storing fails and the bound on pending bytes is reached, rejects those writes of a group
+  // of deferred writes that do not only delete. Deletes may use the reserve, and so may free space.
+  // Returns whether it did; the others are then queued again.
+  #rejectDeferred(group: QueuedWrite[], staged: StagedResponses): boolean {
     if (!this.#deferred.isRetrying || group.some((item) => item.durability !== "deferred"))
       return false;
-    for (const item of group) {
-      item.reject(
-        new StoreError(
-          "QuotaExceeded",
-          "Too many writes are waiting to be stored, and storing fails.",
-          {
-            hint: "Retry once the store emits persisted; its persist-error events give the cause.",
-          },
-        ),
-      );
-    }
+    if (onlyDeletes(staged)) return false;
+    this.#options.engine.discard();
+    const isKept = (i: number) => staged.failed[i] || staged.onlyDeletes[i] === true;
+    for (const [i, item] of group.entries()) if (!isKept(i)) item.reject(tooManyPending());
+    this.#requeue(group.filter((_, i) => isKept(i)));
     return true;
   }
 
   // The group was not stored, or the outcome is unknown. Its successful writes are rejected. If the
   // outcome is known, the failed writes are staged again, because they may have failed due to
   // writes of the group that are now discarded. Deferred writes are staged again too, since they
-  // do not have to wait for storage. So are deletes if there was no space for the whole group:
-  // without the group's other writes, they may use the reserve.
+  // do not have to wait for storage, unless the bound on pending bytes is reached. They form groups
+  // of their own: in the same group, they would fail again with the writes before them. Deletes are
+  // staged again if there was no space for the whole group: without the group's other writes, they
+  // may use the reserve.
   #onGroupNotStored(
     group: QueuedWrite[],
     staged: StagedResponses,
@@ -568,10 +563,16 @@ export class CommitQueue {
     const retriesDeletes = lacksSpace && !onlyDeletes(staged);
     const retried: QueuedWrite[] = [];
     for (const [i, item] of group.entries()) {
-      const isDelete = retriesDeletes && staged.onlyDeletes[i] === true;
-      const retry = staged.failed[i] || item.durability === "deferred" || isDelete;
-      if (retry && canContinue) retried.push(item);
-      else item.reject(error);
+      const isRetriedDelete = retriesDeletes && staged.onlyDeletes[i] === true;
+      const isDeferred = item.durability === "deferred";
+      if (canContinue && (staged.failed[i] || isRetriedDelete)) {
+        retried.push(item);
+      } else if (canContinue && isDeferred && this.#deferred.bytesLeft > 0) {
+        item.isAlone = true;
+        retried.push(item);
+      } else {
+        item.reject(canContinue && isDeferred ? tooManyPending() : error);
+      }
     }
     this.#requeue(retried);
   }
@@ -731,6 +732,14 @@ export class CommitQueue {
     this.stop(error);
     this.#options.onPersistError(error, undefined);
   }
+}
+
+function tooManyPending(): StoreError {
+  return new StoreError(
+    "QuotaExceeded",
+    "Too many writes are waiting to be stored, and storing fails.",
+    { hint: "Retry once the store emits persisted; its persist-error events give the cause." },
+  );
 }
 
 function bytesOf(item: QueuedWrite): number {

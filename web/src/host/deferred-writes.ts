@@ -9,6 +9,8 @@ import { type PooledRequest, requestPool } from "./request-pool.ts";
 const bytesMax = 8 * 1024 * 1024;
 // Larger segments save nothing, and are in memory twice until stored.
 const fullSegmentBytes = 1024 * 1024;
+// Pending writes may use the reserve of the storage for a delete and this much after it.
+const bytesAfterDeleteMax = 256 * 1024;
 
 // A deferred write of this tab that was acknowledged, and may not be stored.
 export interface UnstoredWrite {
@@ -31,6 +33,7 @@ export interface DeferredWritesOptions {
 export class DeferredWrites {
   readonly #options: DeferredWritesOptions;
   #bytes = 0;
+  #bytesThroughDelete = 0; // of the writes through the newest that only deletes; 0: there is none
   readonly #writes: PooledRequest[] = []; // this tab's
   #accepted = 0; // the position of the newest write
   #stored = 0; // the position of the newest stored write
@@ -60,6 +63,13 @@ export class DeferredWrites {
     return bytesMax - this.#bytes;
   }
 
+  // Whether the writes may use the reserve: an acknowledged delete must be stored, and with it the
+  // writes before it. Writes after it are stored with it, but must not use up the reserve.
+  get mayUseReserve(): boolean {
+    const bytesAfter = this.#bytes - this.#bytesThroughDelete;
+    return this.#bytesThroughDelete > 0 && bytesAfter <= bytesAfterDeleteMax;
+  }
+
   // The writes of this tab, in the order of the calls.
   get unstoredWrites(): UnstoredWrite[] {
     const appliedAfter = this.#lastStoredCommit;
@@ -81,18 +91,18 @@ export class DeferredWrites {
   }
 
   // Adds a write and returns its position. Copies the message if it has to be kept. A write of this
-  // tab has a call number.
-  add(request: Uint8Array, callNumber: number | undefined): number {
+  // tab has a call number. `onlyDeletes`: whether all that it changes are deletes.
+  add(request: Uint8Array, callNumber: number | undefined, onlyDeletes: boolean): number {
     if (this.#keeps(callNumber)) this.#writes.push(requestPool.add(request, callNumber));
-    return this.addBytes(request.length);
+    return this.addBytes(request.length, onlyDeletes);
   }
 
   // Like add(), but takes ownership of the message.
-  addPooled(pooled: PooledRequest): number {
+  addPooled(pooled: PooledRequest, onlyDeletes: boolean): number {
     const { size } = pooled;
     if (this.#keeps(pooled.callNumber)) this.#writes.push(pooled);
     else requestPool.release(pooled);
-    return this.addBytes(size);
+    return this.addBytes(size, onlyDeletes);
   }
 
   #keeps(callNumber: number | undefined): boolean {
@@ -100,9 +110,10 @@ export class DeferredWrites {
   }
 
   // Like add(), for writes of another tab with this total size. They have one position.
-  addBytes(bytes: number): number {
+  addBytes(bytes: number, onlyDeletes: boolean): number {
     if (this.#bytes === 0) this.#since = performance.now();
     this.#bytes += bytes;
+    if (onlyDeletes) this.#bytesThroughDelete = this.#bytes;
     return ++this.#accepted;
   }
 
@@ -110,6 +121,7 @@ export class DeferredWrites {
   discard(): void {
     this.stopTimer();
     this.#bytes = 0;
+    this.#bytesThroughDelete = 0;
     this.#stored = this.#accepted;
     this.#release(this.#writes.length);
   }
@@ -134,6 +146,7 @@ export class DeferredWrites {
   // Called when the segments that were sealed last are stored.
   onStored(): void {
     this.#bytes -= this.#bytesInSegment;
+    this.#bytesThroughDelete = Math.max(0, this.#bytesThroughDelete - this.#bytesInSegment);
     this.#release(this.#writesInSegment);
     this.#writesInSegment = 0;
     this.#stored = this.#acceptedInSegment;
