@@ -340,6 +340,16 @@ describe("a full store with a reserve", () => {
       });
     }
   }
+
+  test("settles a write with unknown outcome, so that deletes can be stored", async () => {
+    const { bench, entries } = fullBench();
+    bench.storage.failing = "unknown";
+    await assert.rejects(bench.insert("a"), { uncertain: true });
+    bench.storage.failing = "quota";
+    await until(() => entries() === 1);
+    assert.deepEqual(await remove(bench, "a"), { ok: null });
+    assert.deepEqual(await bench.onDisk(), { a: null });
+  });
 });
 
 describe("a store that fails", () => {

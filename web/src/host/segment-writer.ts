@@ -27,7 +27,7 @@ export type StoringOutcome =
 export type OnStoringEnded = (outcome: StoringOutcome) => void;
 
 interface Attempt {
-  readonly onlyDeletes: boolean;
+  readonly mayUseReserve: boolean;
   sealed: SealedSegments | undefined; // undefined: not sealed yet
   contents: SegmentContents;
   durability: SegmentDurability;
@@ -76,15 +76,15 @@ export class SegmentWriter {
   }
 
   // Seals and stores everything that `contents` names. On success, the engine publishes the
-  // candidate version if there is one. `onlyDeletes`: may use the reserve of the storage. REQUIRES:
-  // the writer is idle, and there is something to seal.
+  // candidate version if there is one. `mayUseReserve`: of the storage. REQUIRES: the writer is
+  // idle, and there is something to seal.
   sealAndStore(
     contents: SegmentContents,
     durability: SegmentDurability,
-    onlyDeletes: boolean,
+    mayUseReserve: boolean,
     onEnded: OnStoringEnded,
   ): void {
-    const about = { contents, durability, onlyDeletes };
+    const about = { contents, durability, mayUseReserve };
     this.#attempt = { ...about, sealed: undefined, mayBeStored: false };
     this.#whenNotStoring = this.#attemptStore(this.#attempt, onEnded);
   }
@@ -106,12 +106,14 @@ export class SegmentWriter {
   // Seals and stores. Calls the storage in the current turn of the event loop, because a closing
   // page gets no further turn.
   async #tryStore(attempt: Attempt): Promise<StoringOutcome> {
-    const { contents, durability, onlyDeletes } = attempt;
+    const { contents, durability } = attempt;
+    // Nothing else can be stored, not even a delete, until it is known whether the segments are.
+    const mayUseReserve = attempt.mayUseReserve || attempt.mayBeStored;
     try {
       attempt.sealed ??= this.#seal();
       const { sequence, segments } = attempt.sealed;
       const store = () => this.#storage.addSegments(sequence, segments, durability);
-      await this.#space.storeSegments(store, onlyDeletes);
+      await this.#space.storeSegments(store, mayUseReserve);
       this.#engine.markStored(sequence + segments.length - 1);
       if (contents === "candidate") this.#engine.publish();
       const bytes = segments.reduce((sum, { length }) => sum + length, 0);
