@@ -130,4 +130,61 @@ describe("segments on a full storage", () => {
     await assert.rejects(reserve.storeSegments(disk.store, false), { failure: "quota" });
     assert.equal(disk.entries, 10);
   });
+
+  // A storage of which a checkpoint frees one entry, though the reserve may not suffice for it.
+  function withUsefulCheckpoints(disk: Disk): { reserve: SpaceReserve; started: () => number } {
+    const reserve = reserveOn(disk, { rows: 100 * mib, log: 0 });
+    let started = 0;
+    reserve.useCheckpoints({
+      bytesNeeded: () => 30 * mib,
+      startForSpace: async () => {
+        started += 1;
+        disk.free += 1;
+      },
+      isRunning: false,
+    });
+    return { reserve, started: () => started };
+  }
+
+  test("that delete try a checkpoint when only the entries for segments are left", async () => {
+    const disk = new Disk(6);
+    const { reserve, started } = withUsefulCheckpoints(disk);
+    await reserve.fill();
+    for (let i = 0; i < 2; ++i) await reserve.storeSegments(disk.store, true);
+    assert.deepEqual([disk.entries, started()], [4, 0]);
+    for (let i = 0; i < 3; ++i) await reserve.storeSegments(disk.store, true);
+    assert.deepEqual([disk.entries, started()], [4, 3]);
+  });
+
+  test("that delete try a checkpoint when there is no reserve", async () => {
+    const disk = new Disk(0);
+    const { reserve, started } = withUsefulCheckpoints(disk);
+    await reserve.storeSegments(disk.store, true);
+    assert.equal(started(), 1);
+    await reserve.storeSegments(disk.store, true);
+    assert.equal(started(), 2);
+  });
+
+  test("that may use the reserve count its entries again before they release one", async () => {
+    const disk = new Disk(10);
+    const reserve = reserveOn(disk, { rows: 100 * mib, log: 0 });
+    await reserve.fill();
+    disk.entries = 7; // another process has released some, and something else took the space
+    await reserve.storeSegments(disk.store, true);
+    assert.equal(disk.entries, 6);
+  });
+
+  test("find the storage no longer full once the reserve is filled and more is free", async () => {
+    const disk = new Disk(10);
+    const reserve = reserveOn(disk, { rows: 100 * mib, log: 0 });
+    await reserve.fill();
+    await reserve.storeSegments(disk.store, true);
+    assert.equal(reserve.isFull, true);
+    disk.free = 1;
+    await reserve.fill();
+    assert.deepEqual([disk.entries, reserve.isFull], [10, true]);
+    disk.free = 1;
+    await reserve.fill();
+    assert.deepEqual([disk.entries, disk.free, reserve.isFull], [10, 1, false]);
+  });
 });

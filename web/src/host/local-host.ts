@@ -608,8 +608,10 @@ export class LocalHost implements OwnerHost {
 
   // Called when a segment of this owner was stored, and possibly again.
   #onLogOwned(): void {
-    this.#claimed = true;
     this.#checkpointer?.allowCheckpoints();
+    if (this.#claimed) return;
+    this.#claimed = true;
+    this.#space.fillAfterOpening();
   }
 
   #onStored(size: LogSize): void {

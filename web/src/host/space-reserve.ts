@@ -92,26 +92,36 @@ export class SpaceReserve {
 
   // Stores segments by calling `store`, in the current turn of the event loop if it can. Rejects
   // with its error.
-  async storeSegments(store: () => Promise<void>, onlyDeletes: boolean): Promise<void> {
-    if (this.#isFull && !onlyDeletes) await this.#requireFreeSpace();
-    if (!onlyDeletes) return await this.#tryStore(store, async () => false);
+  async storeSegments(store: () => Promise<void>, mayUseReserve: boolean): Promise<void> {
+    if (this.#isFull && !mayUseReserve) await this.#requireFreeSpace();
+    if (!mayUseReserve) return await this.#tryStore(store, async () => false);
     const checkpoints = this.#checkpoints;
     let checkpointsAwaited = 0;
     let hasReleased = false;
     await this.#tryStore(store, async () => {
       // One that is running frees space soon. Without the wait, many deletes in different parts
       // would make the next checkpoint larger than the reserve.
-      const isFirst = checkpointsAwaited === 0 && checkpoints?.isRunning === true;
+      const isFirst = checkpointsAwaited === 0 && this.#shouldAwaitCheckpoint();
       if (!isFirst && (await this.#release(this.#entriesForNextCheckpoint()))) {
         hasReleased = true;
         return true;
       }
       if (checkpoints === undefined || ++checkpointsAwaited > 2) return false;
-      if (!checkpoints.isRunning && !this.#suffices(checkpoints.bytesNeeded())) return false;
+      const isLikelyToSucceed = checkpoints.isRunning || this.#suffices(checkpoints.bytesNeeded());
+      if (!isLikelyToSucceed && checkpointsAwaited > 1) return false;
       await checkpoints.startForSpace();
       return true;
     });
     if (hasReleased) this.#startCheckpoint();
+  }
+
+  // Whether segments wait for a checkpoint before they use the reserve: one is running, or only the
+  // entries for segments are left. With them, a checkpoint is tried though the reserve may not
+  // suffice for it: other space may be free, and without one, the deletes free none.
+  #shouldAwaitCheckpoint(): boolean {
+    if (this.#checkpoints === undefined) return false;
+    if (this.#checkpoints.isRunning) return true;
+    return this.#entries !== undefined && this.#entries <= segmentEntries;
   }
 
   // Never throws: the caller's segments are stored.
@@ -209,9 +219,10 @@ export class SpaceReserve {
     this.#isFull = false;
   }
 
-  // Frees an entry if there are more than `keep`. Resolves to whether it did.
+  // Frees an entry if there are more than `keep`. Resolves to whether it did. Counts the entries
+  // again: another process or tab may have released some while it waited for this owner.
   async #release(keep: number): Promise<boolean> {
-    await this.#count();
+    await this.#change((reserve) => reserve.size());
     const entries = this.#entries ?? 0;
     if (entries <= keep) return false;
     await this.#resizeTo(entries - 1);
@@ -228,8 +239,13 @@ export class SpaceReserve {
     void this.fill();
   }
 
-  // Gives the reserve the size that suits the store, as far as there is space. Never rejects: the
-  // next write reports what is wrong.
+  // Fills the reserve of a store that was opened, if the store is large enough for one.
+  fillAfterOpening(): void {
+    if (this.#target() > 0) void this.fill();
+  }
+
+  // Gives the reserve the size that suits the store, as far as there is space. If there is more,
+  // the storage is no longer full. Never rejects: the next write reports what is wrong.
   fill(): Promise<void> {
     if (this.#options.reserve === undefined) return Promise.resolve();
     this.#filling ??= this.#fill().finally(() => {
@@ -250,6 +266,8 @@ export class SpaceReserve {
         await this.#resizeTo(wanted);
         if ((this.#entries ?? 0) < wanted) break;
       }
+      const isFilled = !this.#isStopped && !this.#isInUse && (this.#entries ?? 0) >= target;
+      if (this.#isFull && isFilled) await this.#requireFreeSpace();
     } catch {
       // See above.
     }
