@@ -2,7 +2,7 @@
 // reserve (web/src/host/space-reserve.ts).
 
 import assert from "node:assert/strict";
-import { appendFileSync } from "node:fs";
+import { appendFileSync, readdirSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -17,6 +17,7 @@ import { type FileSystem, realFileSystem } from "./support/intercepted-fs.ts";
 import { openHost } from "./support/open-host.ts";
 import { budgetedFileSystem, mountSmallDisk, unmount } from "./support/small-disk.ts";
 import { loadAll } from "./support/storage-contract.ts";
+import { until } from "./support/until.ts";
 
 const smallDiskBytes = 6 * 1024 * 1024;
 const largeDiskBytes = 16 * 1024 * 1024;
@@ -205,6 +206,22 @@ for (const [name, newDisk] of Object.entries({ budgetedDisk, realDisk })) {
       await again.close();
     });
 
+    test("has a reserve again once it is open", async (t) => {
+      const disk = await newDisk();
+      if (disk === undefined) return t.skip("no right to mount a file system");
+      const first = await open(disk);
+      await fill(first);
+      await first.close();
+      const reserveFiles = () =>
+        readdirSync(disk.folder).filter((file) => file.startsWith("tmp-reserve-"));
+      const before = reserveFiles();
+      assert.ok(before.length > 0);
+      for (const file of before) await rm(join(disk.folder, file));
+      const store = await open(disk);
+      await until(() => reserveFiles().length > 0);
+      await store.close();
+    });
+
     test("says how much is held back, and gives it back when it is empty", async (t) => {
       const disk = await newDisk();
       if (disk === undefined) return t.skip("no right to mount a file system");
@@ -224,6 +241,23 @@ for (const [name, newDisk] of Object.entries({ budgetedDisk, realDisk })) {
     });
   });
 }
+
+test("opening a folder on a full disk leaves the reserve of the process that has it open", async (t) => {
+  const disk = await realDisk();
+  if (disk === undefined) return t.skip("no right to mount a file system");
+  const options = { path: disk.folder, name: "shop", waitMs: 0 };
+  const owner = await openFileStore(options);
+  await loadAll(owner.storage);
+  await owner.storage.claim(1, new Uint8Array(1));
+  assert.equal(await owner.storage.reserve.resize(2), 2);
+  const fillDisk = () =>
+    appendFileSync(join(disk.folder, "ballast"), new Uint8Array(smallDiskBytes));
+  assert.throws(fillDisk, { code: "ENOSPC" });
+  await assert.rejects(openFileStore(options), { code: "StoreLocked" });
+  assert.equal(await owner.storage.reserve.size(), 2);
+  await owner.storage.close();
+  owner.lock.release();
+});
 
 test("a folder can be locked although its disk has not a byte left", async (t) => {
   const disk = await realDisk();

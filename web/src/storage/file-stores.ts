@@ -12,7 +12,7 @@ import {
 } from "../util/node.ts";
 import { type FolderLock, lockFolder } from "./folder-lock.ts";
 import { releaseReserveEntry } from "./folder-reserve.ts";
-import { deleteLogFolder, isLogFileName, makeFolder } from "./log-folder.ts";
+import { deleteLogFolder, isLackOfSpace, isLogFileName, makeFolder } from "./log-folder.ts";
 import { NodeFilesStorage } from "./node-files.ts";
 
 export interface FileStoreOptions {
@@ -34,9 +34,9 @@ export async function openFileStore(
     await makeFolder(folder, fs);
     await requireExactName(options, fs);
     lock = await lockFolder(folder, { ...options, process }).catch(async (error: unknown) => {
-      // A process that died may have left so much that there is no space for the lock.
-      const isFull = systemErrorCode(error) === "ENOSPC";
-      if (!isFull || !(await releaseReserveEntry(folder, fs))) throw error;
+      // A process that died may have left so much that there is no space for the lock. No process
+      // that is alive has the reserve: its lock would have been waited for.
+      if (!isLackOfSpace(error) || !(await releaseReserveEntry(folder, fs))) throw error;
       return await lockFolder(folder, { ...options, process });
     });
     return { storage: await NodeFilesStorage.open(folder, fs), lock };

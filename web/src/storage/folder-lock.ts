@@ -24,7 +24,8 @@ export interface FolderLockOptions {
 }
 
 // Locks a folder. Rejects with StoreLocked if another process still has the lock after `waitMs`,
-// and with AbortError if `signal` aborts. REQUIRES: the folder exists.
+// and with AbortError if `signal` aborts. Writes nothing while a process that is alive has the
+// lock. REQUIRES: the folder exists.
 export async function lockFolder(folder: string, options: FolderLockOptions): Promise<FolderLock> {
   const fs = await nodeModule("node:fs");
   const lock = `${folder}/lock`;
@@ -32,7 +33,7 @@ export async function lockFolder(folder: string, options: FolderLockOptions): Pr
   const me = `${process.pid} ${processStartTime(fs, process.pid) || "-"} ${crypto.randomUUID()}\n`;
   for (const end = Date.now() + options.waitMs; ; await sleep(pollMs)) {
     if (signal?.aborted) throw new AbortError();
-    const holder = tryLock(fs, lock, me);
+    const holder = read(fs, lock) ?? tryLock(fs, lock, me);
     if (holder === me) return { release: () => release(fs, lock, me) };
     if (holder === undefined) continue; // the lock was just released
     if (!isAlive(fs, process, holder)) removeStaleLock(fs, lock, holder);

@@ -133,10 +133,14 @@ export async function flushFolder(folder: string, fs: NodeFs["promises"]): Promi
   }
 }
 
+// Whether the disk, the user's quota or the limit of a file's size is reached.
+export function isLackOfSpace(error: unknown): boolean {
+  return ["ENOSPC", "EDQUOT", "EFBIG"].includes(systemErrorCode(error));
+}
+
 // Converts a file system error to a StorageError.
 export function storageErrorFrom(error: unknown): StorageError {
   if (error instanceof StorageError) return error;
-  const full = ["ENOSPC", "EDQUOT", "EFBIG"].includes(systemErrorCode(error));
-  if (full) return new StorageError("quota", "The disk is full.", error);
+  if (isLackOfSpace(error)) return new StorageError("quota", "The disk is full.", error);
   return new StorageError("aborted", `The file system failed: ${String(error)}`, error);
 }
