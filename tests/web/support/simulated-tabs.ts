@@ -16,7 +16,7 @@ import { SharedHost, type SharedHostOptions } from "../../../web/src/tabs/shared
 import { createEngine, type Engine } from "../../../web/src/wasm/engine.ts";
 import { ModuleInstance } from "../../../web/src/wasm/module-instance.ts";
 import { openHost } from "./open-host.ts";
-import { currentSimulation, type SimulatedProcess, sleep } from "./simulation.ts";
+import { currentSimulation, isSimulating, type SimulatedProcess, sleep } from "./simulation.ts";
 
 // ---- Locks --------------------------------------------------------------------------------------
 
@@ -274,7 +274,8 @@ export class Tab {
 // Reading and instantiating a module is not virtual.
 const { loadDeferredModule } = ModuleInstance.prototype;
 ModuleInstance.prototype.loadDeferredModule = function (this: ModuleInstance) {
-  return currentSimulation().real(() => loadDeferredModule.call(this));
+  const load = () => loadDeferredModule.call(this);
+  return isSimulating() ? currentSimulation().real(load) : load();
 };
 
 // The storage of a tab. Each call and each response is a separate task, so that the tab can die or

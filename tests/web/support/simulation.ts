@@ -280,6 +280,8 @@ export class Simulation {
   }
 }
 
+export const isSimulating = () => current !== undefined;
+
 // REQUIRES: a simulation is running.
 export function currentSimulation(): Simulation {
   if (current === undefined) throw new Error("No simulation is running.");

@@ -26,10 +26,13 @@ export interface NodeFileSystemStats {
   readonly bavail: number;
 }
 
+// Uint8Array<ArrayBuffer>, in words that TypeScript 5.2 knows.
+type OwnedBytes = ReturnType<Uint8Array["slice"]>;
+
 export interface NodeFs {
   readonly promises: {
     open(path: string, flags: string): Promise<NodeFile>;
-    readFile(path: string | URL): Promise<Uint8Array<ArrayBuffer>>;
+    readFile(path: string | URL): Promise<OwnedBytes>;
     readdir(path: string): Promise<string[]>;
     mkdir(path: string, options: { recursive: boolean }): Promise<unknown>;
     rename(from: string, to: string): Promise<void>;
