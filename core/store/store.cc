@@ -571,8 +571,8 @@ std::optional<InterimCheckpoint> Store::interim_checkpoint() {
   if (state_->stored_commit < state_->checkpoint->manifest().last_commit) return std::nullopt;
   auto made = state_->checkpoint->interim_manifest(state_->parts);
   if (!made.has_value()) return std::nullopt;
-  std::vector<PartId> obsolete = find_obsolete(listed_parts(state_->parts.manifest()),
-                                               made->manifest, state_->versions());
+  std::vector<PartId> obsolete =
+      find_obsolete(listed_parts(state_->parts.manifest()), made->manifest, state_->versions());
   if (obsolete.empty()) return std::nullopt;
   InterimCheckpoint interim{encode_manifest(made->manifest), std::move(made->extra_part), obsolete};
   const PartId extra = interim.extra_part.has_value() ? interim.extra_part->id : 0;
