@@ -131,7 +131,8 @@ test("a full disk rejects writes, loses nothing, and writes succeed again when t
   await page.reload();
   const found = await page.evaluate(async () => {
     const { openStore } = await entitable();
-    await using store = await openStore({ name: "full" });
+    // Rejects if IndexedDB cannot be used. By default, the store would be in memory, and so empty.
+    await using store = await openStore({ name: "full", persistence: "indexeddb" });
     let rows = 0;
     for await (const _ of store.table("rows").listEntities()) ++rows;
     return { rows, state: store.status.state };
