@@ -129,10 +129,14 @@ describe("a store whose origin is nearly full", () => {
     let usage = 10;
     let now = performance.now();
     t.mock.method(performance, "now", () => now);
-    t.mock.method(pageServices, "estimate", async () => ({ usage, quota: 100 }));
+    let checks = 0;
+    t.mock.method(pageServices, "estimate", async () => {
+      checks += 1;
+      return { usage, quota: 100 };
+    });
     const owner = await open("filling");
     const follower = await open("filling");
-    await turn();
+    await until(() => checks === 2); // each tab checks when it opens the store
     now += minute;
     usage = 85;
     await owner.store.table("people").createTable();
