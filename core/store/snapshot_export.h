@@ -19,7 +19,9 @@ struct SnapshotComplete {};  // the file is complete
 class SnapshotExport {
  public:
   // Pins the published version: later writes are not in the file. Store::load_part() also loads the
-  // parts of this version. REQUIRES: the store outlives this object.
+  // parts of this version. REQUIRES: the store outlives this object. No replacement of the
+  // content is between Store::finish_checkpoint() and Store::mark_checkpoint_committed(): the host
+  // then deletes the parts of this version.
   explicit SnapshotExport(Store& store);
   ~SnapshotExport();
   SnapshotExport(const SnapshotExport&) = delete;

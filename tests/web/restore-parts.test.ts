@@ -230,3 +230,27 @@ describe("a restore", () => {
     assert.equal((await reopened(files)).split(",").length, 33);
   });
 });
+
+describe("a restore that replaces", () => {
+  test("does not delete the parts of a snapshot that begins while it commits", async () => {
+    const file = await largeFile();
+    const files: Files = new Map();
+    const first = await openOn(files);
+    await first.store.restore(file);
+    await first.close();
+    const { store, storage, close } = await openOn(files);
+    storage.auto = false;
+    const restoring = store.restore(file);
+    let call = await storage.next();
+    for (; call.name !== "commitManifest"; call = await storage.next()) await call.succeed();
+    const taking = store.snapshot();
+    await new Promise(setImmediate);
+    storage.auto = true;
+    await call.succeed();
+    await restoring;
+    assert.deepEqual(await taking, file);
+    assert.equal(store.status.state, "open");
+    assert.deepEqual(store.status.damage, []);
+    await close();
+  });
+});

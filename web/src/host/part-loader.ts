@@ -171,6 +171,11 @@ export class PartLoader {
     await Promise.allSettled(this.#loading.values());
   }
 
+  // Settles when pauseWhile() has ended; undefined if it is not running.
+  get whenResumed(): Promise<unknown> | undefined {
+    return this.#pausedFor;
+  }
+
   // Runs `work` while no part is being read. Meanwhile `work` may replace all parts.
   async pauseWhile(work: () => Promise<void>): Promise<void> {
     const working = this.waitForLoads().then(work);

@@ -26,7 +26,7 @@ export interface SnapshotsOptions {
     | "endRestore"
   >;
   queue: Pick<CommitQueue, "runExclusively" | "stageAsOwnGroup">;
-  parts: Pick<PartLoader, "loadAndRetry">;
+  parts: Pick<PartLoader, "loadAndRetry" | "whenResumed">;
   // Stores a part of a file that is being restored, and deletes such parts.
   putPart: (id: number, bytes: Uint8Array) => Promise<void>;
   deleteParts: (ids: readonly number[]) => Promise<void>;
@@ -44,9 +44,11 @@ export class Snapshots {
   }
 
   // Yields the store's content at the time of the first call of next(), as a file. Holds one chunk
-  // at a time.
+  // at a time. While a restore is about to replace the content, waits for that.
   async *chunks(): AsyncGenerator<Uint8Array<ArrayBuffer>> {
     const { engine, parts } = this.#options;
+    // The old parts may already be marked for deletion.
+    while (parts.whenResumed !== undefined) await parts.whenResumed;
     const snapshot = engine.beginSnapshot();
     const next = () => engine.nextSnapshotChunk(snapshot);
     try {
