@@ -253,4 +253,33 @@ describe("a restore that replaces", () => {
     assert.deepEqual(store.status.damage, []);
     await close();
   });
+
+  test("keeps writes that wait to be stored if the claim at opening failed", async () => {
+    const file = await largeFile();
+    const files: Files = new Map();
+    const storage = new ControlledStorage(new MemoryStorage(files));
+    storage.failing = "quota";
+    const engine = await createEngine();
+    const host = await openHost({ engine, storage, deferredDelayMs: 10_000 });
+    const store = new StoreHandle("test", host);
+    storage.failing = undefined;
+    await store.serviceClient().createTable("old", { durability: "deferred" });
+    storage.auto = false;
+    let restored = false;
+    const restoring = store.restore(file, { mode: "merge" }).finally(() => {
+      restored = true;
+    });
+    const writing = store.table("old").createEntity({ partitionKey: "p", rowKey: "r" });
+    while (!restored) {
+      if (storage.waiting > 0) await (await storage.next()).succeed();
+      else await new Promise(setImmediate);
+    }
+    await restoring;
+    storage.auto = true;
+    await writing;
+    const rows = await rowsOf(store);
+    assert.equal(rows.includes("old,p/r"), true, rows);
+    await store.close();
+    assert.equal(await reopened(files), rows);
+  });
 });

@@ -552,17 +552,22 @@ export class LocalHost implements OwnerHost {
   // Runs a checkpoint or a restore. Claims the log first if this owner has not done so: without a
   // claim, another owner may be writing.
   async #asLogOwner<T>(work: () => Promise<T>): Promise<T> {
-    const { engine, storage } = this.#options;
     try {
-      if (!this.#claimed) {
-        await claimLog(engine, storage, this.#space);
-        this.#onLogOwned();
-      }
+      if (!this.#claimed) await this.#queue.runExclusively(() => this.#claim());
       return await work();
     } catch (error) {
       this.#reportIfReplaced(error);
       throw error;
     }
+  }
+
+  // Claims the log unless a pending write has done so. REQUIRES: the call is within
+  // runExclusively(), because the claim takes the number of the next segment.
+  async #claim(): Promise<void> {
+    const { engine, storage } = this.#options;
+    if (this.#claimed) return;
+    await claimLog(engine, storage, this.#space);
+    this.#onLogOwned();
   }
 
   // If the call fails because the deferred module cannot be loaded, and another tab becomes the
