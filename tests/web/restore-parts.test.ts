@@ -61,6 +61,15 @@ async function withOldContent(): Promise<Files> {
 
 const partsIn = (files: Files) => [...files.keys()].filter((name) => name.startsWith("part-"));
 
+// Changes a byte in the rows of each part.
+function damageParts(files: Files): void {
+  for (const name of partsIn(files)) {
+    const bytes = (files.get(name) as Uint8Array).slice();
+    bytes[100] = (bytes[100] as number) ^ 1;
+    files.set(name, bytes);
+  }
+}
+
 // Opens the files and returns the rows. Afterwards no part is left that the store does not use.
 async function reopened(files: Files): Promise<string> {
   const { store, close } = await openOn(files);
@@ -251,6 +260,31 @@ describe("a restore that replaces", () => {
     assert.deepEqual(await taking, file);
     assert.equal(store.status.state, "open");
     assert.deepEqual(store.status.damage, []);
+    await close();
+  });
+
+  test("rejects if a read finds damage while the file is read", async () => {
+    const file = await largeFile();
+    const files: Files = new Map();
+    const first = await openOn(files);
+    await first.store.restore(file);
+    await first.close();
+    damageParts(files);
+    const { store, close } = await openOn(files);
+    let read = false;
+    const stream = new ReadableStream<Uint8Array>(
+      {
+        async pull(controller) {
+          if (read) return controller.close();
+          read = true;
+          controller.enqueue(file);
+          await assert.rejects(rowsOf(store), { code: "Corrupted" });
+        },
+      },
+      { highWaterMark: 0 },
+    );
+    await assert.rejects(store.restore(stream), { code: "Corrupted" });
+    assert.equal(store.status.state, "read-only");
     await close();
   });
 

@@ -147,6 +147,7 @@ export class Checkpointer implements Checkpoints {
   // stored data. REQUIRES: start() was called; nothing is written until it resolves.
   replaceAllData(call: Uint8Array | undefined): Promise<void> {
     return this.#runAlone(async () => {
+      this.#requireIntact();
       await this.#checkpoint(
         () => this.#engine.beginReplace(call),
         // The manifest and the engine change at different times, so no read may run meanwhile.
