@@ -6,11 +6,14 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { MemoryStorage } from "../../web/src/storage/memory.ts";
 import { StoreHandle } from "../../web/src/store.ts";
 import { mockStore } from "../../web/src/testing/index.ts";
 import type { Host } from "../../web/src/transport.ts";
 import type { OpenOptions, Store } from "../../web/src/types.ts";
+import { createEngine } from "../../web/src/wasm/engine.ts";
 import { wasmWithMaxPages } from "./support/limited-memory.ts";
+import { openHost } from "./support/open-host.ts";
 import { openStore } from "./support/package.ts";
 import { Origin, Tab } from "./support/simulated-tabs.ts";
 import { simulatedTest } from "./support/simulated-test.ts";
@@ -159,6 +162,35 @@ describe("a snapshot as a stream", () => {
     await store.close();
     await assert.rejects(reader.read(), { name: "StoreError", code: "StoreClosed" });
     await assert.rejects(collected(unread), { name: "StoreError", code: "StoreClosed" });
+  });
+
+  test("fails if a read finds damage in rows that it has not read yet", async () => {
+    const files = new Map<string, Uint8Array>();
+    // With a lower limit, the part would be unloaded, and loaded again.
+    const open = async () => {
+      const [engine, storage] = [await createEngine(), new MemoryStorage(files)];
+      return new StoreHandle("test", await openHost({ engine, storage, memoryLimit: 50_000_000 }));
+    };
+    const filled = await fill(await inMemory(), 500);
+    const stored = await open();
+    await stored.restore(filled.snapshotStream());
+    await Promise.all([stored.close(), filled.close()]);
+    const parts = [...files.keys()].filter((name) => name.startsWith("part-")).sort();
+    const last = parts.at(-1) as string;
+    const bytes = (files.get(last) as Uint8Array).slice();
+    bytes[1000] = (bytes[1000] as number) ^ 1;
+    files.set(last, bytes);
+    const store = await open();
+    const chunks = store.snapshotStream().getReader();
+    await chunks.read();
+    await assert.rejects(store.table("people").getEntity("p0", "99"), { code: "Corrupted" });
+    await assert.rejects(
+      async () => {
+        while (!(await chunks.read()).done);
+      },
+      { name: "StoreError", code: "Corrupted" },
+    );
+    await store.close();
   });
 });
 

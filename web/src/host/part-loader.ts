@@ -4,7 +4,7 @@
 import { StoreError } from "../errors.ts";
 import type { LogStorage, OnPart } from "../storage/log-storage.ts";
 import { freeBytes } from "../util/free-bytes.ts";
-import { DeferredModuleNeeded, type Engine, PartsNeeded } from "../wasm/engine.ts";
+import { type Damage, DeferredModuleNeeded, type Engine, PartsNeeded } from "../wasm/engine.ts";
 
 // How many of the needed parts are loaded before the call is repeated. Few at first, because the
 // call often needs only those; then more each time, up to partsMax.
@@ -33,6 +33,13 @@ export interface PartLoaderOptions {
   storage: Pick<LogStorage, "readParts">;
   memoryLimit: number; // of rows, in bytes; 0: none
   onDamage: () => void;
+}
+
+// The error of calls during which this damage was found.
+export function damagedError({ file, message }: Damage): StoreError {
+  return new StoreError("Corrupted", `The store is damaged: ${file} ${message}`, {
+    hint: "The store is read-only from now on, without that data; see status.damage.",
+  });
 }
 
 // Throws if the call needs the part again that was loaded first: repeating it would not end.
@@ -235,8 +242,6 @@ export class PartLoader {
     const [found] = engine.damage().slice(before);
     if (found === undefined) return;
     onDamage();
-    throw new StoreError("Corrupted", `The store is damaged: ${found.file} ${found.message}`, {
-      hint: "The store is read-only from now on, without that data; see status.damage.",
-    });
+    throw damagedError(found);
   }
 }

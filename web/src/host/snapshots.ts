@@ -9,7 +9,7 @@ import type { RestoreMode, RestoreReport } from "../types.ts";
 import { yieldToEventLoop } from "../util/event-loop.ts";
 import { type Engine, PartsNeeded } from "../wasm/engine.ts";
 import type { CommitQueue } from "./commit-queue.ts";
-import type { PartLoader } from "./part-loader.ts";
+import { damagedError, type PartLoader } from "./part-loader.ts";
 
 export interface SnapshotsOptions {
   engine: Pick<
@@ -18,6 +18,7 @@ export interface SnapshotsOptions {
     | "beginSnapshot"
     | "nextSnapshotChunk"
     | "endSnapshot"
+    | "damage"
     | "beginRestore"
     | "restoreChunk"
     | "nextRestoredPart"
@@ -50,7 +51,13 @@ export class Snapshots {
     // The old parts may already be marked for deletion.
     while (parts.whenResumed !== undefined) await parts.whenResumed;
     const snapshot = engine.beginSnapshot();
-    const next = () => engine.nextSnapshotChunk(snapshot);
+    const before = engine.damage().length;
+    // A read may find damage meanwhile. The rows then missing are counted in the file's header.
+    const next = () => {
+      const [found] = engine.damage().slice(before);
+      if (found === undefined) return engine.nextSnapshotChunk(snapshot);
+      throw damagedError(found);
+    };
     try {
       for (;;) {
         let chunk = next();
