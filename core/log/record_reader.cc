@@ -220,6 +220,7 @@ Result<std::optional<Record>> RecordStream::next() {
     ended_ = read->ended;
     if (read->record.has_value()) return read->record;
   }
+  if (auto whole = check_complete(); !whole.ok()) return whole.error();
   return std::optional<Record>();
 }
 

@@ -81,7 +81,8 @@ class RecordStream {
   // Appends a chunk. Earlier results of next() become invalid.
   void add_chunk(std::string_view chunk);
   // Returns the next record. Returns nothing if more chunks are needed for it, or if ended().
-  // Errors: as RecordReader::next().
+  // Errors: as RecordReader::next(). To call it after each chunk, also after the end, bounds what
+  // is held in memory: bytes after the end are an error.
   Result<std::optional<Record>> next();
   bool ended() const { return ended_; }
   // Checks that the file is complete. Returns ErrorCode::corrupted if its end is missing or bytes

@@ -28,7 +28,7 @@ Restore::~Restore() {
 
 Result<std::optional<CheckpointPart>> Restore::next_part() {
   mark_part_stored();
-  while (!ended_) {
+  while (true) {
     const auto step = reader_.next();
     if (!step.ok()) return step.error();
     switch (*step) {
@@ -46,9 +46,9 @@ Result<std::optional<CheckpointPart>> Restore::next_part() {
         return std::optional<CheckpointPart>(end_part());
       case SnapshotReader::Step::end:
         ended_ = true;
+        return std::optional<CheckpointPart>();
     }
   }
-  return std::optional<CheckpointPart>();
 }
 
 void Restore::mark_part_stored() {

@@ -105,6 +105,24 @@ describe("a restore", () => {
     }
   });
 
+  test("ends at once when the source continues after the end of the file", async () => {
+    const file = await largeFile();
+    const { store, close } = await openOn(await withOldContent());
+    let chunks = 0;
+    const endless = new ReadableStream<Uint8Array>(
+      {
+        pull(controller) {
+          controller.enqueue(chunks++ === 0 ? file : new Uint8Array(1000));
+          if (chunks === 50) controller.close();
+        },
+      },
+      { highWaterMark: 0 },
+    );
+    await assert.rejects(store.restore(endless), { code: "Corrupted" });
+    assert.equal(chunks, 2);
+    await close();
+  });
+
   for (const mode of modes) {
     test(`(${mode}) leaves the old or the new content after a crash at any call`, async () => {
       const file = await largeFile();

@@ -101,6 +101,28 @@ TEST_CASE("a snapshot truncated at any byte is invalid, in whatever chunks it ar
   }
 }
 
+TEST_CASE("bytes after the end of a snapshot are rejected when they arrive") {
+  const std::string file = bytes_of(SnapshotContent());
+  const std::string_view reason = "the end: the file continues after it";
+  SnapshotReader reader;
+  reader.add_chunk(file);
+  for (int i = 0; i < 2; ++i) {
+    const auto end = reader.next();
+    REQUIRE(end.ok());
+    CHECK(*end == SnapshotReader::Step::end);
+    CHECK(reader.check_complete().ok());
+    reader.add_chunk("");
+  }
+  reader.add_chunk("x");
+  const auto after = reader.next();
+  REQUIRE(!after.ok());
+  CHECK(after.error().code == ErrorCode::corrupted);
+  CHECK(after.error().message == reason);
+  SnapshotReader whole;
+  whole.add_chunk(file + "x");
+  CHECK(whole.next().error().message == reason);
+}
+
 TEST_CASE("a newer snapshot is rejected, and one with skippable records is read") {
   const auto records = records_of(bytes_of(sample_snapshot()));
   const auto newer = read_snapshot(file_of(FileKind::snapshot, records, format_major + 1, 0));

@@ -331,6 +331,24 @@ TEST_CASE("damaged snapshots change nothing") {
   CHECK(newer.error().code == ErrorCode::format_too_new);
 }
 
+TEST_CASE("bytes after the end of a file are rejected when they arrive") {
+  Store target = new_store();
+  Store source = filled(4);
+  const std::string file = snapshot_of(source);
+  Restore restore(target);
+  restore.add(file);
+  while (true) {
+    const auto part = restore.next_part();
+    REQUIRE(part.ok());
+    if (!part->has_value()) break;
+  }
+  CHECK(restore.finish_reading().ok());
+  restore.add("x");
+  const auto part = restore.next_part();
+  REQUIRE(!part.ok());
+  CHECK(part.error().code == ErrorCode::corrupted);
+}
+
 TEST_CASE("a crafted snapshot is rejected before it is replaced or merged") {
   Store target = new_store();
   const auto error_of = [&](const SnapshotContent& content) {
