@@ -607,6 +607,8 @@ void Store::mark_checkpoint_committed() {
     state_->published = std::move(state_->replacement->version);
     state_->window = std::move(state_->replacement->window);
     state_->replacement.reset();
+    // The restore may have unloaded some of its parts.
+    if (state_->memory_limit != 0 && !state_->branched) state_->has_unloaded_parts = true;
   }
   state_->parts.replace_manifest(state_->checkpoint->take_manifest(), state_->obsolete_parts);
   state_->obsolete_parts.clear();

@@ -245,6 +245,7 @@ TEST_CASE("a restore keeps few rows in memory") {
       CHECK(peak < 700'000);
       REQUIRE(replace(restore, target, host));
       CHECK(target.memory_bytes() < 700'000);
+      CHECK(target.state().has_unloaded_parts);
     } else {
       while (true) {
         auto staged = restore.stage_merge_chunk(noon);
