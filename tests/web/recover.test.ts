@@ -498,3 +498,89 @@ describe("calls without a response", () => {
     await assert.rejects(later, { name: "AbortError" });
   });
 });
+
+// What the client sends to one owner. The owner's calls get responses only from the test.
+class SilentOwner {
+  readonly posted: ToOwner[] = [];
+  readonly client: CallClient;
+  readonly name: string;
+
+  constructor(client: CallClient, name: string) {
+    this.client = client;
+    this.name = name;
+  }
+
+  // Connects the client, and tells it that the store knows none of its calls.
+  async connect(): Promise<void> {
+    const post = (message: ToOwner) => void this.posted.push(message);
+    this.client.connect({ owner: this.name, session: 1, lastCommit: 0, post });
+    const { number } = this.#call("recover");
+    const value = { known: [], droppedThrough: 0, isFinal: true, failed: [] };
+    this.client.settleCalls([{ number, value }]);
+    await turns();
+  }
+
+  #call(kind: RemoteCall["kind"]): RemoteCall {
+    const calls = this.posted.flatMap((message) => (message.type === "calls" ? message.calls : []));
+    return calls.find((call) => call.kind === kind) as RemoteCall;
+  }
+
+  // The number of the restore that this owner got.
+  get restore(): number {
+    return this.#call("restore").number;
+  }
+
+  get chunks() {
+    return this.posted.filter((message) => message.type === "chunk");
+  }
+
+  pull(): Promise<void> {
+    return this.client.sendChunk({ session: 1, number: this.restore });
+  }
+}
+
+describe("the file of a restore", () => {
+  test("is read again for the next owner, even if the earlier reading then fails", async () => {
+    const { client } = newClient();
+    let reads = 0;
+    let failFirst = (_: Error) => {};
+    const file = {
+      async *chunks() {
+        if (reads++ === 0) await new Promise((_, reject) => (failFirst = reject));
+        yield new Uint8Array(1);
+        yield new Uint8Array(2);
+      },
+    };
+    const restored = client.restore(file, "replace");
+    const [first, second] = [new SilentOwner(client, "a"), new SilentOwner(client, "b")];
+    await first.connect();
+    const pulled = first.pull();
+    await second.connect();
+    await second.pull();
+    failFirst(new Error("The earlier reading fails."));
+    await pulled;
+    await second.pull();
+    await second.pull();
+    const lengths = second.chunks.map(({ bytes }) => bytes?.length);
+    assert.deepEqual(lengths, [1, 2, undefined]);
+    assert.deepEqual(first.chunks, []);
+    const value = { tables: 0, rows: 0 };
+    client.settleCalls([{ number: second.restore, value }]);
+    assert.deepEqual(await restored, value);
+  });
+
+  test("ends with an error for the owner if the call has ended", async () => {
+    const { client } = newClient();
+    const restored = client.restore(chunkedFile(new Uint8Array(8)), "replace");
+    const owner = new SilentOwner(client, "a");
+    await owner.connect();
+    const rejected = assert.rejects(restored, /over/);
+    client.rejectAll(new Error("over"));
+    await rejected;
+    await owner.pull();
+    assert.deepEqual(
+      owner.chunks.map(({ error }) => error?.name),
+      ["AbortError"],
+    );
+  });
+});

@@ -175,20 +175,26 @@ export class CallClient {
     return this.#add(call) as Promise<RestoreReport>;
   }
 
-  // Sends the next chunk of a restore's file. If the file cannot be read, rejects the call.
+  // Sends the next chunk of a restore's file. If the file cannot be read, rejects the call. The
+  // owner gets an error for a call that has ended, so that it does not wait for the chunk.
   async sendChunk({ session, number }: { session: number; number: number }): Promise<void> {
     const link = this.#link;
     const call = this.#ordered.get(number);
-    if (link === undefined || link.session !== session || call?.file === undefined) return;
+    if (link === undefined || link.session !== session) return;
+    const message = { to: link.owner, type: "chunk", session, number } as const;
+    if (call?.file === undefined) {
+      link.post({ ...message, error: errorToWire(new AbortError()) });
+      return;
+    }
     call.chunks ??= call.file.chunks();
     const { chunks } = call;
-    const message = { to: link.owner, type: "chunk", session, number } as const;
     try {
       const { done, value } = await chunks.next();
       if (this.#link !== link || call.chunks !== chunks) return; // it is read again for a new owner
       link.post({ ...message, bytes: done ? undefined : ownBuffer(value) });
     } catch (error) {
-      if (this.#link === link) link.post({ ...message, error: errorToWire(error) });
+      if (this.#link !== link || call.chunks !== chunks) return;
+      link.post({ ...message, error: errorToWire(error) });
       this.#removeCall(call);
       call.reject(error);
     }
