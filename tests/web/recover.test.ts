@@ -8,7 +8,12 @@ import { StoreError } from "../../web/src/errors.ts";
 import { StorageError } from "../../web/src/storage/log-storage.ts";
 import { CallClient, type OwnerSession } from "../../web/src/tabs/call-client.ts";
 import { CallServer } from "../../web/src/tabs/call-server.ts";
-import type { RemoteCall, ToClient, ToOwner } from "../../web/src/tabs/messages.ts";
+import {
+  type RemoteCall,
+  type ToClient,
+  type ToOwner,
+  writesInFlightMax,
+} from "../../web/src/tabs/messages.ts";
 import { repeatWrites } from "../../web/src/tabs/repeat-writes.ts";
 import type { OwnerHost, RepeatedWrites, WriteOrigin } from "../../web/src/transport.ts";
 import { wrapInCall } from "../../web/src/util/call-message.ts";
@@ -510,12 +515,12 @@ class SilentOwner {
     this.name = name;
   }
 
-  // Connects the client, and tells it that the store knows none of its calls.
-  async connect(): Promise<void> {
+  // Connects the client, and tells it that the store knows these calls of it.
+  async connect(known: number[] = []): Promise<void> {
     const post = (message: ToOwner) => void this.posted.push(message);
     this.client.connect({ owner: this.name, session: 1, lastCommit: 0, post });
     const { number } = this.#call("recover");
-    const value = { known: [], droppedThrough: 0, isFinal: true, failed: [] };
+    const value = { known, droppedThrough: 0, isFinal: true, failed: [] };
     this.client.settleCalls([{ number, value }]);
     await turns();
   }
@@ -582,5 +587,30 @@ describe("the file of a restore", () => {
       owner.chunks.map(({ error }) => error?.name),
       ["AbortError"],
     );
+  });
+});
+
+describe("the error of a restore that was sent to two owners", () => {
+  const damaged = { name: "StoreError", message: "damaged", code: "Corrupted" } as const;
+  const outcome = async (mode: "replace" | "merge", known: number[]) => {
+    const { client } = newClient();
+    const restored = client.restore(chunkedFile(new Uint8Array(8)), mode);
+    await new SilentOwner(client, "a").connect();
+    const owner = new SilentOwner(client, "b");
+    await owner.connect(known);
+    client.settleCalls([{ number: owner.restore, error: damaged }]);
+    return await restored.catch(({ code, uncertain }) => [code, uncertain === true]);
+  };
+
+  test("is the second owner's if the store knows that the first did not replace", async () => {
+    assert.deepEqual(await outcome("replace", []), ["Corrupted", false]);
+  });
+
+  test("is an unknown outcome if the first may have restored", async () => {
+    const unknown = ["ConnectionLost", true];
+    assert.deepEqual(await outcome("merge", []), unknown);
+    assert.deepEqual(await outcome("replace", [1]), unknown);
+    const many = Array.from({ length: writesInFlightMax }, (_, i) => 10 + i);
+    assert.deepEqual(await outcome("replace", many), unknown);
   });
 });
