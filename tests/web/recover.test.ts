@@ -555,6 +555,7 @@ describe("the file of a restore", () => {
         yield new Uint8Array(1);
         yield new Uint8Array(2);
       },
+      cancel() {},
     };
     const restored = client.restore(file, "replace");
     const [first, second] = [new SilentOwner(client, "a"), new SilentOwner(client, "b")];
@@ -587,6 +588,26 @@ describe("the file of a restore", () => {
       owner.chunks.map(({ error }) => error?.name),
       ["AbortError"],
     );
+  });
+
+  test("is cancelled if it is a stream and the owner changes", async () => {
+    const { client } = newClient();
+    let isCancelled = false;
+    const pull = (controller: ReadableStreamDefaultController) =>
+      controller.enqueue(new Uint8Array(10));
+    const cancel = () => {
+      isCancelled = true;
+    };
+    const stream = new ReadableStream<Uint8Array>({ pull, cancel }, { highWaterMark: 0 });
+    const restored = client.restore(chunkedFile(stream), "replace");
+    const rejected = assert.rejects(restored, { code: "ConnectionLost" });
+    const [first, second] = [new SilentOwner(client, "a"), new SilentOwner(client, "b")];
+    await first.connect();
+    await first.pull();
+    await second.connect();
+    await second.pull();
+    await rejected;
+    assert.ok(isCancelled);
   });
 });
 

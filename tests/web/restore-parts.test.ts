@@ -227,6 +227,28 @@ describe("a restore", () => {
     });
   }
 
+  test("ends when the store closes, although its source is silent", async () => {
+    const file = await largeFile();
+    const files = await withOldContent();
+    const before = await reopened(files);
+    const { store, close } = await openOn(files);
+    let isCancelled = false;
+    const silent = new ReadableStream<Uint8Array>({
+      start: (controller) => controller.enqueue(file.slice(0, 700_000)),
+      cancel() {
+        isCancelled = true;
+      },
+    });
+    const partsBefore = partsIn(files).length;
+    const rejected = assert.rejects(store.restore(silent), { code: "StoreClosed" });
+    const next = assert.rejects(store.restore(file), { code: "StoreClosed" });
+    while (partsIn(files).length === partsBefore) await new Promise((r) => setTimeout(r, 5));
+    await close();
+    await Promise.all([rejected, next]);
+    assert.ok(isCancelled);
+    assert.equal(await reopened(files), before);
+  });
+
   test("runs beside writes and checkpoints, and after another restore", async () => {
     const file = await largeFile();
     const files = await withOldContent();

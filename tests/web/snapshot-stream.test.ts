@@ -251,6 +251,26 @@ describe("tabs that share a store", () => {
     assert.deepEqual(await follower.snapshot(), file);
     await follower.close();
   });
+
+  simulatedTest("close while a restore waits for a stream that is silent", async () => {
+    const origin = new Origin();
+    for (const isOwner of [true, false]) {
+      const other = new StoreHandle("shop", await new Tab(origin).open());
+      const store = isOwner ? other : new StoreHandle("shop", await new Tab(origin).open());
+      let isCancelled = false;
+      const silent = new ReadableStream<Uint8Array>({
+        cancel() {
+          isCancelled = true;
+        },
+      });
+      const rejected = assert.rejects(store.restore(silent), { code: "StoreClosed" });
+      await other.flush();
+      await store.close();
+      await rejected;
+      assert.ok(isCancelled);
+      await other.close();
+    }
+  });
 });
 
 describe("with a memory limit far below the store's size", () => {

@@ -65,6 +65,10 @@ export function mapResponse<R>(
 export interface ChunkedFile {
   // Reads the file from its beginning. A stream can be read only once (util/chunks.ts).
   chunks(): AsyncGenerator<Uint8Array<ArrayBuffer>>;
+  // Ends the reading that began last: a pending next() of its chunks() rejects, and a stream is
+  // cancelled. The generator's return() would wait for a source that is silent. Does nothing if
+  // that reading has ended or did not begin.
+  cancel(): void;
 }
 
 export interface RestoreCallOptions extends RestoreOptions {

@@ -470,6 +470,7 @@ export class LocalHost implements OwnerHost {
     this.#space.stop();
     this.#eviction?.markOnClose();
     this.#queue.stop(this.#closedError());
+    this.#snapshots.stop(this.#closedError());
     // The outcome decides which writes the next owner gets. If the engine broke, there is none.
     await this.#queue.whenNotStoring.catch(() => {});
     await this.#checkpointer?.stop();

@@ -39,6 +39,8 @@ export interface SnapshotsOptions {
 export class Snapshots {
   readonly #options: SnapshotsOptions;
   #lastRestore: Promise<unknown> = Promise.resolve();
+  #stopError: Error | undefined; // every restore rejects with it, once the store closes
+  #stopReading: (error: Error) => void = () => {}; // rejects the chunk that a restore waits for
 
   constructor(options: SnapshotsOptions) {
     this.#options = options;
@@ -83,6 +85,13 @@ export class Snapshots {
     return restoring;
   }
 
+  // Rejects restores that read their files, or have not begun, and cancels the sources. Their parts
+  // stay, because another owner may already write; they are deleted when the store opens again.
+  stop(error: Error): void {
+    this.#stopError ??= error;
+    this.#stopReading(error);
+  }
+
   async #restore(
     file: ChunkedFile,
     mode: RestoreMode,
@@ -90,6 +99,7 @@ export class Snapshots {
   ): Promise<RestoreReport> {
     const { engine, queue, replace, deleteParts } = this.#options;
     await engine.loadDeferredModule();
+    if (this.#stopError !== undefined) throw this.#stopError;
     engine.beginRestore();
     try {
       const report = await this.#storeParts(file);
@@ -98,22 +108,38 @@ export class Snapshots {
       return report;
     } finally {
       const unused = ignoringErrors(() => engine.endRestore());
-      if (unused !== undefined) await deleteParts(unused);
+      if (unused !== undefined && this.#stopError === undefined) await deleteParts(unused);
     }
   }
 
   // Reads and checks the whole file, and stores its parts.
   async #storeParts(file: ChunkedFile): Promise<RestoreReport> {
     const { engine, putPart } = this.#options;
-    for await (const chunk of file.chunks()) {
-      engine.restoreChunk(chunk);
+    const chunks = file.chunks();
+    try {
       for (;;) {
-        const part = engine.nextRestoredPart();
-        if (part === undefined) break;
-        await putPart(part.id, part.bytes);
+        const { done, value } = await this.#orStopped(chunks.next());
+        if (done) return engine.finishRestoreInput();
+        engine.restoreChunk(value);
+        for (;;) {
+          const part = engine.nextRestoredPart();
+          if (part === undefined) break;
+          await putPart(part.id, part.bytes);
+        }
       }
+    } finally {
+      file.cancel();
+      chunks.return(undefined).catch(() => {});
     }
-    return engine.finishRestoreInput();
+  }
+
+  // Rejects when stop() is called, because the source may stay silent for ever.
+  #orStopped<T>(next: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      this.#stopReading = reject;
+      if (this.#stopError !== undefined) reject(this.#stopError);
+      next.then(resolve, reject);
+    });
   }
 
   async #merge(): Promise<void> {

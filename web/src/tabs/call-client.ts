@@ -472,6 +472,7 @@ export class CallClient {
 
   #removeCall(call: PendingCall): void {
     call.stopListening();
+    call.file?.cancel();
     call.chunks?.return(undefined).catch(() => {});
     this.#ordered.delete(call.number);
     this.#unordered.delete(call.number);
@@ -494,6 +495,7 @@ export class CallClient {
       call.isSent = true;
       call.sendCount += 1;
       call.appliedAfter ??= this.#lastCommit;
+      call.chunks?.return(undefined).catch(() => {});
       call.chunks = undefined;
       const { number, kind, request, durability, mode, snapshot } = call;
       calls.push({ number, kind, request, durability, mode, snapshot });

@@ -170,7 +170,10 @@ export class CallServer {
       case "endSnapshot":
         return this.#endSnapshot(snapshot);
       case "restore": {
-        const file = { chunks: () => this.#chunksFromClient(call.number) };
+        const file = {
+          chunks: () => this.#chunksFromClient(call.number),
+          cancel: () => this.#pulls.get(call.number)?.reject(sessionEndedError()),
+        };
         return this.#host.restore(file, { mode, call: request && callIdOf(request) });
       }
     }

@@ -1,7 +1,7 @@
 // Reads bytes from buffers, Blobs and streams chunk by chunk, and yields to the event loop in
 // between.
 
-import { StoreError } from "../errors.ts";
+import { AbortError, StoreError } from "../errors.ts";
 import type { SnapshotSource } from "../types.ts";
 import { yieldToEventLoop } from "./event-loop.ts";
 
@@ -10,11 +10,14 @@ const bytesPerTurn = 8 * 1024 * 1024; // bytes that are copied before yielding t
 
 /**
  * Yields the source's bytes in chunks of at most 256 KB, each in its own turn of the event loop.
- * Throws StoreError ValidationFailed if the source is none of the allowed types, and the source's
- * own errors.
+ * Throws StoreError ValidationFailed if the source is none of the allowed types, AbortError if
+ * `signal` aborts while it reads a Blob or a stream, and the source's own errors.
  */
-async function* smallChunksFrom(source: SnapshotSource): AsyncGenerator<Uint8Array<ArrayBuffer>> {
-  for await (const bytes of chunksFrom(source)) {
+async function* smallChunksFrom(
+  source: SnapshotSource,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+  for await (const bytes of chunksFrom(source, signal)) {
     for (let at = 0; at < bytes.length; at += chunkBytesMax) {
       yield bytes.subarray(at, at + chunkBytesMax);
       await yieldToEventLoop();
@@ -29,23 +32,28 @@ async function* smallChunksFrom(source: SnapshotSource): AsyncGenerator<Uint8Arr
  */
 export function chunkedFile(source: SnapshotSource): {
   chunks(): AsyncGenerator<Uint8Array<ArrayBuffer>>;
+  cancel(): void;
 } {
   const isStream = typeof (source as Partial<ReadableStream>)?.getReader === "function";
   let state: "new" | "begun" | "ended" = "new";
   let failure: { error: unknown } | undefined;
+  let reading = new AbortController();
   return {
     async *chunks() {
       if (failure !== undefined) throw failure.error;
       if (isStream && state !== "new") throw streamReadError(state === "ended");
       state = "begun";
+      reading = new AbortController();
+      const { signal } = reading;
       try {
-        yield* smallChunksFrom(source);
+        yield* smallChunksFrom(source, signal);
         state = "ended";
       } catch (error) {
-        failure = { error };
+        if (!signal.aborted) failure = { error };
         throw error;
       }
     },
+    cancel: () => reading.abort(),
   };
 }
 
@@ -71,7 +79,10 @@ export async function concatChunks(
 }
 
 /** Yields the chunks that the source supplies. Throws the errors of smallChunksFrom(). */
-export async function* chunksFrom(source: SnapshotSource): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+export async function* chunksFrom(
+  source: SnapshotSource,
+  signal?: AbortSignal,
+): AsyncGenerator<Uint8Array<ArrayBuffer>> {
   const bytes = toBytes(source);
   if (bytes !== undefined) {
     yield bytes;
@@ -81,9 +92,12 @@ export async function* chunksFrom(source: SnapshotSource): AsyncGenerator<Uint8A
   if (typeof stream?.getReader !== "function") throw notBytesError();
   const reader = stream.getReader();
   let ended = false;
+  const cancel = () => reader.cancel().catch(() => {});
+  signal?.addEventListener("abort", cancel);
   try {
     for (;;) {
       const { done, value } = await reader.read();
+      if (signal?.aborted) throw new AbortError();
       ended = done;
       if (done) return;
       const chunk = toBytes(value);
@@ -91,7 +105,8 @@ export async function* chunksFrom(source: SnapshotSource): AsyncGenerator<Uint8A
       yield chunk;
     }
   } finally {
-    if (!ended) await reader.cancel().catch(() => {});
+    signal?.removeEventListener("abort", cancel);
+    if (!ended) await cancel();
   }
 }
 
