@@ -7,7 +7,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, test } from "node:test";
+import { setTimeout } from "node:timers/promises";
 import type { OpenOptions, StoreError, Upgrade } from "../../web/src/index.ts";
+import { lockWaitMs } from "../../web/src/open/environment.ts";
 import { openStore } from "./support/package.ts";
 
 let stores = 0;
@@ -102,6 +104,19 @@ describe("an upgrade", () => {
     assert.deepEqual(bench.ran, [[0, 2]]);
     for (const store of opened) assert.equal(await store.table("steps").count(), 1);
     for (const store of opened) await store.close();
+  });
+
+  test("may take longer than tabs wait for others to close the store", async () => {
+    const bench = new Bench();
+    const older = await bench.open(1);
+    let runs = 0;
+    const upgrade = async () => {
+      runs += 1;
+      await setTimeout(lockWaitMs + 500);
+    };
+    const opened = await Promise.all([bench.open(2, { upgrade }), bench.open(2, { upgrade })]);
+    assert.equal(runs, 1);
+    for (const store of [older, ...opened]) await store.close();
   });
 
   test("also works in files and in memory", async () => {

@@ -131,17 +131,25 @@ class VersionLock {
     return new Promise((resolve, reject) => {
       const waiting = new AbortController();
       let reason: Error | undefined;
+      let isSettled = false;
       const cancel = (error: Error) => {
         reason = error;
         waiting.abort();
       };
       const reminder = setInterval(remind, waitMs / 10);
-      // An upgrade in another tab may take any time, so only an exclusive lock has a deadline.
-      const locked = () => cancel(openInOlderTabError(name, this.#options));
-      const timer = mode === "exclusive" ? setTimeout(locked, waitMs) : undefined;
+      // Tabs that have the store open must close it in time. An upgrade in another tab may take any
+      // time.
+      const onLate = async () => {
+        const isAwaitingUpgrade = await isUpgrading(locks, this.name);
+        if (isSettled) return;
+        if (isAwaitingUpgrade) timer = setTimeout(onLate, waitMs);
+        else cancel(openInOlderTabError(name, this.#options));
+      };
+      let timer = mode === "exclusive" ? setTimeout(onLate, waitMs) : undefined;
       const onAbort = () => cancel(new AbortError());
       signal?.addEventListener("abort", onAbort);
       const settled = () => {
+        isSettled = true;
         clearInterval(reminder);
         clearTimeout(timer);
         signal?.removeEventListener("abort", onAbort);
@@ -164,6 +172,12 @@ class VersionLock {
   release(): void {
     this.#release();
   }
+}
+
+// Whether a tab holds the lock of a store's version exclusively.
+async function isUpgrading(locks: LockManager, lockName: string): Promise<boolean> {
+  const { held = [] } = await locks.query();
+  return held.some(({ name, mode }) => name === lockName && mode === "exclusive");
 }
 
 function openInOlderTabError(name: string, { StoreError }: Dependencies): StoreError {
