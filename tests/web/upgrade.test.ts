@@ -84,6 +84,20 @@ describe("an upgrade", () => {
     await again.close();
   });
 
+  test("rejects with its own error, even if what it wrote cannot be stored", async (context) => {
+    const bench = new Bench();
+    const upgrade: OpenOptions["upgrade"] = async ({ store }) => {
+      const table = store.table("steps", { durability: "deferred" });
+      await table.createTable();
+      context.mock.method(IDBDatabase.prototype, "transaction", () => {
+        throw new DOMException("No space is left.", "QuotaExceededError");
+      });
+      await table.upsertEntity({ partitionKey: "p", rowKey: "r" });
+      throw new Error("The upgrade failed.");
+    };
+    await assert.rejects(bench.open(1, { upgrade }), /The upgrade failed/);
+  });
+
   test("stores deferred writes before the version", async () => {
     const bench = new Bench();
     const store = await bench.open(1, {

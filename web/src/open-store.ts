@@ -52,7 +52,7 @@ export async function openStore(options: OpenOptions = {}): Promise<Store> {
       broadcastChannelFactory,
     });
   } catch (error) {
-    await host.close();
+    await host.close().catch(() => {}); // the first error tells why
     throw error;
   }
 }
