@@ -133,7 +133,7 @@ export class Snapshots {
     }
   }
 
-  // Rejects when stop() is called, because the source may stay silent for ever.
+  // Rejects when stop() is called, because the source may never supply another chunk.
   #orStopped<T>(next: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       this.#stopReading = reject;

@@ -415,9 +415,8 @@ export class CallClient {
   }
 
   // The writes that are not known had no effect, and no earlier owner can apply them any more. They
-  // are therefore as if they had not been sent. So are the restores that replace the content, unless
-  // the store may have forgotten them: writes with higher numbers may be applied after a restore.
-  // A restore that merges is never known.
+  // are therefore as if they had not been sent. So are restores that replace the content, unless
+  // the store may have forgotten them. A restore that merges is never known.
   #forgetSending(): void {
     const knowsRestores = this.#known.size < writesInFlightMax;
     for (const call of this.#ordered.values()) {
