@@ -4,7 +4,7 @@
 //   RowKey        9,999,999,999 minus the population, in ten digits, then the city's id: the cities
 //                 of a country sort from largest to smallest, and "over a million" is a row key
 //                 range
-import type { Store, Table, TransactionAction } from "entitable";
+import type { Store, Table, TableAction } from "entitable";
 
 export interface City {
   name: string;
@@ -32,7 +32,7 @@ export function rowKeyOf(population: number, cityId: number): string {
   return `${String(9_999_999_999 - population).padStart(10, "0")}-${cityId}`;
 }
 
-function action(row: Row): TransactionAction {
+function action(row: Row): TableAction<City> {
   const [cityId, name, altName, country, featureCode, adminCode, population, longitude, latitude] =
     row;
   return [
@@ -55,7 +55,7 @@ function action(row: Row): TransactionAction {
 
 export interface Batches {
   cities: number;
-  batches: TransactionAction[][];
+  batches: TableAction<City>[][];
 }
 
 // Groups the cities into entity group transactions of at most 100, each within one country.
@@ -65,7 +65,7 @@ export async function fetchBatches(signal?: AbortSignal): Promise<Batches> {
   });
   if (!response.ok) throw new Error(`cities.json: ${response.status} ${response.statusText}`);
   const rows = (await response.json()) as Row[];
-  const batches: TransactionAction[][] = [];
+  const batches: TableAction<City>[][] = [];
   let country = "";
   for (const row of rows) {
     const open = batches.at(-1);

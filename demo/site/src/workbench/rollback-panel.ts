@@ -1,7 +1,7 @@
 // Runs an entity group transaction that must fail, and checks that it changed nothing.
-import type { Store, TransactionAction } from "entitable";
+import type { Store, TableAction } from "entitable";
 import { formatCount, h } from "../dom.ts";
-import { cityTableHandle, rowKeyOf } from "./cities.ts";
+import { type City, cityTableHandle, rowKeyOf } from "./cities.ts";
 import { byId, describeError } from "./dom.ts";
 
 const country = "IS";
@@ -32,10 +32,20 @@ export class RollbackPanel {
       return h("p", { class: "numbers" }, "Load the cities first.");
     }
     const key = (rowKey: string) => ({ partitionKey: country, rowKey });
-    const actions: TransactionAction[] = [
-      ["create", { ...key(rowKeyOf(1, 1)), name: "Nýborg", population: 1 }],
+    const city: City = {
+      name: "Nýborg",
+      altName: "",
+      adminCode: "",
+      featureCode: "PPL",
+      population: 1,
+      longitude: 0,
+      latitude: 0,
+      cityId: 1,
+    };
+    const actions: TableAction<City>[] = [
+      ["create", { ...key(rowKeyOf(1, 1)), ...city }],
       ["update", { ...key(largest.rowKey), population: 0 }, "Merge"],
-      ["create", { ...key(second.rowKey), name: "Already exists", population: 2 }],
+      ["create", { ...key(second.rowKey), ...city, name: "Already exists" }],
     ];
     let failure: ReturnType<typeof describeError> | undefined;
     try {
