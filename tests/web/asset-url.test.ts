@@ -74,7 +74,7 @@ describe("the package's folder on Vite's dev server", () => {
       const there = { [`${base}node_modules/entitable/package.json`]: [json, "{}"] } as const;
       for (const folder of [
         "node_modules/.vite",
-        "@fs/work/site/node_modules/.cache/vite/client",
+        "@fs/home/site/node_modules/.cache/vite/client",
       ]) {
         const path = `${base}${folder}/deps/${name}`;
         assert.equal(await found(path, there as never), `${base}node_modules/entitable/`, path);
@@ -83,7 +83,7 @@ describe("the package's folder on Vite's dev server", () => {
   });
 
   test("is above the root of the site, as in a workspace", async () => {
-    const files = "/under/@fs/work/node_modules/entitable/";
+    const files = "/under/@fs/home/node_modules/entitable/";
     const there: typeof served = {
       [resolved("/under/")]: [script, `export default "${files}dist/wasm/${name}"`],
     };
