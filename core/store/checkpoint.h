@@ -71,8 +71,7 @@ class Checkpoint {
   // Returns the next part to store, or the part whose rows must be loaded into tables() first.
   // `live`: the versions that are changed meanwhile. REQUIRES: part_pending() is false.
   CheckpointStep next_part(StoredParts& stored, const std::vector<Catalog*>& live);
-  // Whether the host is storing the part that next_part() returned last. Its rows must not be
-  // unloaded meanwhile.
+  // Whether the host is storing the part that next_part() returned last.
   bool part_pending() const { return pending_.has_value(); }
   const ListedPart& pending_part() const { return pending_->stored; }
   // Records that the pending part is stored. Leaves of the pinned version that are still in use are

@@ -107,11 +107,9 @@ struct StoreState {
   // Returns whether the published version is the content of the whole log.
   bool is_open() const { return !recovery.has_value() && !unapplied_end.has_value(); }
 
-  // Returns whether parts may be unloaded. Not while a candidate exists or a part is being stored:
-  // they use the rows in memory.
+  // Returns whether parts may be unloaded. Not while a candidate exists: it uses the rows in memory.
   bool allows_unloading() const {
-    return !candidate.has_value() && !recovery.has_value() && !branched &&
-           !(checkpoint.has_value() && checkpoint->part_pending());
+    return !candidate.has_value() && !recovery.has_value() && !branched;
   }
   std::uint64_t memory() const { return memory_of(published.catalog); }
   // Returns whether so much of the limit is used that loading a part may require unloading others.
@@ -146,8 +144,7 @@ struct StoreState {
   // Returns all versions that are in use, the published one first.
   std::vector<Catalog*> versions();
   // Unloads the parts that were loaded only into the versions of a checkpoint or of snapshots, or
-  // of a file that is being restored, once they take a share of the limit. REQUIRES: no part is
-  // being stored.
+  // of a file that is being restored, once they take a share of the limit.
   void unload_pinned_growth();
   // Loads the part into those of the versions in which it is unloaded.
   Result<void> load_part(PartId id, std::optional<std::string_view> bytes,

@@ -203,26 +203,42 @@ TEST_CASE("a part is not unloaded when a new row replaces one that the log delet
   CHECK(store.stats().rows == 3);
 }
 
-TEST_CASE("nothing is unloaded while a candidate exists or a part is being stored") {
+TEST_CASE("nothing is unloaded while a candidate exists") {
   TestHost host;
   Store store = filled(host);
   store.set_memory_limit(1);
-  SECTION("a candidate") {
-    store.stage({put_large(0)}, noon);
-    store.enforce_memory_limit();
-    CHECK_FALSE(is_unloaded(store, 300));
-    store.discard();
-  }
-  SECTION("a part") {
-    publish(store, {put_large(0)});
-    REQUIRE(store.begin_checkpoint());
-    REQUIRE(host.next_part(store).has_value());
-    store.enforce_memory_limit();
-    CHECK_FALSE(is_unloaded(store, 300));
-    store.abandon_checkpoint();
-  }
+  store.stage({put_large(0)}, noon);
+  store.enforce_memory_limit();
+  CHECK_FALSE(is_unloaded(store, 300));
+  store.discard();
   store.enforce_memory_limit();
   CHECK(is_unloaded(store, 300));
+}
+
+TEST_CASE("while a part is being stored, its rows stay in memory and other parts are unloaded") {
+  TestHost host;
+  Store store = filled(host);
+  publish(store, {put_large(0)});
+  REQUIRE(store.begin_checkpoint());
+  std::optional<CheckpointPart> part = host.next_part(store);
+  REQUIRE(part.has_value());
+  store.set_memory_limit(1);
+  store.enforce_memory_limit();
+  CHECK_FALSE(is_unloaded(store, 0));
+  CHECK(is_unloaded(store, 300));
+  SECTION("and it is then stored") {
+    host.parts[part->id] = std::move(part->bytes);
+    store.mark_checkpoint_part_stored();
+    REQUIRE(host.write_checkpoint(store));
+  }
+  SECTION("and the checkpoint is abandoned") {
+    store.abandon_checkpoint();
+    REQUIRE(host.checkpoint(store));
+  }
+  store.enforce_memory_limit();
+  CHECK(is_unloaded(store, 0));
+  CHECK(store.verify().empty());
+  CHECK(host.open()->stats().rows == rows);
 }
 
 TEST_CASE("parts are unloaded during a checkpoint and a snapshot") {
