@@ -3,68 +3,40 @@
 // memory runs this for longer and with a larger limit.
 
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { assertFlat, describeSamples, folderMegabytes } from "./support/memory-samples.ts";
-import { MixedLoad } from "./support/mixed-load.ts";
-import { openStore } from "./support/package.ts";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { assertFlat, describeSamples, type MemoryReport } from "./support/memory-samples.ts";
 
 const minutes = Number(process.env["ENTITABLE_MINUTES"] ?? 0.1);
 const limitMegabytes = Number(process.env["ENTITABLE_LIMIT"] ?? 4);
 const seed = Number(process.env["ENTITABLE_SEED"] ?? Date.now() % 1_000_000);
 const rows = limitMegabytes * 6000; // about three times the limit
-const phases = 12; // the store is closed and opened again between them
+const phases = 12; // of which a sample is taken each
 const constantMegabytes = 150; // memory that is allowed in addition to the limit
 
+const run = promisify(execFile);
+const script = fileURLToPath(new URL("support/memory-load.ts", import.meta.url));
 const path = mkdtempSync(join(tmpdir(), "entitable-memory-"));
 after(() => rmSync(path, { recursive: true, force: true, maxRetries: 5 }));
 
-const megabytesNow = () => process.memoryUsage().rss / 1024 ** 2;
-
-// Returns the greatest resident memory during the work, in megabytes.
-async function peakMemory(work: () => Promise<void>): Promise<number> {
-  let peak = 0;
-  const note = () => {
-    peak = Math.max(peak, megabytesNow());
-  };
-  const sampling = setInterval(note, 20);
-  try {
-    await work();
-  } finally {
-    clearInterval(sampling);
-  }
-  note();
-  return peak;
-}
-
 test(`a mixed load on ${rows} rows keeps to its memory`, async (t) => {
   t.diagnostic(`ENTITABLE_SEED=${seed}`);
-  const before = megabytesNow();
-  const memoryLimit = limitMegabytes * 1024 ** 2;
-  const open = () => openStore({ name: "memory", persistence: "file", path, memoryLimit });
-  const load = new MixedLoad({ rows, seed });
-  let store = await open();
-  const filled = await peakMemory(() => load.fill(store));
-  const samples = [];
-  for (let phase = 0; phase < phases; ++phase) {
-    const memory = await peakMemory(async () => {
-      await load.run(store, (minutes * 60) / phases);
-      await store.close();
-      store = await open();
-    });
-    samples.push({ memory, disk: folderMegabytes(path) });
-  }
-  const peak = await peakMemory(() => load.check(store));
-  await store.close();
-  t.diagnostic(`${load.operations} rows read or written; MB of memory/disk, ${before.toFixed(0)}`);
+  const args = [path, rows, limitMegabytes, minutes, phases, seed].map(String);
+  const { stdout } = await run(process.execPath, [script, ...args]);
+  const { before, filled, samples, checked, operations }: MemoryReport = JSON.parse(stdout);
+  t.diagnostic(`${operations} rows read or written; MB of memory/disk, ${before.toFixed(0)}`);
   t.diagnostic(
     `before, ${filled.toFixed(0)} while the store was filled: ${describeSamples(samples)}`,
   );
-  t.diagnostic(`${peak.toFixed(0)} while all were read`);
+  t.diagnostic(`${checked.toFixed(0)} while all were read`);
+  assert.equal(samples.length, phases);
   assertFlat(samples);
-  const most = Math.max(filled, peak, ...samples.map(({ memory }) => memory));
+  const most = Math.max(filled, checked, ...samples.map(({ memory }) => memory));
   assert(most <= before + limitMegabytes + constantMegabytes, `${most} MB of memory`);
 });
 

@@ -84,6 +84,8 @@ function watched(fail: (call: string) => void = () => {}) {
       const opened = await promises.open(file, flags);
       const flush = async () => note("flush", file);
       return {
+        read: (into, offset, length) => opened.read(into, offset, length),
+        stat: () => opened.stat(),
         write: async (from, offset, length) => {
           note("write", file);
           return opened.write(from, offset, length);
@@ -278,6 +280,35 @@ describe("files", () => {
     for (const id of ids) await storage.putPart(id, bytes(id));
     const { parts } = await loadAll(storage, ids.reverse());
     assert.deepEqual(parts, Object.fromEntries(ids.map((id) => [id, [id]])));
+    await storage.close();
+  });
+
+  test("parts of any size are read by several calls at once, even after calls that failed", async () => {
+    const storage = await NodeFilesStorage.open(await newFolder());
+    const ids = Array.from({ length: 40 }, (_, i) => i + 1);
+    const sizeOf = (id: number) => (id % 3 === 0 ? 200_000 - id : id);
+    for (const id of ids) await storage.putPart(id, new Uint8Array(sizeOf(id)).fill(id));
+    await loadAll(storage, ids);
+    const read = async (wanted: readonly number[]) => {
+      const seen: number[] = [];
+      await storage.readParts(wanted, (id, part) => {
+        assert.deepEqual(part, new Uint8Array(sizeOf(id)).fill(id));
+        seen.push(id);
+      });
+      assert.deepEqual(seen, wanted);
+    };
+    const fail = async () => {
+      const seen: number[] = [];
+      const reading = storage.readParts(ids, (id) => {
+        seen.push(id);
+        if (id === 5) throw new Error("no memory");
+      });
+      await assert.rejects(reading, { message: "no memory" });
+      assert.deepEqual(seen, [1, 2, 3, 4, 5]);
+    };
+    const backwards = ids.toReversed();
+    await Promise.all([read(ids), fail(), read(backwards), fail(), ...ids.map((id) => read([id]))]);
+    await read(ids);
     await storage.close();
   });
 });

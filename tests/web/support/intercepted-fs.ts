@@ -30,7 +30,11 @@ export function intercepted(interceptor: Interceptor): FileSystem {
       const write = wrap("write", (from: Uint8Array, at: number, n: number) =>
         opened.write(from, at, n),
       );
-      return { write, sync: flush, datasync: flush, close: wrap("close", () => opened.close()) };
+      const read = wrap("read", (into: Uint8Array, at: number, n: number) =>
+        opened.read(into, at, n),
+      );
+      const close = wrap("close", () => opened.close());
+      return { read, write, stat: () => opened.stat(), sync: flush, datasync: flush, close };
     };
     try {
       return await wrap("open", openFile)(path, flags);

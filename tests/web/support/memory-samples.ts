@@ -9,6 +9,15 @@ export interface MemorySample {
   disk: number; // megabytes
 }
 
+// What memory-load.ts prints.
+export interface MemoryReport {
+  before: number; // resident memory before the store was opened, in megabytes
+  filled: number; // the most while it was filled
+  samples: MemorySample[];
+  checked: number; // the most while all rows were read
+  operations: number; // rows that were read or written
+}
+
 const slack = 1.15; // between an earlier and a later sample
 const slackMegabytes = 16;
 

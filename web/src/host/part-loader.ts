@@ -3,7 +3,6 @@
 
 import { StoreError } from "../errors.ts";
 import type { LogStorage, OnPart } from "../storage/log-storage.ts";
-import { freeBytes } from "../util/free-bytes.ts";
 import { type Damage, DeferredModuleNeeded, type Engine, PartsNeeded } from "../wasm/engine.ts";
 
 // How many of the needed parts are loaded before the call is repeated. Few at first, because the
@@ -235,10 +234,7 @@ export class PartLoader {
   async #read(ids: readonly number[], load: OnPart): Promise<void> {
     const { engine, storage, onDamage } = this.#options;
     const before = engine.damage().length;
-    await storage.readParts(ids, (id, bytes) => {
-      load(id, bytes);
-      if (bytes !== undefined) freeBytes(bytes);
-    });
+    await storage.readParts(ids, load);
     const [found] = engine.damage().slice(before);
     if (found === undefined) return;
     onDamage();

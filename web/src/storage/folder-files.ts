@@ -5,6 +5,7 @@
 import { type NodeFs, type NodeStats, systemErrorCode } from "../util/node.ts";
 import { flushFolder, storageErrorFrom, temporaryPrefix } from "./log-folder.ts";
 import { StorageError } from "./log-storage.ts";
+import type { ReadBuffer } from "./read-buffers.ts";
 
 export class FolderFiles {
   readonly #fs: NodeFs["promises"];
@@ -28,12 +29,28 @@ export class FolderFiles {
   }
 
   // Returns a file's bytes. Returns undefined if it does not exist or the disk cannot read it.
-  async read(name: string): Promise<Uint8Array | undefined> {
+  read(name: string): Promise<Uint8Array | undefined> {
+    return unlessUnreadable(this.#fs.readFile(this.#path(name)));
+  }
+
+  // Like read(), but the bytes are in the buffer.
+  readInto(buffer: ReadBuffer, name: string): Promise<Uint8Array | undefined> {
+    return unlessUnreadable(this.#readInto(buffer, name));
+  }
+
+  async #readInto(buffer: ReadBuffer, name: string): Promise<Uint8Array> {
+    const file = await this.#fs.open(this.#path(name), "r");
     try {
-      return await this.#fs.readFile(this.#path(name));
-    } catch (error) {
-      if (["ENOENT", "EISDIR", "EIO"].includes(systemErrorCode(error))) return undefined;
-      throw storageErrorFrom(error);
+      const bytes = buffer.take((await file.stat()).size);
+      let at = 0;
+      while (at < bytes.length) {
+        const { bytesRead } = await file.read(bytes, at, bytes.length - at);
+        if (bytesRead === 0) break; // the file was shortened
+        at += bytesRead;
+      }
+      return bytes.subarray(0, at);
+    } finally {
+      await file.close();
     }
   }
 
@@ -201,6 +218,16 @@ export class FolderFiles {
 
   #path(name: string): string {
     return `${this.#folder}/${name}`;
+  }
+}
+
+// Resolves to undefined if there is no file to read, or the disk cannot read it.
+async function unlessUnreadable(reading: Promise<Uint8Array>): Promise<Uint8Array | undefined> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (["ENOENT", "EISDIR", "EIO"].includes(systemErrorCode(error))) return undefined;
+    throw storageErrorFrom(error);
   }
 }
 

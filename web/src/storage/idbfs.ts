@@ -3,6 +3,7 @@
 // files. The transactions are our own: FS.syncfs rewrites whole files, requests no durability, and
 // never calls back when the disk is full.
 
+import { freeBytes } from "../util/free-bytes.ts";
 import { deleteDatabase, forceNewLevelDbLog, mountPoint } from "./idbfs-database.ts";
 import {
   claimFile,
@@ -123,6 +124,7 @@ export class IdbfsStorage implements LogStorage {
       await readParts(this.#entries, files, ids, async (id, bytes) => {
         if (bytes === undefined) await this.#fencing.requireOurManifest(files);
         part(id, bytes);
+        if (bytes !== undefined) freeBytes(bytes);
       });
     });
   }

@@ -2,6 +2,7 @@
 // open them again. Without a map, nothing is stored: a store with persistence "memory" never reads
 // its log, which would only hold every row a second time.
 
+import { freeBytes } from "../util/free-bytes.ts";
 import {
   equalBytes,
   fencedError,
@@ -45,6 +46,7 @@ export class MemoryStorage implements LogStorage {
         throw fencedError(manifestName);
       }
       part(id, bytes);
+      if (bytes !== undefined) freeBytes(bytes);
     }
   }
 

@@ -44,6 +44,7 @@ import {
   StorageError,
   segmentName,
 } from "./log-storage.ts";
+import { type ReadBuffer, ReadBuffers } from "./read-buffers.ts";
 import { RunningCalls } from "./running-calls.ts";
 
 const readAhead = 8; // how many files are read ahead
@@ -74,6 +75,7 @@ export class NodeFilesStorage implements LogStorage {
   // The last call that removes files or reads all of them. Such calls run one at a time.
   #lastRemoval: Promise<unknown> = Promise.resolve();
   readonly #running = new RunningCalls();
+  readonly #readBuffers = new ReadBuffers();
 
   // Opens the storage. REQUIRES: the folder exists (makeFolder).
   static async open(folder: string, fs?: NodeFs["promises"]): Promise<NodeFilesStorage> {
@@ -117,11 +119,29 @@ export class NodeFilesStorage implements LogStorage {
 
   readParts(ids: readonly number[], part: OnPart): Promise<void> {
     return this.#track(async () => {
-      for await (const [id, bytes] of readInOrder(ids, (id) => this.#readPart(id, this.#parts))) {
-        if (bytes === undefined) await this.#manifests.requireInForce();
-        part(id, bytes);
-      }
+      let last: Promise<void> = Promise.resolve();
+      const reads = ids.map((id) => {
+        const before = last;
+        last = this.#readBuffers.use((buffer) => this.#passPart(id, buffer, before, part));
+        return last;
+      });
+      const failed = (await Promise.allSettled(reads)).find(isRejected);
+      if (failed !== undefined) throw failed.reason;
     });
+  }
+
+  // Reads a part, and passes it on when the part before it has been passed on.
+  async #passPart(
+    id: number,
+    buffer: ReadBuffer,
+    before: Promise<void>,
+    part: OnPart,
+  ): Promise<void> {
+    const name = this.#parts.get(id);
+    const bytes = name === undefined ? undefined : await this.#files.readInto(buffer, name);
+    await before;
+    if (bytes === undefined) await this.#manifests.requireInForce();
+    part(id, bytes);
   }
 
   readSegments(first: number, segment: OnSegment): Promise<void> {
@@ -554,6 +574,9 @@ function findRelaxed(names: readonly string[]): Map<number, string[]> {
   }
   return found;
 }
+
+const isRejected = (result: PromiseSettledResult<unknown>): result is PromiseRejectedResult =>
+  result.status === "rejected";
 
 // Yields keys and values in the order of the keys. Reads up to `readAhead` files ahead.
 async function* readInOrder<T>(

@@ -6,7 +6,9 @@
 import type { ArrayBufferBytes } from "../types.ts";
 
 export interface NodeFile {
+  read(bytes: Uint8Array, offset: number, length: number): Promise<{ bytesRead: number }>;
   write(bytes: Uint8Array, offset: number, length: number): Promise<{ bytesWritten: number }>;
+  stat(): Promise<{ readonly size: number }>;
   sync(): Promise<void>;
   datasync(): Promise<void>;
   close(): Promise<void>;
