@@ -343,18 +343,22 @@ describe("a Service Worker", () => {
       const store = await openStore({ name: "shop" });
       requests.terminate();
       if (store.status.owner === "self") throw new Error("the worker doesn't own the store");
-      Object.assign(globalThis, { store });
+      const stopped = new Promise((resolve) => Object.assign(globalThis, { onStopped: resolve }));
+      Object.assign(globalThis, { store, stopped });
     }, `${host}/Tables`);
     const writing = page.evaluate(async () => {
-      const { store } = globalThis as unknown as { store: Store };
-      for (let i = 0; i < 50; ++i) {
-        await store.table("stopped").createEntity({ partitionKey: "p", rowKey: `${i}` });
-      }
+      const { store, stopped } = globalThis as unknown as { store: Store; stopped: Promise<void> };
+      const write = (i: number) =>
+        store.table("stopped").createEntity({ partitionKey: "p", rowKey: `${i}` });
+      for (let i = 0; i < 50; ++i) await write(i);
+      await stopped; // all writes may have been acknowledged before
+      await write(50);
       return store.status.owner;
     });
     await stopWorkers();
+    await page.evaluate(() => (globalThis as unknown as { onStopped(): void }).onStopped());
     assert.equal(await writing, "self");
-    assert.equal((await rowsOf("stopped")).length, 50);
+    assert.equal((await rowsOf("stopped")).length, 51);
   });
 
   test("reports that a page has an exclusive store open", async () => {
