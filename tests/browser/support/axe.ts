@@ -6,7 +6,7 @@ import type { Page } from "playwright-core";
 // practices; if `rules` is given, only one of those.
 export async function accessibilityProblems(page: Page, rules?: string[]): Promise<string[]> {
   // evaluated by the debugger, which the page's policy does not restrict
-  await page.evaluate(axe.source);
+  if (!(await page.evaluate(() => "axe" in globalThis))) await page.evaluate(axe.source);
   const options: axe.RunOptions = { resultTypes: ["violations"] };
   if (rules !== undefined) options.runOnly = rules;
   const { violations } = await page.evaluate(
