@@ -89,7 +89,7 @@ async function disturb(
   const before = tabs.reports.length;
   const others = eight.filter((other) => other !== slot);
   const goOn = () => tabs.reports.length > before + 40 || others.every(({ done }) => done);
-  await until(goOn, 20_000, async () => {
+  await until(goOn, undefined, async () => {
     const states = await Promise.all(others.map((other) => other.state()));
     return [`${tabs.reports.length - before} reports`, ...states, ...tabs.problems].join("\n");
   });

@@ -200,7 +200,7 @@ describe("in Chromium", () => {
       const rows: unknown[] = [];
       for await (const { partitionKey, rowKey, i } of table.listEntities())
         rows.push([partitionKey, rowKey, i]);
-      for (let waits = 0; waits < 100; ++waits) {
+      for (let waits = 0; waits < 1200; ++waits) {
         if ((await store.stats()).segments < 256) break; // a checkpoint has shortened it in a pause
         await new Promise((resolve) => setTimeout(resolve, 50));
       }

@@ -18,6 +18,9 @@ export const flags = [
   "--disable-dev-shm-usage",
 ];
 
+// How long tests wait for a condition: so long that it does not matter how busy the machine is.
+export const waitMs = 60_000;
+
 export function executable(): string {
   const named = process.env["ENTITABLE_CHROMIUM"];
   return named ?? execFileSync("sh", ["-c", "command -v chromium"], { encoding: "utf8" }).trim();
@@ -34,13 +37,16 @@ export async function newProfile(): Promise<Profile> {
   const folder = await mkdtemp(join(tmpdir(), "entitable-profile-"));
   return {
     folder,
-    open: () =>
-      chromium.launchPersistentContext(folder, {
+    open: async () => {
+      const context = await chromium.launchPersistentContext(folder, {
         executablePath: executable(),
         headless: true,
         args: flags,
         viewport: { width: 1280, height: 900 },
-      }),
+      });
+      context.setDefaultTimeout(waitMs);
+      return context;
+    },
     remove: () => rm(folder, { recursive: true, force: true, maxRetries: 5 }),
   };
 }
