@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Page } from "puppeteer-core";
 import type { user as User } from "./fixture/tab-page.ts";
-import { ownerOf, SharedTabs, until } from "./support/shared-tabs.ts";
+import { ownerOf, tabsOfOneBrowser, until } from "./support/shared-tabs.ts";
 
 // Variables of the page.
 declare const user: typeof User;
@@ -33,10 +33,10 @@ async function awayAndBack(page: Page, url: string, meanwhile: () => Promise<unk
 }
 
 describe("a page in the back/forward cache", () => {
+  const newTabs = tabsOfOneBrowser();
   for (const who of ["owner", "follower"] as const) {
     test(`was the store's ${who}, and then sees what others wrote in the meantime`, async (t) => {
-      const tabs = await SharedTabs.start();
-      t.after(() => tabs.stop());
+      const tabs = await newTabs(t);
       const first = await tabs.tab();
       const second = await tabs.tab();
       const [away, here] = who === "owner" ? [first, second] : [second, first];
@@ -52,8 +52,7 @@ describe("a page in the back/forward cache", () => {
   }
 
   test("was the only one, and owns the store again", async (t) => {
-    const tabs = await SharedTabs.start();
-    t.after(() => tabs.stop());
+    const tabs = await newTabs(t);
     const page = await tabs.tab();
     await tabs.work(page, "before", 5);
     await awayAndBack(page, `${tabs.site.url}elsewhere`, async () => {});
@@ -63,8 +62,7 @@ describe("a page in the back/forward cache", () => {
   });
 
   test("was writing when it was left, and continues writing", async (t) => {
-    const tabs = await SharedTabs.start();
-    t.after(() => tabs.stop());
+    const tabs = await newTabs(t);
     const page = await tabs.tab();
     const here = await tabs.tab();
     void page

@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { Page } from "puppeteer-core";
 import type { user as User } from "./fixture/tab-page.ts";
-import { ownerOf, SharedTabs, until } from "./support/shared-tabs.ts";
+import { ownerOf, SharedTabs, tabsOfOneBrowser, until } from "./support/shared-tabs.ts";
 
 // Variables of the page.
 declare const user: typeof User;
@@ -118,11 +118,11 @@ const leaving: Record<string, (page: Page, tabs: SharedTabs) => Promise<unknown>
 };
 
 describe("deferred writes are stored immediately when the page", () => {
+  const newTabs = tabsOfOneBrowser();
   for (const thread of ["inline", "worker"] as const) {
     for (const [how, leave] of Object.entries(leaving)) {
       test(`${how} (${thread})`, async (t) => {
-        const tabs = await SharedTabs.start();
-        t.after(() => tabs.stop());
+        const tabs = await newTabs(t);
         const page = await tabs.tab({ thread });
         await page.bringToFront();
         const engine = thread === "worker" ? page.workers()[0] : page;

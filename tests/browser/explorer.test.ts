@@ -104,7 +104,8 @@ before(async () => {
   mkdirSync(screenshots, { recursive: true });
   profile = await newProfile();
   context = await profile.open();
-  site = await serve(staging, { headers: { "content-security-policy": policy }, override });
+  const headers = { "content-security-policy": policy };
+  site = await serve(staging, { headers, cachesFiles: true, override });
 });
 
 after(async () => {

@@ -46,6 +46,7 @@ before(async () => {
   context = await profile.open();
   site = await serve(staging, {
     headers: { "content-security-policy": policy },
+    cachesFiles: true,
     override: (path) => {
       if (path === "/react.js") return { type: "text/javascript", body: reactCode };
       return path === "/" ? { body: pageOf(body) } : icon(path);

@@ -10,11 +10,19 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Page } from "puppeteer-core";
 import { seededRandom } from "../web/support/random.ts";
 import type { user as User } from "./fixture/tab-page.ts";
-import { crash, lifecycle, ownerOf, SharedTabs, until } from "./support/shared-tabs.ts";
+import {
+  crash,
+  lifecycle,
+  ownerOf,
+  SharedTabs,
+  tabsOfOneBrowser,
+  until,
+} from "./support/shared-tabs.ts";
 
 declare const user: typeof User; // a variable of the page
 
 describe("while two tabs write, the owner", () => {
+  const newTabs = tabsOfOneBrowser();
   const ends: Record<string, (tabs: SharedTabs, owner: Page) => Promise<unknown>> = {
     "closes its store": (_, owner) => owner.evaluate(() => user.close()),
     "is closed": (_, owner) => owner.close(),
@@ -30,8 +38,7 @@ describe("while two tabs write, the owner", () => {
   };
   for (const [what, end] of Object.entries(ends)) {
     test(what, async (t) => {
-      const tabs = await SharedTabs.start();
-      t.after(() => tabs.stop());
+      const tabs = await newTabs(t);
       const owner = await tabs.tab();
       const second = await tabs.tab();
       assert.deepEqual([await ownerOf(owner), await ownerOf(second)], ["self", "other-tab"]);

@@ -6,11 +6,12 @@ import { test } from "node:test";
 import type { Page } from "puppeteer-core";
 import { protocolVersion } from "../../web/src/tabs/messages.ts";
 import type { user as User } from "./fixture/tab-page.ts";
-import { ownerOf, SharedTabs } from "./support/shared-tabs.ts";
+import { ownerOf, tabsOfOneBrowser } from "./support/shared-tabs.ts";
 
 declare const user: typeof User; // a variable of the page
 
 const newer = protocolVersion + 1;
+const newTabs = tabsOfOneBrowser();
 
 // Changes the package that this page loads to the next version.
 async function update(page: Page, site: string): Promise<void> {
@@ -49,8 +50,7 @@ const codeOf = (page: Page) =>
 
 for (const who of ["owner", "follower"] as const) {
   test(`an older tab, the ${who}, closes its store for a newer tab, with an event`, async (t) => {
-    const tabs = await SharedTabs.start();
-    t.after(() => tabs.stop());
+    const tabs = await newTabs(t);
     const first = await tabs.tab();
     const older = who === "owner" ? first : await tabs.tab();
     assert.equal(await codeOf(older), "done");
@@ -67,8 +67,7 @@ for (const who of ["owner", "follower"] as const) {
 }
 
 test("an older tab cannot open the store of a newer one", async (t) => {
-  const tabs = await SharedTabs.start();
-  t.after(() => tabs.stop());
+  const tabs = await newTabs(t);
   const page = await tabs.blank();
   await update(page, tabs.site.url);
   await tabs.open(page);
@@ -86,8 +85,7 @@ test("an older tab cannot open the store of a newer one", async (t) => {
 });
 
 test("an owner that no longer finds its deferred module hands the store over", async (t) => {
-  const tabs = await SharedTabs.start();
-  t.after(() => tabs.stop());
+  const tabs = await newTabs(t);
   const [first, second] = [await tabs.blank(), await tabs.blank()];
   for (const page of [first, second]) {
     await removeDeferredModule(page);

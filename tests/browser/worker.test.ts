@@ -10,7 +10,7 @@ import type { OpenOptions, Store } from "../../web/src/index.ts";
 import { newProfile, type Profile } from "./support/browser.ts";
 import { launch } from "./support/puppeteer.ts";
 import { blankPage, type Site, type SiteOptions, serve } from "./support/server.ts";
-import { lifecycle, ownerOf, SharedTabs, until } from "./support/shared-tabs.ts";
+import { lifecycle, ownerOf, tabsOfOneBrowser, until } from "./support/shared-tabs.ts";
 
 type Package = typeof import("../../web/src/index.ts");
 
@@ -285,6 +285,7 @@ describe("if no worker can start, the store runs in the page, with a warning", (
 });
 
 describe("when tabs with and without a worker share a store, the owner", () => {
+  const newTabs = tabsOfOneBrowser();
   const threads = [
     ["worker", "inline"],
     ["inline", "worker"],
@@ -293,8 +294,7 @@ describe("when tabs with and without a worker share a store, the owner", () => {
   for (const [first, second] of threads) {
     for (const end of ["is closed", "freezes, and wakes"]) {
       test(`(${first}, then ${second}) ${end}`, async (t) => {
-        const tabs = await SharedTabs.start();
-        t.after(() => tabs.stop());
+        const tabs = await newTabs(t);
         const owner = await tabs.tab({ thread: first });
         const other = await tabs.tab({ thread: second });
         assert.deepEqual([await ownerOf(owner), await ownerOf(other)], ["self", "other-tab"]);

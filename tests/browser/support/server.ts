@@ -23,6 +23,7 @@ export interface Site {
 
 export interface SiteOptions {
   headers?: Record<string, string>;
+  cachesFiles?: boolean; // the browser may keep the folder's files, which must not change
   types?: Record<string, string>; // MIME types by file extension, instead of the correct ones
   under?: string; // a path between slashes under which the folder is served instead of "/"
   // Returns a response that is sent instead of the file, for example a page for every path or a
@@ -57,6 +58,7 @@ export async function serve(folder: string, options: SiteOptions = {}): Promise<
     }
     response.writeHead(200, {
       ...headers,
+      ...(options.cachesFiles && { "cache-control": "max-age=3600" }),
       "content-type":
         options.types?.[extname(file)] ?? types[extname(file)] ?? "application/octet-stream",
     });

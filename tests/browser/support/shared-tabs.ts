@@ -4,12 +4,13 @@
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import { after, type TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import type { Browser, Page } from "puppeteer-core";
 import type { Report, StoredState, user as User } from "../fixture/tab-page.ts";
-import { flags, newProfile, type Profile } from "./browser.ts";
+import { flags, newProfile, type Profile, waitMs } from "./browser.ts";
 import { launch } from "./puppeteer.ts";
 import { type Site, serve } from "./server.ts";
 
@@ -20,7 +21,7 @@ const fixture = fileURLToPath(new URL("../fixture/tab-page.ts", import.meta.url)
 
 export async function until(
   condition: () => boolean | Promise<boolean>,
-  timeoutMs = 20_000,
+  timeoutMs = waitMs,
   otherwise: () => string | Promise<string> = () => "the condition did not become true in time",
 ): Promise<void> {
   const started = performance.now();
@@ -45,11 +46,52 @@ export async function crash(page: Page): Promise<void> {
 
 export const ownerOf = (page: Page) => page.evaluate(() => user.status().owner);
 
+// Serves the package and a page that opens the store.
+async function serveTabs(): Promise<Site> {
+  const built = await build({
+    entryPoints: [fixture],
+    bundle: true,
+    format: "esm",
+    write: false,
+    external: ["/dist/*"],
+  });
+  const script = built.outputFiles[0]?.text ?? "";
+  const page = '<!doctype html><script type="module" src="/tab.js"></script>';
+  return await serve(staging, {
+    // "no-store" would keep the page out of the back/forward cache.
+    headers: { "cache-control": "no-cache" },
+    cachesFiles: true,
+    override: (path) =>
+      path === "/favicon.ico"
+        ? { status: 204, body: "" }
+        : path === "/tab.js"
+          ? { type: "text/javascript", body: script }
+          : path === "/" || path === "/elsewhere"
+            ? { body: path === "/" ? page : "<!doctype html>elsewhere" }
+            : undefined,
+  });
+}
+
+// Lets the tests of a file or suite share one browser, which they must not kill. Returns a function
+// that gives each test tabs of a site of their own.
+export function tabsOfOneBrowser(): (t: TestContext) => Promise<SharedTabs> {
+  let first: SharedTabs | undefined;
+  after(() => first?.stop());
+  return async (t) => {
+    first ??= await SharedTabs.start();
+    const tabs = await first.onAnotherSite();
+    t.after(() => tabs.stop());
+    return tabs;
+  };
+}
+
 export class SharedTabs {
   readonly profile: Profile;
   readonly site: Site;
   readonly #flags: readonly string[];
   #browser: Promise<Browser> | undefined;
+  readonly #isBorrowed: boolean;
+  readonly #pages: Page[] = [];
   readonly reports: Report[] = [];
   readonly #reported = new Map<string, number>(); // number of reports by tab
   readonly violations: string[] = [];
@@ -57,34 +99,28 @@ export class SharedTabs {
 
   // `more`: additional flags for the browser.
   static async start(more: readonly string[] = []): Promise<SharedTabs> {
-    const built = await build({
-      entryPoints: [fixture],
-      bundle: true,
-      format: "esm",
-      write: false,
-      external: ["/dist/*"],
-    });
-    const script = built.outputFiles[0]?.text ?? "";
-    const page = '<!doctype html><script type="module" src="/tab.js"></script>';
-    const site = await serve(staging, {
-      // "no-store" would keep the page out of the back/forward cache.
-      headers: { "cache-control": "no-cache" },
-      override: (path) =>
-        path === "/favicon.ico"
-          ? { status: 204, body: "" }
-          : path === "/tab.js"
-            ? { type: "text/javascript", body: script }
-            : path === "/" || path === "/elsewhere"
-              ? { body: path === "/" ? page : "<!doctype html>elsewhere" }
-              : undefined,
-    });
-    return new SharedTabs(await newProfile(), site, [...flags, ...more]);
+    return new SharedTabs(await newProfile(), await serveTabs(), [...flags, ...more]);
   }
 
-  private constructor(profile: Profile, site: Site, browserFlags: readonly string[]) {
+  // `browser`: one that has this profile and that others also use.
+  private constructor(
+    profile: Profile,
+    site: Site,
+    browserFlags: readonly string[],
+    browser?: Promise<Browser>,
+  ) {
     this.profile = profile;
     this.site = site;
     this.#flags = browserFlags;
+    this.#browser = browser;
+    this.#isBorrowed = browser !== undefined;
+  }
+
+  // Returns tabs of the same browser with a site of their own, and so with another store. They must
+  // stop before the browser does.
+  async onAnotherSite(): Promise<SharedTabs> {
+    this.#browser ??= this.#startBrowser();
+    return new SharedTabs(this.profile, await serveTabs(), this.#flags, this.#browser);
   }
 
   // Opens a tab with the store, after running `before` in it. Starts the browser if needed.
@@ -99,6 +135,8 @@ export class SharedTabs {
   async blank(): Promise<Page> {
     this.#browser ??= this.#startBrowser();
     const page = await (await this.#browser).newPage();
+    this.#pages.push(page);
+    page.setDefaultTimeout(waitMs);
     page.on("pageerror", (error) => this.problems.push(String(error)));
     page.on("console", (message) => this.problems.push(message.text()));
     await page.exposeFunction("report", (report: Report) => this.#report(report));
@@ -156,7 +194,7 @@ export class SharedTabs {
     };
     await until(
       () => names.every((name) => this.reported(name) > 2),
-      20_000,
+      waitMs,
       async () => [...(await Promise.all(pages.map(state))), ...this.problems].join("\n"),
     );
   }
@@ -182,6 +220,12 @@ export class SharedTabs {
   }
 
   async stop(): Promise<void> {
+    if (this.#isBorrowed) {
+      // a tab that crashed or was closed cannot be closed
+      await Promise.all(this.#pages.map((page) => page.close().catch(() => {})));
+      await this.site.close();
+      return;
+    }
     await (await this.#browser)?.close().catch(() => {});
     await this.site.close();
     await this.profile.remove();
