@@ -20,6 +20,7 @@ import {
   onlyBindingsKnowEmscripten,
 } from "./rules/includes.ts";
 import { messageKindsAgree } from "./rules/message-kinds.ts";
+import { platformClassesAreNotCompared } from "./rules/platform-classes.ts";
 import {
   headersIntroduceThemselves,
   modulesIntroduceThemselves,
@@ -131,6 +132,22 @@ rule(
   {
     "core/base/low.cc": "#include <string>\n",
     "tests/support/test_host.h": "#include <fstream>\n",
+  },
+);
+
+rule(
+  "objects of other realms are recognized",
+  platformClassesAreNotCompared,
+  [
+    { "web/src/client/a.ts": "// A.\nif (value instanceof Uint8Array) use(value);\n" },
+    { "web/src/errors.ts": "// E.\nconst text = error instanceof Error ? error.message : '';\n" },
+    { "web/src/host/b.ts": "// instanceof is fine.\nreturn !(error instanceof DOMException);\n" },
+  ],
+  {
+    "web/src/client/a.ts":
+      'import { type A, C } from "../errors.ts";\nif (x instanceof C) use(x);\n',
+    "web/src/errors.ts": "class C {}\n// not instanceof Error\nconst is = x instanceof C;\n",
+    "web/src/host/b.ts": "return response instanceof Promise ? await response : response;\n",
   },
 );
 

@@ -22,7 +22,7 @@ export class BinaryValues {
     const from = this.#position;
     this.#position += length;
     const area = this.#area;
-    if (area instanceof Uint8Array) return copyBinary(area, from, length);
+    if (ArrayBuffer.isView(area)) return copyBinary(area, from, length);
     return nodeBuffer === undefined
       ? new Uint8Array(area, from, length)
       : nodeBuffer.from(area, from, length);

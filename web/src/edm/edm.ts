@@ -2,6 +2,7 @@
 // type, and the text forms of values.
 
 import type { Edm, EdmTypes } from "../types.ts";
+import { isBytes, isDate } from "../util/platform-objects.ts";
 import { randomGuid } from "../util/random.ts";
 
 // The type numbers of core/model/edm.h, used in messages and on disk. They never change.
@@ -65,21 +66,12 @@ export function doubleText(n: number): string {
   return Object.is(n, -0) ? "-0" : String(n);
 }
 
-// Returns whether an object is a byte array or a date; undefined: neither. Also recognizes objects
-// of another realm (an iframe, a vm context), where instanceof fails.
+// Returns whether an object is a byte array or a date; undefined: neither.
 export function builtinKind(value: object): "bytes" | "date" | undefined {
-  if (value instanceof Uint8Array) return "bytes";
-  if (value instanceof Date) return "date";
   const prototype = Object.getPrototypeOf(value);
-  if (prototype === Object.prototype || prototype === null) return undefined;
-  switch (Object.prototype.toString.call(value)) {
-    case "[object Uint8Array]":
-      return "bytes";
-    case "[object Date]":
-      return "date";
-    default:
-      return undefined;
-  }
+  if (prototype === Object.prototype || prototype === null) return undefined; // usual, so first
+  if (isBytes(value)) return "bytes";
+  return isDate(value) ? "date" : undefined;
 }
 
 // Returns the error for a value that has no Edm type. The message begins like the official

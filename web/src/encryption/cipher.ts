@@ -16,6 +16,7 @@
 import { base64, fromBase64 } from "../edm/edm.ts";
 import { StoreError } from "../errors.ts";
 import type { TableEntity } from "../types.ts";
+import { isBytes, isError } from "../util/platform-objects.ts";
 
 export interface EntityCipherOptions {
   /**
@@ -230,14 +231,14 @@ function parseEncryptionInfo(stored: unknown): EncryptionInfo | undefined {
 }
 
 function bytesOf(value: unknown): Uint8Array<ArrayBuffer> | undefined {
-  if (value instanceof Uint8Array) return new Uint8Array(value); // a copy, because it may be a view
+  if (isBytes(value)) return new Uint8Array(value); // a copy, because it may be a view
   return isTyped(value) && value.type === "Binary" ? fromBase64(String(value.value)) : undefined;
 }
 
 function decryptionError({ partitionKey, rowKey }: Entity, cause: unknown): StoreError {
   const keys = `partitionKey ${JSON.stringify(partitionKey)} and rowKey ${JSON.stringify(rowKey)}`;
   const why =
-    cause instanceof Error && cause.name === "Error"
+    isError(cause) && cause.name === "Error"
       ? cause.message
       : "Its key is another one, or it was changed.";
   return new StoreError("DecryptionFailed", `The entity with ${keys} can't be decrypted. ${why}`, {

@@ -1,5 +1,7 @@
 // Creates elements without parsing HTML, and formats numbers, values and errors for display.
 
+import { isBytes, isDate } from "../util/platform-objects.ts";
+
 type Attribute = string | number | boolean | undefined | ((event: Event) => void);
 type Child = Node | string | undefined;
 
@@ -61,8 +63,8 @@ export function describeError(error: unknown): { title: string; text: string; hi
 /** Formats a property value of any Edm type for display. */
 export function valueText(value: unknown): string {
   if (value === undefined || value === null) return "";
-  if (value instanceof Date) return value.toISOString();
-  if (value instanceof Uint8Array) return bytesText(value);
+  if (isDate(value)) return value.toISOString();
+  if (isBytes(value)) return bytesText(value);
   if (typeof value === "number" || typeof value === "bigint") return value.toString();
   if (typeof value !== "object") return String(value);
   const { type, value: inner } = value as { type?: unknown; value?: unknown };

@@ -1,6 +1,7 @@
 // The query panel of one table: its input fields, the query plan and the entities found.
 
 import type { Explain, Store, TableEntityResultPage } from "../types.ts";
+import { errorMessage } from "../util/platform-objects.ts";
 import { describeError, formatCountWithNoun, h } from "./dom.ts";
 import { PropertySamples } from "./explorer-completion.ts";
 import { FilterBox } from "./explorer-filter.ts";
@@ -222,7 +223,7 @@ export class QueryView {
 
   #fail(error: unknown): void {
     const { title, text } = describeError(error);
-    const message = error instanceof Error ? error.message : String(error);
+    const message = errorMessage(error);
     this.#filter.showError(this.#input.filter === "" ? undefined : message);
     this.#error.replaceChildren(h("strong", {}, title), text);
     this.#error.hidden = false;

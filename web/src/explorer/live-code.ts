@@ -3,6 +3,7 @@
 // cannot import by name or relative path. Each imported name is therefore replaced by the blob: URL
 // of a module that re-exports the requested one.
 
+import { isError } from "../util/platform-objects.ts";
 import type { Modules } from "./instrumented-modules.ts";
 
 /**
@@ -112,7 +113,7 @@ function blobUrl(source: string): string {
 const lines = new WeakMap<object, number>();
 
 function recordErrorLine(error: unknown, url: string): void {
-  if (!(error instanceof Error)) return;
+  if (!isError(error)) return;
   const [, line] = new RegExp(`${url}:(\\d+)`).exec(error.stack ?? "") ?? [];
   if (line !== undefined) lines.set(error, Number(line));
 }
@@ -121,5 +122,5 @@ function recordErrorLine(error: unknown, url: string): void {
  * Returns the line of the playground's code (from 1) where an error was thrown; undefined: unknown.
  */
 export function errorLineOf(error: unknown): number | undefined {
-  return error instanceof Error ? lines.get(error) : undefined;
+  return isError(error) ? lines.get(error) : undefined;
 }

@@ -1,5 +1,6 @@
 // Renders the output of a playground's run as elements.
 
+import { isBytes, isDate } from "../util/platform-objects.ts";
 import {
   describeError,
   formatCount,
@@ -56,7 +57,7 @@ function viewOf(value: unknown, text: Text): HTMLElement {
 }
 
 function isScalar(value: object): boolean {
-  if (value instanceof Date || value instanceof Uint8Array) return true;
+  if (isDate(value) || isBytes(value)) return true;
   return "type" in value && "value" in value && Object.keys(value).length === 2;
 }
 

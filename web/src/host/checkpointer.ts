@@ -16,12 +16,13 @@ import { type LogStorage, type ObsoleteFiles, StorageError } from "../storage/lo
 import { nextRetryMs } from "../util/back-off.ts";
 import { yieldToEventLoop } from "../util/event-loop.ts";
 import { freeBytes } from "../util/free-bytes.ts";
+import { toError } from "../util/platform-objects.ts";
 import { type CheckpointPart, type Engine, PartsNeeded } from "../wasm/engine.ts";
 import { IdleTimer } from "./idle-timer.ts";
 import { LogGrowth, type LogSize } from "./log-growth.ts";
 import type { MemoryGuard } from "./memory-guard.ts";
 import type { PartLoader } from "./part-loader.ts";
-import { isFatal, toError } from "./segment-writer.ts";
+import { isFatal } from "./segment-writer.ts";
 import type { Checkpoints, SpaceReserve } from "./space-reserve.ts";
 
 // A due checkpoint begins after this long without stored segments. During a burst of writes it

@@ -23,6 +23,7 @@ import { AbortError, StoreError } from "../errors.ts";
 import { type LogStorage, StorageError } from "../storage/log-storage.ts";
 import type { RepeatedWrites, WriteOrigin } from "../transport.ts";
 import type { AbortSignalLike, Durability } from "../types.ts";
+import { toError } from "../util/platform-objects.ts";
 import {
   DeferredModuleNeeded,
   type Engine,
@@ -36,7 +37,7 @@ import type { MemoryGuard } from "./memory-guard.ts";
 import type { PartLoader } from "./part-loader.ts";
 import { knownCallsTask, partsPerGroup, type QueueTask, repeatTask } from "./queue-tasks.ts";
 import { type PooledRequest, requestPool } from "./request-pool.ts";
-import { isFatal, SegmentWriter, type StoringOutcome, toError } from "./segment-writer.ts";
+import { isFatal, SegmentWriter, type StoringOutcome } from "./segment-writer.ts";
 import type { SpaceReserve } from "./space-reserve.ts";
 
 // Bounds the time to stage a group; holds the largest transaction.

@@ -26,6 +26,7 @@ import type {
   VerifyReport,
 } from "../types.ts";
 import { requestKind } from "../util/engine-message-kinds.ts";
+import { toError } from "../util/platform-objects.ts";
 import { type Engine, PartsNeeded } from "../wasm/engine.ts";
 import { isModuleMissing } from "../wasm/module-missing.ts";
 import { Checkpointer } from "./checkpointer.ts";
@@ -40,7 +41,6 @@ import { claimLog, recover } from "./log-recovery.ts";
 import { MemoryGuard } from "./memory-guard.ts";
 import type { PageLifecycle } from "./page-lifecycle.ts";
 import { PartLoader } from "./part-loader.ts";
-import { toError } from "./segment-writer.ts";
 import { Snapshots } from "./snapshots.ts";
 import { SpaceReserve } from "./space-reserve.ts";
 import { verify } from "./verify.ts";

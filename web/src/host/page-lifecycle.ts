@@ -24,25 +24,27 @@ function hidden(): boolean {
 }
 
 function watch(listener: (event: LifecycleEvent) => void): () => void {
-  const stop = new AbortController();
-  const { signal } = stop;
-  document.addEventListener("visibilitychange", () => listener(hidden() ? "leaving" : "shown"), {
-    signal,
-  });
+  const removers: (() => void)[] = [];
+  // Without the option `signal`, because pages of test runners accept only their own AbortSignal,
+  // which the runner may have replaced.
   const on = (
     target: EventTarget,
     type: string,
-    event: (e: PageTransitionEvent) => LifecycleEvent,
-  ) => target.addEventListener(type, (e) => listener(event(e as PageTransitionEvent)), { signal });
+    eventOf: (e: PageTransitionEvent) => LifecycleEvent | undefined,
+  ) => {
+    const listen = (e: Event) => {
+      const event = eventOf(e as PageTransitionEvent);
+      if (event !== undefined) listener(event);
+    };
+    target.addEventListener(type, listen);
+    removers.push(() => target.removeEventListener(type, listen));
+  };
+  on(document, "visibilitychange", () => (hidden() ? "leaving" : "shown"));
   on(globalThis, "pagehide", ({ persisted }) => (persisted ? "suspend" : "leaving"));
   on(document, "freeze", () => "suspend");
   on(document, "resume", () => "resume");
-  globalThis.addEventListener(
-    "pageshow",
-    ({ persisted }) => {
-      if (persisted) listener("resume");
-    },
-    { signal },
-  );
-  return () => stop.abort();
+  on(globalThis, "pageshow", ({ persisted }) => (persisted ? "resume" : undefined));
+  return () => {
+    for (const remove of removers) remove();
+  };
 }

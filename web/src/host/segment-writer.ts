@@ -9,6 +9,7 @@
 
 import { StoreError, type StoreErrorCode } from "../errors.ts";
 import { type LogStorage, type SegmentDurability, StorageError } from "../storage/log-storage.ts";
+import { toError } from "../util/platform-objects.ts";
 import type { Engine, SealedSegments } from "../wasm/engine.ts";
 import type { LogSize } from "./log-growth.ts";
 import type { SpaceReserve } from "./space-reserve.ts";
@@ -148,7 +149,3 @@ const transientCodes: ReadonlySet<StoreErrorCode> = new Set([
   "WasmLoadFailed",
   "WasmVersionMismatch",
 ]);
-
-export function toError(cause: unknown): Error {
-  return cause instanceof Error ? cause : new Error(String(cause));
-}

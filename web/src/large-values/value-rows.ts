@@ -10,6 +10,7 @@
 // whole value; it determines the number of rows.
 
 import type { TableEntity } from "../types.ts";
+import { isBytes } from "../util/platform-objects.ts";
 
 const propertyBytes = 64 * 1024;
 // The service's limit of 1 MiB would allow fifteen properties. Azurite counts their base64, so only
@@ -81,7 +82,7 @@ export function decodeRows(key: Key, rows: readonly FoundRow[]): Uint8Array | un
     if (row?.rowKey !== rowKey || row.Version !== first?.Version) return undefined;
     for (let i = 0; i < propertiesOfRow; i += 1) {
       const chunk = row[propertyName(i)];
-      if (!(chunk instanceof Uint8Array)) break;
+      if (!isBytes(chunk)) break;
       if (filled + chunk.length > length) return undefined;
       value.set(chunk, filled);
       filled += chunk.length;

@@ -40,11 +40,12 @@ export function indexedDbFactory(persistence: Persistence = "auto"): IDBFactory 
 }
 
 export function locks(): LockManager | undefined {
-  return (globalThis.navigator as Navigator | undefined)?.locks;
+  // happy-dom has the property, but its value is null.
+  return (globalThis.navigator as Navigator | undefined)?.locks ?? undefined;
 }
 
 function storageManager(): StorageManager | undefined {
-  return (globalThis.navigator as Navigator | undefined)?.storage;
+  return (globalThis.navigator as Navigator | undefined)?.storage ?? undefined;
 }
 
 export async function isPersisted(): Promise<boolean> {

@@ -2,11 +2,12 @@
 // failed. Clients retry such a request, and finally show the message.
 
 import type { RestError } from "../errors.ts";
+import { errorMessage, isBytes } from "../util/platform-objects.ts";
 import { platformRandom, randomGuid } from "../util/random.ts";
 import { decodeHttpResponse, type HttpResponse, isHttpResponseMessage } from "./http-message.ts";
 
 export function httpResponseFromError(cause: unknown, random = platformRandom): HttpResponse {
-  const message = cause instanceof Error ? cause.message : String(cause);
+  const message = errorMessage(cause);
   // not instanceof: the store may come from another copy of the package
   const { code } = Object(cause) as { code?: unknown };
   return code === "StoreClosed" || code === "StoreLocked"
@@ -48,8 +49,7 @@ export function isSimulatedNetworkError(error: unknown): error is RestError {
 // headers of the complete response. Returns undefined for other errors, and if there is no body.
 export function truncatedResponseFromError(error: unknown): HttpResponse | undefined {
   const { responseMessage } = Object(error) as { responseMessage?: unknown };
-  if (!(responseMessage instanceof Uint8Array) || !isHttpResponseMessage(responseMessage))
-    return undefined;
+  if (!isBytes(responseMessage) || !isHttpResponseMessage(responseMessage)) return undefined;
   const { headers, body, ...rest } = decodeHttpResponse(responseMessage);
   if (body.length === 0) return undefined;
   const length = ["Content-Length", String(body.length)] as const;

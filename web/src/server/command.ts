@@ -16,6 +16,7 @@ import {
   nodeProcess,
   systemErrorCode,
 } from "../util/node.ts";
+import { errorMessage } from "../util/platform-objects.ts";
 import {
   accountOptions,
   type Command,
@@ -206,7 +207,7 @@ async function fail(error: unknown): Promise<void> {
 
 function messageOf(error: unknown): string {
   const hint = error instanceof StoreError && error.hint !== undefined ? ` ${error.hint}` : "";
-  return (error instanceof Error ? error.message : String(error)) + hint;
+  return errorMessage(error) + hint;
 }
 
 function listenProblem(error: unknown, { host, port }: ServeCommand): string {

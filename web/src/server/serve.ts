@@ -6,6 +6,7 @@ import type { RestEntryPoint } from "../rest/entry-point.ts";
 import type { StoreHandle } from "../store.ts";
 import type { Store } from "../types.ts";
 import { type NodeHttp, type NodeServer, nodeModule, nodeProcess } from "../util/node.ts";
+import { errorMessage } from "../util/platform-objects.ts";
 import { BodyBudget } from "./body-budget.ts";
 import { completeLimits, nodeServerOptions, type ServerLimits } from "./limits.ts";
 import { handleRequest, type RequestHandlerOptions } from "./request-handler.ts";
@@ -124,7 +125,7 @@ function createWithCertificate(
   try {
     return createServer(...args);
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = errorMessage(cause);
     const message = `The certificate can't be used (wrong file or password?): ${reason}.`;
     throw new StoreError("ValidationFailed", message, { cause });
   }

@@ -6,6 +6,7 @@ import { accountFromOptions } from "../rest/account.ts";
 import { fetchResponseFromError, isSimulatedNetworkError } from "../rest/error-response.ts";
 import { isAccountUrl } from "../rest/service-url.ts";
 import type { AccountOptions, OpenOptions, Store } from "../types.ts";
+import { isUrl } from "../util/platform-objects.ts";
 import { IdleClosingStore } from "./idle-closing-store.ts";
 import { ModuleCache } from "./module-cache.ts";
 import type { Scope } from "./scope.ts";
@@ -69,7 +70,7 @@ function accessOnDemand(
 ): StoreAccess {
   const kept = { name, account, durability, persistence: "indexeddb" } as const;
   let open: () => Promise<Store>;
-  if (typeof wasm === "string" || wasm instanceof URL) {
+  if (typeof wasm === "string" || isUrl(wasm)) {
     const modules = new ModuleCache(new URL(wasm, scope.location.href).href, scope.caches);
     scope.addEventListener("install", (event) => event.waitUntil(modules.install()));
     scope.addEventListener("activate", (event) => event.waitUntil(modules.activate()));

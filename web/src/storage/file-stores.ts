@@ -10,6 +10,7 @@ import {
   nodeProcess,
   systemErrorCode,
 } from "../util/node.ts";
+import { isError } from "../util/platform-objects.ts";
 import { type FolderLock, lockFolder } from "./folder-lock.ts";
 import { releaseReserveEntry } from "./folder-reserve.ts";
 import { deleteLogFolder, isLackOfSpace, isLogFileName, makeFolder } from "./log-folder.ts";
@@ -125,8 +126,7 @@ async function namesIn(path: string, fs: NodeFs["promises"]): Promise<string[]> 
 // Converts a system error (for example, a folder without permission) to a StoreError. Returns other
 // errors unchanged.
 function storeErrorFrom(error: unknown, folder: string): unknown {
-  if (systemErrorCode(error) === "" || error instanceof StoreError || !(error instanceof Error))
-    return error;
+  if (systemErrorCode(error) === "" || error instanceof StoreError || !isError(error)) return error;
   return new StoreError("PersistenceUnavailable", `${folder} can't be used: ${error.message}`, {
     cause: error,
   });

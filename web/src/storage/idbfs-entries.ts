@@ -1,5 +1,6 @@
 // The log's files as entries of the object store of an IDBFS mount: their keys, and what they hold.
 
+import { isBytes, isDate } from "../util/platform-objects.ts";
 import type { FileEntry } from "./idbfs-database.ts";
 import { requestResult } from "./idbfs-transaction.ts";
 import { equalBytes, numberFromName, partName, segmentName } from "./log-storage.ts";
@@ -75,7 +76,7 @@ export function fileEntry(
 // Returns an entry's timestamp in ms; undefined if it has none.
 export function timestampOf(entry: unknown): number | undefined {
   const timestamp = (entry as Partial<FileEntry> | undefined)?.timestamp;
-  return timestamp instanceof Date ? timestamp.getTime() : undefined;
+  return isDate(timestamp) ? timestamp.getTime() : undefined;
 }
 
 export function isClaim(entry: unknown): boolean {
@@ -88,5 +89,5 @@ export function equalContents(a: Uint8Array | undefined, b: Uint8Array | undefin
 
 export function contentsOf(entry: unknown): Uint8Array | undefined {
   const contents = (entry as Partial<FileEntry> | undefined)?.contents;
-  return contents instanceof Uint8Array ? contents : undefined;
+  return isBytes(contents) ? contents : undefined;
 }

@@ -2,6 +2,7 @@
 // connections when they clear site data or when the disk fails.
 
 import { StoreError } from "../errors.ts";
+import { isDomException } from "../util/platform-objects.ts";
 import { openExisting } from "./idbfs-database.ts";
 import {
   ConnectionLost,
@@ -87,7 +88,7 @@ export class ReconnectingDatabase {
       try {
         return await runTransaction(database, "readonly", undefined, body);
       } catch (error) {
-        const ours = error instanceof ConnectionLost || error instanceof DOMException;
+        const ours = error instanceof ConnectionLost || isDomException(error);
         throw ours ? storageErrorFrom(error) : error; // otherwise `body` threw it
       }
     });

@@ -6,6 +6,7 @@ import { SnapshotInterrupted, StoreError } from "../errors.ts";
 import type { Host, OwnerHost } from "../transport.ts";
 import type { StoreEvents } from "../types.ts";
 import { callIdOf } from "../util/call-message.ts";
+import { isBytes } from "../util/platform-objects.ts";
 import { type Channel, ownBuffer } from "./channel.ts";
 import { forgottenError, mayBeForgotten } from "./lost-writes.ts";
 import {
@@ -312,8 +313,4 @@ export function isOwnershipError(error: unknown): boolean {
 
 function sessionEndedError(): StoreError {
   return new StoreError("StoreClosed", "The tab that restores a snapshot has another owner now.");
-}
-
-function isBytes(value: unknown): value is Uint8Array {
-  return value instanceof Uint8Array;
 }

@@ -13,6 +13,7 @@
 import { AbortError, RestError, StoreError, type StoreErrorCode, serviceError } from "../errors.ts";
 import type { LifecycleEvent } from "../host/page-lifecycle.ts";
 import type { Durability, RestoreMode, StoreEvents, StoreStatus, StoreWarning } from "../types.ts";
+import { isError } from "../util/platform-objects.ts";
 
 // The version of these messages and of the request and response messages in them
 // (core/rpc/LAYOUT.md, core/rest/http_codec.h). Raise it when either changes.
@@ -217,7 +218,7 @@ export interface WireError {
 }
 
 export function errorToWire(error: unknown): WireError {
-  if (!(error instanceof Error)) return { name: "Error", message: String(error) };
+  if (!isError(error)) return { name: "Error", message: String(error) };
   const { name, message } = error;
   const { code, statusCode, hint, uncertain } = error as Partial<WireError>;
   return { name, message, code, statusCode, hint, uncertain };

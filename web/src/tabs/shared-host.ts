@@ -29,6 +29,7 @@ import type {
   VerifyReport,
 } from "../types.ts";
 import { callId } from "../util/call-message.ts";
+import { toError } from "../util/platform-objects.ts";
 import { CallClient } from "./call-client.ts";
 import { CallFailover } from "./call-failover.ts";
 import { CallServer, isOwnershipError } from "./call-server.ts";
@@ -558,7 +559,7 @@ export class SharedHost implements Host {
     this.#rejectOpened(error);
     void this.#opened.then(
       () => {
-        const failed = error instanceof Error ? error : new Error(String(error));
+        const failed = toError(error);
         this.#events.emit("persist-error", {
           error: failed,
           pendingBytes: 0,

@@ -2,6 +2,7 @@
 
 import { StoreError } from "../errors.ts";
 import type { RequestDescription } from "../types.ts";
+import { isRegExp } from "../util/platform-objects.ts";
 import type { SimulatedError } from "../wasm/engine.ts";
 import { checkDelay } from "./delay.ts";
 import { isOperation, matches } from "./request-match.ts";
@@ -144,7 +145,7 @@ function checkMatch({ on, table, partitionKey, rowKey }: FaultRule): void {
     if (!isOperation(operation)) throw invalid(`on: there is no operation ${operation}.`);
   }
   for (const [name, text] of Object.entries({ table, partitionKey, rowKey })) {
-    if (text === undefined || typeof text === "string" || text instanceof RegExp) continue;
+    if (text === undefined || typeof text === "string" || isRegExp(text)) continue;
     throw invalid(`${name} must be a text or a regular expression, not ${text}.`);
   }
 }

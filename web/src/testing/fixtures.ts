@@ -2,6 +2,7 @@
 
 import { StoreError } from "../errors.ts";
 import type { Store, TableEntity } from "../types.ts";
+import { errorMessage } from "../util/platform-objects.ts";
 import type { Fixtures } from "./types.ts";
 
 // Implements MockStore.seed. Writes in the given order, which determines the timestamps.
@@ -24,7 +25,7 @@ async function withValidationError(write: Promise<unknown>, what: string): Promi
     await write;
   } catch (cause) {
     if (cause instanceof StoreError) throw cause;
-    const message = cause instanceof Error ? cause.message : String(cause);
+    const message = errorMessage(cause);
     throw new StoreError("ValidationFailed", `${what}: ${message}`, { cause });
   }
 }

@@ -16,6 +16,7 @@ import type {
   TableEntity,
   TransactionAction,
 } from "../types.ts";
+import { errorMessage } from "../util/platform-objects.ts";
 import { decodeText, InvalidTextError } from "./decode-text.ts";
 import {
   checkFormat,
@@ -131,7 +132,7 @@ class Import {
       }
       throw new TypeError("onRow returned an entity whose keys are not strings.");
     } catch (error) {
-      const message = error instanceof Error ? error.message : String(error);
+      const message = errorMessage(error);
       this.#reject({ line: row.line, message, partitionKey, rowKey });
       return undefined;
     }
@@ -217,8 +218,8 @@ interface RowError {
 // Returns whether an error is caused by the row, and not by the store or its state. A TypeError is:
 // it means that onRow returned a value that has no Edm type.
 function isRowError(error: unknown): error is RowError {
-  if (error instanceof TypeError) return true;
-  const { name, statusCode } = error as { name?: string; statusCode?: number };
+  const { name, statusCode } = Object(error) as { name?: string; statusCode?: number };
+  if (name === "TypeError") return true;
   return name === "RestError" && [400, 409, 413].includes(statusCode ?? 0);
 }
 

@@ -4,6 +4,7 @@
 import { AbortError, StoreError } from "../errors.ts";
 import type { SnapshotSource } from "../types.ts";
 import { yieldToEventLoop } from "./event-loop.ts";
+import { isArrayBuffer } from "./platform-objects.ts";
 
 const chunkBytesMax = 256 * 1024;
 const bytesPerTurn = 8 * 1024 * 1024; // bytes that are copied before yielding to the event loop
@@ -88,7 +89,12 @@ export async function* chunksFrom(
     yield bytes;
     return;
   }
-  const stream = (source as Partial<Blob>)?.stream?.() ?? (source as ReadableStream<Uint8Array>);
+  const blob = source as Partial<Blob>;
+  if (typeof blob?.arrayBuffer === "function" && blob.stream === undefined) {
+    yield new Uint8Array(await blob.arrayBuffer()); // the Blob of jsdom
+    return;
+  }
+  const stream = blob?.stream?.() ?? (source as ReadableStream<Uint8Array>);
   if (typeof stream?.getReader !== "function") throw notBytesError();
   const reader = stream.getReader();
   let ended = false;
@@ -114,7 +120,7 @@ function toBytes(source: unknown): Uint8Array<ArrayBuffer> | undefined {
   if (ArrayBuffer.isView(source)) {
     return new Uint8Array(source.buffer as ArrayBuffer, source.byteOffset, source.byteLength);
   }
-  return source instanceof ArrayBuffer ? new Uint8Array(source) : undefined;
+  return isArrayBuffer(source) ? new Uint8Array(source) : undefined;
 }
 
 // If all of the stream was read, the call may have had its effect.

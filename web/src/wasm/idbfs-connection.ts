@@ -1,6 +1,7 @@
 // Opens the IndexedDB connection of IDBFS.
 
 import { StoreError } from "../errors.ts";
+import { errorMessage } from "../util/platform-objects.ts";
 import type { EntitableModule } from "./entitable.mjs";
 
 // Mounts a folder in the module's file system, and returns the connection that IDBFS opens to its
@@ -14,9 +15,13 @@ export function openIdbfsConnection(
   return new Promise((resolve, reject) => {
     const fail = (cause: unknown) =>
       reject(
-        new StoreError("PersistenceUnavailable", `IndexedDB could not be opened: ${text(cause)}`, {
-          cause,
-        }),
+        new StoreError(
+          "PersistenceUnavailable",
+          `IndexedDB could not be opened: ${errorMessage(cause)}`,
+          {
+            cause,
+          },
+        ),
       );
     if (typeof indexedDB === "undefined") {
       fail("this environment has no IndexedDB");
@@ -37,8 +42,4 @@ export function openIdbfsConnection(
       fail(error);
     }
   });
-}
-
-function text(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause);
 }

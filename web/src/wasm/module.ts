@@ -12,6 +12,7 @@
 import { StoreError } from "../errors.ts";
 import { absoluteUrl } from "../util/asset-url.ts";
 import { nodeModule, nodeProcess } from "../util/node.ts";
+import { errorMessage, isPlatformObject, isUrl } from "../util/platform-objects.ts";
 import createModule, { buildId, type EntitableModule } from "./entitable.mjs";
 import { patchIdbfs } from "./idbfs-patch.ts";
 import { NoModuleError, statusError } from "./module-missing.ts";
@@ -92,8 +93,7 @@ async function compileUrlInTime(url: URL): Promise<WebAssembly.Module> {
  * early. It may not if the source can be read only once, or if it would be compiled twice.
  */
 export function prefetchModule(source: WasmSource | undefined): boolean {
-  if (source !== undefined && typeof source !== "string" && !(source instanceof URL))
-    return isModule(source);
+  if (source !== undefined && typeof source !== "string" && !isUrl(source)) return isModule(source);
   compileModule(source).catch(() => {});
   return true;
 }
@@ -196,7 +196,7 @@ function buildHint(name: string): string {
 
 function loadFailed(what: string, cause: unknown, name = "entitable.wasm"): StoreError {
   if (cause instanceof StoreError) return cause;
-  const reason = cause instanceof Error ? cause.message : String(cause);
+  const reason = errorMessage(cause);
   const hint = hints[name] ?? optionHint;
   return new StoreError("WasmLoadFailed", `${name} ${what}: ${reason}`, { cause, hint });
 }
@@ -232,7 +232,7 @@ function cached(url: string, load: () => Promise<WebAssembly.Module>): Promise<W
 
 async function compile(source: WasmSource): Promise<WebAssembly.Module> {
   try {
-    if (typeof source === "string" || source instanceof URL) {
+    if (typeof source === "string" || isUrl(source)) {
       const url = absoluteUrl(source);
       return await cached(url.href, () => compileUrl(url));
     }
@@ -244,13 +244,11 @@ async function compile(source: WasmSource): Promise<WebAssembly.Module> {
   }
 }
 
-// These functions compare tags instead of classes, because the object may come from another realm,
-// such as an iframe.
 function isModule(source: object): source is WebAssembly.Module {
-  return Object.prototype.toString.call(source) === "[object WebAssembly.Module]";
+  return isPlatformObject(source, "WebAssembly.Module");
 }
 function isResponse(source: object): source is Response {
-  return Object.prototype.toString.call(source) === "[object Response]";
+  return isPlatformObject(source, "Response");
 }
 
 async function compilePrimary(): Promise<WebAssembly.Module> {
