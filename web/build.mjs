@@ -18,6 +18,7 @@ import {
 import { createRequire } from "node:module";
 import { dirname, join, relative, resolve } from "node:path";
 import { brotliCompressSync, gzipSync } from "node:zlib";
+import { addCommonJs } from "./commonjs.mjs";
 
 const web = import.meta.dirname;
 const root = dirname(web);
@@ -40,6 +41,7 @@ unwrapImports();
 await bundle("rest/hmac.js", "@noble/hashes");
 await bundle("explorer/module-imports.js", "es-module-lexer");
 await addModule();
+await addCommonJs({ build: tools("esbuild").build, dist, manifest, located });
 await addElements();
 await addServiceWorker();
 await addWorker();
@@ -106,16 +108,6 @@ async function bundle(name, from) {
 async function addElements() {
   const { build } = tools("esbuild");
   const file = join(dist, "elements.js");
-  const relativeUrl = /new URL\("\.\/([\w.-]+)", import\.meta\.url\)/g;
-  const located = {
-    name: "located",
-    setup: ({ onLoad }) =>
-      onLoad({ filter: /\/(module-urls|start-worker)\.js$/ }, ({ path }) => {
-        const folder = relative(dist, dirname(path));
-        const url = `new URL("./${folder}/$1", import.meta.url)`;
-        return { contents: readFileSync(path, "utf8").replace(relativeUrl, url) };
-      }),
-  };
   await build({
     entryPoints: [file],
     outfile: file,
@@ -124,9 +116,24 @@ async function addElements() {
     minify: true,
     format: "esm",
     target: "es2022",
-    plugins: [located, replaceFiles(/\/file-stores\.js$/, "export {};")], // "browser" in package.json
+    // "browser" in package.json
+    plugins: [located(dist), replaceFiles(/\/file-stores\.js$/, "export {};")],
   });
   markImports(file);
+}
+
+// Returns a plugin that makes URLs of the package's files relative to the folder of a bundle.
+function located(folder) {
+  const relativeUrl = /new URL\("(\.[\w./-]+)", import\.meta\.url\)/g;
+  return {
+    name: "located",
+    setup: ({ onLoad }) =>
+      onLoad({ filter: /\/(module-urls|start-worker|command)\.js$/ }, ({ path }) => {
+        const url = (_, file) =>
+          `new URL("./${relative(folder, join(dirname(path), file))}", import.meta.url)`;
+        return { contents: readFileSync(path, "utf8").replace(relativeUrl, url) };
+      }),
+  };
 }
 
 // Tells bundlers to ignore each import(variable) of a minified file, which has lost its comments.
@@ -196,7 +203,7 @@ function keepReachable(extension) {
 // declarations.
 function entries(extension) {
   const exported = Object.values(manifest.exports).map((entry) =>
-    extension === ".js" ? (entry.default ?? entry) : (entry.types ?? ""),
+    extension === ".js" ? (entry.default ?? entry) : (entry.types?.default ?? entry.types ?? ""),
   );
   const commands = extension === ".js" ? Object.values(manifest.bin) : [];
   return [...exported, ...commands].flatMap(
@@ -264,6 +271,7 @@ function printSizes(tarball) {
     ["service worker", [serviceWorker]],
     ["worker", [worker]],
     ["entitable/elements", [elements]],
+    ["CommonJS", [join(dist, "cjs/entitable.cjs")]],
   ];
   process.stdout.write(`${"".padEnd(24)}${["raw", "gzip", "brotli"].map(right).join("")}\n`);
   for (const [name, files] of rows) {

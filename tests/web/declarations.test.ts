@@ -4,7 +4,15 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { cpSync, existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { after, describe, test } from "node:test";
@@ -65,6 +73,13 @@ const viteOptions = {
 
 const programs = ["every-entry.ts", "filter.test-d.ts", "table.test-d.ts"];
 const jsxPrograms = ["preact.tsx", "react.tsx", "solid.tsx", "svelte.ts", "vue.tsx"];
+const commonJsProgram = `
+import { openStore, type OpenOptions, RestError } from "entitable";
+import { mockStore, type MockStore } from "entitable/testing";
+const options: OpenOptions = {};
+export const opened: Promise<[unknown, MockStore]> = Promise.all([openStore(options), mockStore()]);
+export const isMissing = (error: unknown) => error instanceof RestError && error.statusCode === 404;
+`;
 let projects = 0;
 
 // Returns what the compiler prints: nothing if there is no error.
@@ -106,6 +121,26 @@ describe("the declarations compile", { concurrency: true }, () => {
         ),
         "",
       );
+    });
+  }
+});
+
+// Programs that require the package, such as tests for Jest. skipLibCheck is on where the compiler
+// does not allow CommonJS to require an ES module, whose declarations those of CommonJS export.
+describe("the declarations compile as CommonJS", { concurrency: true }, () => {
+  const cases: [compiler: keyof typeof compilers, module: string, options?: object][] = [
+    ["TypeScript 5.2", "commonjs", { moduleResolution: "node10" }],
+    ["TypeScript 5.2", "node16", { skipLibCheck: true }],
+    ["the pinned TypeScript", "node16", { skipLibCheck: true }],
+    ["the pinned TypeScript", "nodenext"],
+  ];
+  for (const [index, [name, module, options]] of cases.entries()) {
+    test(`with ${name} and module ${module}`, async () => {
+      const file = `every-entry-${index}.cts`;
+      cpSync(join(types, "every-entry.ts"), join(project, file));
+      appendFileSync(join(project, file), commonJsProgram);
+      const compilerOptions = { ...strictOptions, module, ...options };
+      assert.equal(await compile(compilers[name], compilerOptions, [file]), "");
     });
   }
 });

@@ -38,13 +38,19 @@ interface Declaration {
   readonly code: string;
 }
 
+// The declarations of an entry; `default`: those of its ES module.
+type Types = string | { readonly default: string };
+
 /** Returns the pages of the reference for the package that is installed in `folder`. */
 export function apiPages(folder: string): Page[] {
   const manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
-  const entries = Object.entries(manifest.exports as Record<string, { types?: string }>)
-    .filter(([, { types }]) => types !== undefined)
+  const entries = Object.entries(manifest.exports as Record<string, { types?: Types }>)
     .filter(([entry]) => !entry.startsWith("./explorer/")) // ./explorer, for a framework's JSX
-    .map(([entry, { types = "" }]) => ({ entry, declarations: exportsOf(join(folder, types)) }))
+    .flatMap(([entry, { types }]) => {
+      if (types === undefined) return [];
+      const file = typeof types === "string" ? types : types.default;
+      return [{ entry, declarations: exportsOf(join(folder, file)) }];
+    })
     .filter(({ declarations }) => declarations.size > 0);
   const homes = new Map<string, string>();
   for (const { entry, declarations } of entries) {

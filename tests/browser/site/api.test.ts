@@ -19,7 +19,7 @@ after(() => guide?.close());
 // their exports are found by parsing and not by running them. The entries below ./explorer are the
 // same script, with types for a framework.
 const manifest = JSON.parse(readFileSync(new URL("package.json", packageFolder), "utf8"));
-const entries = Object.entries<{ types?: string; default: string }>(manifest.exports).filter(
+const entries = Object.entries<{ types?: unknown; default: string }>(manifest.exports).filter(
   ([entry, { types }]) => types !== undefined && !entry.startsWith("./explorer/"),
 );
 
