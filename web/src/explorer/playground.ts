@@ -5,6 +5,7 @@ import { forkWithRequestListener, openMock } from "../testing/mock-store.ts";
 import { RequestRecorder } from "../testing/request-recorder.ts";
 import type { LoggedRequest, MockOptions, MockStore } from "../testing/types.ts";
 import type { Store } from "../types.ts";
+import { inMicrotask } from "../util/event-loop.ts";
 import { baseStyles } from "./base-styles.ts";
 import { h } from "./dom.ts";
 import { ModuleInstrumenter, type Modules, type StoreListener } from "./instrumented-modules.ts";
@@ -163,7 +164,7 @@ export class TablePlayground extends StoreElement {
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
-    queueMicrotask(() => {
+    inMicrotask(() => {
       // If it is connected again, the element was only moved.
       if (!this.isConnected) void this.#closeLastStores();
     });

@@ -3,6 +3,7 @@
 
 import { openStore } from "../open-store.ts";
 import type { Store } from "../types.ts";
+import { inMicrotask } from "../util/event-loop.ts";
 
 // The module must load on a platform without HTMLElement (a server that renders pages).
 const Base = (globalThis.HTMLElement ?? class {}) as typeof HTMLElement;
@@ -54,7 +55,7 @@ export abstract class StoreElement extends Base {
   }
 
   disconnectedCallback(): void {
-    queueMicrotask(() => {
+    inMicrotask(() => {
       if (!this.isConnected) this.#releaseStore(); // if connected again, it was only moved
     });
   }

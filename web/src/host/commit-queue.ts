@@ -23,6 +23,7 @@ import { AbortError, StoreError } from "../errors.ts";
 import { type LogStorage, StorageError } from "../storage/log-storage.ts";
 import type { RepeatedWrites, WriteOrigin } from "../transport.ts";
 import type { AbortSignalLike, Durability } from "../types.ts";
+import { inMicrotask } from "../util/event-loop.ts";
 import { toError } from "../util/platform-objects.ts";
 import {
   DeferredModuleNeeded,
@@ -236,7 +237,7 @@ export class CommitQueue {
         resolve: () => void work().then(resolve, reject).finally(resume),
         reject: (error) => {
           reject(error);
-          queueMicrotask(resume);
+          inMicrotask(resume);
         },
       });
     });
@@ -318,7 +319,7 @@ export class CommitQueue {
   #schedule(): void {
     if (this.#scheduled) return;
     this.#scheduled = true;
-    queueMicrotask(() => {
+    inMicrotask(() => {
       this.#scheduled = false;
       this.#pump();
     });

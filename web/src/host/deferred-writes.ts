@@ -4,6 +4,7 @@
 // their positions.
 
 import { nextRetryMs } from "../util/back-off.ts";
+import { inMicrotask } from "../util/event-loop.ts";
 import { type PooledRequest, requestPool } from "./request-pool.ts";
 
 const bytesMax = 8 * 1024 * 1024;
@@ -172,7 +173,7 @@ export class DeferredWrites {
     const isSegmentFull = this.#bytes >= fullSegmentBytes;
     if (this.#retryMs === 0 && (isSegmentFull || this.#options.hidden())) {
       // Not a timer: browsers slow them down in hidden pages.
-      queueMicrotask(() => this.#options.onTimer(0));
+      inMicrotask(() => this.#options.onTimer(0));
       return;
     }
     if (this.#timer !== undefined) return;

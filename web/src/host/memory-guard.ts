@@ -3,6 +3,7 @@
 // fill half of the limit, a checkpoint starts; when they fill most of it, writes wait until the
 // checkpoint has stored enough of them.
 
+import { inMicrotask } from "../util/event-loop.ts";
 import type { Engine } from "../wasm/engine.ts";
 
 const checkpointShare = 1 / 2;
@@ -47,7 +48,7 @@ export class MemoryGuard {
     this.#groups += 1;
     if (this.#scheduled || !this.#isDue()) return;
     this.#scheduled = true;
-    queueMicrotask(() => {
+    inMicrotask(() => {
       this.#scheduled = false;
       ifEngineWorks(() => this.update());
     });

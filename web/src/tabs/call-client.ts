@@ -11,6 +11,7 @@ import type { ChunkedFile } from "../transport.ts";
 import type { AbortSignalLike, Durability, RestoreMode, RestoreReport } from "../types.ts";
 import { nextRetryMs } from "../util/back-off.ts";
 import { callIdOf, wrapInCall } from "../util/call-message.ts";
+import { inMicrotask } from "../util/event-loop.ts";
 import { ownBuffer } from "./channel.ts";
 import {
   causeOf,
@@ -481,7 +482,7 @@ export class CallClient {
   #schedule(): void {
     if (this.#scheduled) return;
     this.#scheduled = true;
-    queueMicrotask(() => {
+    inMicrotask(() => {
       this.#scheduled = false;
       this.#send();
     });

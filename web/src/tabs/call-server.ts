@@ -6,6 +6,7 @@ import { SnapshotInterrupted, StoreError } from "../errors.ts";
 import type { Host, OwnerHost } from "../transport.ts";
 import type { StoreEvents } from "../types.ts";
 import { callIdOf } from "../util/call-message.ts";
+import { inMicrotask } from "../util/event-loop.ts";
 import { isBytes } from "../util/platform-objects.ts";
 import { type Channel, ownBuffer } from "./channel.ts";
 import { forgottenError, mayBeForgotten } from "./lost-writes.ts";
@@ -285,7 +286,7 @@ export class CallServer {
   #schedulePost(): void {
     if (this.#isPostScheduled) return;
     this.#isPostScheduled = true;
-    queueMicrotask(() => {
+    inMicrotask(() => {
       this.#isPostScheduled = false;
       const responses = this.#responses.splice(0);
       const bytes = responses.flatMap((r) => ("value" in r && isBytes(r.value) ? [r.value] : []));

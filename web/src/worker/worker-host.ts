@@ -32,6 +32,7 @@ import type {
   StoreStatus,
   VerifyReport,
 } from "../types.ts";
+import { inMicrotask } from "../util/event-loop.ts";
 import { buildId } from "../wasm/module.ts";
 import { type WorkerThread, WorkerUnavailable } from "./start-worker.ts";
 
@@ -181,7 +182,7 @@ export class WorkerHost implements Host {
     });
     // In a microtask, because the calls of this turn of the event loop are also sent in one, and
     // must come first.
-    queueMicrotask(() => this.#post({ type: "close" }));
+    inMicrotask(() => this.#post({ type: "close" }));
     const failure = await closed;
     this.#shutDown(closedError(this.#name));
     if (failure !== undefined) throw failure;
