@@ -38,7 +38,8 @@ export async function addCommonJs({ build, dist, manifest, located }) {
   }
 }
 
-// Returns the name of each CommonJS file, and the ES module and the declarations that it stands for.
+// Returns the name of each CommonJS file, and the ES module and the declarations that it stands
+// for.
 function commonJsEntries({ exports }) {
   return Object.values(exports)
     .filter((entry) => entry.require !== undefined)
