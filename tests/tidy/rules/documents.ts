@@ -51,7 +51,7 @@ const referencedImplicitly = [
   /\.cc$/,
   /\.test\.ts$/,
   /^demo\/site\/pages\/.*\.md$/, // every file in this folder is a page
-  /^tests\/fixtures\/(astro|next|nuxt|svelte-kit)\//, // the framework finds its files
+  /^tests\/fixtures\/(astro|jest|next|nuxt|svelte-kit|vitest)\//, // the tool finds its files
   /^tests\/testdata\//, // see everyGoldenFileIsUsed
   /^tests\/fuzz\/(corpus\/|\w+\.dict$)/,
 ];
