@@ -9,7 +9,6 @@ import type {
   BulkResult,
   TransactionAction,
 } from "../types.ts";
-import { errorMessage } from "../util/platform-objects.ts";
 import { BatchQueue, type Partition } from "./batch-queue.ts";
 import type { FailureOutcome } from "./failure-outcome.ts";
 import { type BatchCallbacks, sendBatch } from "./send-batch.ts";
@@ -228,7 +227,7 @@ class BulkRun {
   #failureMessage({ read, done, failed }: BulkResult): string {
     const first = failed.find(({ error }) => error === this.#cause);
     const what = first === undefined ? "A bulk write ended" : `Action ${first.index} failed`;
-    const why = errorMessage(this.#cause);
+    const { message: why = String(this.#cause) } = Object(this.#cause) as { message?: string };
     return `${what}, after ${done} of the ${read} read were carried out: ${why}`;
   }
 }

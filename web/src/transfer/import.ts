@@ -16,7 +16,6 @@ import type {
   TableEntity,
   TransactionAction,
 } from "../types.ts";
-import { errorMessage } from "../util/platform-objects.ts";
 import { decodeText, InvalidTextError } from "./decode-text.ts";
 import {
   checkFormat,
@@ -132,7 +131,7 @@ class Import {
       }
       throw new TypeError("onRow returned an entity whose keys are not strings.");
     } catch (error) {
-      const message = errorMessage(error);
+      const { message = String(error) } = Object(error) as { message?: string };
       this.#reject({ line: row.line, message, partitionKey, rowKey });
       return undefined;
     }
