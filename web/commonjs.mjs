@@ -2,8 +2,9 @@
 // Node before 20.19. The condition `require` in package.json names its files.
 //
 // All entries are in one bundle, so they share their state, and each runs when it is first
-// required. The condition `module-sync` keeps Node, and the condition `module` keeps bundlers, from
-// loading both forms into one program. The bundle contains no wasm: it loads the package's files.
+// required. Other conditions, which precede `require`, keep programs that know ES modules from
+// loading both forms: `module-sync` is Node's and Deno's, `module` that of bundlers, `bun` that of
+// Bun. The bundle contains no wasm: it loads the package's files.
 
 import { writeFileSync } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
