@@ -32,6 +32,9 @@ const binaries = Object.values(
   JSON.parse(readFileSync(join(root, "bindings/modules.json"), "utf8")),
 );
 
+// What bundles leave out: checks that run in development (src/client/development.ts).
+const production = { "process.env.NODE_ENV": '"production"' };
+
 const manifest = JSON.parse(readFileSync(join(web, "package.json"), "utf8"));
 
 rmSync(staging, { recursive: true, force: true });
@@ -116,6 +119,7 @@ async function addElements() {
     minify: true,
     format: "esm",
     target: "es2022",
+    define: production,
     // "browser" in package.json
     plugins: [located(dist), replaceFiles(/\/file-stores\.js$/, "export {};")],
   });
@@ -171,7 +175,7 @@ async function addScript(entry, name, format) {
     minify: true,
     format,
     target: "es2022",
-    define: { "import.meta.url": "self.location.href" },
+    define: { "import.meta.url": "self.location.href", ...production },
     plugins: [replaceFiles(unused, 'throw new Error("Not available in a worker.");')],
     metafile: true,
   });

@@ -241,7 +241,9 @@ describe("a Service Worker", () => {
     const url = `${host}/reloads(PartitionKey='p',RowKey='r')`;
     const deleted = await ask(url, { method: "DELETE", headers: { "If-Match": "*" } });
     assert.deepEqual([deleted.status, deleted.body], [204, ""]);
-    assert.equal((await ask(url)).status, 404);
+    const absent = await ask(url);
+    assert.equal(absent.status, 404);
+    assert.match(absent.headers["x-entitable-hint"] ?? "", /"reloads" has no entity/);
   });
 
   test("leaves other requests to the network", async () => {

@@ -62,8 +62,13 @@ async function tour(options: Record<string, string>): Promise<unknown> {
   const { openStore, deleteStore } = await entitable();
   const warnings: string[] = [];
   const seen: unknown[] = [];
-  const failure = (error: { name: string; code?: string; statusCode?: number; message: string }) =>
-    seen.push([error.name, error.code, error.statusCode, error.message]);
+  const failure = (error: {
+    name: string;
+    code?: string;
+    statusCode?: number;
+    message: string;
+    hint?: string;
+  }) => seen.push([error.name, error.code, error.statusCode, error.message, error.hint]);
   const kept: OpenOptions = {
     ...options,
     onWarning: ({ code }: { code: string }) => warnings.push(code),
@@ -116,6 +121,7 @@ describe("a store in a worker", () => {
     assert.equal(workers, 1);
     await until(() => page.workers().length === 0); // closing the store ends the worker
     assert.deepEqual(inline.warnings, []);
+    assert.match(JSON.stringify(inline), /has no entity with partitionKey/);
     for (const wasm of ["/dist/wasm/entitable.wasm", "dist/wasm/entitable.wasm"])
       assert.deepEqual(await page.evaluate(tour, { thread: "worker", wasm }), inline);
     assert.equal(workers, 3);

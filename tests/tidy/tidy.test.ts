@@ -264,8 +264,17 @@ rule(
 rule(
   "the package prints nothing",
   packagePrintsNothing,
-  [{ "web/src/open-store.ts": "  console.log(1);\n" }, { "web/src/open-store.ts": "debugger;\n" }],
-  { "web/src/open-store.ts": " * console.log(1);\n", "web/build.mjs": "console.log(1);\n" },
+  [
+    { "web/src/open-store.ts": "  console.log(1);\n" },
+    { "web/src/open-store.ts": "  console.warn(1);\n" },
+    { "web/src/open-store.ts": "debugger;\n" },
+    { "web/src/open/options.ts": "console.warn(1);\nconsole.warn(2);\n" },
+  ],
+  {
+    "web/src/open-store.ts": " * console.log(1);\n",
+    "web/src/open/options.ts": "console.warn(1);\n",
+    "web/build.mjs": "console.log(1);\n",
+  },
 );
 
 rule(

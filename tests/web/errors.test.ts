@@ -38,10 +38,11 @@ test("a RestError hides request and response from enumeration", () => {
   assert.equal(RestError.PARSE_ERROR, "PARSE_ERROR");
 });
 
-test("a StoreError has a code, and cause and hint only if given", () => {
+test("a StoreError has a code and a hint, and a cause only if given", () => {
   const plain = new StoreError("StoreClosed", "closed");
-  assert.deepEqual(Object.keys(plain).sort(), ["code", "name"]);
-  assert(!("cause" in plain) && !("hint" in plain));
+  assert.deepEqual(Object.keys(plain).sort(), ["code", "hint", "name"]);
+  assert(!("cause" in plain));
+  assert.equal(plain.hint, "Open the store again.");
   const cause = new Error("disk");
   const full = new StoreError("QuotaExceeded", "full", { cause, hint: "Delete data." });
   assert.equal(full.cause, cause);

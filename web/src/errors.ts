@@ -2,6 +2,8 @@
 // the official client, so `error.statusCode` and `error.code` mean the same with both. StoreError
 // is a local failure: storage, module, lock.
 
+import { type StoreErrorCode, storeErrorHints } from "./hints/store-errors.ts";
+
 export interface ODataError {
   code: string;
   message: { lang: string; value: string };
@@ -32,7 +34,7 @@ export class RestError extends Error {
   declare request?: unknown;
   declare response?: unknown;
   declare details?: RestErrorDetails;
-  /** One sentence on how to fix it. */
+  /** How to fix it. Every error of a store has a hint. */
   declare hint?: string;
 
   constructor(message: string, options: RestErrorOptions = {}) {
@@ -54,8 +56,12 @@ export class RestError extends Error {
 export class TruncatedResponseError extends RestError {
   declare readonly responseMessage: Uint8Array;
 
-  constructor(message: string, responseMessage: Uint8Array, code = RestError.PARSE_ERROR) {
-    super(message, { code });
+  constructor(
+    message: string,
+    responseMessage: Uint8Array,
+    options: Pick<RestErrorOptions, "code" | "hint">,
+  ) {
+    super(message, options);
     Object.defineProperty(this, "responseMessage", { value: responseMessage, enumerable: false });
   }
 }
@@ -76,23 +82,7 @@ export function serviceError(
   });
 }
 
-export type StoreErrorCode =
-  | "WasmLoadFailed"
-  | "WasmVersionMismatch"
-  | "PersistenceUnavailable"
-  | "QuotaExceeded"
-  | "StoreLocked"
-  | "StoreClosed"
-  | "VersionConflict"
-  | "FormatTooNew"
-  | "Corrupted"
-  | "ConnectionLost"
-  | "DecryptionFailed"
-  | "EncryptedProperty"
-  | "NotPortable"
-  | "NotSupported"
-  | "ValidationFailed"
-  | "OutOfMemory";
+export type { StoreErrorCode } from "./hints/store-errors.ts";
 
 export interface StoreErrorOptions {
   cause?: unknown;
@@ -102,8 +92,8 @@ export interface StoreErrorOptions {
 
 export class StoreError extends Error {
   readonly code: StoreErrorCode;
-  /** One sentence on how to fix it. */
-  declare hint?: string;
+  /** How to fix it. */
+  readonly hint: string;
   /** Present if it is unknown whether the write was applied. Reading the data shows it. */
   declare uncertain?: true;
 
@@ -111,7 +101,7 @@ export class StoreError extends Error {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = "StoreError";
     this.code = code;
-    if (options.hint !== undefined) this.hint = options.hint;
+    this.hint = options.hint ?? storeErrorHints[code];
     if (options.uncertain) this.uncertain = true;
   }
 }

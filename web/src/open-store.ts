@@ -35,7 +35,12 @@ export async function openStore(options: OpenOptions = {}): Promise<Store> {
   if (settings.signal?.aborted) throw new AbortError();
   const open = settings.thread === "worker" ? openInWorker : openHost;
   const host = await open(settings, currentPage());
-  const createHandle = (host: Host) => new StoreHandle(settings.name, host, options.random);
+  if (!isOpenHere(settings.name)) openedHosts.set(settings.name, new WeakRef(host));
+  const createHandle = (host: Host) =>
+    new StoreHandle(settings.name, host, {
+      random: options.random,
+      onWarning: settings.onWarning,
+    });
   if (options.version === undefined) return createHandle(host);
   try {
     const { openVersion } = await import("./upgrade.ts");
@@ -57,6 +62,14 @@ export async function openStore(options: OpenOptions = {}): Promise<Store> {
   }
 }
 
+// A host of each store that was opened here, to explain why a store cannot be deleted.
+const openedHosts = new Map<string, WeakRef<Host>>();
+
+function isOpenHere(name: string): boolean {
+  const status = openedHosts.get(name)?.deref()?.status;
+  return status?.persistence === "indexeddb" && status.state !== "closed";
+}
+
 /**
  * Deletes a store with all its data. Resolves also if the store does not exist. Rejects with
  * StoreLocked if it is open.
@@ -70,12 +83,20 @@ export async function deleteStore(name: string, options: StoreLocation = {}): Pr
   }
   const factory = indexedDbFactory(options.persistence);
   if (factory === undefined) return; // a store in memory is deleted by close()
-  const ownership = await acquireOwnership(name, { locks: locks(), waitMs: lockWaitMs });
   try {
-    await clearLastSeen(name);
-    await deleteDatabase(factory, mountPoint(name), lockWaitMs);
-  } finally {
-    ownership.release();
+    const ownership = await acquireOwnership(name, { locks: locks(), waitMs: lockWaitMs });
+    try {
+      await clearLastSeen(name);
+      await deleteDatabase(factory, mountPoint(name), lockWaitMs);
+    } finally {
+      ownership.release();
+    }
+  } catch (error) {
+    const isLocked = (error as { code?: unknown }).code === "StoreLocked";
+    if (!isLocked || !isOpenHere(name)) throw error;
+    throw new StoreError("StoreLocked", `The store "${name}" is open in this tab.`, {
+      cause: error,
+    });
   }
 }
 

@@ -15,6 +15,7 @@ import type {
   ImportOptions,
   ImportReport,
   ImportSource,
+  RandomSource,
   ResolvedTable,
   RestoreOptions,
   SnapshotSource,
@@ -22,6 +23,7 @@ import type {
   StoreEvents,
   StoreStats,
   StoreStatus,
+  StoreWarning,
   Table,
   TableClient,
   TableOptions,
@@ -32,17 +34,28 @@ import { chunkedFile, chunksFrom, concatChunks } from "./util/chunks.ts";
 import { yieldToEventLoop } from "./util/event-loop.ts";
 import { platformRandom } from "./util/random.ts";
 
+export interface StoreHandleOptions {
+  random?: RandomSource | undefined;
+  onWarning?: (warning: StoreWarning) => void;
+}
+
 export class StoreHandle implements Store {
   readonly name: string;
   readonly fetch: Store["fetch"];
   readonly httpClient: HttpClient;
   readonly restEntryPoint: RestEntryPoint; // for modules of this package that serve HTTP requests
   readonly #host: Host;
+  readonly #onWarning: ((warning: StoreWarning) => void) | undefined;
 
-  constructor(name: string, host: Host, random = platformRandom) {
+  constructor(
+    name: string,
+    host: Host,
+    { random = platformRandom, onWarning }: StoreHandleOptions = {},
+  ) {
     this.name = name;
     this.#host = host;
-    this.restEntryPoint = new RestEntryPoint(host, random);
+    this.#onWarning = onWarning;
+    this.restEntryPoint = new RestEntryPoint(host, random, onWarning);
     this.fetch = createFetch(this.restEntryPoint);
     this.httpClient = createHttpClient(this.restEntryPoint);
   }
@@ -62,12 +75,13 @@ export class StoreHandle implements Store {
       durability,
       resolver,
       extended: true,
+      onWarning: this.#onWarning,
     });
     return handle as Table<T> & ResolvedTable<T>;
   }
 
   tableClient(name: string): TableClient {
-    return new TableHandle(this.#host, name);
+    return new TableHandle(this.#host, name, { onWarning: this.#onWarning });
   }
 
   serviceClient(): TableServiceClient {

@@ -33,6 +33,10 @@ export interface Transport {
   readonly allowsReadBatching?: boolean;
   runBeforeNextChange?(reads: () => void): void;
 
+  // The store without what observes or disturbs its requests, for reads of this package itself: a
+  // mock store neither counts nor fails them. Absent: this transport.
+  readonly unobserved?: Transport;
+
   // Runs a write message and returns its response message; lifetimes are those of read().
   // `durability` defaults to the store's. Writes are applied in the order of the calls. Throws or
   // rejects with StoreError if the write could not be stored. Rejects with AbortError if `signal`
@@ -56,7 +60,7 @@ export interface Transport {
 // `use` copies what it needs before it calls the store.
 export function mapResponse<R>(
   response: Uint8Array | Promise<Uint8Array>,
-  use: (response: Uint8Array) => R,
+  use: (response: Uint8Array) => R | Promise<never>,
 ): R | Promise<R> {
   return response instanceof Promise ? response.then(use) : use(response);
 }

@@ -630,6 +630,11 @@ export type WarningCode =
   /** With thread: "worker", no worker could be started. The store runs in the page. */
   | "WorkerUnavailable"
   /**
+   * In development: a query returned no row and cannot match one, because its filter misspells a
+   * property or compares it with a value of another type.
+   */
+  | "FilterCannotMatch"
+  /**
    * A page passed an account's key to a client whose URL is not on this machine. Every visitor of
    * the page can read the key.
    */
@@ -747,7 +752,10 @@ export interface OpenOptions {
   account?: AccountOptions;
   /** Cancels opening, for example while another tab or process has the store open. */
   signal?: AbortSignalLike;
-  /** Called with each warning. The package never prints to the console. */
+  /**
+   * Called with each warning. Without it, PersistenceUnavailable, WorkerUnavailable and
+   * FilterCannotMatch are printed on the console; the package prints nothing else.
+   */
   onWarning?: (warning: StoreWarning) => void;
 }
 

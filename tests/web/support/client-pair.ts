@@ -78,6 +78,9 @@ function withoutDifferences(outcome: Outcome, expected?: Outcome): Outcome {
     delete error.request; // ours has no request
     delete error.response;
     if ("details" in error) error.details = withoutHeaders(error.details);
+    // Only our errors have a hint, and each of the service's errors has one.
+    if (expected !== undefined && error.name === "RestError") assert.match(`${error.hint}`, /\.$/);
+    delete error.hint;
     // 1: the official client leaves `code` undefined for single operations.
     if (isError(expected) && !("code" in expected.error)) {
       const { errorCode } = (error.details ?? {}) as { errorCode?: string };

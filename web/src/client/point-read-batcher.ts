@@ -7,6 +7,7 @@
 // wait until the turn ends, or until the engine gets any other call. Each read therefore sees the
 // state at the time of its call.
 
+import { rejectWithHint } from "../hints/add-hint.ts";
 import { mapResponse, type Transport } from "../transport.ts";
 import { type EntityKey, RequestEncoder, type ResponseDecoder } from "./rpc-codec.ts";
 import { storeCodec } from "./store-codec.ts";
@@ -104,7 +105,9 @@ export class PointReadBatcher {
     }
   }
 
-  #readOne({ table, partitionKey, rowKey, resolve, reject }: PendingRead): void {
+  #readOne({ table, partitionKey, rowKey, resolve, reject: fail }: PendingRead): void {
+    const reject = (error: unknown) =>
+      void rejectWithHint(error, { table, partitionKey, rowKey }).catch(fail);
     try {
       const response = this.#encoder.get(table, partitionKey, rowKey, undefined, this.#read);
       const row = mapResponse(response, this.#decode);

@@ -2,6 +2,7 @@
 // messages.
 
 import { StoreError } from "../errors.ts";
+import { rejectWithHint, withHint } from "../hints/add-hint.ts";
 import { mapResponse, type Transport } from "../transport.ts";
 import type {
   BulkActions,
@@ -23,6 +24,7 @@ import type {
   PartitionKeysPage,
   RawEntity,
   Resolver,
+  StoreWarning,
   Table,
   TableClient,
   TableEntity,
@@ -36,6 +38,7 @@ import type {
   UpsertEntityResponse,
   WriteOptions,
 } from "../types.ts";
+import { inDevelopment } from "./development.ts";
 import { convertEntityBySchema } from "./entity-resolver.ts";
 import {
   checkOperationOptions,
@@ -71,6 +74,7 @@ export interface TableHandleOptions {
   resolver?: Resolver<object> | undefined;
   // Whether the handle has the options that the official client lacks, and rejects unknown options.
   extended?: boolean;
+  onWarning?: ((warning: StoreWarning) => void) | undefined;
 }
 
 const listOptions = ["queryOptions", "disableTypeConversion", "top", "order"];
@@ -90,6 +94,7 @@ export class TableHandle
   readonly #durability: Durability | undefined;
   readonly #resolver: Resolver<object> | undefined;
   readonly #extended: boolean;
+  readonly #onWarning: TableHandleOptions["onWarning"];
 
   constructor(transport: Transport, tableName: string, options: TableHandleOptions = {}) {
     this.tableName = tableName;
@@ -102,6 +107,7 @@ export class TableHandle
     this.#durability = options.durability;
     this.#resolver = options.resolver;
     this.#extended = options.extended ?? false;
+    this.#onWarning = options.onWarning;
   }
 
   createTable(options: OperationOptions & WriteOptions = {}): Promise<void> {
@@ -135,10 +141,14 @@ export class TableHandle
         this.#transport.read(request, options.abortSignal),
       );
       const decode = (message: Uint8Array) => {
-        const entity = this.#decoder.entity(message, options);
-        return (
-          this.#usesResolver(options) ? this.#applyResolver(entity) : entity
-        ) as TableEntityResult<T>;
+        try {
+          const entity = this.#decoder.entity(message, options);
+          return (
+            this.#usesResolver(options) ? this.#applyResolver(entity) : entity
+          ) as TableEntityResult<T>;
+        } catch (error) {
+          return rejectWithHint(error, { table: this.tableName, partitionKey, rowKey });
+        }
       };
       return Promise.resolve(mapResponse(response, decode));
     } catch (error) {
@@ -159,7 +169,20 @@ export class TableHandle
     options: ListTableEntitiesOptions = {},
   ): PagedAsyncIterableIterator<TableEntityResult<T>, TableEntityResultPage<T>> {
     const { top } = this.#extended ? (options as ListEntitiesOptions) : {};
-    return pagedIterator((settings) => this.#readPage<T>(options, settings), top);
+    const readPage = (settings: PageSettings) => this.#readPage<T>(options, settings);
+    return pagedIterator((settings) => this.#withHint(readPage, settings, options), top);
+  }
+
+  // Calls `read`, and adds a hint to its error.
+  #withHint<R>(
+    read: (settings: PageSettings) => R | Promise<R>,
+    settings: PageSettings,
+    { queryOptions }: ListTableEntitiesOptions,
+  ): R | Promise<R> {
+    return withHint(
+      () => read(settings),
+      () => ({ table: this.tableName, ...queryOptions, ...settings }),
+    );
   }
 
   #readPage<T>(
@@ -179,6 +202,7 @@ export class TableHandle
         : rows;
       const page = shaped as TableEntityResultPage<T>;
       if (next !== undefined) page.continuationToken = encodeEntityToken(next);
+      else if (rows.length === 0 && query.next === undefined) this.#checkFilter(query.filter);
       return page;
     };
     return mapResponse(response, decode);
@@ -203,17 +227,25 @@ export class TableHandle
       const response = this.#encoder.count(this.tableName, query, (request) =>
         this.#transport.read(request, options.abortSignal),
       );
-      const counted: RowCount = await mapResponse(response, (message) =>
-        this.#decoder.count(message),
-      );
+      const read = () => mapResponse(response, (message) => this.#decoder.count(message));
+      const counted: RowCount = await this.#withHint(read, {}, options);
       total += counted.rows;
       query = counted.next === undefined ? undefined : { ...query, next: counted.next };
     }
+    if (total === 0) this.#checkFilter(options.queryOptions?.filter);
     return total;
   }
 
+  // In development, checks a filter that matched no row.
+  #checkFilter(filter: string | undefined): void {
+    inDevelopment((checks) =>
+      checks.checkFilter(this.#transport, this.tableName, filter, this.#onWarning),
+    );
+  }
+
   partitionKeys(options: OperationOptions = {}): ReturnType<Table["partitionKeys"]> {
-    return pagedIterator((settings) => this.#readPartitionKeys(options, settings));
+    const readPage = (settings: PageSettings) => this.#readPartitionKeys(options, settings);
+    return pagedIterator((settings) => this.#withHint(readPage, settings, {}));
   }
 
   #readPartitionKeys(
@@ -243,7 +275,8 @@ export class TableHandle
     const response = this.#encoder.explain(this.tableName, query, (request) =>
       this.#transport.read(request, options.abortSignal),
     );
-    return mapResponse(response, (message) => this.#decoder.explain(message));
+    const read = () => mapResponse(response, (message) => this.#decoder.explain(message));
+    return this.#withHint(read, {}, options);
   }
 
   // ---- Writing ----------------------------------------------------------------------------------
@@ -257,9 +290,8 @@ export class TableHandle
     const { partitionKey, rowKey } = entity;
     const operation = { kind: "insert", partitionKey, rowKey, entity } as const;
     const response = this.#sendWrite([operation], false, options);
-    const written = this.#writeResponse(response instanceof Promise ? await response : response);
-    written.preferenceApplied = "return-no-content";
-    return written;
+    const message = response instanceof Promise ? await response : response;
+    return this.#writeResponse(message, operation, "return-no-content");
   }
 
   // Throws synchronously if a key is missing, like the official client.
@@ -283,7 +315,7 @@ export class TableHandle
     const etag = options.etag ?? "*";
     const operation = { kind, partitionKey, rowKey, entity, etag } as const;
     const response = this.#sendWrite([operation], false, options);
-    return this.#writeResponse(response instanceof Promise ? await response : response);
+    return this.#writeResponse(response instanceof Promise ? await response : response, operation);
   }
 
   async upsertEntity<T extends object>(
@@ -296,7 +328,7 @@ export class TableHandle
     const kind = writeKind(mode, "insertOrMerge", "insertOrReplace");
     const operation = { kind, partitionKey, rowKey, entity } as const;
     const response = this.#sendWrite([operation], false, options);
-    return this.#writeResponse(response instanceof Promise ? await response : response);
+    return this.#writeResponse(response instanceof Promise ? await response : response, operation);
   }
 
   // Throws synchronously if a key is missing, like the official client.
@@ -316,7 +348,7 @@ export class TableHandle
   ): Promise<DeleteTableEntityResponse> {
     const operation = { kind: "delete", partitionKey, rowKey, etag: options.etag ?? "*" } as const;
     const response = this.#sendWrite([operation], false, options);
-    return this.#writeResponse(response instanceof Promise ? await response : response);
+    return this.#writeResponse(response instanceof Promise ? await response : response, operation);
   }
 
   async submitTransaction(
@@ -326,7 +358,10 @@ export class TableHandle
     const operations = operationsFromActions(actions);
     const response = this.#sendWrite(operations, true, options);
     const message = response instanceof Promise ? await response : response;
-    return transactionResponse(operations, this.#decoder.etagsOfWrite(message));
+    return withHint(
+      () => transactionResponse(operations, this.#decoder.etagsOfWrite(message)),
+      () => ({ table: this.tableName, operations }),
+    );
   }
 
   // The bulk module is loaded on first use, since most pages never use it.
@@ -350,10 +385,20 @@ export class TableHandle
   }
 
   // Decodes the response to a single write.
-  #writeResponse(response: Uint8Array): CreateTableEntityResponse {
-    const etag = this.#decoder.etagOfWrite(response);
-    const date = new Date(this.#transport.now());
-    return etag === undefined ? { date } : { date, etag };
+  #writeResponse(
+    response: Uint8Array,
+    operation: WriteOperation,
+    preferenceApplied?: string,
+  ): CreateTableEntityResponse | Promise<never> {
+    try {
+      const etag = this.#decoder.etagOfWrite(response);
+      const date = new Date(this.#transport.now());
+      const written: CreateTableEntityResponse = etag === undefined ? { date } : { date, etag };
+      if (preferenceApplied !== undefined) written.preferenceApplied = preferenceApplied;
+      return written;
+    } catch (error) {
+      return rejectWithHint(error, { table: this.tableName, operations: [operation] });
+    }
   }
 
   #withDurability<O extends WriteOptions>(options: O): O {

@@ -2,6 +2,7 @@
 // RPC messages.
 
 import { RestError } from "../errors.ts";
+import { rejectWithHint, withHint } from "../hints/add-hint.ts";
 import { mapResponse, type Transport } from "../transport.ts";
 import type {
   ListTableItemsOptions,
@@ -36,7 +37,12 @@ export class ServiceHandle implements TableServiceClient {
   listTables(
     options: ListTableItemsOptions = {},
   ): PagedAsyncIterableIterator<TableItem, TableItemResultPage> {
-    return pagedIterator((settings) => this.#readPage(options, settings));
+    return pagedIterator((settings) =>
+      withHint(
+        () => this.#readPage(options, settings),
+        () => ({ ...options.queryOptions, ...settings }),
+      ),
+    );
   }
 
   #readPage(
@@ -77,7 +83,8 @@ export async function createTable(
     );
     await mapResponse(response, (message) => decoder.etagsOfWrite(message));
   } catch (error) {
-    if (!(error instanceof RestError && error.code === "TableAlreadyExists")) throw error;
+    if (error instanceof RestError && error.code === "TableAlreadyExists") return;
+    await rejectWithHint(error, { table: name });
   }
 }
 
@@ -95,6 +102,7 @@ export async function deleteTable(
     );
     await mapResponse(response, (message) => decoder.etagsOfWrite(message));
   } catch (error) {
-    if (!(error instanceof RestError && error.statusCode === 404)) throw error;
+    if (error instanceof RestError && error.statusCode === 404) return;
+    await rejectWithHint(error, { table: name });
   }
 }

@@ -3,6 +3,7 @@
 // they come from the page's own client, which is trusted.
 
 import { RestError } from "../errors.ts";
+import { hintHeader } from "../hints/hint-header.ts";
 import type { HttpResponse } from "../rest/http-message.ts";
 import type { StoreHandle } from "../store.ts";
 import type { AbortSignalLike, Store } from "../types.ts";
@@ -84,6 +85,7 @@ function restErrorFromXml(response: HttpResponse): RestError {
   const error = childOf(parseXml(bodyAsText), "m:error");
   const text = childText(error, "m:message") ?? "";
   const code = childText(error, "m:code") ?? "";
+  const hint = response.headers.find(([name]) => name === hintHeader)?.[1];
   return new RestError(text.replace(/\nRequestId:.*/s, ""), {
     code,
     statusCode: response.status,
@@ -93,6 +95,7 @@ function restErrorFromXml(response: HttpResponse): RestError {
       "m:message": { $: { "xml:lang": "en-US" }, _: text },
     },
     response: { status: response.status, bodyAsText },
+    ...(hint === undefined ? {} : { hint }),
   });
 }
 

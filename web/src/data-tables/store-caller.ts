@@ -113,5 +113,10 @@ function rejectTransportOptions(options: object): void {
 }
 
 function rejectWrite(): never {
-  throw serviceError(403, "InsufficientAccountPermissions", "Write operations are not allowed.");
+  throw serviceError(
+    403,
+    "InsufficientAccountPermissions",
+    "Write operations are not allowed.",
+    "The URL is that of the secondary endpoint, which is read-only. Use the primary one.",
+  );
 }

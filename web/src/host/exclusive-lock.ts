@@ -71,7 +71,5 @@ export function locksForbiddenError(cause: unknown): StoreError {
 }
 
 export function storeLockedError(store: string): StoreError {
-  return new StoreError("StoreLocked", `The store "${store}" is open in another tab.`, {
-    hint: "Close it there, or give the store another name here.",
-  });
+  return new StoreError("StoreLocked", `The store "${store}" is open in another tab.`);
 }

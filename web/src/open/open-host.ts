@@ -76,7 +76,9 @@ export async function openInMemory(
     lifecycle: noPageLifecycle,
   });
   if (instead !== undefined) {
-    const message = `${instead.message} The store is in memory only and is lost with this page.`;
+    const message =
+      `${instead.message} The store "${settings.name}" is in memory only, and is lost with this ` +
+      'page. If this is intended, open it with persistence: "memory".';
     settings.onWarning({ code: "PersistenceUnavailable", message });
   }
   return host;

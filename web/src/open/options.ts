@@ -2,7 +2,7 @@
 
 import { StoreError } from "../errors.ts";
 import { accountFromOptions } from "../rest/account.ts";
-import type { OpenOptions, StoreLocation, StoreWarning } from "../types.ts";
+import type { OpenOptions, StoreLocation, StoreWarning, WarningCode } from "../types.ts";
 
 const deferredDelayMaxMs = 1000;
 const memoryLimitDefault = 512 * 1024 * 1024;
@@ -57,8 +57,20 @@ export function settingsFromOptions(options: OpenOptions) {
     account: accountFromOptions(options.account ?? {}, name),
     readOnly: options.readOnly ?? false,
     signal: options.signal,
-    onWarning: isolateListener(options.onWarning ?? (() => {})),
+    onWarning: isolateListener(options.onWarning ?? printSevere),
   };
+}
+
+// The warnings that are printed if there is no listener: of lost data, and of mistakes in the
+// program.
+const printed: readonly WarningCode[] = [
+  "PersistenceUnavailable",
+  "WorkerUnavailable",
+  "FilterCannotMatch",
+];
+
+function printSevere({ code, message }: StoreWarning): void {
+  if (printed.includes(code)) console.warn(`entitable: ${message}`);
 }
 
 // Wraps the warning listener. If it throws, the error is reported as an unhandled rejection (as in

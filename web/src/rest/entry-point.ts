@@ -1,10 +1,12 @@
 // The REST entry point: takes an HTTP request of the Table service's protocol and returns the
 // response. Adapters (fetch, the official client's transport, a server) call `RestEntryPoint.send`.
 
+import { inDevelopment } from "../client/development.ts";
 import { storeCodec } from "../client/store-codec.ts";
 import { RestError, TruncatedResponseError } from "../errors.ts";
+import { withHttpHint } from "../hints/add-hint.ts";
 import { mapResponse, type Transport } from "../transport.ts";
-import type { AbortSignalLike, RandomSource } from "../types.ts";
+import type { AbortSignalLike, RandomSource, StoreWarning } from "../types.ts";
 import { truncatedResponseFromError } from "./error-response.ts";
 import {
   decodeHttpResponse,
@@ -19,6 +21,8 @@ import {
 export const bodyBytesMax = 4 * 1024 * 1024;
 
 const statusContinue = 100;
+const statusAccepted = 202; // of every batch
+const shortBodyBytes = 2048;
 
 export interface RestRequest extends Omit<HttpRequest, "clientIp"> {
   clientIp?: string | undefined;
@@ -29,10 +33,16 @@ export class RestEntryPoint {
   readonly #transport: Transport;
   // adapters use it too, for responses that do not come from the store
   readonly random: RandomSource;
+  readonly #onWarning: ((warning: StoreWarning) => void) | undefined;
 
-  constructor(transport: Transport, random: RandomSource) {
+  constructor(
+    transport: Transport,
+    random: RandomSource,
+    onWarning?: (warning: StoreWarning) => void,
+  ) {
     this.#transport = transport;
     this.random = random;
+    this.#onWarning = onWarning;
   }
 
   // The store's clock.
@@ -50,7 +60,16 @@ export class RestEntryPoint {
         ? this.#transport.readHttp(message, request.signal)
         : this.#transport.write(message, undefined, request.signal);
     const decoded = mapResponse(response, this.#decode);
-    return decoded instanceof Promise ? await decoded.catch(throwConnectionReset) : decoded;
+    const settled =
+      decoded instanceof Promise ? await decoded.catch(throwConnectionReset) : decoded;
+    if (isError(settled)) return await withHttpHint(settled, request);
+    // A query without a result has a short body.
+    if (request.method === "GET" && settled.body.length < shortBodyBytes) {
+      inDevelopment((checks) =>
+        checks.checkHttpFilter(this.#transport, request.url, settled, this.#onWarning),
+      );
+    }
+    return settled;
   }
 
   // Authorizes a request whose body was not received yet, and executes nothing. Returns the final
@@ -82,12 +101,23 @@ export class RestEntryPoint {
   };
 }
 
+// Returns whether the response is an error, also of a batch: its response then is short, because it
+// has only the error.
+function isError({ status, body }: HttpResponse): boolean {
+  if (status !== statusAccepted) return status >= 400;
+  return body.length < shortBodyBytes && /^HTTP\/1\.1 [45]/m.test(new TextDecoder().decode(body));
+}
+
 // Throws the error. A truncated response without a body becomes a lost connection, because there is
 // no part of a body to send.
 function throwConnectionReset(error: Error): never {
   if (!(error instanceof TruncatedResponseError) || truncatedResponseFromError(error) !== undefined)
     throw error;
-  throw new RestError(error.message, { code: "ECONNRESET" });
+  const { hint } = error;
+  throw new RestError(error.message, {
+    code: "ECONNRESET",
+    ...(hint === undefined ? {} : { hint }),
+  });
 }
 
 // Requests with any other method are writes, which run in the order of the calls.

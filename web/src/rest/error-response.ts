@@ -2,6 +2,7 @@
 // failed. Clients retry such a request, and finally show the message.
 
 import type { RestError } from "../errors.ts";
+import { withHintHeader } from "../hints/hint-header.ts";
 import { errorMessage, isBytes } from "../util/platform-objects.ts";
 import { platformRandom, randomGuid } from "../util/random.ts";
 import { decodeHttpResponse, type HttpResponse, isHttpResponseMessage } from "./http-message.ts";
@@ -9,10 +10,12 @@ import { decodeHttpResponse, type HttpResponse, isHttpResponseMessage } from "./
 export function httpResponseFromError(cause: unknown, random = platformRandom): HttpResponse {
   const message = errorMessage(cause);
   // not instanceof: the store may come from another copy of the package
-  const { code } = Object(cause) as { code?: unknown };
-  return code === "StoreClosed" || code === "StoreLocked"
-    ? errorResponse(503, "Service Unavailable", "ServerBusy", message, random)
-    : errorResponse(500, "Internal Server Error", "InternalError", message, random);
+  const { code, hint } = Object(cause) as { code?: unknown; hint?: string };
+  const response =
+    code === "StoreClosed" || code === "StoreLocked"
+      ? errorResponse(503, "Service Unavailable", "ServerBusy", message, random)
+      : errorResponse(500, "Internal Server Error", "InternalError", message, random);
+  return withHintHeader(response, hint);
 }
 
 // Like httpResponseFromError(), but returns a Response of fetch.

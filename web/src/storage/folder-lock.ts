@@ -37,7 +37,7 @@ export async function lockFolder(folder: string, options: FolderLockOptions): Pr
     if (holder === me) return { release: () => release(fs, lock, me) };
     if (holder === undefined) continue; // the lock was just released
     if (!isAlive(fs, process, holder)) removeStaleLock(fs, lock, holder);
-    else if (Date.now() >= end) throw storeLockedError(folder, holder);
+    else if (Date.now() >= end) throw storeLockedError(folder, holder, process.pid);
   }
 }
 
@@ -144,8 +144,13 @@ function temporary(lock: string): string {
   return lock.replace(/lock$/, `tmp-${crypto.randomUUID()}`);
 }
 
-function storeLockedError(folder: string, holder: string): StoreError {
+function storeLockedError(folder: string, holder: string, ownPid: number): StoreError {
   const pid = holder.split(" ", 1)[0];
+  if (Number(pid) === ownPid) {
+    return new StoreError("StoreLocked", `The folder ${folder} is open in this process.`, {
+      hint: "Wait for close() of the store first.",
+    });
+  }
   return new StoreError("StoreLocked", `The folder ${folder} is open in process ${pid}.`, {
     hint: "Close it there, or open another folder here.",
   });

@@ -12,6 +12,7 @@ import type {
   StoreEvents,
   StoreStats,
   StoreStatus,
+  StoreWarning,
   VerifyReport,
 } from "../types.ts";
 import { yieldToEventLoop } from "../util/event-loop.ts";
@@ -52,6 +53,7 @@ export interface MockParts {
   rejections: TemporaryRejections;
   scansAsService: boolean;
   log: RequestRecorder;
+  onWarning: (warning: StoreWarning) => void;
 }
 
 interface CompletedRequest {
@@ -75,6 +77,10 @@ export class MockHost implements Host {
 
   constructor(parts: MockParts) {
     this.#parts = parts;
+  }
+
+  get unobserved(): Host {
+    return this.#parts.host;
   }
 
   // ---- Transport -------------------------------------------------------------------------------
@@ -283,15 +289,17 @@ function activeFaultFrom(
 }
 
 function networkError(fault: NetworkFault): RestError {
-  return new RestError(messageOf(fault), { code: networkCodes[fault] });
+  return new RestError(messageOf(fault), { code: networkCodes[fault], hint: faultHint });
 }
 
 // Returns the error of a truncated response. A response without a body cannot be truncated: the
 // client sees a lost connection.
 function truncatedResponseError({ response, outcome }: CompletedRequest): TruncatedResponseError {
   const code = outcome.status === 204 ? networkCodes.reset : networkCodes.truncate;
-  return new TruncatedResponseError(messageOf("truncate"), response, code);
+  return new TruncatedResponseError(messageOf("truncate"), response, { code, hint: faultHint });
 }
+
+const faultHint = "Repeat the call as for a real failure, or remove the fault rule.";
 
 function messageOf(fault: NetworkFault): string {
   return `The network failed, as a fault rule says: ${fault}.`;

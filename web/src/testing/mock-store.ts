@@ -74,6 +74,7 @@ export async function openMock(options: MockOptions, log: RequestRecorder): Prom
     rejections,
     scansAsService,
     log,
+    onWarning: settings.onWarning,
   });
   try {
     if (fixtures !== undefined) await store.seed(fixtures);
@@ -154,9 +155,9 @@ class MockStoreHandle extends StoreHandle implements MockStore {
   #resetPoint: SavedState;
 
   constructor(name: string, parts: MockParts) {
-    super(name, new MockHost(parts), parts.random);
+    super(name, new MockHost(parts), parts);
     this.#parts = parts;
-    this.#unobserved = new StoreHandle(name, parts.host, parts.random);
+    this.#unobserved = new StoreHandle(name, parts.host, { random: parts.random });
     this.#resetPoint = new SavedState(parts);
   }
 

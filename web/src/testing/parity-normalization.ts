@@ -2,8 +2,9 @@
 // necessarily differ between services are removed or replaced:
 //
 //   removed         headers of the connection and of the server product: Connection, Keep-Alive,
-//                   Content-Encoding, Content-Length, Server, Transfer-Encoding; at the end of an
-//                   error's message, the request id and the time
+//                   Content-Encoding, Content-Length, Server, Transfer-Encoding; hints
+//                   (x-entitable-hint); at the end of an error's message, the request id and the
+//                   time
 //   <date>          the header Date; LastSyncTime of the service statistics
 //   <id>            x-ms-request-id; the boundaries of batches
 //   <as sent>       x-ms-client-request-id, if it equals the request's
@@ -28,7 +29,7 @@ export interface NormalizedResponse {
 }
 
 const ignoredHeaders =
-  /^(?:connection|content-encoding|content-length|keep-alive|server|transfer-encoding)$/;
+  /^(?:connection|content-encoding|content-length|keep-alive|server|transfer-encoding|x-entitable-hint)$/;
 const iso = "\\d{4}-\\d\\d-\\d\\dT[\\d:.]+Z";
 const guid = "[\\da-f]{8}-[\\da-f]{4}-[\\da-f]{4}-[\\da-f]{4}-[\\da-f]{12}";
 const endOfMessage = new RegExp(`\\s*RequestId:${guid}\\s*Time:${iso}`, "gi");

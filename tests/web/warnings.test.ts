@@ -1,0 +1,275 @@
+// Tests the warnings of development (a filter that cannot match) and those that are printed.
+
+import assert from "node:assert/strict";
+import { describe, type TestContext, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import "fake-indexeddb/auto";
+import { TableClient } from "@azure/data-tables";
+import { build } from "esbuild";
+import { mockStore } from "../../web/src/testing/index.ts";
+import type { MockStore } from "../../web/src/testing/types.ts";
+import type { OpenOptions, StoreWarning } from "../../web/src/types.ts";
+import { openStore } from "./support/package.ts";
+import { until } from "./support/until.ts";
+
+const entity = {
+  partitionKey: "p",
+  rowKey: "r",
+  firstName: "Ann",
+  age: 31,
+  born: new Date("1994-02-03"),
+  visits: 5n,
+  score: 1.5,
+  active: true,
+};
+
+interface Watched extends AsyncDisposable {
+  store: MockStore;
+  warnings: StoreWarning[];
+}
+
+async function open(): Promise<Watched> {
+  const warnings: StoreWarning[] = [];
+  const store = await mockStore({
+    fixtures: { people: [entity], none: [] },
+    onWarning: (warning) => warnings.push(warning),
+  });
+  return { store, warnings, [Symbol.asyncDispose]: () => store.close() };
+}
+
+async function list({ store }: Watched, filter: string, table = "people"): Promise<number> {
+  let rows = 0;
+  for await (const _ of store.table(table).listEntities({ queryOptions: { filter } })) rows += 1;
+  return rows;
+}
+
+// Runs with another value of NODE_ENV.
+async function withEnvironment(value: string | undefined, run: () => Promise<void>): Promise<void> {
+  const { NODE_ENV: before } = process.env;
+  const set = (to: string | undefined) => {
+    if (to === undefined) delete process.env["NODE_ENV"];
+    else process.env["NODE_ENV"] = to;
+  };
+  set(value);
+  try {
+    await run();
+  } finally {
+    set(before);
+  }
+}
+
+// More than the check takes, which loads a module and reads once.
+const settled = () => sleep(100);
+
+describe("a filter that cannot match is reported", () => {
+  const people = (filter: string) => `The filter ${filter} matches no row of "people": `;
+  const cases: readonly [filter: string, reason: string][] = [
+    ["partitionKey eq 'p'", "its rows have the property PartitionKey, and not partitionKey."],
+    ["rowKey ge 'a'", "its rows have the property RowKey, and not rowKey."],
+    [
+      "timestamp gt datetime'2020-01-01'",
+      "its rows have the property Timestamp, and not timestamp.",
+    ],
+    ["FirstName eq 'Ann'", "its rows have the property firstName, and not FirstName."],
+    ["first_name eq 'Ann'", "its rows have the property firstName, and not first_name."],
+    ["age eq '31'", "age is of type Int32, and '31' of type String. Write Int32 as 31."],
+    ["age eq 31L", "age is of type Int32, and 31L of type Int64. Write Int32 as 31."],
+    ["age gt 30.5", "age is of type Int32, and 30.5 of type Double. Write Int32 as 31."],
+    ["'31' le age", "age is of type Int32, and '31' of type String. Write Int32 as 31."],
+    ["visits eq 5.0", "visits is of type Int64, and 5.0 of type Double. Write Int64 as 31L."],
+    ["score eq '1.5'", "score is of type Double, and '1.5' of type String. Write Double as 1.5."],
+    [
+      "active eq 'true'",
+      "active is of type Boolean, and 'true' of type String. Write Boolean as true.",
+    ],
+    [
+      "born gt '1990-01-01'",
+      "born is of type DateTime, and '1990-01-01' of type String. Write DateTime as datetime'2008-07-10T00:00:00Z'.",
+    ],
+    ["firstName eq 7", "firstName is of type String, and 7 of type Int32. Write String as 'text'."],
+    ["RowKey eq 7", "RowKey is of type String, and 7 of type Int32. Write String as 'text'."],
+    ["age gt 90 and FirstName eq 'x'", "its rows have the property firstName, and not FirstName."],
+  ];
+  for (const [filter, reason] of cases) {
+    test(filter, async () => {
+      await using watched = await open();
+      assert.equal(await list(watched, filter), 0);
+      await until(() => watched.warnings.length > 0);
+      const message = people(filter) + reason;
+      assert.deepEqual(watched.warnings, [{ code: "FilterCannotMatch", message }]);
+    });
+  }
+
+  test("once for each filter of a table, also by count", async () => {
+    await using watched = await open();
+    const filter = "age eq '31'";
+    for (let i = 0; i < 3; ++i) await list(watched, filter);
+    await watched.store.table("people").count({ queryOptions: { filter } });
+    await settled();
+    assert.equal(watched.warnings.length, 1);
+    await watched.store.table("people").count({ queryOptions: { filter: "Age eq 31" } });
+    await until(() => watched.warnings.length === 2);
+  });
+
+  test("for the official client", async () => {
+    await using watched = await open();
+    const { httpClient } = watched.store;
+    const options = { httpClient, allowInsecureConnection: true };
+    const connection = "UseDevelopmentStorage=true";
+    const table = TableClient.fromConnectionString(connection, "people", options);
+    const filter = "partitionKey eq 'p'";
+    for await (const _ of table.listEntities({ queryOptions: { filter } })) assert.fail();
+    await until(() => watched.warnings.length === 1);
+    assert.match(watched.warnings[0]?.message ?? "", /PartitionKey, and not partitionKey/);
+  });
+
+  test("without a trace in a mock store's log and clock", async () => {
+    await using watched = await open();
+    const { clock, requests } = watched.store;
+    const time = clock.now();
+    await list(watched, "age eq '31'");
+    await until(() => watched.warnings.length === 1);
+    const operations = requests.all().map(({ operation }) => operation);
+    assert.deepEqual([operations, clock.now()], [["query"], time]);
+  });
+});
+
+describe("a filter is not reported", () => {
+  const cases = [
+    "age eq 32",
+    "age eq 32 and firstName eq 'Bob'",
+    "score eq 2",
+    "score eq 2L",
+    "visits eq 6",
+    "lastName eq 'Jones'",
+    "age lt 10",
+    "RowKey eq 'x' and age ne 31",
+  ];
+  test("if its types and names are right, or are unknown", async () => {
+    await using watched = await open();
+    for (const filter of cases) assert.equal(await list(watched, filter), 0);
+    await settled();
+    assert.deepEqual(watched.warnings, []);
+  });
+
+  test("if it matches a row, or the table is empty or missing", async () => {
+    await using watched = await open();
+    assert.equal(await list(watched, "age eq 31 or age eq '31'"), 1);
+    assert.equal(await list(watched, "age eq '31'", "none"), 0);
+    await assert.rejects(list(watched, "age eq '31'", "missing"));
+    await settled();
+    assert.deepEqual(watched.warnings, []);
+  });
+
+  test("in production", async () => {
+    await using watched = await open();
+    await withEnvironment("production", async () => {
+      await list(watched, "age eq '31'");
+      await watched.store.table("people").count({ queryOptions: { filter: "Age eq 31" } });
+      await settled();
+    });
+    assert.deepEqual(watched.warnings, []);
+    // The same filter is reported elsewhere, so the check itself works.
+    await withEnvironment("development", async () => {
+      await list(watched, "age eq '31'");
+      await until(() => watched.warnings.length === 1);
+    });
+  });
+
+  test("where there is no process, as in a page without a bundler", async (t) => {
+    await using watched = await open();
+    const { process: real } = globalThis;
+    t.after(() => Object.assign(globalThis, { process: real }));
+    Object.assign(globalThis, { process: undefined });
+    await list(watched, "age eq '31'");
+    await settled();
+    Object.assign(globalThis, { process: real });
+    assert.deepEqual(watched.warnings, []);
+  });
+});
+
+describe("a bundle", () => {
+  const entry = new URL("../../web/src/client/table-client.ts", import.meta.url).pathname;
+
+  async function filesOf(environment: string): Promise<string[]> {
+    const { metafile } = await build({
+      entryPoints: [entry],
+      bundle: true,
+      splitting: true,
+      format: "esm",
+      outdir: "unused",
+      write: false,
+      metafile: true,
+      define: { "process.env.NODE_ENV": JSON.stringify(environment) },
+    });
+    const outputs = Object.values(metafile.outputs);
+    return outputs.flatMap(({ inputs }) =>
+      Object.keys(inputs).map((path) => path.replace(/.*\//, "")),
+    );
+  }
+
+  test("for production has no check; one for development has it", async () => {
+    const check = "filter-check.ts";
+    assert(!(await filesOf("production")).includes(check));
+    assert((await filesOf("development")).includes(check));
+  });
+});
+
+describe("without onWarning", () => {
+  function printedBy(t: TestContext): string[] {
+    const printed: string[] = [];
+    t.mock.method(console, "warn", (text: string) => printed.push(text));
+    return printed;
+  }
+
+  async function withoutIndexedDb(options: OpenOptions): Promise<void> {
+    const real = globalThis.indexedDB;
+    delete (globalThis as { indexedDB?: IDBFactory }).indexedDB;
+    try {
+      await (await openStore(options)).close();
+    } finally {
+      globalThis.indexedDB = real;
+    }
+  }
+
+  test('a store in memory is printed, unless it has persistence: "memory"', async (t) => {
+    const printed = printedBy(t);
+    await withoutIndexedDb({ name: "shop" });
+    assert.deepEqual(printed, [
+      'entitable: IndexedDB is not available here. The store "shop" is in memory only, and is lost with this page. If this is intended, open it with persistence: "memory".',
+    ]);
+    await withoutIndexedDb({ persistence: "memory" });
+    await withoutIndexedDb({ onWarning() {} });
+    assert.equal(printed.length, 1);
+  });
+
+  test("a worker that cannot start is printed", async (t) => {
+    const printed = printedBy(t);
+    await (await openStore({ persistence: "memory", thread: "worker" })).close();
+    assert.match(printed.join(), /^entitable: .*The store runs without a worker\.$/);
+    const silent = { onWarning() {} };
+    await (await openStore({ persistence: "memory", thread: "worker", ...silent })).close();
+    assert.equal(printed.length, 1);
+  });
+
+  test("a filter that cannot match is printed", async (t) => {
+    const printed = printedBy(t);
+    await using store = await openStore({ persistence: "memory" });
+    const table = store.table("people");
+    await table.createTable();
+    await table.createEntity(entity);
+    await table.count({ queryOptions: { filter: "Age eq 31" } });
+    await until(() => printed.length > 0);
+    assert.match(printed.join(), /^entitable: The filter Age eq 31 matches no row/);
+  });
+
+  test("other warnings are not printed", async (t) => {
+    const printed = printedBy(t);
+    const warnings: StoreWarning[] = [];
+    const name = "not-persisted";
+    await (await openStore({ name })).close();
+    await (await openStore({ name, onWarning: (warning) => warnings.push(warning) })).close();
+    // The first store was the one that reported StorageNotPersisted, which happens once per page.
+    assert.deepEqual([printed, warnings], [[], []]);
+  });
+});

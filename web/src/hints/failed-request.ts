@@ -1,0 +1,25 @@
+// What is known of a request that failed, as hints need it.
+
+export interface FailedRequest {
+  table?: string;
+  filter?: string | undefined;
+  maxPageSize?: number | undefined;
+  continuationToken?: string | undefined;
+  // The key that is read.
+  partitionKey?: unknown;
+  rowKey?: unknown;
+  // What is written, in order. The message of a transaction's error begins with an index of it.
+  operations?: readonly FailedOperation[];
+}
+
+export interface FailedOperation {
+  kind: string; // "insert", "merge", "delete" …
+  partitionKey: unknown;
+  rowKey: unknown;
+  entity?: object; // with the names and values that the client has
+}
+
+export interface FailedResponse {
+  code: string;
+  message: string;
+}

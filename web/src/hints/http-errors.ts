@@ -1,0 +1,123 @@
+// Hints for responses to HTTP requests: reads the request and the response.
+
+import type { FailedOperation, FailedRequest, FailedResponse } from "./failed-request.ts";
+import { withHintHeader } from "./hint-header.ts";
+import { serviceErrorHint } from "./service-errors.ts";
+
+export interface HttpRequestParts {
+  method: string;
+  url: string;
+  body: Uint8Array;
+}
+
+export interface HttpResponseParts {
+  headers: readonly (readonly [name: string, value: string])[];
+  body: Uint8Array;
+}
+
+type Json = Record<string, unknown>;
+
+const typeSuffix = "@odata.type";
+
+/** Returns the response with a hint, if it is an error of the service. */
+export function addHttpHint<R extends HttpResponseParts>(
+  response: R,
+  request: HttpRequestParts,
+): R {
+  const error = errorIn(decode(response.body));
+  return withHintHeader(response, error && serviceErrorHint(error, requestOf(request)));
+}
+
+// Reads the code and the message of an error in JSON, also within a batch, or in XML.
+function errorIn(body: string): FailedResponse | undefined {
+  const [, json] = /^(\{"odata\.error".*\})\s*$/m.exec(body) ?? [];
+  const [, code, xml] =
+    /<m:code>(.*?)<\/m:code>.*?<m:message[^>]*>(.*?)<\/m:message>/s.exec(body) ?? [];
+  const text = json === undefined ? undefined : odataError(json);
+  const found = text ?? (code === undefined ? undefined : { code, message: xml ?? "" });
+  return found && { ...found, message: found.message.replace(/\nRequestId:.*/s, "") };
+}
+
+function odataError(json: string): FailedResponse | undefined {
+  try {
+    const { code, message } = JSON.parse(json)["odata.error"];
+    return { code, message: message.value };
+  } catch {
+    return undefined;
+  }
+}
+
+function requestOf({ method, url, body: bytes }: HttpRequestParts): FailedRequest {
+  const { pathname, searchParams } = new URL(url);
+  const [filter, top] = [searchParams.get("$filter"), searchParams.get("$top")];
+  const request: FailedRequest = resourceOf(pathname);
+  if (filter !== null) request.filter = filter;
+  if (top !== null) request.maxPageSize = Number(top);
+  if (searchParams.has("NextPartitionKey") || searchParams.has("NextTableName"))
+    request.continuationToken = "given";
+  if (method === "GET" || method === "HEAD") return request;
+  const body = decode(bytes);
+  if (pathname.endsWith("/$batch")) return batchOf(body);
+  if (/\/Tables(?:\(\))?$/.test(pathname)) return { table: String(jsonOf(body)["TableName"]) };
+  return { ...request, operations: [operationOf(method, request, body)] };
+}
+
+function batchOf(body: string): FailedRequest {
+  const parts = body.split(/^(?=(?:POST|PUT|MERGE|PATCH|DELETE) \S+ HTTP\/)/m).slice(1);
+  let table: string | undefined;
+  const operations = parts.map((part): FailedOperation => {
+    const [, method = "", url = ""] = /^(\S+) (\S+)/.exec(part) ?? [];
+    const resource = resourceOf(new URL(url, "http://localhost").pathname);
+    table ??= resource.table;
+    return operationOf(method, resource, /^\{.*\}/m.exec(part)?.[0] ?? "");
+  });
+  return table === undefined ? { operations } : { table, operations };
+}
+
+// Reads /account/people(PartitionKey='a',RowKey='b').
+function resourceOf(path: string): FailedRequest {
+  const last = decodeUri(path.slice(path.lastIndexOf("/") + 1));
+  const [, name = "", keys] = /^([^(]*)(?:\((.*)\))?$/s.exec(last) ?? [];
+  if (name === "Tables") return keys ? { table: unquoted(keys) } : {};
+  const [, partitionKey, rowKey] =
+    /^PartitionKey=('(?:[^']|'')*'),\s*RowKey=('(?:[^']|'')*')$/.exec(keys ?? "") ?? [];
+  return partitionKey === undefined || rowKey === undefined
+    ? { table: name }
+    : { table: name, partitionKey: unquoted(partitionKey), rowKey: unquoted(rowKey) };
+}
+
+function operationOf(method: string, resource: FailedRequest, body: string): FailedOperation {
+  const { PartitionKey, RowKey, ...properties } = jsonOf(body);
+  const entity: Json = {};
+  for (const [name, value] of Object.entries(properties)) {
+    const type = properties[name + typeSuffix];
+    if (name.endsWith(typeSuffix)) continue;
+    entity[name] = typeof type === "string" ? { type: type.replace(/^Edm\./, ""), value } : value;
+  }
+  const { partitionKey = PartitionKey, rowKey = RowKey } = resource;
+  return { kind: method, partitionKey, rowKey, entity };
+}
+
+function jsonOf(body: string): Json {
+  try {
+    return Object(JSON.parse(body));
+  } catch {
+    return {};
+  }
+}
+
+function unquoted(text: string): string {
+  return text.replace(/^'|'$/g, "").replaceAll("''", "'");
+}
+
+function decodeUri(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+function decode(bytes: Uint8Array): string {
+  return new TextDecoder().decode(bytes);
+}
