@@ -117,6 +117,53 @@ test("idbfs reads while the browser creates the database, and writes once it exi
   await storage.close();
 });
 
+// A full disk may have left half a record at the end of the log, which Chromium would append to.
+test("idbfs writes on a new connection only once Chromium has begun a new log", async (t) => {
+  t.mock.getter(globalThis.navigator, "userAgent", () => "Chrome/1");
+  let connection: IDBDatabase | undefined;
+  let isFull = false;
+  let logs = 0;
+  const factory = {
+    open(...args: Parameters<IDBFactory["open"]>) {
+      if (isFull && args[0] === "entitable-scratch") {
+        throw new DOMException("FILE_ERROR_NO_SPACE", "UnknownError");
+      }
+      const request = indexedDB.open(...args);
+      request.addEventListener("success", () => {
+        connection = request.result;
+      });
+      return request;
+    },
+    deleteDatabase(name: string) {
+      logs += 1;
+      return indexedDB.deleteDatabase(name);
+    },
+  } as IDBFactory;
+  const connect = async (mount: string) => {
+    connection = await idbfsDatabase(mount);
+    return connection;
+  };
+  const storage = await IdbfsStorage.open({ store: "lost-log", factory, connect });
+  await loadAll(storage);
+  await storage.claim(1, Uint8Array.of(1));
+  await storage.addSegments(2, [Uint8Array.of(2)], "relaxed");
+  assert.equal(logs, 1);
+
+  isFull = true;
+  connection?.onclose?.(new Event("close"));
+  const add = () => storage.addSegments(3, [Uint8Array.of(3)], "relaxed");
+  await assert.rejects(add(), { failure: "quota" });
+  const read: number[] = [];
+  await storage.readSegments(1, (sequence) => read.push(sequence) > 0);
+  assert.deepEqual(read, [1, 2]);
+
+  isFull = false;
+  await add();
+  await storage.addSegments(4, [Uint8Array.of(4)], "relaxed");
+  assert.equal(logs, 2);
+  await storage.close();
+});
+
 describe("idbfs keeps the storage contract", () => {
   for (const { name, run } of storageContract) test(name, () => run(new SharedFixture()));
 });

@@ -11,7 +11,6 @@ export const fileStoreName = "FILE_DATA";
 const mountFolder = "/entitable/";
 // forceNewLevelDbLog() creates this database and immediately deletes it.
 const scratchDatabase = "entitable-scratch";
-const scratchWaitMs = 1000;
 
 export interface FileEntry {
   timestamp: Date;
@@ -65,27 +64,30 @@ export function deleteDatabase(factory: IDBFactory, name: string, waitMs: number
 }
 
 // Makes Chromium begin a new LevelDB log, by creating and deleting a database. Works around a bug
-// (google/leveldb issue 1287): if Chromium is killed while it writes, its log may end with half a
-// record. The next start appends to that log. The start after that takes the half record for
-// corruption, and deletes all databases of the origin. Must be called before the first write of a
-// session. Never rejects, because the store also works without a new log.
+// (google/leveldb issue 1287): if Chromium is killed while it writes, or the disk is full, its log
+// may end with half a record. Chromium appends to that log when it opens the origin's databases
+// again, for which it need not start again. The time after that, it takes the half record for
+// corruption, and deletes all databases of the origin. Must be called before the first write on a
+// connection. Rejects if there may be no new log.
 export async function forceNewLevelDbLog(factory: IDBFactory): Promise<void> {
   if (!/Chrom(e|ium)\//.test(globalThis.navigator?.userAgent ?? "")) return;
-  await new Promise<void>((resolve) => {
-    const timer = setTimeout(resolve, scratchWaitMs);
-    const done = () => {
-      clearTimeout(timer);
-      resolve();
-    };
+  await new Promise<void>((resolve, reject) => {
     const opening = factory.open(scratchDatabase);
-    opening.onerror = done;
+    opening.onerror = () => reject(opening.error);
     opening.onsuccess = () => {
       opening.result.close();
       const deleting = factory.deleteDatabase(scratchDatabase);
-      deleting.onsuccess = done;
-      deleting.onerror = done;
+      deleting.onsuccess = () => resolve();
+      deleting.onerror = () => reject(deleting.error);
     };
-  }).catch(() => {}); // calls of the factory may throw too
+  });
+}
+
+export function withTimeout<T>(ms: number, promise: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error("The browser does not respond.")), ms);
+    promise.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
 }
 
 // Returns the names of the stores of this origin, sorted.

@@ -66,7 +66,6 @@ export class IdbfsStorage implements LogStorage {
   readonly #factory: IDBFactory;
   readonly #mount: string;
   readonly #now: () => number;
-  readonly #newLog: Promise<void>; // forceNewLevelDbLog(): claim() waits for it
   readonly #database: ReconnectingDatabase;
   readonly #entries: IdbfsEntries;
   readonly #fencing: IdbfsFencing;
@@ -76,6 +75,7 @@ export class IdbfsStorage implements LogStorage {
   static async open(options: IdbfsOptions): Promise<IdbfsStorage> {
     const connecting = options.connect(mountPoint(options.store));
     const newLog = forceNewLevelDbLog(options.factory); // while the connection opens
+    newLog.catch(() => {}); // the first write begins one again
     return new IdbfsStorage(options, await connecting, newLog);
   }
 
@@ -83,12 +83,12 @@ export class IdbfsStorage implements LogStorage {
     this.#factory = options.factory;
     this.#mount = mountPoint(options.store);
     this.#now = options.now ?? (() => performance.now());
-    this.#newLog = newLog;
     this.#entries = new IdbfsEntries(this.#mount);
     this.#fencing = new IdbfsFencing(this.#entries);
     this.#database = new ReconnectingDatabase(connection, {
       name: this.#mount,
       factory: options.factory,
+      newLog,
       onLost: () => this.#fencing.onConnectionLost(),
       onReopened: options.onReopened,
     });
@@ -130,7 +130,6 @@ export class IdbfsStorage implements LogStorage {
   }
 
   async claim(sequence: number, bytes: Uint8Array): Promise<void> {
-    await this.#newLog;
     await this.#add(sequence, [bytes], "relaxed", async (files, add) => {
       // All requests are made at once, to save round trips. An error aborts the transaction, and
       // with it the claim.
@@ -208,7 +207,7 @@ export class IdbfsStorage implements LogStorage {
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#database.close(), this.#newLog]);
+    await this.#database.close();
   }
 
   #read(reader: LogReceiver, parts: "missing" | "all", batchBytes: number): Promise<LogSummary> {

@@ -3,7 +3,7 @@
 
 import { StoreError } from "../errors.ts";
 import { isDomException } from "../util/platform-objects.ts";
-import { openExisting } from "./idbfs-database.ts";
+import { forceNewLevelDbLog, openExisting, withTimeout } from "./idbfs-database.ts";
 import {
   ConnectionLost,
   errorName,
@@ -14,11 +14,13 @@ import { type SegmentDurability, StorageError } from "./log-storage.ts";
 import { RunningCalls } from "./running-calls.ts";
 
 const reopenDelaysMs = [0, 50, 250, 1000, 3000]; // before each attempt of a call
+const firstLogWaitMs = 1000;
 const reopenWaitMs = 2000; // of one attempt: on a full disk the browser may never respond
 
 export interface ReconnectingDatabaseOptions {
   name: string;
   factory: IDBFactory;
+  newLog: Promise<void>; // forceNewLevelDbLog(), called for the first connection
   onLost: () => void; // called when the connection is lost
   onReopened: (() => void) | undefined; // called when a lost connection was re-established
 }
@@ -34,11 +36,18 @@ export class ReconnectingDatabase {
   #connection: IDBDatabase | undefined; // undefined: lost
   #fatalError: StorageError | undefined; // every later call rejects with it
   #reopening: Promise<IDBDatabase> | undefined;
+  // forceNewLevelDbLog() for the current connection, and whether it has ended. Undefined: it must be
+  // called before the next write.
+  #newLog: Promise<void> | undefined;
+  #hasNewLog = false;
   readonly #running = new RunningCalls();
 
   // Takes ownership of the connection.
   constructor(connection: IDBDatabase, options: ReconnectingDatabaseOptions) {
     this.#options = options;
+    // The first connection does not wait longer, because a tab that the browser froze may block it.
+    // A lost connection is more often the sign of a log that ends with half a record.
+    this.#newLog = Promise.race([options.newLog, sleep(firstLogWaitMs)]);
     this.#use(connection);
   }
 
@@ -61,6 +70,7 @@ export class ReconnectingDatabase {
         if (delayMs > 0) await sleep(delayMs);
         try {
           const database = this.#connection ?? (await this.#reopen());
+          if (mode === "readwrite" && !this.#hasNewLog) await this.#requireNewLog();
           return await runTransaction(database, mode, durability, body);
         } catch (error) {
           if (error instanceof ConnectionLost) {
@@ -110,6 +120,7 @@ export class ReconnectingDatabase {
   async close(): Promise<void> {
     this.#fatalError ??= new StorageError("closed", "The storage is closed.");
     await this.#running.whenEnded();
+    if (this.#newLog !== undefined) await withTimeout(firstLogWaitMs, this.#newLog).catch(() => {});
     this.#connection?.close();
     this.#connection = undefined;
   }
@@ -120,6 +131,8 @@ export class ReconnectingDatabase {
     this.#reopening ??= openExisting(this.#options.factory, this.#options.name)
       .then((database) => {
         if (this.#fatalError === undefined || !this.#running.isEmpty) {
+          this.#newLog = undefined;
+          this.#hasNewLog = false;
           this.#use(database);
           this.#options.onReopened?.();
         } else {
@@ -135,6 +148,19 @@ export class ReconnectingDatabase {
         this.#reopening = undefined;
       });
     return await withTimeout(reopenWaitMs, this.#reopening);
+  }
+
+  // Resolves when the browser has begun a new log since the connection was opened. Rejects if it
+  // cannot, for example on a full disk; the next call then tries again.
+  async #requireNewLog(): Promise<void> {
+    this.#newLog ??= forceNewLevelDbLog(this.#options.factory);
+    const beginning = this.#newLog;
+    const forget = () => {
+      if (this.#newLog === beginning) this.#newLog = undefined;
+    };
+    beginning.catch(forget);
+    await withTimeout(reopenWaitMs, beginning);
+    if (this.#newLog === beginning) this.#hasNewLog = true;
   }
 
   #use(database: IDBDatabase): void {
@@ -154,13 +180,6 @@ export class ReconnectingDatabase {
     this.#connection = undefined;
     this.#options.onLost();
   }
-}
-
-function withTimeout<T>(ms: number, promise: Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error("The browser does not respond.")), ms);
-    promise.then(resolve, reject).finally(() => clearTimeout(timer));
-  });
 }
 
 function sleep(ms: number): Promise<void> {
