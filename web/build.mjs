@@ -18,6 +18,7 @@ import {
 import { createRequire } from "node:module";
 import { dirname, join, relative, resolve } from "node:path";
 import { brotliCompressSync, gzipSync } from "node:zlib";
+import { withAddresses } from "./addresses.ts";
 import { addCommonJs } from "./commonjs.mjs";
 
 const web = import.meta.dirname;
@@ -52,8 +53,9 @@ cpSync(join(web, "src/jsx"), join(dist, "jsx"), { recursive: true });
 rewriteTypeImports();
 keepReachable(".d.ts");
 keepReachable(".js");
+const packed = JSON.stringify(withAddresses(manifest, process.env), undefined, 2);
+writeFileSync(join(staging, "package.json"), `${packed}\n`);
 for (const [from, name] of [
-  [web, "package.json"],
   [web, "README.md"],
   [root, "LICENSE"],
 ]) {
