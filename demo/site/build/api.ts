@@ -1,210 +1,255 @@
-// The API reference: a page for each entry point of the package, generated from the shipped type
-// declarations. Declarations are shown verbatim, with their comments; type names link to their
-// declarations.
+// The API reference: the pages of the site whose front matter names an entry point of the package.
+// They are generated from the shipped type declarations. Each Markdown file under pages/api/ adds
+// an introduction, and below a heading for each function and method its errors and an example.
 import { readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { highlight } from "entitable/explorer";
-import MarkdownIt from "markdown-it";
-import { parseAst } from "vite";
-import { escapeHtml } from "./markdown.ts";
+import { type Declaration, exportsOf, type Method } from "./declarations.ts";
+import { codeBlock, escapeHtml, render, upFrom } from "./markdown.ts";
 import type { Page } from "./pages.ts";
 
-// The purpose of each entry point. The build fails if an entry point is missing here.
-const summaries: Readonly<Record<string, string>> = {
-  ".": "Stores and tables: all that most programs need.",
-  "./bulk": "Bulk writes: groups any number of entities into transactions by partition.",
-  "./data-tables": "The API of @azure/data-tables, backed by a store.",
-  "./encryption": "Client-side encryption of properties.",
-  "./elements": "`entitable` and `entitable/explorer` in one file, for pages without a bundler.",
-  "./explorer": "Custom elements for web pages: runnable code blocks, and an explorer for tables.",
-  "./inline": "The WebAssembly module in JavaScript, for bundles without files next to them.",
-  "./keys": "Keys that sort in the same order as the values that they encode.",
-  "./large-values": "Values larger than a property or an entity allows, split over several rows.",
-  "./msw": "Handlers for Mock Service Worker.",
-  "./playwright": "A Playwright fixture for tests in a browser.",
-  "./queue": "A small durable queue, stored in a table.",
-  "./server": "Serves stores over HTTP in Node.",
-  "./service-worker": "A Service Worker that answers a site's requests to a storage account.",
-  "./testing":
-    "A mock store for tests, with forks, a virtual clock, fault injection and a request log.",
-  "./worker": "The script of the worker that runs a store's engine.",
-};
-
-interface Declaration {
-  readonly name: string;
-  readonly kind: "function" | "class" | "value" | "type";
-  /** The declaration's doc comment, as Markdown. */
-  readonly text: string;
-  readonly code: string;
+interface Entry {
+  readonly declarations: ReadonlyMap<string, Declaration>;
+  readonly pages: readonly Page[];
 }
 
 // The declarations of an entry; `default`: those of its ES module.
 type Types = string | { readonly default: string };
 
-/** Returns the pages of the reference for the package that is installed in `folder`. */
-export function apiPages(folder: string): Page[] {
+/**
+ * Returns a function that returns the HTML of a page of the reference. `folder` is the installed
+ * package. Throws an Error if an entry point has no page, or if a function or method has no notes.
+ */
+export function apiReference(folder: string, pages: readonly Page[]): (page: Page) => string {
   const manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
-  const entries = Object.entries(manifest.exports as Record<string, { types?: Types }>)
-    .filter(([entry]) => !entry.startsWith("./explorer/")) // ./explorer, for a framework's JSX
-    .flatMap(([entry, { types }]) => {
-      if (types === undefined) return [];
-      const file = typeof types === "string" ? types : types.default;
-      return [{ entry, declarations: exportsOf(join(folder, file)) }];
-    })
-    .filter(({ declarations }) => declarations.size > 0);
+  const entries = new Map<string, Entry>();
+  for (const [entry, { types }] of Object.entries<{ types?: Types }>(manifest.exports)) {
+    // ./explorer/…: ./explorer, for a framework's JSX
+    if (types === undefined || entry.startsWith("./explorer/")) continue;
+    const declarations = exportsOf(join(folder, typeof types === "string" ? types : types.default));
+    const own = pages.filter((page) => page.entry === entry);
+    if (own.length === 0) throw new Error(`pages/api/ has no page for the entry point ${entry}.`);
+    entries.set(entry, { declarations, pages: own });
+  }
+  const homes = homesOf(entries);
+  return (page) => {
+    const entry = entries.get(page.entry ?? "");
+    if (entry === undefined) throw new Error(`${page.file}: no such entry point ${page.entry}.`);
+    return new PageOfReference(page, entry, homes).html();
+  };
+}
+
+// The page and the fragment of each declaration: "api/entitable/#openStore". A name that several
+// entry points export has its home in the first one.
+function homesOf(entries: ReadonlyMap<string, Entry>): Map<string, string> {
   const homes = new Map<string, string>();
-  for (const { entry, declarations } of entries) {
-    for (const name of declarations.keys()) {
-      if (!homes.has(name)) homes.set(name, `../${slugOf(entry)}/#${name}`);
+  for (const entry of entries.values()) {
+    for (const name of entry.declarations.keys()) {
+      if (!homes.has(name)) homes.set(name, `${homeOf(name, entry)?.path}#${name}`);
     }
   }
-  return entries.map(({ entry, declarations }, order) => ({
-    file: `api/${slugOf(entry)}.md`,
-    path: `api/${slugOf(entry)}/`,
-    title: nameOf(entry),
-    summary: summaryOf(entry),
-    group: "Reference",
-    order,
-    markdown: "",
-    html: bodyOf([...declarations.values()], homes),
-  }));
+  return homes;
 }
 
-const nameOf = (entry: string) => entry.replace(/^\./, "entitable");
-const slugOf = (entry: string) => nameOf(entry).replaceAll("/", "-");
-
-function summaryOf(entry: string): string {
-  const summary = summaries[entry];
-  if (summary === undefined)
-    throw new Error(`build/api.ts has no summary for the entry point ${entry}.`);
-  return summary;
-}
-
-// ---- Reading ------------------------------------------------------------------------------------
-
-// The parts of the syntax tree that this file reads.
-interface Node {
-  readonly type: string;
-  readonly start: number;
-  readonly end: number;
-  readonly id?: { readonly name: string } | null;
-  readonly declaration?: Node | null;
-  readonly declarations?: readonly Node[];
-  readonly source?: { readonly value: string } | null;
-  readonly specifiers?: readonly {
-    readonly local: { readonly name: string };
-    readonly exported?: { readonly name: string };
-    readonly imported?: { readonly name: string };
-  }[];
-}
-
-const read = new Map<string, Map<string, Declaration>>();
-
-/** Returns the exports of a declaration file, by name. */
-function exportsOf(file: string): Map<string, Declaration> {
-  const known = read.get(file);
-  if (known !== undefined) return known;
-  const found = new Map<string, Declaration>();
-  read.set(file, found);
-  const source = readFileSync(file, "utf8");
-  const nodes = parseAst(source, { lang: "ts" }).body as unknown as readonly Node[];
-  const from = (address: string) =>
-    exportsOf(join(dirname(file), address.replace(/\.js$/, ".d.ts")));
-  const local = new Map<string, Declaration | undefined>();
-  for (const node of nodes) {
-    if (node.type === "ImportDeclaration" && node.source?.value.startsWith(".")) {
-      const theirs = from(node.source.value);
-      for (const { local: own, imported } of node.specifiers ?? []) {
-        local.set(own.name, theirs.get(imported?.name ?? own.name));
-      }
-    }
-    for (const declaration of declarationsOf(node, source))
-      local.set(declaration.name, declaration);
-  }
-  for (const node of nodes) {
-    if (node.type === "ExportAllDeclaration" && node.source) {
-      for (const [name, declaration] of from(node.source.value)) found.set(name, declaration);
-    }
-    if (node.type !== "ExportNamedDeclaration") continue;
-    for (const { name } of declarationsOf(node, source))
-      found.set(name, local.get(name) as Declaration);
-    const theirs = node.source ? from(node.source.value) : local;
-    for (const { local: own, exported = own } of node.specifiers ?? []) {
-      const declaration = theirs.get(own.name);
-      if (declaration !== undefined) found.set(exported.name, declaration);
-    }
-  }
-  return found;
-}
-
-const kinds: Readonly<Record<string, Declaration["kind"]>> = {
-  TSDeclareFunction: "function",
-  FunctionDeclaration: "function",
-  ClassDeclaration: "class",
-  VariableDeclaration: "value",
-  TSInterfaceDeclaration: "type",
-  TSTypeAliasDeclaration: "type",
-};
-
-function declarationsOf(node: Node, source: string): Declaration[] {
-  const declared = node.type === "ExportNamedDeclaration" ? node.declaration : node;
-  const kind = kinds[declared?.type ?? ""];
-  if (!declared || kind === undefined) return [];
-  const named = declared.declarations ?? [declared];
-  const text = commentBefore(source, node.start);
-  const code = unwrapped(source.slice(node.start, node.end))
-    .replace(/^(export )?(declare )?/, "")
-    .replace(/^ +#private;\n/m, "");
-  return named.flatMap(({ id }) => (id ? [{ name: id.name, kind, text, code }] : []));
-}
-
-// Joins the wrapped lines of each comment inside a declaration, so that the page can wrap them
-// itself.
-function unwrapped(code: string): string {
-  return code.replace(/\/\*\*[\s\S]*?\*\//g, (comment) =>
-    comment.replace(/\s*\n\s*(\*(?!\/))?\s*/g, " "),
+function homeOf(name: string, { pages }: Entry): Page | undefined {
+  return (
+    pages.find(({ declares }) => declares?.includes(name)) ??
+    pages.find(({ declares }) => declares === undefined)
   );
 }
 
-function commentBefore(source: string, start: number): string {
-  const [, comment] = /\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\s*$/.exec(source.slice(0, start)) ?? [];
-  return (comment ?? "").replace(/^\s*\* ?/gm, "").trim();
+// ---- Notes --------------------------------------------------------------------------------------
+
+/** What a Markdown file says below its headings, by heading. The key "" is the introduction. */
+function notesOf(markdown: string): Map<string, string> {
+  const [introduction = "", ...sections] = markdown.split(/^## /m);
+  const notes = new Map([["", introduction]]);
+  for (const section of sections) {
+    const [names = "", ...lines] = section.split("\n");
+    for (const name of names.split(", ")) notes.set(name.trim(), lines.join("\n"));
+  }
+  return notes;
 }
 
-// ---- Writing ------------------------------------------------------------------------------------
+// ---- A page -------------------------------------------------------------------------------------
 
-const titles = {
-  function: "Functions",
-  class: "Classes",
-  value: "Values",
-  type: "Types",
-} as const;
+class PageOfReference {
+  readonly #page: Page;
+  readonly #entry: Entry;
+  readonly #homes: ReadonlyMap<string, string>;
+  readonly #notes: Map<string, string>;
+  readonly #used = new Set([""]);
 
-function bodyOf(declarations: readonly Declaration[], homes: ReadonlyMap<string, string>): string {
-  const markdown = new MarkdownIt({ typographer: true });
-  return Object.entries(titles)
-    .map(([kind, title]) => [title, declarations.filter((one) => one.kind === kind)] as const)
-    .filter(([, members]) => members.length > 0)
-    .map(([title, members]) => {
-      const sections = members.map(
-        ({ name, text, code }) =>
-          `<section class="declaration" id="${name}"><h3><a href="#${name}"><code>${name}</code></a></h3>` +
-          `${markdown.render(text)}<pre class="code" tabindex="0"><code>${linked(code, name, homes)}</code></pre></section>`,
-      );
-      return `<h2 id="${title.toLowerCase()}">${title}</h2>\n${sections.join("\n")}`;
-    })
-    .join("\n");
-}
+  constructor(page: Page, entry: Entry, homes: ReadonlyMap<string, string>) {
+    this.#page = page;
+    this.#entry = entry;
+    this.#homes = homes;
+    this.#notes = notesOf(page.markdown);
+  }
 
-/** Returns highlighted code in which type names link to their declarations. */
-function linked(code: string, own: string, homes: ReadonlyMap<string, string>): string {
-  return highlight(code)
-    .map(({ kind, text }) => {
+  html(): string {
+    const { declarations } = this.#entry;
+    const { declares } = this.#page;
+    const own = [...declarations.values()].filter(
+      ({ name }) => homeOf(name, this.#entry) === this.#page,
+    );
+    for (const name of declares ?? []) {
+      if (!declarations.has(name)) throw new Error(`${this.#page.file}: no declaration ${name}.`);
+    }
+    const introduction = render(this.#page, this.#notes.get(""));
+    const body = declares === undefined ? this.#entryBody(own) : this.#classBody(own, declares);
+    const unused = [...this.#notes.keys()].filter((name) => !this.#used.has(name));
+    if (unused.length > 0)
+      throw new Error(`${this.#page.file}: no such function or method: ${unused.join(", ")}.`);
+    return introduction + body;
+  }
+
+  // Types are folded and sorted by name; those with notes on their methods are shown like classes.
+  #entryBody(own: readonly Declaration[]): string {
+    const isElsewhere = ({ name }: Declaration) =>
+      !this.#entry.pages.some(({ path }) => this.#homes.get(name)?.startsWith(`${path}#`));
+    const here = own.filter((one) => !isElsewhere(one));
+    const isOpen = ({ kind, name, methods }: Declaration) =>
+      kind === "class" || methods.some((method) => this.#notes.has(`${name}.${method.name}`));
+    const open = here.filter((one) => one.kind !== "function" && isOpen(one));
+    const rest = here.filter((one) => !open.includes(one));
+    const ofKind = (kind: Declaration["kind"]) => rest.filter((one) => one.kind === kind);
+    const functions = ofKind("function").sort(
+      (a, b) => this.#orderOf(a.name) - this.#orderOf(b.name),
+    );
+    const types = ofKind("type").sort(byName);
+    return [
+      this.#elsewhere(),
+      section(
+        "Functions",
+        functions.map((one) => this.#function(one)),
+      ),
+      section(
+        "Classes",
+        open.map((one) => this.#class(one, 3)),
+      ),
+      section(
+        "Values",
+        ofKind("value").map((one) => this.#simple(one)),
+      ),
+      section(
+        "Types",
+        types.map((one) => this.#type(one)),
+      ),
+      section(
+        "Also exported",
+        own
+          .filter(isElsewhere)
+          .sort(byName)
+          .map((one) => this.#type(one, "declaration copy-of")),
+      ),
+    ].join("\n");
+  }
+
+  #classBody(own: readonly Declaration[], order: readonly string[]): string {
+    return order
+      .map((name) => this.#class(own.find((one) => one.name === name) as Declaration, 2))
+      .join("\n");
+  }
+
+  // The declarations that have pages of their own.
+  #elsewhere(): string {
+    const pages = this.#entry.pages.filter(({ declares }) => declares !== undefined);
+    const items = pages.map(
+      (page) =>
+        `<li><a class="declared" href="${upFrom(this.#page)}${page.path}">${escapeHtml(page.title)}</a>: ${escapeHtml(page.summary)}</li>`,
+    );
+    return items.length === 0 ? "" : `<ul>${items.join("")}</ul>`;
+  }
+
+  #function(declaration: Declaration): string {
+    const { name, text, code } = declaration;
+    return this.#member(name, name, 3, { name, text, code });
+  }
+
+  #class(declaration: Declaration, level: number): string {
+    const { name, text, code } = declaration;
+    const ordered = this.#methodsOf(declaration).sort(
+      (a, b) => this.#orderOf(`${name}.${a.name}`) - this.#orderOf(`${name}.${b.name}`),
+    );
+    const methods = ordered.map((method) =>
+      this.#member(`${name}.${method.name}`, method.name, level + 1, method),
+    );
+    const notes = this.#noteOf(name);
+    return `<section class="declaration" id="${name}">${heading(name, name, level)}${this.#prose(text)}${this.#code(code, name)}${notes}</section>\n${methods.join("\n")}`;
+  }
+
+  // The methods of an interface include those of the interfaces that it extends, unless these have
+  // a page.
+  #methodsOf({ methods, bases }: Declaration): Method[] {
+    const inherited = bases
+      .flatMap((base) => this.#entry.declarations.get(base) ?? [])
+      .filter(({ name }) => !this.#entry.pages.some(({ declares }) => declares?.includes(name)))
+      .flatMap((base) => this.#methodsOf(base));
+    return [...methods, ...inherited];
+  }
+
+  // A function or a method, which must have notes.
+  #member(key: string, title: string, level: number, { text, code }: Method): string {
+    const notes = this.#noteOf(key);
+    if (notes === "") throw new Error(`${this.#page.file} has no heading "## ${key}".`);
+    return `<section class="declaration" id="${key}">${heading(key, title, level)}${this.#prose(text)}${this.#code(code, key)}${notes}</section>`;
+  }
+
+  #simple({ name, text, code }: Declaration): string {
+    return `<section class="declaration" id="${name}">${heading(name, name, 3)}${this.#prose(text)}${this.#code(code, name)}${this.#noteOf(name)}</section>`;
+  }
+
+  // The search does not list what another entry point declares.
+  #type({ name, text, fullCode }: Declaration, kind = "declaration"): string {
+    return `<details class="${kind}" id="${name}"><summary><code>${name}</code></summary>${this.#prose(text)}${this.#code(fullCode, name)}</details>`;
+  }
+
+  // Functions and methods are in the order of their notes.
+  #orderOf(key: string): number {
+    return [...this.#notes.keys()].indexOf(key);
+  }
+
+  #noteOf(key: string): string {
+    const notes = this.#notes.get(key);
+    if (notes === undefined) return "";
+    this.#used.add(key);
+    return render(this.#page, notes);
+  }
+
+  #prose(text: string): string {
+    return text === "" ? "" : render(this.#page, text, false);
+  }
+
+  /** Returns highlighted code in which type names link to their declarations. */
+  #code(code: string, own: string): string {
+    const html = highlight(code).map(({ kind, text }) => {
       if (kind !== "plain") return `<span class="${kind}">${escapeHtml(text)}</span>`;
       return escapeHtml(text).replace(/(?<![\w$#&])[A-Z]\w+/g, (name) => {
-        const home = homes.get(name);
-        return home === undefined || name === own ? name : `<a href="${home}">${name}</a>`;
+        const home = this.#homes.get(name);
+        return home === undefined || name === own ? name : this.#link(name, home);
       });
-    })
-    .join("");
+    });
+    return codeBlock(html.join(""));
+  }
+
+  #link(name: string, home: string): string {
+    const { path } = this.#page;
+    const isHere = home.startsWith(`${path}#`);
+    return `<a href="${isHere ? `#${name}` : upFrom(this.#page) + home}">${name}</a>`;
+  }
+}
+
+function section(title: string, members: readonly string[]): string {
+  if (members.length === 0) return "";
+  const id = title.toLowerCase().replaceAll(" ", "-");
+  return `<h2 id="${id}"><a class="anchor" href="#${id}">${title}</a></h2>\n${members.join("\n")}`;
+}
+
+function heading(id: string, title: string, level: number): string {
+  return `<h${level}><a class="anchor" href="#${id}"><code>${title}</code></a></h${level}>`;
+}
+
+function byName(a: Declaration, b: Declaration): number {
+  return a.name < b.name ? -1 : 1;
 }

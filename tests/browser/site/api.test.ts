@@ -35,6 +35,43 @@ test("the test reads the manifest's entries correctly", () => {
   );
 });
 
+interface Declared {
+  /** A type, or what another entry point exports too. */
+  readonly isFolded: boolean;
+  readonly code: string;
+  /** The paragraphs around the code. */
+  readonly text: string;
+  /** How many blocks of code there are: the declaration and the examples. */
+  readonly blocks: number;
+}
+
+async function declarationsOf(path: string): Promise<Map<string, Declared>> {
+  const page = await guide.open(path);
+  const declarations = await page.$$eval(".declaration", (sections) =>
+    sections.map((section): [string, Declared] => [
+      section.id,
+      {
+        isFolded: section.localName === "details",
+        code: section.querySelector("pre")?.textContent ?? "",
+        text: [...section.querySelectorAll("p")].map(({ textContent }) => textContent).join(" "),
+        blocks: section.querySelectorAll("pre").length,
+      },
+    ]),
+  );
+  await page.close();
+  return new Map(declarations);
+}
+
+/** Returns the page of an entry point, and the pages of its classes, to which the page links. */
+async function pagesOfEntry(path: string): Promise<string[]> {
+  const page = await guide.open(path);
+  const links = await page.$$eval("a.declared", (found) =>
+    found.map((link) => (link as HTMLAnchorElement).href),
+  );
+  await page.close();
+  return [path, ...links.map((link) => link.slice(guide.url.length).replace(/\/$/, ""))];
+}
+
 for (const [entry, target] of entries) {
   const title = entry.replace(/^\./, "entitable").replaceAll("/", "-");
   test(`${title}: every export has a declaration`, async () => {
@@ -43,14 +80,24 @@ for (const [entry, target] of entries) {
       assert("name" in one, "one that is not read here: export *");
       return one.name;
     });
-    const page = await guide.open(`api/${title}`);
-    const declarations = await page.$$eval(".declaration", (sections) =>
-      sections.map((section) => [section.id, section.querySelector("pre")?.textContent ?? ""]),
-    );
-    const codes = new Map(declarations.map(([id = "", code = ""]) => [id, code]));
+    const codes = new Map<string, string>();
+    for (const path of await pagesOfEntry(`api/${title}`)) {
+      for (const [id, { code }] of await declarationsOf(path)) codes.set(id, code);
+    }
     assert(codes.size > 0);
     for (const one of names) assert(codes.get(one)?.includes(one), one);
-    await page.close();
+  });
+
+  test(`${title}: every function and method has a description, its errors and an example`, async () => {
+    for (const path of await pagesOfEntry(`api/${title}`)) {
+      for (const [id, { isFolded, code, text, blocks }] of await declarationsOf(path)) {
+        const isCalled = id.includes(".") || code.startsWith("function");
+        if (isFolded || !isCalled || id === "connect") continue; // programs do not call connect
+        const [description, ...more] = text.split("Errors:");
+        assert(description?.trim() !== "" && more.length > 0, `${path}: ${id}: ${text}`);
+        assert(blocks > 1, `${path}: ${id} has no example`);
+      }
+    }
   });
 }
 
@@ -59,16 +106,27 @@ test("types lead to their declarations", async () => {
   const declaration = page.locator("#openStore");
   assert.match((await declaration.textContent()) ?? "", /Opens a store, creating it if needed\./);
   assert.match(
-    (await declaration.locator("pre").textContent()) ?? "",
+    (await declaration.locator("pre").first().textContent()) ?? "",
     /^function openStore\(options\?: OpenOptions\): Promise<Store>;$/,
   );
   await declaration.getByRole("link", { name: "OpenOptions" }).click();
   await page.waitForURL("**/api/entitable/#OpenOptions");
-  assert.match(
-    (await page.locator("#OpenOptions pre").textContent()) ?? "",
-    /durability\?: Durability;/,
-  );
+  const options = page.locator("#OpenOptions pre");
+  await options.waitFor({ state: "visible" }); // the link has unfolded it
+  assert.match((await options.textContent()) ?? "", /durability\?: Durability;/);
   await page.close();
+});
+
+test("no page of the reference is very long", async () => {
+  for (const [entry] of entries) {
+    const title = entry.replace(/^\./, "entitable").replaceAll("/", "-");
+    for (const path of await pagesOfEntry(`api/${title}`)) {
+      const page = await guide.open(path);
+      const height = await page.evaluate(() => document.documentElement.scrollHeight);
+      assert(height <= 15_000, `${path}: ${height} pixels`);
+      await page.close();
+    }
+  }
 });
 
 test("no page printed or threw anything", () => {
