@@ -4,7 +4,7 @@ import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 // Large files. The Service Worker caches them after the site itself, when the page is idle.
-const later = ["cities.json"];
+const later = ["cities.json", "search.json"];
 
 /** Writes sw.js into `folder`, the folder of the built site. */
 export function writeServiceWorker(script: string, folder: string): void {

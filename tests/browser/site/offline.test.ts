@@ -35,6 +35,7 @@ test("without the server, pages that were never visited open and run", async () 
   const first = await guide.open("");
   await controlled(first);
   await kept(first, "cities.json");
+  await kept(first, "search.json");
   await first.close();
   await guide.stopServing();
 
@@ -48,6 +49,9 @@ test("without the server, pages that were never visited open and run", async () 
   assert.equal((await runBlock(page, 0)).figures["Rows read"], "1");
   await writeCode(page.locator("table-playground").first(), 'show("edited");');
   assert.deepEqual((await runBlock(page, 0)).values, ["edited"]);
+  await page.getByRole("button", { name: "Search" }).click();
+  await page.getByRole("combobox", { name: "Search the site" }).fill("createEntity");
+  await page.getByRole("option", { name: "Table › createEntity" }).first().waitFor();
   await page.close();
 });
 
