@@ -12,8 +12,8 @@ before(async () => {
 
 after(() => guide?.close());
 
-test("index: a table scan and a point query", async () => {
-  const page = await guide.open("");
+test("the design guide: a table scan and a point query", async () => {
+  const page = await guide.open("design-guide");
   const employee = [["Legal", "000223", "51"]]; // 20 + (223 * 7) % 45
 
   const naive = await runBlock(page, 0);
@@ -40,7 +40,7 @@ test("index: a table scan and a point query", async () => {
 });
 
 test("one button runs both panes and compares them", async () => {
-  const page = await guide.open("");
+  const page = await guide.open("design-guide");
   await page.getByRole("button", { name: "Run both" }).click();
   const comparison = page.locator(".cost-comparison .bars");
   await comparison.getByText("20,000 times fewer").waitFor();
@@ -64,6 +64,16 @@ test("one button runs both panes and compares them", async () => {
   await servers.getByRole("button", { name: "Run both" }).click();
   await servers.getByText("Both blocks take the same number of requests and rows.").waitFor();
   await servers.close();
+});
+
+test("the home page: ten lines run, also a second time", async () => {
+  const page = await guide.open("");
+  for (const _ of ["the first time", "with the data of the first time"]) {
+    const { tables, error } = await runBlock(page, 0);
+    assert.equal(error, "");
+    assert.deepEqual(tables, [[["desk", "0042", "Arc", "7"]]]);
+  }
+  await page.close();
 });
 
 test("getting started: a row in a persistent store is still there after a reload", async () => {
