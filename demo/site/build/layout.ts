@@ -1,6 +1,8 @@
-// The layout that all pages share: head, navigation, text, and links to the previous and next page.
-import { escapeHtml, render, upFrom } from "./markdown.ts";
-import { groups, type Page } from "./pages.ts";
+// The layout that all pages share: head, navigation, text, outline, and links to the previous and
+// next page.
+import { escapeHtml, upFrom } from "./markdown.ts";
+import { areas, type Page, pagesOfArea } from "./pages.ts";
+import { headingsOf } from "./sections.ts";
 
 const policy =
   "default-src 'self'; script-src 'self' 'wasm-unsafe-eval' blob:; style-src 'self'; img-src 'self' data:; connect-src 'self' blob:; worker-src 'self'; base-uri 'none'; form-action 'none'";
@@ -14,12 +16,31 @@ const icon = `data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' viewBox
 // Elements that run code or open a store.
 const runs = /<table-(playground|explorer)\b/;
 
-/** Returns the HTML document of a page. */
-export function documentOf(page: Page, pages: readonly Page[]): string {
+/** What the pages link to outside of the site. */
+export interface Addresses {
+  /** The repository's page, if the installed package names one. */
+  readonly repository?: string | undefined;
+}
+
+/** Returns the HTML document of a page. `text` is the HTML of its body. */
+export function documentOf(
+  page: Page,
+  text: string,
+  pages: readonly Page[],
+  { repository }: Addresses,
+): string {
   const up = upFrom(page);
-  const isStart = page.path === "";
-  const text = page.html ?? render(page);
-  const title = isStart ? "entitable: table design guide" : `${page.title} · entitable`;
+  const isHome = page.path === "";
+  const title = isHome
+    ? "entitable: a table store inside the browser"
+    : `${page.title} · entitable`;
+  const live = runs.test(text)
+    ? "All code on this page runs in your browser; there is no server. "
+    : "";
+  // Two panes side by side leave no space for an outline beside them.
+  const panes = text.includes('<div class="versus">') ? ' class="panes"' : "";
+  const source =
+    repository === undefined ? "" : ` <a href="${escapeHtml(repository)}">Source code</a>.`;
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -38,29 +59,40 @@ export function documentOf(page: Page, pages: readonly Page[]): string {
 <a class="skip" href="#text">Skip to content</a>
 <header class="top">
 <a class="brand" href="${up}"><svg viewBox='0 0 16 16' aria-hidden="true">${bars}</svg>entitable</a>
-<p class="claim">Table design guide</p>
+<nav class="areas" aria-label="Site">${areaLinks(page, pages)}</nav>
+<button type="button" id="search">Search <kbd>Ctrl K</kbd></button>
 <button type="button" id="theme" aria-label="Colours: system default"></button>
 </header>
 <div class="frame">
-<nav class="guide" aria-label="Guide"><details id="menu"><summary>Contents</summary>${contents(page, pages)}</details></nav>
-<main id="text" tabindex="-1">
-<article>
+<nav class="guide" aria-label="Contents"><details id="menu"><summary>Contents</summary>${contents(page, pages)}</details></nav>
+<main id="text"${panes} tabindex="-1">
+${outline(text)}<article>
 <header class="title"><p class="group">${escapeHtml(page.group)}</p><h1>${escapeHtml(page.title)}</h1><p class="summary">${escapeHtml(page.summary)}</p></header>
 ${text}
 </article>
-${previousAndNext(page, pages)}
+${previousAndNext(page, pagesOfArea(page, pages))}
 </main>
 </div>
-<footer class="end"><p>${runs.test(text) ? "All code on this page runs in your browser; there is no server. " : ""}<a href="${up}workbench/">The cities workbench</a> lets you query 135,233 rows.</p></footer>
+<footer class="end"><p>${live}<a href="${up}workbench/">The cities workbench</a> lets you query 135,233 rows.${source}</p></footer>
 </body>
 </html>
 `;
 }
 
+// Each area is entered at its first page.
+function areaLinks(page: Page, pages: readonly Page[]): string {
+  return areas
+    .map(({ title, groups }) => {
+      const first = pages.find(({ group }) => groups.includes(group));
+      const current = groups.includes(page.group) ? ' aria-current="true"' : "";
+      return `<a href="${upFrom(page)}${first?.path}"${current}>${title}</a>`;
+    })
+    .join("");
+}
+
 function contents(page: Page, pages: readonly Page[]): string {
-  return groups
-    .map((group) => [group, pages.filter((one) => one.group === group)] as const)
-    .filter(([, members]) => members.length > 0)
+  const groups = Map.groupBy(pagesOfArea(page, pages), ({ group }) => group);
+  return [...groups]
     .map(
       ([group, members]) =>
         `<h2>${escapeHtml(group)}</h2><ul>${members.map((one) => entry(one, page)).join("")}</ul>`,
@@ -71,6 +103,17 @@ function contents(page: Page, pages: readonly Page[]): string {
 function entry(target: Page, from: Page): string {
   const current = target === from ? ' aria-current="page"' : "";
   return `<li><a href="${upFrom(from)}${target.path}"${current}>${escapeHtml(target.title)}</a></li>`;
+}
+
+// The headings of the page. A page with only one is short enough without.
+function outline(html: string): string {
+  const headings = headingsOf(html);
+  if (headings.length < 2) return "";
+  const items = headings.map(
+    ({ level, id, title }) => `<li class="level-${level}"><a href="#${id}">${title}</a></li>`,
+  );
+  return `<nav class="outline" aria-label="On this page"><details id="outline"><summary>On this page</summary><ul>${items.join("")}</ul></details></nav>
+`;
 }
 
 function previousAndNext(page: Page, pages: readonly Page[]): string {

@@ -9,8 +9,9 @@
 //     ```js live … throttle           on a store that enforces the service's scalability targets
 //     ```js live … servers            with the simulation of servers below it
 //     ```js live kept                 on a store that is persisted in IndexedDB
+//     ```ts title="notes.ts"          code with the name of its file
 import { highlight } from "entitable/explorer";
-import MarkdownIt from "markdown-it";
+import MarkdownIt, { type Token } from "markdown-it";
 import { type Page, pathOf } from "./pages.ts";
 
 interface Fence {
@@ -24,11 +25,15 @@ export function escapeHtml(text: string): string {
   return text.replace(/[&<>"]/g, (letter) => `&#${letter.charCodeAt(0)};`);
 }
 
-/** Returns the body of a page. Links between Markdown files become links between pages. */
-export function render(page: Page): string {
-  const markdown = new MarkdownIt({ html: true, typographer: true });
+/**
+ * Returns Markdown as HTML. `text` is the page's, or belongs to the page. `html`: whether it may
+ * contain HTML. Links between Markdown files become links between pages. The
+ * text of a heading links to the heading.
+ */
+export function render(page: Page, text = page.markdown, html = true): string {
+  const markdown = new MarkdownIt({ html, typographer: true });
   const { rules } = markdown.renderer;
-  const setup = /^```js live setup\b/m.test(page.markdown);
+  const setup = /^```js live setup\b/m.test(text);
   let inVersus = false;
   rules["fence"] = (tokens, index) => {
     const fence = parseFence(tokens[index]?.info ?? "", tokens[index]?.content ?? "");
@@ -51,13 +56,29 @@ export function render(page: Page): string {
     return self.renderToken(tokens, index, options);
   };
   rules["heading_open"] = (tokens, index, options, _, self) => {
-    tokens[index]?.attrSet("id", slug(tokens[index + 1]?.content ?? ""));
-    return self.renderToken(tokens, index, options);
+    const id = slug(tokens[index + 1]?.content ?? "");
+    tokens[index]?.attrSet("id", id);
+    return `${self.renderToken(tokens, index, options)}<a class="anchor" href="#${id}">`;
+  };
+  rules["heading_close"] = (tokens, index) => `</a></${tokens[index]?.tag}>\n`;
+  rules["td_open"] = (tokens, index) => {
+    const id = codeId(tokens, index);
+    return id === undefined ? "<td>" : `<td id="${id}">`;
   };
   rules["table_open"] = () =>
     '<div class="table" tabindex="0" role="group" aria-label="Table"><table>\n';
   rules["table_close"] = () => "</table></div>\n";
-  return markdown.render(page.markdown);
+  return markdown.render(text);
+}
+
+/** In a table of codes, such as error codes, each code has an id: its heading's, and its name. */
+function codeId(tokens: readonly Token[], index: number): string | undefined {
+  const [, code] = /^`(\w+)`$/.exec(tokens[index + 1]?.content ?? "") ?? [];
+  const start = tokens.findLastIndex(({ type }, place) => place < index && type === "table_open");
+  const head = tokens.slice(start, index).filter(({ type }) => type === "inline");
+  if (code === undefined || !head.some(({ content }) => content === "code")) return undefined;
+  const heading = tokens.findLastIndex(({ type }, place) => place < start && isHeading(type));
+  return `${slug(tokens[heading + 1]?.content ?? "")}-${code}`;
 }
 
 function parseFence(info: string, content: string): Fence {
@@ -86,9 +107,15 @@ function highlighted(code: string): string {
     .join("");
 }
 
-function plain({ language, code }: Fence): string {
+function plain({ language, code, title }: Fence): string {
   const body = language === "text" || language === "" ? escapeHtml(code) : highlighted(code);
-  return `<pre class="code" tabindex="0"><code>${body}</code></pre>\n`;
+  const caption = title === undefined ? "" : `<p class="file">${escapeHtml(title)}</p>`;
+  return `${caption}${codeBlock(body)}\n`;
+}
+
+/** Returns a block of code, which is HTML. */
+export function codeBlock(html: string): string {
+  return `<pre class="code" tabindex="0"><code>${html}</code></pre>`;
 }
 
 function setupBlock({ code, title }: Fence): string {

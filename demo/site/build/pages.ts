@@ -1,5 +1,5 @@
-// Reads the pages of the guide from pages/. Each page is one Markdown file, whose front matter
-// gives its group and its order in the guide.
+// Reads the pages of the site from pages/. Each page is one Markdown file, whose front matter gives
+// its group and its order in the group.
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -14,12 +14,32 @@ export interface Page {
   readonly group: string;
   readonly order: number;
   readonly markdown: string;
-  /** The body of a page that is not made from Markdown. */
-  readonly html?: string;
+  /** Of a page of the API reference: the entry point of the package that it describes. */
+  readonly entry?: string | undefined;
+  /** The declarations that this page describes, rather than the entry point's first page. */
+  readonly declares?: readonly string[] | undefined;
 }
 
-/** All groups, in the order of the contents. */
-export const groups: readonly string[] = ["Guide", "Patterns", "Modelling", "Package", "Reference"];
+/** The parts of the site. Each has its own contents, with these groups of pages. */
+export const areas: readonly { readonly title: string; readonly groups: readonly string[] }[] = [
+  {
+    title: "Documentation",
+    groups: ["Start", "Tables", "Stores", "Testing", "Protocol and servers", "Elements", "Recipes"],
+  },
+  { title: "Table design", groups: ["Guide", "Patterns", "Modelling"] },
+  {
+    title: "API reference",
+    groups: ["entitable", "Helpers", "Tests", "Clients and servers", "Elements and modules"],
+  },
+];
+
+const groups = areas.flatMap((area) => area.groups);
+
+/** Returns the pages of the same area as this page, in the order of the contents. */
+export function pagesOfArea(page: Page, pages: readonly Page[]): Page[] {
+  const area = areas.find((one) => one.groups.includes(page.group));
+  return pages.filter(({ group }) => area?.groups.includes(group));
+}
 
 /**
  * Throws an Error that names the file if its front matter is invalid, or if another page has the
@@ -61,6 +81,8 @@ function parsePage(file: string, text: string): Page {
     group,
     order: Number(field("order")),
     markdown: markdown ?? "",
+    entry: fields.get("entry"),
+    declares: fields.get("declares")?.split(", "),
   };
 }
 
