@@ -1,4 +1,4 @@
-// Runs fixture/tables.spec.ts and the README's test by Playwright's own runner, in real Chromium.
+// Runs fixture/tables.spec.ts and the site's test by Playwright's own runner, in real Chromium.
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -14,7 +14,7 @@ import { serve } from "./support/server.ts";
 
 const exec = promisify(execFile);
 
-// The application that the README's test uses.
+// The application that the site's test uses.
 const app = `<!doctype html>
 <title>lamps</title>
 <button>Add</button>
@@ -34,7 +34,7 @@ test("entitable/playwright", async (t) => {
   copyFileSync(spec, join(project, "tables.spec.ts"));
   writeFileSync(
     join(project, "readme.spec.ts"),
-    codeBlockWith("web/README.md", "js", "entitable/playwright"),
+    codeBlockWith("demo/site/pages/recipes/playwright.md", "js", "entitable/playwright"),
   );
   const site = await serve(project, { override: () => ({ body: app }) });
   t.after(() => site.close());

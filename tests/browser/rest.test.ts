@@ -413,15 +413,23 @@ describe("a Service Worker", () => {
     assert(!(await page.evaluate(() => caches.keys())).includes("entitable-wasm-of-yesterday"));
   });
 
-  test("can be installed on a site as the README says", async (t) => {
+  test("can be installed on a site as the site says", async (t) => {
     const project = newProject();
     t.after(() => rmSync(project, { recursive: true }));
     mkdirSync(join(project, "public"));
-    execFileSync("sh", ["-ec", codeBlockWith("web/README.md", "sh", "public/")], { cwd: project });
+    execFileSync(
+      "sh",
+      ["-ec", codeBlockWith("demo/site/pages/service-worker.md", "sh", "public/")],
+      { cwd: project },
+    );
     const fresh = await serve(join(project, "public"), { override: beside });
     t.after(() => fresh.close());
     await page.goto(fresh.url);
-    const script = codeBlockWith("web/README.md", "js", "serviceWorker.register");
+    const script = codeBlockWith(
+      "demo/site/pages/service-worker.md",
+      "js",
+      "serviceWorker.register",
+    );
     await page.evaluate(`(async () => { ${script} })()`);
     const answered = await ask(`${host}/Tables`);
     assert.equal(answered.status, 200, answered.body);

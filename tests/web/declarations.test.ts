@@ -13,12 +13,12 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { after, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { newProject } from "./support/project.ts";
-import { codeBlocksOf } from "./support/readme.ts";
+import { codeBlocksOf, examplesOf, pagesWithExamples, referencePages } from "./support/readme.ts";
 
 const types = fileURLToPath(new URL("../types", import.meta.url));
 const compilers = {
@@ -146,20 +146,42 @@ describe("the declarations compile as CommonJS", { concurrency: true }, () => {
 });
 
 describe("the examples compile in a project that Vite created", { concurrency: true }, () => {
-  for (const name of ["README.md", "web/README.md"]) {
-    test(name, async () => {
-      const folder = name.replaceAll("/", "-");
+  const tsc = compilers["the pinned TypeScript"];
+  const pages = pagesWithExamples();
+  const reference = pages.filter((name) => name.startsWith(referencePages));
+  // An example of the reference begins with lines of which it may use only some.
+  const groups: Record<string, [names: string[], options: object]> = {
+    "README.md": [["README.md"], {}],
+    "web/README.md": [["web/README.md"], {}],
+    "the site": [pages.filter((name) => !reference.includes(name)), {}],
+    "the API reference": [reference, { noUnusedLocals: false }],
+  };
+  for (const [group, [names, more]] of Object.entries(groups)) {
+    test(group, async () => {
+      const folder = group.replace(/\W/g, "-");
       mkdirSync(join(project, folder));
-      const blocks = codeBlocksOf(name, "ts");
-      assert(blocks.length > 0);
-      let forNode = false;
-      for (const { line, source } of blocks) {
-        forNode ||= source.includes('from "node:');
-        writeFileSync(join(project, folder, `line-${line}.ts`), source);
+      const examples = names.flatMap((name) => examplesOf(name).map((one) => ({ name, ...one })));
+      assert(examples.length > 0);
+      for (const { name, line, source } of examples) {
+        writeFileSync(join(project, folder, `${name.replace(/\W/g, "-")}-${line}.ts`), source);
       }
-      const options = forNode ? { ...viteOptions, types: ["node"] } : viteOptions;
-      const tsc = compilers["the pinned TypeScript"];
+      const forNode = examples.some(({ source }) => source.includes('from "node:'));
+      const options = { ...viteOptions, ...more, types: forNode ? ["node"] : [] };
       assert.equal(await compile(tsc, options, [`${folder}/*.ts`]), "");
     });
   }
+
+  test("the recipes for React and Next.js", async () => {
+    mkdirSync(join(project, "recipes"));
+    const recipes = ["notes", "react", "next"].map((name) => `demo/site/pages/recipes/${name}.md`);
+    const blocks = recipes.flatMap((name) => [
+      ...codeBlocksOf(name, "ts"),
+      ...codeBlocksOf(name, "tsx"),
+    ]);
+    assert.equal(blocks.length, 5);
+    for (const { title, source } of blocks)
+      writeFileSync(join(project, "recipes", basename(title)), source);
+    const options = { ...viteOptions, jsx: "react-jsx" };
+    assert.equal(await compile(tsc, options, ["recipes/*"]), "");
+  });
 });

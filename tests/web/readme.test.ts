@@ -1,7 +1,7 @@
-// Runs every ```ts block of the READMEs as a module, with the built package. A comment after a line
-// states what the line must print: console.log(x); // text. If the line runs several times, the
-// comment lists the outputs separated by ", ". tests/browser runs the blocks for pages and for
-// Playwright.
+// Runs every ```ts block of the READMEs and of the site's pages as a module, with the built
+// package. A comment after a line states what the line must print: console.log(x); // text. If the
+// line runs several times, the comment lists the outputs separated by ", ". tests/browser runs the
+// blocks for pages, for frameworks and for Playwright.
 //
 // Each block runs twice, as in a page that is reloaded: stores are in IndexedDB unless the block
 // says otherwise, and are closed after each run.
@@ -15,7 +15,7 @@ import { pathToFileURL } from "node:url";
 import { format } from "node:util";
 import type { Store } from "../../web/src/index.ts";
 import { newProject } from "./support/project.ts";
-import { codeBlocksOf } from "./support/readme.ts";
+import { examplesOf, pagesWithExamples } from "./support/readme.ts";
 
 // The blocks are written into a project where their imports resolve to the built package and its
 // peer dependencies.
@@ -40,9 +40,13 @@ export async function openStore(options) {
 `,
 );
 
-for (const name of ["README.md", "web/README.md", "demo/example/README.md"]) {
+const readmes = ["README.md", "web/README.md", "demo/example/README.md"];
+
+test("the site's pages have examples", () => assert(pagesWithExamples().length > 40));
+
+for (const name of [...readmes, ...pagesWithExamples()]) {
   describe(name, () => {
-    const blocks = codeBlocksOf(name, "ts");
+    const blocks = examplesOf(name);
 
     test("has blocks to run", () => assert(blocks.length > 0));
 
