@@ -29,7 +29,7 @@ test("the page on errors has every code of the service", () => {
 });
 
 test("the page on errors has every code of StoreError", () => {
-  const union = between(read("web/src/errors.ts"), /export type StoreErrorCode =/, /;/);
+  const union = between(read("web/src/hints/store-errors.ts"), /export type StoreErrorCode =/, /;/);
   const codes = [...union.matchAll(/\| "(\w+)"/g)].map(([, code = ""]) => code);
   assert(codes.length > 10);
   assert.deepEqual(documentedCodes("Codes of StoreError"), codes.sort());
