@@ -107,7 +107,7 @@ struct StoreState {
   // Returns whether the published version is the content of the whole log.
   bool is_open() const { return !recovery.has_value() && !unapplied_end.has_value(); }
 
-  // Returns whether parts may be unloaded. Not while a candidate exists: it uses the rows in memory.
+  // Returns whether parts may be unloaded. Not while a candidate exists: it uses rows in memory.
   bool allows_unloading() const {
     return !candidate.has_value() && !recovery.has_value() && !branched;
   }

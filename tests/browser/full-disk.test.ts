@@ -140,7 +140,7 @@ test("a full disk rejects writes, loses nothing, and writes succeed again when t
     page = await openPage();
     const found = await page.evaluate(async () => {
       const { openStore } = await entitable();
-      // Rejects if IndexedDB cannot be used. By default, the store would be in memory, and so empty.
+      // Rejects if IndexedDB cannot be used. By default, the store would be in memory, so empty.
       await using store = await openStore({ name: "full", persistence: "indexeddb" });
       let rows = 0;
       for await (const _ of store.table("rows").listEntities()) ++rows;

@@ -205,7 +205,10 @@ function outOfRange({ message, request, entity, operation }: Failure): string {
   const [, property = ""] = /^The '([^']*)' parameter/.exec(message) ?? [];
   const { [property]: value } = entity as Record<string, unknown>;
   const what = property === "" ? "A date" : `The property ${property}`;
-  const is = value instanceof Object && "toJSON" in value ? ` (${JSON.stringify(value)})` : "";
+  const is =
+    typeof value === "object" && value !== null && "toJSON" in value
+      ? ` (${JSON.stringify(value)})`
+      : "";
   return `${what}${is} is outside the years 1601 to 9999. Store such a date as a string.`;
 }
 

@@ -66,9 +66,9 @@ export function deleteDatabase(factory: IDBFactory, name: string, waitMs: number
 // Makes Chromium begin a new LevelDB log, by creating and deleting a database. Works around a bug
 // (google/leveldb issue 1287): if Chromium is killed while it writes, or the disk is full, its log
 // may end with half a record. Chromium appends to that log when it opens the origin's databases
-// again, for which it need not start again. The time after that, it takes the half record for
-// corruption, and deletes all databases of the origin. Must be called before the first write on a
-// connection. Rejects if there may be no new log.
+// again, even within one session. The time after that, it takes the half record for corruption, and
+// deletes all databases of the origin. Must be called before the first write on a connection.
+// Rejects if there may be no new log.
 export async function forceNewLevelDbLog(factory: IDBFactory): Promise<void> {
   if (!/Chrom(e|ium)\//.test(globalThis.navigator?.userAgent ?? "")) return;
   await new Promise<void>((resolve, reject) => {

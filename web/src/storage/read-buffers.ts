@@ -1,5 +1,5 @@
-// Buffers that files are read into. They are used again and again: a new buffer for each file leaves
-// gaps in the memory of the process, which then stays tens of megabytes larger.
+// Buffers that files are read into. They are used again and again: a new buffer for each file
+// would leave gaps in the memory of the process, which then stays tens of megabytes larger.
 
 import { freeBytes } from "../util/free-bytes.ts";
 

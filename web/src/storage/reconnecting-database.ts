@@ -36,8 +36,8 @@ export class ReconnectingDatabase {
   #connection: IDBDatabase | undefined; // undefined: lost
   #fatalError: StorageError | undefined; // every later call rejects with it
   #reopening: Promise<IDBDatabase> | undefined;
-  // forceNewLevelDbLog() for the current connection, and whether it has ended. Undefined: it must be
-  // called before the next write.
+  // forceNewLevelDbLog() for the current connection, and whether it has ended. Undefined: it must
+  // be called before the next write.
   #newLog: Promise<void> | undefined;
   #hasNewLog = false;
   readonly #running = new RunningCalls();
