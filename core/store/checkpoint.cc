@@ -157,7 +157,8 @@ bool Checkpoint::belongs_to_replaced(const LeafIterator& walk, const std::vector
 CheckpointPart Checkpoint::write_part(const Plan& plan, StoredParts& stored) {
   ManifestPart part;
   CheckpointPart written = write_rows(plan.range, stored, part);
-  // Until the new part is stored, no part holds these rows, so they are not unloaded.
+  // Keeps the rows in memory until the new part is stored: set_part() needs their leaves, and their
+  // old part is about to be replaced.
   TableIndex::clear_part(table().index, plan.range);
   manifest_.tables.back().parts.push_back(part);
   pending_ =

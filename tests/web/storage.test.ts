@@ -2,7 +2,7 @@
 // one). Also tests failures of IndexedDB: lost connections, a full disk, and deletion.
 
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
+import { describe, type TestContext, test } from "node:test";
 import { forceCloseDatabase } from "fake-indexeddb";
 import { IdbfsStorage } from "../../web/src/storage/idbfs.ts";
 import {
@@ -118,50 +118,110 @@ test("idbfs reads while the browser creates the database, and writes once it exi
 });
 
 // A full disk may have left half a record at the end of the log, which Chromium would append to.
-test("idbfs writes on a new connection only once Chromium has begun a new log", async (t) => {
-  t.mock.getter(globalThis.navigator, "userAgent", () => "Chrome/1");
-  let connection: IDBDatabase | undefined;
-  let isFull = false;
-  let logs = 0;
-  const factory = {
-    open(...args: Parameters<IDBFactory["open"]>) {
-      if (isFull && args[0] === "entitable-scratch") {
-        throw new DOMException("FILE_ERROR_NO_SPACE", "UnknownError");
-      }
+describe("idbfs writes on a new connection only once Chromium has begun a new log", () => {
+  // Counts the logs, and refuses or ignores requests for a new one.
+  class Origin {
+    connection: IDBDatabase | undefined; // the newest of the store
+    logs = 0;
+    isFull = false;
+    ignored = 0; // how many of the next requests are never answered
+
+    constructor(t: TestContext) {
+      t.mock.getter(globalThis.navigator, "userAgent", () => "Chrome/1");
+    }
+
+    readonly factory = {
+      open: (...args: Parameters<IDBFactory["open"]>) => this.#open(...args),
+      deleteDatabase: (name: string) => {
+        this.logs += 1;
+        return indexedDB.deleteDatabase(name);
+      },
+    } as IDBFactory;
+
+    #open(...args: Parameters<IDBFactory["open"]>): IDBOpenDBRequest {
+      const isForLog = args[0] === "entitable-scratch";
+      if (isForLog && this.isFull) throw new DOMException("FILE_ERROR_NO_SPACE", "UnknownError");
+      if (isForLog && this.ignored-- > 0) return {} as IDBOpenDBRequest;
       const request = indexedDB.open(...args);
       request.addEventListener("success", () => {
-        connection = request.result;
+        if (!isForLog) this.connection = request.result;
       });
       return request;
-    },
-    deleteDatabase(name: string) {
-      logs += 1;
-      return indexedDB.deleteDatabase(name);
-    },
-  } as IDBFactory;
-  const connect = async (mount: string) => {
-    connection = await idbfsDatabase(mount);
-    return connection;
-  };
-  const storage = await IdbfsStorage.open({ store: "lost-log", factory, connect });
-  await loadAll(storage);
-  await storage.claim(1, Uint8Array.of(1));
-  await storage.addSegments(2, [Uint8Array.of(2)], "relaxed");
-  assert.equal(logs, 1);
+    }
 
-  isFull = true;
-  connection?.onclose?.(new Event("close"));
-  const add = () => storage.addSegments(3, [Uint8Array.of(3)], "relaxed");
-  await assert.rejects(add(), { failure: "quota" });
-  const read: number[] = [];
-  await storage.readSegments(1, (sequence) => read.push(sequence) > 0);
-  assert.deepEqual(read, [1, 2]);
+    async storage(store: string): Promise<IdbfsStorage> {
+      const connect = async (mount: string) => {
+        this.connection = await idbfsDatabase(mount);
+        return this.connection;
+      };
+      const storage = await IdbfsStorage.open({ store, factory: this.factory, connect });
+      await loadAll(storage);
+      return storage;
+    }
 
-  isFull = false;
-  await add();
-  await storage.addSegments(4, [Uint8Array.of(4)], "relaxed");
-  assert.equal(logs, 2);
-  await storage.close();
+    loseConnection(): void {
+      this.connection?.onclose?.(new Event("close"));
+    }
+  }
+
+  const segment = (sequence: number) => [Uint8Array.of(sequence)];
+
+  test("and rejects writes until then, but no reads", async (t) => {
+    const origin = new Origin(t);
+    const storage = await origin.storage("new-log-1");
+    await storage.claim(1, Uint8Array.of(1));
+    await storage.addSegments(2, segment(2), "relaxed");
+    assert.equal(origin.logs, 1);
+    origin.isFull = true;
+    origin.loseConnection();
+    await assert.rejects(storage.addSegments(3, segment(3), "relaxed"), { failure: "quota" });
+    const read: number[] = [];
+    await storage.readSegments(1, (sequence) => read.push(sequence) > 0);
+    assert.deepEqual(read, [1, 2]);
+    origin.isFull = false;
+    await storage.addSegments(3, segment(3), "relaxed");
+    await storage.addSegments(4, segment(4), "relaxed");
+    assert.equal(origin.logs, 2);
+    await storage.close();
+  });
+
+  test("and reports as unknown whether a write arrived on the connection before", async (t) => {
+    for (const arrived of [false, true]) {
+      const origin = new Origin(t);
+      const storage = await origin.storage(`new-log-2-${arrived}`);
+      await storage.claim(1, Uint8Array.of(1));
+      origin.isFull = true;
+      breakNextTransaction(origin.connection as IDBDatabase, arrived);
+      const add = () => storage.addSegments(2, segment(2), "relaxed");
+      await assert.rejects(add(), { failure: "unknown" });
+      origin.isFull = false;
+      await add();
+      assert.deepEqual((await loadAll(storage)).segments.slice(1), [[2, [2]]]);
+      await storage.close();
+    }
+  });
+
+  test("and asks again if the browser does not respond", async (t) => {
+    const origin = new Origin(t);
+    const storage = await origin.storage("new-log-3");
+    await storage.claim(1, Uint8Array.of(1));
+    origin.ignored = 1;
+    origin.loseConnection();
+    await storage.addSegments(2, segment(2), "relaxed");
+    assert.equal(origin.logs, 2);
+    await storage.close();
+  });
+
+  test("and begins one again for the first write if that failed while the store opened", async (t) => {
+    const origin = new Origin(t);
+    origin.isFull = true;
+    const storage = await origin.storage("new-log-4");
+    await assert.rejects(storage.claim(1, Uint8Array.of(1)), { failure: "quota" });
+    origin.isFull = false;
+    await storage.claim(1, Uint8Array.of(1));
+    assert.equal(origin.logs, 1);
+    await storage.close();
+  });
 });
 
 describe("idbfs keeps the storage contract", () => {

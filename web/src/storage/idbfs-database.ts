@@ -68,7 +68,8 @@ export function deleteDatabase(factory: IDBFactory, name: string, waitMs: number
 // may end with half a record. Chromium appends to that log when it opens the origin's databases
 // again, even within one session. The time after that, it takes the half record for corruption, and
 // deletes all databases of the origin. Must be called before the first write on a connection.
-// Rejects if there may be no new log.
+// Rejects if there may be no new log. May never settle, for example on a full disk, or while a tab
+// is frozen that does the same.
 export async function forceNewLevelDbLog(factory: IDBFactory): Promise<void> {
   if (!/Chrom(e|ium)\//.test(globalThis.navigator?.userAgent ?? "")) return;
   await new Promise<void>((resolve, reject) => {
@@ -80,13 +81,6 @@ export async function forceNewLevelDbLog(factory: IDBFactory): Promise<void> {
       deleting.onsuccess = () => resolve();
       deleting.onerror = () => reject(deleting.error);
     };
-  });
-}
-
-export function withTimeout<T>(ms: number, promise: Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error("The browser does not respond.")), ms);
-    promise.then(resolve, reject).finally(() => clearTimeout(timer));
   });
 }
 

@@ -255,7 +255,9 @@ export class IdbfsStorage implements LogStorage {
         this.#uncertainSegment = sequence;
       if (errorName(error) !== "ConstraintError") throw error;
       began = Number.NEGATIVE_INFINITY; // another owner may have added a segment since
+      this.#uncertainSegment = sequence; // until it is known whose segments these are
       if (!(await this.#haveContents(paths, contents))) throw fencedError(paths.join(), error);
+      this.#uncertainSegment = undefined;
     } finally {
       this.#fencing.endAdding(sequence, segments.length);
     }
@@ -269,7 +271,10 @@ export class IdbfsStorage implements LogStorage {
   async #haveContents(paths: readonly string[], contents: readonly Uint8Array[]): Promise<boolean> {
     const read = (files: IDBObjectStore) =>
       Promise.all(paths.map((path) => requestResult<unknown>(files.get(path))));
-    const there = await this.#write("relaxed", read, { isPartOfCall: true });
+    const there = await this.#write("relaxed", read, {
+      mayHaveCommittedBefore: true, // the segments; so if this fails, the outcome is "unknown"
+      isPartOfCall: true,
+    });
     return contents.every((bytes, i) => equalContents(contentsOf(there[i]), bytes));
   }
 

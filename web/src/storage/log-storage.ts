@@ -133,9 +133,9 @@ export interface LogStorage {
   // parts that the manifest does not name. They remain from an unfinished checkpoint. Rejects with
   // "fenced" if other owners commit manifests faster than this call reads them.
   load(reader: LogReceiver): Promise<number[]>;
-  // Reads parts that the manifest names, and passes them to `part` in this order. The bytes are
-  // valid only until `part` returns. Rejects with "fenced" if a part is missing because another
-  // owner has replaced it.
+  // Reads parts that the manifest names, and passes them to `part` in this order, except that a
+  // missing part may come later. The bytes are valid only until `part` returns. Rejects with
+  // "fenced" if a part is missing because another owner has replaced it.
   readParts(ids: readonly number[], part: OnPart): Promise<void>;
   // Reads segments again that load() has read, or that were added since, in the order of their
   // numbers from `first` on. Rejects with "fenced" if another owner has committed a manifest, and

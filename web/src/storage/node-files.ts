@@ -119,14 +119,19 @@ export class NodeFilesStorage implements LogStorage {
 
   readParts(ids: readonly number[], part: OnPart): Promise<void> {
     return this.#track(async () => {
-      let last: Promise<void> = Promise.resolve();
-      const reads = ids.map((id) => {
-        const before = last;
-        last = this.#readBuffers.use((buffer) => this.#passPart(id, buffer, before, part));
-        return last;
-      });
-      const failed = (await Promise.allSettled(reads)).find(isRejected);
-      if (failed !== undefined) throw failed.reason;
+      const reads: Promise<void>[] = [];
+      try {
+        for (const id of ids) {
+          const before = reads.at(-1);
+          const read = this.#readBuffers.use((buffer) => this.#passPart(id, buffer, before, part));
+          read.catch(() => {}); // reported below
+          reads.push(read);
+          await reads.at(-readAhead);
+        }
+        await Promise.all(reads);
+      } finally {
+        await Promise.allSettled(reads);
+      }
     });
   }
 
@@ -134,7 +139,7 @@ export class NodeFilesStorage implements LogStorage {
   async #passPart(
     id: number,
     buffer: ReadBuffer,
-    before: Promise<void>,
+    before: Promise<void> | undefined,
     part: OnPart,
   ): Promise<void> {
     const name = this.#parts.get(id);
@@ -574,9 +579,6 @@ function findRelaxed(names: readonly string[]): Map<number, string[]> {
   }
   return found;
 }
-
-const isRejected = (result: PromiseSettledResult<unknown>): result is PromiseRejectedResult =>
-  result.status === "rejected";
 
 // Yields keys and values in the order of the keys. Reads up to `readAhead` files ahead.
 async function* readInOrder<T>(

@@ -3,7 +3,8 @@
 
 import { StoreError } from "../errors.ts";
 import { isDomException } from "../util/platform-objects.ts";
-import { forceNewLevelDbLog, openExisting, withTimeout } from "./idbfs-database.ts";
+import { TimedOut, withTimeLimit } from "../util/time-limit.ts";
+import { forceNewLevelDbLog, openExisting } from "./idbfs-database.ts";
 import {
   ConnectionLost,
   errorName,
@@ -13,8 +14,9 @@ import {
 import { type SegmentDurability, StorageError } from "./log-storage.ts";
 import { RunningCalls } from "./running-calls.ts";
 
+const lostMessage = "The connection to IndexedDB is lost and could not be re-established.";
 const reopenDelaysMs = [0, 50, 250, 1000, 3000]; // before each attempt of a call
-const firstLogWaitMs = 1000;
+const firstLogWaitMs = 1000; // for the new log of the first connection, and on closing
 const reopenWaitMs = 2000; // of one attempt: on a full disk the browser may never respond
 
 export interface ReconnectingDatabaseOptions {
@@ -24,6 +26,9 @@ export interface ReconnectingDatabaseOptions {
   onLost: () => void; // called when the connection is lost
   onReopened: (() => void) | undefined; // called when a lost connection was re-established
 }
+
+// The browser could not begin a new log (forceNewLevelDbLog()); `cause` says why.
+class NoNewLog extends Error {}
 
 export interface TransactionOptions {
   mayHaveCommittedBefore?: boolean; // by an earlier call with the same body
@@ -45,10 +50,13 @@ export class ReconnectingDatabase {
   // Takes ownership of the connection.
   constructor(connection: IDBDatabase, options: ReconnectingDatabaseOptions) {
     this.#options = options;
+    this.#use(connection);
     // The first connection does not wait longer, because a tab that the browser froze may block it.
     // A lost connection is more often the sign of a log that ends with half a record.
-    this.#newLog = Promise.race([options.newLog, sleep(firstLogWaitMs)]);
-    this.#use(connection);
+    const first = withTimeLimit(firstLogWaitMs, options.newLog).catch((error: unknown) => {
+      if (!(error instanceof TimedOut)) throw error;
+    });
+    this.#beginNewLog(first);
   }
 
   // The current connection; undefined while it is lost.
@@ -78,15 +86,18 @@ export class ReconnectingDatabase {
             mayHaveCommitted ||= error.mayHaveCommitted;
           } else if (error instanceof StoreError || errorName(error) === "ConstraintError") {
             throw error;
-          } else if (this.#connection !== undefined) {
+          } else if (error instanceof NoNewLog && mayHaveCommitted) {
+            throw new StorageError("unknown", lostMessage, storageErrorFrom(error.cause));
+          } else if (error instanceof NoNewLog) {
+            throw storageErrorFrom(error.cause);
+          } else if (this.#connection !== undefined && !(error instanceof TimedOut)) {
             throw storageErrorFrom(error);
           }
           // otherwise the connection could not be re-established yet: try again
         }
       }
       const failure = mayHaveCommitted && mode === "readwrite" ? "unknown" : "aborted";
-      const message = "The connection to IndexedDB is lost and could not be re-established.";
-      throw new StorageError(failure, message);
+      throw new StorageError(failure, lostMessage);
     };
     return isPartOfCall ? transact() : this.track(transact);
   }
@@ -120,7 +131,8 @@ export class ReconnectingDatabase {
   async close(): Promise<void> {
     this.#fatalError ??= new StorageError("closed", "The storage is closed.");
     await this.#running.whenEnded();
-    if (this.#newLog !== undefined) await withTimeout(firstLogWaitMs, this.#newLog).catch(() => {});
+    if (this.#newLog !== undefined)
+      await withTimeLimit(firstLogWaitMs, this.#newLog).catch(() => {});
     this.#connection?.close();
     this.#connection = undefined;
   }
@@ -134,6 +146,7 @@ export class ReconnectingDatabase {
           this.#newLog = undefined;
           this.#hasNewLog = false;
           this.#use(database);
+          this.#requireNewLog().catch(() => {}); // early: the next write may have no time to wait
           this.#options.onReopened?.();
         } else {
           database.close(); // too late: the storage is closed
@@ -147,20 +160,28 @@ export class ReconnectingDatabase {
       .finally(() => {
         this.#reopening = undefined;
       });
-    return await withTimeout(reopenWaitMs, this.#reopening);
+    return await withTimeLimit(reopenWaitMs, this.#reopening);
   }
 
-  // Resolves when the browser has begun a new log since the connection was opened. Rejects if it
-  // cannot, for example on a full disk; the next call then tries again.
+  // Resolves when the browser has begun a new log since the connection was opened. Rejects with
+  // NoNewLog if it cannot, for example on a full disk, or with TimedOut. The next call tries again.
   async #requireNewLog(): Promise<void> {
-    this.#newLog ??= forceNewLevelDbLog(this.#options.factory);
-    const beginning = this.#newLog;
-    const forget = () => {
+    const beginning = this.#newLog ?? this.#beginNewLog(forceNewLevelDbLog(this.#options.factory));
+    try {
+      await withTimeLimit(reopenWaitMs, beginning);
+    } catch (error) {
       if (this.#newLog === beginning) this.#newLog = undefined;
-    };
-    beginning.catch(forget);
-    await withTimeout(reopenWaitMs, beginning);
+      throw error instanceof TimedOut ? error : new NoNewLog("", { cause: error });
+    }
     if (this.#newLog === beginning) this.#hasNewLog = true;
+  }
+
+  #beginNewLog(beginning: Promise<void>): Promise<void> {
+    this.#newLog = beginning;
+    beginning.catch(() => {
+      if (this.#newLog === beginning) this.#newLog = undefined;
+    });
+    return beginning;
   }
 
   #use(database: IDBDatabase): void {
