@@ -2,8 +2,8 @@
 // functions that open stores report to that playground. It therefore observes the stores that its
 // own code opens, and not those of other code in the page.
 
-import { openStore } from "../open-store.ts";
-import { mockStore, openMockWithListener } from "../testing/mock-store.ts";
+import type { openStore } from "../open-store.ts";
+import type { mockStore } from "../testing/mock-store.ts";
 import type { LoggedRequest } from "../testing/types.ts";
 
 /** Functions that load the modules that code may import, by module name. */
@@ -18,7 +18,8 @@ export interface StoreListener {
 }
 
 export class ModuleInstrumenter {
-  readonly #openers: ReadonlyMap<unknown, unknown>; // replacement by original function
+  readonly #listener: () => StoreListener | undefined;
+  #openers: Promise<ReadonlyMap<unknown, unknown>> | undefined;
   // Instrumented module by original module. Each is created only once, because the browser never
   // unloads imported modules.
   readonly #instrumented = new WeakMap<object, object>();
@@ -28,18 +29,7 @@ export class ModuleInstrumenter {
    * receives that store's events.
    */
   constructor(listener: () => StoreListener | undefined) {
-    const openMock: typeof mockStore = (options) => {
-      const to = listener();
-      return openMockWithListener(options, (request) => to?.onRequest(request));
-    };
-    const open: typeof openStore = (options) => {
-      listener()?.onUnobservedStore();
-      return openStore(options);
-    };
-    this.#openers = new Map<unknown, unknown>([
-      [mockStore, openMock],
-      [openStore, open],
-    ]);
+    this.#listener = listener;
   }
 
   /**
@@ -53,14 +43,39 @@ export class ModuleInstrumenter {
     return Object.fromEntries(instrumented);
   }
 
-  #instrument(module: object): object {
+  async #instrument(module: object): Promise<object> {
+    this.#openers ??= loadOpeners(this.#listener);
+    const openers = await this.#openers;
     const existing = this.#instrumented.get(module);
     if (existing !== undefined) return existing;
     const members = Object.entries(module);
-    const own = members.map(([name, member]) => [name, this.#openers.get(member) ?? member]);
-    const opens = members.some(([, member]) => this.#openers.has(member));
+    const own = members.map(([name, member]) => [name, openers.get(member) ?? member]);
+    const opens = members.some(([, member]) => openers.has(member));
     const instrumented = opens ? Object.fromEntries(own) : module;
     this.#instrumented.set(module, instrumented);
     return instrumented;
   }
+}
+
+// Resolves to the replacement of each function that opens stores. Loads these functions only when
+// code imports a module.
+async function loadOpeners(
+  listener: () => StoreListener | undefined,
+): Promise<ReadonlyMap<unknown, unknown>> {
+  const [stores, mocks] = await Promise.all([
+    import("../open-store.ts"),
+    import("../testing/mock-store.ts"),
+  ]);
+  const openMock: typeof mockStore = (options) => {
+    const to = listener();
+    return mocks.openMockWithListener(options, (request) => to?.onRequest(request));
+  };
+  const open: typeof openStore = (options) => {
+    listener()?.onUnobservedStore();
+    return stores.openStore(options);
+  };
+  return new Map<unknown, unknown>([
+    [mocks.mockStore, openMock],
+    [stores.openStore, open],
+  ]);
 }

@@ -1,8 +1,6 @@
 // The element <table-playground>: code that the user can edit and run against a store, with its
 // output and its cost.
 
-import { forkWithRequestListener, openMock } from "../testing/mock-store.ts";
-import { RequestRecorder } from "../testing/request-recorder.ts";
 import type { LoggedRequest, MockOptions, MockStore } from "../testing/types.ts";
 import type { Store } from "../types.ts";
 import { inMicrotask } from "../util/event-loop.ts";
@@ -277,6 +275,7 @@ export class TablePlayground extends StoreElement {
       hasUnobservedStores: () => hasUnobservedStores,
     };
     if (this.store === undefined) {
+      const { forkWithRequestListener } = await loadMockStore();
       const prepared = await preparedStore(this.#mockOptions(), this.#setup());
       const store = this.#keepUntilNextRun(forkWithRequestListener(prepared, onRequest));
       return { ...common, store, before: this.#keepUntilNextRun(prepared.fork()), all };
@@ -393,8 +392,12 @@ function preparedStore(options: MockOptions, setup: string): Promise<MockStore> 
   return prepared;
 }
 
+// With the first run, because a page may have many elements of which none is used.
+const loadMockStore = () => import("../testing/mock-store.ts");
+
 async function prepare(options: MockOptions, setup: string): Promise<MockStore> {
-  const store = await openMock(options, new RequestRecorder()); // not a part of any run
+  const { openUnloggedMock } = await loadMockStore();
+  const store = await openUnloggedMock(options);
   await runSetup(setup, store);
   return store;
 }

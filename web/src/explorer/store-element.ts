@@ -1,7 +1,6 @@
 // The base class of the custom elements. It has a shadow root, and a store that the page supplies
 // or that the element opens by name.
 
-import { openStore } from "../open-store.ts";
 import type { Store } from "../types.ts";
 import { inMicrotask } from "../util/event-loop.ts";
 
@@ -103,13 +102,19 @@ const shared = new Map<string, SharedStore>();
 function share(name: string): SharedStore {
   let one = shared.get(name);
   if (one === undefined) {
-    const opening = { name, store: openStore({ name }), users: 0 };
+    const opening = { name, store: openByName(name), users: 0 };
     opening.store.catch(() => forget(opening));
     shared.set(name, opening);
     one = opening;
   }
   one.users += 1;
   return one;
+}
+
+// Loads the package with the first store that an element opens.
+async function openByName(name: string): Promise<Store> {
+  const { openStore } = await import("../open-store.ts");
+  return await openStore({ name });
 }
 
 function forget(one: SharedStore): void {

@@ -50,6 +50,11 @@ export function openMockWithListener(
 }
 
 // Opens a mock store whose requests are recorded in `log`.
+// Opens a mock store whose requests are in no log.
+export function openUnloggedMock(options: MockOptions): Promise<MockStore> {
+  return openMock(options, new RequestRecorder());
+}
+
 export async function openMock(options: MockOptions, log: RequestRecorder): Promise<MockStore> {
   const { seed = 1, clock: from = newYear, fixtures, faults = [], ...more } = options;
   const { latency: latencyOption, throttle, tableDeletionMs, emptyPages, scans, ...rest } = more;
