@@ -18,7 +18,7 @@ import {
 import { createRequire } from "node:module";
 import { dirname, join, relative, resolve } from "node:path";
 import { brotliCompressSync, gzipSync } from "node:zlib";
-import { withAddresses } from "./addresses.ts";
+import { withAddresses, withSiteLinks } from "./addresses.ts";
 import { addCommonJs } from "./commonjs.mjs";
 
 const web = import.meta.dirname;
@@ -55,12 +55,9 @@ keepReachable(".d.ts");
 keepReachable(".js");
 const packed = JSON.stringify(withAddresses(manifest, process.env), undefined, 2);
 writeFileSync(join(staging, "package.json"), `${packed}\n`);
-for (const [from, name] of [
-  [web, "README.md"],
-  [root, "LICENSE"],
-]) {
-  copyFileSync(join(from, name), join(staging, name));
-}
+const readme = readFileSync(join(web, "README.md"), "utf8");
+writeFileSync(join(staging, "README.md"), withSiteLinks(readme, process.env));
+copyFileSync(join(root, "LICENSE"), join(staging, "LICENSE"));
 const tarball = pack();
 printSizes(tarball);
 

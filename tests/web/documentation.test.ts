@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { withAddresses } from "../../web/addresses.ts";
+import { withAddresses, withSiteLinks } from "../../web/addresses.ts";
 
 const root = new URL("../../", import.meta.url);
 const read = (name: string) => readFileSync(new URL(name, root), "utf8");
@@ -59,6 +59,17 @@ test("the README's sizes are those of the benchmark", () => {
       kilobytesOf(/.*entitable\.rest\.wasm.*/),
     ],
   );
+});
+
+test("the packed README links to the site that the publisher names, or to nothing", () => {
+  const readme =
+    "See [errors](../demo/site/pages/errors.md#warnings) and [npm](https://npmjs.com).";
+  assert.equal(withSiteLinks(readme, {}), "See errors and [npm](https://npmjs.com).");
+  assert.equal(
+    withSiteLinks(readme, { ENTITABLE_SITE: "https://example.com/docs" }),
+    "See [errors](https://example.com/docs/errors/#warnings) and [npm](https://npmjs.com).",
+  );
+  assert.doesNotMatch(withSiteLinks(read("web/README.md"), {}), /\]\(\.\.\//);
 });
 
 test("the packed manifest has the addresses that the publisher names", () => {

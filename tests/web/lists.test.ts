@@ -181,6 +181,13 @@ describe("errors", () => {
     await assert.rejects(list({ order: "down" }), unknown);
     await assert.rejects(table.getEntity("a", "0001", { top: 1 } as object), unknown);
     await assert.rejects(table.explain({ limit: 1 } as object), unknown);
+    const row = { partitionKey: "a", rowKey: "0001", n: 7 };
+    await assert.rejects(table.updateEntity(row, "Merge", { ifMatch: "x" } as object), {
+      ...unknown,
+      hint: /etag/,
+    });
+    await assert.rejects(table.deleteEntity("a", "0001", { force: true } as object), unknown);
+    assert.notEqual((await table.getEntity("a", "0001")).n, 7);
     await assert.rejects(table.count({ filter: "n eq 1" } as object), unknown);
     await assert.rejects(collect(table.partitionKeys({ filter: "" } as object)), unknown);
     const { signal } = new AbortController();

@@ -104,7 +104,7 @@ export class StoreHandle implements Store {
     return this.#host.compact();
   }
 
-  async snapshot(): Promise<Uint8Array> {
+  async snapshot(): Promise<ReturnType<Uint8Array["slice"]>> {
     for (;;) {
       try {
         const chunks: Uint8Array<ArrayBuffer>[] = [];

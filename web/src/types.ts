@@ -334,11 +334,11 @@ export type EntityInput<T extends object> = { [K in keyof T]: T[K] | Edm<EdmType
 
 /** One action of a transaction or of bulk() on a Table<T>. */
 export type TableAction<T extends object = Record<string, unknown>> =
-  | ["create", TableEntity<EntityInput<T>>]
-  | ["delete", { partitionKey: string; rowKey: string }]
-  | ["update" | "upsert", TableEntity<Partial<EntityInput<T>>>]
-  | ["update" | "upsert", TableEntity<Partial<EntityInput<T>>>, UpdateMode]
-  | [
+  | readonly ["create", TableEntity<EntityInput<T>>]
+  | readonly ["delete", { partitionKey: string; rowKey: string }]
+  | readonly ["update" | "upsert", TableEntity<Partial<EntityInput<T>>>]
+  | readonly ["update" | "upsert", TableEntity<Partial<EntityInput<T>>>, UpdateMode]
+  | readonly [
       "update" | "upsert",
       TableEntity<Partial<EntityInput<T>>>,
       UpdateMode,
@@ -1081,7 +1081,7 @@ export interface Store {
    * Resolves to a file with all current tables, entities, access policies and service properties,
    * protected by a checksum. The same content gives the same bytes, in browsers and in Node.
    */
-  snapshot(): Promise<Uint8Array>;
+  snapshot(): Promise<ReturnType<Uint8Array["slice"]>>; // of an ArrayBuffer, for new Blob([file])
   /**
    * Returns the file of `snapshot()` as a stream, which holds a small part of it in memory. The
    * file has the store's content at the time of the first read. Until the stream has ended, the

@@ -20,6 +20,8 @@ export function writeKind<M, R>(mode: UpdateMode, merge: M, replace: R): M | R {
   throw new Error(`Unexpected value for update mode: ${String(mode)}`);
 }
 
+export const writeOptions: readonly string[] = ["durability", "etag"];
+
 const operationOptionNames = [
   "abortSignal",
   "onResponse",
@@ -30,6 +32,7 @@ const operationOptionNames = [
 
 // What to write in place of an option that callers expect.
 const optionHints: Readonly<Record<string, string>> = {
+  ifMatch: "Pass it as etag.",
   filter: "Pass it in queryOptions.",
   select: "Pass it in queryOptions.",
   top: "Pass it beside queryOptions.",

@@ -45,6 +45,7 @@ import {
   rejectUnknownOptions,
   requireKeys,
   writeKind,
+  writeOptions,
 } from "./operation-checks.ts";
 import {
   checkedPageSize,
@@ -378,6 +379,7 @@ export class TableHandle
     options: OperationOptions & WriteOptions,
   ): Uint8Array | Promise<Uint8Array> {
     checkOperationOptions(options);
+    if (this.#extended) rejectUnknownOptions("A write", options, writeOptions);
     const { durability, abortSignal } = this.#withDurability(options);
     return this.#encoder.write(this.tableName, operations, transaction, this.#types, (message) =>
       this.#transport.write(message, durability, abortSignal),

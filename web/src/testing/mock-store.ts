@@ -49,12 +49,12 @@ export function openMockWithListener(
   return openMock(options, new RequestRecorder({ onRequest }));
 }
 
-// Opens a mock store whose requests are recorded in `log`.
 // Opens a mock store whose requests are in no log.
 export function openUnloggedMock(options: MockOptions): Promise<MockStore> {
   return openMock(options, new RequestRecorder());
 }
 
+// Opens a mock store whose requests are recorded in `log`.
 export async function openMock(options: MockOptions, log: RequestRecorder): Promise<MockStore> {
   const { seed = 1, clock: from = newYear, fixtures, faults = [], ...more } = options;
   const { latency: latencyOption, throttle, tableDeletionMs, emptyPages, scans, ...rest } = more;
