@@ -3,14 +3,17 @@
 
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
-import { describe, test } from "node:test";
+import { get } from "node:http";
+import { describe, type TestContext, test } from "node:test";
 import "fake-indexeddb/auto";
 import * as official from "@azure/data-tables";
+import { transform } from "esbuild";
 import { StoreError, type StoreErrorCode } from "../../web/src/errors.ts";
 import { syntaxErrorHint, unsupportedFilterHint } from "../../web/src/hints/filter-errors.ts";
 import { addHttpHint, type HttpResponseParts } from "../../web/src/hints/http-errors.ts";
 import { serviceErrorHint } from "../../web/src/hints/service-errors.ts";
 import { storeErrorHints } from "../../web/src/hints/store-errors.ts";
+import { httpResponseFromError } from "../../web/src/rest/error-response.ts";
 import { serve } from "../../web/src/server/serve.ts";
 import { mockStore } from "../../web/src/testing/index.ts";
 import type { Store, Table } from "../../web/src/types.ts";
@@ -347,6 +350,15 @@ const cases: readonly [
     "Pass a continuationToken of a page of the same list, unchanged.",
   ],
   [
+    "a literal that no property has, in a list with a continuation token",
+    "InvalidInput",
+    (table) => {
+      const list = table.listEntities({ queryOptions: { filter: "price lt 10M" } });
+      return list.byPage({ continuationToken: "1!4!cA--!4!cg--" }).next();
+    },
+    "No property has the type of 10M. Use Double (1.5), Int64 (1L) or datetime'…'.",
+  ],
+  [
     "a continuation token of tables",
     "InvalidInput",
     (_, store) => store.serviceClient().listTables().byPage({ continuationToken: "1!9!x" }).next(),
@@ -442,6 +454,24 @@ const cases: readonly [
     "InvalidInput",
     (table) => query(table, "age%20eq%2031"),
     `${operatorExpected} after age, not %. Give the filter as it is, not encoded for a URL.`,
+  ],
+  [
+    "a long string without quotes",
+    "NotImplemented",
+    (table) => query(table, `name eq ${"x".repeat(20_000)}`),
+    `${"x".repeat(60)}… is taken as the name of a property. A string is in quotes: name eq '${"x".repeat(60)}…'.`,
+  ],
+  [
+    "two long words without quotes",
+    "InvalidInput",
+    (table) => query(table, `name eq John ${"x".repeat(1000)}`),
+    `${operatorExpected} after John, not ${"x".repeat(60)}…. Write a string in quotes: 'John ${"x".repeat(55)}…'.`,
+  ],
+  [
+    "startswith with a long prefix",
+    "NotImplemented",
+    (table) => query(table, `startswith(RowKey, '${"x".repeat(1000)}')`),
+    "A filter has no functions, such as startswith. Use a range, which prefixRange() of entitable/keys computes.",
   ],
   [
     "True",
@@ -686,6 +716,42 @@ describe("a hint reaches", () => {
     assert.match(closed.headers.get("x-entitable-hint") ?? "", /Open the store/);
   });
 
+  test("no response to a request that cannot be interpreted", async () => {
+    await using store = await mockStore({ fixtures: { people: [key] } });
+    const headers = { Accept: "application/json", "Content-Type": "multipart/mixed; boundary=b" };
+    for (const line of ["POST http://[/t HTTP/1.1", "POST // HTTP/1.1"]) {
+      const body = `--b\r\nContent-Type: application/http\r\n\r\n${line}\r\n\r\n{}\r\n--b--\r\n`;
+      const url = "http://127.0.0.1:10002/devstoreaccount1/$batch";
+      const response = await store.fetch(url, { method: "POST", headers, body });
+      assert.equal(response.status, 400, line);
+    }
+    await using server = await serve(store, { port: 0 });
+    const status = await new Promise((resolve, reject) => {
+      const options = { headers: { Host: "127.0.0.1:99999", "x-ms-version": "2019-02-02" } };
+      get(`${server.url}/devstoreaccount1/missing()`, options, ({ statusCode }) =>
+        resolve(statusCode),
+      ).on("error", reject);
+    });
+    assert.equal(status, 404);
+  });
+
+  test("a page of another origin, if the CORS rule exposes all headers", async () => {
+    const exposed = async (names: string) => {
+      await using store = await mockStore({ fixtures: { people: [key] } });
+      const url = "http://127.0.0.1:10002/devstoreaccount1/";
+      const rule = `<CorsRule><AllowedOrigins>*</AllowedOrigins><AllowedMethods>GET</AllowedMethods><AllowedHeaders>*</AllowedHeaders><ExposedHeaders>${names}</ExposedHeaders><MaxAgeInSeconds>1</MaxAgeInSeconds></CorsRule>`;
+      const body = `<StorageServiceProperties><Cors>${rule}</Cors></StorageServiceProperties>`;
+      const properties = `${url}?restype=service&comp=properties`;
+      assert.equal((await store.fetch(properties, { method: "PUT", body })).status, 202);
+      const headers = { Accept: "application/json", Origin: "http://shop.example" };
+      const response = await store.fetch(`${url}people(PartitionKey='p',RowKey='x')`, { headers });
+      assert.equal(response.headers.get("x-entitable-hint"), missing);
+      return response.headers.get("access-control-expose-headers") ?? "";
+    };
+    assert.match(await exposed("*"), /,x-entitable-hint$/);
+    assert.equal(await exposed("x-ms-version"), "x-ms-version");
+  });
+
   test("no response that is not an error", async () => {
     await using store = await mockStore({ fixtures: { people: [key] } });
     const url = "http://127.0.0.1:10002/devstoreaccount1/people";
@@ -719,9 +785,110 @@ describe("the hint for an HTTP request", () => {
     assert.match(hintOf("POST", "people", entity, json("InvalidInput")), /property n .* Int64/);
   });
 
+  test("uses the service's names of what a body lacks", () => {
+    const without = (path: string, request: object) =>
+      hintOf("POST", path, request, json("PropertiesNeedValue")).replace(/^.*?: /, "");
+    assert.equal(
+      without("people", { partitionKey: "p", rowKey: "r" }),
+      'The body has "partitionKey", and no PartitionKey. In a REST body, write PartitionKey.',
+    );
+    assert.equal(
+      without("people", { PartitionKey: "p", rowkey: "r" }),
+      'The entity has "rowkey", and no rowKey. In an entity, write rowKey (in a REST body: RowKey).',
+    );
+    assert.equal(
+      without("people", { PartitionKey: "p" }),
+      "The entity has no rowKey (in a REST body: RowKey). Give it one; it is a string, and may be empty.",
+    );
+    assert.equal(
+      without("Tables", {}),
+      "Give the table's name as TableName in the request's body. It is a string.",
+    );
+  });
+
+  test("names $top", () => {
+    const withTop = (top: string) =>
+      hintOf("GET", `people()?$top=${top}`, {}, json("InvalidInput"));
+    assert.match(withTop("abc"), /: \$top is "abc", which is not a whole number\.$/);
+    assert.match(withTop("1001"), /: \$top \(maxPageSize\) is 1001\. A page has at most 1000 /);
+  });
+
+  test("has at most 1024 characters, and no part of an escape sequence", () => {
+    for (let blanks = 0; blanks < 7; ++blanks) {
+      const hint = " ".repeat(blanks) + "é".repeat(300);
+      const { headers } = httpResponseFromError(Object.assign(new Error("m"), { hint }));
+      const value = headers.find(([name]) => name === "x-entitable-hint")?.[1] ?? "";
+      assert(value.length > 1015 && value.length <= 1024);
+      assert.match(value, /^ *(?:\\u00e9)+$/);
+    }
+  });
+
+  test("is absent if the error that replaced the response has none that is a text", () => {
+    const { headers, status } = httpResponseFromError({ message: "m", hint: 7 });
+    assert.deepEqual([status, headers.some(([name]) => name === "x-entitable-hint")], [500, false]);
+  });
+
   test("is absent if the response is not an error of the service", () => {
     for (const body of ["", "<a/>", '{"odata.error":1}', json("Unknown")])
       assert.equal(hintOf("GET", "people", {}, body), "");
+  });
+});
+
+describe("the file of the texts", () => {
+  const file = new URL("web/src/hints/add-hint.ts", root);
+
+  // Returns the module with another way to load the texts.
+  async function loadedBy(
+    t: TestContext,
+    load: () => Promise<unknown>,
+  ): Promise<typeof import("../../web/src/hints/add-hint.ts")> {
+    const name = `loadTexts${++modules}`;
+    Object.assign(globalThis, { [name]: load });
+    t.after(() => Reflect.deleteProperty(globalThis, name));
+    const { code } = await transform(readFileSync(file, "utf8"), { loader: "ts" });
+    assert(code.includes('import("./texts.ts")'));
+    const replaced = code.replace('import("./texts.ts")', `globalThis.${name}()`);
+    return await import(`data:text/javascript,${encodeURIComponent(replaced)}`);
+  }
+  let modules = 0;
+  const error = () => Object.assign(new Error("m"), { name: "RestError", code: "ServerBusy" });
+
+  test("is requested once, if it cannot be loaded", async (t) => {
+    let loads = 0;
+    const { rejectWithHint } = await loadedBy(t, async () => {
+      loads += 1;
+      throw new Error("offline");
+    });
+    for (let i = 0; i < 3; ++i) await assert.rejects(rejectWithHint(error(), {}), { message: "m" });
+    assert.equal(loads, 1);
+  });
+
+  test("delays errors by about a second, once, and is used when it is there", async (t) => {
+    let respond: (texts: unknown) => void = () => {};
+    const { rejectWithHint } = await loadedBy(
+      t,
+      () => new Promise((resolve) => (respond = resolve)),
+    );
+    const withoutHint = (failure: Failure) => failure.hint === undefined;
+    await assert.rejects(rejectWithHint(error(), {}), withoutHint);
+    const start = performance.now();
+    await assert.rejects(rejectWithHint(error(), {}), withoutHint);
+    assert(performance.now() - start < 500);
+    respond(await import("../../web/src/hints/texts.ts"));
+    await new Promise(setImmediate);
+    await assert.rejects(rejectWithHint(error(), {}), { hint: "Repeat the call after a while." });
+  });
+
+  test("is not needed for what a resolver throws", async (t) => {
+    const { withHint } = await loadedBy(t, () => assert.fail());
+    for (const thrown of [undefined, null, 7]) {
+      const call = async () => {
+        throw thrown;
+      };
+      assert.deepEqual(await Promise.allSettled([withHint(call, () => ({}))]), [
+        { status: "rejected", reason: thrown },
+      ]);
+    }
   });
 });
 

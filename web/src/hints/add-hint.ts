@@ -4,12 +4,24 @@
 import type { FailedRequest } from "./failed-request.ts";
 import type { HttpRequestParts, HttpResponseParts } from "./http-errors.ts";
 
-let texts: typeof import("./texts.ts") | undefined;
+const loadingMs = 1000;
 
-// Resolves to undefined if the texts could not be loaded: the page is offline, for example.
+let texts: typeof import("./texts.ts") | undefined;
+let loading: Promise<void> | undefined;
+
+// Resolves to undefined if the texts cannot be loaded (the page is offline, for example), or not
+// soon. Loads and waits only once: later errors have hints if the texts are loaded by then.
 async function loadTexts(): Promise<typeof texts> {
-  texts ??= await import("./texts.ts").catch(() => undefined);
+  loading ??= new Promise(load);
+  await loading;
   return texts;
+}
+
+async function load(stopWaiting: () => void): Promise<void> {
+  const timer = setTimeout(stopWaiting, loadingMs);
+  texts = await import("./texts.ts").catch(() => undefined);
+  clearTimeout(timer);
+  stopWaiting();
 }
 
 // Returns the result of `call`. If `call` throws or rejects, rejects with the error, and adds a
@@ -28,14 +40,19 @@ export function withHint<R>(
 }
 
 export async function rejectWithHint(error: unknown, request: FailedRequest): Promise<never> {
-  if ((error as Error).name === "RestError") (await loadTexts())?.addHint(error as Error, request);
+  if (Object(error).name === "RestError") (await loadTexts())?.addHint(error as Error, request);
   throw error;
 }
 
-// Resolves to the error response with a hint in a header.
+// Resolves to the error response with a hint in a header, or unchanged if the request cannot be
+// interpreted.
 export async function withHttpHint<R extends HttpResponseParts>(
   response: R,
   request: HttpRequestParts,
 ): Promise<R> {
-  return (await loadTexts())?.addHttpHint(response, request) ?? response;
+  try {
+    return (await loadTexts())?.addHttpHint(response, request) ?? response;
+  } catch {
+    return response;
+  }
 }

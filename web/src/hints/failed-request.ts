@@ -5,6 +5,9 @@ export interface FailedRequest {
   filter?: string | undefined;
   maxPageSize?: number | undefined;
   continuationToken?: string | undefined;
+  // Of an HTTP request, whose body has the service's names of the keys.
+  isHttp?: boolean;
+  top?: string; // $top
   // The key that is read.
   partitionKey?: unknown;
   rowKey?: unknown;

@@ -85,7 +85,7 @@ function* advice(
   else if (previous !== undefined && isInfix(previous) && expectsOperand(before.slice(0, -1)))
     yield `Here, ${previous.text} is taken as the name of a property.`;
   else if (isComparison(beforePrevious) && previous?.kind === "word" && found.kind === "word")
-    yield `Write a string in quotes: '${previous.text} ${found.text}'.`;
+    yield `Write a string in quotes: '${shortened(`${previous.text} ${found.text}`)}'.`;
 }
 
 function isUnclosed({ text }: FilterToken): boolean {
@@ -149,7 +149,7 @@ export function unsupportedFilterHint(filter: string): string {
 }
 
 function functionHint(name: string, parameters: readonly FilterToken[]): string {
-  const none = `A filter has no functions, such as ${name}.`;
+  const none = `A filter has no functions, such as ${shortened(name)}.`;
   const [property, , literal] = parameters;
   if (
     name.toLowerCase() !== "startswith" ||
@@ -158,6 +158,8 @@ function functionHint(name: string, parameters: readonly FilterToken[]): string 
   )
     return `${none} Select the rows in your code, or store what you search for as a property.`;
   const prefix = literal.text.slice(1, -1).replaceAll("''", "'");
+  if (shortened(property.text) !== property.text || shortened(prefix) !== prefix)
+    return `${none} Use a range, which prefixRange() of entitable/keys computes.`;
   const { from, to } = prefixRange(prefix);
   const end = to === undefined ? "" : ` and ${property.text} lt ${literalOf(to)}`;
   const range = `${property.text} ge ${literalOf(from)}${end}`;
@@ -167,9 +169,9 @@ function functionHint(name: string, parameters: readonly FilterToken[]): string 
 // A property is compared with another one, which is probably a value that lacks something.
 function unquotedHint(property: string, operation: string, text: string): string {
   const word = literalWords.find((known) => known.toLowerCase() === text.toLowerCase());
-  const value = word ?? `'${text}'`;
+  const value = word ?? `'${shortened(text)}'`;
   const what = word === undefined ? "A string is in quotes" : "Write it exactly so";
-  return `${text} is taken as the name of a property. ${what}: ${property} ${operation} ${value}.`;
+  return `${shortened(text)} is taken as the name of a property. ${what}: ${shortened(property)} ${operation} ${value}.`;
 }
 
 // ---- Literals ---------------------------------------------------------------------------------
@@ -188,8 +190,8 @@ export function literalHint(type: string, literal: string): string {
   return `${shortened(literal)} is not a valid literal. ${forms[type] ?? "Correct it."}`;
 }
 
-/** For InvalidInput whose message does not name the cause. */
-export function invalidFilterHint(filter: string): string {
+/** For InvalidInput whose message does not name the cause: a literal that no property equals. */
+export function invalidLiteralHint(filter: string): string | undefined {
   for (const { kind, text } of filterTokens(filter)) {
     if (kind !== "literal") continue;
     if (text === "null")
@@ -197,8 +199,12 @@ export function invalidFilterHint(filter: string): string {
     if (/^\d.*[MmFf]$/.test(text) || /^(?:time|datetimeoffset|duration|geo\w+)'/.test(text))
       return `No property has the type of ${shortened(text)}. Use Double (1.5), Int64 (1L) or datetime'…'.`;
   }
-  return "A filter has at most 65,536 bytes, and at most 500 nested parentheses. Use several queries.";
+  return undefined;
 }
+
+/** For InvalidInput without another cause. */
+export const invalidFilterHint =
+  "A filter has at most 65,536 bytes, and at most 500 nested parentheses. Use several queries.";
 
 // ---- Tokens -----------------------------------------------------------------------------------
 

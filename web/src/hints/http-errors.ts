@@ -1,7 +1,7 @@
 // Hints for responses to HTTP requests: reads the request and the response.
 
 import type { FailedOperation, FailedRequest, FailedResponse } from "./failed-request.ts";
-import { withHintHeader } from "./hint-header.ts";
+import { hintHeader, withHintHeader } from "./hint-header.ts";
 import { serviceErrorHint } from "./service-errors.ts";
 
 export interface HttpRequestParts {
@@ -19,13 +19,39 @@ type Json = Record<string, unknown>;
 
 const typeSuffix = "@odata.type";
 
-/** Returns the response with a hint, if it is an error of the service. */
+/**
+ * Returns the response with a hint, if it is an error of the service. Throws if the request has a
+ * URL that cannot be parsed.
+ */
 export function addHttpHint<R extends HttpResponseParts>(
   response: R,
   request: HttpRequestParts,
 ): R {
   const error = errorIn(decode(response.body));
-  return withHintHeader(response, error && serviceErrorHint(error, requestOf(request)));
+  const hint = error && serviceErrorHint(error, { ...requestOf(request), isHttp: true });
+  return exposed(withHintHeader(response, hint));
+}
+
+// Headers that a CORS rule with * does not expose by name (core/rest/cors.cc).
+const neverNamed =
+  /^(?:access-control-.*|vary|cache-control|content-(?:language|length|type)|expires|last-modified|pragma)$/i;
+
+// Exposes the hint to pages of other origins, if the response's CORS rule exposes all headers. The
+// store has put their names in place of the rule's *.
+function exposed<R extends HttpResponseParts>(response: R): R {
+  const header = "access-control-expose-headers";
+  const { headers } = response;
+  const [, names] = headers.find(([name]) => name.toLowerCase() === header) ?? [];
+  const known = names?.toLowerCase().split(",") ?? [];
+  const hidden = headers.filter(
+    ([name]) => !neverNamed.test(name) && !known.includes(name.toLowerCase()),
+  );
+  if (names === undefined || hidden.some(([name]) => name !== hintHeader)) return response;
+  if (hidden.length === 0) return response;
+  const more = headers.map(([name, value]): [string, string] =>
+    name.toLowerCase() === header ? [name, `${value},${hintHeader}`] : [name, value],
+  );
+  return { ...response, headers: more };
 }
 
 // Reads the code and the message of an error in JSON, also within a batch, or in XML.
@@ -52,13 +78,16 @@ function requestOf({ method, url, body: bytes }: HttpRequestParts): FailedReques
   const [filter, top] = [searchParams.get("$filter"), searchParams.get("$top")];
   const request: FailedRequest = resourceOf(pathname);
   if (filter !== null) request.filter = filter;
-  if (top !== null) request.maxPageSize = Number(top);
+  if (top !== null) request.top = top;
   if (searchParams.has("NextPartitionKey") || searchParams.has("NextTableName"))
     request.continuationToken = "given";
   if (method === "GET" || method === "HEAD") return request;
   const body = decode(bytes);
   if (pathname.endsWith("/$batch")) return batchOf(body);
-  if (/\/Tables(?:\(\))?$/.test(pathname)) return { table: String(jsonOf(body)["TableName"]) };
+  if (/\/Tables(?:\(\))?$/.test(pathname)) {
+    const { TableName: table } = jsonOf(body);
+    return typeof table === "string" ? { table } : {};
+  }
   return { ...request, operations: [operationOf(method, request, body)] };
 }
 

@@ -15,6 +15,7 @@ import {
 import type { FailedOperation, FailedRequest, FailedResponse } from "./failed-request.ts";
 import {
   invalidFilterHint,
+  invalidLiteralHint,
   literalHint,
   syntaxErrorHint,
   unsupportedFilterHint,
@@ -163,7 +164,8 @@ const hints: Readonly<Record<string, string | ((failure: Failure) => string)>> =
   InternalError: "Repeat the call, or open the store again; what was stored is safe.",
   OperationTimedOut: retry,
   ServerBusy: retry,
-  OutOfMemory: "Write less at once, or use a smaller memoryLimit.",
+  OutOfMemory:
+    "Read or write less at once, or use a smaller memoryLimit. Delete rows of a store in memory.",
   Corrupted: "Call verify() to see what is damaged, and restore a snapshot.",
   FormatTooNew: "Update the package.",
   ReadOnly: "Open the store without readOnly; status.damage says if it is damaged.",
@@ -172,7 +174,7 @@ const hints: Readonly<Record<string, string | ((failure: Failure) => string)>> =
 // ---- InvalidInput, OutOfRangeInput ------------------------------------------------------------
 
 function invalidInput({ message, request, entity, operation }: Failure): string {
-  const { filter, maxPageSize, continuationToken } = request;
+  const { table, filter, continuationToken } = request;
   const [, position] = /^Syntax error at position (\d+) in '/.exec(message) ?? [];
   if (position !== undefined && filter !== undefined)
     return syntaxErrorHint(filter, Number(position));
@@ -182,18 +184,22 @@ function invalidInput({ message, request, entity, operation }: Failure): string 
     return 'Pass the etag that a read or a write returned, unchanged, or "*".';
   if (message.includes("maximum 100 changes"))
     return `A transaction has at most 100 actions; this one has ${request.operations?.length}. Use several transactions, or bulk().`;
-  if (
-    maxPageSize !== undefined &&
-    !(Number.isInteger(maxPageSize) && maxPageSize >= 0 && maxPageSize <= 1000)
-  )
-    return `maxPageSize is ${maxPageSize}. A page has at most 1000 entities.`;
+  const hint = pageSizeHint(request) ?? (table && filter && invalidLiteralHint(filter));
+  if (hint) return hint;
   if (continuationToken) return "Pass a continuationToken of a page of the same list, unchanged.";
   if (filter !== undefined)
-    return request.table === undefined
-      ? "A filter of tables compares only TableName."
-      : invalidFilterHint(filter);
-  if (request.table?.toLowerCase() === "tables") return 'No table has the name "Tables".';
+    return table === undefined ? "A filter of tables compares only TableName." : invalidFilterHint;
+  if (table?.toLowerCase() === "tables") return 'No table has the name "Tables".';
   return invalidValueIn(entity) ?? forbiddenKeyHint(request, operation) ?? general;
+}
+
+function pageSizeHint({ maxPageSize, top }: FailedRequest): string | undefined {
+  if (top !== undefined && !/^-?\d+$/.test(top))
+    return `$top is ${quoted(top)}, which is not a whole number.`;
+  const size = top === undefined ? maxPageSize : Number(top);
+  if (size === undefined || (Number.isInteger(size) && size >= 0 && size <= 1000)) return undefined;
+  const name = top === undefined ? "maxPageSize" : "$top (maxPageSize)";
+  return `${name} is ${size}. A page has at most 1000 entities.`;
 }
 
 function outOfRange({ message, request, entity, operation }: Failure): string {
@@ -237,15 +243,21 @@ function forbiddenKeyHint(request: FailedRequest, operation: FailedOperation | u
   return undefined;
 }
 
-function missingKey({ operation, entity }: Failure): string {
+function missingKey({ request: { isHttp = false }, operation, entity }: Failure): string {
+  if (isHttp && operation === undefined)
+    return "Give the table's name as TableName in the request's body. It is a string.";
   const keys = operation === undefined ? [] : keysOf(operation);
   const [missing] = keys.find(([, key]) => key === undefined || key === null) ?? [];
   if (missing === undefined)
     return "Give the entity a partitionKey and a rowKey. Both are strings.";
+  const wire = missing === "rowKey" ? "RowKey" : "PartitionKey";
+  if (isHttp && Object.hasOwn(entity, missing))
+    return `The body has ${quoted(missing)}, and no ${wire}. In a REST body, write ${wire}.`;
   const other = otherSpellingOf(missing, entity);
+  const place = isHttp ? ` (in a REST body: ${wire})` : "";
   return other === undefined
-    ? `The entity has no ${missing}. Give it one; it is a string, and may be empty.`
-    : `The entity has ${quoted(other)}, and no ${missing}. In an entity, write ${missing}.`;
+    ? `The entity has no ${missing}${place}. Give it one; it is a string, and may be empty.`
+    : `The entity has ${quoted(other)}, and no ${missing}. In an entity, write ${missing}${place}.`;
 }
 
 function duplicateProperty({ entity }: Failure): string {

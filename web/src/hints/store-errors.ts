@@ -36,5 +36,5 @@ export const storeErrorHints: Readonly<Record<StoreErrorCode, string>> = {
   NotPortable: "Give the value's type.",
   NotSupported: "Use another client or browser.",
   ValidationFailed: "Correct the value that the message names.",
-  OutOfMemory: "Use a smaller memoryLimit.",
+  OutOfMemory: "Read or write less at once.",
 };

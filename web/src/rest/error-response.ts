@@ -10,12 +10,12 @@ import { decodeHttpResponse, type HttpResponse, isHttpResponseMessage } from "./
 export function httpResponseFromError(cause: unknown, random = platformRandom): HttpResponse {
   const message = errorMessage(cause);
   // not instanceof: the store may come from another copy of the package
-  const { code, hint } = Object(cause) as { code?: unknown; hint?: string };
+  const { code, hint } = Object(cause) as { code?: unknown; hint?: unknown };
   const response =
     code === "StoreClosed" || code === "StoreLocked"
       ? errorResponse(503, "Service Unavailable", "ServerBusy", message, random)
       : errorResponse(500, "Internal Server Error", "InternalError", message, random);
-  return withHintHeader(response, hint);
+  return withHintHeader(response, typeof hint === "string" ? hint : undefined);
 }
 
 // Like httpResponseFromError(), but returns a Response of fetch.
