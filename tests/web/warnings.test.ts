@@ -111,6 +111,56 @@ describe("a filter that cannot match is reported", () => {
     await until(() => watched.warnings.length === 2);
   });
 
+  test("once for each comparison, whatever value it compares with", async () => {
+    await using watched = await open();
+    for (let i = 0; i < 1100; ++i) await list(watched, `firstName eq 'x${i}'`);
+    for (let i = 0; i < 3; ++i) await list(watched, `age eq '${i}' or firstName eq 'x'`);
+    await until(() => watched.warnings.length > 0);
+    await settled();
+    assert.equal(watched.warnings.length, 1);
+  });
+
+  test("once for a mock store and its forks", async () => {
+    await using watched = await open();
+    for (let i = 0; i < 2; ++i) {
+      const fork = watched.store.fork();
+      await list({ ...watched, store: fork }, "age eq '31'");
+      await until(() => watched.warnings.length > 0);
+      await settled();
+      await fork.close();
+    }
+    assert.equal(watched.warnings.length, 1);
+  });
+
+  test("also if the table had no rows at first", async () => {
+    await using watched = await open();
+    const filter = "age eq '31'";
+    await list(watched, filter, "none");
+    await settled();
+    await watched.store.table("none").createEntity(entity);
+    await list(watched, filter, "none");
+    await until(() => watched.warnings.length === 1);
+  });
+
+  test("as one of the first rows, if the table has many", async () => {
+    await using watched = await open();
+    await addRows(watched, 150);
+    await list(watched, "Age gt 31 and Age lt 40 and age eq '31'");
+    await until(() => watched.warnings.length === 1);
+    const [, reasons] = watched.warnings[0]?.message.split(`"people": `) ?? [];
+    assert.equal(
+      reasons,
+      "its first rows have the property age, and not Age. Also, in its first rows, age is of type Int32, and '31' of type String. Write Int32 as 31.",
+    );
+  });
+
+  test("without control characters of the filter", async () => {
+    await using watched = await open();
+    await list(watched, "age eq '\n\u001b[31m'");
+    await until(() => watched.warnings.length === 1);
+    assert.match(watched.warnings[0]?.message ?? "", /^The filter age eq 'U\+000AU\+001B\[31m' /);
+  });
+
   test("for the official client", async () => {
     await using watched = await open();
     const { httpClient } = watched.store;
@@ -134,6 +184,11 @@ describe("a filter that cannot match is reported", () => {
   });
 });
 
+async function addRows({ store }: Watched, count: number): Promise<void> {
+  const rows = Array.from({ length: count }, (_, i) => ({ ...entity, rowKey: `r${i}` }));
+  await store.seed({ people: rows });
+}
+
 describe("a filter is not reported", () => {
   const cases = [
     "age eq 32",
@@ -144,6 +199,7 @@ describe("a filter is not reported", () => {
     "lastName eq 'Jones'",
     "age lt 10",
     "RowKey eq 'x' and age ne 31",
+    "firstName eq 'zzz' and not (age gt '31')",
   ];
   test("if its types and names are right, or are unknown", async () => {
     await using watched = await open();
@@ -157,6 +213,37 @@ describe("a filter is not reported", () => {
     assert.equal(await list(watched, "age eq 31 or age eq '31'"), 1);
     assert.equal(await list(watched, "age eq '31'", "none"), 0);
     await assert.rejects(list(watched, "age eq '31'", "missing"));
+    await settled();
+    assert.deepEqual(watched.warnings, []);
+  });
+
+  test("if a later row may have a number of another type", async () => {
+    await using watched = await open();
+    await addRows(watched, 150);
+    const last = { partitionKey: "q", rowKey: "r", age: 10.5 };
+    await watched.store.table("people").createEntity(last);
+    assert.equal(await list(watched, "age gt 1000.5"), 0);
+    await settled();
+    assert.deepEqual(watched.warnings, []);
+  });
+
+  test("if the request is for a later page", async () => {
+    await using watched = await open();
+    const url = "http://127.0.0.1:10002/devstoreaccount1/people()";
+    const query = "$filter=age%20eq%20'31'%20or%20firstName%20eq%20'Ann'";
+    const response = await watched.store.fetch(
+      `${url}?${query}&NextPartitionKey=1!4!cQ--&NextRowKey=1!4!cg--`,
+      { headers: { Accept: "application/json;odata=nometadata" } },
+    );
+    assert.deepEqual(await response.json(), { value: [] });
+    await settled();
+    assert.deepEqual(watched.warnings, []);
+  });
+
+  test("after the store was closed", async () => {
+    await using watched = await open();
+    await list(watched, "age eq '31'");
+    await watched.store.close();
     await settled();
     assert.deepEqual(watched.warnings, []);
   });

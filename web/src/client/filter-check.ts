@@ -2,43 +2,55 @@
 // another type. Only looks at a sample of the table, so it may find nothing.
 
 import { fold } from "../hints/entity-rules.ts";
-import { comparisonOperators, type FilterToken, filterTokens } from "../hints/filter-tokens.ts";
-import { quoted, shortened } from "../hints/text.ts";
+import { comparisonOperators, filterTokens } from "../hints/filter-tokens.ts";
+import { quoted, shortened, visibleCharacter } from "../hints/text.ts";
 import { mapResponse, type Transport } from "../transport.ts";
 import type { EdmTypes, StoreWarning } from "../types.ts";
 import { RequestEncoder, ResponseDecoder } from "./rpc-codec.ts";
 
 const sampleRows = 100;
-const filtersMax = 1000; // checked per store; later ones are not, to bound memory and time
+const comparisonsMax = 1000; // checked per listener; later ones are not, to bound memory and time
+const nameUnitsMax = 255; // no property has a longer name
 
-const checked = new WeakMap<Transport, Set<string>>();
+// The keys of the comparisons that were checked. By listener, which the forks of a mock store share.
+const checked = new WeakMap<OnWarning, Set<string>>();
 
-// Types of each property of the sampled rows, by the name in filters.
-type Types = ReadonlyMap<string, ReadonlySet<EdmTypes>>;
+type OnWarning = (warning: StoreWarning) => void;
+
+interface Sample {
+  // Types of each property of the rows, by the name in filters.
+  types: ReadonlyMap<string, ReadonlySet<EdmTypes>>;
+  isWhole: boolean; // whether the table has no other rows
+}
 
 interface Comparison {
+  key: string; // all but the literal's value
   property: string;
   operator: string;
   literal: string;
+  type: EdmTypes | undefined; // of the literal
 }
 
-/** Checks a filter that matched no row; each filter once per store. */
+/** Checks a filter that matched no row; each comparison once, whatever value it compares with. */
 export async function checkFilter(
   transport: Transport,
   table: string,
-  filter: string | undefined,
-  onWarning: ((warning: StoreWarning) => void) | undefined,
+  filter: string,
+  onWarning: OnWarning,
 ): Promise<void> {
-  if (filter === undefined || onWarning === undefined) return;
-  const known = checked.get(transport) ?? new Set();
-  checked.set(transport, known);
-  const key = `${table}\n${filter}`;
-  if (known.has(key) || known.size >= filtersMax) return;
-  known.add(key);
-  const reason = mismatchOf(filter, await sampledTypes(transport.unobserved ?? transport, table));
-  if (reason === undefined) return;
-  const message = `The filter ${shortened(filter)} matches no row of ${quoted(table)}: ${reason}`;
-  onWarning({ code: "FilterCannotMatch", message });
+  const known = checked.get(onWarning) ?? new Set();
+  checked.set(onWarning, known);
+  const comparisons = comparisonsIn(filter, table).filter(({ key }) => !known.has(key));
+  if (comparisons.length === 0 || known.size >= comparisonsMax) return;
+  for (const { key } of comparisons) known.add(key);
+  const sample = await sampleOf(transport.unobserved ?? transport, table);
+  if (sample.types.size === 0) for (const { key } of comparisons) known.delete(key);
+  const reasons = new Set(comparisons.map((comparison) => mismatchOf(comparison, sample)));
+  reasons.delete(undefined);
+  if (reasons.size === 0) return;
+  const why = [...reasons].join(" Also, ");
+  const message = `The filter ${shortened(filter)} matches no row of ${quoted(table)}: ${why}`;
+  onWarning({ code: "FilterCannotMatch", message: message.replace(/\p{Cc}/gu, visibleCharacter) });
 }
 
 /** Checks the filter of an HTTP request, if its response has no row. */
@@ -46,22 +58,23 @@ export async function checkHttpFilter(
   transport: Transport,
   url: string,
   { headers, body }: { headers: readonly (readonly [string, string])[]; body: Uint8Array },
-  onWarning: ((warning: StoreWarning) => void) | undefined,
+  onWarning: OnWarning,
 ): Promise<void> {
   const { pathname, searchParams } = new URL(url);
   const [, table] = /\/(\w+)(?:\(\))?$/.exec(pathname) ?? [];
   const filter = searchParams.get("$filter");
   if (table === undefined || table === "Tables" || filter === null) return;
+  if (searchParams.has("NextPartitionKey")) return; // earlier pages may have rows
   const isPartial = headers.some(([name]) => /^x-ms-continuation-/i.test(name));
   if (isPartial || !new TextDecoder().decode(body).endsWith('"value":[]}')) return;
   await checkFilter(transport, table, filter, onWarning);
 }
 
-async function sampledTypes(transport: Transport, table: string): Promise<Types> {
+async function sampleOf(transport: Transport, table: string): Promise<Sample> {
   const response = new RequestEncoder().query(table, { top: sampleRows }, (request) =>
     transport.read(request),
   );
-  const { rows } = await mapResponse(response, (message) =>
+  const { rows, next } = await mapResponse(response, (message) =>
     new ResponseDecoder().page(message, { disableTypeConversion: true }),
   );
   const types = new Map<string, Set<EdmTypes>>(rows.length === 0 ? [] : systemTypes());
@@ -72,7 +85,7 @@ async function sampledTypes(transport: Transport, table: string): Promise<Types>
       types.set(name, (types.get(name) ?? new Set()).add(type));
     }
   }
-  return types;
+  return { types, isWhole: next === undefined };
 }
 
 function systemTypes(): [string, Set<EdmTypes>][] {
@@ -83,38 +96,50 @@ function systemTypes(): [string, Set<EdmTypes>][] {
   ];
 }
 
-function mismatchOf(filter: string, types: Types): string | undefined {
-  for (const comparison of comparisonsIn(filterTokens(filter))) {
-    const { property, operator, literal } = comparison;
-    const found = types.get(property);
-    if (found === undefined) {
-      const other = [...types.keys()].find((name) => fold(name) === fold(property));
-      if (other !== undefined) return `its rows have the property ${other}, and not ${property}.`;
-      continue;
-    }
-    const type = typeOfLiteral(literal);
-    if (type === undefined || isTrueForOtherTypes(operator)) continue;
-    if ([...found].some((stored) => isComparable(stored, type))) continue;
-    const [stored] = found as Set<EdmTypes>;
-    if (stored === undefined) continue;
-    return `${property} is of type ${stored}, and ${shortened(literal)} of type ${type}. Write ${stored} as ${examples[stored]}.`;
+function mismatchOf(comparison: Comparison, { types, isWhole }: Sample): string | undefined {
+  const { property, operator, literal, type } = comparison;
+  const found = types.get(property);
+  if (found === undefined) {
+    const other = [...types.keys()].find((name) => fold(name) === fold(property));
+    const rows = isWhole ? "its rows" : "its first rows";
+    return other && `${rows} have the property ${other}, and not ${property}.`;
   }
-  return undefined;
+  if (type === undefined || isTrueForOtherTypes(operator)) return undefined;
+  if ([...found].some((stored) => isComparable(stored, type))) return undefined;
+  // JavaScript's numbers become Int32 or Double by their value, so that later rows may differ.
+  if (!isWhole && [...found].some((stored) => isNumeric(stored) && isNumeric(type)))
+    return undefined;
+  const [stored] = found as Set<EdmTypes>;
+  if (stored === undefined) return undefined;
+  const place = isWhole ? "" : "in its first rows, ";
+  return `${place}${property} is of type ${stored}, and ${shortened(literal)} of type ${type}. Write ${stored} as ${examples[stored]}.`;
 }
 
-// Returns the comparisons of a property with a literal.
-function comparisonsIn(tokens: readonly FilterToken[]): Comparison[] {
+// Returns the comparisons of a property with a literal. Returns none if `not` occurs, because one
+// that is false may then be what makes the filter true.
+function comparisonsIn(filter: string, table: string): Comparison[] {
+  const tokens = filterTokens(filter);
+  if (tokens.some(({ kind, text }) => kind === "word" && text === "not")) return [];
   return tokens.flatMap(({ kind, text: operator }, i) => {
     const [left, right] = [tokens[i - 1], tokens[i + 1]];
     if (kind !== "word" || !comparisonOperators.has(operator)) return [];
     if (left?.kind === "word" && right?.kind === "literal")
-      return [{ property: left.text, operator, literal: right.text }];
+      return comparison(table, left.text, operator, right.text);
     if (left?.kind === "literal" && right?.kind === "word")
-      return [
-        { property: right.text, operator: mirrored[operator] ?? operator, literal: left.text },
-      ];
+      return comparison(table, right.text, mirrored[operator] ?? operator, left.text);
     return [];
   });
+}
+
+function comparison(
+  table: string,
+  property: string,
+  operator: string,
+  literal: string,
+): Comparison[] {
+  if (property.length > nameUnitsMax) return [];
+  const type = typeOfLiteral(literal);
+  return [{ key: `${table}\n${property} ${operator} ${type}`, property, operator, literal, type }];
 }
 
 const mirrored: Readonly<Record<string, string>> = { gt: "lt", ge: "le", lt: "gt", le: "ge" };
@@ -128,6 +153,10 @@ function isComparable(stored: EdmTypes, literal: EdmTypes): boolean {
   if (stored === literal) return true;
   if (stored === "Int64") return literal === "Int32";
   return stored === "Double" && (literal === "Int32" || literal === "Int64");
+}
+
+function isNumeric(type: EdmTypes): boolean {
+  return type === "Int32" || type === "Int64" || type === "Double";
 }
 
 const quotedTypes: Readonly<Record<string, EdmTypes>> = {

@@ -239,8 +239,10 @@ export class TableHandle
 
   // In development, checks a filter that matched no row.
   #checkFilter(filter: string | undefined): void {
+    const onWarning = this.#onWarning;
+    if (filter === undefined || onWarning === undefined) return;
     inDevelopment((checks) =>
-      checks.checkFilter(this.#transport, this.tableName, filter, this.#onWarning),
+      checks.checkFilter(this.#transport, this.tableName, filter, onWarning),
     );
   }
 

@@ -63,13 +63,17 @@ export class RestEntryPoint {
     const settled =
       decoded instanceof Promise ? await decoded.catch(throwConnectionReset) : decoded;
     if (isError(settled)) return await withHttpHint(settled, request);
-    // A query without a result has a short body.
-    if (request.method === "GET" && settled.body.length < shortBodyBytes) {
-      inDevelopment((checks) =>
-        checks.checkHttpFilter(this.#transport, request.url, settled, this.#onWarning),
-      );
-    }
+    this.#checkFilter(request, settled);
     return settled;
+  }
+
+  // In development, checks the filter of a query without a result, which has a short body.
+  #checkFilter({ method, url }: RestRequest, response: HttpResponse): void {
+    const onWarning = this.#onWarning;
+    if (onWarning === undefined || method !== "GET" || response.body.length >= shortBodyBytes)
+      return;
+    if (!/(?:\$|%24)filter=/i.test(url)) return;
+    inDevelopment((checks) => checks.checkHttpFilter(this.#transport, url, response, onWarning));
   }
 
   // Authorizes a request whose body was not received yet, and executes nothing. Returns the final
