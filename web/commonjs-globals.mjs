@@ -7,10 +7,10 @@ const node = runInThisContext("globalThis");
 
 const found = (name) => globalThis[name] ?? node[name];
 
-// As above, if the environment's own object or class lacks the method `method`.
+// As above, also if the environment's own object or class lacks the method `method`.
 const complete = (name, method) => {
   const own = globalThis[name];
-  return own !== undefined && method in (own.prototype ?? own) ? own : node[name];
+  return own != null && method in (own.prototype ?? own) ? own : node[name];
 };
 
 export const Blob = complete("Blob", "arrayBuffer");

@@ -148,6 +148,7 @@ rule(
       'import { type A, C } from "../errors.ts";\nif (x instanceof C) use(x);\n',
     "web/src/errors.ts": "class C {}\n// not instanceof Error\nconst is = x instanceof C;\n",
     "web/src/host/b.ts": "return response instanceof Promise ? await response : response;\n",
+    "web/src/util/platform-objects.ts": "return value instanceof Date || isTagged(value);\n",
   },
 );
 

@@ -30,6 +30,15 @@ test("objects of another realm are recognized", () => {
   assert.ok(isError(new DOMException()) && isDomException(new DOMException()));
 });
 
+test("subclasses with a tag of their own, and objects without a constructor, are recognized", () => {
+  const tag = { get: () => "Tagged" };
+  const date = Object.defineProperty(new Date(0), Symbol.toStringTag, tag);
+  const error = Object.defineProperty(new Error("lost"), Symbol.toStringTag, tag);
+  assert.ok(isDate(date) && isError(error) && isError(Object.create(Error.prototype)));
+  const bare = Object.setPrototypeOf(new Error("bare"), Object.create(null));
+  assert.equal(isDomException(bare), false);
+});
+
 test("other objects are not", () => {
   for (const other of [
     undefined,

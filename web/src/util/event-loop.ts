@@ -1,11 +1,14 @@
 // When code runs: in a microtask, or in a later task of the event loop.
 
+const resolved = Promise.resolve();
+const startTimer = setTimeout; // the real one, also in tests that install fake timers later
+
 /**
  * Calls the function in a microtask. Unlike queueMicrotask(), which Jest's fake timers replace, it
  * also does so in tests with such timers.
  */
 export function inMicrotask(call: () => void): void {
-  void Promise.resolve().then(call);
+  void resolved.then(call);
 }
 
 // Resolves in a later task, so that the browser can first handle input and paint. setTimeout would
@@ -14,7 +17,7 @@ export function inMicrotask(call: () => void): void {
 export function yieldToEventLoop(): Promise<void> {
   return new Promise((resolve) => {
     if (typeof MessageChannel === "undefined") {
-      setTimeout(resolve);
+      startTimer(resolve);
       return;
     }
     const { port1, port2 } = new MessageChannel();

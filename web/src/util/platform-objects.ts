@@ -1,6 +1,6 @@
 // Checks of objects that may come from another realm: a frame, a vm context, or a test runner that
-// replaces some of the platform's classes. There `instanceof` is false, so nothing in the package
-// uses it with a class of the platform (tests/tidy checks this).
+// replaces some of the platform's classes. There `instanceof` is false, so nothing else in the
+// package uses it with a class of the platform (tests/tidy checks this).
 
 /**
  * Returns whether a value is an object of the platform's class `name`, from any realm. A subclass
@@ -19,7 +19,7 @@ export function isArrayBuffer(value: unknown): value is ArrayBuffer {
 }
 
 export function isDate(value: unknown): value is Date {
-  return isPlatformObject(value, "Date");
+  return value instanceof Date || isPlatformObject(value, "Date");
 }
 
 export function isRegExp(value: unknown): value is RegExp {
@@ -31,7 +31,7 @@ export function isUrl(value: unknown): value is URL {
 }
 
 export function isError(value: unknown): value is Error {
-  return isPlatformObject(value, "Error") || isDomException(value);
+  return value instanceof Error || isPlatformObject(value, "Error") || isDomException(value);
 }
 
 /** Also recognizes the DOMException of happy-dom, which is an ordinary subclass of Error. */
@@ -39,7 +39,7 @@ export function isDomException(value: unknown): value is DOMException {
   if (isPlatformObject(value, "DOMException")) return true;
   if (!isPlatformObject(value, "Error")) return false;
   for (let at = Object.getPrototypeOf(value); at !== null; at = Object.getPrototypeOf(at)) {
-    if (at.constructor.name === "DOMException") return true;
+    if (at.constructor?.name === "DOMException") return true;
   }
   return false;
 }
