@@ -64,7 +64,7 @@ export interface EntitableClientOptions {
   errorMessages?: "wire" | "readable";
   /** Reject values that the real service would interpret differently. Default false. */
   portable?: boolean;
-  /** Called with each warning. The package never prints to the console. */
+  /** Called with each warning; none is printed. */
   onWarning?: (warning: StoreWarning) => void;
 }
 

@@ -35,7 +35,7 @@ export interface ServeOptions {
   passphrase?: string;
   /** Limits of time, memory and connections, each with a default. */
   limits?: Partial<ServerLimits>;
-  /** Called after every request that got a response. The package never prints to the console. */
+  /** Called after every request that got a response. */
   onRequest?: (served: ServedRequest) => void;
   /**
    * If given, the request `POST /_reset` calls it and gets 204 when it has resolved. For tests: for
