@@ -863,7 +863,9 @@ describe("the file of the texts", () => {
     assert.equal(loads, 1);
   });
 
-  test("delays errors by about a second, once, and is used when it is there", async (t) => {
+  test("delays errors by about a second, once, and is used when it is there", {
+    timeout: 20_000,
+  }, async (t) => {
     let respond: (texts: unknown) => void = () => {};
     const { rejectWithHint } = await loadedBy(
       t,

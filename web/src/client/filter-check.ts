@@ -12,7 +12,7 @@ const sampleRows = 100;
 const comparisonsMax = 1000; // checked per listener; later ones are not, to bound memory and time
 const nameUnitsMax = 255; // no property has a longer name
 
-// The keys of the comparisons that were checked. By listener, which the forks of a mock store share.
+// The keys of the comparisons that were checked, by listener: forks of a mock store share theirs.
 const checked = new WeakMap<OnWarning, Set<string>>();
 
 type OnWarning = (warning: StoreWarning) => void;

@@ -9,7 +9,6 @@
 
 import { rejectWithHint } from "../hints/add-hint.ts";
 import { mapResponse, type Transport } from "../transport.ts";
-import { inMicrotask } from "../util/event-loop.ts";
 import { type EntityKey, RequestEncoder, type ResponseDecoder } from "./rpc-codec.ts";
 import { storeCodec } from "./store-codec.ts";
 
@@ -23,6 +22,7 @@ interface PendingRead extends EntityKey {
 
 const batchMax = 1000; // the most keys in one message (core/rpc/LAYOUT.md)
 const minRowsToBatchAgain = 16; // a batch that found fewer rows is not followed by another
+const resolvedPromise = Promise.resolve();
 
 export class PointReadBatcher {
   readonly #transport: Transport;
@@ -42,7 +42,7 @@ export class PointReadBatcher {
   tryEnqueue(table: string, partitionKey: string, rowKey: string): Promise<Row> | undefined {
     if (!this.#isTurnOpen) {
       this.#isTurnOpen = true;
-      inMicrotask(this.#endTurn);
+      void resolvedPromise.then(this.#endTurn);
       return undefined;
     }
     if (this.#transport.allowsReadBatching !== true) return undefined;
