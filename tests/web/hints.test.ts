@@ -10,6 +10,7 @@ import * as official from "@azure/data-tables";
 import { transform } from "esbuild";
 import { StoreError, type StoreErrorCode } from "../../web/src/errors.ts";
 import { syntaxErrorHint, unsupportedFilterHint } from "../../web/src/hints/filter-errors.ts";
+import * as header from "../../web/src/hints/hint-header.ts";
 import { addHttpHint, type HttpResponseParts } from "../../web/src/hints/http-errors.ts";
 import { serviceErrorHint } from "../../web/src/hints/service-errors.ts";
 import { storeErrorHints } from "../../web/src/hints/store-errors.ts";
@@ -767,7 +768,7 @@ describe("the hint for an HTTP request", () => {
     const url = `http://127.0.0.1:10002/devstoreaccount1/${path}`;
     const exchange = { method, url, body: bytes(JSON.stringify(request)) };
     const given: HttpResponseParts = { headers: [], body: bytes(response) };
-    const { headers } = addHttpHint(given, exchange);
+    const { headers } = addHttpHint(given, exchange, header);
     return headers.map(([name, value]) => `${name}: ${value}`).join();
   };
   const json = (code: string) =>

@@ -4,9 +4,8 @@
 import { fold } from "../hints/entity-rules.ts";
 import { comparisonOperators, filterTokens } from "../hints/filter-tokens.ts";
 import { quoted, shortened, visibleCharacter } from "../hints/text.ts";
-import { mapResponse, type Transport } from "../transport.ts";
+import type { Transport } from "../transport.ts";
 import type { EdmTypes, StoreWarning } from "../types.ts";
-import { RequestEncoder, ResponseDecoder } from "./rpc-codec.ts";
 
 const sampleRows = 100;
 const comparisonsMax = 1000; // checked per listener; later ones are not, to bound memory and time
@@ -16,6 +15,14 @@ const nameUnitsMax = 255; // no property has a longer name
 const checked = new WeakMap<OnWarning, Set<string>>();
 
 type OnWarning = (warning: StoreWarning) => void;
+
+// Reads the first rows of a table, without type conversion. `next` is undefined if there are no
+// more.
+export type ReadRows = (
+  transport: Transport,
+  table: string,
+  top: number,
+) => Promise<{ rows: readonly object[]; next?: unknown }>;
 
 interface Sample {
   // Types of each property of the rows, by the name in filters.
@@ -37,13 +44,14 @@ export async function checkFilter(
   table: string,
   filter: string,
   onWarning: OnWarning,
+  readRows: ReadRows,
 ): Promise<void> {
   const known = checked.get(onWarning) ?? new Set();
   checked.set(onWarning, known);
   const comparisons = comparisonsIn(filter, table).filter(({ key }) => !known.has(key));
   if (comparisons.length === 0 || known.size >= comparisonsMax) return;
   for (const { key } of comparisons) known.add(key);
-  const sample = await sampleOf(transport.unobserved ?? transport, table);
+  const sample = sampleFrom(await readRows(transport.unobserved ?? transport, table, sampleRows));
   if (sample.types.size === 0) for (const { key } of comparisons) known.delete(key);
   const reasons = new Set(comparisons.map((comparison) => mismatchOf(comparison, sample)));
   reasons.delete(undefined);
@@ -59,6 +67,7 @@ export async function checkHttpFilter(
   url: string,
   { headers, body }: { headers: readonly (readonly [string, string])[]; body: Uint8Array },
   onWarning: OnWarning,
+  readRows: ReadRows,
 ): Promise<void> {
   const { pathname, searchParams } = new URL(url);
   const [, table] = /\/(\w+)(?:\(\))?$/.exec(pathname) ?? [];
@@ -67,16 +76,10 @@ export async function checkHttpFilter(
   if (searchParams.has("NextPartitionKey")) return; // earlier pages may have rows
   const isPartial = headers.some(([name]) => /^x-ms-continuation-/i.test(name));
   if (isPartial || !new TextDecoder().decode(body).endsWith('"value":[]}')) return;
-  await checkFilter(transport, table, filter, onWarning);
+  await checkFilter(transport, table, filter, onWarning, readRows);
 }
 
-async function sampleOf(transport: Transport, table: string): Promise<Sample> {
-  const response = new RequestEncoder().query(table, { top: sampleRows }, (request) =>
-    transport.read(request),
-  );
-  const { rows, next } = await mapResponse(response, (message) =>
-    new ResponseDecoder().page(message, { disableTypeConversion: true }),
-  );
+function sampleFrom({ rows, next }: Awaited<ReturnType<ReadRows>>): Sample {
   const types = new Map<string, Set<EdmTypes>>(rows.length === 0 ? [] : systemTypes());
   for (const row of rows) {
     for (const [name, value] of Object.entries(row)) {

@@ -241,8 +241,8 @@ export class TableHandle
   #checkFilter(filter: string | undefined): void {
     const onWarning = this.#onWarning;
     if (filter === undefined || onWarning === undefined) return;
-    inDevelopment((checks) =>
-      checks.checkFilter(this.#transport, this.tableName, filter, onWarning),
+    inDevelopment((checks, readRows) =>
+      checks.checkFilter(this.#transport, this.tableName, filter, onWarning, readRows),
     );
   }
 

@@ -2,6 +2,7 @@
 // pages never need them.
 
 import type { FailedRequest } from "./failed-request.ts";
+import * as header from "./hint-header.ts";
 import type { HttpRequestParts, HttpResponseParts } from "./http-errors.ts";
 
 const loadingMs = 1000;
@@ -51,7 +52,7 @@ export async function withHttpHint<R extends HttpResponseParts>(
   request: HttpRequestParts,
 ): Promise<R> {
   try {
-    return (await loadTexts())?.addHttpHint(response, request) ?? response;
+    return (await loadTexts())?.addHttpHint(response, request, header) ?? response;
   } catch {
     return response;
   }

@@ -1,7 +1,6 @@
 // Hints for responses to HTTP requests: reads the request and the response.
 
 import type { FailedOperation, FailedRequest, FailedResponse } from "./failed-request.ts";
-import { hintHeader, withHintHeader } from "./hint-header.ts";
 import { serviceErrorHint } from "./service-errors.ts";
 
 export interface HttpRequestParts {
@@ -15,6 +14,9 @@ export interface HttpResponseParts {
   body: Uint8Array;
 }
 
+// Not imported, so that a page's bundle does not get a file of its own for this module.
+type HintHeader = typeof import("./hint-header.ts");
+
 type Json = Record<string, unknown>;
 
 const typeSuffix = "@odata.type";
@@ -26,10 +28,11 @@ const typeSuffix = "@odata.type";
 export function addHttpHint<R extends HttpResponseParts>(
   response: R,
   request: HttpRequestParts,
+  { hintHeader, withHintHeader }: HintHeader,
 ): R {
   const error = errorIn(decode(response.body));
   const hint = error && serviceErrorHint(error, { ...requestOf(request), isHttp: true });
-  return exposed(withHintHeader(response, hint));
+  return exposed(withHintHeader(response, hint), hintHeader);
 }
 
 // Headers that a CORS rule with * does not expose by name (core/rest/cors.cc).
@@ -38,7 +41,7 @@ const neverNamed =
 
 // Exposes the hint to pages of other origins, if the response's CORS rule exposes all headers. The
 // store has put their names in place of the rule's *.
-function exposed<R extends HttpResponseParts>(response: R): R {
+function exposed<R extends HttpResponseParts>(response: R, hintHeader: string): R {
   const header = "access-control-expose-headers";
   const { headers } = response;
   const [, names] = headers.find(([name]) => name.toLowerCase() === header) ?? [];

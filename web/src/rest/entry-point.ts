@@ -73,7 +73,9 @@ export class RestEntryPoint {
     if (onWarning === undefined || method !== "GET" || response.body.length >= shortBodyBytes)
       return;
     if (!/(?:\$|%24)filter=/i.test(url)) return;
-    inDevelopment((checks) => checks.checkHttpFilter(this.#transport, url, response, onWarning));
+    inDevelopment((checks, readRows) =>
+      checks.checkHttpFilter(this.#transport, url, response, onWarning, readRows),
+    );
   }
 
   // Authorizes a request whose body was not received yet, and executes nothing. Returns the final
