@@ -9,6 +9,7 @@ import type { EdmTypes, StoreWarning } from "../types.ts";
 
 const sampleRows = 100;
 const comparisonsMax = 1000; // checked per listener; later ones are not, to bound memory and time
+const emptyBodyBytesMax = 2048; // of a response without rows
 const nameUnitsMax = 255; // no property has a longer name
 
 // The keys of the comparisons that were checked, by listener: forks of a mock store share theirs.
@@ -69,6 +70,7 @@ export async function checkHttpFilter(
   onWarning: OnWarning,
   readRows: ReadRows,
 ): Promise<void> {
+  if (body.length > emptyBodyBytesMax) return;
   const { pathname, searchParams } = new URL(url);
   const [, table] = /\/(\w+)(?:\(\))?$/.exec(pathname) ?? [];
   const filter = searchParams.get("$filter");

@@ -45,15 +45,10 @@ export async function rejectWithHint(error: unknown, request: FailedRequest): Pr
   throw error;
 }
 
-// Resolves to the error response with a hint in a header, or unchanged if the request cannot be
-// interpreted.
+// Resolves to the error response with a hint in a header.
 export async function withHttpHint<R extends HttpResponseParts>(
   response: R,
   request: HttpRequestParts,
 ): Promise<R> {
-  try {
-    return (await loadTexts())?.addHttpHint(response, request, header) ?? response;
-  } catch {
-    return response;
-  }
+  return (await loadTexts())?.addHttpHint(response, request, header) ?? response;
 }

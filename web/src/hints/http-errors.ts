@@ -22,17 +22,21 @@ type Json = Record<string, unknown>;
 const typeSuffix = "@odata.type";
 
 /**
- * Returns the response with a hint, if it is an error of the service. Throws if the request has a
- * URL that cannot be parsed.
+ * Returns the response with a hint, if it is an error of the service. Returns it unchanged if the
+ * request has a URL that cannot be parsed.
  */
 export function addHttpHint<R extends HttpResponseParts>(
   response: R,
   request: HttpRequestParts,
   { hintHeader, withHintHeader }: HintHeader,
 ): R {
-  const error = errorIn(decode(response.body));
-  const hint = error && serviceErrorHint(error, { ...requestOf(request), isHttp: true });
-  return exposed(withHintHeader(response, hint), hintHeader);
+  try {
+    const error = errorIn(decode(response.body));
+    const hint = error && serviceErrorHint(error, { ...requestOf(request), isHttp: true });
+    return exposed(withHintHeader(response, hint), hintHeader);
+  } catch {
+    return response;
+  }
 }
 
 // Headers that a CORS rule with * does not expose by name (core/rest/cors.cc).

@@ -63,19 +63,14 @@ export class RestEntryPoint {
     const settled =
       decoded instanceof Promise ? await decoded.catch(throwConnectionReset) : decoded;
     if (isError(settled)) return await withHttpHint(settled, request);
-    this.#checkFilter(request, settled);
-    return settled;
-  }
-
-  // In development, checks the filter of a query without a result, which has a short body.
-  #checkFilter({ method, url }: RestRequest, response: HttpResponse): void {
+    const { method, url } = request;
     const onWarning = this.#onWarning;
-    if (onWarning === undefined || method !== "GET" || response.body.length >= shortBodyBytes)
-      return;
-    if (!/(?:\$|%24)filter=/i.test(url)) return;
-    inDevelopment((checks, readRows) =>
-      checks.checkHttpFilter(this.#transport, url, response, onWarning, readRows),
-    );
+    if (method === "GET" && onWarning !== undefined && url.includes("filter=")) {
+      inDevelopment((checks, readRows) =>
+        checks.checkHttpFilter(this.#transport, url, settled, onWarning, readRows),
+      );
+    }
+    return settled;
   }
 
   // Authorizes a request whose body was not received yet, and executes nothing. Returns the final
