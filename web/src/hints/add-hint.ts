@@ -2,8 +2,7 @@
 // pages never need them.
 
 import type { FailedRequest } from "./failed-request.ts";
-import * as header from "./hint-header.ts";
-import type { HttpRequestParts, HttpResponseParts } from "./http-errors.ts";
+import type { HintHeader, HttpRequestParts, HttpResponseParts } from "./http-errors.ts";
 
 const loadingMs = 1000;
 
@@ -49,6 +48,7 @@ export async function rejectWithHint(error: unknown, request: FailedRequest): Pr
 export async function withHttpHint<R extends HttpResponseParts>(
   response: R,
   request: HttpRequestParts,
+  header: HintHeader,
 ): Promise<R> {
   return (await loadTexts())?.addHttpHint(response, request, header) ?? response;
 }

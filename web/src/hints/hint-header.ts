@@ -3,7 +3,7 @@
 
 const unitsMax = 1024;
 
-export const hintHeader = "x-entitable-hint";
+export const hintHeader: string = "x-entitable-hint";
 
 type HeaderList = readonly (readonly [name: string, value: string])[];
 

@@ -15,7 +15,7 @@ export interface HttpResponseParts {
 }
 
 // Not imported, so that a page's bundle does not get a file of its own for this module.
-type HintHeader = typeof import("./hint-header.ts");
+export type HintHeader = typeof import("./hint-header.ts");
 
 type Json = Record<string, unknown>;
 

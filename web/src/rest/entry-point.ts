@@ -5,6 +5,7 @@ import { inDevelopment } from "../client/development.ts";
 import { storeCodec } from "../client/store-codec.ts";
 import { RestError, TruncatedResponseError } from "../errors.ts";
 import { withHttpHint } from "../hints/add-hint.ts";
+import { hintHeader, withHintHeader } from "../hints/hint-header.ts";
 import { mapResponse, type Transport } from "../transport.ts";
 import type { AbortSignalLike, RandomSource, StoreWarning } from "../types.ts";
 import { truncatedResponseFromError } from "./error-response.ts";
@@ -28,6 +29,8 @@ export interface RestRequest extends Omit<HttpRequest, "clientIp"> {
   clientIp?: string | undefined;
   signal?: AbortSignalLike | undefined;
 }
+
+const header = { hintHeader, withHintHeader };
 
 export class RestEntryPoint {
   readonly #transport: Transport;
@@ -62,7 +65,7 @@ export class RestEntryPoint {
     const decoded = mapResponse(response, this.#decode);
     const settled =
       decoded instanceof Promise ? await decoded.catch(throwConnectionReset) : decoded;
-    if (isError(settled)) return await withHttpHint(settled, request);
+    if (isError(settled)) return await withHttpHint(settled, request, header);
     const { method, url } = request;
     const onWarning = this.#onWarning;
     if (method === "GET" && onWarning !== undefined && url.includes("filter=")) {

@@ -1,7 +1,8 @@
 // When code runs: in a microtask, or in a later task of the event loop.
 
 const resolved = Promise.resolve();
-const startTimer = setTimeout; // the real one, also in tests that install fake timers later
+// The real one, also in tests that install fake timers later.
+const startTimer = globalThis.setTimeout;
 
 /**
  * Calls the function in a microtask. Unlike queueMicrotask(), which Jest's fake timers replace, it
