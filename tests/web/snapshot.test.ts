@@ -145,7 +145,7 @@ describe("restoring", () => {
       await assert.rejects(target.restore(flipped, { mode }), { code: "Corrupted" }, `byte ${at}`);
     }
     const longer = new Blob([file as Uint8Array<ArrayBuffer>, "x"]);
-    await assert.rejects(target.restore(longer), { code: "Corrupted" });
+    await assert.rejects(target.restore(longer), { code: "Corrupted", hint: /snapshot\(\) wrote/ });
     const invalid = { code: "ValidationFailed" };
     for (const wrong of ["text", 5, null, {}, new Blob(["x"]).stream().getReader()]) {
       await assert.rejects(target.restore(wrong as Blob), invalid);

@@ -375,6 +375,7 @@ describe("invalid options", () => {
     "shop" as OpenOptions, // would open the default store if it were accepted
     null as unknown as OpenOptions,
     { requestPersistence: "yes" as "never" },
+    { memory: true } as OpenOptions,
   ];
   for (const options of bad) {
     test(JSON.stringify(options), () => assert.rejects(openStore(options), invalid));

@@ -72,10 +72,16 @@ describe("a filter that cannot match is reported", () => {
     ],
     ["FirstName eq 'Ann'", "its rows have the property firstName, and not FirstName."],
     ["first_name eq 'Ann'", "its rows have the property firstName, and not first_name."],
-    ["age eq '31'", "age is of type Int32, and '31' of type String. Write Int32 as 31."],
+    ["fistName eq 'Ann'", "its rows have the property firstName, and not fistName."],
+    ["firstNmae eq 'Ann'", "its rows have the property firstName, and not firstNmae."],
+    [
+      "PartitionKey eq 'a/b'",
+      "no key contains /. Keys that escapeKey() made are compared with escapeKey(text).",
+    ],
+    ["age eq '31'", "age is of type Int32, and '31' of type String. Write 31."],
     ["age eq 31L", "age is of type Int32, and 31L of type Int64. Write Int32 as 31."],
     ["age gt 30.5", "age is of type Int32, and 30.5 of type Double. Write Int32 as 31."],
-    ["'31' le age", "age is of type Int32, and '31' of type String. Write Int32 as 31."],
+    ["'31' le age", "age is of type Int32, and '31' of type String. Write 31."],
     ["visits eq 5.0", "visits is of type Int64, and 5.0 of type Double. Write Int64 as 31L."],
     ["score eq '1.5'", "score is of type Double, and '1.5' of type String. Write Double as 1.5."],
     [
@@ -150,7 +156,7 @@ describe("a filter that cannot match is reported", () => {
     const [, reasons] = watched.warnings[0]?.message.split(`"people": `) ?? [];
     assert.equal(
       reasons,
-      "its first rows have the property age, and not Age. Also, in its first rows, age is of type Int32, and '31' of type String. Write Int32 as 31.",
+      "its first rows have the property age, and not Age. Also, in its first rows, age is of type Int32, and '31' of type String. Write 31.",
     );
   });
 

@@ -79,6 +79,11 @@ describe("fixtures", () => {
     await assert.rejects(mockStore({ fixtures: { bad } }), {
       code,
       message: /^Fixture bad\[1\]: /,
+      hint: /rowKey "a\/b" contains "\/".*escapeKey/,
+    });
+    await assert.rejects(mockStore({ fixture: people } as object), {
+      code,
+      message: "mockStore has no option fixture.",
     });
     await assert.rejects(mockStore({ fixtures: { "1": [] } }), { code, message: /^Fixture 1: / });
     await using store = await mockStore({ fixtures: people });

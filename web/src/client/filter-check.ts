@@ -105,10 +105,13 @@ function mismatchOf(comparison: Comparison, { types, isWhole }: Sample): string 
   const { property, operator, literal, type } = comparison;
   const found = types.get(property);
   if (found === undefined) {
-    const other = [...types.keys()].find((name) => fold(name) === fold(property));
+    const other = similarName(property, [...types.keys()]);
     const rows = isWhole ? "its rows" : "its first rows";
     return other && `${rows} have the property ${other}, and not ${property}.`;
   }
+  const [forbidden] = isKey(property) ? (/[/\\#?]/.exec(literal) ?? []) : [];
+  if (forbidden !== undefined && operator === "eq")
+    return `no key contains ${forbidden}. Keys that escapeKey() made are compared with escapeKey(text).`;
   if (type === undefined || isTrueForOtherTypes(operator)) return undefined;
   if ([...found].some((stored) => isComparable(stored, type))) return undefined;
   // JavaScript's numbers become Int32 or Double by their value, so that later rows may differ.
@@ -117,7 +120,33 @@ function mismatchOf(comparison: Comparison, { types, isWhole }: Sample): string 
   const [stored] = found as Set<EdmTypes>;
   if (stored === undefined) return undefined;
   const place = isWhole ? "" : "in its first rows, ";
-  return `${place}${property} is of type ${stored}, and ${shortened(literal)} of type ${type}. Write ${stored} as ${examples[stored]}.`;
+  const [, number] = isNumeric(stored) ? (/^'(-?\d+)'$/.exec(literal) ?? []) : [];
+  const advice =
+    number === undefined ? `Write ${stored} as ${examples[stored]}` : `Write ${number}`;
+  return `${place}${property} is of type ${stored}, and ${shortened(literal)} of type ${type}. ${advice}.`;
+}
+
+const isKey = (property: string) => property === "PartitionKey" || property === "RowKey";
+
+// Returns the name that differs only in case and separators; otherwise the only one that differs in
+// one letter, or in two neighbouring ones that are swapped.
+function similarName(property: string, names: readonly string[]): string | undefined {
+  const folded = fold(property);
+  const same = names.find((name) => fold(name) === folded);
+  if (same !== undefined || folded.length < 4 || /\d/.test(folded)) return same; // tag1, tag2
+  const close = names.filter((name) => isMisspelled(folded, fold(name)));
+  return close.length === 1 ? close[0] : undefined;
+}
+
+// Whether one letter is missing, added or different, or two neighbouring ones are swapped.
+function isMisspelled(a: string, b: string): boolean {
+  let at = 0;
+  while (at < a.length && a[at] === b[at]) at += 1;
+  const [restA, restB] = [a.slice(at), b.slice(at)];
+  if (restA.slice(1) === restB || restA === restB.slice(1)) return true;
+  if (restA.slice(1) === restB.slice(1)) return true;
+  const swapped = `${restA[1] ?? ""}${restA[0] ?? ""}${restA.slice(2)}`;
+  return swapped === restB;
 }
 
 // Returns the comparisons of a property with a literal. Returns none if `not` occurs, because one

@@ -36,6 +36,13 @@ export interface SnapshotsOptions {
   now: () => number;
 }
 
+// Says of an error that the file is damaged, and not the store.
+function snapshotError(error: unknown): unknown {
+  if (!(error instanceof StoreError && error.code === "Corrupted")) return error;
+  const hint = "Choose a file that snapshot() wrote. The store is unchanged.";
+  return new StoreError("Corrupted", error.message, { hint, cause: error });
+}
+
 export class Snapshots {
   readonly #options: SnapshotsOptions;
   #lastRestore: Promise<unknown> = Promise.resolve();
@@ -127,6 +134,8 @@ export class Snapshots {
           await putPart(part.id, part.bytes);
         }
       }
+    } catch (error) {
+      throw snapshotError(error);
     } finally {
       file.cancel();
       chunks.return(undefined).catch(() => {});

@@ -9,12 +9,21 @@ const memoryLimitDefault = 512 * 1024 * 1024;
 
 export type Settings = ReturnType<typeof settingsFromOptions>;
 
-// Returns the checked options with defaults. Throws StoreError ValidationFailed.
-export function settingsFromOptions(options: OpenOptions) {
+// Of OpenOptions.
+const optionNames =
+  "name persistence path durability deferredDelayMs memoryLimit wasm tabs thread requestPersistence clock random readOnly version upgrade account signal onWarning".split(
+    " ",
+  );
+
+// Returns the checked options with defaults. Throws StoreError ValidationFailed. `method`: the
+// function that has the options.
+export function settingsFromOptions(options: OpenOptions, method = "openStore") {
   // Without this check, openStore("shop") would open the store named "default".
   if (typeof options !== "object" || options === null) {
     throw invalid('openStore takes an object: openStore({ name: "shop" }).');
   }
+  for (const name in options)
+    if (!optionNames.includes(name)) throw invalid(`${method} has no option ${name}.`);
   const {
     name = "default",
     persistence = "auto",

@@ -5,7 +5,7 @@ import type { RequestDescription } from "../types.ts";
 import { isRegExp } from "../util/platform-objects.ts";
 import type { SimulatedError } from "../wasm/engine.ts";
 import { checkDelay } from "./delay.ts";
-import { isOperation, matches } from "./request-match.ts";
+import { isOperation, operations as known, matches } from "./request-match.ts";
 import type { SeededRandom } from "./seeded-random.ts";
 import type { Fault, FaultRule, Faults } from "./types.ts";
 
@@ -142,7 +142,9 @@ function checkMatch({ on, table, partitionKey, rowKey }: FaultRule): void {
   if (on === undefined || operations.length === 0)
     throw invalid("on must say which operations fail.");
   for (const operation of operations) {
-    if (!isOperation(operation)) throw invalid(`on: there is no operation ${operation}.`);
+    if (isOperation(operation)) continue;
+    const names = Object.keys(known).join(", ");
+    throw invalid(`on: there is no operation ${operation}. There are ${names}.`);
   }
   for (const [name, text] of Object.entries({ table, partitionKey, rowKey })) {
     if (text === undefined || typeof text === "string" || isRegExp(text)) continue;

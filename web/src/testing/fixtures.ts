@@ -26,6 +26,8 @@ async function withValidationError(write: Promise<unknown>, what: string): Promi
   } catch (cause) {
     if (cause instanceof StoreError) throw cause;
     const message = errorMessage(cause);
-    throw new StoreError("ValidationFailed", `${what}: ${message}`, { cause });
+    const { hint } = Object(cause) as { hint?: string };
+    const options = hint === undefined ? { cause } : { cause, hint };
+    throw new StoreError("ValidationFailed", `${what}: ${message}`, options);
   }
 }

@@ -66,7 +66,8 @@ export async function openMock(options: MockOptions, log: RequestRecorder): Prom
   const random = new SeededRandom(seed);
   const { name = developmentName } = rest;
   const account = mockAccount(name, rest.account);
-  const settings = settingsFromOptions({ ...rest, name, account, persistence: "memory", clock });
+  const openOptions = { ...rest, name, account, persistence: "memory", clock } as const;
+  const settings = settingsFromOptions(openOptions, "mockStore");
   if (settings.signal?.aborted) throw new AbortError();
   const host = await openInMemory(settings, { whole: true });
   const store = new MockStoreHandle(settings.name, {

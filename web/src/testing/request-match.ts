@@ -30,7 +30,7 @@ function isText(wanted: string | RegExp | undefined, text: string | undefined): 
   return typeof wanted === "string" ? wanted === text : text.search(wanted) >= 0;
 }
 
-const operations: Readonly<Record<Operation | "*", true>> = {
+export const operations: Readonly<Record<Operation | "*", true>> = {
   "*": true,
   get: true,
   query: true,
