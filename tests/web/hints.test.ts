@@ -391,6 +391,12 @@ const cases: readonly [
     "A blank was expected between 31 and and.",
   ],
   [
+    "a date without a type",
+    "InvalidInput",
+    (table) => query(table, "born gt 2020-01-31"),
+    "A blank was expected between 2020 and -01. Write a date as datetime'2020-01-31T00:00:00Z'.",
+  ],
+  [
     "an operator of JavaScript",
     "InvalidInput",
     (table) => query(table, "age === 31"),

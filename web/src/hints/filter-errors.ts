@@ -58,6 +58,8 @@ function endHint(tokens: readonly FilterToken[]): string {
 
 function blankHint(previous: FilterToken, found: FilterToken): string {
   const blank = `A blank was expected between ${shortened(previous.text)} and ${shortened(found.text)}.`;
+  if (/^\d{4}$/.test(previous.text) && /^-\d\d/.test(found.text))
+    return `${blank} Write a date as datetime'2020-01-31T00:00:00Z'.`;
   const prefix = previous.text.toLowerCase();
   if (found.text.startsWith("'") && literalPrefixes.has(prefix))
     return `${blank} Write ${prefix} in lower case.`;

@@ -208,9 +208,9 @@ const optionHint =
 // By file, for files that the package loads itself.
 const hints: Readonly<Record<string, string>> = {
   [primaryName]:
-    `Copy ${primaryName} and ${deferredName} from node_modules/entitable/dist/wasm to the folder of ` +
-    "the bundle, or import { wasm } from 'entitable/inline' for openStore({ wasm }). On a server, " +
-    'do not bundle the package (Next.js: serverExternalPackages: ["entitable"]).',
+    'On a server, do not bundle the package (Next.js: serverExternalPackages: ["entitable"]). In a ' +
+    `page, copy ${primaryName} and ${deferredName} from node_modules/entitable/dist/wasm to the ` +
+    "folder of the bundle, or import { wasm } from 'entitable/inline' for openStore({ wasm }).",
   [deferredName]: redeployedHint,
 };
 
