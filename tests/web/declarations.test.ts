@@ -13,7 +13,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { after, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -178,9 +178,11 @@ describe("the examples compile in a project that Vite created", { concurrency: t
       ...codeBlocksOf(name, "ts"),
       ...codeBlocksOf(name, "tsx"),
     ]);
-    assert.equal(blocks.length, 5);
-    for (const { title, source } of blocks)
-      writeFileSync(join(project, "recipes", basename(title)), source);
+    assert.equal(blocks.length, 8);
+    for (const { title, source } of blocks) {
+      const name = title.replace(/^app\//, "").replaceAll("/", "-");
+      writeFileSync(join(project, "recipes", name), source);
+    }
     const options = { ...viteOptions, jsx: "react-jsx" };
     assert.equal(await compile(tsc, options, ["recipes/*"]), "");
   });

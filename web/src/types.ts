@@ -334,11 +334,11 @@ export type EntityInput<T extends object> = { [K in keyof T]: T[K] | Edm<EdmType
 
 /** One action of a transaction or of bulk() on a Table<T>. */
 export type TableAction<T extends object = Record<string, unknown>> =
-  | readonly ["create", TableEntity<EntityInput<T>>]
-  | readonly ["delete", { partitionKey: string; rowKey: string }]
-  | readonly ["update" | "upsert", TableEntity<Partial<EntityInput<T>>>]
-  | readonly ["update" | "upsert", TableEntity<Partial<EntityInput<T>>>, UpdateMode]
-  | readonly [
+  | ["create", TableEntity<EntityInput<T>>]
+  | ["delete", { partitionKey: string; rowKey: string }]
+  | ["update" | "upsert", TableEntity<Partial<EntityInput<T>>>]
+  | ["update" | "upsert", TableEntity<Partial<EntityInput<T>>>, UpdateMode]
+  | [
       "update" | "upsert",
       TableEntity<Partial<EntityInput<T>>>,
       UpdateMode,

@@ -1,8 +1,6 @@
 // When code runs: in a microtask, or in a later task of the event loop.
 
 const resolved = Promise.resolve();
-// The real one, also in tests that install fake timers later.
-const startTimer = globalThis.setTimeout;
 
 /**
  * Calls the function in a microtask. Unlike queueMicrotask(), which Jest's fake timers replace, it
@@ -18,7 +16,7 @@ export function inMicrotask(call: () => void): void {
 export function yieldToEventLoop(): Promise<void> {
   return new Promise((resolve) => {
     if (typeof MessageChannel === "undefined") {
-      startTimer(resolve);
+      setTimeout(resolve);
       return;
     }
     const { port1, port2 } = new MessageChannel();
