@@ -3,8 +3,6 @@
 
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { ResponseDecoder } from "../../web/src/client/rpc-codec.ts";
 import { TableHandle } from "../../web/src/client/table-client.ts";
 import { ServiceHandle } from "../../web/src/client/table-service-client.ts";
@@ -13,6 +11,7 @@ import type { Transport } from "../../web/src/transport.ts";
 import type { RawEntity } from "../../web/src/types.ts";
 import { platformRandom } from "../../web/src/util/random.ts";
 import { assertLoaded } from "./support/assert-loaded.ts";
+import { collectGarbage } from "./support/collect-garbage.ts";
 import { encodeQuery } from "./support/copied-messages.ts";
 import { RpcStore, table } from "./support/rpc-store.ts";
 import { until } from "./support/until.ts";
@@ -146,10 +145,8 @@ test("a released decoder keeps no view of the store's memory", async () => {
   const buffers = [decoded()];
   decoder.dropCaches();
   buffers.push(decoded());
-  setFlagsFromString("--expose-gc");
-  const collect = runInNewContext("gc") as () => void;
   await until(() => {
-    collect();
+    collectGarbage();
     return buffers.every((buffer) => buffer.deref() === undefined);
   });
   decoder.dropCaches(); // the decoder itself is still referenced

@@ -7,8 +7,6 @@ import * as http from "node:http";
 import * as https from "node:https";
 import { type AddressInfo, connect, Server, type Socket } from "node:net";
 import { describe, type TestContext, test } from "node:test";
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { StoreError } from "../../web/src/errors.ts";
 import type { RestEntryPoint, RestRequest } from "../../web/src/rest/entry-point.ts";
 import type { HttpResponse } from "../../web/src/rest/http-message.ts";
@@ -24,6 +22,7 @@ import { Turns } from "../../web/src/server/turns.ts";
 import type { Store } from "../../web/src/types.ts";
 import type { NodeHttp, NodeProcess, NodeRequest, NodeResponse } from "../../web/src/util/node.ts";
 import { platformRandom } from "../../web/src/util/random.ts";
+import { collectGarbage } from "./support/collect-garbage.ts";
 
 // The compiler checks the package's declarations against Node's own types.
 http satisfies NodeHttp;
@@ -114,11 +113,6 @@ function handlerOptions(store: Store): RequestHandlerOptions {
     onRequest: undefined,
     onReset: undefined,
   };
-}
-
-function collectGarbage(): void {
-  setFlagsFromString("--expose-gc");
-  runInNewContext("gc")();
 }
 
 // ---- With one -----------------------------------------------------------------------------------

@@ -4,11 +4,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import "fake-indexeddb/auto";
 import { forceCloseDatabase } from "fake-indexeddb";
 import type { OpenOptions, StoreWarning } from "../../web/src/types.ts";
+import { collectGarbage } from "./support/collect-garbage.ts";
 import { deleteStore, listStores, openStore } from "./support/package.ts";
 import { until } from "./support/until.ts";
 
@@ -50,10 +49,8 @@ describe("a store in memory", () => {
       return buffer;
     };
     const buffer = await used();
-    setFlagsFromString("--expose-gc");
-    const collect = runInNewContext("gc") as () => void;
     await until(() => {
-      collect();
+      collectGarbage();
       return buffer.deref() === undefined;
     });
   });
