@@ -27,9 +27,14 @@ async function deadLinks(page: Page): Promise<string[]> {
 }
 
 describe("every page of the guide", () => {
+  let tab: Page | undefined;
+
   for (const path of paths) {
     test(`/${path}: links lead to pages, every block runs, axe finds no problem, and phones do not scroll sideways`, async () => {
-      const page = await guide.open(path);
+      tab = await guide.open(path, tab);
+      const page = tab;
+      await page.emulateMedia({ colorScheme: "light" });
+      await page.setViewportSize({ width: 1280, height: 900 });
       assert.deepEqual(await deadLinks(page), []);
       const blocks = await page.locator("table-playground").count();
       for (let index = 0; index < blocks; ++index) {
@@ -49,7 +54,6 @@ describe("every page of the guide", () => {
       assert.equal(overflow, 0);
       const onPhones = ["scrollable-region-focusable", "target-size"];
       assert.deepEqual(await accessibilityProblems(page, onPhones), [], "on a phone");
-      await page.close();
     });
   }
 

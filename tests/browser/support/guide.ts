@@ -28,8 +28,11 @@ export interface Guide {
   readonly url: string;
   /** What any page printed or threw. */
   readonly problems: string[];
-  /** Opens a page by its path, such as "patterns/log-tail". */
-  open(path: string): Promise<Page>;
+  /**
+   * Opens a page by its path, such as "patterns/log-tail". A tab that is given shows it next, which
+   * is faster: its process has compiled the scripts already.
+   */
+  open(path: string, tab?: Page): Promise<Page>;
   /** Stops the server. */
   stopServing(): Promise<void>;
   close(): Promise<void>;
@@ -48,10 +51,14 @@ export async function openGuide(): Promise<Guide> {
   const profile = await newProfile();
   const context = await profile.open();
   const problems: string[] = [];
-  const open = async (path: string) => {
+  const openTab = async () => {
     const page = await context.newPage();
-    page.on("pageerror", (error) => problems.push(`${path}: ${error}`));
-    page.on("console", (message) => problems.push(`${path}: ${message.text()}`));
+    page.on("pageerror", (error) => problems.push(`${page.url()}: ${error}`));
+    page.on("console", (message) => problems.push(`${page.url()}: ${message.text()}`));
+    return page;
+  };
+  const open = async (path: string, tab?: Page) => {
+    const page = tab ?? (await openTab());
     await page.goto(`${site.url}${path === "" ? "" : `${path}/`}`);
     return page;
   };
