@@ -670,12 +670,82 @@ describe("a hint reaches", () => {
     await using store = await mockStore({ fixtures: { people: [key] } });
     const table = store.table("people");
     assert.equal((await failureOf(() => table.getEntity("p", "x"))).hint, missing);
-    store.faults.add({ on: "*", times: 1, respond: { code: "ServerBusy" } });
     store.faults.add({ on: "*", times: 1, network: "reset" });
-    const busy = await failureOf(() => table.getEntity("p", "r"));
-    assert.equal(busy.hint, "Repeat the call after a while.");
     const reset = await failureOf(() => table.getEntity("p", "r"));
     assert.match(reset.hint ?? "", /fault rule/);
+  });
+
+  test("the user of a mock store, and says that an error of the service is simulated", async () => {
+    const entity = { people: [key] };
+    await using store = await mockStore({ fixtures: entity, name: "devstoreaccount1" });
+    const url = `${store.name}.table.core.windows.net`;
+    const clients = [
+      store.table("people"),
+      new dataTables.TableClient(`https://${url}`, "people", { store }),
+    ];
+    const get = async () => {
+      const request = `https://${url}/people(PartitionKey='p',RowKey='r')`;
+      const headers = { accept: "application/json", "x-ms-version": "2019-02-02" };
+      const response = await store.fetch(request, { headers });
+      throw { message: "", hint: response.headers.get("x-entitable-hint") };
+    };
+    const calls = [...clients.map((table) => () => table.getEntity("p", "r")), get];
+    for (const code of ["ServerBusy", "ResourceNotFound", "OwnCode"]) {
+      for (const call of calls) {
+        store.faults.add({ on: "*", times: 1, respond: { code, status: 404 } });
+        assert.equal(
+          (await failureOf(call)).hint,
+          "A fault rule simulates this error. Repeat the call as for a real failure, or remove the fault rule.",
+        );
+      }
+    }
+  });
+
+  test("the user of a mock store that simulates the service's limits", async () => {
+    const limits = { throttle: { partitionOpsPerSecond: 1 }, tableDeletionMs: 1000 };
+    await using store = await mockStore({ fixtures: { people: [key], animals: [] }, ...limits });
+    const table = store.table("people");
+    await table.getEntity("p", "r");
+    const simulated = (option: string) =>
+      `The option ${option} simulates this error. Repeat the call after a while.`;
+    const busy = await failureOf(() => table.getEntity("p", "r"));
+    assert.deepEqual([busy.code, busy.hint], ["ServerBusy", simulated("throttle")]);
+    const animals = store.table("animals");
+    await animals.deleteTable();
+    const deleted = await failureOf(() => animals.createTable());
+    assert.deepEqual(
+      [deleted.code, deleted.hint],
+      ["TableBeingDeleted", simulated("tableDeletionMs")],
+    );
+  });
+
+  test("the caller who passes options in place of the update mode", async () => {
+    const store = await openPeople();
+    const table = store.table("people");
+    const options = { etag: "*" } as never;
+    for (const call of [
+      () => table.updateEntity(key, options),
+      () => table.upsertEntity(key, options),
+      () => table.submitTransaction([["update", key, options]]),
+    ]) {
+      const error = await failureOf(call);
+      assert.equal(error.message, "Unexpected value for update mode: [object Object]");
+      assert.equal(
+        error.hint,
+        'The mode is "Merge" or "Replace"; options follow it: (entity, "Merge", { etag }).',
+      );
+    }
+    await closeAndDelete(store);
+  });
+
+  test("the caller of bulk(), from the action that failed", async () => {
+    const store = await openPeople();
+    const table = store.table("people");
+    const failed = await failureOf(() => table.bulk([["create", key]]));
+    assert.equal(failed.hint, exists);
+    const aborted = await failureOf(() => table.bulk([], { signal: AbortSignal.abort() }));
+    assert.match(aborted.hint ?? "", /result lists/);
+    await closeAndDelete(store);
   });
 
   test("the drop-in client, also for its calls over REST", async () => {

@@ -29,6 +29,8 @@ export interface BulkClient {
  */
 export class BulkError extends Error {
   readonly result: BulkResult;
+  /** How to fix the cause. */
+  readonly hint: string;
 
   constructor(
     message: string,
@@ -39,8 +41,12 @@ export class BulkError extends Error {
     super(message, { cause });
     this.name = name;
     this.result = result;
+    const { hint = resultHint } = Object(cause) as { hint?: string };
+    this.hint = hint;
   }
 }
+
+const resultHint = "The error's result lists which actions were carried out and which failed.";
 
 /**
  * Carries out any number of actions. They are sent as transactions of at most 100 actions. Actions

@@ -14,10 +14,14 @@ export function requireKeys(partitionKey: unknown, rowKey: unknown): void {
   }
 }
 
+const modeHint =
+  'The mode is "Merge" or "Replace"; options follow it: (entity, "Merge", { etag }).';
+
 export function writeKind<M, R>(mode: UpdateMode, merge: M, replace: R): M | R {
   if (mode === "Merge") return merge;
   if (mode === "Replace") return replace;
-  throw new Error(`Unexpected value for update mode: ${String(mode)}`);
+  const error = new Error(`Unexpected value for update mode: ${String(mode)}`);
+  throw Object.assign(error, { hint: modeHint });
 }
 
 export const writeOptions: readonly string[] = ["durability", "etag"];

@@ -2,6 +2,7 @@
 
 import type { StoreErrorCode } from "../errors.ts";
 import { StoreError, serviceError } from "../errors.ts";
+import { hintHeader } from "../hints/hint-header.ts";
 import type { Explain, ExplainRange, ExplainWarning, PlanKind } from "../types.ts";
 import { flagHeaders, flagLocalError, responseKind } from "./message-layout.ts";
 import { MessageReader } from "./message-reader.ts";
@@ -100,9 +101,10 @@ function readError(reader: MessageReader): Error {
   for (let count = reader.flags & flagHeaders ? reader.readWord() : 0; count > 0; --count) {
     headers.push([reader.readText().toLowerCase(), reader.readText()]);
   }
-  const error = serviceError(status, code, message);
+  const { [hintHeader]: hint, ...others } = Object.fromEntries(headers); // hint: of a mock store
+  const error = serviceError(status, code, message, hint);
   // The official client puts the headers of an error response there.
-  Object.assign(error.details ?? {}, Object.fromEntries(headers));
+  Object.assign(error.details ?? {}, others);
   return error;
 }
 

@@ -22,8 +22,8 @@ type Json = Record<string, unknown>;
 const typeSuffix = "@odata.type";
 
 /**
- * Returns the response with a hint, if it is an error of the service. Returns it unchanged if the
- * request has a URL that cannot be parsed.
+ * Returns the response with a hint, if it is an error of the service. A simulated error has its hint
+ * already. Returns the response unchanged if the request has a URL that cannot be parsed.
  */
 export function addHttpHint<R extends HttpResponseParts>(
   response: R,
@@ -31,6 +31,8 @@ export function addHttpHint<R extends HttpResponseParts>(
   { hintHeader, withHintHeader }: HintHeader,
 ): R {
   try {
+    if (response.headers.some(([name]) => name.toLowerCase() === hintHeader))
+      return exposed(response, hintHeader);
     const error = errorIn(decode(response.body));
     const hint = error && serviceErrorHint(error, { ...requestOf(request), isHttp: true });
     return exposed(withHintHeader(response, hint), hintHeader);

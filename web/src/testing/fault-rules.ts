@@ -1,6 +1,7 @@
 // Decides by the fault rules (types.ts) which requests fail, and how.
 
 import { StoreError } from "../errors.ts";
+import { hintHeader } from "../hints/hint-header.ts";
 import type { RequestDescription } from "../types.ts";
 import { isRegExp } from "../util/platform-objects.ts";
 import type { SimulatedError } from "../wasm/engine.ts";
@@ -9,6 +10,8 @@ import { isOperation, operations as known, matches } from "./request-match.ts";
 import type { SeededRandom } from "./seeded-random.ts";
 import type { Fault, FaultRule, Faults } from "./types.ts";
 
+export const faultHint = "Repeat the call as for a real failure, or remove the fault rule.";
+
 const networkFaults: ReadonlySet<unknown> = new Set([
   "offline",
   "reset",
@@ -16,6 +19,8 @@ const networkFaults: ReadonlySet<unknown> = new Set([
   "timeout-after-commit",
   "truncate",
 ]);
+
+const simulatedHint = `A fault rule simulates this error. ${faultHint}`;
 
 type FaultResponse = NonNullable<FaultRule["respond"]>;
 
@@ -107,7 +112,7 @@ export class FaultRules implements Faults {
 }
 
 export function refusalOf({ retryAfter, headers, ...response }: FaultResponse): SimulatedError {
-  const all: Record<string, string> = { ...headers };
+  const all: Record<string, string> = { [hintHeader]: simulatedHint, ...headers };
   if (retryAfter !== undefined) all["Retry-After"] = String(retryAfter);
   return { ...response, headers: all };
 }

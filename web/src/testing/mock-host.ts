@@ -18,7 +18,7 @@ import type {
 import { yieldToEventLoop } from "../util/event-loop.ts";
 import type { ResponseOutcome, SimulatedError } from "../wasm/engine.ts";
 import { type LatencyModel, sampleDelay } from "./delay.ts";
-import { type FaultRules, refusalOf } from "./fault-rules.ts";
+import { type FaultRules, faultHint, refusalOf } from "./fault-rules.ts";
 import type { PageTruncation } from "./page-truncation.ts";
 import type { RequestRecorder } from "./request-recorder.ts";
 import type { SeededRandom } from "./seeded-random.ts";
@@ -298,8 +298,6 @@ function truncatedResponseError({ response, outcome }: CompletedRequest): Trunca
   const code = outcome.status === 204 ? networkCodes.reset : networkCodes.truncate;
   return new TruncatedResponseError(messageOf("truncate"), response, { code, hint: faultHint });
 }
-
-const faultHint = "Repeat the call as for a real failure, or remove the fault rule.";
 
 function messageOf(fault: NetworkFault): string {
   return `The network failed, as a fault rule says: ${fault}.`;

@@ -2,6 +2,7 @@
 // new tables whose name belongs to a table that is being deleted.
 
 import { StoreError } from "../errors.ts";
+import { hintHeader } from "../hints/hint-header.ts";
 import type { RequestDescription } from "../types.ts";
 import type { SimulatedError } from "../wasm/engine.ts";
 import type { ServiceLimitsOptions, Throttle } from "./types.ts";
@@ -59,7 +60,7 @@ export class TemporaryRejections {
   countAndCheck(request: RequestDescription): SimulatedError | undefined {
     const { operation, table = "", partitionKey } = request;
     if (operation === "createTable" && this.#isBeingDeleted(table)) {
-      return { code: "TableBeingDeleted" };
+      return { code: "TableBeingDeleted", headers: hintFor("tableDeletionMs") };
     }
     const { partitionOpsPerSecond, accountOpsPerSecond } = this.#throttle;
     const entities = request.operations?.length ?? 1;
@@ -67,7 +68,8 @@ export class TemporaryRejections {
     const allowed =
       this.#consume(accountBucket, 1, accountOpsPerSecond) &&
       (partitionKey === undefined || this.#consume(partition, entities, partitionOpsPerSecond));
-    return allowed ? undefined : { code: "ServerBusy", headers: { "Retry-After": "1" } };
+    if (allowed) return undefined;
+    return { code: "ServerBusy", headers: { "Retry-After": "1", ...hintFor("throttle") } };
   }
 
   // Must be called when the request has ended. Remembers deleted tables.
@@ -92,6 +94,12 @@ export class TemporaryRejections {
     this.#buckets.set(name, { available: enough ? filled - count : filled, at: now });
     return enough;
   }
+}
+
+function hintFor(option: string): Record<string, string> {
+  return {
+    [hintHeader]: `The option ${option} simulates this error. Repeat the call after a while.`,
+  };
 }
 
 function check(name: string, value: number, least: number): void {
