@@ -1,7 +1,7 @@
-// Runs a docker-compose file and a CI script that are written for Azurite: the services with Azurite
-// and with this package, and the CI job with the packed package, which npm installs from a registry
-// of this test. There is no Docker here: the services' commands run on this machine, with other
-// ports and folders, as Docker would map them.
+// Runs a docker-compose file and a CI script that are written for Azurite: the services with
+// Azurite and with this package, and the CI job with the packed package, which npm installs from a
+// registry of this test. There is no Docker here: the services' commands run on this machine, with
+// other ports and folders, as Docker would map them.
 
 import assert from "node:assert/strict";
 import { type ChildProcess, execFile, spawn } from "node:child_process";
@@ -28,14 +28,14 @@ const compose = await readFile(join(scripts, "docker-compose.yml"), "utf8");
 const ci = await readFile(join(scripts, "ci.sh"), "utf8");
 
 let folder: string;
-let registry: Server;
+let packages: Server;
 let env: NodeJS.ProcessEnv; // with npm's settings, and the programs that it installs
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), "entitable-"));
-  registry = await startRegistry();
+  packages = await startRegistry();
   const bin = join(folder, "bin");
   const settings = {
-    registry: `http://127.0.0.1:${(registry.address() as AddressInfo).port}/`,
+    registry: `http://127.0.0.1:${(packages.address() as AddressInfo).port}/`,
     prefix: folder,
     cache: join(folder, "cache"),
     audit: "false",
@@ -52,7 +52,7 @@ before(async () => {
 });
 after(async () => {
   for (const child of running) child.kill("SIGKILL");
-  registry.close();
+  packages.close();
   await rm(folder, { recursive: true });
 });
 
@@ -222,7 +222,7 @@ describe("the services of a docker-compose file", () => {
   }
 });
 
-// ---- The CI job ----------------------------------------------------------------------------------
+// ---- The CI job --------------------------------------------------------------------------------
 
 test("a CI job", { timeout }, async () => {
   const job = join(folder, "job");

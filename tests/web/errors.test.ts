@@ -1,7 +1,9 @@
 // Tests the properties of errors that callers use.
 
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { spawnSync } from "node:child_process";
+import { describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
 import { inspect } from "node:util";
 import { AbortError, RestError, StoreError, serviceError } from "../../web/src/errors.ts";
 
@@ -53,4 +55,61 @@ test("a StoreError has a code and a hint, and a cause only if given", () => {
 test("an AbortError is recognised by its name", () => {
   assert.equal(new AbortError().name, "AbortError");
   assert.equal(new AbortError().message, "The operation was aborted.");
+});
+
+describe("in development, the stack of an error", () => {
+  const make = () => serviceError(404, "TableNotFound", "No table.\nId: 1", "Create it.");
+
+  test("has the hint after the message", () => {
+    const frames = /^RestError: No table\.\nId: 1\nhint: Create it\.\n {4}at serviceError \(/;
+    assert.match(make().stack ?? "", frames);
+    const closed = new StoreError("StoreClosed", "It is closed.");
+    assert.match(closed.stack ?? "", /^StoreError: It is closed\.\nhint: Open the store again\.\n/);
+  });
+
+  test("has a hint that is added later, and is unchanged without one", () => {
+    const error = new RestError("x");
+    assert.match(error.stack ?? "", /^RestError: x\n {4}at /);
+    error.hint = "Later.";
+    assert.match(error.stack ?? "", /^RestError: x\nhint: Later\.\n {4}at /);
+  });
+
+  test("can be replaced, and is formatted only when it is read", () => {
+    const { prepareStackTrace } = Error;
+    let formatted = 0;
+    Error.prepareStackTrace = () => `${++formatted}`;
+    try {
+      const error = make();
+      assert.equal(formatted, 0);
+      assert.equal(error.stack, "1");
+      error.stack = "other";
+      assert.equal(error.stack, "other");
+    } finally {
+      Error.prepareStackTrace = prepareStackTrace;
+    }
+  });
+
+  test("is in no comparison, copy or JSON", () => {
+    const error = make();
+    assert.equal(error.message, "No table.\nId: 1");
+    assert(!Object.keys(error).includes("stack"));
+    assert.doesNotMatch(JSON.stringify(error), /stack/);
+    assert.deepEqual(error, make());
+    assert.deepEqual({ ...error }, { ...make() });
+    assert.equal(structuredClone(error).message, error.message);
+  });
+
+  test("is as usual in production", () => {
+    const file = fileURLToPath(new URL("../../web/src/errors.ts", import.meta.url));
+    const script = `
+      const { StoreError } = await import(${JSON.stringify(file)});
+      console.log(new StoreError("StoreClosed", "It is closed.").stack);`;
+    const stackWith = (env: object) =>
+      spawnSync(process.execPath, ["--input-type=module", "--eval", script], {
+        encoding: "utf8",
+        env: { ...process.env, ...env },
+      }).stdout;
+    assert.match(stackWith({ NODE_ENV: "production" }), /^StoreError: It is closed\.\n {4}at /);
+    assert.match(stackWith({ NODE_ENV: "test" }), /^StoreError: It is closed\.\nhint: Open /);
+  });
 });

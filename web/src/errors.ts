@@ -2,6 +2,7 @@
 // the official client, so `error.statusCode` and `error.code` mean the same with both. StoreError
 // is a local failure: storage, module, lock.
 
+import { showHintInStack } from "./hints/stack-hint.ts";
 import { type StoreErrorCode, storeErrorHints } from "./hints/store-errors.ts";
 
 export interface ODataError {
@@ -48,6 +49,7 @@ export class RestError extends Error {
     // exchange.
     Object.defineProperty(this, "request", { value: options.request, enumerable: false });
     Object.defineProperty(this, "response", { value: options.response, enumerable: false });
+    showHintInStack(this);
   }
 }
 
@@ -103,6 +105,7 @@ export class StoreError extends Error {
     this.code = code;
     this.hint = options.hint ?? storeErrorHints[code];
     if (options.uncertain) this.uncertain = true;
+    showHintInStack(this);
   }
 }
 

@@ -22,8 +22,8 @@ type Json = Record<string, unknown>;
 const typeSuffix = "@odata.type";
 
 /**
- * Returns the response with a hint, if it is an error of the service. A simulated error has its hint
- * already. Returns the response unchanged if the request has a URL that cannot be parsed.
+ * Returns the response with a hint, if it is an error of the service. A simulated error already has
+ * its hint. Returns the response unchanged if the request has a URL that cannot be parsed.
  */
 export function addHttpHint<R extends HttpResponseParts>(
   response: R,
