@@ -1,6 +1,8 @@
 // Table<T>: what is read, written and selected has the types of T.
 
 import { edm, openStore, type Store, type Table, TableTransaction } from "entitable";
+import type { BulkClient } from "entitable/bulk";
+import { LargeValues, type LargeValueTable } from "entitable/large-values";
 
 interface Person {
   name: string;
@@ -210,12 +212,42 @@ export async function writes(): Promise<void> {
   // @ts-expect-error: a text is no age
   await people.bulk(wrong());
 
+  // Actions that are chosen, and constant lists of them
+  const isNew: boolean = JSON.parse("true");
+  const ann = { ...key, name: "Ann", age: 3 };
+  await people.submitTransaction([
+    isNew ? (["create", ann] as const) : (["upsert", ann, "Replace"] as const),
+    isNew ? ["create", ann] : ["delete", key],
+  ]);
+  const constant = [
+    ["update", { ...key, age: 4 }, "Merge", { etag: "*" }],
+    ["delete", key],
+  ] as const;
+  await people.submitTransaction(constant);
+  await people.bulk(constant);
+  await store.table("any").submitTransaction(constant);
+  await store.tableClient("people").submitTransaction(constant);
+  const wrongAge = ["create", { ...ann, age: "3" }] as const;
+  // @ts-expect-error: a text is no age
+  await people.submitTransaction([isNew ? wrongAge : constant[1]]);
+  // @ts-expect-error: age is missing
+  await people.submitTransaction([["create", { ...key, name: "Ann" }] as const]);
+
   // An untyped table takes every entity, also those of the official client's builder.
   const transaction = new TableTransaction();
   transaction.createEntity({ ...key, whatever: 1 });
   await store.table("any").submitTransaction(transaction.actions);
   await store.table("any").bulk(transaction.actions);
   await store.table("any").submitTransaction([["create", { ...key, whatever: 1n }]]);
+}
+
+// A typed table is one for code that knows no types of entities.
+export function untypedCode(): void {
+  new LargeValues(people);
+  people satisfies LargeValueTable;
+  people satisfies BulkClient;
+  store.table("any") satisfies LargeValueTable;
+  store.tableClient("any") satisfies LargeValueTable;
 }
 
 // ---- Types that can be stored -------------------------------------------------------------------

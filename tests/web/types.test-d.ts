@@ -93,6 +93,7 @@ async function typed(): Promise<void> {
     page[0]?.age satisfies number | undefined;
   }
 
+  people satisfies Pick<official.TableClient, "deleteEntity" | "submitTransaction">;
   await people.createEntity({ ...key, name: "Ann", age: 3 });
   await people.createEntity({ ...key, name: "Ann", age: { type: "Double", value: 3 } });
   // @ts-expect-error: age is missing

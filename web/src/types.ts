@@ -311,7 +311,7 @@ export interface TableClient {
     options?: DeleteTableEntityOptions & WriteOptions,
   ): Promise<DeleteTableEntityResponse>;
   submitTransaction(
-    actions: TransactionAction[],
+    actions: readonly Readonly<TransactionAction>[],
     options?: OperationOptions & WriteOptions,
   ): Promise<TableTransactionResponse>;
 }
@@ -507,6 +507,12 @@ export interface WritableTable<T extends object = Record<string, unknown>> {
   ): Promise<DeleteTableEntityResponse>;
   submitTransaction(
     actions: TableAction<T>[],
+    options?: OperationOptions & WriteOptions,
+  ): Promise<TableTransactionResponse>;
+  // An overload, so that the table remains one for code that passes mutable arrays of any actions,
+  // such as LargeValues and what is written for the official client.
+  submitTransaction(
+    actions: readonly Readonly<TableAction<T>>[],
     options?: OperationOptions & WriteOptions,
   ): Promise<TableTransactionResponse>;
   /**

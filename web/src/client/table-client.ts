@@ -355,7 +355,7 @@ export class TableHandle
   }
 
   async submitTransaction(
-    actions: TransactionAction[],
+    actions: readonly Readonly<TransactionAction>[],
     options: OperationOptions & WriteOptions = {},
   ): Promise<TableTransactionResponse> {
     const operations = operationsFromActions(actions);

@@ -60,7 +60,9 @@ export class TableTransaction {
  * request; the core makes all others.
  * @internal
  */
-export function operationsFromActions(actions: readonly TransactionAction[]): WriteOperation[] {
+export function operationsFromActions(
+  actions: readonly Readonly<TransactionAction>[],
+): WriteOperation[] {
   const first = actions[0];
   if (first === undefined) throw new TypeError("A transaction needs at least one action.");
   return actions.map((action) => {
@@ -72,7 +74,7 @@ export function operationsFromActions(actions: readonly TransactionAction[]): Wr
   });
 }
 
-function operationFromAction(action: TransactionAction): WriteOperation {
+function operationFromAction(action: Readonly<TransactionAction>): WriteOperation {
   const [verb, entity, mode = "Merge", options] = action;
   const { partitionKey, rowKey } = entity;
   switch (verb) {

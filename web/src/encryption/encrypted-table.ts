@@ -101,10 +101,13 @@ class CipherTable<T extends object> implements EncryptedTable<T> {
 
   deleteEntity: TableClient["deleteEntity"] = (...call) => this.#table.deleteEntity(...call);
 
-  async submitTransaction(actions: TransactionAction[], options?: OperationOptions) {
+  async submitTransaction(
+    actions: readonly Readonly<TransactionAction>[],
+    options?: OperationOptions,
+  ) {
     const encrypted = actions.map(async (action): Promise<TransactionAction> => {
       const [verb, entity, mode, ...more] = action;
-      if (verb === "delete") return action;
+      if (verb === "delete") return [verb, entity];
       if (verb !== "create") requireReplace(mode);
       return [verb, await this.#cipher.encrypt(entity), mode, ...more] as TransactionAction;
     });
