@@ -494,6 +494,51 @@ describe("<table-playground>", () => {
     await page.close();
   });
 
+  test("runs at once where a framework sets the property `run`, and keeps its method", async () => {
+    const page = await openPage("");
+    const outcome = await page.evaluate(async () => {
+      await customElements.whenDefined("table-playground");
+      const append = (value: unknown): TablePlayground => {
+        const element = document.createElement("table-playground") as TablePlayground;
+        element.textContent = "show(7);";
+        Object.assign(element, { run: value });
+        document.querySelector("main")?.append(element);
+        return element;
+      };
+      const hasRun = (element: TablePlayground) =>
+        element.shadowRoot?.querySelector("[role=status]")?.textContent !== "";
+      // as React, Vue and Preact set it; Preact removes it with ""
+      const elements = [true, "", false, undefined].map(append);
+      const ran = elements.map(hasRun);
+      const results = await Promise.all(elements.map((element) => element.run()));
+      Object.assign(elements[0] as TablePlayground, { run: false });
+      return {
+        ran,
+        shown: results.map(({ shown }) => shown[0]),
+        attributes: elements.map((element) => element.getAttribute("run")),
+      };
+    });
+    assert.deepEqual(outcome, {
+      ran: [true, true, false, false],
+      shown: [7, 7, 7, 7],
+      attributes: [null, "", null, null],
+    });
+    await page.close();
+  });
+
+  test("in a React application it runs at once with the attribute `run`", async () => {
+    reactCode = await bundleReact(`
+      import { createRoot } from "react-dom/client";
+      createRoot(document.getElementById("root")).render(
+        <table-playground run label="Seven">show(7);</table-playground>);`);
+    const page = await openPage(
+      `<div id="root"></div><script type="module" src="/react.js"></script>`,
+    );
+    await page.getByText("Done.").waitFor();
+    assert.match((await run(page)).text, /7$/);
+    await page.close();
+  });
+
   test("in a React application it accepts properties, fires events, and can be removed and added", async () => {
     reactCode = await bundleReact(`
       import { StrictMode, useState } from "react";

@@ -21,6 +21,10 @@ export const elements = [
   <table-explorer tables="lamps" />,
   // @ts-expect-error: a store is a store or its name
   <table-explorer store={3} />,
+  <table-playground run />,
+  <table-playground run={false} />,
+  // @ts-expect-error: runs or does not
+  <table-playground run={3} />,
   // @ts-expect-error: no such value
   <table-playground throttle="always" />,
 ];

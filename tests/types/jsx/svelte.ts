@@ -15,6 +15,7 @@ export const elements = {
     setup: "lamps",
     seed: 3,
     throttle: "azure",
+    run: true,
     "onplayground-run": ({ detail }) => detail.ms satisfies number,
   } satisfies SvelteHTMLElements["table-playground"],
   // @ts-expect-error: no such attribute

@@ -17,6 +17,10 @@ export const elements = [
   <table-playground onPlaygroundRun={({ detail }) => detail.ms satisfies number} />,
   // @ts-expect-error: a store is a store or its name
   <table-explorer store={3} />,
+  <table-playground run />,
+  <table-playground run={false} />,
+  // @ts-expect-error: runs or does not
+  <table-playground run={3} />,
   // @ts-expect-error: no such value
   <table-playground throttle="always" />,
 ];

@@ -68,11 +68,9 @@ export type PlaygroundStartEvent = CustomEvent<PlaygroundStart>;
 /** The event "playground-run" at the end of a run. It bubbles. */
 export type PlaygroundRunEvent = CustomEvent<PlaygroundRun>;
 
-/**
- * The attributes and properties of <table-playground> in a framework's templates. The attribute
- * `run` is not one of them, because frameworks would set the method run(): call that instead.
- */
+/** The attributes and properties of <table-playground> in a framework's templates. */
 export interface TablePlaygroundAttributes {
+  run?: boolean | "" | undefined;
   store?: Store | string | undefined;
   seed?: number | string | undefined;
   throttle?: "azure" | undefined;
@@ -112,6 +110,20 @@ export class TablePlayground extends StoreElement {
    * stays.
    */
   static editor: ((options: CodeEditorOptions) => Promise<CodeEditor>) | undefined;
+
+  // Frameworks set a property where there is one of an attribute's name. For `run`, that is the
+  // method run(): it stays, and the value becomes the attribute.
+  static {
+    const { prototype } = TablePlayground;
+    const { run } = prototype;
+    Object.defineProperty(prototype, "run", {
+      configurable: true,
+      get: () => run,
+      set(this: TablePlayground, value: unknown) {
+        this.toggleAttribute("run", value === "" || Boolean(value));
+      },
+    });
+  }
 
   #original = "";
   #editor: CodeEditor | undefined;

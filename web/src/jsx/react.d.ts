@@ -3,36 +3,24 @@
 
 import type { DetailedHTMLProps, HTMLAttributes } from "react";
 import type {
-  ExplorerOpenEvent,
-  PlaygroundRunEvent,
-  PlaygroundStartEvent,
   TableExplorer,
   TableExplorerAttributes,
   TablePlayground,
   TablePlaygroundAttributes,
 } from "../explorer/index.js";
+import type { ExplorerEvents, Handlers, PlaygroundEvents } from "./events.js";
 
 export * from "../explorer/index.js";
-
-interface ExplorerEvents {
-  "onexplorer-open"?: ((event: ExplorerOpenEvent) => void) | undefined;
-  "onexplorer-change"?: ((event: Event) => void) | undefined;
-}
-
-interface PlaygroundEvents {
-  "onplayground-start"?: ((event: PlaygroundStartEvent) => void) | undefined;
-  "onplayground-run"?: ((event: PlaygroundRunEvent) => void) | undefined;
-}
 
 declare module "react" {
   namespace JSX {
     interface IntrinsicElements {
       "table-explorer": DetailedHTMLProps<HTMLAttributes<TableExplorer>, TableExplorer> &
         TableExplorerAttributes &
-        ExplorerEvents;
+        Handlers<ExplorerEvents, "on">;
       "table-playground": DetailedHTMLProps<HTMLAttributes<TablePlayground>, TablePlayground> &
         TablePlaygroundAttributes &
-        PlaygroundEvents;
+        Handlers<PlaygroundEvents, "on">;
     }
   }
 }

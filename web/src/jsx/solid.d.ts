@@ -3,27 +3,15 @@
 
 import type { JSX } from "solid-js";
 import type {
-  ExplorerOpenEvent,
-  PlaygroundRunEvent,
-  PlaygroundStartEvent,
   TableExplorer,
   TableExplorerAttributes,
   TablePlayground,
   TablePlaygroundAttributes,
 } from "../explorer/index.js";
 import type { Store } from "../types.js";
+import type { ExplorerEvents, Handlers, PlaygroundEvents } from "./events.js";
 
 export * from "../explorer/index.js";
-
-interface ExplorerEvents {
-  "on:explorer-open"?: ((event: ExplorerOpenEvent) => void) | undefined;
-  "on:explorer-change"?: ((event: Event) => void) | undefined;
-}
-
-interface PlaygroundEvents {
-  "on:playground-start"?: ((event: PlaygroundStartEvent) => void) | undefined;
-  "on:playground-run"?: ((event: PlaygroundRunEvent) => void) | undefined;
-}
 
 // Solid sets attributes, unless a name begins with prop:. A store is an object.
 interface StoreProperty {
@@ -35,11 +23,11 @@ declare module "solid-js" {
     interface IntrinsicElements {
       "table-explorer": JSX.HTMLAttributes<TableExplorer> &
         TableExplorerAttributes &
-        ExplorerEvents &
+        Handlers<ExplorerEvents, "on:"> &
         StoreProperty;
       "table-playground": JSX.HTMLAttributes<TablePlayground> &
         TablePlaygroundAttributes &
-        PlaygroundEvents &
+        Handlers<PlaygroundEvents, "on:"> &
         StoreProperty;
     }
   }

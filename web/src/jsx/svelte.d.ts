@@ -3,32 +3,22 @@
 
 import type { HTMLAttributes } from "svelte/elements";
 import type {
-  ExplorerOpenEvent,
-  PlaygroundRunEvent,
-  PlaygroundStartEvent,
   TableExplorer,
   TableExplorerAttributes,
   TablePlayground,
   TablePlaygroundAttributes,
 } from "../explorer/index.js";
+import type { ExplorerEvents, Handlers, PlaygroundEvents } from "./events.js";
 
 export * from "../explorer/index.js";
 
-interface ExplorerEvents {
-  "onexplorer-open"?: ((event: ExplorerOpenEvent) => void) | undefined;
-  "onexplorer-change"?: ((event: Event) => void) | undefined;
-}
-
-interface PlaygroundEvents {
-  "onplayground-start"?: ((event: PlaygroundStartEvent) => void) | undefined;
-  "onplayground-run"?: ((event: PlaygroundRunEvent) => void) | undefined;
-}
-
 declare module "svelte/elements" {
   interface SvelteHTMLElements {
-    "table-explorer": HTMLAttributes<TableExplorer> & TableExplorerAttributes & ExplorerEvents;
+    "table-explorer": HTMLAttributes<TableExplorer> &
+      TableExplorerAttributes &
+      Handlers<ExplorerEvents, "on">;
     "table-playground": HTMLAttributes<TablePlayground> &
       TablePlaygroundAttributes &
-      PlaygroundEvents;
+      Handlers<PlaygroundEvents, "on">;
   }
 }

@@ -2,28 +2,15 @@
 // entitable/explorer/vue has these types and the code of entitable/explorer.
 
 import type { HTMLAttributes } from "vue";
-import type {
-  ExplorerOpenEvent,
-  PlaygroundRunEvent,
-  PlaygroundStartEvent,
-  TableExplorerAttributes,
-  TablePlaygroundAttributes,
-} from "../explorer/index.js";
+import type { TableExplorerAttributes, TablePlaygroundAttributes } from "../explorer/index.js";
+import type { CamelCaseHandlers, ExplorerEvents, PlaygroundEvents } from "./events.js";
 
 export * from "../explorer/index.js";
 
-interface ExplorerEvents {
-  onExplorerOpen?: ((event: ExplorerOpenEvent) => void) | undefined;
-  onExplorerChange?: ((event: Event) => void) | undefined;
-}
-
-interface PlaygroundEvents {
-  onPlaygroundStart?: ((event: PlaygroundStartEvent) => void) | undefined;
-  onPlaygroundRun?: ((event: PlaygroundRunEvent) => void) | undefined;
-}
-
-type ExplorerProps = HTMLAttributes & TableExplorerAttributes & ExplorerEvents;
-type PlaygroundProps = HTMLAttributes & TablePlaygroundAttributes & PlaygroundEvents;
+type ExplorerProps = HTMLAttributes & TableExplorerAttributes & CamelCaseHandlers<ExplorerEvents>;
+type PlaygroundProps = HTMLAttributes &
+  TablePlaygroundAttributes &
+  CamelCaseHandlers<PlaygroundEvents>;
 
 declare module "vue" {
   interface GlobalComponents {
