@@ -180,6 +180,10 @@ describe("errors", () => {
     await assert.rejects(list({ top: 1.5 }), unknown);
     await assert.rejects(list({ order: "down" }), unknown);
     await assert.rejects(table.getEntity("a", "0001", { top: 1 } as object), unknown);
+    await assert.rejects(openStore({ persist: "memory" } as object), {
+      ...unknown,
+      message: "openStore has no option persist.",
+    });
     await assert.rejects(table.explain({ limit: 1 } as object), unknown);
     const row = { partitionKey: "a", rowKey: "0001", n: 7 };
     await assert.rejects(table.updateEntity(row, "Merge", { ifMatch: "x" } as object), {

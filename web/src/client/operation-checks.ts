@@ -3,6 +3,7 @@
 
 import { AbortError, StoreError } from "../errors.ts";
 import type { OperationOptions, UpdateMode } from "../types.ts";
+import { requireKnownOptions } from "../util/option-names.ts";
 
 // Throws if a key is undefined or null. Empty strings are legal keys.
 export function requireKeys(partitionKey: unknown, rowKey: unknown): void {
@@ -24,9 +25,8 @@ export function writeKind<M, R>(mode: UpdateMode, merge: M, replace: R): M | R {
   throw Object.assign(error, { hint: modeHint });
 }
 
-export const writeOptions: readonly string[] = ["durability", "etag"];
-
-const operationOptionNames = [
+/** The options of all calls. */
+export const operationOptions: readonly string[] = [
   "abortSignal",
   "onResponse",
   "requestOptions",
@@ -45,29 +45,17 @@ const optionHints: Readonly<Record<string, string>> = {
   orderBy: 'Entities are ordered by their keys; order: "desc" reverses the order.',
 };
 
-// Throws ValidationFailed if an option is neither in `known` nor an option of all calls, or if one
-// in `queryOptions` is not in `knownOfQuery`.
+// Throws ValidationFailed if an option is not in `known`, or one in `queryOptions` not in
+// `knownOfQuery`.
 export function rejectUnknownOptions(
   method: string,
   options: object,
   known: readonly string[],
   knownOfQuery: readonly string[] = [],
 ): void {
-  for (const name in options) {
-    if (known.includes(name) || operationOptionNames.includes(name)) continue;
-    throw unknownOptionError(method, name, name);
-  }
+  requireKnownOptions(method, options, known, optionHints);
   const { queryOptions } = options as { queryOptions?: object };
-  for (const name in queryOptions) {
-    if (!knownOfQuery.includes(name))
-      throw unknownOptionError(method, `queryOptions.${name}`, name);
-  }
-}
-
-function unknownOptionError(method: string, option: string, name: string): StoreError {
-  const hint = Object.hasOwn(optionHints, name) ? optionHints[name] : undefined;
-  const message = `${method} has no option ${option}.`;
-  return new StoreError("ValidationFailed", message, hint === undefined ? {} : { hint });
+  requireKnownOptions(method, queryOptions, knownOfQuery, optionHints, "queryOptions.");
 }
 
 // Checks the options that all calls share. Throws AbortError if the signal is already aborted.

@@ -42,10 +42,10 @@ import { inDevelopment } from "./development.ts";
 import { convertEntityBySchema } from "./entity-resolver.ts";
 import {
   checkOperationOptions,
+  operationOptions,
   rejectUnknownOptions,
   requireKeys,
   writeKind,
-  writeOptions,
 } from "./operation-checks.ts";
 import {
   checkedPageSize,
@@ -78,7 +78,11 @@ export interface TableHandleOptions {
   onWarning?: ((warning: StoreWarning) => void) | undefined;
 }
 
-const listOptions = ["queryOptions", "disableTypeConversion", "top", "order"];
+// The names of options.
+const countOptions = [...operationOptions, "queryOptions"];
+const readOptions = [...countOptions, "disableTypeConversion"];
+const listOptions = [...readOptions, "top", "order"];
+const writeOptions = [...operationOptions, "durability", "etag"];
 const filterAndSelect = ["filter", "select"];
 
 // Implements the public types TableClient (the official types) and Table<T> (typed by T). They
@@ -131,8 +135,7 @@ export class TableHandle
     requireKeys(partitionKey, rowKey);
     try {
       checkOperationOptions(options);
-      if (this.#extended)
-        rejectUnknownOptions("getEntity", options, listOptions.slice(0, 2), filterAndSelect);
+      if (this.#extended) rejectUnknownOptions("getEntity", options, readOptions, filterAndSelect);
       const select = options.queryOptions?.select;
       if (select === undefined && options.disableTypeConversion !== true) {
         const batched = this.#tryBatchedRead(partitionKey, rowKey);
@@ -219,7 +222,7 @@ export class TableHandle
 
   // Each response counts up to the first rows that are not in memory.
   async count(options: CountOptions = {}): Promise<number> {
-    rejectUnknownOptions("count", options, ["queryOptions"], ["filter"]);
+    rejectUnknownOptions("count", options, countOptions, ["filter"]);
     const { filter } = options.queryOptions ?? {};
     let total = 0;
     let query: EntityQuery | undefined = filter === undefined ? {} : { filter };
@@ -255,7 +258,7 @@ export class TableHandle
     options: OperationOptions,
     settings: PageSettings,
   ): PartitionKeysPage | Promise<PartitionKeysPage> {
-    rejectUnknownOptions("partitionKeys", options, []);
+    rejectUnknownOptions("partitionKeys", options, operationOptions);
     checkOperationOptions(options);
     const query: PartitionKeysQuery = {};
     if (settings.maxPageSize !== undefined) query.top = checkedPageSize(settings.maxPageSize);

@@ -111,20 +111,6 @@ export class TablePlayground extends StoreElement {
    */
   static editor: ((options: CodeEditorOptions) => Promise<CodeEditor>) | undefined;
 
-  // Frameworks set a property where there is one of an attribute's name. For `run`, that is the
-  // method run(): it stays, and the value becomes the attribute.
-  static {
-    const { prototype } = TablePlayground;
-    const { run } = prototype;
-    Object.defineProperty(prototype, "run", {
-      configurable: true,
-      get: () => run,
-      set(this: TablePlayground, value: unknown) {
-        this.toggleAttribute("run", value === "" || Boolean(value));
-      },
-    });
-  }
-
   #original = "";
   #editor: CodeEditor | undefined;
   readonly #frame = h("div", { class: "frame", part: "frame", role: "group" });
@@ -384,6 +370,17 @@ export class TablePlayground extends StoreElement {
     else editor.element.focus();
   }
 }
+
+// Frameworks set a property where there is one of an attribute's name. For `run`, that is the
+// method run(): it stays, and the value becomes the attribute.
+const { run } = TablePlayground.prototype;
+Object.defineProperty(TablePlayground.prototype, "run", {
+  configurable: true,
+  get: () => run,
+  set(this: TablePlayground, value: unknown) {
+    this.toggleAttribute("run", value === "" || Boolean(value));
+  },
+});
 
 function isMock(store: Store): store is MockStore {
   return "fork" in store;

@@ -3,6 +3,7 @@
 import { StoreError } from "../errors.ts";
 import { accountFromOptions } from "../rest/account.ts";
 import type { OpenOptions, StoreLocation, StoreWarning, WarningCode } from "../types.ts";
+import { requireKnownOptions } from "../util/option-names.ts";
 
 const deferredDelayMaxMs = 1000;
 const memoryLimitDefault = 512 * 1024 * 1024;
@@ -22,8 +23,7 @@ export function settingsFromOptions(options: OpenOptions, method = "openStore") 
   if (typeof options !== "object" || options === null) {
     throw invalid('openStore takes an object: openStore({ name: "shop" }).');
   }
-  for (const name in options)
-    if (!optionNames.includes(name)) throw invalid(`${method} has no option ${name}.`);
+  requireKnownOptions(method, options, optionNames);
   const {
     name = "default",
     persistence = "auto",

@@ -1,0 +1,22 @@
+// Rejects options that a function does not have: a misspelled option must not be ignored silently.
+
+import { StoreError } from "../errors.ts";
+
+/**
+ * Throws ValidationFailed if `options` has an option that is not in `known`. `hints` says what to
+ * write in place of options that callers expect, and `path` is put before the option's name.
+ */
+export function requireKnownOptions(
+  method: string,
+  options: object | undefined,
+  known: readonly string[],
+  hints: Readonly<Record<string, string>> = {},
+  path = "",
+): void {
+  for (const name in options) {
+    if (known.includes(name)) continue;
+    const hint = Object.hasOwn(hints, name) ? hints[name] : undefined;
+    const message = `${method} has no option ${path}${name}.`;
+    throw new StoreError("ValidationFailed", message, hint === undefined ? {} : { hint });
+  }
+}
