@@ -41,10 +41,9 @@ export class ReconnectingDatabase {
   #connection: IDBDatabase | undefined; // undefined: lost
   #fatalError: StorageError | undefined; // every later call rejects with it
   #reopening: Promise<IDBDatabase> | undefined;
-  // forceNewLevelDbLog() for the current connection, and whether it has ended. Undefined: it must
-  // be called before the next write.
-  #newLog: Promise<void> | undefined;
-  #hasNewLog = false;
+  // The call of forceNewLevelDbLog() for the current connection, or "begun" when it has ended.
+  // Undefined: it must be called before the next write.
+  #newLog: Promise<void> | "begun" | undefined;
   readonly #running = new RunningCalls();
 
   // Takes ownership of the connection.
@@ -78,7 +77,7 @@ export class ReconnectingDatabase {
         if (delayMs > 0) await sleep(delayMs);
         try {
           const database = this.#connection ?? (await this.#reopen());
-          if (mode === "readwrite" && !this.#hasNewLog) await this.#requireNewLog();
+          if (mode === "readwrite" && this.#newLog !== "begun") await this.#requireNewLog();
           return await runTransaction(database, mode, durability, body);
         } catch (error) {
           if (error instanceof ConnectionLost) {
@@ -86,10 +85,9 @@ export class ReconnectingDatabase {
             mayHaveCommitted ||= error.mayHaveCommitted;
           } else if (error instanceof StoreError || errorName(error) === "ConstraintError") {
             throw error;
-          } else if (error instanceof NoNewLog && mayHaveCommitted) {
-            throw new StorageError("unknown", lostMessage, storageErrorFrom(error.cause));
           } else if (error instanceof NoNewLog) {
-            throw storageErrorFrom(error.cause);
+            const why = storageErrorFrom(error.cause);
+            throw mayHaveCommitted ? new StorageError("unknown", lostMessage, why) : why;
           } else if (this.#connection !== undefined && !(error instanceof TimedOut)) {
             throw storageErrorFrom(error);
           }
@@ -131,8 +129,7 @@ export class ReconnectingDatabase {
   async close(): Promise<void> {
     this.#fatalError ??= new StorageError("closed", "The storage is closed.");
     await this.#running.whenEnded();
-    if (this.#newLog !== undefined)
-      await withTimeLimit(firstLogWaitMs, this.#newLog).catch(() => {});
+    await withTimeLimit(firstLogWaitMs, Promise.resolve(this.#newLog)).catch(() => {});
     this.#connection?.close();
     this.#connection = undefined;
   }
@@ -144,7 +141,6 @@ export class ReconnectingDatabase {
       .then((database) => {
         if (this.#fatalError === undefined || !this.#running.isEmpty) {
           this.#newLog = undefined;
-          this.#hasNewLog = false;
           this.#use(database);
           this.#requireNewLog().catch(() => {}); // early: the next write may have no time to wait
           this.#options.onReopened?.();
@@ -166,21 +162,23 @@ export class ReconnectingDatabase {
   // Resolves when the browser has begun a new log since the connection was opened. Rejects with
   // NoNewLog if it cannot, for example on a full disk, or with TimedOut. The next call tries again.
   async #requireNewLog(): Promise<void> {
-    const beginning = this.#newLog ?? this.#beginNewLog(forceNewLevelDbLog(this.#options.factory));
+    this.#newLog ??= this.#beginNewLog(forceNewLevelDbLog(this.#options.factory));
+    const beginning = this.#newLog;
+    if (beginning === "begun") return;
     try {
       await withTimeLimit(reopenWaitMs, beginning);
     } catch (error) {
       if (this.#newLog === beginning) this.#newLog = undefined;
       throw error instanceof TimedOut ? error : new NoNewLog("", { cause: error });
     }
-    if (this.#newLog === beginning) this.#hasNewLog = true;
   }
 
   #beginNewLog(beginning: Promise<void>): Promise<void> {
+    const end = (now: "begun" | undefined) => () => {
+      if (this.#newLog === beginning) this.#newLog = now;
+    };
     this.#newLog = beginning;
-    beginning.catch(() => {
-      if (this.#newLog === beginning) this.#newLog = undefined;
-    });
+    beginning.then(end("begun"), end(undefined));
     return beginning;
   }
 
