@@ -1,0 +1,73 @@
+// Tests what the console of Chromium shows of an error that was not caught: in development also its
+// hint.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import type { BrowserContext } from "playwright-core";
+import { newProfile, type Profile } from "./support/browser.ts";
+import { type Site, serve } from "./support/server.ts";
+
+const staging = fileURLToPath(new URL("../../build/package/staging", import.meta.url));
+
+let profile: Profile;
+let site: Site;
+let context: BrowserContext;
+
+before(async () => {
+  profile = await newProfile();
+  context = await profile.open();
+  site = await serve(staging, {
+    override: (path) =>
+      path === "/" ? { body: "<!doctype html><title>console</title>" } : undefined,
+  });
+});
+
+after(async () => {
+  await context.close();
+  await site.close();
+  await profile.remove();
+});
+
+// Returns the texts that the console shows of a missing table and of a closed store.
+async function shownErrors(mode: "development" | "production"): Promise<string[]> {
+  const page = await context.newPage();
+  const devTools = await context.newCDPSession(page);
+  const shown: string[] = [];
+  const both = new Promise<void>((resolve) => {
+    devTools.on("Runtime.exceptionThrown", ({ exceptionDetails: { text, exception } }) => {
+      if (shown.push(`${text} ${exception?.description}`) === 2) resolve();
+    });
+  });
+  await devTools.send("Runtime.enable");
+  await page.goto(site.url);
+  await page.evaluate(async (NODE_ENV) => {
+    Object.assign(globalThis, { process: { env: { NODE_ENV } } }); // as bundlers define it
+    const { openStore } = (await import(
+      "/dist/index.js" as string
+    )) as typeof import("../../web/src/index.ts");
+    const store = await openStore({ persistence: "memory" });
+    void store.table("people").getEntity("p", "r"); // nothing catches its error
+    setTimeout(() => void store.close().then(() => store.table("people").getEntity("p", "r")), 500);
+  }, mode);
+  await both;
+  await page.close();
+  return shown;
+}
+
+test("in development, an error that was not caught has its hint", async () => {
+  const [missing = "", closed = ""] = await shownErrors("development");
+  assert.match(
+    missing,
+    /^Uncaught \(in promise\) RestError: The table specified does not exist\.\nhint: The table "people" does not exist in this store\. Create it with createTable\(\)\.\n {4}at /,
+  );
+  assert.match(
+    closed,
+    /^Uncaught \(in promise\) StoreError: The store "default" is closed\.\nhint: Open the store again\.\n {4}at /,
+  );
+});
+
+test("in production, it has only its stack", async () => {
+  for (const shown of await shownErrors("production"))
+    assert.match(shown, /^Uncaught \(in promise\) (?:Rest|Store)Error: [^\n]*\n {4}at /);
+});
