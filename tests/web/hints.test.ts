@@ -922,7 +922,9 @@ describe("the file of the texts", () => {
     t.after(() => Reflect.deleteProperty(globalThis, name));
     const { code } = await transform(readFileSync(file, "utf8"), { loader: "ts" });
     assert(code.includes('import("./texts.ts")'));
-    const replaced = code.replace('import("./texts.ts")', `globalThis.${name}()`);
+    const replaced = code
+      .replace('import("./texts.ts")', `globalThis.${name}()`)
+      .replaceAll('"./', `"${new URL("./", file).href}`);
     return await import(`data:text/javascript,${encodeURIComponent(replaced)}`);
   }
   let modules = 0;

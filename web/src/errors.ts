@@ -49,7 +49,7 @@ export class RestError extends Error {
     // exchange.
     Object.defineProperty(this, "request", { value: options.request, enumerable: false });
     Object.defineProperty(this, "response", { value: options.response, enumerable: false });
-    showHintInStack(this);
+    if (options.hint !== undefined) showHintInStack(this);
   }
 }
 

@@ -3,6 +3,7 @@
 
 import type { FailedRequest } from "./failed-request.ts";
 import type { HintHeader, HttpRequestParts, HttpResponseParts } from "./http-errors.ts";
+import { showHintInStack } from "./stack-hint.ts";
 
 const loadingMs = 1000;
 
@@ -40,7 +41,10 @@ export function withHint<R>(
 }
 
 export async function rejectWithHint(error: unknown, request: FailedRequest): Promise<never> {
-  if (Object(error).name === "RestError") (await loadTexts())?.addHint(error as Error, request);
+  if (Object(error).name === "RestError") {
+    const isAdded = (await loadTexts())?.addHint(error as Error, request);
+    if (isAdded === true) showHintInStack(error as Error);
+  }
   throw error;
 }
 

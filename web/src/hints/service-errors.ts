@@ -30,15 +30,17 @@ interface Failure {
   readonly entity: object;
 }
 
-/** Adds the hint to an error of the service that has none. */
+/** Adds the hint to an error of the service that has none. Returns whether it has been added. */
 export function addHint(
   error: { code?: string; message: string; hint?: string },
   request: FailedRequest,
-): void {
+): boolean {
   const { code, message, hint } = error;
-  if (code === undefined || hint !== undefined) return;
+  if (code === undefined || hint !== undefined) return false;
   const found = serviceErrorHint({ code, message }, request);
-  if (found !== undefined) error.hint = found;
+  if (found === undefined) return false;
+  error.hint = found;
+  return true;
 }
 
 /** Returns the hint; undefined for a code that the service does not have. Never throws. */
