@@ -1,17 +1,11 @@
 // Defines tests that run in simulations, each with another order of events.
 
 import { type TestContext, test } from "node:test";
-import { collectGarbage } from "./collect-garbage.ts";
 import { Simulation, type SimulationOptions } from "./simulation.ts";
 
 export const seed = Number(process.env["ENTITABLE_SEED"] ?? Date.now() % 1_000_000_007);
 
 const defaultOrders = process.env["ENTITABLE_ALL"] ? 50 : 6;
-
-// node:test has an entry for each promise that is created in a test, until a callback after the
-// promise's collection. Node's own collections leave most of these promises in memory: without
-// collectGarbage(), a file of simulations took more than 1 GB, and most of its time.
-const heapBytesMax = 32 * 1024 * 1024;
 
 type Body<T> = (simulation: Simulation, t: TestContext) => Promise<T>;
 
@@ -52,7 +46,5 @@ export async function simulate<T>(
     const shown = Number(process.env["ENTITABLE_EVENTS"] ?? 20);
     for (const event of simulation.lastEvents.slice(-shown)) t.diagnostic(event);
     throw error;
-  } finally {
-    if (process.memoryUsage().heapUsed > heapBytesMax) collectGarbage();
   }
 }
