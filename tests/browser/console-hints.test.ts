@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { BrowserContext } from "playwright-core";
-import { newProfile, type Profile } from "./support/browser.ts";
+import { newProfile, type Profile, waitMs } from "./support/browser.ts";
 import { type Site, serve } from "./support/server.ts";
 
 const staging = fileURLToPath(new URL("../../build/package/staging", import.meta.url));
@@ -33,29 +33,36 @@ after(async () => {
 async function shownErrors(mode: "development" | "production"): Promise<string[]> {
   const page = await context.newPage();
   const devTools = await context.newCDPSession(page);
-  const shown: string[] = [];
-  const both = new Promise<void>((resolve) => {
-    devTools.on("Runtime.exceptionThrown", ({ exceptionDetails: { text, exception } }) => {
-      if (shown.push(`${text} ${exception?.description}`) === 2) resolve();
+  const nextShown = () =>
+    new Promise<string>((resolve) => {
+      devTools.once("Runtime.exceptionThrown", ({ exceptionDetails: { text, exception } }) => {
+        resolve(`${text} ${exception?.description}`);
+      });
     });
-  });
   await devTools.send("Runtime.enable");
   await page.goto(site.url);
-  await page.evaluate(async (NODE_ENV) => {
+  const missing = nextShown();
+  const store = await page.evaluateHandle(async (NODE_ENV) => {
     Object.assign(globalThis, { process: { env: { NODE_ENV } } }); // as bundlers define it
     const { openStore } = (await import(
       "/dist/index.js" as string
     )) as typeof import("../../web/src/index.ts");
-    const store = await openStore({ persistence: "memory" });
-    void store.table("people").getEntity("p", "r"); // nothing catches its error
-    setTimeout(() => void store.close().then(() => store.table("people").getEntity("p", "r")), 500);
+    const opened = await openStore({ persistence: "memory" });
+    void opened.table("people").getEntity("p", "r"); // nothing catches its error
+    return { opened };
   }, mode);
-  await both;
+  const shown = [await missing];
+  const closed = nextShown();
+  await store.evaluate(async ({ opened }) => {
+    await opened.close();
+    void opened.table("people").getEntity("p", "r");
+  });
+  shown.push(await closed);
   await page.close();
   return shown;
 }
 
-test("in development, an error that was not caught has its hint", async () => {
+test("in development, an error that was not caught has its hint", { timeout: waitMs }, async () => {
   const [missing = "", closed = ""] = await shownErrors("development");
   assert.match(
     missing,
@@ -67,7 +74,7 @@ test("in development, an error that was not caught has its hint", async () => {
   );
 });
 
-test("in production, it has only its stack", async () => {
+test("in production, it has only its stack", { timeout: waitMs }, async () => {
   for (const shown of await shownErrors("production"))
     assert.match(shown, /^Uncaught \(in promise\) (?:Rest|Store)Error: [^\n]*(?:\n {4}at .*)+$/);
 });

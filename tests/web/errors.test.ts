@@ -58,7 +58,9 @@ test("an AbortError is recognised by its name", () => {
   assert.equal(new AbortError().message, "The operation was aborted.");
 });
 
-describe("in development, the stack of an error", () => {
+process.env["JEST_WORKER_ID"] = "1"; // set by Jest
+
+describe("in development, the stack of an error under Jest", () => {
   const make = () => serviceError(404, "TableNotFound", "No table.\nId: 1", "Create it.");
 
   test("has the hint as its last line", () => {
@@ -82,46 +84,56 @@ describe("in development, the stack of an error", () => {
     );
   });
 
-  test("can be replaced, and is formatted only when it is read", () => {
-    const { prepareStackTrace } = Error;
-    let formatted = 0;
-    Error.prepareStackTrace = (error) => {
-      formatted += 1;
-      return String(error);
-    };
+  test("can be replaced", () => {
+    const error = make();
+    error.stack = "other";
+    assert.equal(error.stack, "other");
+  });
+
+  test("is what the application's own formatting returns, if that has no message or throws", () => {
+    const { prepareStackTrace, stackTraceLimit } = Error;
     try {
-      const error = make();
-      assert.equal(formatted, 0);
-      assert.match(error.stack ?? "", /^RestError: No table/);
-      assert.equal(formatted, 1);
-      error.stack = "other";
-      assert.equal(error.stack, "other");
+      Error.prepareStackTrace = (_, sites) => sites;
+      assert(Array.isArray(make().stack));
+      Error.prepareStackTrace = () => {
+        throw new Error("not formatted");
+      };
+      assert.equal(make().hint, "Create it.");
+      Error.prepareStackTrace = prepareStackTrace as typeof Error.prepareStackTrace;
+      Reflect.deleteProperty(Error, "stackTraceLimit");
+      assert.equal(make().stack, undefined);
     } finally {
-      Error.prepareStackTrace = prepareStackTrace;
+      Object.assign(Error, { prepareStackTrace, stackTraceLimit });
     }
   });
 
   test("is in no comparison, copy or JSON", () => {
     const error = make();
     assert.equal(error.message, "No table.\nId: 1");
-    assert(!Object.keys(error).includes("stack"));
+    assert.equal(Object.getOwnPropertyDescriptor(error, "stack")?.enumerable, false);
     assert.doesNotMatch(JSON.stringify(error), /stack/);
     assert.deepEqual(error, make());
     assert.deepEqual({ ...error }, { ...make() });
     assert.equal(structuredClone(error).message, error.message);
   });
 
-  test("is as usual in production", () => {
+  test("is as usual in production, and in Node, whose console prints the hint itself", () => {
     const file = fileURLToPath(new URL("../../web/src/errors.ts", import.meta.url));
     const script = `
       const { StoreError } = await import(${JSON.stringify(file)});
-      console.log(new StoreError("StoreClosed", "It is closed.").stack);`;
-    const stackWith = (env: object) =>
+      const error = new StoreError("StoreClosed", "It is closed.");
+      console.log(error.stack);
+      console.error(error);`;
+    const shown = (env: NodeJS.ProcessEnv) =>
       spawnSync(process.execPath, ["--input-type=module", "--eval", script], {
         encoding: "utf8",
         env: { ...process.env, ...env },
-      }).stdout;
-    assert.doesNotMatch(stackWith({ NODE_ENV: "production" }), /\nhint:/);
-    assert.match(stackWith({ NODE_ENV: "test" }), /\nhint: Open the store again\.\n$/);
+      });
+    assert.match(shown({ NODE_ENV: "test" }).stdout, /\nhint: Open the store again\.\n$/);
+    const usual = /^StoreError: It is closed\.(\n {4}at .*)+\n$/;
+    assert.match(shown({ NODE_ENV: "production" }).stdout, usual);
+    const { stdout, stderr } = shown({ JEST_WORKER_ID: undefined });
+    assert.match(stdout, usual);
+    assert.equal(stderr.match(/hint: 'Open the store again\.'/g)?.length, 1);
   });
 });

@@ -41,8 +41,8 @@ export class BulkError extends Error {
     super(message, { cause });
     this.name = name;
     this.result = result;
-    const { hint = resultHint } = Object(cause) as { hint?: string };
-    this.hint = hint;
+    const { hint } = Object(cause) as { hint?: unknown };
+    this.hint = typeof hint === "string" ? hint : resultHint;
   }
 }
 
