@@ -194,9 +194,26 @@ describe("errors", () => {
     assert.notEqual((await table.getEntity("a", "0001")).n, 7);
     await assert.rejects(table.count({ filter: "n eq 1" } as object), unknown);
     await assert.rejects(collect(table.partitionKeys({ filter: "" } as object)), unknown);
+    await assert.rejects(table.createTable({ name: "x" } as object), {
+      ...unknown,
+      message: "createTable has no option name.",
+    });
+    await assert.rejects(table.deleteTable({ etag: "*" } as object), unknown);
+    await assert.rejects(table.bulk([], { concurency: 1 } as object), {
+      ...unknown,
+      message: "bulk has no option concurency.",
+    });
     const { signal } = new AbortController();
+    await assert.rejects(table.bulk([], { abortSignal: signal } as object), {
+      ...unknown,
+      hint: "Pass it as signal.",
+    });
     const known = { abortSignal: signal, requestOptions: {}, tracingOptions: {} };
     assert.equal((await list({ ...known, queryOptions: {}, top: 2, order: "asc" })).length, 2);
+    const onProgress = () => {};
+    await table.bulk([], { concurrency: 1, onError: "stop", signal, onProgress });
+    await table.createTable({ ...known, durability: "strict" });
+    await table.deleteTable({ ...known, durability: "strict" });
     await store.close();
   });
 
@@ -207,6 +224,8 @@ describe("errors", () => {
     const rows = await collect(client.listEntities({ top: 5, order: "desc" } as object));
     assert.equal(rows.length, partitions.length * rowsPerPartition);
     assert.equal(rows[0]?.rowKey, "0000");
+    await client.createTable({ name: "x" } as object);
+    await client.deleteTable({ etag: "*" } as object);
     await store.close();
   });
 

@@ -38,6 +38,7 @@ import type {
   UpsertEntityResponse,
   WriteOptions,
 } from "../types.ts";
+import { requireKnownOptions } from "../util/option-names.ts";
 import { inDevelopment } from "./development.ts";
 import { convertEntityBySchema } from "./entity-resolver.ts";
 import {
@@ -82,7 +83,10 @@ export interface TableHandleOptions {
 const countOptions = [...operationOptions, "queryOptions"];
 const readOptions = [...countOptions, "disableTypeConversion"];
 const listOptions = [...readOptions, "top", "order"];
-const writeOptions = [...operationOptions, "durability", "etag"];
+const tableOptions = [...operationOptions, "durability"];
+const writeOptions = [...tableOptions, "etag"];
+const bulkOptions = ["concurrency", "onError", "signal", "onProgress"];
+const bulkHints = { abortSignal: "Pass it as signal." };
 const filterAndSelect = ["filter", "select"];
 
 // Implements the public types TableClient (the official types) and Table<T> (typed by T). They
@@ -115,12 +119,14 @@ export class TableHandle
     this.#onWarning = options.onWarning;
   }
 
-  createTable(options: OperationOptions & WriteOptions = {}): Promise<void> {
-    return createTable(this.#transport, this.tableName, this.#withDurability(options));
+  async createTable(options: OperationOptions & WriteOptions = {}): Promise<void> {
+    if (this.#extended) rejectUnknownOptions("createTable", options, tableOptions);
+    await createTable(this.#transport, this.tableName, this.#withDurability(options));
   }
 
-  deleteTable(options: OperationOptions & WriteOptions = {}): Promise<void> {
-    return deleteTable(this.#transport, this.tableName, this.#withDurability(options));
+  async deleteTable(options: OperationOptions & WriteOptions = {}): Promise<void> {
+    if (this.#extended) rejectUnknownOptions("deleteTable", options, tableOptions);
+    await deleteTable(this.#transport, this.tableName, this.#withDurability(options));
   }
 
   // ---- Reading ----------------------------------------------------------------------------------
@@ -372,6 +378,7 @@ export class TableHandle
 
   // The bulk module is loaded on first use, since most pages never use it.
   async bulk(actions: BulkActions, options: BulkOptions = {}): Promise<BulkResult> {
+    if (this.#extended) requireKnownOptions("bulk", options, bulkOptions, bulkHints);
     const { bulk } = await import("../bulk/index.ts");
     return await bulk(this, actions, options);
   }
