@@ -4,7 +4,7 @@
 // other ports and folders, as Docker would map them.
 
 import assert from "node:assert/strict";
-import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
@@ -14,13 +14,13 @@ import { delimiter, dirname, join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 import { TableClient } from "@azure/data-tables";
 import { resolveEveryHostToLoopback } from "../web/support/sdk-environments.ts";
 import { freePort } from "./backends.ts";
 
-const exec = promisify(execFile);
 const timeout = 180_000;
+const commandTimeout = timeout - 20_000; // ends first, so that the command's output is reported
+const checkTimeout = 5000;
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const scripts = join(root, "tests/differential/azurite-scripts");
 const tools = join(root, "tests/differential/node_modules");
@@ -51,15 +51,87 @@ before(async () => {
   await writeFile(join(bin, "nc"), netcat, { mode: 0o755 });
 });
 after(async () => {
-  for (const child of running) child.kill("SIGKILL");
+  await Promise.all([...running].map((group) => group.stop("SIGKILL")));
   packages.close();
   await rm(folder, { recursive: true });
 });
 
-// `nc HOST PORT -z` of the images, which few machines have.
+// `nc -z HOST PORT` of the images, which few machines have.
 const netcat = `#!/usr/bin/env bash
-[[ $3 == -z ]] && exec 3<>"/dev/tcp/$1/$2"
+[[ $1 == -z ]] && exec 3<>"/dev/tcp/$2/$3"
 `;
+
+// ---- Processes ---------------------------------------------------------------------------------
+
+const running = new Set<ProcessGroup>();
+
+// A command and the processes that it starts.
+class ProcessGroup {
+  output = "";
+  readonly #child: ChildProcess;
+  readonly #closed: Promise<unknown>;
+
+  constructor(
+    command: string,
+    words: readonly string[],
+    options: { cwd?: string; env: NodeJS.ProcessEnv } = { env },
+  ) {
+    this.#child = spawn(command, words, { ...options, detached: true });
+    running.add(this);
+    this.#closed = once(this.#child, "close").finally(() => running.delete(this));
+    for (const stream of [this.#child.stdout, this.#child.stderr])
+      stream?.setEncoding("utf8").on("data", (text: string) => {
+        this.output += text;
+      });
+  }
+
+  get hasEnded(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null;
+  }
+
+  async stop(signal: "SIGTERM" | "SIGKILL"): Promise<void> {
+    const { pid } = this.#child;
+    try {
+      if (pid !== undefined) process.kill(-pid, signal);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error; // it has ended already
+    }
+    await this.#closed;
+  }
+
+  // Returns whether the command ended with status 0 within `ms`. It is killed after that time.
+  async succeeds(ms: number): Promise<boolean> {
+    const timer = setTimeout(() => void this.stop("SIGKILL"), ms);
+    await this.#closed;
+    clearTimeout(timer);
+    return this.#child.exitCode === 0;
+  }
+}
+
+// Runs a command to its end and returns its output.
+async function run(
+  command: string,
+  words: readonly string[],
+  options?: { cwd: string; env: NodeJS.ProcessEnv },
+): Promise<string> {
+  const group = new ProcessGroup(command, words, options);
+  const succeeded = await group.succeeds(commandTimeout);
+  assert(succeeded, `${command} failed: ${group.output}`);
+  return group.output;
+}
+
+// Runs a service's health check every now and then until it passes.
+async function becomesHealthy(
+  service: ProcessGroup,
+  [command = "", ...words]: readonly string[],
+): Promise<void> {
+  const deadline = Date.now() + timeout / 2;
+  while (!(await new ProcessGroup(command, words).succeeds(checkTimeout))) {
+    const isStarting = !service.hasEnded && Date.now() < deadline;
+    assert(isStarting, `not healthy: ${service.output}`);
+    await sleep(100);
+  }
+}
 
 // Serves the packed package as the registry of npm would.
 async function startRegistry(): Promise<Server> {
@@ -135,46 +207,6 @@ function readService(name: string, isAzurite: boolean): Service {
   };
 }
 
-const running = new Set<ChildProcess>();
-
-class RunningService {
-  output = "";
-  readonly #child: ChildProcess;
-  readonly #closed: Promise<unknown>;
-
-  constructor(command: string, cwd: string, own: Record<string, string>) {
-    const options = { cwd, env: { ...env, ...own } };
-    this.#child = spawn("sh", ["-c", `exec ${command}`], options);
-    running.add(this.#child);
-    this.#closed = once(this.#child, "close");
-    for (const stream of [this.#child.stdout, this.#child.stderr])
-      stream?.setEncoding("utf8").on("data", (text: string) => {
-        this.output += text;
-      });
-  }
-
-  // Runs the check every now and then until it passes.
-  async healthy([command = "", ...words]: readonly string[]): Promise<void> {
-    const deadline = Date.now() + timeout / 2;
-    for (;;) {
-      const passes = exec(command, words, { env }).then(
-        () => true,
-        () => false,
-      );
-      if (await passes) return;
-      const ended = this.#child.exitCode !== null;
-      assert(!ended && Date.now() < deadline, `not healthy: ${this.output}`);
-      await sleep(100);
-    }
-  }
-
-  async stop(): Promise<void> {
-    this.#child.kill("SIGTERM");
-    await this.#closed;
-    running.delete(this.#child);
-  }
-}
-
 // Maps the ports and the folder of a container to those of this machine.
 async function mapping(data: string): Promise<(text: string) => string> {
   const ports = await Promise.all([freePort(), freePort(), freePort()]);
@@ -184,8 +216,13 @@ async function mapping(data: string): Promise<(text: string) => string> {
       .replace(/(?<=\s)\/data\b/g, data);
 }
 
+test("the health checks use only commands of both images", () => {
+  for (const name of ["tables", "storage"])
+    assert.match(readService(name, false).healthCheck.join(" "), /^(sh -c )?(nc|wget) -/);
+});
+
 describe("the services of a docker-compose file", () => {
-  before(() => exec("npm", ["install", "--global", "entitable"], { env }));
+  before(() => run("npm", ["install", "--global", "entitable"]));
   const connections = readService("app", false).env;
 
   for (const name of ["tables", "storage"]) {
@@ -194,18 +231,19 @@ describe("the services of a docker-compose file", () => {
         const service = readService(name, whose === "Azurite");
         const data = await mkdtemp(join(folder, "data-"));
         const map = await mapping(data);
-        const start = () => new RunningService(map(service.command), data, service.env);
+        const options = { cwd: data, env: { ...env, ...service.env } };
+        const start = () => new ProcessGroup("sh", ["-c", `exec ${map(service.command)}`], options);
         const check = service.healthCheck.map(map);
         const first = start();
-        await first.healthy(check);
-        const options = { allowInsecureConnection: true, ...resolveEveryHostToLoopback() };
+        await becomesHealthy(first, check);
+        const loopback = { allowInsecureConnection: true, ...resolveEveryHostToLoopback() };
         const connection = map(connections[name.toUpperCase()] ?? "");
         const { hostname } = new URL(/TableEndpoint=(.*);/.exec(connection)?.[1] ?? "");
         assert.equal(isIP(hostname), 0); // the name of the service
-        const people = TableClient.fromConnectionString(connection, "people", options);
+        const people = TableClient.fromConnectionString(connection, "people", loopback);
         await people.createTable();
         await people.createEntity({ partitionKey: "p", rowKey: "r", age: 3 });
-        await first.stop();
+        await first.stop("SIGTERM");
         assert.match(
           first.output,
           /^Azurite Table service (?:is )?successfully (?:listening|started)/m,
@@ -214,9 +252,9 @@ describe("the services of a docker-compose file", () => {
         const log = await readFile(join(data, "debug.log"), "utf8");
         assert.match(log, /POST .*\/people/);
         const second = start();
-        await second.healthy(check);
+        await becomesHealthy(second, check);
         assert.equal((await people.getEntity("p", "r"))["age"], 3);
-        await second.stop();
+        await second.stop("SIGTERM");
       });
     }
   }
@@ -237,7 +275,7 @@ test("a CI job", { timeout }, async () => {
     await symlink(target, path);
   }
   const own = { ...env, TABLE_PORT: String(await freePort()) };
-  const { stdout } = await exec(join(job, "ci.sh"), { cwd: job, env: own });
-  assert.match(stdout, /^ℹ pass 2$/m);
+  const output = await run(join(job, "ci.sh"), [], { cwd: job, env: own });
+  assert.match(output, /^ℹ pass 2$/m);
   assert.match(await readFile(join(job, "data/debug.log"), "utf8"), / POST http/);
 });

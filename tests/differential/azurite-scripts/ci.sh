@@ -15,6 +15,6 @@ trap 'kill "$server"' EXIT
 
 npx wait-on --timeout 60000 "tcp:127.0.0.1:$port"
 timeout 60 bash -c 'until grep -q "Azurite Table service successfully started on" data/out.log; do sleep 0.1; done'
-curl --silent --output /dev/null --retry 60 --retry-delay 1 --retry-connrefused "http://127.0.0.1:$port/devstoreaccount1"
+curl --silent --output /dev/null --max-time 5 --retry 60 --retry-max-time 60 --retry-delay 1 --retry-connrefused "http://127.0.0.1:$port/devstoreaccount1"
 
 npm test
