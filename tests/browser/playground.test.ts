@@ -38,7 +38,7 @@ let profile: Profile;
 let context: BrowserContext;
 let site: Site;
 let body = "";
-let reactCode = "";
+let pageScript = "";
 const problems: string[] = [];
 
 before(async () => {
@@ -48,7 +48,7 @@ before(async () => {
     headers: { "content-security-policy": policy },
     cachesFiles: true,
     override: (path) => {
-      if (path === "/react.js") return { type: "text/javascript", body: reactCode };
+      if (path === "/script.js") return { type: "text/javascript", body: pageScript };
       return path === "/" ? { body: pageOf(body) } : icon(path);
     },
   });
@@ -507,11 +507,13 @@ describe("<table-playground>", () => {
       };
       const hasRun = (element: TablePlayground) =>
         element.shadowRoot?.querySelector("[role=status]")?.textContent !== "";
-      // as React, Vue and Preact set it; Preact removes it with ""
-      const elements = [true, "", false, undefined].map(append);
+      // as React, Vue and Preact set it
+      const elements = [true, true, "", false, "false", undefined].map(append);
       const ran = elements.map(hasRun);
       const results = await Promise.all(elements.map((element) => element.run()));
       Object.assign(elements[0] as TablePlayground, { run: false });
+      Object.assign(elements[1] as TablePlayground, { run: "" }); // as Preact removes it
+      Object.assign(elements[3] as TablePlayground, { run: "" });
       return {
         ran,
         shown: results.map(({ shown }) => shown[0]),
@@ -519,20 +521,59 @@ describe("<table-playground>", () => {
       };
     });
     assert.deepEqual(outcome, {
-      ran: [true, true, false, false],
-      shown: [7, 7, 7, 7],
-      attributes: [null, "", null, null],
+      ran: [true, true, true, false, false, false],
+      shown: [7, 7, 7, 7, 7, 7],
+      attributes: [null, null, "", null, null, null],
+    });
+    await page.close();
+  });
+
+  test("accepts properties and attributes that were set before its class was defined", async () => {
+    pageScript = `
+      for (const properties of [
+        { run: true },
+        { run: "" },
+        { run: false },
+        { store: "early", code: "show(8);" },
+      ]) {
+        const element = document.createElement("table-playground");
+        element.textContent = "show(7);";
+        document.querySelector("main").append(Object.assign(element, properties));
+      }`;
+    const page = await openPage(`<table-playground run="false">show(6);</table-playground>
+      <script src="/script.js"></script>`);
+    const outcome = await page.evaluate(async () => {
+      await customElements.whenDefined("table-playground");
+      const elements = [...document.querySelectorAll("table-playground")] as TablePlayground[];
+      const find = (element: TablePlayground, selector: string) =>
+        element.shadowRoot?.querySelector(selector) as HTMLElement;
+      const ran = elements.map((element) => find(element, "[role=status]").textContent !== "");
+      const results = await Promise.all(elements.map((element) => element.run()));
+      return {
+        ran,
+        shown: results.map(({ shown }) => shown[0]),
+        stores: elements.map(({ store }) => store),
+        resets: elements.map((element) => !find(element, "[part=reset]").hidden),
+        own: elements.flatMap((element) => Object.keys(element)),
+      };
+    });
+    assert.deepEqual(outcome, {
+      ran: [false, true, true, false, false],
+      shown: [6, 7, 7, 7, 8],
+      stores: [undefined, undefined, undefined, undefined, "early"],
+      resets: [false, false, false, false, false],
+      own: [],
     });
     await page.close();
   });
 
   test("in a React application it runs at once with the attribute `run`", async () => {
-    reactCode = await bundleReact(`
+    pageScript = await bundleReact(`
       import { createRoot } from "react-dom/client";
       createRoot(document.getElementById("root")).render(
         <table-playground run label="Seven">show(7);</table-playground>);`);
     const page = await openPage(
-      `<div id="root"></div><script type="module" src="/react.js"></script>`,
+      `<div id="root"></div><script type="module" src="/script.js"></script>`,
     );
     await page.getByText("Done.").waitFor();
     assert.match((await run(page)).text, /7$/);
@@ -540,7 +581,7 @@ describe("<table-playground>", () => {
   });
 
   test("in a React application it accepts properties, fires events, and can be removed and added", async () => {
-    reactCode = await bundleReact(`
+    pageScript = await bundleReact(`
       import { StrictMode, useState } from "react";
       import { createRoot } from "react-dom/client";
       import { mockStore } from "/dist/testing/index.js";
@@ -560,7 +601,7 @@ describe("<table-playground>", () => {
       }
       createRoot(document.getElementById("root")).render(<StrictMode><App /></StrictMode>);`);
     const page = await openPage(
-      `<div id="root"></div><script type="module" src="/react.js"></script>`,
+      `<div id="root"></div><script type="module" src="/script.js"></script>`,
     );
     assert.match((await run(page)).text, /desk00427$/);
     await page.getByText("shown: 1").waitFor();

@@ -89,7 +89,8 @@ export interface TablePlaygroundAttributes {
  * - `throttle="azure"`: the mock store rejects requests beyond the service's scalability targets.
  * - `setup`: the id of an element whose text is setup code. The setup code runs once; every run
  *   starts with the data that it wrote.
- * - `run`: runs the code as soon as the element is in the page.
+ * - `run`: runs the code as soon as the element is in the page, unless its value is "false", which
+ *   Vue writes for `:run="false"` before the element's class is defined.
  * - `label`: the accessible name, for pages with several playgrounds.
  *
  * The code can use `store` and `table(name)`. `show(value, caption?)` awaits a value and shows it;
@@ -141,6 +142,7 @@ export class TablePlayground extends StoreElement {
 
   connectedCallback(): void {
     if (this.#editor !== undefined) return;
+    this.upgradeProperties("store", "code", "run");
     this.#original = textOf(this);
     this.#frame.setAttribute("aria-label", this.getAttribute("label") ?? "Code to run");
     const options = this.#editorOptions(this.#original);
@@ -155,7 +157,7 @@ export class TablePlayground extends StoreElement {
     this.#frame.append(this.#editor.element, bar, this.#output);
     this.view.append(this.#frame);
     this.#upgradeOnFocus(this.#editor);
-    if (this.hasAttribute("run")) void this.run();
+    if ((this.getAttribute("run") ?? "false") !== "false") void this.run();
   }
 
   override disconnectedCallback(): void {
@@ -170,8 +172,11 @@ export class TablePlayground extends StoreElement {
     return this.#editor?.value ?? textOf(this);
   }
   set code(code: string) {
-    if (this.#editor === undefined) this.textContent = code;
-    else this.#editor.value = code;
+    if (this.#editor === undefined) {
+      this.textContent = code; // the original
+      return;
+    }
+    this.#editor.value = code;
     this.#changed();
   }
 
@@ -378,7 +383,11 @@ Object.defineProperty(TablePlayground.prototype, "run", {
   configurable: true,
   get: () => run,
   set(this: TablePlayground, value: unknown) {
-    this.toggleAttribute("run", value === "" || Boolean(value));
+    // An empty attribute is present. But once the element was in the page, "" is how Preact removes
+    // a property.
+    const wasShown = this.shadowRoot?.hasChildNodes();
+    const isPresent = value === "" ? !wasShown : Boolean(value) && value !== "false";
+    this.toggleAttribute("run", isPresent);
   },
 });
 
