@@ -12,6 +12,7 @@ export const elements = [
     ref={(element: TableExplorer) => void element.refresh()}
     on:explorer-open={({ detail }) => detail.rowKey satisfies string}
   />,
+  <table-explorer store={store} />,
   <table-explorer store="shop" on:explorer-change={(event) => event.type satisfies string} />,
   <table-playground setup="lamps" seed={3} throttle="azure" label="Lamps" title="Lamps">
     await show(1);

@@ -13,7 +13,8 @@ import type { ExplorerEvents, Handlers, PlaygroundEvents } from "./events.js";
 
 export * from "../explorer/index.js";
 
-// Solid sets attributes, unless a name begins with prop:. A store is an object.
+// Solid sets properties of custom elements, so `store` may be an object. The prefix prop: says so
+// explicitly.
 interface StoreProperty {
   "prop:store"?: Store | undefined;
 }
