@@ -99,8 +99,8 @@ Result<void> check_bearer_token(std::string_view token, std::string_view account
       !claims->issued_at.has_value()) {
     return not_a_token();
   }
-  const double milliseconds =
-      static_cast<double>((now - ticks_at_unix_epoch) / ticks_per_millisecond);
+  const auto whole_milliseconds = (now - ticks_at_unix_epoch) / ticks_per_millisecond;
+  const auto milliseconds = static_cast<double>(whole_milliseconds);
   if (milliseconds < *claims->not_before * 1000)
     return bearer_token_error("Lifetime validation failed.");
   if (milliseconds > *claims->expiry * 1000)
