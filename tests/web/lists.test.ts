@@ -171,7 +171,14 @@ describe("errors", () => {
     await assert.rejects(list({ maxPageSize: 5 }), { ...unknown, hint: /byPage/ });
     await assert.rejects(list({ orderBy: "n" }), { ...unknown, hint: /order: "desc"/ });
     await assert.rejects(list({ queryOptions: { top: 5 } }), { ...unknown, hint: /beside/ });
-    await assert.rejects(list({ queryOptions: { filters: "" } }), unknown);
+    await assert.rejects(list({ queryOptions: { filters: "" } }), {
+      ...unknown,
+      hint: "The options of queryOptions are: filter, select.",
+    });
+    await assert.rejects(list({ queryOptions: { select: "n" } }), {
+      ...unknown,
+      hint: /\["name"\]/,
+    });
     await assert.rejects(list({ limit: 5 }), {
       ...unknown,
       message: /listEntities has no option limit/,
@@ -183,6 +190,7 @@ describe("errors", () => {
     await assert.rejects(openStore({ persist: "memory" } as object), {
       ...unknown,
       message: "openStore has no option persist.",
+      hint: /^The options are: .*\bpersistence\b/,
     });
     await assert.rejects(table.explain({ limit: 1 } as object), unknown);
     const row = { partitionKey: "a", rowKey: "0001", n: 7 };

@@ -402,6 +402,18 @@ describe("several accounts", () => {
 
   test("at least one is required", async () => {
     await assert.rejects(serve({}), { code: "ValidationFailed" });
+    const notStores = { port: 0 } as unknown as Record<string, Store>;
+    await assert.rejects(serve(notStores), {
+      code: "ValidationFailed",
+      message: "serve was given no store for account port.",
+    });
+    const promised = Promise.resolve({}) as unknown as Store;
+    await assert.rejects(serve(promised), { hint: "Await the store: serve(await mockStore())." });
+    const misspelled = { prot: 0 } as object;
+    await assert.rejects(serve({}, misspelled), {
+      message: "serve has no option prot.",
+      hint: /port/,
+    });
   });
 });
 

@@ -46,7 +46,7 @@ const optionHints: Readonly<Record<string, string>> = {
 };
 
 // Throws ValidationFailed if an option is not in `known`, or one in `queryOptions` not in
-// `knownOfQuery`.
+// `knownOfQuery`, or `select` is no list.
 export function rejectUnknownOptions(
   method: string,
   options: object,
@@ -54,8 +54,13 @@ export function rejectUnknownOptions(
   knownOfQuery: readonly string[] = [],
 ): void {
   requireKnownOptions(method, options, known, optionHints);
-  const { queryOptions } = options as { queryOptions?: object };
+  const { queryOptions } = options as { queryOptions?: { select?: unknown } };
   requireKnownOptions(method, queryOptions, knownOfQuery, optionHints, "queryOptions.");
+  const select = queryOptions?.select;
+  if (select === undefined || Array.isArray(select)) return;
+  throw new StoreError("ValidationFailed", "queryOptions.select must be a list of names.", {
+    hint: 'For example: select: ["name"].',
+  });
 }
 
 // Checks the options that all calls share. Throws AbortError if the signal is already aborted.

@@ -6,6 +6,7 @@ import type { RestEntryPoint } from "../rest/entry-point.ts";
 import type { StoreHandle } from "../store.ts";
 import type { Store } from "../types.ts";
 import { type NodeHttp, type NodeServer, nodeModule, nodeProcess } from "../util/node.ts";
+import { requireKnownOptions } from "../util/option-names.ts";
 import { errorMessage } from "../util/platform-objects.ts";
 import { BodyBudget } from "./body-budget.ts";
 import { completeLimits, nodeServerOptions, type ServerLimits } from "./limits.ts";
@@ -16,6 +17,17 @@ import { Turns } from "./turns.ts";
 export type { ServerLimits } from "./limits.ts";
 export type { ServedRequest } from "./served-request.ts";
 
+const optionNames: readonly (keyof ServeOptions)[] = [
+  "port",
+  "host",
+  "cert",
+  "key",
+  "pfx",
+  "passphrase",
+  "limits",
+  "onRequest",
+  "onReset",
+];
 const maxHeaderSize = 128 * 1024; // long filters are part of the request line
 const stopMs = 5000;
 
@@ -63,6 +75,7 @@ export async function serve(
   stores: Store | Accounts,
   options: ServeOptions = {},
 ): Promise<TableServer> {
+  requireKnownOptions("serve", options, optionNames);
   const { port = 10002, host = "127.0.0.1", onRequest, onReset } = options;
   if (nodeProcess() === undefined) throw new StoreError("NotSupported", "serve() requires Node.");
   const certificate = certificateFrom(options);
@@ -133,17 +146,31 @@ function createWithCertificate(
 
 function entryPointsOf(stores: Store | Accounts): ReadonlyMap<string, RestEntryPoint> {
   const accounts = isStore(stores) ? { "": stores } : stores;
+  if (typeof Object(stores)["then"] === "function") {
+    throw new StoreError("ValidationFailed", "serve was given a promise of a store.", {
+      hint: "Await the store: serve(await mockStore()).",
+    });
+  }
   const entryPoints = new Map<string, RestEntryPoint>();
   for (const [name, store] of Object.entries(accounts)) {
+    if (!isStore(store)) throw notAStore(name);
     entryPoints.set(name.toLowerCase(), (store as StoreHandle).restEntryPoint);
   }
   if (entryPoints.size === 0)
-    throw new StoreError("ValidationFailed", "There is no store to serve.");
+    throw new StoreError("ValidationFailed", "There is no store to serve.", {
+      hint: "The first argument is a store, or an object of stores by account name.",
+    });
   return entryPoints;
 }
 
+function notAStore(account: string): StoreError {
+  return new StoreError("ValidationFailed", `serve was given no store for account ${account}.`, {
+    hint: "The first argument is a store, or an object of stores by account name.",
+  });
+}
+
 function isStore(stores: Store | Accounts): stores is Store {
-  return typeof stores["fetch"] === "function";
+  return typeof Object(stores)["fetch"] === "function";
 }
 
 function listen(server: NodeServer, port: number, host: string): Promise<number> {

@@ -16,7 +16,10 @@ export function requireKnownOptions(
   for (const name in options) {
     if (known.includes(name)) continue;
     const hint = Object.hasOwn(hints, name) ? hints[name] : undefined;
-    const message = `${method} has no option ${path}${name}.`;
-    throw new StoreError("ValidationFailed", message, hint === undefined ? {} : { hint });
+    throw new StoreError("ValidationFailed", `${method} has no option ${path}${name}.`, {
+      hint:
+        hint ??
+        `The options ${path === "" ? "" : `of ${path.slice(0, -1)} `}are: ${known.join(", ")}.`,
+    });
   }
 }
