@@ -9,7 +9,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Page } from "puppeteer-core";
-import type { StoreEvents } from "../../web/src/index.ts";
+import type { Store, StoreEvents } from "../../web/src/index.ts";
 import { SharedTabs, until } from "./support/shared-tabs.ts";
 
 type Package = typeof import("../../web/src/index.ts");
@@ -87,6 +87,8 @@ describe("a store whose site uses more than 80 % of its quota", () => {
       await write(roomy);
       await cdp(roomy, "Storage.overrideQuotaForOrigin", { quotaSize: 1e9 });
       assert.equal(await open(roomy, thread), "self");
+      // asks the browser in the store's thread, so the answer follows that of the check on opening
+      await roomy.evaluate(() => (globalThis as unknown as { store: Store }).store.stats());
       const usage = await roomy.evaluate(
         async () => (await navigator.storage.estimate()).usage as number,
       );
