@@ -6,7 +6,7 @@ import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { BrowserContext } from "playwright-core";
 import { newProfile, type Profile, waitMs } from "./support/browser.ts";
-import { type Site, serve } from "./support/server.ts";
+import { blankPage, type Site, serve } from "./support/server.ts";
 
 const staging = fileURLToPath(new URL("../../build/package/staging", import.meta.url));
 
@@ -17,10 +17,7 @@ let context: BrowserContext;
 before(async () => {
   profile = await newProfile();
   context = await profile.open();
-  site = await serve(staging, {
-    override: (path) =>
-      path === "/" ? { body: "<!doctype html><title>console</title>" } : undefined,
-  });
+  site = await serve(staging, { override: blankPage });
 });
 
 after(async () => {

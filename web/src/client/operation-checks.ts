@@ -55,7 +55,7 @@ export function rejectUnknownOptions(
 ): void {
   requireKnownOptions(method, options, known, optionHints);
   const { queryOptions } = options as { queryOptions?: { select?: unknown } };
-  requireKnownOptions(method, queryOptions, knownOfQuery, optionHints, "queryOptions.");
+  requireKnownOptions(method, queryOptions, knownOfQuery, optionHints, "queryOptions");
   const select = queryOptions?.select;
   if (select === undefined || Array.isArray(select)) return;
   throw new StoreError("ValidationFailed", "queryOptions.select must be a list of names.", {

@@ -153,18 +153,15 @@ function entryPointsOf(stores: Store | Accounts): ReadonlyMap<string, RestEntryP
   }
   const entryPoints = new Map<string, RestEntryPoint>();
   for (const [name, store] of Object.entries(accounts)) {
-    if (!isStore(store)) throw notAStore(name);
+    if (!isStore(store)) throw noStoreError(`serve was given no store for account ${name}.`);
     entryPoints.set(name.toLowerCase(), (store as StoreHandle).restEntryPoint);
   }
-  if (entryPoints.size === 0)
-    throw new StoreError("ValidationFailed", "There is no store to serve.", {
-      hint: "The first argument is a store, or an object of stores by account name.",
-    });
+  if (entryPoints.size === 0) throw noStoreError("There is no store to serve.");
   return entryPoints;
 }
 
-function notAStore(account: string): StoreError {
-  return new StoreError("ValidationFailed", `serve was given no store for account ${account}.`, {
+function noStoreError(message: string): StoreError {
+  return new StoreError("ValidationFailed", message, {
     hint: "The first argument is a store, or an object of stores by account name.",
   });
 }

@@ -4,22 +4,21 @@ import { StoreError } from "../errors.ts";
 
 /**
  * Throws ValidationFailed if `options` has an option that is not in `known`. `hints` says what to
- * write in place of options that callers expect, and `path` is put before the option's name.
+ * write in place of options that callers expect. `parent`: the option whose value `options` is.
  */
 export function requireKnownOptions(
   method: string,
   options: object | undefined,
   known: readonly string[],
   hints: Readonly<Record<string, string>> = {},
-  path = "",
+  parent?: string,
 ): void {
+  const [prefix, owner] = parent === undefined ? ["", ""] : [`${parent}.`, ` of ${parent}`];
   for (const name in options) {
     if (known.includes(name)) continue;
     const hint = Object.hasOwn(hints, name) ? hints[name] : undefined;
-    throw new StoreError("ValidationFailed", `${method} has no option ${path}${name}.`, {
-      hint:
-        hint ??
-        `The options ${path === "" ? "" : `of ${path.slice(0, -1)} `}are: ${known.join(", ")}.`,
+    throw new StoreError("ValidationFailed", `${method} has no option ${prefix}${name}.`, {
+      hint: hint ?? `The options${owner} are: ${known.join(", ")}.`,
     });
   }
 }
