@@ -164,6 +164,28 @@ describe("idbfs writes on a new connection only once Chromium has begun a new lo
     }
   }
 
+  // The Cache API, as far as a probe of the disk uses it. A write fails, and leaves its entry.
+  class ProbeCaches {
+    readonly entries = new Set<string>();
+    failure: string | undefined;
+    bytes = 0; // of the last entry
+
+    constructor(t: TestContext) {
+      const caches = { open: async () => this.#cache, delete: async () => true };
+      Object.assign(globalThis, { caches });
+      t.after(() => Reflect.deleteProperty(globalThis, "caches"));
+    }
+
+    readonly #cache = {
+      put: async (url: string, response: Response) => {
+        this.entries.add(url);
+        this.bytes = (await response.arrayBuffer()).byteLength;
+        if (this.failure !== undefined) throw new DOMException("", this.failure);
+      },
+      delete: async (url: string) => this.entries.delete(url),
+    };
+  }
+
   const segment = (sequence: number) => [Uint8Array.of(sequence)];
 
   test("and rejects writes until then, but no reads", async (t) => {
@@ -200,6 +222,42 @@ describe("idbfs writes on a new connection only once Chromium has begun a new lo
       await storage.close();
     }
   });
+
+  test("and opens the database again only once the disk has space", async (t) => {
+    const origin = new Origin(t);
+    const probes = new ProbeCaches(t);
+    const storage = await origin.storage("new-log-5");
+    await storage.claim(1, Uint8Array.of(1));
+    const opened = origin.connection;
+    probes.failure = "UnknownError";
+    origin.loseConnection();
+    const full = { failure: "quota", message: "The disk is full." };
+    await assert.rejects(storage.addSegments(2, segment(2), "relaxed"), full);
+    const read: number[] = [];
+    const readAll = () => storage.readSegments(1, (sequence) => read.push(sequence) > 0);
+    await assert.rejects(readAll(), full);
+    assert.deepEqual([origin.connection, origin.logs], [opened, 1]);
+    probes.failure = undefined;
+    await readAll();
+    assert.deepEqual(read, [1]);
+    await storage.addSegments(2, segment(2), "relaxed");
+    assert.notEqual(origin.connection, opened);
+    assert.deepEqual(probes.entries, new Set());
+    assert(probes.bytes >= 8 * 1024 * 1024);
+    await storage.close();
+  });
+
+  for (const failure of ["QuotaExceededError", "SecurityError"]) {
+    test(`and opens the database again if the probe ends with ${failure}`, async (t) => {
+      const origin = new Origin(t);
+      const storage = await origin.storage(`new-log-6-${failure}`);
+      await storage.claim(1, Uint8Array.of(1));
+      new ProbeCaches(t).failure = failure;
+      origin.loseConnection();
+      await storage.addSegments(2, segment(2), "relaxed");
+      await storage.close();
+    });
+  }
 
   test("and asks again if the browser does not respond", async (t) => {
     const origin = new Origin(t);

@@ -9,8 +9,6 @@ import { StorageError } from "./log-storage.ts";
 export const databaseVersion = 21;
 export const fileStoreName = "FILE_DATA";
 const mountFolder = "/entitable/";
-// forceNewLevelDbLog() creates this database and immediately deletes it.
-const scratchDatabase = "entitable-scratch";
 
 export interface FileEntry {
   timestamp: Date;
@@ -59,27 +57,6 @@ export function deleteDatabase(factory: IDBFactory, name: string, waitMs: number
     request.onerror = () => {
       clearTimeout(timer);
       reject(request.error);
-    };
-  });
-}
-
-// Makes Chromium begin a new LevelDB log, by creating and deleting a database. Works around a bug
-// (google/leveldb issue 1287): if Chromium is killed while it writes, or the disk is full, its log
-// may end with half a record. Chromium appends to that log when it opens the origin's databases
-// again, even within one session. The time after that, it takes the half record for corruption, and
-// deletes all databases of the origin. Must be called before the first write on a connection.
-// Rejects if there may be no new log. May never settle, for example on a full disk, or while a tab
-// is frozen that does the same.
-export async function forceNewLevelDbLog(factory: IDBFactory): Promise<void> {
-  if (!/Chrom(e|ium)\//.test(globalThis.navigator?.userAgent ?? "")) return;
-  await new Promise<void>((resolve, reject) => {
-    const opening = factory.open(scratchDatabase);
-    opening.onerror = () => reject(opening.error);
-    opening.onsuccess = () => {
-      opening.result.close();
-      const deleting = factory.deleteDatabase(scratchDatabase);
-      deleting.onsuccess = () => resolve();
-      deleting.onerror = () => reject(deleting.error);
     };
   });
 }

@@ -4,7 +4,7 @@
 // never calls back when the disk is full.
 
 import { freeBytes } from "../util/free-bytes.ts";
-import { deleteDatabase, forceNewLevelDbLog, mountPoint } from "./idbfs-database.ts";
+import { deleteDatabase, mountPoint } from "./idbfs-database.ts";
 import {
   claimFile,
   contentsOf,
@@ -17,6 +17,7 @@ import { IdbfsFencing, type OwnershipCheck } from "./idbfs-fencing.ts";
 import { type LogSummary, readLog, readParts, readSegments } from "./idbfs-log-reader.ts";
 import { IdbfsReserve } from "./idbfs-reserve.ts";
 import { errorName, requestResult } from "./idbfs-transaction.ts";
+import { forceNewLevelDbLog } from "./leveldb-log.ts";
 import {
   fencedError,
   type LogReceiver,

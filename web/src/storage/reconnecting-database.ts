@@ -4,13 +4,14 @@
 import { StoreError } from "../errors.ts";
 import { isDomException } from "../util/platform-objects.ts";
 import { TimedOut, withTimeLimit } from "../util/time-limit.ts";
-import { forceNewLevelDbLog, openExisting } from "./idbfs-database.ts";
+import { openExisting } from "./idbfs-database.ts";
 import {
   ConnectionLost,
   errorName,
   runTransaction,
   storageErrorFrom,
 } from "./idbfs-transaction.ts";
+import { forceNewLevelDbLog, requireSpaceForNewLog } from "./leveldb-log.ts";
 import { type SegmentDurability, StorageError } from "./log-storage.ts";
 import { RunningCalls } from "./running-calls.ts";
 
@@ -27,8 +28,15 @@ export interface ReconnectingDatabaseOptions {
   onReopened: (() => void) | undefined; // called when a lost connection was re-established
 }
 
-// The browser could not begin a new log (forceNewLevelDbLog()); `cause` says why.
-class NoNewLog extends Error {}
+// The browser could not begin a new log (leveldb-log.ts). `cause` says why.
+class NoNewLog extends Error {
+  override readonly cause: StorageError;
+
+  constructor(cause: StorageError) {
+    super("", { cause });
+    this.cause = cause;
+  }
+}
 
 export interface TransactionOptions {
   mayHaveCommittedBefore?: boolean; // by an earlier call with the same body
@@ -86,8 +94,8 @@ export class ReconnectingDatabase {
           } else if (error instanceof StoreError || errorName(error) === "ConstraintError") {
             throw error;
           } else if (error instanceof NoNewLog) {
-            const why = storageErrorFrom(error.cause);
-            throw mayHaveCommitted ? new StorageError("unknown", lostMessage, why) : why;
+            const { cause } = error;
+            throw mayHaveCommitted ? new StorageError("unknown", lostMessage, cause) : cause;
           } else if (this.#connection !== undefined && !(error instanceof TimedOut)) {
             throw storageErrorFrom(error);
           }
@@ -103,10 +111,11 @@ export class ReconnectingDatabase {
   // Runs one read-only transaction. Unlike transact(), does not repeat it if the connection breaks.
   readOnce<T>(body: (files: IDBObjectStore) => Promise<T>): Promise<T> {
     return this.track(async () => {
-      const database = this.#connection ?? (await this.#reopen());
       try {
+        const database = this.#connection ?? (await this.#reopen());
         return await runTransaction(database, "readonly", undefined, body);
       } catch (error) {
+        if (error instanceof NoNewLog) throw error.cause;
         const ours = error instanceof ConnectionLost || isDomException(error);
         throw ours ? storageErrorFrom(error) : error; // otherwise `body` threw it
       }
@@ -135,9 +144,13 @@ export class ReconnectingDatabase {
   }
 
   // Opens the database again. There is one open request at a time, shared by all calls and attempts
-  // that wait for it.
+  // that wait for it. Rejects with NoNewLog if the disk has no space.
   async #reopen(): Promise<IDBDatabase> {
-    this.#reopening ??= openExisting(this.#options.factory, this.#options.name)
+    this.#reopening ??= requireSpaceForNewLog()
+      .catch((error: unknown) => {
+        throw new NoNewLog(new StorageError("quota", "The disk is full.", error));
+      })
+      .then(() => openExisting(this.#options.factory, this.#options.name))
       .then((database) => {
         if (this.#fatalError === undefined || !this.#running.isEmpty) {
           this.#newLog = undefined;
@@ -169,7 +182,7 @@ export class ReconnectingDatabase {
       await withTimeLimit(reopenWaitMs, beginning);
     } catch (error) {
       if (this.#newLog === beginning) this.#newLog = undefined;
-      throw error instanceof TimedOut ? error : new NoNewLog("", { cause: error });
+      throw error instanceof TimedOut ? error : new NoNewLog(storageErrorFrom(error));
     }
   }
 
