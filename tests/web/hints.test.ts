@@ -736,6 +736,68 @@ describe("a hint reaches", () => {
     await closeAndDelete(store);
   });
 
+  test("the caller of the drop-in client who writes the update mode in lower case", async () => {
+    const store = await openPeople();
+    const url = "https://acct.table.core.windows.net";
+    const table = new dataTables.TableClient(url, "people", { store });
+    const error = await failureOf(() => table.updateEntity(key, "replace" as never));
+    assert.equal(error.message, "Unexpected value for update mode: replace");
+    assert.match(error.hint ?? "", /^The mode is "Merge" or "Replace"/);
+    await closeAndDelete(store);
+  });
+
+  test("the caller who passes select as a text", async () => {
+    const store = await openPeople();
+    const url = "https://acct.table.core.windows.net";
+    const options = { queryOptions: { select: "stock" } as never };
+    const table = store.table("people");
+    const client = store.tableClient("people");
+    const dropIn = new dataTables.TableClient(url, "people", { store });
+    for (const call of [
+      () => table.listEntities(options).next(),
+      () => table.getEntity("p", "r", options),
+      () => client.listEntities(options).next(),
+      () => client.getEntity("p", "r", options),
+      () => dropIn.listEntities(options).next(),
+      () => dropIn.getEntity("p", "r", options),
+    ]) {
+      const { message, hint } = await failureOf(call);
+      assert.equal(message, "queryOptions.select must be a list of names.");
+      assert.equal(hint, 'For example: select: ["name"].');
+    }
+    await closeAndDelete(store);
+  });
+
+  test("the caller who writes the service's names of the keys", async () => {
+    const partition = "The entity has PartitionKey. Write partitionKey in its place.";
+    const row = "The entity has RowKey. Write rowKey in its place.";
+    const upper = { PartitionKey: "p", RowKey: "r" } as never;
+    const mixed = { partitionKey: "p", RowKey: "r" } as never;
+    const fixture = await failureOf(() => mockStore({ fixtures: { people: [key, upper] } }));
+    assert.deepEqual(
+      [fixture.message, fixture.hint],
+      ["Fixture people[1]: The entity's partitionKey cannot be undefined or null.", partition],
+    );
+    const store = await openPeople();
+    const url = "https://acct.table.core.windows.net";
+    for (const table of [
+      store.table("people"),
+      new dataTables.TableClient(url, "people", { store }),
+    ]) {
+      for (const call of [
+        () => table.updateEntity(mixed),
+        () => table.upsertEntity(mixed),
+        () => table.submitTransaction([["upsert", mixed]]),
+        () => table.submitTransaction([["update", mixed]]),
+        () => table.submitTransaction([["delete", mixed]]),
+      ])
+        assert.equal((await failureOf(call)).hint, row);
+      const none = await failureOf(() => table.upsertEntity({ partitionKey: "p" } as never));
+      assert.equal(none.hint, undefined);
+    }
+    await closeAndDelete(store);
+  });
+
   test("the caller of bulk(), from the action that failed", async () => {
     const store = await openPeople();
     const table = store.table("people");
@@ -789,6 +851,36 @@ describe("a hint reaches", () => {
     const closed = await fetch(url);
     assert.equal(closed.status, 503);
     assert.match(closed.headers.get("x-entitable-hint") ?? "", /Open the store/);
+  });
+
+  test("a client of an account that is not served, and names the accounts", async () => {
+    const hintOf = async (store: Pick<Store, "fetch">, url: string) => {
+      const response = await store.fetch(url, { headers: { Accept: "application/json" } });
+      assert.equal(response.status, 403);
+      return response.headers.get("x-entitable-hint");
+    };
+    await using store = await mockStore();
+    const served = 'and the served account is "devstoreaccount1"';
+    const change = "Change the client's URL";
+    const shop = `The URL names the account "shop", ${served}. ${change}, or open a store with account: { name: "shop" }.`;
+    assert.equal(await hintOf(store, "https://shop.table.core.windows.net/people"), shop);
+    assert.equal(await hintOf(store, "http://127.0.0.1:10002/shop-secondary/people"), shop);
+    await using one = await mockStore({ account: { name: "one" } });
+    await using server = await serve({ one, devstoreaccount1: store }, { port: 0 });
+    assert.equal(
+      await hintOf({ fetch }, `${server.url}/shop/people`),
+      `The URL names the account "shop", and the served accounts are "one", "devstoreaccount1". ${change}, or open a store with account: { name: "shop" }.`,
+    );
+    await using locked = await mockStore({ account: { authorize: true } });
+    for (const url of [
+      "http://127.0.0.1:10002/devstoreaccount1/people",
+      "http://127.0.0.1:10002/DevStoreAccount1-secondary/people",
+      "https://devstoreaccount1.table.core.windows.net/people",
+      "http://devstoreaccount1.lan/people",
+    ]) {
+      const key = "Check the account's name and key, and this machine's clock.";
+      assert.equal(await hintOf(locked, url), key, url);
+    }
   });
 
   test("no response to a request that cannot be interpreted", async () => {

@@ -80,7 +80,7 @@ describe("a response is decoded before its memory is overwritten", () => {
   });
 
   test("by the REST entry point", async () => {
-    const entryPoint = new RestEntryPoint(transport, platformRandom);
+    const entryPoint = new RestEntryPoint(transport, { account: "a", random: platformRandom });
     const send = (method: string, url: string, body = "") =>
       entryPoint.send({
         method,

@@ -1,4 +1,5 @@
-// Tests the warnings of development (a filter that cannot match) and those that are printed.
+// Tests the warnings of development (a filter that cannot match, a rejected request, an ignored
+// option) and those that are printed.
 
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
@@ -9,6 +10,7 @@ import { build } from "esbuild";
 import { mockStore } from "../../web/src/testing/index.ts";
 import type { MockStore } from "../../web/src/testing/types.ts";
 import type { OpenOptions, StoreWarning } from "../../web/src/types.ts";
+import { dataTables } from "./support/data-tables.ts";
 import { openStore } from "./support/package.ts";
 import { until } from "./support/until.ts";
 
@@ -281,6 +283,216 @@ describe("a filter is not reported", () => {
   });
 });
 
+describe("a rejected request of the official client is reported", () => {
+  const officialTable = (store: MockStore, name: string) => {
+    const options = { httpClient: store.httpClient, allowInsecureConnection: true };
+    return TableClient.fromConnectionString("UseDevelopmentStorage=true", name, options);
+  };
+  const key = { partitionKey: "p", rowKey: "r" };
+  const missing = {
+    code: "RequestRejected",
+    message:
+      'The request POST /devstoreaccount1/missing got the error TableNotFound. The table "missing" does not exist in this store. Create it with createTable().',
+  };
+
+  test("with its hint, before the client gets the response", async () => {
+    await using watched = await open();
+    await assert.rejects(officialTable(watched.store, "missing").createEntity(key));
+    assert.deepEqual(watched.warnings, [missing]);
+  });
+
+  test("once for each code and table, also by forks", async () => {
+    await using watched = await open();
+    const { store, warnings } = watched;
+    await using fork = store.fork();
+    for (const one of [store, fork, store]) {
+      const table = officialTable(one, "missing");
+      await assert.rejects(table.createEntity(key));
+      await assert.rejects(table.getEntity("p", "r"));
+      await assert.rejects(table.submitTransaction([["create", key]]));
+    }
+    assert.deepEqual(warnings, [missing]);
+    await assert.rejects(officialTable(store, "other").createEntity(key));
+    await assert.rejects(officialTable(store, "missing").createEntity({ ...key, "a-b": 1 }));
+    assert.deepEqual(
+      warnings.slice(1).map(({ message }) => / error (\w+)/.exec(message)?.[1]),
+      ["TableNotFound", "PropertyNameInvalid"],
+    );
+  });
+
+  test("at most 100 times", async () => {
+    await using watched = await open();
+    for (let i = 0; i < 120; ++i) {
+      const url = `http://127.0.0.1:10002/devstoreaccount1/missing${i}`;
+      await watched.store.fetch(url, { headers: { Accept: "application/json" } });
+    }
+    assert.equal(watched.warnings.length, 100);
+  });
+
+  test("without the query, which may have a signature, and without control characters", async () => {
+    await using watched = await open();
+    const url = "http://127.0.0.1:10002/devstoreaccount1/people";
+    const filter = encodeURIComponent("age eq '\n\u001b[31m");
+    await watched.store.fetch(`${url}?$filter=${filter}&sig=secret`);
+    assert.match(
+      watched.warnings[0]?.message ?? "",
+      /GET \/devstoreaccount1\/people got .*U\+000A/,
+    );
+    assert.doesNotMatch(watched.warnings[0]?.message ?? "", /secret|\p{Cc}/u);
+  });
+
+  test("but not if programs expect such errors", async () => {
+    await using watched = await open();
+    const { store, warnings } = watched;
+    const table = officialTable(store, "people");
+    await assert.rejects(table.getEntity("p", "x"));
+    await assert.rejects(table.deleteEntity("p", "x"));
+    await assert.rejects(table.createEntity(key));
+    await assert.rejects(table.submitTransaction([["create", key]]));
+    await assert.rejects(table.updateEntity(key, "Merge", { etag: 'W/"1"' }));
+    await table.createTable(); // the client ignores 409
+    await officialTable(store, "missing").deleteTable(); // the client ignores 404
+    assert.deepEqual(warnings, []);
+  });
+
+  test("but not if it is simulated, or the package's own client shows the hint", async () => {
+    await using watched = await open();
+    const { store, warnings } = watched;
+    store.faults.add({ on: "*", times: 1, respond: { code: "TableNotFound", status: 404 } });
+    await assert.rejects(officialTable(store, "people").createEntity(key));
+    const options = { store, errorMessages: "readable" } as const;
+    const url = "https://devstoreaccount1.table.core.windows.net";
+    const own = new dataTables.TableClient(url, "missing", options);
+    await assert.rejects(own.getAccessPolicy(), { code: "TableNotFound" });
+    await assert.rejects(store.table("missing").createEntity(key), { code: "TableNotFound" });
+    assert.deepEqual(warnings, []);
+  });
+
+  test("but not in production, or where there is no process", async (t) => {
+    await using watched = await open();
+    const { store, warnings } = watched;
+    const table = officialTable(store, "missing");
+    await withEnvironment("production", () => assert.rejects(table.createEntity(key)));
+    const { process: real } = globalThis;
+    t.after(() => Object.assign(globalThis, { process: real }));
+    const url = "http://127.0.0.1:10002/devstoreaccount1/missing";
+    Object.assign(globalThis, { process: undefined });
+    await store.fetch(url);
+    Object.assign(globalThis, { process: real });
+    assert.deepEqual(warnings, []);
+    await store.fetch(url);
+    assert.equal(warnings.length, 1);
+  });
+});
+
+describe("an option that entitable/data-tables ignores is reported", () => {
+  const url = "https://devstoreaccount1.table.core.windows.net";
+  const key = { partitionKey: "p", rowKey: "r" };
+  type Client = InstanceType<typeof dataTables.TableClient>;
+  const read = (client: Client, options: object) => client.listEntities(options).next();
+  const unknown = (options: object) => options as never;
+  const cases: readonly [what: string, call: (client: Client) => Promise<unknown>, why: string][] =
+    [
+      [
+        "ifMatch of updateEntity",
+        (client) => client.updateEntity(key, "Merge", unknown({ ifMatch: "x" })),
+        "updateEntity has no option ifMatch, so it is ignored. Pass it as etag.",
+      ],
+      [
+        "ifMatch of deleteEntity",
+        (client) => client.deleteEntity("p", "r", unknown({ ifMatch: "x" })),
+        "deleteEntity has no option ifMatch, so it is ignored. Pass it as etag.",
+      ],
+      [
+        "etag of upsertEntity",
+        (client) => client.upsertEntity(key, "Merge", unknown({ etag: "x" })),
+        "upsertEntity has no option etag, so it is ignored. Only updateEntity and deleteEntity have it.",
+      ],
+      [
+        "ifMatch of an action",
+        (client) => client.submitTransaction([["update", key, "Merge", unknown({ ifMatch: "x" })]]),
+        'The action "update" has no option ifMatch, so it is ignored. Pass it as etag.',
+      ],
+      [
+        "filter of listEntities",
+        (client) => read(client, { filter: "RowKey eq 'x'" }),
+        "listEntities has no option filter, so it is ignored. Pass it in queryOptions.",
+      ],
+      [
+        "top in queryOptions",
+        (client) => read(client, { queryOptions: { top: 1 } }),
+        "listEntities has no option queryOptions.top, so it is ignored. Pass maxPageSize to byPage(), and read one page.",
+      ],
+      [
+        "select of getEntity",
+        (client) => client.getEntity("p", "r", unknown({ select: ["age"] })),
+        "getEntity has no option select, so it is ignored. Pass it in queryOptions.",
+      ],
+      [
+        "a misspelled option",
+        (client) => client.createEntity({ ...key, rowKey: "s" }, unknown({ durablity: "relaxed" })),
+        "createEntity has no option durablity, so it is ignored. The options are: abortSignal, onResponse, requestOptions, serializerOptions, tracingOptions, durability.",
+      ],
+    ];
+  for (const [what, call, message] of cases) {
+    test(what, async () => {
+      await using watched = await open();
+      const warnings: StoreWarning[] = [];
+      const onWarning = (warning: StoreWarning) => void warnings.push(warning);
+      const options = { store: watched.store, onWarning };
+      await call(new dataTables.TableClient(url, "people", options));
+      assert.deepEqual(warnings, [{ code: "OptionIgnored", message }]);
+    });
+  }
+
+  test("once, and not in production", async () => {
+    await using watched = await open();
+    const warnings: StoreWarning[] = [];
+    const onWarning = (warning: StoreWarning) => void warnings.push(warning);
+    const clients = [1, 2].map(
+      () => new dataTables.TableClient(url, "people", { store: watched.store, onWarning }),
+    );
+    const readAll = async () => {
+      for (const client of clients) await read(client, { filter: "RowKey eq 'x'" });
+    };
+    await withEnvironment("production", readAll);
+    assert.deepEqual(warnings, []);
+    await readAll();
+    await readAll();
+    assert.equal(warnings.length, 1);
+  });
+
+  test("but no option that the call has", async () => {
+    await using watched = await open();
+    const { store, warnings } = watched;
+    const onWarning = (warning: StoreWarning) => void warnings.push(warning);
+    const client = new dataTables.TableClient(url, "people", { store, onWarning });
+    const { signal } = new AbortController();
+    const all = { abortSignal: signal, requestOptions: { timeout: 1 }, tracingOptions: {} };
+    const queryOptions = { filter: "age eq 31", select: ["age"] };
+    await read(client, { ...all, queryOptions, disableTypeConversion: true });
+    await client.getEntity("p", "r", { ...all, queryOptions: { select: ["age"] } });
+    await client.updateEntity(key, "Merge", { ...all, etag: "*", durability: "strict" });
+    await client.submitTransaction([["update", key, "Merge", { etag: "*" }]], all);
+    await client.deleteEntity("p", "r", { ...all, etag: "*" });
+    assert.deepEqual(warnings, []);
+  });
+
+  test("to the store's listener, if the client has none; without both, it is printed", async (t) => {
+    const printed: string[] = [];
+    t.mock.method(console, "warn", (text: string) => printed.push(text));
+    await using watched = await open();
+    await using silent = await mockStore({ fixtures: { people: [] } });
+    for (const store of [watched.store, silent]) {
+      const client = new dataTables.TableClient(url, "people", { store });
+      await read(client, { filter: "RowKey eq 'x'" });
+    }
+    const message = "listEntities has no option filter, so it is ignored. Pass it in queryOptions.";
+    assert.deepEqual(watched.warnings, [{ code: "OptionIgnored", message }]);
+    assert.deepEqual(printed, [`entitable: ${message}`]);
+  });
+});
+
 describe("a bundle", () => {
   const entry = new URL("../../web/src/client/table-client.ts", import.meta.url).pathname;
 
@@ -354,6 +566,16 @@ describe("without onWarning", () => {
     await table.count({ queryOptions: { filter: "Age eq 31" } });
     await until(() => printed.length > 0);
     assert.match(printed.join(), /^entitable: The filter Age eq 31 matches no row/);
+  });
+
+  test("a rejected request is printed", async (t) => {
+    const printed = printedBy(t);
+    await using store = await openStore({ persistence: "memory", name: "shop" });
+    await store.fetch("https://shop.table.core.windows.net/missing");
+    assert.match(
+      printed.join(),
+      /^entitable: The request GET \/missing got the error TableNotFound/,
+    );
   });
 
   test("other warnings are not printed", async (t) => {

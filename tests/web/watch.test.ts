@@ -168,7 +168,9 @@ async function officialError(engine: Engine, refusal: SimulatedError): Promise<R
   const client = new TableClient(base, "people", {
     allowInsecureConnection: true,
     retryOptions: { maxRetries: 0 },
-    httpClient: createHttpClient(new RestEntryPoint(refusing, platformRandom)),
+    httpClient: createHttpClient(
+      new RestEntryPoint(refusing, { account: "a", random: platformRandom }),
+    ),
   });
   return (await client.getEntity("p", "r").catch((error: unknown) => error)) as RestError;
 }

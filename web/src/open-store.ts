@@ -38,6 +38,7 @@ export async function openStore(options: OpenOptions = {}): Promise<Store> {
   if (!isOpenHere(settings.name)) openedHosts.set(settings.name, new WeakRef(host));
   const createHandle = (host: Host) =>
     new StoreHandle(settings.name, host, {
+      account: settings.account.name,
       random: options.random,
       onWarning: settings.onWarning,
     });

@@ -35,6 +35,7 @@ import { yieldToEventLoop } from "./util/event-loop.ts";
 import { platformRandom } from "./util/random.ts";
 
 export interface StoreHandleOptions {
+  account?: string; // the name of the account that it serves; default: the store's name
   random?: RandomSource | undefined;
   onWarning?: (warning: StoreWarning) => void;
 }
@@ -44,18 +45,18 @@ export class StoreHandle implements Store {
   readonly fetch: Store["fetch"];
   readonly httpClient: HttpClient;
   readonly restEntryPoint: RestEntryPoint; // for modules of this package that serve HTTP requests
+  readonly onWarning: ((warning: StoreWarning) => void) | undefined; // for entitable/data-tables
   readonly #host: Host;
-  readonly #onWarning: ((warning: StoreWarning) => void) | undefined;
 
   constructor(
     name: string,
     host: Host,
-    { random = platformRandom, onWarning }: StoreHandleOptions = {},
+    { account = name, random = platformRandom, onWarning }: StoreHandleOptions = {},
   ) {
     this.name = name;
     this.#host = host;
-    this.#onWarning = onWarning;
-    this.restEntryPoint = new RestEntryPoint(host, random, onWarning);
+    this.onWarning = onWarning;
+    this.restEntryPoint = new RestEntryPoint(host, { account, random, onWarning });
     this.fetch = createFetch(this.restEntryPoint);
     this.httpClient = createHttpClient(this.restEntryPoint);
   }
@@ -75,13 +76,13 @@ export class StoreHandle implements Store {
       durability,
       resolver,
       extended: true,
-      onWarning: this.#onWarning,
+      onWarning: this.onWarning,
     });
     return handle as Table<T> & ResolvedTable<T>;
   }
 
   tableClient(name: string): TableClient {
-    return new TableHandle(this.#host, name, { onWarning: this.#onWarning });
+    return new TableHandle(this.#host, name, { onWarning: this.onWarning });
   }
 
   serviceClient(): TableServiceClient {

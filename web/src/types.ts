@@ -641,6 +641,16 @@ export type WarningCode =
    */
   | "FilterCannotMatch"
   /**
+   * In development: an HTTP request of a client (over `httpClient`, `fetch`, a server or an
+   * interceptor) got an error that programs rarely expect. The message has the hint.
+   */
+  | "RequestRejected"
+  /**
+   * In development: a client of `entitable/data-tables` ignored an option that it does not have, as
+   * the official client does.
+   */
+  | "OptionIgnored"
+  /**
    * A page passed an account's key to a client whose URL is not on this machine. Every visitor of
    * the page can read the key.
    */
@@ -759,8 +769,9 @@ export interface OpenOptions {
   /** Cancels opening, for example while another tab or process has the store open. */
   signal?: AbortSignalLike;
   /**
-   * Called with each warning. Without it, PersistenceUnavailable, WorkerUnavailable and
-   * FilterCannotMatch are printed on the console; the package prints nothing else.
+   * Called with each warning. Without it, PersistenceUnavailable, WorkerUnavailable,
+   * FilterCannotMatch, RequestRejected and OptionIgnored are printed on the console; the package
+   * prints nothing else.
    */
   onWarning?: (warning: StoreWarning) => void;
 }

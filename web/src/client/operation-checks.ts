@@ -5,14 +5,20 @@ import { AbortError, StoreError } from "../errors.ts";
 import type { OperationOptions, UpdateMode } from "../types.ts";
 import { requireKnownOptions } from "../util/option-names.ts";
 
-// Throws if a key is undefined or null. Empty strings are legal keys.
-export function requireKeys(partitionKey: unknown, rowKey: unknown): void {
+// Throws if a key is undefined or null. Empty strings are legal keys. `entity`: what is written.
+export function requireKeys(partitionKey: unknown, rowKey: unknown, entity?: object): void {
   if (partitionKey === undefined || partitionKey === null) {
-    throw new Error("The entity's partitionKey cannot be undefined or null.");
+    throw missingKeyError("partitionKey", entity);
   }
-  if (rowKey === undefined || rowKey === null) {
-    throw new Error("The entity's rowKey cannot be undefined or null.");
-  }
+  if (rowKey === undefined || rowKey === null) throw missingKeyError("rowKey", entity);
+}
+
+function missingKeyError(name: string, entity: object = {}): Error {
+  const error = new Error(`The entity's ${name} cannot be undefined or null.`);
+  const isOtherSpelling = (other: string) => other.toLowerCase() === name.toLowerCase();
+  const other = Object.keys(entity).find((key) => key !== name && isOtherSpelling(key));
+  if (other === undefined) return error;
+  return Object.assign(error, { hint: `The entity has ${other}. Write ${name} in its place.` });
 }
 
 const modeHint =
@@ -25,7 +31,7 @@ export function writeKind<M, R>(mode: UpdateMode, merge: M, replace: R): M | R {
   throw Object.assign(error, { hint: modeHint });
 }
 
-/** The options of all calls. */
+/** The options of all calls, and of some. */
 export const operationOptions: readonly string[] = [
   "abortSignal",
   "onResponse",
@@ -33,9 +39,14 @@ export const operationOptions: readonly string[] = [
   "serializerOptions",
   "tracingOptions",
 ];
+export const countOptions: readonly string[] = [...operationOptions, "queryOptions"];
+export const readOptions: readonly string[] = [...countOptions, "disableTypeConversion"];
+export const tableOptions: readonly string[] = [...operationOptions, "durability"];
+export const writeOptions: readonly string[] = [...tableOptions, "etag"];
+export const filterAndSelect: readonly string[] = ["filter", "select"];
 
-// What to write in place of an option that callers expect.
-const optionHints: Readonly<Record<string, string>> = {
+/** What to write in place of an option that callers expect. */
+export const optionHints: Readonly<Record<string, string>> = {
   ifMatch: "Pass it as etag.",
   filter: "Pass it in queryOptions.",
   select: "Pass it in queryOptions.",
@@ -46,7 +57,7 @@ const optionHints: Readonly<Record<string, string>> = {
 };
 
 // Throws ValidationFailed if an option is not in `known`, or one in `queryOptions` not in
-// `knownOfQuery`, or `select` is no list.
+// `knownOfQuery`.
 export function rejectUnknownOptions(
   method: string,
   options: object,
@@ -54,9 +65,12 @@ export function rejectUnknownOptions(
   knownOfQuery: readonly string[] = [],
 ): void {
   requireKnownOptions(method, options, known, optionHints);
-  const { queryOptions } = options as { queryOptions?: { select?: unknown } };
+  const { queryOptions } = options as { queryOptions?: object };
   requireKnownOptions(method, queryOptions, knownOfQuery, optionHints, "queryOptions");
-  const select = queryOptions?.select;
+}
+
+// Throws ValidationFailed if `select` is no list. The official client throws a TypeError.
+export function requireList(select: unknown): void {
   if (select === undefined || Array.isArray(select)) return;
   throw new StoreError("ValidationFailed", "queryOptions.select must be a list of names.", {
     hint: 'For example: select: ["name"].',

@@ -43,10 +43,16 @@ import { inDevelopment } from "./development.ts";
 import { convertEntityBySchema } from "./entity-resolver.ts";
 import {
   checkOperationOptions,
+  countOptions,
+  filterAndSelect,
   operationOptions,
+  readOptions,
   rejectUnknownOptions,
   requireKeys,
+  requireList,
+  tableOptions,
   writeKind,
+  writeOptions,
 } from "./operation-checks.ts";
 import {
   checkedPageSize,
@@ -80,14 +86,9 @@ export interface TableHandleOptions {
 }
 
 // The names of options.
-const countOptions = [...operationOptions, "queryOptions"];
-const readOptions = [...countOptions, "disableTypeConversion"];
 const listOptions = [...readOptions, "top", "order"];
-const tableOptions = [...operationOptions, "durability"];
-const writeOptions = [...tableOptions, "etag"];
 const bulkOptions = ["concurrency", "onError", "signal", "onProgress"];
 const bulkHints = { abortSignal: "Pass it as signal." };
-const filterAndSelect = ["filter", "select"];
 
 // Implements the public types TableClient (the official types) and Table<T> (typed by T). They
 // differ only in their types.
@@ -143,6 +144,7 @@ export class TableHandle
       checkOperationOptions(options);
       if (this.#extended) rejectUnknownOptions("getEntity", options, readOptions, filterAndSelect);
       const select = options.queryOptions?.select;
+      requireList(select);
       if (select === undefined && options.disableTypeConversion !== true) {
         const batched = this.#tryBatchedRead(partitionKey, rowKey);
         if (batched !== undefined) return batched as Promise<TableEntityResult<T>>;
@@ -313,7 +315,7 @@ export class TableHandle
     options: UpdateTableEntityOptions & WriteOptions = {},
   ): Promise<UpdateEntityResponse> {
     const { partitionKey, rowKey } = entity;
-    requireKeys(partitionKey, rowKey);
+    requireKeys(partitionKey, rowKey, entity);
     return this.#update(entity, mode, options);
   }
 
@@ -336,7 +338,7 @@ export class TableHandle
     options: OperationOptions & WriteOptions = {},
   ): Promise<UpsertEntityResponse> {
     const { partitionKey, rowKey } = entity;
-    requireKeys(partitionKey, rowKey);
+    requireKeys(partitionKey, rowKey, entity);
     const kind = writeKind(mode, "insertOrMerge", "insertOrReplace");
     const operation = { kind, partitionKey, rowKey, entity } as const;
     const response = this.#sendWrite([operation], false, options);
@@ -441,6 +443,7 @@ function entityQuery(options: ListTableEntitiesOptions, settings: PageSettings):
   const query: EntityQuery = {};
   const { filter, select } = options.queryOptions ?? {};
   if (filter !== undefined) query.filter = filter;
+  requireList(select);
   if (select !== undefined) query.select = select;
   const top = settings.maxPageSize;
   if (top !== undefined) query.top = checkedPageSize(top);

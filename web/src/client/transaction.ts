@@ -81,15 +81,15 @@ function operationFromAction(action: Readonly<TransactionAction>): WriteOperatio
     case "create":
       return { kind: "insert", partitionKey, rowKey, entity };
     case "delete":
-      requireKeys(partitionKey, rowKey);
+      requireKeys(partitionKey, rowKey, entity);
       return { kind: "delete", partitionKey, rowKey, etag: "*" };
     case "update": {
-      requireKeys(partitionKey, rowKey);
+      requireKeys(partitionKey, rowKey, entity);
       const kind = writeKind(mode, "merge", "replace");
       return { kind, partitionKey, rowKey, entity, etag: options?.etag ?? "*" };
     }
     case "upsert":
-      requireKeys(partitionKey, rowKey);
+      requireKeys(partitionKey, rowKey, entity);
       return {
         kind: writeKind(mode, "insertOrMerge", "insertOrReplace"),
         partitionKey,

@@ -7,6 +7,7 @@ import type { StoreHandle } from "../store.ts";
 import type { OperationOptions, Store } from "../types.ts";
 import { type AccountUrl, parseAccountUrl } from "./account-url.ts";
 import { isCredential, isNamedKeyCredential, isTokenCredential } from "./credentials.ts";
+import { warnOfIgnoredOption } from "./ignored-options.ts";
 import {
   type ResponseHeaders,
   responseHeaders,
@@ -23,6 +24,7 @@ export class StoreCaller {
   readonly #hasToken: boolean;
   readonly #version: string;
   readonly #hasReadableErrors: boolean;
+  readonly #onWarning: ClientOptions["onWarning"];
   readonly portable: boolean;
 
   // Throws NotSupported for options that concern HTTP requests, and TypeError if the URL is
@@ -45,8 +47,9 @@ export class StoreCaller {
     this.#hasToken = isTokenCredential(credential);
     this.#version = options.version || serviceVersion;
     this.#hasReadableErrors = options.errorMessages === "readable";
+    this.#onWarning = options.onWarning;
     this.portable = options.portable ?? false;
-    if (isNamedKeyCredential(credential)) this.#warnAboutKeyInPage(options);
+    if (isNamedKeyCredential(credential)) this.#warnAboutKeyInPage();
   }
 
   async read<T>(options: OperationOptions, call: (store: Store) => T | Promise<T>): Promise<T> {
@@ -64,6 +67,12 @@ export class StoreCaller {
 
   createResponseHeaders(store: Store): ResponseHeaders {
     return responseHeaders(this.#version, (store as StoreHandle).restEntryPoint);
+  }
+
+  // In development, warns of an option that is not in `known`.
+  checkOptions(store: Store, method: string, options: object, known: readonly string[]): void {
+    const onWarning = this.#onWarning ?? (store as StoreHandle).onWarning;
+    warnOfIgnoredOption(method, options, known, onWarning);
   }
 
   // The store is looked up at every call, because tests change the default store between calls.
@@ -84,12 +93,12 @@ export class StoreCaller {
     }
   }
 
-  #warnAboutKeyInPage({ onWarning }: ClientOptions): void {
+  #warnAboutKeyInPage(): void {
     if (this.#address.local || !("document" in globalThis)) return;
     const message =
       `The key of account "${this.#address.account}" is in a page, where every visitor can read ` +
       "it. A store does not need the key.";
-    onWarning?.({ code: "AccountKeyInPage", message });
+    this.#onWarning?.({ code: "AccountKeyInPage", message });
   }
 }
 

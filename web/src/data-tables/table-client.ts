@@ -1,6 +1,11 @@
 // The official TableClient, over the RPC entry point.
 
-import { requireKeys } from "../client/operation-checks.ts";
+import {
+  readOptions,
+  requireKeys,
+  tableOptions,
+  writeOptions,
+} from "../client/operation-checks.ts";
 import { pagedIterator } from "../client/paging.ts";
 import type {
   CreateTableEntityResponse,
@@ -36,6 +41,18 @@ import type {
   SetAccessPolicyResponse,
   SignedIdentifier,
 } from "./types.ts";
+
+const knownOptions = {
+  createTable: tableOptions,
+  deleteTable: tableOptions,
+  getEntity: readOptions,
+  listEntities: readOptions,
+  createEntity: tableOptions,
+  updateEntity: writeOptions,
+  upsertEntity: tableOptions,
+  deleteEntity: writeOptions,
+  submitTransaction: tableOptions,
+};
 
 /**
  * A client of one table. The constructor has no side effects: the store is looked up at the first
@@ -78,11 +95,15 @@ export class TableClient {
   // ---- The table -------------------------------------------------------------------------------
 
   createTable(options: OperationOptions & WriteOptions = {}): Promise<void> {
-    return this.#connection.write(options, (store) => this.#table(store).createTable(options));
+    return this.#connection.write(options, (store) =>
+      this.#table(store, "createTable", options).createTable(options),
+    );
   }
 
   deleteTable(options: OperationOptions & WriteOptions = {}): Promise<void> {
-    return this.#connection.write(options, (store) => this.#table(store).deleteTable(options));
+    return this.#connection.write(options, (store) =>
+      this.#table(store, "deleteTable", options).deleteTable(options),
+    );
   }
 
   getAccessPolicy(options: OperationOptions = {}): Promise<GetAccessPolicyResponse> {
@@ -110,7 +131,7 @@ export class TableClient {
   ): Promise<GetTableEntityResponse<TableEntityResult<T>>> {
     requireKeys(partitionKey, rowKey);
     return this.#connection.read(options, (store) =>
-      this.#table(store).getEntity<T>(partitionKey, rowKey, options),
+      this.#table(store, "getEntity", options).getEntity<T>(partitionKey, rowKey, options),
     );
   }
 
@@ -119,7 +140,8 @@ export class TableClient {
   ): PagedAsyncIterableIterator<TableEntityResult<T>, TableEntityResultPage<T>> {
     const readPage = (settings: PageSettings) =>
       this.#connection.read(options, async (store) => {
-        const pages = this.#table(store).listEntities<T>(options).byPage(settings);
+        const table = this.#table(store, "listEntities", options);
+        const pages = table.listEntities<T>(options).byPage(settings);
         const { value } = await pages.next();
         return value as TableEntityResultPage<T>;
       });
@@ -132,7 +154,9 @@ export class TableClient {
     entity: TableEntity<T>,
     options: OperationOptions & WriteOptions = {},
   ): Promise<CreateTableEntityResponse> {
-    return await this.#write(entity, options, (table) => table.createEntity(entity, options));
+    return await this.#write("createEntity", entity, options, (table) =>
+      table.createEntity(entity, options),
+    );
   }
 
   updateEntity<T extends object>(
@@ -140,8 +164,10 @@ export class TableClient {
     mode: UpdateMode = "Merge",
     options: UpdateTableEntityOptions & WriteOptions = {},
   ): Promise<UpdateEntityResponse> {
-    requireKeys(entity.partitionKey, entity.rowKey);
-    return this.#write(entity, options, (table) => table.updateEntity(entity, mode, options));
+    requireKeys(entity.partitionKey, entity.rowKey, entity);
+    return this.#write("updateEntity", entity, options, (table) =>
+      table.updateEntity(entity, mode, options),
+    );
   }
 
   async upsertEntity<T extends object>(
@@ -149,8 +175,10 @@ export class TableClient {
     mode: UpdateMode = "Merge",
     options: OperationOptions & WriteOptions = {},
   ): Promise<UpsertEntityResponse> {
-    requireKeys(entity.partitionKey, entity.rowKey);
-    return await this.#write(entity, options, (table) => table.upsertEntity(entity, mode, options));
+    requireKeys(entity.partitionKey, entity.rowKey, entity);
+    return await this.#write("upsertEntity", entity, options, (table) =>
+      table.upsertEntity(entity, mode, options),
+    );
   }
 
   deleteEntity(
@@ -159,7 +187,9 @@ export class TableClient {
     options: DeleteTableEntityOptions & WriteOptions = {},
   ): Promise<DeleteTableEntityResponse> {
     requireKeys(partitionKey, rowKey);
-    return this.#write({}, options, (table) => table.deleteEntity(partitionKey, rowKey, options));
+    return this.#write("deleteEntity", {}, options, (table) =>
+      table.deleteEntity(partitionKey, rowKey, options),
+    );
   }
 
   async submitTransaction(
@@ -167,21 +197,25 @@ export class TableClient {
     options: OperationOptions & WriteOptions = {},
   ): Promise<TableTransactionResponse> {
     const submit = (store: Store) => {
-      for (const [, entity] of actions) this.#check(entity);
-      return this.#table(store).submitTransaction(actions, options);
+      for (const [verb, entity, , own = {}] of actions) {
+        this.#check(entity);
+        this.#connection.checkOptions(store, `The action "${verb}"`, own, writeOptions);
+      }
+      return this.#table(store, "submitTransaction", options).submitTransaction(actions, options);
     };
     const response = await this.#connection.write(options, submit, true);
     return toServiceTransactionResponse(response, actions);
   }
 
   async #write<R extends { date?: Date }>(
+    method: keyof typeof knownOptions,
     entity: object,
     options: OperationOptions,
     call: (table: ReturnType<Store["tableClient"]>) => Promise<R>,
   ): Promise<R> {
     this.#check(entity);
     return await this.#connection.write(options, async (store) => {
-      const written = await call(this.#table(store));
+      const written = await call(this.#table(store, method, options));
       const date = truncateToSeconds(written.date as Date); // the RPC client always sets the date
       return { ...this.#connection.createResponseHeaders(store), ...written, date };
     });
@@ -191,7 +225,12 @@ export class TableClient {
     if (this.#connection.portable) assertPortableNumbers(entity);
   }
 
-  #table(store: Store): ReturnType<Store["tableClient"]> {
+  #table(
+    store: Store,
+    method: keyof typeof knownOptions,
+    options: object,
+  ): ReturnType<Store["tableClient"]> {
+    this.#connection.checkOptions(store, method, options, knownOptions[method]);
     return store.tableClient(this.tableName);
   }
 }

@@ -64,7 +64,7 @@ export interface EntitableClientOptions {
   errorMessages?: "wire" | "readable";
   /** Reject values that the real service would interpret differently. Default false. */
   portable?: boolean;
-  /** Called with each warning; none is printed. */
+  /** Called with each warning. Without it, OptionIgnored is passed to that of the store. */
   onWarning?: (warning: StoreWarning) => void;
 }
 

@@ -3,6 +3,7 @@
 
 import type { FailedRequest } from "./failed-request.ts";
 import type { HintHeader, HttpRequestParts, HttpResponseParts } from "./http-errors.ts";
+import type { OnRejectedRequest } from "./rejected-request.ts";
 import { showHintInStack } from "./stack-hint.ts";
 
 const loadingMs = 1000;
@@ -48,11 +49,13 @@ export async function rejectWithHint(error: unknown, request: FailedRequest): Pr
   throw error;
 }
 
-// Resolves to the error response with a hint in a header.
+// Resolves to the error response with a hint in a header. In development, also reports the error to
+// `onWarning`.
 export async function withHttpHint<R extends HttpResponseParts>(
   response: R,
   request: HttpRequestParts,
   header: HintHeader,
+  onWarning: OnRejectedRequest | undefined,
 ): Promise<R> {
-  return (await loadTexts())?.addHttpHint(response, request, header) ?? response;
+  return (await loadTexts())?.addHttpHint(response, request, header, onWarning) ?? response;
 }

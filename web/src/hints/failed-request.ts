@@ -8,6 +8,8 @@ export interface FailedRequest {
   // Of an HTTP request, whose body has the service's names of the keys.
   isHttp?: boolean;
   top?: string; // $top
+  // Of an HTTP request to another account than those that are served.
+  unserved?: { account: string; accounts: readonly string[] };
   // The key that is read.
   partitionKey?: unknown;
   rowKey?: unknown;

@@ -1,12 +1,15 @@
 // Hints for responses to HTTP requests: reads the request and the response.
 
 import type { FailedOperation, FailedRequest, FailedResponse } from "./failed-request.ts";
+import { type OnRejectedRequest, reportRejectedRequest } from "./rejected-request.ts";
 import { serviceErrorHint } from "./service-errors.ts";
 
 export interface HttpRequestParts {
   method: string;
   url: string;
   body: Uint8Array;
+  // The accounts that are served.
+  accounts?: readonly string[];
 }
 
 export interface HttpResponseParts {
@@ -22,19 +25,25 @@ type Json = Record<string, unknown>;
 const typeSuffix = "@odata.type";
 
 /**
- * Returns the response with a hint, if it is an error of the service. A simulated error already has
- * its hint. Returns the response unchanged if the request has a URL that cannot be parsed.
+ * Returns the response with a hint, if it is an error of the service, and reports the error to
+ * `onWarning` in development. A simulated error already has its hint, and is not reported. Returns
+ * the response unchanged if the request has a URL that cannot be parsed.
  */
 export function addHttpHint<R extends HttpResponseParts>(
   response: R,
   request: HttpRequestParts,
   { hintHeader, withHintHeader }: HintHeader,
+  onWarning?: OnRejectedRequest,
 ): R {
   try {
     if (response.headers.some(([name]) => name.toLowerCase() === hintHeader))
       return exposed(response, hintHeader);
     const error = errorIn(decode(response.body));
-    const hint = error && serviceErrorHint(error, { ...requestOf(request), isHttp: true });
+    if (error === undefined) return response;
+    const failed: FailedRequest = { ...requestOf(request), ...accountsOf(request), isHttp: true };
+    const hint = serviceErrorHint(error, failed);
+    if (hint !== undefined && onWarning !== undefined)
+      reportRejectedRequest({ ...request, table: failed.table }, error.code, hint, onWarning);
     return exposed(withHintHeader(response, hint), hintHeader);
   } catch {
     return response;
@@ -98,6 +107,23 @@ function requestOf({ method, url, body: bytes }: HttpRequestParts): FailedReques
     return typeof table === "string" ? { table } : {};
   }
   return { ...request, operations: [operationOf(method, request, body)] };
+}
+
+// Returns the accounts, if the URL is for none of them. A host's first label can be one, and so can
+// the first segment of the path.
+function accountsOf({ url, accounts = [] }: HttpRequestParts): Partial<FailedRequest> {
+  const { hostname, pathname } = new URL(url);
+  const [label, segment] = [hostname.split(".")[0], pathname.split("/")[1]].map(accountNameFrom);
+  const names = accounts.map(accountNameFrom);
+  if (names.length === 0 || names.some((name) => name === label || name === segment)) return {};
+  const account = (hostname.includes(".table.") ? label : segment) ?? "";
+  return { unserved: { account, accounts } };
+}
+
+function accountNameFrom(part = ""): string {
+  return decodeUri(part)
+    .toLowerCase()
+    .replace(/-secondary$/, "");
 }
 
 function batchOf(body: string): FailedRequest {

@@ -152,7 +152,7 @@ const hints: Readonly<Record<string, string | ((failure: Failure) => string)>> =
   MissingRequiredXmlNode: checkXml,
   UnsupportedXmlNode: checkXml,
   CorsPreflightFailure: "Allow this origin with a CORS rule of the service's properties.",
-  AuthenticationFailed: checkSignature,
+  AuthenticationFailed: notAuthenticated,
   InvalidAuthenticationInfo: "Send Authorization in the form: SharedKey <account>:<signature>.",
   AuthorizationFailure: `The signature does not permit this request. ${checkSas}`,
   AuthorizationPermissionMismatch: `The signature lacks the permission for this operation. ${checkSas}`,
@@ -218,6 +218,15 @@ function outOfRange({ message, request, entity, operation }: Failure): string {
       ? ` (${JSON.stringify(value)})`
       : "";
   return `${what}${is} is outside the years 1601 to 9999. Store such a date as a string.`;
+}
+
+// ---- AuthenticationFailed ---------------------------------------------------------------------
+
+function notAuthenticated({ request: { unserved } }: Failure): string {
+  if (unserved === undefined) return checkSignature;
+  const { account, accounts } = unserved;
+  const served = `served account${accounts.length === 1 ? " is" : "s are"} ${accounts.map(quoted).join(", ")}`;
+  return `The URL names the account ${quoted(account)}, and the ${served}. Change the client's URL, or open a store with account: { name: ${quoted(account)} }.`;
 }
 
 // ---- Keys -------------------------------------------------------------------------------------

@@ -76,6 +76,8 @@ const printed: readonly WarningCode[] = [
   "PersistenceUnavailable",
   "WorkerUnavailable",
   "FilterCannotMatch",
+  "OptionIgnored",
+  "RequestRejected",
 ];
 
 function printSevere({ code, message }: StoreWarning): void {

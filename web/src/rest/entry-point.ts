@@ -28,6 +28,15 @@ const shortBodyBytes = 2048;
 export interface RestRequest extends Omit<HttpRequest, "clientIp"> {
   clientIp?: string | undefined;
   signal?: AbortSignalLike | undefined;
+  // The accounts that are served at the request's address, for hints. Default: the store's.
+  accounts?: readonly string[];
+}
+
+export interface RestEntryPointOptions {
+  // The name of the account that the store serves.
+  account: string;
+  random: RandomSource;
+  onWarning?: ((warning: StoreWarning) => void) | undefined;
 }
 
 const header = { hintHeader, withHintHeader };
@@ -36,14 +45,12 @@ export class RestEntryPoint {
   readonly #transport: Transport;
   // adapters use it too, for responses that do not come from the store
   readonly random: RandomSource;
-  readonly #onWarning: ((warning: StoreWarning) => void) | undefined;
+  readonly account: string;
+  readonly #onWarning: RestEntryPointOptions["onWarning"];
 
-  constructor(
-    transport: Transport,
-    random: RandomSource,
-    onWarning?: (warning: StoreWarning) => void,
-  ) {
+  constructor(transport: Transport, { account, random, onWarning }: RestEntryPointOptions) {
     this.#transport = transport;
+    this.account = account;
     this.random = random;
     this.#onWarning = onWarning;
   }
@@ -65,9 +72,13 @@ export class RestEntryPoint {
     const decoded = mapResponse(response, this.#decode);
     const settled =
       decoded instanceof Promise ? await decoded.catch(throwConnectionReset) : decoded;
-    if (isError(settled)) return await withHttpHint(settled, request, header);
     const { method, url } = request;
     const onWarning = this.#onWarning;
+    if (isError(settled)) {
+      const parts = { accounts: [this.account], ...request };
+      // a caller within the package shows the hint
+      return await withHttpHint(settled, parts, header, request.trusted ? undefined : onWarning);
+    }
     if (method === "GET" && onWarning !== undefined && url.includes("filter=")) {
       inDevelopment((checks, readRows) =>
         checks.checkHttpFilter(this.#transport, url, settled, onWarning, readRows),

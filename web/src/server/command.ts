@@ -8,7 +8,7 @@ import { seedStore } from "../testing/fixtures.ts";
 import { openMock } from "../testing/mock-store.ts";
 import { RequestRecorder } from "../testing/request-recorder.ts";
 import type { MockOptions } from "../testing/types.ts";
-import type { OpenOptions, Store } from "../types.ts";
+import type { OpenOptions, Store, StoreWarning } from "../types.ts";
 import {
   type NodeFs,
   type NodeProcess,
@@ -109,7 +109,10 @@ async function openAll(
   };
   const opening = [...accounts].map(async ([name, keys]): Promise<[string, Store]> => {
     const account = accountOptions(name, keys, command);
-    const onWarning = ({ message }: { message: string }) => printError(message);
+    // Clients are of any kind, and get the hint in a header; --debug logs their requests.
+    const onWarning = ({ code, message }: StoreWarning) => {
+      if (code !== "RequestRejected") printError(message);
+    };
     const store = await open(command, files, { name, account, onWarning });
     store.on("persist-error", ({ error }) => printError(`${name}: ${error.message}`));
     return [name, store];

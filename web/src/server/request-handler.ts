@@ -166,6 +166,7 @@ async function outgoingResponseFor(
     clientIp: clientIpOf(request),
     id: newRequestId(random),
     signal,
+    accounts: [...options.entryPoints.values()].map(({ account }) => account),
   };
   const isBusy = () => ({ ...serverBusyResponse(random), isTruncated: false });
   try {

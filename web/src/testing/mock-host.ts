@@ -44,6 +44,7 @@ const networkCodes: Readonly<Record<NetworkFault, string>> = {
 
 // The parts of a mock store.
 export interface MockParts {
+  account: string; // the name of the account that the store serves
   host: LocalHost;
   clock: VirtualClock;
   random: SeededRandom;

@@ -71,6 +71,7 @@ export async function openMock(options: MockOptions, log: RequestRecorder): Prom
   if (settings.signal?.aborted) throw new AbortError();
   const host = await openInMemory(settings, { whole: true });
   const store = new MockStoreHandle(settings.name, {
+    account: settings.account.name,
     host,
     clock,
     random,
