@@ -178,7 +178,7 @@ describe("the examples compile in a project that Vite created", { concurrency: t
       ...codeBlocksOf(name, "ts"),
       ...codeBlocksOf(name, "tsx"),
     ]);
-    assert.equal(blocks.length, 8);
+    assert.equal(blocks.length, 9);
     for (const { title, source } of blocks) {
       const name = title.replace(/^app\//, "").replaceAll("/", "-");
       writeFileSync(join(project, "recipes", name), source);
