@@ -838,7 +838,11 @@ describe("<table-explorer> in a plain page", () => {
     await explorer(page).evaluate((element) => element.setAttribute("store", "other"));
     await shows(explorer(page), "This store has no tables yet.");
     await explorer(page).evaluate((element) => element.setAttribute("store", "not a name"));
-    await shows(explorer(page).locator(".rest > .error"), "ValidationFailed");
+    const error = explorer(page).locator(".rest > .error");
+    await shows(error, "ValidationFailed");
+    // An empty name is the same as none.
+    await explorer(page).evaluate((element) => element.setAttribute("store", ""));
+    await error.waitFor({ state: "hidden" });
     await page.close();
   });
   test("accepts a store that was set before the element was defined, and opens none itself", async () => {

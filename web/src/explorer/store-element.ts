@@ -11,9 +11,9 @@ const Base = (globalThis.HTMLElement ?? class {}) as typeof HTMLElement;
  * A custom element with a shadow root and a store. Its style sheets are constructed in script,
  * which every Content-Security-Policy allows.
  *
- * `store` is either a Store, which the page must close, or the name of a store. The element opens a
- * named store when it first needs it. Elements that name the same store share one Store, which is
- * closed when the last of these elements leaves the page.
+ * `store` is either a Store, which the page must close, or the name of a store; an empty name means
+ * no store. The element opens a named store when it first needs it. Elements that name the same
+ * store share one Store, which is closed when the last of these elements leaves the page.
  */
 export abstract class StoreElement extends Base {
   static readonly observedAttributes: readonly string[] = ["store"];
@@ -42,7 +42,7 @@ export abstract class StoreElement extends Base {
     return this.#storeOrName;
   }
   set store(value: Store | string | null | undefined) {
-    const next = value ?? undefined;
+    const next = value || undefined; // Preact removes a property by setting it to ""
     if (next === this.#storeOrName) return;
     this.#releaseStore();
     this.#storeOrName = next;
