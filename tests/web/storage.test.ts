@@ -169,15 +169,24 @@ describe("idbfs writes on a new connection only once Chromium has begun a new lo
     readonly entries = new Set<string>();
     failure: string | undefined;
     bytes = 0; // of the last entry
+    count = 0;
+    #now = 0;
 
     constructor(t: TestContext) {
+      t.mock.method(performance, "now", () => this.#now);
       const caches = { open: async () => this.#cache, delete: async () => true };
       Object.assign(globalThis, { caches });
       t.after(() => Reflect.deleteProperty(globalThis, "caches"));
     }
 
+    // After this, a refused probe does not count any more.
+    passTime(): void {
+      this.#now += 1000;
+    }
+
     readonly #cache = {
       put: async (url: string, response: Response) => {
+        this.count += 1;
         this.entries.add(url);
         this.bytes = (await response.arrayBuffer()).byteLength;
         if (this.failure !== undefined) throw new DOMException("", this.failure);
@@ -231,13 +240,15 @@ describe("idbfs writes on a new connection only once Chromium has begun a new lo
     const opened = origin.connection;
     probes.failure = "UnknownError";
     origin.loseConnection();
-    const full = { failure: "quota", message: "The disk is full." };
+    const full = { failure: "quota", message: /The disk may be full: UnknownError/ };
     await assert.rejects(storage.addSegments(2, segment(2), "relaxed"), full);
     const read: number[] = [];
     const readAll = () => storage.readSegments(1, (sequence) => read.push(sequence) > 0);
     await assert.rejects(readAll(), full);
-    assert.deepEqual([origin.connection, origin.logs], [opened, 1]);
+    assert.deepEqual([origin.connection, origin.logs, probes.count], [opened, 1, 1]);
     probes.failure = undefined;
+    await assert.rejects(readAll(), full);
+    probes.passTime();
     await readAll();
     assert.deepEqual(read, [1]);
     await storage.addSegments(2, segment(2), "relaxed");

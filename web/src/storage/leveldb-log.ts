@@ -4,6 +4,7 @@
 // session. The time after that, it takes the half record for corruption, and deletes all databases
 // of the origin.
 
+import { withTimeLimit } from "../util/time-limit.ts";
 import { errorName } from "./idbfs-transaction.ts";
 
 // forceNewLevelDbLog() creates this database and immediately deletes it.
@@ -12,6 +13,8 @@ const probeCache = "entitable-space-probe";
 // LevelDB's log has at most 4 MiB. To begin a new one, LevelDB writes the content of the old one
 // to a table.
 const probeBytes = 8 * 1024 * 1024;
+const probeWaitMs = 5000;
+const refusalMs = 1000;
 const randomBytesMax = 65536; // of one call of crypto.getRandomValues()
 
 // Makes Chromium begin a new log, by creating and deleting a database. Must be called before the
@@ -35,14 +38,33 @@ export async function forceNewLevelDbLog(factory: IDBFactory): Promise<void> {
 // opened again whose connection was lost: on a full disk, opening it and beginning a new log append
 // to the old log, and then fail. Writes a file with the Cache API, because Chromium keeps its
 // entries in files, and not in LevelDB; navigator.storage.estimate() says nothing about the disk.
-// Resolves if it cannot find out: without the Cache API, or if the origin's quota is used up.
-export async function requireSpaceForNewLog(): Promise<void> {
-  if (!usesLevelDb() || typeof caches === "undefined") return;
+// Calls share a probe, and a refusal counts for a second, because a probe fills the disk for a
+// moment. Resolves if this page may not use the Cache API, or if the origin's quota is used up.
+export function requireSpaceForNewLog(): Promise<void> {
+  if (!usesLevelDb() || typeof caches === "undefined") return Promise.resolve();
+  if (probing === undefined || performance.now() >= refusedUntil) {
+    refusedUntil = Number.POSITIVE_INFINITY;
+    probing = withTimeLimit(probeWaitMs, probeDisk()).then(
+      () => {
+        probing = undefined;
+      },
+      (error: unknown) => {
+        refusedUntil = performance.now() + refusalMs;
+        throw error;
+      },
+    );
+  }
+  return probing;
+}
+
+let probing: Promise<void> | undefined; // the running probe, or one that was refused
+let refusedUntil = 0; // until then, `probing` counts
+
+async function probeDisk(): Promise<void> {
   try {
     const cache = await caches.open(probeCache);
     await probe(cache).finally(() => caches.delete(probeCache));
   } catch (error) {
-    // SecurityError: this page may not use the Cache API
     if (!["QuotaExceededError", "SecurityError"].includes(errorName(error))) throw error;
   }
 }

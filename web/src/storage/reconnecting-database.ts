@@ -116,6 +116,7 @@ export class ReconnectingDatabase {
         return await runTransaction(database, "readonly", undefined, body);
       } catch (error) {
         if (error instanceof NoNewLog) throw error.cause;
+        if (error instanceof TimedOut) throw new StorageError("aborted", lostMessage, error);
         const ours = error instanceof ConnectionLost || isDomException(error);
         throw ours ? storageErrorFrom(error) : error; // otherwise `body` threw it
       }
@@ -148,7 +149,7 @@ export class ReconnectingDatabase {
   async #reopen(): Promise<IDBDatabase> {
     this.#reopening ??= requireSpaceForNewLog()
       .catch((error: unknown) => {
-        throw new NoNewLog(new StorageError("quota", "The disk is full.", error));
+        throw new NoNewLog(new StorageError("quota", `The disk may be full: ${error}`, error));
       })
       .then(() => openExisting(this.#options.factory, this.#options.name))
       .then((database) => {
