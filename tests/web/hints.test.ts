@@ -824,7 +824,7 @@ describe("a hint reaches", () => {
   });
 
   test("the official client, in a header", async () => {
-    await using store = await mockStore({ fixtures: { people: [key] } });
+    await using store = await mockStore({ fixtures: { people: [key] }, onWarning() {} });
     const options = { httpClient: store.httpClient, allowInsecureConnection: true };
     const connection = "UseDevelopmentStorage=true";
     const table = official.TableClient.fromConnectionString(connection, "people", options);
@@ -853,25 +853,31 @@ describe("a hint reaches", () => {
     assert.match(closed.headers.get("x-entitable-hint") ?? "", /Open the store/);
   });
 
-  test("a client of an account that is not served, and names the accounts", async () => {
-    const hintOf = async (store: Pick<Store, "fetch">, url: string) => {
+  test("a client of an account that is not served; only the warning names those that are", async () => {
+    const warnings: string[] = [];
+    const onWarning = ({ message }: { message: string }) => void warnings.push(message);
+    const hintsOf = async (store: Pick<Store, "fetch">, url: string) => {
       const response = await store.fetch(url, { headers: { Accept: "application/json" } });
       assert.equal(response.status, 403);
-      return response.headers.get("x-entitable-hint");
+      const warning = warnings.splice(0)[0]?.replace(/^.* AuthenticationFailed\. /, "");
+      return [response.headers.get("x-entitable-hint"), warning];
     };
-    await using store = await mockStore();
-    const served = 'and the served account is "devstoreaccount1"';
-    const change = "Change the client's URL";
-    const shop = `The URL names the account "shop", ${served}. ${change}, or open a store with account: { name: "shop" }.`;
-    assert.equal(await hintOf(store, "https://shop.table.core.windows.net/people"), shop);
-    assert.equal(await hintOf(store, "http://127.0.0.1:10002/shop-secondary/people"), shop);
-    await using one = await mockStore({ account: { name: "one" } });
-    await using server = await serve({ one, devstoreaccount1: store }, { port: 0 });
-    assert.equal(
-      await hintOf({ fetch }, `${server.url}/shop/people`),
-      `The URL names the account "shop", and the served accounts are "one", "devstoreaccount1". ${change}, or open a store with account: { name: "shop" }.`,
-    );
-    await using locked = await mockStore({ account: { authorize: true } });
+    await using store = await mockStore({ onWarning });
+    const change = 'Change the client\'s URL, or open a store with account: { name: "shop" }.';
+    const header = `The URL names the account "shop", which is not served. ${change}`;
+    const one = `The URL names the account "shop", and the served account is "devstoreaccount1". ${change}`;
+    const byHost = "https://shop.table.core.windows.net/people";
+    assert.deepEqual(await hintsOf(store, byHost), [header, one]);
+    const byPath = "http://127.0.0.1:10002/shop-secondary/animals";
+    assert.deepEqual(await hintsOf(store, byPath), [header, one]);
+    await using first = await mockStore({ account: { name: "one" }, onWarning });
+    await using server = await serve({ one: first, devstoreaccount1: store }, { port: 0 });
+    assert.deepEqual(await hintsOf({ fetch }, `${server.url}/shop/people`), [
+      header,
+      `The URL names the account "shop", and the served accounts are "one", "devstoreaccount1". ${change}`,
+    ]);
+    const silent = { onWarning() {} };
+    await using locked = await mockStore({ account: { authorize: true }, ...silent });
     for (const url of [
       "http://127.0.0.1:10002/devstoreaccount1/people",
       "http://127.0.0.1:10002/DevStoreAccount1-secondary/people",
@@ -879,8 +885,18 @@ describe("a hint reaches", () => {
       "http://devstoreaccount1.lan/people",
     ]) {
       const key = "Check the account's name and key, and this machine's clock.";
-      assert.equal(await hintOf(locked, url), key, url);
+      assert.equal((await hintsOf(locked, url))[0], key, url);
     }
+  });
+
+  test("a client of an account whose store was opened for another one", async () => {
+    await using store = await mockStore({ onWarning() {} });
+    await using server = await serve({ shop: store }, { port: 0 });
+    const response = await fetch(`${server.url}/shop/people`);
+    assert.equal(
+      response.headers.get("x-entitable-hint"),
+      'The store that is served as "shop" has another account\'s name. Open it with account: { name: "shop" }.',
+    );
   });
 
   test("no response to a request that cannot be interpreted", async () => {
@@ -930,54 +946,63 @@ describe("a hint reaches", () => {
 
 describe("the hint for an HTTP request", () => {
   const bytes = (text: string) => new TextEncoder().encode(text);
-  const hintOf = (method: string, path: string, request: object, response: string) => {
+  const hintOf = async (method: string, path: string, request: object, response: string) => {
     const url = `http://127.0.0.1:10002/devstoreaccount1/${path}`;
     const exchange = { method, url, body: bytes(JSON.stringify(request)) };
     const given: HttpResponseParts = { headers: [], body: bytes(response) };
-    const { headers } = addHttpHint(given, exchange, header);
+    const { headers } = await addHttpHint(given, exchange, header);
     return headers.map(([name, value]) => `${name}: ${value}`).join();
   };
   const json = (code: string) =>
     JSON.stringify({ "odata.error": { code, message: { lang: "en-US", value: "m" } } });
 
-  test("knows the names in its URL and in its body", () => {
+  test("knows the names in its URL and in its body", async () => {
     const url = "people(PartitionKey='p',RowKey='O''Brien%2F1')";
-    const missing = hintOf("GET", url, {}, json("ResourceNotFound"));
+    const missing = await hintOf("GET", url, {}, json("ResourceNotFound"));
     assert.match(missing, /"people" has no entity with partitionKey "p" and rowKey "O'Brien\/1"/);
     const table = { TableName: "a_b" };
-    assert.match(hintOf("POST", "Tables", table, json("InvalidResourceName")), /contains "_"/);
-    const dropped = hintOf("DELETE", "Tables('people')", {}, json("ResourceNotFound"));
+    assert.match(
+      await hintOf("POST", "Tables", table, json("InvalidResourceName")),
+      /contains "_"/,
+    );
+    const dropped = await hintOf("DELETE", "Tables('people')", {}, json("ResourceNotFound"));
     assert.equal(dropped, 'x-entitable-hint: The table "people" does not exist.');
     const entity = { PartitionKey: "p", RowKey: "r", n: "x", "n@odata.type": "Edm.Int64" };
-    assert.match(hintOf("POST", "people", entity, json("InvalidInput")), /property n .* Int64/);
+    assert.match(
+      await hintOf("POST", "people", entity, json("InvalidInput")),
+      /property n .* Int64/,
+    );
   });
 
-  test("uses the service's names of what a body lacks", () => {
-    const without = (path: string, request: object) =>
-      hintOf("POST", path, request, json("PropertiesNeedValue")).replace(/^.*?: /, "");
+  test("uses the service's names of what a body lacks", async () => {
+    const without = async (path: string, request: object) =>
+      (await hintOf("POST", path, request, json("PropertiesNeedValue"))).replace(/^.*?: /, "");
     assert.equal(
-      without("people", { partitionKey: "p", rowKey: "r" }),
+      await without("people", { partitionKey: "p", rowKey: "r" }),
       'The body has "partitionKey", and no PartitionKey. In a REST body, write PartitionKey.',
     );
     assert.equal(
-      without("people", { PartitionKey: "p", rowkey: "r" }),
+      await without("people", { PartitionKey: "p", rowkey: "r" }),
       'The entity has "rowkey", and no rowKey. In an entity, write rowKey (in a REST body: RowKey).',
     );
     assert.equal(
-      without("people", { PartitionKey: "p" }),
+      await without("people", { PartitionKey: "p" }),
       "The entity has no rowKey (in a REST body: RowKey). Give it one; it is a string, and may be empty.",
     );
     assert.equal(
-      without("Tables", {}),
+      await without("Tables", {}),
       "Give the table's name as TableName in the request's body. It is a string.",
     );
   });
 
-  test("names $top", () => {
+  test("names $top", async () => {
     const withTop = (top: string) =>
       hintOf("GET", `people()?$top=${top}`, {}, json("InvalidInput"));
-    assert.match(withTop("abc"), /: \$top is "abc", which is not a whole number\.$/);
-    assert.match(withTop("1001"), /: \$top \(maxPageSize\) is 1001\. A page has at most 1000 /);
+    assert.match(await withTop("abc"), /: \$top is "abc", which is not a whole number\.$/);
+    assert.match(
+      await withTop("1001"),
+      /: \$top \(maxPageSize\) is 1001\. A page has at most 1000 /,
+    );
   });
 
   test("has at most 1024 characters, and no part of an escape sequence", () => {
@@ -995,9 +1020,9 @@ describe("the hint for an HTTP request", () => {
     assert.deepEqual([status, headers.some(([name]) => name === "x-entitable-hint")], [500, false]);
   });
 
-  test("is absent if the response is not an error of the service", () => {
+  test("is absent if the response is not an error of the service", async () => {
     for (const body of ["", "<a/>", '{"odata.error":1}', json("Unknown")])
-      assert.equal(hintOf("GET", "people", {}, body), "");
+      assert.equal(await hintOf("GET", "people", {}, body), "");
   });
 });
 

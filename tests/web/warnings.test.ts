@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import "fake-indexeddb/auto";
 import { TableClient } from "@azure/data-tables";
 import { build } from "esbuild";
-import { mockStore } from "../../web/src/testing/index.ts";
+import { mockStore, type ParityTarget, parity } from "../../web/src/testing/index.ts";
 import type { MockStore } from "../../web/src/testing/types.ts";
 import type { OpenOptions, StoreWarning } from "../../web/src/types.ts";
 import { dataTables } from "./support/data-tables.ts";
@@ -355,6 +355,41 @@ describe("a rejected request of the official client is reported", () => {
     assert.deepEqual(warnings, []);
   });
 
+  test("but not if a browser, or a tool that waits for the server, sent it", async () => {
+    await using watched = await open();
+    const { store, warnings } = watched;
+    for (const path of [
+      "",
+      "favicon.ico",
+      "robots.txt",
+      "health",
+      "devstoreaccount1",
+      "devstoreaccount1/favicon.ico",
+      "wp-admin/setup.php",
+    ]) {
+      for (const method of ["GET", "HEAD"]) {
+        const { status } = await store.fetch(`http://127.0.0.1:10002/${path}`, { method });
+        assert(status >= 400, path);
+      }
+    }
+    assert.deepEqual(warnings, []);
+    await assert.rejects(officialTable(store, "favicon.ico").createTable());
+    assert.match(
+      warnings.map(({ message }) => message).join(),
+      /POST .* error InvalidResourceName/,
+    );
+  });
+
+  test("but not by parity()", async () => {
+    await using watched = await open();
+    await using real = await mockStore({ onWarning() {} });
+    const url = "http://127.0.0.1:10002/devstoreaccount1";
+    const script = async ({ fetch }: ParityTarget) => void (await fetch(`${url}/missing()`));
+    const { fetch } = real as unknown as { fetch: typeof globalThis.fetch };
+    await parity(script, { mock: watched.store, real: { url, fetch } });
+    assert.deepEqual(watched.warnings, []);
+  });
+
   test("but not if it is simulated, or the package's own client shows the hint", async () => {
     await using watched = await open();
     const { store, warnings } = watched;
@@ -441,6 +476,7 @@ describe("an option that entitable/data-tables ignores is reported", () => {
       const onWarning = (warning: StoreWarning) => void warnings.push(warning);
       const options = { store: watched.store, onWarning };
       await call(new dataTables.TableClient(url, "people", options));
+      await until(() => warnings.length > 0);
       assert.deepEqual(warnings, [{ code: "OptionIgnored", message }]);
     });
   }
@@ -455,11 +491,45 @@ describe("an option that entitable/data-tables ignores is reported", () => {
     const readAll = async () => {
       for (const client of clients) await read(client, { filter: "RowKey eq 'x'" });
     };
-    await withEnvironment("production", readAll);
+    await withEnvironment("production", async () => {
+      await readAll();
+      await settled();
+    });
     assert.deepEqual(warnings, []);
     await readAll();
     await readAll();
+    await until(() => warnings.length > 0);
+    await settled();
     assert.equal(warnings.length, 1);
+  });
+
+  test("also by listTables", async () => {
+    await using watched = await open();
+    const service = new dataTables.TableServiceClient(url, { store: watched.store });
+    await service.listTables({ filter: "TableName eq 'x'" } as object).next();
+    await until(() => watched.warnings.length > 0);
+    assert.match(watched.warnings[0]?.message ?? "", /^listTables has no option filter, so/);
+  });
+
+  test("and the call has its effect if the listener throws", async (t) => {
+    await using watched = await open();
+    const thrown = new Error("from the listener");
+    const rejections: unknown[] = [];
+    const others = process.listeners("unhandledRejection");
+    const listen = (error: unknown) => void rejections.push(error);
+    process.removeAllListeners("unhandledRejection").on("unhandledRejection", listen);
+    t.after(() => {
+      process.removeAllListeners("unhandledRejection");
+      for (const other of others) process.on("unhandledRejection", other);
+    });
+    const onWarning = () => {
+      throw thrown;
+    };
+    const client = new dataTables.TableClient(url, "none", { store: watched.store, onWarning });
+    await client.upsertEntity(key, "Merge", unknown({ etag: "x" }));
+    await until(() => rejections.length > 0);
+    assert.deepEqual(rejections, [thrown]);
+    assert.equal((await client.getEntity("p", "r")).rowKey, "r");
   });
 
   test("but no option that the call has", async () => {
@@ -474,7 +544,10 @@ describe("an option that entitable/data-tables ignores is reported", () => {
     await client.getEntity("p", "r", { ...all, queryOptions: { select: ["age"] } });
     await client.updateEntity(key, "Merge", { ...all, etag: "*", durability: "strict" });
     await client.submitTransaction([["update", key, "Merge", { etag: "*" }]], all);
+    await client.upsertEntity(key, "Merge", unknown({ etag: undefined, ifMatch: undefined }));
+    await read(client, { queryOptions: { top: undefined } });
     await client.deleteEntity("p", "r", { ...all, etag: "*" });
+    await settled();
     assert.deepEqual(warnings, []);
   });
 
@@ -487,6 +560,7 @@ describe("an option that entitable/data-tables ignores is reported", () => {
       const client = new dataTables.TableClient(url, "people", { store });
       await read(client, { filter: "RowKey eq 'x'" });
     }
+    await until(() => printed.length > 0 && watched.warnings.length > 0);
     const message = "listEntities has no option filter, so it is ignored. Pass it in queryOptions.";
     assert.deepEqual(watched.warnings, [{ code: "OptionIgnored", message }]);
     assert.deepEqual(printed, [`entitable: ${message}`]);
@@ -494,11 +568,10 @@ describe("an option that entitable/data-tables ignores is reported", () => {
 });
 
 describe("a bundle", () => {
-  const entry = new URL("../../web/src/client/table-client.ts", import.meta.url).pathname;
-
-  async function filesOf(environment: string): Promise<string[]> {
+  async function filesOf(entry: string, environment: string): Promise<string[]> {
     const { metafile } = await build({
-      entryPoints: [entry],
+      entryPoints: [new URL(`../../web/src/${entry}`, import.meta.url).pathname],
+      external: ["node:*"],
       bundle: true,
       splitting: true,
       format: "esm",
@@ -514,9 +587,14 @@ describe("a bundle", () => {
   }
 
   test("for production has no check; one for development has it", async () => {
-    const check = "filter-check.ts";
-    assert(!(await filesOf("production")).includes(check));
-    assert((await filesOf("development")).includes(check));
+    for (const [entry, check] of [
+      ["client/table-client.ts", "filter-check.ts"],
+      ["rest/entry-point.ts", "rejected-request.ts"],
+      ["data-tables/table-client.ts", "ignored-options.ts"],
+    ] as const) {
+      assert(!(await filesOf(entry, "production")).includes(check), check);
+      assert((await filesOf(entry, "development")).includes(check), check);
+    }
   });
 });
 
@@ -576,6 +654,15 @@ describe("without onWarning", () => {
       printed.join(),
       /^entitable: The request GET \/missing got the error TableNotFound/,
     );
+  });
+
+  test("each kind of rejected request is printed once for all stores", async (t) => {
+    const printed = printedBy(t);
+    for (let i = 0; i < 3; ++i) {
+      await using store = await mockStore();
+      await store.fetch("http://127.0.0.1:10002/devstoreaccount1/everyTest");
+    }
+    assert.equal(printed.length, 1);
   });
 
   test("other warnings are not printed", async (t) => {

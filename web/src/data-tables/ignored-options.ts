@@ -1,12 +1,11 @@
-// Warns in development of options that a call does not have. They are ignored, as by the official
-// client, so a write with a misspelled condition is unconditional.
+// Warns of options that a call does not have. They are ignored, as by the official client, so a
+// write with a misspelled condition is unconditional. Loaded in development only.
 
 import { filterAndSelect, optionHints } from "../client/operation-checks.ts";
 import type { StoreError } from "../errors.ts";
 import type { StoreWarning } from "../types.ts";
+import { isolatedListener } from "../util/isolated-listener.ts";
 import { requireKnownOptions } from "../util/option-names.ts";
-
-declare const process: { env: { NODE_ENV?: string } };
 
 type OnWarning = (warning: StoreWarning) => void;
 
@@ -25,9 +24,8 @@ export function warnOfIgnoredOption(
   method: string,
   options: object,
   known: readonly string[],
-  onWarning: OnWarning | undefined,
+  onWarning: OnWarning,
 ): void {
-  if (onWarning === undefined || !isDevelopment()) return;
   const { queryOptions } = Object(options) as { queryOptions?: object };
   try {
     requireKnownOptions(method, options, known, hints);
@@ -43,13 +41,5 @@ function report(message: string, onWarning: OnWarning): void {
   reported.set(onWarning, messages);
   if (messages.has(message)) return;
   messages.add(message);
-  onWarning({ code: "OptionIgnored", message });
-}
-
-function isDevelopment(): boolean {
-  try {
-    return process.env.NODE_ENV !== "production";
-  } catch {
-    return false; // a page without a bundler has no `process`
-  }
+  isolatedListener(onWarning)({ code: "OptionIgnored", message });
 }

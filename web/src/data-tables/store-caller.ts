@@ -5,9 +5,9 @@ import { checkOperationOptions } from "../client/operation-checks.ts";
 import { RestError, StoreError, serviceError } from "../errors.ts";
 import type { StoreHandle } from "../store.ts";
 import type { OperationOptions, Store } from "../types.ts";
+import { isolatedListener } from "../util/isolated-listener.ts";
 import { type AccountUrl, parseAccountUrl } from "./account-url.ts";
 import { isCredential, isNamedKeyCredential, isTokenCredential } from "./credentials.ts";
-import { warnOfIgnoredOption } from "./ignored-options.ts";
 import {
   type ResponseHeaders,
   responseHeaders,
@@ -16,6 +16,10 @@ import {
 } from "./service-responses.ts";
 import { findLazyStore, LazyStore } from "./store-lookup.ts";
 import type { ClientOptions, Credential } from "./types.ts";
+
+declare const process: { env: { NODE_ENV?: string } };
+
+let checks: Promise<typeof import("./ignored-options.ts")> | undefined;
 
 export class StoreCaller {
   readonly #url: string;
@@ -71,8 +75,19 @@ export class StoreCaller {
 
   // In development, warns of an option that is not in `known`.
   checkOptions(store: Store, method: string, options: object, known: readonly string[]): void {
-    const onWarning = this.#onWarning ?? (store as StoreHandle).onWarning;
-    warnOfIgnoredOption(method, options, known, onWarning);
+    try {
+      // exactly this expression in this place, so that bundlers remove the import
+      if (process.env.NODE_ENV !== "production") {
+        const onWarning = this.#onWarning ?? (store as StoreHandle).onWarning;
+        if (onWarning === undefined) return;
+        checks ??= import("./ignored-options.ts");
+        checks
+          .then(({ warnOfIgnoredOption }) => warnOfIgnoredOption(method, options, known, onWarning))
+          .catch(() => {});
+      }
+    } catch {
+      // A page without a bundler has no `process`, so it counts as production.
+    }
   }
 
   // The store is looked up at every call, because tests change the default store between calls.
@@ -98,7 +113,8 @@ export class StoreCaller {
     const message =
       `The key of account "${this.#address.account}" is in a page, where every visitor can read ` +
       "it. A store does not need the key.";
-    this.#onWarning?.({ code: "AccountKeyInPage", message });
+    if (this.#onWarning !== undefined)
+      isolatedListener(this.#onWarning)({ code: "AccountKeyInPage", message });
   }
 }
 

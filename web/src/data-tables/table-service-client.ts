@@ -1,6 +1,7 @@
 // The official TableServiceClient, over the RPC entry point: an account's tables and the service's
 // properties.
 
+import { countOptions } from "../client/operation-checks.ts";
 import { encodeTableToken, pagedIterator } from "../client/paging.ts";
 import type {
   ListTableItemsOptions,
@@ -75,6 +76,7 @@ export class TableServiceClient {
   ): PagedAsyncIterableIterator<TableItem, TableItemResultPage> {
     const readPage = (settings: PageSettings) =>
       this.#connection.read(options, async (store) => {
+        this.#connection.checkOptions(store, "listTables", options, countOptions);
         const pages = store.serviceClient().listTables(options).byPage(settings);
         const page = (await pages.next()).value as TableItemResultPage;
         const { continuationToken: next } = page;

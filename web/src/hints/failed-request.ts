@@ -8,8 +8,12 @@ export interface FailedRequest {
   // Of an HTTP request, whose body has the service's names of the keys.
   isHttp?: boolean;
   top?: string; // $top
-  // Of an HTTP request to another account than those that are served.
+  // Of an HTTP request to another account than those that are served. `accounts` is empty if they
+  // must not be named.
   unserved?: { account: string; accounts: readonly string[] };
+  // Of an HTTP request: the account that it names and under which a store of another account is
+  // served.
+  misnamed?: string;
   // The key that is read.
   partitionKey?: unknown;
   rowKey?: unknown;

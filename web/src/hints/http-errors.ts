@@ -1,14 +1,18 @@
 // Hints for responses to HTTP requests: reads the request and the response.
 
+import { namedAccount } from "../named-account.ts";
 import type { FailedOperation, FailedRequest, FailedResponse } from "./failed-request.ts";
-import { type OnRejectedRequest, reportRejectedRequest } from "./rejected-request.ts";
+import type { OnRejectedRequest } from "./rejected-request.ts";
 import { serviceErrorHint } from "./service-errors.ts";
+
+declare const process: { env: { NODE_ENV?: string } };
 
 export interface HttpRequestParts {
   method: string;
   url: string;
   body: Uint8Array;
-  // The accounts that are served.
+  account?: string; // that of the store
+  // The accounts that are served, by the names in their URLs. Default: the store's.
   accounts?: readonly string[];
 }
 
@@ -25,29 +29,52 @@ type Json = Record<string, unknown>;
 const typeSuffix = "@odata.type";
 
 /**
- * Returns the response with a hint, if it is an error of the service, and reports the error to
- * `onWarning` in development. A simulated error already has its hint, and is not reported. Returns
- * the response unchanged if the request has a URL that cannot be parsed.
+ * Resolves to the response with a hint, if it is an error of the service, and reports the error to
+ * `onWarning` in development. A simulated error already has its hint, and is not reported. Resolves
+ * to the response unchanged if the request has a URL that cannot be parsed.
  */
-export function addHttpHint<R extends HttpResponseParts>(
+export async function addHttpHint<R extends HttpResponseParts>(
   response: R,
   request: HttpRequestParts,
   { hintHeader, withHintHeader }: HintHeader,
   onWarning?: OnRejectedRequest,
-): R {
+): Promise<R> {
   try {
     if (response.headers.some(([name]) => name.toLowerCase() === hintHeader))
       return exposed(response, hintHeader);
     const error = errorIn(decode(response.body));
     if (error === undefined) return response;
     const failed: FailedRequest = { ...requestOf(request), ...accountsOf(request), isHttp: true };
-    const hint = serviceErrorHint(error, failed);
-    if (hint !== undefined && onWarning !== undefined)
-      reportRejectedRequest({ ...request, table: failed.table }, error.code, hint, onWarning);
+    if (onWarning !== undefined) await report(request, failed, error, onWarning);
+    const hint = serviceErrorHint(error, withoutAccounts(failed));
     return exposed(withHintHeader(response, hint), hintHeader);
   } catch {
     return response;
   }
+}
+
+async function report(
+  request: HttpRequestParts,
+  failed: FailedRequest,
+  error: FailedResponse,
+  onWarning: OnRejectedRequest,
+): Promise<void> {
+  try {
+    // exactly this expression in this place, so that bundlers remove the import
+    if (process.env.NODE_ENV !== "production") {
+      const { reportRejectedRequest } = await import("./rejected-request.ts");
+      const hint = serviceErrorHint(error, failed);
+      if (hint === undefined) return;
+      reportRejectedRequest({ ...request, table: failed.table }, error.code, hint, onWarning);
+    }
+  } catch {
+    // A page without a bundler has no `process`, so it counts as production.
+  }
+}
+
+// A client that is not authorized must not learn which accounts are served.
+function withoutAccounts({ unserved, ...request }: FailedRequest): FailedRequest {
+  return unserved === undefined ? request : { ...request, unserved: { ...unserved, accounts: [] } };
 }
 
 // Headers that a CORS rule with * does not expose by name (core/rest/cors.cc).
@@ -109,21 +136,14 @@ function requestOf({ method, url, body: bytes }: HttpRequestParts): FailedReques
   return { ...request, operations: [operationOf(method, request, body)] };
 }
 
-// Returns the accounts, if the URL is for none of them. A host's first label can be one, and so can
-// the first segment of the path.
-function accountsOf({ url, accounts = [] }: HttpRequestParts): Partial<FailedRequest> {
-  const { hostname, pathname } = new URL(url);
-  const [label, segment] = [hostname.split(".")[0], pathname.split("/")[1]].map(accountNameFrom);
-  const names = accounts.map(accountNameFrom);
-  if (names.length === 0 || names.some((name) => name === label || name === segment)) return {};
-  const account = (hostname.includes(".table.") ? label : segment) ?? "";
-  return { unserved: { account, accounts } };
-}
-
-function accountNameFrom(part = ""): string {
-  return decodeUri(part)
-    .toLowerCase()
-    .replace(/-secondary$/, "");
+// Says what is wrong with the account that the URL names, if it is not the store's.
+function accountsOf({ url, account, accounts }: HttpRequestParts): Partial<FailedRequest> {
+  if (account === undefined) return {};
+  const served = accounts ?? [account];
+  const names = served.map((name) => name.toLowerCase());
+  const { name, isServed } = namedAccount(url, (one) => names.includes(one));
+  if (!isServed) return { unserved: { account: name, accounts: served } };
+  return name === account.toLowerCase() ? {} : { misnamed: name };
 }
 
 function batchOf(body: string): FailedRequest {

@@ -1,9 +1,7 @@
 // Reports error responses to HTTP requests, because the clients that get them, such as the official
-// one, show no hints. In development only, like the checks of client/development.ts.
+// one, show no hints. Loaded in development only.
 
 import { shortened, visibleCharacter } from "./text.ts";
-
-declare const process: { env: { NODE_ENV?: string } };
 
 export type OnRejectedRequest = (warning: { code: "RequestRejected"; message: string }) => void;
 
@@ -14,10 +12,13 @@ interface RejectedRequest {
 }
 
 // Programs get these errors in normal operation: they look whether something exists, create it
-// without looking, use ETags, or retry.
+// without looking, use ETags, or retry. Browsers, and tools that wait for a server, request URLs
+// that no client of the service requests (InvalidUri, MethodNotAllowed).
 const ordinaryCodes: ReadonlySet<string> = new Set([
   "EntityAlreadyExists",
   "EntityNotFound",
+  "InvalidUri",
+  "MethodNotAllowed",
   "OperationTimedOut",
   "ResourceNotFound",
   "ServerBusy",
@@ -38,7 +39,8 @@ export function reportRejectedRequest(
   hint: string,
   onWarning: OnRejectedRequest,
 ): void {
-  if (ordinaryCodes.has(code) || !isDevelopment()) return;
+  const isFile = /^(?:GET|HEAD)$/.test(method) && table.includes("."); // such as favicon.ico
+  if (ordinaryCodes.has(code) || isFile) return;
   const kinds = reported.get(onWarning) ?? new Set();
   reported.set(onWarning, kinds);
   const kind = `${code} ${table.toLowerCase()}`;
@@ -47,12 +49,4 @@ export function reportRejectedRequest(
   const what = `${method} ${shortened(new URL(url).pathname)}`; // the query may have a signature
   const message = `The request ${what} got the error ${code}. ${hint}`;
   onWarning({ code: "RequestRejected", message: message.replace(/\p{Cc}/gu, visibleCharacter) });
-}
-
-function isDevelopment(): boolean {
-  try {
-    return process.env.NODE_ENV !== "production";
-  } catch {
-    return false; // a page without a bundler has no `process`
-  }
 }

@@ -222,11 +222,16 @@ function outOfRange({ message, request, entity, operation }: Failure): string {
 
 // ---- AuthenticationFailed ---------------------------------------------------------------------
 
-function notAuthenticated({ request: { unserved } }: Failure): string {
+function notAuthenticated({ request: { unserved, misnamed } }: Failure): string {
+  if (misnamed !== undefined)
+    return `The store that is served as ${quoted(misnamed)} has another account's name. Open it with account: { name: ${quoted(misnamed)} }.`;
   if (unserved === undefined) return checkSignature;
   const { account, accounts } = unserved;
-  const served = `served account${accounts.length === 1 ? " is" : "s are"} ${accounts.map(quoted).join(", ")}`;
-  return `The URL names the account ${quoted(account)}, and the ${served}. Change the client's URL, or open a store with account: { name: ${quoted(account)} }.`;
+  const served =
+    accounts.length === 0
+      ? "which is not served"
+      : `and the served account${accounts.length === 1 ? " is" : "s are"} ${accounts.map(quoted).join(", ")}`;
+  return `The URL names the account ${quoted(account)}, ${served}. Change the client's URL, or open a store with account: { name: ${quoted(account)} }.`;
 }
 
 // ---- Keys -------------------------------------------------------------------------------------

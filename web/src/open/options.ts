@@ -3,6 +3,7 @@
 import { StoreError } from "../errors.ts";
 import { accountFromOptions } from "../rest/account.ts";
 import type { OpenOptions, StoreLocation, StoreWarning, WarningCode } from "../types.ts";
+import { isolatedListener } from "../util/isolated-listener.ts";
 import { requireKnownOptions } from "../util/option-names.ts";
 
 const deferredDelayMaxMs = 1000;
@@ -66,7 +67,7 @@ export function settingsFromOptions(options: OpenOptions, method = "openStore") 
     account: accountFromOptions(options.account ?? {}, name),
     readOnly: options.readOnly ?? false,
     signal: options.signal,
-    onWarning: isolateListener(options.onWarning ?? printSevere),
+    onWarning: options.onWarning === undefined ? printSevere : storeListener(options.onWarning),
   };
 }
 
@@ -80,26 +81,24 @@ const printed: readonly WarningCode[] = [
   "RequestRejected",
 ];
 
-function printSevere({ code, message }: StoreWarning): void {
-  if (printed.includes(code)) console.warn(`entitable: ${message}`);
-}
+type OnWarning = (warning: StoreWarning) => void;
 
-// Wraps the warning listener. If it throws, the error is reported as an unhandled rejection (as in
-// host/emitter.ts) and does not affect the store. The warning "StorageNotPersisted" is passed on
-// only once per page.
-function isolateListener(
-  onWarning: (warning: StoreWarning) => void,
-): (warning: StoreWarning) => void {
+// One function for all stores of the page or process. Warnings that a listener gets once are
+// therefore printed once, even if every test of a suite opens a store.
+const printSevere = storeListener(({ code, message }) => {
+  if (printed.includes(code)) console.warn(`entitable: ${message}`);
+});
+
+// Wraps the warning listener, whose errors do not affect the store. The warning
+// "StorageNotPersisted" is passed on only once per page.
+function storeListener(onWarning: OnWarning): OnWarning {
+  const listener = isolatedListener(onWarning);
   return (warning) => {
     if (warning.code === "StorageNotPersisted") {
       if (warnedOfEviction) return;
       warnedOfEviction = true;
     }
-    try {
-      onWarning(warning);
-    } catch (error) {
-      void Promise.reject(error);
-    }
+    listener(warning);
   };
 }
 

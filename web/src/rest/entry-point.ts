@@ -28,7 +28,8 @@ const shortBodyBytes = 2048;
 export interface RestRequest extends Omit<HttpRequest, "clientIp"> {
   clientIp?: string | undefined;
   signal?: AbortSignalLike | undefined;
-  // The accounts that are served at the request's address, for hints. Default: the store's.
+  // The accounts that are served at the request's address, by the names in its URLs, for hints.
+  // Default: the store's account.
   accounts?: readonly string[];
 }
 
@@ -60,6 +61,12 @@ export class RestEntryPoint {
     return this.#transport.now();
   }
 
+  // Returns an entry point to the same store that reports no warnings, for requests that provoke
+  // errors.
+  withoutWarnings(): RestEntryPoint {
+    return new RestEntryPoint(this.#transport, { account: this.account, random: this.random });
+  }
+
   // Returns the response; errors of the service are responses too. Rejects with StoreError if the
   // store cannot respond. Rejects with AbortError if `signal` aborts while a write waits in the
   // queue; the write then has no effect.
@@ -75,7 +82,7 @@ export class RestEntryPoint {
     const { method, url } = request;
     const onWarning = this.#onWarning;
     if (isError(settled)) {
-      const parts = { accounts: [this.account], ...request };
+      const parts = { account: this.account, ...request };
       // a caller within the package shows the hint
       return await withHttpHint(settled, parts, header, request.trusted ? undefined : onWarning);
     }

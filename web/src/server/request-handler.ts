@@ -166,7 +166,7 @@ async function outgoingResponseFor(
     clientIp: clientIpOf(request),
     id: newRequestId(random),
     signal,
-    accounts: [...options.entryPoints.values()].map(({ account }) => account),
+    accounts: [...options.entryPoints].map(([name, { account }]) => name || account),
   };
   const isBusy = () => ({ ...serverBusyResponse(random), isTruncated: false });
   try {

@@ -3,7 +3,8 @@
 import { StoreError } from "../errors.ts";
 
 /**
- * Throws ValidationFailed if `options` has an option that is not in `known`. `hints` says what to
+ * Throws ValidationFailed if `options` has an option that is not in `known`. An option that is
+ * undefined counts as absent. `hints` says what to
  * write in place of options that callers expect. `parent`: the option whose value `options` is.
  */
 export function requireKnownOptions(
@@ -15,7 +16,7 @@ export function requireKnownOptions(
 ): void {
   const [prefix, owner] = parent === undefined ? ["", ""] : [`${parent}.`, ` of ${parent}`];
   for (const name in options) {
-    if (known.includes(name)) continue;
+    if (known.includes(name) || options[name as keyof object] === undefined) continue;
     const hint = Object.hasOwn(hints, name) ? hints[name] : undefined;
     throw new StoreError("ValidationFailed", `${method} has no option ${prefix}${name}.`, {
       hint: hint ?? `The options${owner} are: ${known.join(", ")}.`,
