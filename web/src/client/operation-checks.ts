@@ -15,10 +15,9 @@ export function requireKeys(partitionKey: unknown, rowKey: unknown, entity?: obj
 
 function missingKeyError(name: string, entity: object = {}): Error {
   const error = new Error(`The entity's ${name} cannot be undefined or null.`);
-  const isOtherSpelling = (other: string) => other.toLowerCase() === name.toLowerCase();
-  const other = Object.keys(entity).find((key) => key !== name && isOtherSpelling(key));
-  if (other === undefined) return error;
-  return Object.assign(error, { hint: `The entity has ${other}. Write ${name} in its place.` });
+  const service = `${name[0]?.toUpperCase()}${name.slice(1)}`; // the service's name
+  const hint = `The entity has ${service}. Write ${name} in its place.`;
+  return service in entity ? Object.assign(error, { hint }) : error;
 }
 
 const modeHint =

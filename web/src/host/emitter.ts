@@ -1,6 +1,8 @@
 // The events of one store. If a listener throws, the other listeners still run, and the error is
 // reported as an unhandled rejection.
 
+import { isolatedListener } from "../util/isolated-listener.ts";
+
 export class Emitter<Events> {
   readonly #listeners = new Map<keyof Events, Set<(event: never) => void>>();
 
@@ -10,19 +12,14 @@ export class Emitter<Events> {
       listeners = new Set();
       this.#listeners.set(event, listeners);
     }
-    // a new function, because the same listener may be added twice
-    const entry = (value: Events[K]) => listener(value);
+    const entry = isolatedListener(listener); // a new function: a listener may be added twice
     listeners.add(entry);
     return () => void listeners.delete(entry);
   }
 
   emit<K extends keyof Events>(event: K, value: Events[K]): void {
     for (const listener of [...(this.#listeners.get(event) ?? [])]) {
-      try {
-        (listener as (value: Events[K]) => void)(value);
-      } catch (error) {
-        void Promise.reject(error);
-      }
+      (listener as (value: Events[K]) => void)(value);
     }
   }
 

@@ -31,6 +31,7 @@ export interface RestRequest extends Omit<HttpRequest, "clientIp"> {
   // The accounts that are served at the request's address, by the names in its URLs, for hints.
   // Default: the store's account.
   accounts?: readonly string[];
+  quiet?: boolean; // do not report errors to onWarning; also if the request is trusted
 }
 
 export interface RestEntryPointOptions {
@@ -61,12 +62,6 @@ export class RestEntryPoint {
     return this.#transport.now();
   }
 
-  // Returns an entry point to the same store that reports no warnings, for requests that provoke
-  // errors.
-  withoutWarnings(): RestEntryPoint {
-    return new RestEntryPoint(this.#transport, { account: this.account, random: this.random });
-  }
-
   // Returns the response; errors of the service are responses too. Rejects with StoreError if the
   // store cannot respond. Rejects with AbortError if `signal` aborts while a write waits in the
   // queue; the write then has no effect.
@@ -84,7 +79,8 @@ export class RestEntryPoint {
     if (isError(settled)) {
       const parts = { account: this.account, ...request };
       // a caller within the package shows the hint
-      return await withHttpHint(settled, parts, header, request.trusted ? undefined : onWarning);
+      const quiet = request.trusted || request.quiet;
+      return await withHttpHint(settled, parts, header, quiet ? undefined : onWarning);
     }
     if (method === "GET" && onWarning !== undefined && url.includes("filter=")) {
       inDevelopment((checks, readRows) =>

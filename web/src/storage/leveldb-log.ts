@@ -41,7 +41,7 @@ export async function forceNewLevelDbLog(factory: IDBFactory): Promise<void> {
 // Calls share a probe, and a refusal counts for a second, because a probe fills the disk for a
 // moment. Resolves if this page may not use the Cache API, or if the origin's quota is used up.
 export function requireSpaceForNewLog(): Promise<void> {
-  if (!usesLevelDb() || typeof caches === "undefined") return Promise.resolve();
+  if (!usesLevelDb() || !globalThis.caches) return Promise.resolve();
   if (probing === undefined || performance.now() >= refusedUntil) {
     refusedUntil = Number.POSITIVE_INFINITY;
     probing = withTimeLimit(probeWaitMs, probeDisk()).then(
@@ -65,7 +65,7 @@ async function probeDisk(): Promise<void> {
     const cache = await caches.open(probeCache);
     await probe(cache).finally(() => caches.delete(probeCache));
   } catch (error) {
-    if (!["QuotaExceededError", "SecurityError"].includes(errorName(error))) throw error;
+    if (!/^(Quota|Security)/.test(errorName(error))) throw error;
   }
 }
 

@@ -28,15 +28,8 @@ export interface ReconnectingDatabaseOptions {
   onReopened: (() => void) | undefined; // called when a lost connection was re-established
 }
 
-// The browser could not begin a new log (leveldb-log.ts). `cause` says why.
-class NoNewLog extends Error {
-  override readonly cause: StorageError;
-
-  constructor(cause: StorageError) {
-    super("", { cause });
-    this.cause = cause;
-  }
-}
+// The browser could not begin a new log (leveldb-log.ts). `cause` says why: a StorageError.
+class NoNewLog extends Error {}
 
 export interface TransactionOptions {
   mayHaveCommittedBefore?: boolean; // by an earlier call with the same body
@@ -149,7 +142,8 @@ export class ReconnectingDatabase {
   async #reopen(): Promise<IDBDatabase> {
     this.#reopening ??= requireSpaceForNewLog()
       .catch((error: unknown) => {
-        throw new NoNewLog(new StorageError("quota", `The disk may be full: ${error}`, error));
+        const cause = new StorageError("quota", `The disk may be full: ${error}`, error);
+        throw new NoNewLog("", { cause });
       })
       .then(() => openExisting(this.#options.factory, this.#options.name))
       .then((database) => {
@@ -183,7 +177,9 @@ export class ReconnectingDatabase {
       await withTimeLimit(reopenWaitMs, beginning);
     } catch (error) {
       if (this.#newLog === beginning) this.#newLog = undefined;
-      throw error instanceof TimedOut ? error : new NoNewLog(storageErrorFrom(error));
+      throw error instanceof TimedOut
+        ? error
+        : new NoNewLog("", { cause: storageErrorFrom(error) });
     }
   }
 

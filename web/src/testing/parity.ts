@@ -66,8 +66,10 @@ export async function parity(script: ParityScript, options: ParityOptions): Prom
     const given = JSON.stringify(options.real.url);
     throw new StoreError("ValidationFailed", `real.url is an absolute http(s) URL, not ${given}.`);
   }
-  const entryPoint = (options.mock as StoreHandle).restEntryPoint.withoutWarnings();
-  const mock = await run(script, url, (request) => entryPoint.send(request));
+  const { restEntryPoint } = options.mock as StoreHandle;
+  const mock = await run(script, url, (request) =>
+    restEntryPoint.send({ ...request, quiet: true }),
+  );
   const real = await run(script, url, (request) =>
     sendWithFetch(options.real.fetch ?? fetch, request),
   );
