@@ -214,7 +214,7 @@ void Store::enforce_memory_limit() {
   if (state_->exceeds_memory_limit()) {
     state_->has_unloaded_parts = true;
     state_->update_collecting();
-    unload_parts_above(state_->memory_limit, state_->versions());
+    unload_parts_above(state_->limit_for_tables(state_->memory_limit), state_->versions());
   }
   if (state_->unloads_by_writes >= unloads_enforced_min) {
     unload_like_published(state_->versions());
@@ -225,7 +225,7 @@ void Store::enforce_memory_limit() {
 void Store::trim_memory_to(std::uint64_t bytes) {
   if (state_->memory_limit == 0 || state_->memory() <= bytes || !state_->allows_unloading()) return;
   state_->has_unloaded_parts = true;
-  unload_parts_above(bytes, state_->versions());
+  unload_parts_above(state_->limit_for_tables(bytes), state_->versions());
 }
 
 std::uint64_t Store::memory_bytes() const {
@@ -390,6 +390,7 @@ StoreStats Store::stats() const {
     stats.bytes += index.bytes();
     stats.memory_bytes += index.memory_bytes();
   }
+  stats.memory_bytes += state_->listeners.memory_bytes();
   stats.last_commit = last_commit();
   stats.pending_commits = state_->pending.count_through(stats.last_commit);
   for (std::size_t i = 0; i < stats.pending_commits; ++i) {

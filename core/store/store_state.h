@@ -2,6 +2,7 @@
 // use it (snapshot_export.h, restore.h, versions.h).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -114,7 +115,11 @@ struct StoreState {
   bool allows_unloading() const {
     return !candidate.has_value() && !recovery.has_value() && !branched;
   }
-  std::uint64_t memory() const { return memory_of(published.catalog); }
+  std::uint64_t memory() const { return memory_of(published.catalog) + listeners.memory_bytes(); }
+  // Returns how much of `bytes`, a limit of memory(), is left for tables. At least 1: 0 is no limit.
+  std::uint64_t limit_for_tables(std::uint64_t bytes) const {
+    return bytes - std::min(bytes - 1, listeners.memory_bytes());
+  }
   // Returns whether so much of the limit is used that loading a part may require unloading others.
   bool memory_is_short(const Catalog& catalog) const {
     return memory_limit != 0 && memory_of(catalog) > memory_limit / 2;
