@@ -116,7 +116,8 @@ struct StoreState {
     return !candidate.has_value() && !recovery.has_value() && !branched;
   }
   std::uint64_t memory() const { return memory_of(published.catalog) + listeners.memory_bytes(); }
-  // Returns how much of `bytes`, a limit of memory(), is left for tables. At least 1: 0 is no limit.
+  // Returns how much of `bytes`, a limit of memory(), is left for tables. At least 1: 0 is no
+  // limit.
   std::uint64_t limit_for_tables(std::uint64_t bytes) const {
     return bytes - std::min(bytes - 1, listeners.memory_bytes());
   }
