@@ -4,6 +4,7 @@ import type { StoreErrorCode } from "../errors.ts";
 import { StoreError, serviceError } from "../errors.ts";
 import { hintHeader } from "../hints/hint-header.ts";
 import type { Explain, ExplainRange, ExplainWarning, PlanKind } from "../types.ts";
+import { freeBytes } from "../util/free-bytes.ts";
 import { flagHeaders, flagLocalError, responseKind } from "./message-layout.ts";
 import { MessageReader } from "./message-reader.ts";
 import { type DecodeOptions, decodePage, type EntityPage } from "./page-decoder.ts";
@@ -18,10 +19,15 @@ export class ResponseDecoder {
   readonly #shapes = new ShapeCache();
   #isReleased = false;
 
+  // Also frees the message if it has a buffer of its own: a page may have megabytes.
   page(response: Uint8Array, options = defaults): EntityPage {
-    return this.#read(response, responseKind.page, (reader) =>
-      decodePage(reader, response, this.#shapes, options),
-    );
+    try {
+      return this.#read(response, responseKind.page, (reader) =>
+        decodePage(reader, response, this.#shapes, options),
+      );
+    } finally {
+      freeBytes(response);
+    }
   }
 
   entity(response: Uint8Array, options = defaults): Record<string, unknown> {

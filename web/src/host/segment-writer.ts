@@ -9,6 +9,7 @@
 
 import { StoreError, type StoreErrorCode } from "../errors.ts";
 import { type LogStorage, type SegmentDurability, StorageError } from "../storage/log-storage.ts";
+import { freeBytes } from "../util/free-bytes.ts";
 import { toError } from "../util/platform-objects.ts";
 import type { Engine, SealedSegments } from "../wasm/engine.ts";
 import type { LogSize } from "./log-growth.ts";
@@ -118,6 +119,7 @@ export class SegmentWriter {
       this.#engine.markStored(sequence + segments.length - 1);
       if (contents === "candidate") this.#engine.publish();
       const bytes = segments.reduce((sum, { length }) => sum + length, 0);
+      for (const segment of segments) freeBytes(segment);
       return { stored: true, size: { segments: segments.length, bytes } };
     } catch (cause) {
       const error = toError(cause);

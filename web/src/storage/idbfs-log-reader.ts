@@ -14,6 +14,9 @@ import {
 
 const partsAhead = 8; // how many parts are requested at once: each has about 250 kB
 const segmentBatchMax = 256; // segments of one getAll: their sizes are not known before
+// Of the segments of one getAll, about. The browser keeps a second copy of the result in memory,
+// and the page responds to nothing while it is made.
+const batchBytesMax = 2 * 1024 * 1024;
 
 export interface LogSummary {
   manifestTime: number | undefined; // the manifest's timestamp, in ms; undefined: no manifest
@@ -24,14 +27,12 @@ export interface LogSummary {
 }
 
 // Passes the log to the reader, in one transaction. `parts`: "all" reads every part, "missing" only
-// reports the parts that are missing. `batchBytes`: about how many bytes of segments one request
-// reads.
+// reports the parts that are missing.
 export async function readLog(
   entries: IdbfsEntries,
   files: IDBObjectStore,
   reader: LogReceiver,
   parts: "missing" | "all",
-  batchBytes: number,
 ): Promise<LogSummary> {
   const entryRead = requestResult<FileEntry | undefined>(files.get(entries.path(manifestName)));
   const listing = entries.numbers(files, "part-", 0); // runs while the reader reads the manifest
@@ -48,7 +49,7 @@ export async function readLog(
     reader.onSegment(sequence, bytes);
     return true;
   };
-  const { last, claims } = await readSegments(entries, files, { first }, pass, batchBytes);
+  const { last, claims } = await readSegments(entries, files, { first }, pass);
   const manifestTime = timestampOf(entry);
   return { manifestTime, first, last: last ?? first - 1, claims, orphans };
 }
@@ -78,7 +79,6 @@ export async function readSegments(
   files: IDBObjectStore,
   { first, end }: { first: number; end?: number },
   segment: OnSegment,
-  batchBytes: number,
 ): Promise<{ last: number | undefined; claims: number[] }> {
   const sequences = await entries.numbers(files, "wal-", first, end);
   const last = sequences.at(-1);
@@ -96,7 +96,7 @@ export async function readSegments(
     }
     i += batch.length;
     const mean = bytes / batch.length;
-    count = Math.max(1, Math.min(segmentBatchMax, Math.floor(batchBytes / Math.max(mean, 1))));
+    count = Math.max(1, Math.min(segmentBatchMax, Math.floor(batchBytesMax / Math.max(mean, 1))));
   }
   return { last, claims };
 }

@@ -40,9 +40,6 @@ const fencePost = segmentName(0);
 // Chromium stores values of up to 64 kB (as cloned, and compressed if that helps) with their keys.
 // It writes each larger value to its own file, which is slower for each byte.
 const inlineBytes = 65_000;
-const batchBytesMax = 32 * 1024 * 1024; // of one getAll, whose result is held in memory
-// of one getAll in readWhileInUse(), so that the page stays responsive
-const inspectBytesMax = 2 * 1024 * 1024;
 const deleteWaitMs = 3000;
 
 export interface IdbfsOptions {
@@ -102,7 +99,7 @@ export class IdbfsStorage implements LogStorage {
   }
 
   async load(reader: LogReceiver): Promise<number[]> {
-    const log = await this.#read(reader, "missing", batchBytesMax);
+    const log = await this.#read(reader, "missing");
     this.#fencing.onLoaded(log);
     return log.orphans;
   }
@@ -111,12 +108,12 @@ export class IdbfsStorage implements LogStorage {
     await this.#database.readOnce(async (files) => {
       await this.#fencing.requireOurManifest(files);
       const end = this.#fencing.lastSegment + 1; // later ones belong to another owner
-      await readSegments(this.#entries, files, { first, end }, segment, inspectBytesMax);
+      await readSegments(this.#entries, files, { first, end }, segment);
     });
   }
 
   async readWhileInUse(reader: LogReceiver): Promise<number[]> {
-    return (await this.#read(reader, "all", inspectBytesMax)).orphans;
+    return (await this.#read(reader, "all")).orphans;
   }
 
   // Repeats the read if the connection breaks, so `part` may receive a part twice.
@@ -211,10 +208,8 @@ export class IdbfsStorage implements LogStorage {
     await this.#database.close();
   }
 
-  #read(reader: LogReceiver, parts: "missing" | "all", batchBytes: number): Promise<LogSummary> {
-    return this.#database.readOnce((files) =>
-      readLog(this.#entries, files, reader, parts, batchBytes),
-    );
+  #read(reader: LogReceiver, parts: "missing" | "all"): Promise<LogSummary> {
+    return this.#database.readOnce((files) => readLog(this.#entries, files, reader, parts));
   }
 
   // An addition may take several transactions. close() waits for all of them: with fewer, a stored

@@ -8,6 +8,8 @@
 // Chromium also writes small values to its disk before it checks the quota. A rejected write of
 // small values then takes up space until the browser compacts its database.
 
+import { freeBytes } from "../util/free-bytes.ts";
+
 export const reserveEntryBytes = 256 * 1024;
 
 export interface StorageReserve {
@@ -41,13 +43,17 @@ export async function addReserveEntries(
 ): Promise<number> {
   if (present >= wanted) return present;
   const bytes = makeReserveEntry();
-  for (let entry = present; entry < wanted; ++entry) {
-    try {
-      await add(entry, bytes);
-    } catch (error) {
-      if ((error as { failure?: string }).failure === "quota") return entry;
-      throw error;
+  try {
+    for (let entry = present; entry < wanted; ++entry) {
+      try {
+        await add(entry, bytes);
+      } catch (error) {
+        if ((error as { failure?: string }).failure === "quota") return entry;
+        throw error;
+      }
     }
+    return wanted;
+  } finally {
+    freeBytes(bytes);
   }
-  return wanted;
 }

@@ -6,7 +6,8 @@ const freedBytesMin = 4096; // freeing a smaller buffer costs more than it saves
 // Frees bytes that are not used any more. They are empty afterwards. Has no effect if they are a
 // part of a larger buffer, or if the environment cannot free buffers.
 export function freeBytes(bytes: Uint8Array): void {
+  if (bytes.length < freedBytesMin) return;
   const buffer: ArrayBufferLike & { transfer?: (size: number) => ArrayBuffer } = bytes.buffer;
-  if (bytes.length < freedBytesMin || bytes.length !== buffer.byteLength) return;
+  if (bytes.length !== buffer.byteLength) return;
   buffer.transfer?.(0);
 }
