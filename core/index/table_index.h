@@ -122,6 +122,9 @@ class TableIndex {
   // Returns the estimated memory of the tree and the schema in bytes; unloaded leaves take almost
   // none.
   std::uint64_t memory_bytes() const;
+  // Returns how much of the tree's memory no other version shares. Visits only nodes that are not
+  // shared, and their children.
+  std::uint64_t unshared_memory() const;
   const Schema& schema() const { return *schema_; }
   // Separates the schema of this version from the schema of other versions: this version, and later
   // copies of it, add new names and shapes to a new schema on top of the present one. REQUIRES:

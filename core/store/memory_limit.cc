@@ -91,14 +91,15 @@ void unload_parts_above(std::uint64_t limit, const std::vector<Catalog*>& versio
   if (memory > limit) unload_unused_parts_first(versions, memory - limit / 8 * 7);
 }
 
-void unload_growth(Catalog& pinned, std::uint64_t growth_max, std::uint64_t& baseline) {
-  const std::uint64_t memory = memory_of(pinned);
+std::uint64_t unload_growth(Catalog& pinned, std::uint64_t growth_max, std::uint64_t& baseline) {
+  std::uint64_t memory = pinned.unshared_memory();
   if (memory > baseline && memory - baseline > growth_max) {
     unload_unused_parts_first({&pinned}, std::numeric_limits<std::uint64_t>::max());
-    baseline = memory_of(pinned);
-  } else {
-    baseline = std::min(baseline, memory);
+    memory = pinned.unshared_memory();
+    baseline = memory;
   }
+  baseline = std::min(baseline, memory);
+  return memory;
 }
 
 }  // namespace entitable

@@ -26,11 +26,11 @@ void unload_unused_parts_first(const std::vector<Catalog*>& versions, std::uint6
 // `limit`: in bytes; 0: none.
 void unload_parts_above(std::uint64_t limit, const std::vector<Catalog*>& versions);
 
-// Unloads all clean parts of a version that a checkpoint or a snapshot has pinned, if its memory
-// has grown by more than `growth_max` bytes since `baseline`. The parts that are loaded into such a
-// version only are not part of the published version's memory. `baseline` then becomes the present
-// memory.
-void unload_growth(Catalog& pinned, std::uint64_t growth_max, std::uint64_t& baseline);
+// Unloads all clean parts of a version that a checkpoint or a snapshot has pinned, if the memory
+// that it shares with no other version has grown by more than `growth_max` bytes since `baseline`.
+// That memory holds the parts that were loaded into the pinned version only, and rows that were
+// changed since it was pinned. `baseline` then becomes the present memory. Returns that memory.
+std::uint64_t unload_growth(Catalog& pinned, std::uint64_t growth_max, std::uint64_t& baseline);
 
 // Unloads in the other versions the parts that are not in memory in the first.
 void unload_like_published(const std::vector<Catalog*>& versions);

@@ -135,7 +135,6 @@ bool Restore::begin_replace(const std::optional<ClientCall>& call) {
                             state_.next_sequence, state_.epoch, state_.part_bytes);
   state_.replacement.emplace(std::move(next));
   state_.segment_bytes_at_checkpoint = state_.segment_bytes;
-  state_.checkpoint_baseline = memory_of(state_.checkpoint->tables());
   return true;
 }
 

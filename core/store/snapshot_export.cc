@@ -25,7 +25,7 @@ SnapshotHeader header_of(const Catalog& catalog) {
 SnapshotExport::SnapshotExport(Store& store)
     : state_(store.state()), catalog_(state_.published.catalog) {
   ENTITABLE_CHECK(!state_.recovery.has_value());
-  state_.snapshots.push_back({&catalog_, state_.memory()});
+  state_.snapshots.push_back({&catalog_});
 }
 
 SnapshotExport::~SnapshotExport() {

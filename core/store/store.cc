@@ -213,7 +213,7 @@ void Store::enforce_memory_limit() {
   if (state_->memory_limit != 0 && state_->memory() > state_->memory_limit) {
     state_->has_unloaded_parts = true;
     state_->update_collecting();
-    unload_parts_above(state_->memory_limit, state_->versions());
+    state_->unload_above(state_->memory_limit);
   }
   if (state_->unloads_by_writes >= unloads_enforced_min) {
     unload_like_published(state_->versions());
@@ -224,7 +224,7 @@ void Store::enforce_memory_limit() {
 void Store::trim_memory_to(std::uint64_t bytes) {
   if (state_->memory_limit == 0 || state_->memory() <= bytes || !state_->allows_unloading()) return;
   state_->has_unloaded_parts = true;
-  unload_parts_above(bytes, state_->versions());
+  state_->unload_above(bytes);
 }
 
 std::uint64_t Store::memory_bytes() const {
@@ -232,7 +232,7 @@ std::uint64_t Store::memory_bytes() const {
 }
 
 std::uint64_t Store::unsaved_memory() const {
-  return unsaved_memory_of(state_->published.catalog);
+  return unsaved_memory_of(state_->published.catalog) + state_->checkpoint_memory;
 }
 
 std::uint64_t Store::last_commit() const {
@@ -388,8 +388,8 @@ StoreStats Store::stats() const {
     stats.tables.push_back({identity->name.text(), index.row_count(), index.bytes()});
     stats.rows += index.row_count();
     stats.bytes += index.bytes();
-    stats.memory_bytes += index.memory_bytes();
   }
+  stats.memory_bytes = state_->memory();
   stats.last_commit = last_commit();
   stats.pending_commits = state_->pending.count_through(stats.last_commit);
   for (std::size_t i = 0; i < stats.pending_commits; ++i) {
@@ -538,7 +538,6 @@ bool Store::begin_checkpoint() {
   state_->checkpoint.emplace(state_->published, state_->window, manifest, state_->next_sequence,
                              state_->epoch, state_->part_bytes);
   state_->segment_bytes_at_checkpoint = state_->segment_bytes;
-  state_->checkpoint_baseline = state_->memory();
   return true;
 }
 
@@ -558,7 +557,10 @@ CheckpointStep Store::next_checkpoint_part() {
 
 void Store::mark_checkpoint_part_stored() {
   if (!state_->checkpoint.has_value() || !state_->checkpoint->part_pending()) return;
-  state_->parts.add_unlisted(state_->checkpoint->pending_part());
+  const ListedPart& stored = state_->checkpoint->pending_part();
+  state_->parts.add_unlisted(stored);
+  // Its rows can be unloaded from now on.
+  state_->checkpoint_baseline -= std::min(state_->checkpoint_baseline, stored.part.bytes);
   state_->checkpoint->mark_part_stored(state_->writable_versions());
 }
 
@@ -613,7 +615,7 @@ void Store::mark_checkpoint_committed() {
   state_->parts.replace_manifest(state_->checkpoint->take_manifest(), state_->obsolete_parts);
   state_->obsolete_parts.clear();
   state_->segment_bytes -= state_->segment_bytes_at_checkpoint;
-  state_->checkpoint.reset();
+  state_->end_checkpoint();
 }
 
 std::vector<PartId> Store::abandon_checkpoint() {
@@ -630,7 +632,7 @@ std::vector<PartId> Store::abandon_checkpoint() {
       if (state_->parts.forget_unlisted(part)) unneeded.push_back(part);
     }
   }
-  state_->checkpoint.reset();
+  state_->end_checkpoint();
   state_->replacement.reset();
   return unneeded;
 }

@@ -38,7 +38,7 @@ std::vector<Catalog*> StoreState::versions() {
 void StoreState::unload_pinned_growth() {
   const std::uint64_t growth_max = memory_limit / 8;
   if (checkpoint.has_value()) {
-    unload_growth(checkpoint->tables(), growth_max, checkpoint_baseline);
+    checkpoint_memory = unload_growth(checkpoint->tables(), growth_max, checkpoint_baseline);
   }
   for (PinnedVersion& snapshot : snapshots) {
     unload_growth(*snapshot.catalog, growth_max / snapshots.size(), snapshot.baseline);

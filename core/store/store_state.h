@@ -66,11 +66,12 @@ struct StoreState {
   // The versions of the open SnapshotExports.
   struct PinnedVersion {
     Catalog* catalog;
-    std::uint64_t baseline;  // as checkpoint_baseline
+    std::uint64_t baseline = 0;  // as checkpoint_baseline
   };
   std::vector<PinnedVersion> snapshots;
-  // The memory of the checkpoint's version when it began or unload_growth() last unloaded its
-  // parts.
+  // The memory that the checkpoint's version shares with no other version: now, about, and what was
+  // left when unload_growth() last unloaded its parts, without the parts stored since.
+  std::uint64_t checkpoint_memory = 0;
   std::uint64_t checkpoint_baseline = 0;
 
   Explanations explanations;         // those that wait for parts
@@ -111,7 +112,17 @@ struct StoreState {
   bool allows_unloading() const {
     return !candidate.has_value() && !recovery.has_value() && !branched;
   }
-  std::uint64_t memory() const { return memory_of(published.catalog); }
+  // Returns the memory of the published version, and what the checkpoint's version adds to it.
+  std::uint64_t memory() const { return memory_of(published.catalog) + checkpoint_memory; }
+  // If that memory exceeds `bytes`, unloads parts until it is well below, though the published
+  // version keeps half of `bytes`.
+  void unload_above(std::uint64_t bytes) {
+    unload_parts_above(bytes - std::min(bytes / 2, checkpoint_memory), versions());
+  }
+  void end_checkpoint() {
+    checkpoint.reset();
+    checkpoint_memory = checkpoint_baseline = 0;
+  }
   // Returns whether so much of the limit is used that loading a part may require unloading others.
   bool memory_is_short(const Catalog& catalog) const {
     return memory_limit != 0 && memory_of(catalog) > memory_limit / 2;

@@ -92,6 +92,20 @@ describe("when memory is full", () => {
     assert.equal(engine.trimmedTo[0], limit - 300_000);
   });
 
+  test("a call that needs many parts waits for others, and then room is made for all", async () => {
+    engine.memory = limit - 1_000_000;
+    const needed = [11, 12, 13, 14, 15, 16];
+    const loadMany = () => {
+      const missing = needed.filter((id) => engine.read(id) instanceof PartsNeeded);
+      if (missing.length === 0) return engine.trimmedTo.includes(limit - 6 * 300_000);
+      return new PartsNeeded(missing);
+    };
+    const one = read(1);
+    const many = loader.loadAndRetry(loadMany() as PartsNeeded, loadMany, "all");
+    assert.equal(await one, 1);
+    assert.equal(await many, true);
+  });
+
   test("a read that runs before memory is trimmed waits for its part", async () => {
     let pending: Promise<number> | undefined;
     engine.pending = () => {

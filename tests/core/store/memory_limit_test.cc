@@ -292,6 +292,61 @@ TEST_CASE("a checkpoint of changes in every part needs the memory of a few parts
   CHECK(host.open()->stats().rows == rows);
 }
 
+TEST_CASE("rows that a checkpoint still writes count as memory beside their changes") {
+  TestHost host;
+  Store store = filled(host);
+  const auto change_half = [&store] {
+    for (int i = 0; i < rows / 2; ++i) publish(store, {put_large(i)});
+  };
+  change_half();
+  host.store_pending(store);
+  const std::uint64_t changed = store.unsaved_memory();
+  store.set_memory_limit(store.memory_bytes() + 100'000);
+  REQUIRE(store.begin_checkpoint());
+  change_half();
+  host.store_pending(store);
+  const std::size_t before = counted_heap.live_bytes;
+  store.enforce_memory_limit();
+  CHECK(before - counted_heap.live_bytes > rows / 2 * 9'000);  // the other half
+  CHECK(is_unloaded(store, rows - 1));
+  CHECK(store.memory_bytes() > changed / 10 * 19);
+  CHECK(store.memory_bytes() < changed / 10 * 21);
+  CHECK(store.unsaved_memory() > changed / 10 * 19);
+  REQUIRE(host.write_checkpoint(store));
+  CHECK(store.unsaved_memory() < changed / 10 * 11);
+  CHECK(store.verify().empty());
+  CHECK(host.open()->stats().rows == rows);
+}
+
+TEST_CASE("a checkpoint frees the rows of the parts that it has written") {
+  TestHost host;
+  Store store = filled(host);
+  const auto change_all = [&store] {
+    for (int i = 0; i < rows; ++i) publish(store, {put_large(i)});
+  };
+  change_all();
+  host.store_pending(store);
+  store.set_memory_limit(4'000'000);
+  REQUIRE(store.begin_checkpoint());
+  change_all();
+  host.store_pending(store);
+  store.enforce_memory_limit();
+  const std::uint64_t twice = store.memory_bytes();
+  const std::size_t before = counted_heap.live_bytes;
+  std::size_t stored = 0;
+  while (std::optional<CheckpointPart> part = host.next_part(store)) {
+    stored += part->bytes.size();
+    host.parts[part->id] = std::move(part->bytes);
+    store.mark_checkpoint_part_stored();
+    store.enforce_memory_limit();
+  }
+  CHECK(store.memory_bytes() < twice / 3 * 2);
+  CHECK(counted_heap.live_bytes < before - twice / 3 + stored);
+  host.commit_checkpoint(store);
+  CHECK(store.verify().empty());
+  CHECK(host.open()->stats().rows == rows);
+}
+
 TEST_CASE("with full memory a page ends at the first unloaded leaf, and all pages have all rows") {
   TestHost host;
   Store store = filled(host);

@@ -85,8 +85,10 @@ export class PartLoader {
     call: () => T | PartsNeeded,
     loadAtOnce: "all" | "some" | "steps",
   ): Promise<T | PartsNeeded> {
-    const takesTurn = this.#mustTakeTurns;
-    if (takesTurn) await this.#takeTurn();
+    // With "steps", a later step may need as many as it loads at once.
+    const parts = Math.min(first?.ids.length ?? stepParts, partsAtOnceMax[loadAtOnce]);
+    const takesTurn = this.#mustTakeTurns(parts);
+    if (takesTurn) await this.#takeTurn(parts);
     else this.#waitingCalls += 1;
     try {
       let needed = first;
@@ -124,9 +126,11 @@ export class PartLoader {
     }
   }
 
-  // Whether a call that needs parts must wait for the others, because their parts may fill memory.
-  get #mustTakeTurns(): boolean {
-    return this.#waitingCalls > 0 && this.#isFullWith(this.#waitingCalls + 1);
+  // Whether a call that needs this number of parts must wait for the others, because their parts
+  // may fill memory.
+  #mustTakeTurns(parts: number): boolean {
+    if (this.#waitingCalls === 0) return false;
+    return this.#isFullWith(Math.max(this.#waitingCalls, this.#loading.size) + parts);
   }
 
   // Whether memory would be full if this number of parts were loaded.
@@ -145,10 +149,10 @@ export class PartLoader {
     engine.trimMemoryTo(Math.max(memoryLimit - parts * partBytes, memoryLimit / 2));
   }
 
-  // Waits until no other call waits for parts or memory suffices, and then counts as a call that
-  // waits.
-  async #takeTurn(): Promise<void> {
-    while (this.#mustTakeTurns) {
+  // Waits until no other call waits for parts or memory suffices for this number of parts, and then
+  // counts as a call that waits.
+  async #takeTurn(parts: number): Promise<void> {
+    while (this.#mustTakeTurns(parts)) {
       await new Promise<void>((resolve) => this.#onAllDone.push(resolve));
     }
     this.#waitingCalls += 1;
