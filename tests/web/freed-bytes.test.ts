@@ -67,11 +67,14 @@ describe("the bytes of entries of a reserve are freed", () => {
   }
 
   for (const failure of [undefined, "quota", "aborted"] as const) {
-    test(failure === undefined ? "once they are stored" : `after the error "${failure}"`, async () => {
-      const added = await addTwo(failure);
-      assert(added.length > 0);
-      for (const { length } of added) assert.equal(length, 0);
-    });
+    test(
+      failure === undefined ? "once they are stored" : `after the error "${failure}"`,
+      async () => {
+        const added = await addTwo(failure);
+        assert(added.length > 0);
+        for (const { length } of added) assert.equal(length, 0);
+      },
+    );
   }
 });
 

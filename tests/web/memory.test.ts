@@ -10,14 +10,19 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { assertFlat, describeSamples, type MemoryReport } from "./support/memory-samples.ts";
+import {
+  assertFlat,
+  describeSamples,
+  keptMegabytes,
+  type MemoryReport,
+} from "./support/memory-samples.ts";
 
 const minutes = Number(process.env["ENTITABLE_MINUTES"] ?? 0.1);
 const limitMegabytes = Number(process.env["ENTITABLE_LIMIT"] ?? 4);
 const seed = Number(process.env["ENTITABLE_SEED"] ?? Date.now() % 1_000_000);
 const rows = limitMegabytes * 6000; // about three times the limit
 const phases = 12; // of which a sample is taken each
-const constantMegabytes = 150; // memory that is allowed in addition to the limit
+const constantMegabytes = 150; // memory that is allowed in addition to the limit, with garbage
 
 const run = promisify(execFile);
 const script = fileURLToPath(new URL("support/memory-load.ts", import.meta.url));
@@ -28,16 +33,18 @@ test(`a mixed load on ${rows} rows keeps to its memory`, async (t) => {
   t.diagnostic(`ENTITABLE_SEED=${seed}`);
   const args = [path, rows, limitMegabytes, minutes, phases, seed].map(String);
   const { stdout } = await run(process.execPath, [script, ...args]);
-  const { before, filled, samples, checked, operations }: MemoryReport = JSON.parse(stdout);
+  const report: MemoryReport = JSON.parse(stdout);
+  const { before, filled, samples, checked, kept, operations } = report;
   t.diagnostic(`${operations} rows read or written; MB of memory/disk, ${before.toFixed(0)}`);
   t.diagnostic(
     `before, ${filled.toFixed(0)} while the store was filled: ${describeSamples(samples)}`,
   );
-  t.diagnostic(`${checked.toFixed(0)} while all were read`);
+  t.diagnostic(`${checked.toFixed(0)} while all were read, ${kept.toFixed(0)} after a collection`);
   assert.equal(samples.length, phases);
   assertFlat(samples);
   const most = Math.max(filled, checked, ...samples.map(({ memory }) => memory));
   assert(most <= before + limitMegabytes + constantMegabytes, `${most} MB of memory`);
+  assert(kept <= before + limitMegabytes + keptMegabytes, `${kept} MB after a collection`);
 });
 
 test("memory or disk space that grows is noticed", () => {

@@ -836,7 +836,7 @@ export interface StoreStats {
   rows: number;
   /** Bytes of all rows in the store's packed form. */
   bytes: number;
-  /** Bytes of memory that the index with the rows uses. */
+  /** Bytes of memory that the index with the rows uses, and what a checkpoint under way adds. */
   memoryBytes: number;
   pendingBytes: number;
   /** Number of log segments since the last checkpoint. */

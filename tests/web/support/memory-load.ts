@@ -2,6 +2,7 @@
 // process of its own, because the test runner follows every promise, which takes tens of megabytes.
 // Arguments: folder, rows, megabytes of the memory limit, minutes, phases, seed.
 
+import { Session } from "node:inspector/promises";
 import { folderMegabytes, type MemoryReport } from "./memory-samples.ts";
 import { MixedLoad } from "./mixed-load.ts";
 import { openStore } from "./package.ts";
@@ -27,6 +28,16 @@ async function peakMemory(work: () => Promise<void>): Promise<number> {
   return peak;
 }
 
+// Resolves to the memory after a garbage collection that also gives free memory of the heap back to
+// the system.
+async function memoryAfterCollection(): Promise<number> {
+  const inspector = new Session();
+  inspector.connect();
+  await inspector.post("HeapProfiler.collectGarbage");
+  inspector.disconnect();
+  return megabytesNow();
+}
+
 const before = megabytesNow();
 const memoryLimit = limit * 1024 ** 2;
 const open = () => openStore({ name: "memory", persistence: "file", path, memoryLimit });
@@ -44,8 +55,8 @@ for (let phase = 0; phase < phases; ++phase) {
   samples.push({ memory, disk: folderMegabytes(path) });
 }
 const checked = await peakMemory(() => load.check(store));
+const kept = await memoryAfterCollection();
 await store.close();
 const { operations } = load;
-console.log(
-  JSON.stringify({ before, filled, samples, checked, operations } satisfies MemoryReport),
-);
+const report: MemoryReport = { before, filled, samples, checked, kept, operations };
+console.log(JSON.stringify(report));

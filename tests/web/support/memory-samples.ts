@@ -15,8 +15,13 @@ export interface MemoryReport {
   filled: number; // the most while it was filled
   samples: MemorySample[];
   checked: number; // the most while all rows were read
+  kept: number; // after that and a garbage collection, the store still being open
   operations: number; // rows that were read or written
 }
+
+// Memory that is allowed after a garbage collection, in addition to the memory before the store was
+// opened and to its limit.
+export const keptMegabytes = 64;
 
 const slack = 1.15; // between an earlier and a later sample
 const slackMegabytes = 16;
