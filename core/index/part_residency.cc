@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <set>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -197,6 +198,30 @@ std::uint64_t TableIndex::unloadable_memory() const {
         if (group.resident()) memory += group.freed_memory();
       });
   return memory;
+}
+
+UnsharedLeaves TableIndex::leaves_not_in(const TableIndex* other) const {
+  UnsharedLeaves found;
+  if (other != nullptr && root_ == other->root_) return found;
+  std::unordered_set<const Leaf*> shared;
+  if (other != nullptr) {
+    for (LeafIterator walk(*other); !walk.done(); walk.next()) shared.insert(&walk.leaf());
+  }
+  std::uint64_t memory = 0;  // of the leaves of the current group
+  for_each_group(
+      *this,
+      [&](const LeafIterator& walk) {
+        if (shared.count(&walk.leaf()) == 0) memory += walk.leaf().totals().memory;
+      },
+      [&](const LeafGroup& group) {
+        if (group.resident() && memory > 0) {
+          found.parts.push_back(group.part);
+          found.unloadable += std::min(memory, group.freed_memory());
+        }
+        found.memory += std::exchange(memory, 0);
+      });
+  std::sort(found.parts.begin(), found.parts.end());
+  return found;
 }
 
 const Overlay* TableIndex::unloaded_overlay(const EntityKey& key) const {

@@ -348,27 +348,6 @@ std::uint64_t TableIndex::memory_bytes() const {
   return root_->totals().memory + schema_->memory_bytes();
 }
 
-namespace {
-
-// Returns the memory of `node`, and of everything below it, that only this reference reaches.
-std::uint64_t unshared_memory_of(const Ref<Node>& node) {
-  if (!node.unique()) return 0;
-  std::uint64_t memory = node->totals().memory;
-  if (node->is_leaf()) return memory;
-  const auto& inner = static_cast<const InnerNode&>(*node);
-  for (std::uint32_t i = 0; i < inner.size(); ++i) {
-    const Ref<Node>& child = inner.child(i);
-    memory -= child->totals().memory - unshared_memory_of(child);
-  }
-  return memory;
-}
-
-}  // namespace
-
-std::uint64_t TableIndex::unshared_memory() const {
-  return unshared_memory_of(root_);
-}
-
 // Uses one edit for all parts, because each edit rebuilds the bounds of the nodes that it changes.
 void TableIndex::add_unloaded(std::span<const UnloadedPart> parts) {
   TreeEdit edit(root_);

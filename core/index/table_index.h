@@ -76,6 +76,13 @@ struct ResidentPart {
   bool recently_used;    // a row was searched for or read since the last sweep_resident_parts()
 };
 
+// The leaves of a version that another version does not have.
+struct UnsharedLeaves {
+  std::uint64_t memory = 0;      // estimated, in bytes
+  std::vector<PartId> parts;     // those of the leaves' parts that may be unloaded, sorted by id
+  std::uint64_t unloadable = 0;  // how much of the memory unloading these parts would free
+};
+
 class TableIndex {
  public:
   TableIndex();  // empty, with a new schema
@@ -122,9 +129,6 @@ class TableIndex {
   // Returns the estimated memory of the tree and the schema in bytes; unloaded leaves take almost
   // none.
   std::uint64_t memory_bytes() const;
-  // Returns how much of the tree's memory no other version shares. Visits only nodes that are not
-  // shared, and their children.
-  std::uint64_t unshared_memory() const;
   const Schema& schema() const { return *schema_; }
   // Separates the schema of this version from the schema of other versions: this version, and later
   // copies of it, add new names and shapes to a new schema on top of the present one. REQUIRES:
@@ -157,6 +161,9 @@ class TableIndex {
   std::vector<ResidentPart> sweep_resident_parts() const;
   // Returns the memory that unloading all these parts would free.
   std::uint64_t unloadable_memory() const;
+  // Returns the leaves that `other` does not have, whether or not further versions have them. Null:
+  // all leaves. Visits every leaf of both, unless the trees are the same.
+  UnsharedLeaves leaves_not_in(const TableIndex* other) const;
   // Adds the parts of all leaves to `parts`, whether their rows are in memory or not.
   void add_parts_to(std::set<PartId>& parts) const;
   // Returns the parts that may be unloaded and that are not in memory in `other`, sorted by id.

@@ -77,15 +77,6 @@ std::vector<PartId> Catalog::parts_with_inexact_counts() const {
   return parts;
 }
 
-std::uint64_t Catalog::unshared_memory() const {
-  if (!tables_.unique()) return 0;
-  std::uint64_t bytes = 0;
-  for (const Ref<Table>& table : tables()) {
-    if (table.unique()) bytes += table->index.unshared_memory();
-  }
-  return bytes;
-}
-
 Table* Catalog::mutable_table(TableId id) {
   if (find(id) == nullptr) return nullptr;
   std::vector<Ref<Table>>& list = mutable_copy(tables_).list;

@@ -58,8 +58,6 @@ class Catalog {
   const std::string& service_properties() const { return service_->document; }
   // Returns the lists of TableIndex::parts_with_inexact_counts() for all tables together.
   std::vector<PartId> parts_with_inexact_counts() const;
-  // Returns the sum of TableIndex::unshared_memory() over all tables.
-  std::uint64_t unshared_memory() const;
 
   // Applies the commit. May throw std::bad_alloc; the caller must then drop this version. REQUIRES:
   // the commit was staged against this version (live), or check_commit() accepted it (recovery).

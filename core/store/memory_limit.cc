@@ -1,9 +1,9 @@
 #include "core/store/memory_limit.h"
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <set>
+#include <utility>
 #include <vector>
 
 namespace entitable {
@@ -91,15 +91,22 @@ void unload_parts_above(std::uint64_t limit, const std::vector<Catalog*>& versio
   if (memory > limit) unload_unused_parts_first(versions, memory - limit / 8 * 7);
 }
 
-std::uint64_t unload_growth(Catalog& pinned, std::uint64_t growth_max, std::uint64_t& baseline) {
-  std::uint64_t memory = pinned.unshared_memory();
-  if (memory > baseline && memory - baseline > growth_max) {
-    unload_unused_parts_first({&pinned}, std::numeric_limits<std::uint64_t>::max());
-    memory = pinned.unshared_memory();
-    baseline = memory;
+std::uint64_t unload_growth(Catalog& pinned, const Catalog& published, std::uint64_t growth_max) {
+  std::uint64_t memory = 0;
+  std::uint64_t unloadable = 0;
+  std::map<TableId, std::vector<PartId>> parts;
+  for (const Ref<Table>& table : pinned.tables()) {
+    const Table* const there = published.find(table->id());
+    UnsharedLeaves leaves = table->index.leaves_not_in(there == nullptr ? nullptr : &there->index);
+    memory += leaves.memory;
+    unloadable += leaves.unloadable;
+    if (!leaves.parts.empty()) parts[table->id()] = std::move(leaves.parts);
   }
-  baseline = std::min(baseline, memory);
-  return memory;
+  if (unloadable <= growth_max) return memory;
+  for (const auto& [table, chosen] : parts) {
+    pinned.mutable_table(table)->index.unload_parts(chosen);
+  }
+  return memory - unloadable;
 }
 
 }  // namespace entitable

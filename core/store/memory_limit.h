@@ -26,11 +26,12 @@ void unload_unused_parts_first(const std::vector<Catalog*>& versions, std::uint6
 // `limit`: in bytes; 0: none.
 void unload_parts_above(std::uint64_t limit, const std::vector<Catalog*>& versions);
 
-// Unloads all clean parts of a version that a checkpoint or a snapshot has pinned, if the memory
-// that it shares with no other version has grown by more than `growth_max` bytes since `baseline`.
-// That memory holds the parts that were loaded into the pinned version only, and rows that were
-// changed since it was pinned. `baseline` then becomes the present memory. Returns that memory.
-std::uint64_t unload_growth(Catalog& pinned, std::uint64_t growth_max, std::uint64_t& baseline);
+// Returns the memory of the rows that a version holds and `published` does not: rows of parts that
+// were loaded only into this version, and rows that were changed or deleted since. `pinned`: the
+// version of a checkpoint, of a snapshot or of restored content. If unloading would free more than
+// `growth_max` bytes of it, unloads all parts that hold such rows. Memory that several pinned
+// versions share counts in each of them.
+std::uint64_t unload_growth(Catalog& pinned, const Catalog& published, std::uint64_t growth_max);
 
 // Unloads in the other versions the parts that are not in memory in the first.
 void unload_like_published(const std::vector<Catalog*>& versions);

@@ -22,7 +22,7 @@ Result<void> RestoredContent::load_part(PartId id, std::optional<std::string_vie
 }
 
 void RestoredContent::unload_above(std::uint64_t bytes) {
-  if (!pending_) unload_growth(catalog_, bytes, baseline_);
+  if (!pending_) unload_growth(catalog_, Catalog(), bytes);
 }
 
 }  // namespace entitable

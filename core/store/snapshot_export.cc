@@ -25,14 +25,11 @@ SnapshotHeader header_of(const Catalog& catalog) {
 SnapshotExport::SnapshotExport(Store& store)
     : state_(store.state()), catalog_(state_.published.catalog) {
   ENTITABLE_CHECK(!state_.recovery.has_value());
-  state_.snapshots.push_back({&catalog_});
+  state_.snapshots.push_back(&catalog_);
 }
 
 SnapshotExport::~SnapshotExport() {
-  const auto is_this = [this](const StoreState::PinnedVersion& pinned) {
-    return pinned.catalog == &catalog_;
-  };
-  state_.snapshots.erase(std::find_if(state_.snapshots.begin(), state_.snapshots.end(), is_this));
+  state_.snapshots.erase(std::find(state_.snapshots.begin(), state_.snapshots.end(), &catalog_));
 }
 
 std::variant<std::string, SnapshotComplete, PartsNeeded> SnapshotExport::next_chunk() {

@@ -557,10 +557,7 @@ CheckpointStep Store::next_checkpoint_part() {
 
 void Store::mark_checkpoint_part_stored() {
   if (!state_->checkpoint.has_value() || !state_->checkpoint->part_pending()) return;
-  const ListedPart& stored = state_->checkpoint->pending_part();
-  state_->parts.add_unlisted(stored);
-  // Its rows can be unloaded from now on.
-  state_->checkpoint_baseline -= std::min(state_->checkpoint_baseline, stored.part.bytes);
+  state_->parts.add_unlisted(state_->checkpoint->pending_part());
   state_->checkpoint->mark_part_stored(state_->writable_versions());
 }
 

@@ -30,7 +30,7 @@ std::vector<Catalog*> StoreState::writable_versions() {
 
 std::vector<Catalog*> StoreState::versions() {
   std::vector<Catalog*> catalogs = writable_versions();
-  for (const PinnedVersion& snapshot : snapshots) catalogs.push_back(snapshot.catalog);
+  catalogs.insert(catalogs.end(), snapshots.begin(), snapshots.end());
   if (checkpoint.has_value()) catalogs.push_back(&checkpoint->tables());
   return catalogs;
 }
@@ -38,10 +38,10 @@ std::vector<Catalog*> StoreState::versions() {
 void StoreState::unload_pinned_growth() {
   const std::uint64_t growth_max = memory_limit / 8;
   if (checkpoint.has_value()) {
-    checkpoint_memory = unload_growth(checkpoint->tables(), growth_max, checkpoint_baseline);
+    checkpoint_memory = unload_growth(checkpoint->tables(), published.catalog, growth_max);
   }
-  for (PinnedVersion& snapshot : snapshots) {
-    unload_growth(*snapshot.catalog, growth_max / snapshots.size(), snapshot.baseline);
+  for (Catalog* snapshot : snapshots) {
+    unload_growth(*snapshot, published.catalog, growth_max / snapshots.size());
   }
   if (restored != nullptr) restored->unload_above(growth_max);
 }

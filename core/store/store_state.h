@@ -63,16 +63,10 @@ struct StoreState {
   };
   std::optional<Replacement> replacement;
   RestoredContent* restored = nullptr;  // the content that a Restore holds, or null
-  // The versions of the open SnapshotExports.
-  struct PinnedVersion {
-    Catalog* catalog;
-    std::uint64_t baseline = 0;  // as checkpoint_baseline
-  };
-  std::vector<PinnedVersion> snapshots;
-  // The memory that the checkpoint's version shares with no other version: now, about, and what was
-  // left when unload_growth() last unloaded its parts, without the parts stored since.
+  std::vector<Catalog*> snapshots;      // the versions of the open SnapshotExports
+  // The memory that the checkpoint's version adds to that of the published version, when
+  // unload_pinned_growth() was last called.
   std::uint64_t checkpoint_memory = 0;
-  std::uint64_t checkpoint_baseline = 0;
 
   Explanations explanations;         // those that wait for parts
   std::optional<Recovery> recovery;  // while opening
@@ -121,7 +115,7 @@ struct StoreState {
   }
   void end_checkpoint() {
     checkpoint.reset();
-    checkpoint_memory = checkpoint_baseline = 0;
+    checkpoint_memory = 0;
   }
   // Returns whether so much of the limit is used that loading a part may require unloading others.
   bool memory_is_short(const Catalog& catalog) const {

@@ -318,6 +318,69 @@ TEST_CASE("rows that a checkpoint still writes count as memory beside their chan
   CHECK(host.open()->stats().rows == rows);
 }
 
+TEST_CASE("rows that a checkpoint still writes count as memory although a snapshot shares them") {
+  TestHost host;
+  Store store = filled(host);
+  const auto change_all = [&store] {
+    for (int i = 0; i < rows; ++i) publish(store, {put_large(i)});
+  };
+  change_all();
+  host.store_pending(store);
+  store.set_memory_limit(100'000'000);
+  const std::uint64_t once = store.memory_bytes();
+  const SnapshotExport snapshot(store);
+  REQUIRE(store.begin_checkpoint());
+  change_all();
+  store.enforce_memory_limit();
+  CHECK(store.memory_bytes() > once / 10 * 19);
+  CHECK(store.unsaved_memory() > once / 10 * 19);
+}
+
+TEST_CASE("snapshots of a dropped table need the memory of a few parts together") {
+  TestHost host;
+  { filled(host); }
+  Store store = std::move(*host.open(TestHost::Load::on_demand));
+  store.set_memory_limit(1'500'000);
+  SnapshotExport first(store);
+  SnapshotExport second(store);
+  publish(store, {drop("big")});
+  const std::size_t before = counted_heap.live_bytes;
+  counted_heap.peak_bytes = before;
+  for (SnapshotExport* snapshot : {&first, &second}) {
+    std::size_t exported = 0;
+    for (;;) {
+      const auto chunk = snapshot->next_chunk();
+      if (std::holds_alternative<SnapshotComplete>(chunk)) break;
+      if (const auto* need = std::get_if<PartsNeeded>(&chunk)) {
+        host.load_parts(store, need->ids);
+        continue;
+      }
+      exported += std::get<std::string>(chunk).size();
+      store.enforce_memory_limit();
+    }
+    CHECK(exported > 3'500'000);
+  }
+  CHECK(counted_heap.peak_bytes - before < 2'500'000);
+}
+
+TEST_CASE("unloading rows of a snapshot does not change which parts were used recently") {
+  TestHost host;
+  Store store = filled(host);
+  store.set_memory_limit(1);
+  store.enforce_memory_limit();  // unloads all parts
+  store.set_memory_limit(0);
+  for (const auto& [id, bytes] : host.parts) REQUIRE(store.load_part(id, bytes).ok());
+  const SnapshotExport snapshot(store);
+  for (int i = rows / 2; i < rows; ++i) publish(store, {put_large(i)});
+  CHECK_FALSE(is_unloaded(store, 0));
+  store.set_memory_limit(store.memory_bytes() - 1);
+  const std::size_t before = counted_heap.live_bytes;
+  store.enforce_memory_limit();
+  CHECK(before - counted_heap.live_bytes > rows / 2 * 9'000);  // the old rows
+  CHECK_FALSE(is_unloaded(store, 0));
+  CHECK(is_unloaded(store, rows / 8));
+}
+
 TEST_CASE("a checkpoint frees the rows of the parts that it has written") {
   TestHost host;
   Store store = filled(host);
@@ -616,7 +679,7 @@ TEST_CASE("versions that are not published free the parts that writes have unloa
   const SnapshotExport snapshot(store);
   const auto loaded_in_snapshot = [&] {
     std::set<PartId> parts;
-    const Table* table = store.state().snapshots.front().catalog->find("big");
+    const Table* table = store.state().snapshots.front()->find("big");
     table->index.for_each_leaf([&](const LeafInfo& leaf) {
       if (!leaf.unloaded && leaf.part != 0) parts.insert(leaf.part);
     });
