@@ -118,8 +118,9 @@ struct StoreState {
     checkpoint_memory = 0;
   }
   // Returns whether so much of the limit is used that loading a part may require unloading others.
+  // `catalog`: the published version, or the candidate while that takes its place.
   bool memory_is_short(const Catalog& catalog) const {
-    return memory_limit != 0 && memory_of(catalog) > memory_limit / 2;
+    return memory_limit != 0 && memory_of(catalog) + checkpoint_memory > memory_limit / 2;
   }
 
   // Updates collects_changes after memory was loaded, freed or limited. Writes begin to collect

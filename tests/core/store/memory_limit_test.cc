@@ -381,6 +381,31 @@ TEST_CASE("unloading rows of a snapshot does not change which parts were used re
   CHECK(is_unloaded(store, rows / 8));
 }
 
+TEST_CASE("memory is short when rows that a checkpoint still writes fill it") {
+  TestHost host;
+  Store store = filled(host);
+  const auto change_half = [&store] {
+    for (int i = 0; i < rows / 2; ++i) publish(store, {put_large(i)});
+  };
+  change_half();
+  host.store_pending(store);
+  store.set_memory_limit(1);
+  store.enforce_memory_limit();
+  REQUIRE(is_unloaded(store, rows - 1));
+  store.set_memory_limit(store.memory_bytes() * 5 / 2);
+  REQUIRE(store.begin_checkpoint());
+  change_half();
+  store.enforce_memory_limit();
+  SECTION("a single write") {
+    CHECK(store.write(put_large(rows - 1), noon).parts_needed.empty());
+  }
+  SECTION("a group") {
+    CHECK(store.stage({put_large(rows - 1)}, noon).parts_needed.empty());
+    store.publish();
+  }
+  CHECK(is_unloaded(store, rows - 2));
+}
+
 TEST_CASE("a checkpoint frees the rows of the parts that it has written") {
   TestHost host;
   Store store = filled(host);
