@@ -8,7 +8,10 @@ const memoryLimit = 1_000_000;
 class Bench {
   memory = 0; // of the engine, in bytes; NaN: the engine is closed
   measured = 0; // how often it was asked for
+  unsaved = 0;
   trimmed = 0;
+  checkpoints = 0;
+  freed = 0;
   readonly guard: MemoryGuard;
 
   constructor() {
@@ -20,15 +23,20 @@ class Bench {
           if (Number.isNaN(bench.memory)) throw new Error("closed");
           return bench.memory;
         },
-        unsavedMemory: () => 0,
+        unsavedMemory: () => bench.unsaved,
       },
       memoryLimit,
       trim: () => {
         bench.trimmed += 1;
         bench.memory = 0;
       },
-      startCheckpoint: () => true,
-      onFreed: () => {},
+      startCheckpoint: () => {
+        bench.checkpoints += 1;
+        return true;
+      },
+      onFreed: () => {
+        bench.freed += 1;
+      },
     });
   }
 
@@ -62,6 +70,30 @@ describe("the memory guard", () => {
     bench.memory = memoryLimit + 1;
     await bench.write(1, memoryLimit / 64);
     assert.equal(bench.trimmed, 1);
+  });
+
+  test("lets writes continue when a failed checkpoint has dropped its copy of the rows", () => {
+    const bench = new Bench();
+    bench.memory = bench.unsaved = 0.9 * memoryLimit; // 50 % published, 40 % in the copy
+    bench.guard.update();
+    assert.equal(bench.guard.isFull, true);
+    assert.equal(bench.checkpoints, 1);
+    bench.memory = bench.unsaved = 0.5 * memoryLimit;
+    bench.guard.updateAfterFailure();
+    assert.equal(bench.guard.isFull, false);
+    assert.equal(bench.freed, 1);
+    assert.equal(bench.checkpoints, 1, "no other checkpoint starts");
+  });
+
+  test("holds writes back after a failed checkpoint while memory is full", () => {
+    const bench = new Bench();
+    bench.memory = bench.unsaved = 0.95 * memoryLimit;
+    bench.guard.update();
+    bench.memory = bench.unsaved = 0.9 * memoryLimit;
+    bench.guard.updateAfterFailure();
+    assert.equal(bench.guard.isFull, true);
+    assert.equal(bench.freed, 0);
+    assert.equal(bench.checkpoints, 1);
   });
 
   test("does not disturb a write to an engine that was closed meanwhile", async () => {

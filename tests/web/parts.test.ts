@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { setImmediate as turn } from "node:timers/promises";
+import { setTimeout as sleep, setImmediate as turn } from "node:timers/promises";
 import { odata } from "../../web/src/filter/odata.ts";
 import { verify } from "../../web/src/host/verify.ts";
 import { accountFromOptions } from "../../web/src/rest/account.ts";
@@ -806,6 +806,40 @@ describe("writing more than fits in memory", () => {
     }
     assert.ok(isRefused);
     bench.storage.failsParts = false;
+    await store.close();
+  });
+
+  test("is not refused if a checkpoint fails whose copies of changed rows filled memory", async () => {
+    const bench = new Bench();
+    const store = await bench.open(limit);
+    const table = store.table("rows");
+    await table.createTable();
+    const putPart = bench.storage.putPart.bind(bench.storage);
+    let fail = () => {};
+    const began = new Promise<void>((begin) => {
+      bench.storage.putPart = () => {
+        begin();
+        return new Promise((_, reject) => {
+          fail = () => reject(new StorageError("quota", "injected: quota"));
+        });
+      };
+    });
+    for (let i = 0; i < 55; ++i) await table.createEntity(entity(i)); // about half of the limit
+    await began;
+    let waiting: Promise<unknown> | undefined;
+    for (let i = 0; i < 55 && waiting === undefined; ++i) {
+      const writing = table.upsertEntity({ ...entity(i), n: -1 - i }, "Replace");
+      const isDone = await Promise.race([writing.then(() => true), sleep(200, false)]);
+      if (!isDone) waiting = writing;
+    }
+    assert.ok(waiting, "memory is full");
+    bench.storage.putPart = putPart;
+    fail();
+    await waiting;
+    assert.deepEqual(
+      bench.warnings.map(({ code }) => code),
+      ["CheckpointFailed"],
+    );
     await store.close();
   });
 

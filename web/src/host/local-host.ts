@@ -38,7 +38,7 @@ import type { Ownership } from "./exclusive-lock.ts";
 import { applyUnappliedSegments, changesMaxFor, logTooLargeError } from "./limited-recovery.ts";
 import type { LogSize } from "./log-growth.ts";
 import { claimLog, recover } from "./log-recovery.ts";
-import { MemoryGuard } from "./memory-guard.ts";
+import { ifEngineWorks, MemoryGuard } from "./memory-guard.ts";
 import type { PageLifecycle } from "./page-lifecycle.ts";
 import { PartLoader } from "./part-loader.ts";
 import { Snapshots } from "./snapshots.ts";
@@ -643,6 +643,7 @@ export class LocalHost implements OwnerHost {
   }
 
   #onCheckpointFailed(error: unknown): void {
+    ifEngineWorks(() => this.#memory.updateAfterFailure());
     this.#queue.rejectWaitingForMemory(toError(error));
     if (this.#reportIfReplaced(error)) return;
     const message = `The checkpoint failed; the log grows until one succeeds: ${String(error)}`;

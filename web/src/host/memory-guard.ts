@@ -64,21 +64,33 @@ export class MemoryGuard {
 
   // Measures memory. Called when something was stored, too, because that may have freed memory.
   update(): void {
-    const { engine, memoryLimit, trim, startCheckpoint, onFreed } = this.#options;
+    const { memoryLimit, startCheckpoint } = this.#options;
     if (memoryLimit === 0) return;
+    const unsaved = this.#measureUnsaved();
+    const isDue = unsaved > memoryLimit * checkpointShare;
+    // Waiting would not end if no checkpoint ran, for example before the log is owned.
+    if (isDue && startCheckpoint() && unsaved > memoryLimit * fullShare) this.#isFull = true;
+    else this.allowWrites();
+  }
+
+  // Lets writes continue if memory is no longer full. Called when a checkpoint has failed: what it
+  // had still to write no longer counts. Starts no other checkpoint.
+  updateAfterFailure(): void {
+    if (!this.#isFull) return;
+    if (this.#measureUnsaved() <= this.#options.memoryLimit * fullShare) this.allowWrites();
+  }
+
+  // Returns how much of memory no unloading can free, or 0 if that is too little to matter.
+  #measureUnsaved(): number {
+    const { engine, memoryLimit, trim } = this.#options;
     this.#writtenBytes = 0;
     this.#groups = 0;
     if (engine.memoryBytes > memoryLimit) trim();
-    const unsaved = engine.memoryBytes > memoryLimit * checkpointShare ? engine.unsavedMemory() : 0;
-    const wasFull = this.#isFull;
-    const isDue = unsaved > memoryLimit * checkpointShare;
-    // Waiting would not end if no checkpoint ran, for example before the log is owned.
-    this.#isFull = isDue && startCheckpoint() && unsaved > memoryLimit * fullShare;
-    if (wasFull && !this.#isFull) onFreed();
+    return engine.memoryBytes > memoryLimit * checkpointShare ? engine.unsavedMemory() : 0;
   }
 
-  // Lets writes continue although memory is full. Called when no checkpoint can free any: waiting
-  // longer would not help.
+  // Lets writes continue although memory may be full. Called when no checkpoint can free any:
+  // waiting longer would not help.
   allowWrites(): void {
     if (!this.#isFull) return;
     this.#isFull = false;
@@ -87,7 +99,7 @@ export class MemoryGuard {
 }
 
 // Returns undefined if the engine is closed or broken. The next write reports this.
-function ifEngineWorks<T>(call: () => T): T | undefined {
+export function ifEngineWorks<T>(call: () => T): T | undefined {
   try {
     return call();
   } catch {
