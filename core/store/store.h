@@ -121,12 +121,17 @@ class Store {
   // of enforce_memory_limit().
   void set_memory_limit(std::uint64_t bytes);
   void enforce_memory_limit();
-  // If there is a limit, unloads parts until memory is below `bytes`. Calls may still wait for
-  // parts that they need: writes do not unload these afterwards either.
+  // If there is a limit, unloads parts until memory is below `bytes`. If a checkpoint's version
+  // takes more than half of `bytes`, unloads only until the published version takes less than the
+  // other half. Calls may still wait for parts that they need: writes do not unload these
+  // afterwards either.
   void trim_memory_to(std::uint64_t bytes);
-  std::uint64_t memory_bytes() const;  // as in stats()
-  // Returns how much of memory_bytes() no unloading can free: changes that no part holds.
-  // Visits every leaf.
+  // As in stats(). Rows that only the version of an open checkpoint has are included as of the last
+  // enforce_memory_limit().
+  std::uint64_t memory_bytes() const;
+  // Returns how much of memory_bytes() no unloading can free: changes that no part holds. Includes
+  // all rows that only the checkpoint's version has, even those of parts that were loaded for the
+  // checkpoint and may be unloaded. Visits every leaf.
   std::uint64_t unsaved_memory() const;
   std::uint64_t last_commit() const;          // as in stats()
   std::uint64_t first_live_sequence() const;  // the manifest covers all earlier segments

@@ -27,8 +27,8 @@
 // - If it rejects with another error, the outcome remains unknown.
 //
 // Calls may overlap; segments take effect in the order of the calls. After the promise has settled,
-// the caller may reuse the bytes that it passed. Bytes that the storage passes to a reader belong
-// to the reader.
+// the caller may reuse or free the bytes that it passed, so the storage must not keep them. Bytes
+// that the storage passes to a reader belong to the reader.
 //
 // There may be two owners for a while: a page can be frozen, replaced, and resumed. A new owner
 // therefore adds a segment, its *claim*. From then on, every write of the previous owner conflicts
@@ -153,7 +153,8 @@ export interface LogStorage {
   // segment. Undefined: the size does not matter, and addSegments() always gets one segment.
   readonly segmentBytes?: number;
   // Adds consecutive segments; `sequence` is the number of the first. Succeeds if equal bytes are
-  // already stored under the same numbers.
+  // already stored under the same numbers. The caller frees the bytes of the segments when the call
+  // has resolved (util/free-bytes.ts), so a storage that keeps segments keeps copies.
   addSegments(
     sequence: number,
     segments: readonly Uint8Array[],
