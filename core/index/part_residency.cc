@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <iterator>
 #include <set>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -200,18 +199,24 @@ std::uint64_t TableIndex::unloadable_memory() const {
   return memory;
 }
 
-UnsharedLeaves TableIndex::leaves_not_in(const TableIndex* other) const {
+UnsharedLeaves TableIndex::leaves_not_in(const TableIndex& other) const {
   UnsharedLeaves found;
-  if (other != nullptr && root_ == other->root_) return found;
-  std::unordered_set<const Leaf*> shared;
-  if (other != nullptr) {
-    for (LeafIterator walk(*other); !walk.done(); walk.next()) shared.insert(&walk.leaf());
-  }
+  if (root_ == other.root_) return found;
+  LeafIterator there(other);
+  const auto is_shared = [&there](const LeafIterator& walk) {
+    while (!there.done() && &there.leaf() != &walk.leaf()) {
+      if (compare(there.lower(), walk.lower()) >= 0) return false;
+      there.next();
+    }
+    if (there.done()) return false;
+    there.next();
+    return true;
+  };
   std::uint64_t memory = 0;  // of the leaves of the current group
   for_each_group(
       *this,
       [&](const LeafIterator& walk) {
-        if (shared.count(&walk.leaf()) == 0) memory += walk.leaf().totals().memory;
+        if (!is_shared(walk)) memory += walk.leaf().totals().memory;
       },
       [&](const LeafGroup& group) {
         if (group.resident() && memory > 0) {

@@ -231,6 +231,10 @@ const std::string& TableIndex::packed(const KeyView& key, Ticks timestamp,
   return packed;
 }
 
+void TableIndex::count_replaced(const TreeEdit& edit) {
+  if (!edit.leaf_node().unique()) replaced_bytes_ += edit.leaf().totals().memory;
+}
+
 void TableIndex::put(const KeyView& key, Ticks timestamp, std::span<const PropertyView> properties,
                      bool same_shape_as_previous, ShapeHint shape_hint) {
   const std::string& row = packed(key, timestamp, properties, same_shape_as_previous, shape_hint);
@@ -238,6 +242,7 @@ void TableIndex::put(const KeyView& key, Ticks timestamp, std::span<const Proper
   const bool on_last_path = find_on_last_path(key, target);
   TreeEdit edit(root_);
   on_last_path ? edit.descend(last_path_) : edit.descend(key);
+  count_replaced(edit);
   if (edit.leaf().is_unloaded()) {
     const Totals before = edit.leaf().totals();
     edit.mutable_leaf(0).put_in_overlay(key, row);
@@ -280,6 +285,7 @@ bool TableIndex::erase(const KeyView& key) {
   if (!found.row && found.part_needed == 0) return false;  // before any node is cloned
   TreeEdit edit(root_);
   edit.descend(key);
+  count_replaced(edit);
   const Totals before = edit.leaf().totals();
   if (edit.leaf().is_unloaded()) {
     edit.mutable_leaf(0).erase_in_overlay(key);

@@ -38,6 +38,7 @@ namespace entitable {
 class InnerNode;
 class Leaf;
 class Overlay;
+class TreeEdit;
 
 struct RangeCount {
   std::uint64_t rows = 0;
@@ -161,9 +162,12 @@ class TableIndex {
   std::vector<ResidentPart> sweep_resident_parts() const;
   // Returns the memory that unloading all these parts would free.
   std::uint64_t unloadable_memory() const;
-  // Returns the leaves that `other` does not have, whether or not further versions have them. Null:
-  // all leaves. Visits every leaf of both, unless the trees are the same.
-  UnsharedLeaves leaves_not_in(const TableIndex* other) const;
+  // Returns the leaves that `other` does not have, whether or not further versions have them.
+  // Visits every leaf of both, unless the trees are the same.
+  UnsharedLeaves leaves_not_in(const TableIndex& other) const;
+  // Returns the memory of all leaves that changes of this version, and of the versions from which
+  // it was made, have replaced because other versions shared them.
+  std::uint64_t replaced_bytes() const { return replaced_bytes_; }
   // Adds the parts of all leaves to `parts`, whether their rows are in memory or not.
   void add_parts_to(std::set<PartId>& parts) const;
   // Returns the parts that may be unloaded and that are not in memory in `other`, sorted by id.
@@ -235,10 +239,13 @@ class TableIndex {
                             ShapeHint shape_hint);
 
   Schema::Interned intern(std::span<const PropertyView> properties, ShapeHint shape_hint);
+  // Must be called before the leaf of `edit` is changed or replaced.
+  void count_replaced(const TreeEdit& edit);
 
   Ref<Node> root_;
   Ref<Schema> schema_;
-  bool owns_schema_ = true;     // false: schema_ must not grow, see fork_schema()
+  bool owns_schema_ = true;  // false: schema_ must not grow, see fork_schema()
+  std::uint64_t replaced_bytes_ = 0;
   mutable TreePath last_path_;  // of the last put() or find_for_update(); a hint
 };
 

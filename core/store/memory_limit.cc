@@ -37,6 +37,12 @@ void unload(Catalog& catalog, const std::vector<Resident>& residents, IsChosen i
   }
 }
 
+std::uint64_t replaced_in(const Catalog& catalog) {
+  std::uint64_t bytes = 0;
+  for (const Ref<Table>& table : catalog.tables()) bytes += table->index.replaced_bytes();
+  return bytes;
+}
+
 }  // namespace
 
 std::uint64_t memory_of(const Catalog& catalog) {
@@ -92,12 +98,13 @@ void unload_parts_above(std::uint64_t limit, const std::vector<Catalog*>& versio
 }
 
 std::uint64_t unload_growth(Catalog& pinned, const Catalog& published, std::uint64_t growth_max) {
+  const TableIndex none;
   std::uint64_t memory = 0;
   std::uint64_t unloadable = 0;
   std::map<TableId, std::vector<PartId>> parts;
   for (const Ref<Table>& table : pinned.tables()) {
     const Table* const there = published.find(table->id());
-    UnsharedLeaves leaves = table->index.leaves_not_in(there == nullptr ? nullptr : &there->index);
+    UnsharedLeaves leaves = table->index.leaves_not_in(there == nullptr ? none : there->index);
     memory += leaves.memory;
     unloadable += leaves.unloadable;
     if (!leaves.parts.empty()) parts[table->id()] = std::move(leaves.parts);
@@ -107,6 +114,21 @@ std::uint64_t unload_growth(Catalog& pinned, const Catalog& published, std::uint
     pinned.mutable_table(table)->index.unload_parts(chosen);
   }
   return memory - unloadable;
+}
+
+// What a pinned version holds alone changes when rows are loaded into it or unloaded from it, and
+// when the published version replaces, unloads or drops rows that it has shared so far.
+bool GrowthEstimate::exceeds(std::uint64_t bytes, const std::vector<Catalog*>& versions) {
+  const auto count = [this](std::uint64_t& last, std::uint64_t now) {
+    changed_ += std::max(last, now) - std::min(last, now);
+    last = now;
+  };
+  std::uint64_t pinned = 0;
+  for (std::size_t i = 1; i < versions.size(); ++i) pinned += memory_of(*versions[i]);
+  count(pinned_memory_, pinned);
+  count(published_memory_, memory_of(*versions.front()));
+  count(replaced_, replaced_in(*versions.front()));
+  return changed_ > bytes && std::exchange(changed_, 0) > 0;
 }
 
 }  // namespace entitable

@@ -28,10 +28,28 @@ void unload_parts_above(std::uint64_t limit, const std::vector<Catalog*>& versio
 
 // Returns the memory of the rows that a version holds and `published` does not: rows of parts that
 // were loaded only into this version, and rows that were changed or deleted since. `pinned`: the
-// version of a checkpoint, of a snapshot or of restored content. If unloading would free more than
-// `growth_max` bytes of it, unloads all parts that hold such rows. Memory that several pinned
-// versions share counts in each of them.
+// version of a checkpoint or of a snapshot. If unloading would free more than `growth_max` bytes of
+// it, unloads all parts that hold such rows. Memory that several pinned versions share counts in
+// each of them. Visits every leaf of both versions.
 std::uint64_t unload_growth(Catalog& pinned, const Catalog& published, std::uint64_t growth_max);
+
+// Bounds how much the result of unload_growth() has changed, without visiting leaves.
+class GrowthEstimate {
+ public:
+  // Returns whether the results for the versions may have changed by more than `bytes` in total
+  // since the call that returned true last. `versions`: the published version, then all pinned
+  // ones.
+  bool exceeds(std::uint64_t bytes, const std::vector<Catalog*>& versions);
+  // Counts rows of a pinned version that may be unloaded from now on.
+  void add_unloadable(std::uint64_t bytes) { changed_ += bytes; }
+
+ private:
+  std::uint64_t changed_ = 0;
+  // As of the last call of exceeds().
+  std::uint64_t published_memory_ = 0;
+  std::uint64_t pinned_memory_ = 0;
+  std::uint64_t replaced_ = 0;
+};
 
 // Unloads in the other versions the parts that are not in memory in the first.
 void unload_like_published(const std::vector<Catalog*>& versions);

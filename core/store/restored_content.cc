@@ -1,5 +1,7 @@
 #include "core/store/restored_content.h"
 
+#include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "core/store/memory_limit.h"
@@ -22,7 +24,12 @@ Result<void> RestoredContent::load_part(PartId id, std::optional<std::string_vie
 }
 
 void RestoredContent::unload_above(std::uint64_t bytes) {
-  if (!pending_) unload_growth(catalog_, Catalog(), bytes);
+  if (pending_) return;
+  const std::uint64_t memory = memory_of(catalog_);
+  baseline_ = std::min(baseline_, memory);
+  if (memory - baseline_ <= bytes) return;
+  unload_unused_parts_first({&catalog_}, std::numeric_limits<std::uint64_t>::max());
+  baseline_ = memory_of(catalog_);
 }
 
 }  // namespace entitable

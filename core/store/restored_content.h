@@ -40,6 +40,7 @@ class RestoredContent {
   Catalog catalog_;
   std::map<PartId, ListedPart> parts_;
   std::vector<Damage> damage_;
+  std::uint64_t baseline_ = 0;  // the memory after the last unloading
   bool pending_ = false;
 };
 

@@ -558,6 +558,7 @@ CheckpointStep Store::next_checkpoint_part() {
 void Store::mark_checkpoint_part_stored() {
   if (!state_->checkpoint.has_value() || !state_->checkpoint->part_pending()) return;
   state_->parts.add_unlisted(state_->checkpoint->pending_part());
+  state_->growth_estimate.add_unloadable(state_->checkpoint->pending_part().part.bytes);
   state_->checkpoint->mark_part_stored(state_->writable_versions());
 }
 

@@ -37,13 +37,14 @@ std::vector<Catalog*> StoreState::versions() {
 
 void StoreState::unload_pinned_growth() {
   const std::uint64_t growth_max = memory_limit / 8;
+  if (restored != nullptr) restored->unload_above(growth_max);
+  if (!growth_estimate.exceeds(growth_max / 4, versions())) return;
   if (checkpoint.has_value()) {
     checkpoint_memory = unload_growth(checkpoint->tables(), published.catalog, growth_max);
   }
   for (Catalog* snapshot : snapshots) {
     unload_growth(*snapshot, published.catalog, growth_max / snapshots.size());
   }
-  if (restored != nullptr) restored->unload_above(growth_max);
 }
 
 // Versions with the same overlay share the loaded leaves.

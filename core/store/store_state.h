@@ -64,9 +64,10 @@ struct StoreState {
   std::optional<Replacement> replacement;
   RestoredContent* restored = nullptr;  // the content that a Restore holds, or null
   std::vector<Catalog*> snapshots;      // the versions of the open SnapshotExports
-  // The memory that the checkpoint's version adds to that of the published version, when
-  // unload_pinned_growth() was last called.
+  // The memory that the checkpoint's version adds to that of the published version, as
+  // unload_pinned_growth() has measured it last.
   std::uint64_t checkpoint_memory = 0;
+  GrowthEstimate growth_estimate;  // of the checkpoint's version and the snapshots
 
   Explanations explanations;         // those that wait for parts
   std::optional<Recovery> recovery;  // while opening
@@ -150,7 +151,9 @@ struct StoreState {
   // Returns all versions that are in use, the published one first.
   std::vector<Catalog*> versions();
   // Unloads the parts that were loaded only into the versions of a checkpoint or of snapshots, or
-  // of a file that is being restored, once they take a share of the limit.
+  // of a file that is being restored, once they take a share of the limit. Measures them only after
+  // changes of a 32nd of the limit, so the cost per change does not depend on how often it is
+  // called. REQUIRES: there is no candidate.
   void unload_pinned_growth();
   // Loads the part into those of the versions in which it is unloaded.
   Result<void> load_part(PartId id, std::optional<std::string_view> bytes,

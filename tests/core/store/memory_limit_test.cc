@@ -336,6 +336,62 @@ TEST_CASE("rows that a checkpoint still writes count as memory although a snapsh
   CHECK(store.unsaved_memory() > once / 10 * 19);
 }
 
+TEST_CASE("what only a checkpoint's version has is known within a 32nd of the limit") {
+  constexpr std::uint64_t limit = 12'000'000;
+  TestHost host;
+  Store store = filled(host);
+  const auto enforce_and_check = [&store] {
+    store.enforce_memory_limit();
+    const StoreState& state = store.state();
+    const std::uint64_t exact =
+        unload_growth(store.state().checkpoint->tables(), state.published.catalog, UINT64_MAX);
+    CHECK(state.checkpoint_memory <= exact + limit / 32);
+    CHECK(state.checkpoint_memory + limit / 32 >= exact);
+  };
+  for (int i = 0; i < rows / 2; ++i) publish(store, {put_large(i)});
+  host.store_pending(store);
+  store.set_memory_limit(limit);
+  REQUIRE(store.begin_checkpoint());
+  for (int i = 0; i < rows; ++i) {
+    publish(store, {put_large(i * 37 % rows)});
+    if (i % 4 == 0) publish(store, {test::remove("big", "p", key(i * 61 % rows).row)});
+    enforce_and_check();
+  }
+  CHECK(store.state().checkpoint_memory > rows * 9'000);
+  host.store_pending(store);
+  while (std::optional<CheckpointPart> part = host.next_part(store)) {
+    host.parts[part->id] = std::move(part->bytes);
+    store.mark_checkpoint_part_stored();
+    enforce_and_check();
+  }
+  host.commit_checkpoint(store);
+  REQUIRE(store.begin_checkpoint());
+  enforce_and_check();
+  publish(store, {drop("big")});
+  enforce_and_check();
+  CHECK(store.state().checkpoint_memory > rows / 2 * 9'000);
+}
+
+TEST_CASE("while a checkpoint runs, enforcing the limit does not visit all rows after each write") {
+  TestHost host;
+  Store store = filled(host);
+  store.set_memory_limit(100'000'000);
+  const auto allocations_of_enforcing = [&store](int first) {
+    std::size_t allocations = 0;
+    for (int i = first; i < first + 20; ++i) {
+      publish(store, {put_large(i)});
+      const std::size_t before = counted_heap.allocations;
+      store.enforce_memory_limit();
+      allocations += counted_heap.allocations - before;
+    }
+    return allocations;
+  };
+  const std::size_t usual = allocations_of_enforcing(0);
+  REQUIRE(store.begin_checkpoint());
+  store.enforce_memory_limit();
+  CHECK(allocations_of_enforcing(20) <= 2 * usual);  // visiting the leaves takes more
+}
+
 TEST_CASE("snapshots of a dropped table need the memory of a few parts together") {
   TestHost host;
   { filled(host); }
