@@ -202,21 +202,18 @@ std::uint64_t TableIndex::unloadable_memory() const {
 UnsharedLeaves TableIndex::leaves_not_in(const TableIndex& other) const {
   UnsharedLeaves found;
   if (root_ == other.root_) return found;
-  LeafIterator there(other);
-  const auto is_shared = [&there](const LeafIterator& walk) {
-    while (!there.done() && &there.leaf() != &walk.leaf()) {
-      if (compare(there.lower(), walk.lower()) >= 0) return false;
-      there.next();
-    }
-    if (there.done()) return false;
-    there.next();
-    return true;
+  // Not by key: inserts and deletes move a shared leaf to another lower bound.
+  std::vector<const Leaf*> shared;
+  for (LeafIterator there(other); !there.done(); there.next()) shared.push_back(&there.leaf());
+  std::sort(shared.begin(), shared.end(), std::less<>());
+  const auto is_shared = [&shared](const Leaf& leaf) {
+    return std::binary_search(shared.begin(), shared.end(), &leaf, std::less<>());
   };
   std::uint64_t memory = 0;  // of the leaves of the current group
   for_each_group(
       *this,
       [&](const LeafIterator& walk) {
-        if (!is_shared(walk)) memory += walk.leaf().totals().memory;
+        if (!is_shared(walk.leaf())) memory += walk.leaf().totals().memory;
       },
       [&](const LeafGroup& group) {
         if (group.resident() && memory > 0) {

@@ -128,7 +128,7 @@ bool GrowthEstimate::exceeds(std::uint64_t bytes, const std::vector<Catalog*>& v
   count(pinned_memory_, pinned);
   count(published_memory_, memory_of(*versions.front()));
   count(replaced_, replaced_in(*versions.front()));
-  return changed_ > bytes && std::exchange(changed_, 0) > 0;
+  return changed_ > bytes;
 }
 
 }  // namespace entitable

@@ -33,13 +33,14 @@ void unload_parts_above(std::uint64_t limit, const std::vector<Catalog*>& versio
 // each of them. Visits every leaf of both versions.
 std::uint64_t unload_growth(Catalog& pinned, const Catalog& published, std::uint64_t growth_max);
 
-// Bounds how much the result of unload_growth() has changed, without visiting leaves.
+// Estimates how much the result of unload_growth() has changed, without visiting leaves.
 class GrowthEstimate {
  public:
   // Returns whether the results for the versions may have changed by more than `bytes` in total
-  // since the call that returned true last. `versions`: the published version, then all pinned
-  // ones.
+  // since they were measured; changes that cancel each other between two calls are not seen.
+  // `versions`: the published version, then all pinned ones.
   bool exceeds(std::uint64_t bytes, const std::vector<Catalog*>& versions);
+  void mark_measured() { changed_ = 0; }
   // Counts rows of a pinned version that may be unloaded from now on.
   void add_unloadable(std::uint64_t bytes) { changed_ += bytes; }
 

@@ -38,6 +38,10 @@ std::vector<Catalog*> StoreState::versions() {
 void StoreState::unload_pinned_growth() {
   const std::uint64_t growth_max = memory_limit / 8;
   if (restored != nullptr) restored->unload_above(growth_max);
+  if (!checkpoint.has_value() && snapshots.empty()) {
+    growth_estimate = {};  // so that the next version is measured at once
+    return;
+  }
   if (!growth_estimate.exceeds(growth_max / 4, versions())) return;
   if (checkpoint.has_value()) {
     checkpoint_memory = unload_growth(checkpoint->tables(), published.catalog, growth_max);
@@ -45,6 +49,7 @@ void StoreState::unload_pinned_growth() {
   for (Catalog* snapshot : snapshots) {
     unload_growth(*snapshot, published.catalog, growth_max / snapshots.size());
   }
+  growth_estimate.mark_measured();
 }
 
 // Versions with the same overlay share the loaded leaves.

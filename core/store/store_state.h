@@ -117,6 +117,7 @@ struct StoreState {
   void end_checkpoint() {
     checkpoint.reset();
     checkpoint_memory = 0;
+    update_collecting();
   }
   // Returns whether so much of the limit is used that loading a part may require unloading others.
   // `catalog`: the published version, or the candidate while that takes its place.

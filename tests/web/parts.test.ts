@@ -833,6 +833,7 @@ describe("writing more than fits in memory", () => {
       if (!isDone) waiting = writing;
     }
     assert.ok(waiting, "memory is full");
+    assert.equal(await Promise.race([waiting, sleep(1000, "still waiting")]), "still waiting");
     bench.storage.putPart = putPart;
     fail();
     await waiting;

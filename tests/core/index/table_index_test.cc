@@ -1,7 +1,10 @@
 #include "core/index/table_index.h"
 
+#include <set>
+
 #include "core/base/check.h"
 #include "core/index/leaf.h"
+#include "core/index/table_index.h"
 #include "tests/core/index/index_testing.h"
 #include "tests/support/catch.h"
 
@@ -265,6 +268,29 @@ TEST_CASE("rows that arrive in order fill their leaves, from either end and in t
   TableIndex many;  // 50 partitions that get rows in turn
   for (std::uint64_t i = 0; i < 10'000; ++i) many.put(sized("p" + digits(i % 50), digits(i), 100));
   CHECK(fill_of(many) > 0.7);
+}
+
+TEST_CASE("leaves that another version does not have are told by their rows, wherever they begin") {
+  const std::size_t bytes = GENERATE(500, 3'500, 10'000);
+  Prng prng(11);
+  TableIndex pinned;
+  for (std::uint64_t i = 0; i < 100; ++i) pinned.put(sized("p", digits(prng.below(1000)), bytes));
+  TableIndex index = pinned;
+  for (int i = 0; i < 300; ++i) {
+    const std::string row = digits(prng.below(1000));
+    if (prng.chance(2)) {
+      index.put(sized("p", row, bytes, 2));
+    } else {
+      index.erase({"p", row});
+    }
+    std::set<const Leaf*> leaves;
+    for (LeafIterator walk(index); !walk.done(); walk.next()) leaves.insert(&walk.leaf());
+    std::uint64_t memory = 0;
+    for (LeafIterator walk(pinned); !walk.done(); walk.next()) {
+      if (leaves.count(&walk.leaf()) == 0) memory += walk.leaf().totals().memory;
+    }
+    REQUIRE(pinned.leaves_not_in(index).memory == memory);
+  }
 }
 
 TEST_CASE("memory stays close to the size of the rows") {

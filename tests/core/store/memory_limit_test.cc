@@ -389,7 +389,7 @@ TEST_CASE("while a checkpoint runs, enforcing the limit does not visit all rows 
   const std::size_t usual = allocations_of_enforcing(0);
   REQUIRE(store.begin_checkpoint());
   store.enforce_memory_limit();
-  CHECK(allocations_of_enforcing(20) <= 2 * usual);  // visiting the leaves takes more
+  CHECK(allocations_of_enforcing(20) <= usual + 40);  // visiting the leaves takes more
 }
 
 TEST_CASE("snapshots of a dropped table need the memory of a few parts together") {

@@ -96,7 +96,8 @@ export async function readSegments(
     }
     i += batch.length;
     const mean = bytes / batch.length;
-    count = Math.max(1, Math.min(segmentBatchMax, Math.floor(batchBytesMax / Math.max(mean, 1))));
+    const fitting = Math.floor(batchBytesMax / Math.max(mean, 1));
+    count = Math.max(1, Math.min(segmentBatchMax, 2 * count, fitting));
   }
   return { last, claims };
 }
