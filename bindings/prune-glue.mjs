@@ -11,9 +11,10 @@ const fileSystem = new Set(["FS", "MEMFS", "IDBFS", "TTY", "PATH", "PATH_FS"]);
 // The methods that web/src/wasm calls.
 const requiredMethods = ["analyzePath", "mkdirTree", "mount", "getDB"];
 
-// Set up the standard streams, export functions for preloaded files, and load the module, which
-// web/src/wasm/module.ts does with `instantiateWasm`.
+// Make folders and devices that no code opens, set up the standard streams, export functions for
+// preloaded files, and load the module, which web/src/wasm/module.ts does with `instantiateWasm`.
 const unusedStatements = [
+  /FS\.create(?:DefaultDirectories|DefaultDevices|SpecialDirectories)\(\);/g,
   /if\(!Module\["noFSInit"\]&&!FS\.init\.initialized\)FS\.init\(\);/g,
   /FS\.ignorePermissions=false;/g,
   /TTY\.init\(\);/g,
@@ -34,6 +35,11 @@ const unusedFunctions = [
 // file to every bundle.
 const defaultUrl = /new URL\("entitable\.wasm",\s*import\.meta\.url\)\.(?:toString\(\)|href)/g;
 
+// The operations of each kind of node. Only folders are made, in which IDBFS is mounted.
+const nodeOperations = /(?<=MEMFS\.ops_table=)\{dir:\{.*?chrdev:\{.*?\}\}(?=\}|;)/g;
+const folderOperations =
+  "{dir:{node:{lookup:MEMFS.node_ops.lookup,mknod:MEMFS.node_ops.mknod},stream:{}}}";
+
 /**
  * Returns the glue without its own URL, and without the methods whose name no reachable code
  * mentions. Two methods of the same name count as one, so some unused methods may stay.
@@ -42,7 +48,9 @@ export function prune(glue) {
   const located = glue.replace(defaultUrl, '"entitable.wasm"').replaceAll("import.meta.url", '""');
   if (/new URL\("\w/.test(located))
     throw new Error("The glue has a URL that bundlers would follow.");
-  const text = unusedStatements.reduce((rest, pattern) => rest.replace(pattern, ""), located);
+  const text = unusedStatements
+    .reduce((rest, pattern) => rest.replace(pattern, ""), located)
+    .replace(nodeOperations, folderOperations);
   const program = parse(text, { ecmaVersion: "latest", sourceType: "module" });
   const loaders = functionsNamed(program, unusedFunctions);
   const members = membersOfFileSystem(program);
@@ -75,11 +83,17 @@ function membersOfFileSystem(program) {
   const members = [];
   walk(program, (node) => {
     if (node.type === "VariableDeclarator" && node.init?.type === "ObjectExpression") {
-      if (fileSystem.has(node.id.name)) members.push(...node.init.properties.filter(isMember));
+      if (fileSystem.has(node.id.name)) members.push(...membersOf(node.init));
     }
     return true;
   });
   return members;
+}
+
+// Returns the members of an object, and of the objects in it.
+function membersOf({ properties }) {
+  const nested = ({ value }) => (value.type === "ObjectExpression" ? membersOf(value) : []);
+  return properties.filter(isMember).flatMap((member) => [member, ...nested(member)]);
 }
 
 // Whether a property is a method, an accessor or an object. Plain values stay, because other code
@@ -107,8 +121,11 @@ function walk(node, visit) {
 }
 
 function removeRanges(text, nodes) {
+  const isInside = ({ start, end }) => nodes.some((n) => n.start < start && end < n.end);
   let rest = text;
-  for (const { start, end } of nodes.sort((a, b) => b.start - a.start)) {
+  for (const { start, end } of nodes
+    .filter((n) => !isInside(n))
+    .sort((a, b) => b.start - a.start)) {
     const comma = /^\s*,/.exec(rest.slice(end))?.[0].length ?? 0;
     rest = rest.slice(0, start) + rest.slice(end + comma);
   }

@@ -26,6 +26,27 @@ describe("pruning the generated JavaScript", () => {
     assert.deepEqual(members(glue, "Other"), ["kept"]);
   });
 
+  test("removes the methods of objects in them", () => {
+    const glue = prune(
+      `var MEMFS={mount(){return MEMFS.node_ops.lookup()},node_ops:{lookup(){},lost(){}},stream_ops:{lostToo(){}}};`,
+    );
+    assert.deepEqual(members(glue, "MEMFS"), ["mount", "node_ops"]);
+    assert.deepEqual(members(glue, "MEMFS.node_ops"), ["lookup"]);
+  });
+
+  test("keeps the operations of folders only, and makes no devices", () => {
+    const folders = "{node:{lookup:MEMFS.node_ops.lookup},stream:{}}";
+    const devices = "{node:{},stream:MEMFS.read}";
+    const glue = prune(
+      `var FS={mount(){FS.createDefaultDevices();return MEMFS.create()},createDefaultDevices(){}};
+       var MEMFS={ops_table:null,create(){if(!MEMFS.ops_table){MEMFS.ops_table={dir:${folders},chrdev:${devices}}}return MEMFS.ops_table},node_ops:{lookup(){},mknod(){}},read(){}};`,
+    );
+    assert.deepEqual(members(glue, "FS"), ["mount"]);
+    assert.deepEqual(members(glue, "MEMFS"), ["ops_table", "create", "node_ops"]);
+    assert.deepEqual(members(glue, "FS.mount()"), ["dir"]);
+    assert.deepEqual(members(glue, "FS.mount().dir.node"), ["lookup", "mknod"]);
+  });
+
   test("handles getters and setters, and is idempotent", () => {
     const glue = prune(`var TTY={get lost(){return 1},set mount(value){},ttys:[]};`);
     assert.deepEqual(members(glue, "TTY"), ["mount", "ttys"]);
