@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { init, parse } from "es-module-lexer";
+import type { Page } from "playwright-core";
 import { packageFolder } from "../../web/support/package.ts";
 import { type Guide, openGuide } from "../support/guide.ts";
 
@@ -45,9 +46,23 @@ interface Declared {
   readonly blocks: number;
 }
 
-async function declarationsOf(path: string): Promise<Map<string, Declared>> {
-  const page = await guide.open(path);
-  const declarations = await page.$$eval(".declaration", (sections) =>
+interface ReferencePage {
+  readonly path: string;
+  readonly declarations: readonly [id: string, Declared][];
+  /** The pages to which it links as parts of its entry point, such as those of classes. */
+  readonly parts: readonly string[];
+  readonly height: number; // in pixels
+}
+
+let tab: Page | undefined;
+const pagesRead = new Map<string, ReferencePage>();
+
+/** Reads a page in the browser, once for all tests. */
+async function read(path: string): Promise<ReferencePage> {
+  const known = pagesRead.get(path);
+  if (known !== undefined) return known;
+  tab = await guide.open(path, tab);
+  const declarations = await tab.$$eval(".declaration", (sections) =>
     sections.map((section): [string, Declared] => [
       section.id,
       {
@@ -58,22 +73,28 @@ async function declarationsOf(path: string): Promise<Map<string, Declared>> {
       },
     ]),
   );
-  await page.close();
-  return new Map(declarations);
-}
-
-/** Returns the page of an entry point, and the pages of its classes, to which the page links. */
-async function pagesOfEntry(path: string): Promise<string[]> {
-  const page = await guide.open(path);
-  const links = await page.$$eval("a.declared", (found) =>
+  const links = await tab.$$eval("a.declared", (found) =>
     found.map((link) => (link as HTMLAnchorElement).href),
   );
-  await page.close();
-  return [path, ...links.map((link) => link.slice(guide.url.length).replace(/\/$/, ""))];
+  const parts = links.map((link) => link.slice(guide.url.length).replace(/\/$/, ""));
+  const height = await tab.evaluate(() => document.documentElement.scrollHeight);
+  const page = { path, declarations, parts, height };
+  pagesRead.set(path, page);
+  return page;
 }
 
+/** Returns the page of an entry point, and the pages of its classes. */
+async function pagesOfEntry(entry: string): Promise<ReferencePage[]> {
+  const first = await read(`api/${titleOf(entry)}`);
+  const pages = [first];
+  for (const path of first.parts) pages.push(await read(path));
+  return pages;
+}
+
+const titleOf = (entry: string) => entry.replace(/^\./, "entitable").replaceAll("/", "-");
+
 for (const [entry, target] of entries) {
-  const title = entry.replace(/^\./, "entitable").replaceAll("/", "-");
+  const title = titleOf(entry);
   test(`${title}: every export has a declaration`, async () => {
     const [, exported] = parse(readFileSync(new URL(target.default, packageFolder), "utf8"));
     const names = exported.map((one) => {
@@ -81,16 +102,16 @@ for (const [entry, target] of entries) {
       return one.name;
     });
     const codes = new Map<string, string>();
-    for (const path of await pagesOfEntry(`api/${title}`)) {
-      for (const [id, { code }] of await declarationsOf(path)) codes.set(id, code);
+    for (const { declarations } of await pagesOfEntry(entry)) {
+      for (const [id, { code }] of declarations) codes.set(id, code);
     }
     assert(codes.size > 0);
     for (const one of names) assert(codes.get(one)?.includes(one), one);
   });
 
   test(`${title}: every function and method has a description, its errors and an example`, async () => {
-    for (const path of await pagesOfEntry(`api/${title}`)) {
-      for (const [id, { isFolded, code, text, blocks }] of await declarationsOf(path)) {
+    for (const { path, declarations } of await pagesOfEntry(entry)) {
+      for (const [id, { isFolded, code, text, blocks }] of declarations) {
         const isCalled = id.includes(".") || code.startsWith("function");
         if (isFolded || !isCalled || id === "connect") continue; // programs do not call connect
         const [description, ...more] = text.split("Errors:");
@@ -119,12 +140,8 @@ test("types lead to their declarations", async () => {
 
 test("no page of the reference is very long", async () => {
   for (const [entry] of entries) {
-    const title = entry.replace(/^\./, "entitable").replaceAll("/", "-");
-    for (const path of await pagesOfEntry(`api/${title}`)) {
-      const page = await guide.open(path);
-      const height = await page.evaluate(() => document.documentElement.scrollHeight);
+    for (const { path, height } of await pagesOfEntry(entry)) {
       assert(height <= 15_000, `${path}: ${height} pixels`);
-      await page.close();
     }
   }
 });
