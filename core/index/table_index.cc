@@ -93,6 +93,12 @@ TableIndex::Found TableIndex::find_unloaded(const Leaf& leaf, const KeyView& key
   return {std::nullopt, leaf.part()};
 }
 
+TableIndex::Found TableIndex::find_in_memory(const KeyView& key, const TableIndex* base) const {
+  const Leaf& leaf = find_leaf(key);
+  if (leaf.is_unloaded()) return find_unloaded(leaf, key, base);
+  return to_found({&leaf, leaf.find(key)});
+}
+
 TableIndex::Found TableIndex::find_for_update(const KeyView& key, const TableIndex* base) const {
   FoundSlot target{};
   if (!find_on_last_path(key, target)) {

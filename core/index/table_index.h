@@ -100,6 +100,11 @@ class TableIndex {
   // Finds many keys. Faster than many calls of find(), because cache misses overlap. REQUIRES:
   // found.size() == keys.size().
   void find_many(std::span<const KeyView> keys, std::span<Found> found) const;
+  // Finds a row without loading its part: if the part is not in memory, looks the row up in the
+  // overlay of the part, and then in `base` if it has the part in memory. `base`: null, or the
+  // version from which this one was made. Always finds a row that was changed since a checkpoint
+  // stored it.
+  Found find_in_memory(const KeyView& key, const TableIndex* base = nullptr) const;
   // Finds a row that the caller is about to change. Remembers the path to the row, which speeds up
   // the change and later searches for neighbouring keys.
   // If the part of the row is not in memory, the row is looked up in the overlay of the part, and

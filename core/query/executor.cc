@@ -13,34 +13,6 @@
 namespace entitable {
 namespace {
 
-// REQUIRES: query.top > 0.
-std::variant<Page, PartsNeeded> read_page(const TableIndex& index, const Query& query,
-                                          const Plan& plan, OnUnloaded on_unloaded) {
-  Page page{index, {}, std::nullopt, 0};
-  Scan scan(index, query.filter, plan, query.from);
-  std::uint64_t bytes = 0;
-  scan.run(
-      [&](const RowView& row) {
-        if (page.rows.size() == query.top || bytes >= limits::page_bytes_max) {
-          page.next = Continuation{EntityKey(row.partition(), row.row_key())};
-          return false;
-        }
-        page.rows.push_back(row);
-        bytes += row.packed_bytes();
-        return true;
-      },
-      query.top + std::uint64_t{1});
-  if (scan.part_needed() != 0) {
-    if (on_unloaded == OnUnloaded::return_parts_needed || scan.rows_read() == 0) {
-      // One row more than the page holds: the page needs the key of the next row.
-      return PartsNeeded{scan.parts_to_load(query.top + std::uint64_t{1} - page.rows.size())};
-    }
-    page.next = Continuation{scan.stopped_at()};
-  }
-  page.rows_read = scan.rows_read();
-  return page;
-}
-
 // Returns a plan that reads `range` and tests the whole filter on each row.
 Plan plan_of(const KeyRange& range, const Filter& filter) {
   return {
@@ -71,12 +43,39 @@ Page get_rows_until_missing(const TableIndex& index, std::span<const KeyView> ke
   return page;
 }
 
+std::variant<Page, PartsNeeded> execute_plan(const TableIndex& index, const Query& query,
+                                             const Plan& plan, OnUnloaded on_unloaded) {
+  Page page{index, {}, std::nullopt, 0};
+  Scan scan(index, query.filter, plan, query.from);
+  std::uint64_t bytes = 0;
+  scan.run(
+      [&](const RowView& row) {
+        if (page.rows.size() == query.top || bytes >= limits::page_bytes_max) {
+          page.next = Continuation{EntityKey(row.partition(), row.row_key())};
+          return false;
+        }
+        page.rows.push_back(row);
+        bytes += row.packed_bytes();
+        return true;
+      },
+      query.top + std::uint64_t{1});
+  if (scan.part_needed() != 0) {
+    if (on_unloaded == OnUnloaded::return_parts_needed || scan.rows_read() == 0) {
+      // One row more than the page holds: the page needs the key of the next row.
+      return PartsNeeded{scan.parts_to_load(query.top + std::uint64_t{1} - page.rows.size())};
+    }
+    page.next = Continuation{scan.stopped_at()};
+  }
+  page.rows_read = scan.rows_read();
+  return page;
+}
+
 std::variant<Page, PartsNeeded> execute(const TableIndex& index, const Query& query,
                                         OnUnloaded on_unloaded) {
   ENTITABLE_CHECK(query.top <= limits::page_rows_max);
   if (query.top == 0) return Page{index, {}, std::nullopt, 0};
   if (query.descending) return read_page_backward(index, query, on_unloaded);
-  return read_page(index, query, make_plan(query.filter), on_unloaded);
+  return execute_plan(index, query, make_plan(query.filter), on_unloaded);
 }
 
 std::variant<Page, PartsNeeded> execute_as_service(const TableIndex& index, const Query& query) {
@@ -94,7 +93,7 @@ std::variant<Page, PartsNeeded> execute_as_service(const TableIndex& index, cons
   const EntityKey behind(successor(partition), "");
   const KeyRange own = intersect(range, KeyRange{EntityKey(partition, ""), behind});
   auto result =
-      read_page(index, query, plan_of(own, query.filter), OnUnloaded::return_parts_needed);
+      execute_plan(index, query, plan_of(own, query.filter), OnUnloaded::return_parts_needed);
   Page* const page = std::get_if<Page>(&result);
   if (page == nullptr) return result;
   page->partition = partition;

@@ -36,6 +36,12 @@ Page get_rows_until_missing(const TableIndex& index, std::span<const KeyView> ke
 std::variant<Page, PartsNeeded> execute(const TableIndex& index, const Query& query,
                                         OnUnloaded on_unloaded = OnUnloaded::return_parts_needed);
 
+// Does the same with a given plan instead of make_plan(query.filter). REQUIRES: the plan reads and
+// tests the rows as make_plan(query.filter) would, apart from rows that the caller does not want;
+// query.top > 0; the query is not descending.
+std::variant<Page, PartsNeeded> execute_plan(const TableIndex& index, const Query& query,
+                                             const Plan& plan, OnUnloaded on_unloaded);
+
 // Executes the query as the model of the real service does (explain.h): scans one contiguous range
 // row by row. A page ends where the scan leaves a partition, even if the page is empty, and has a
 // continuation if the range has more rows. All pages together have the same rows as those of

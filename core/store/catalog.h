@@ -18,16 +18,9 @@
 #include "core/base/refcounted.h"
 #include "core/index/table_index.h"
 #include "core/model/commit.h"
-#include "core/model/table_name.h"
+#include "core/model/table_identity.h"
 
 namespace entitable {
-
-// The immutable properties of a table.
-struct TableIdentity : RefCounted<TableIdentity> {
-  TableIdentity(TableId id_in, TableName name_in) : id(id_in), name(std::move(name_in)) {}
-  TableId id;
-  TableName name;
-};
 
 // A branch is a sequence of versions, each made from the previous one. Forks and rollbacks start
 // new branches. An object of this type only identifies a branch by its address; it has no content.

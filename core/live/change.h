@@ -1,0 +1,67 @@
+// What a commit changed, as the change feed and live queries see it.
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <optional>
+#include <vector>
+
+#include "core/base/refcounted.h"
+#include "core/index/table_index.h"
+#include "core/live/row_copy.h"
+#include "core/model/commit.h"
+#include "core/model/table_identity.h"
+
+namespace entitable {
+
+// Where the write of a commit came from.
+enum class CommitOrigin : std::uint8_t {
+  local,      // the tab that owns the store
+  other_tab,  // another tab, or the page of a worker
+  sync,       // synchronization with another store
+  restore,    // a snapshot file
+};
+
+enum class ChangeOp : std::uint8_t { insert, update, remove };
+
+// What a commit did to one row: the row before the commit compared with the row after it, whichever
+// operations led to it.
+struct RowChange {
+  Ref<TableIdentity> table;
+  EntityKey key;
+  std::optional<RowCopy> before;  // nothing if there was no such row
+  bool exists_after = false;
+  // The row after the commit. Set when the changes are taken (Listeners::take()).
+  std::optional<RowView> after = std::nullopt;
+
+  ChangeOp op() const {
+    if (!before.has_value()) return ChangeOp::insert;
+    return exists_after ? ChangeOp::update : ChangeOp::remove;
+  }
+};
+
+struct TableChange {
+  Ref<TableIdentity> table;
+  bool created;  // false: dropped
+  // The rows of a dropped table. They are not changes of their own.
+  std::optional<TableIndex> dropped = std::nullopt;
+};
+
+// The changes of one commit. `rows` are in the order in which the commit first wrote each row. Rows
+// that the commit left as they were, absent, are not listed. Neither are rows of a table that the
+// same commit dropped.
+struct ChangeBatch {
+  std::uint64_t sequence = 0;  // the commit's number
+  CommitOrigin origin = CommitOrigin::local;
+  Ticks last_timestamp = 0;  // the newest timestamp issued, including this commit
+  std::vector<RowChange> rows{};
+  std::vector<TableChange> tables{};
+  // The changes are not known, or too many to list: readers must read again what they need. `rows`
+  // and `tables` are empty then.
+  bool everything = false;
+};
+
+// A list, because moving batches from one list to another allocates nothing.
+using ChangeBatches = std::list<ChangeBatch>;
+
+}  // namespace entitable

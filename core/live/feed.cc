@@ -1,0 +1,34 @@
+#include "core/live/feed.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/model/table_name.h"
+
+namespace entitable {
+
+Feed::Feed(FeedQuery query) : query_(std::move(query)), filter_(query_.filter, {}) {
+  for (std::string& table : query_.tables) table = fold_table_name(table);
+}
+
+bool Feed::covers_table(std::string_view table) const {
+  const std::vector<std::string>& tables = query_.tables;
+  return tables.empty() || std::find(tables.begin(), tables.end(), table) != tables.end();
+}
+
+bool Feed::covers(std::string_view table, const KeyView& key) const {
+  return covers_table(table) && query_.range.contains(key);
+}
+
+bool Feed::accepts(const RowChange& change) const {
+  if (!covers(change.table->name.folded(), change.key.view())) return false;
+  return filter_.accepts_all() ||
+         (change.before.has_value() && filter_.matches(change.before->view())) ||
+         (change.after.has_value() && filter_.matches(*change.after));
+}
+
+bool Feed::accepts(const TableChange& change) const {
+  return covers_table(change.table->name.folded());
+}
+
+}  // namespace entitable

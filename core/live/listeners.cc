@@ -1,0 +1,142 @@
+#include "core/live/listeners.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/check.h"
+
+namespace entitable {
+namespace {
+
+bool same_row(const RowChange& a, const RowChange& b) {
+  return a.table->id == b.table->id && a.key == b.key;
+}
+
+// Returns all changes, by table and key, and the changes of one row in the order of the commits.
+std::vector<RowChange*> in_key_order(ChangeBatches& batches) {
+  std::vector<RowChange*> changes;
+  for (ChangeBatch& batch : batches) {
+    for (RowChange& change : batch.rows) changes.push_back(&change);
+  }
+  std::stable_sort(changes.begin(), changes.end(), [](const RowChange* a, const RowChange* b) {
+    if (a->table->id != b->table->id) return a->table->id < b->table->id;
+    return compare(a->key.view(), b->key.view()) < 0;
+  });
+  return changes;
+}
+
+// Returns the rows of a table that was dropped after its last change.
+const TableIndex* dropped_rows(const ChangeBatches& batches, TableId table) {
+  for (const ChangeBatch& batch : batches) {
+    for (const TableChange& change : batch.tables) {
+      if (change.table->id == table && change.dropped.has_value()) return &*change.dropped;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+bool Listeners::covers(std::string_view table, const KeyView& key) const {
+  if (watches_.covers(table, key)) return true;
+  return std::any_of(feeds_.begin(), feeds_.end(),
+                     [&](const auto& feed) { return feed.second.covers(table, key); });
+}
+
+FeedId Listeners::open_feed(FeedQuery query) {
+  feeds_.emplace(last_feed_ + 1, Feed(std::move(query)));
+  return ++last_feed_;
+}
+
+void Listeners::close_feed(FeedId id) {
+  ENTITABLE_CHECK(feeds_.erase(id) == 1);
+}
+
+const Feed& Listeners::feed(FeedId id) const {
+  const auto at = feeds_.find(id);
+  ENTITABLE_CHECK(at != feeds_.end());
+  return at->second;
+}
+
+TakenChanges Listeners::take(const Published& published) {
+  if (replaced_.has_value()) return take_everything(published.last_commit);
+  replaced_ = CommitOrigin::local;  // in case of an exception
+  TakenChanges taken;
+  taken.batches.swap(pending_);
+  std::vector<RowChange*> changes = in_key_order(taken.batches);
+  if (!find_rows_after(taken, changes, published)) return take_everything(published.last_commit);
+  Watches::Matching matching(watches_);
+  match(taken, changes, matching);
+  taken.deltas = matching.finish([&](std::string_view table) {
+    const TableIndex* const index = published.by_name(table);
+    if (index != nullptr) taken.pins.push_back(*index);
+    return index;
+  });
+  replaced_.reset();
+  return taken;
+}
+
+TakenChanges Listeners::take_everything(std::uint64_t sequence) {
+  TakenChanges taken;
+  ChangeBatch& batch = taken.batches.emplace_back();
+  batch.sequence = sequence;
+  batch.origin = *replaced_;
+  batch.everything = true;
+  Watches::Matching matching(watches_);
+  matching.reset_all();
+  taken.deltas = matching.finish(nullptr);
+  pending_.clear();
+  replaced_.reset();
+  return taken;
+}
+
+// Sets RowChange::after. The row after a change is the row before the next change of the same row.
+// After the last change, it is the row in the published version. Returns false if such a row is not
+// in memory any more.
+bool Listeners::find_rows_after(TakenChanges& taken, std::vector<RowChange*>& changes,
+                                const Published& published) const {
+  const TableIndex* index = nullptr;
+  TableId table = 0;
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    RowChange& change = *changes[i];
+    if (!change.exists_after) continue;
+    if (i + 1 < changes.size() && same_row(change, *changes[i + 1])) {
+      change.after = changes[i + 1]->before->view();
+      continue;
+    }
+    if (change.table->id != table) {
+      table = change.table->id;
+      index = published.by_id(table);
+      if (index == nullptr) index = dropped_rows(taken.batches, table);
+      ENTITABLE_CHECK(index != nullptr);
+      taken.pins.push_back(*index);
+    }
+    const TableIndex::Found found = index->find_in_memory(change.key.view());
+    if (found.part_needed != 0) return false;
+    change.after = found.row;
+    ENTITABLE_CHECK(change.after.has_value());
+  }
+  return true;
+}
+
+// Matches each row once: the row before its first change with the row after its last one.
+void Listeners::match(const TakenChanges& taken, const std::vector<RowChange*>& changes,
+                      Watches::Matching& matching) {
+  for (const ChangeBatch& batch : taken.batches) {
+    for (const TableChange& change : batch.tables)
+      matching.reset_table(change.table->name.folded());
+  }
+  for (std::size_t first = 0; first < changes.size();) {
+    std::size_t last = first;
+    while (last + 1 < changes.size() && same_row(*changes[first], *changes[last + 1])) ++last;
+    const RowView* const before =
+        changes[first]->before.has_value() ? &changes[first]->before->view() : nullptr;
+    const RowView* const after =
+        changes[last]->after.has_value() ? &*changes[last]->after : nullptr;
+    if (before != nullptr || after != nullptr)
+      matching.match(changes[first]->table->name.folded(), before, after);
+    first = last + 1;
+  }
+}
+
+}  // namespace entitable

@@ -1,0 +1,74 @@
+// Everything that listens to a store: watches (live queries) and readers of the change feed. Also
+// the changes that were published and not taken yet.
+//
+// Without listeners, nothing is recorded: a write tests any(), and nothing else.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "core/live/change.h"
+#include "core/live/delta.h"
+#include "core/live/feed.h"
+#include "core/live/watches.h"
+
+namespace entitable {
+
+// What listeners have to know. The rows stay valid as long as this object.
+struct TakenChanges {
+  // One for each commit that has a change of a row or table that a listener covers, oldest first.
+  ChangeBatches batches{};
+  // At most one for each watch. They lead from the version of the previous call to the published
+  // one, whatever happened in between.
+  std::vector<WatchDelta> deltas{};
+  std::vector<TableIndex> pins{};  // own the rows that are not copies; must not be changed
+};
+
+class Listeners {
+ public:
+  // The rows of a table in the published version, or null: by id, by folded name.
+  struct Published {
+    std::function<const TableIndex*(TableId)> by_id;
+    std::function<const TableIndex*(std::string_view)> by_name;
+    std::uint64_t last_commit;
+  };
+
+  bool any() const { return !watches_.empty() || !feeds_.empty(); }
+  // Returns whether changes of the row, or of the table, must be recorded. `table`: a folded name.
+  bool covers(std::string_view table, const KeyView& key) const;
+
+  Watches& watches() { return watches_; }
+  FeedId open_feed(FeedQuery query);
+  void close_feed(FeedId id);         // REQUIRES: the feed is open
+  const Feed& feed(FeedId id) const;  // REQUIRES: the feed is open
+
+  // Adds the changes of commits that are now published. Allocates nothing.
+  void publish(ChangeBatches&& batches) { pending_.splice(pending_.end(), batches); }
+  // Must be called when the published version changes otherwise. Allocates nothing.
+  void replace_everything(CommitOrigin origin) { replaced_ = origin; }
+  bool has_changes() const { return !pending_.empty() || replaced_.has_value(); }
+
+  // Returns what was published since the last call. If it throws std::bad_alloc, or if rows that
+  // have changed are not in memory any more, the next result, or this one, resets all watches and
+  // has one batch of `everything`.
+  TakenChanges take(const Published& published);
+
+ private:
+  TakenChanges take_everything(std::uint64_t sequence);
+  bool find_rows_after(TakenChanges& taken, std::vector<RowChange*>& changes,
+                       const Published& published) const;
+  void match(const TakenChanges& taken, const std::vector<RowChange*>& changes,
+             Watches::Matching& matching);
+
+  Watches watches_;
+  std::map<FeedId, Feed> feeds_;
+  FeedId last_feed_ = 0;
+  ChangeBatches pending_;
+  std::optional<CommitOrigin> replaced_;
+};
+
+}  // namespace entitable

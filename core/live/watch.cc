@@ -1,0 +1,195 @@
+#include "core/live/watch.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/check.h"
+#include "core/query/projection.h"
+
+namespace entitable {
+namespace {
+
+// Returns the value of a selected property; nothing if the row lacks it.
+std::optional<ValueView> selected_value(const RowView& row, const PropertySource& source,
+                                        std::string_view name) {
+  switch (source.kind) {
+    case PropertySourceKind::partition_key:
+      return ValueView::of_string(row.partition());
+    case PropertySourceKind::row_key:
+      return ValueView::of_string(row.row_key());
+    case PropertySourceKind::timestamp:
+      return ValueView::of_date_time(row.timestamp());
+    case PropertySourceKind::column:
+      return row.value(source.column);
+    case PropertySourceKind::by_name:
+      return row.find(name);
+    case PropertySourceKind::missing:
+      return std::nullopt;
+  }
+  check_failed("a property has a source", __FILE__, __LINE__);
+}
+
+// Returns the ranges of the plan without the keys below `from`.
+std::vector<KeyRange> ranges_from(const Plan& plan, const std::optional<EntityKey>& from) {
+  if (!from.has_value()) return plan.ranges;
+  std::vector<KeyRange> ranges;
+  for (const KeyRange& range : plan.ranges) {
+    KeyRange rest = intersect(range, KeyRange{*from, std::nullopt});
+    if (!rest.empty()) ranges.push_back(std::move(rest));
+  }
+  return ranges;
+}
+
+}  // namespace
+
+Watch::Watch(WatchId id, WatchQuery query, RangeTree& ranges) : id_(id), tree_(ranges) {
+  ENTITABLE_CHECK(!query.limit.has_value() || *query.limit > 0);
+  Plan plan = make_plan(query.filter);
+  for (const KeyRange& range : ranges_from(plan, query.from)) {
+    ranges_.push_back(tree_.add(range, this));
+  }
+  if (plan.residual || !query.select.empty()) {
+    Query conditions;
+    conditions.filter = std::move(query.filter);
+    conditions.select = std::move(query.select);
+    conditions_ =
+        std::make_unique<Conditions>(std::move(conditions), std::move(plan.implied), plan.residual);
+  }
+  if (query.limit.has_value()) limit_ = std::make_unique<Limit>(Limit{*query.limit});
+  reset();
+}
+
+Watch::~Watch() {
+  for (const KeyRange* range : ranges_) tree_.remove(range, this);
+}
+
+void Watch::reset() {
+  if (!next_) next_ = std::make_unique<EntityKey>();
+  *next_ = EntityKey();
+  if (limit_) limit_->keys.clear();
+  // The shapes of another schema may have the same ids.
+  if (conditions_) {
+    conditions_ = std::make_unique<Conditions>(
+        std::move(conditions_->query), std::move(conditions_->implied), conditions_->residual);
+  }
+}
+
+bool Watch::matches(const RowView& row) {
+  return !conditions_ || !conditions_->residual ||
+         conditions_->filters.filter_for(row.shape()).matches(row);
+}
+
+bool Watch::selects_same(const RowView& before, const RowView& after) const {
+  if (!conditions_ || conditions_->query.select.empty()) return false;
+  const std::vector<std::string>& select = conditions_->query.select;
+  const std::vector<PropertySource> of_before = find_property_sources(select, before.shape());
+  const std::vector<PropertySource> of_after = find_property_sources(select, after.shape());
+  for (std::size_t i = 0; i < select.size(); ++i) {
+    if (selected_value(before, of_before[i], select[i]) !=
+        selected_value(after, of_after[i], select[i])) {
+      return false;
+    }
+  }
+  return true;
+}
+
+std::optional<DeltaKind> Watch::match(const RowView* before, const RowView* after) {
+  ENTITABLE_CHECK(before != nullptr || after != nullptr);
+  const KeyView key = before != nullptr ? before->key() : after->key();
+  if (next_ && compare(key, next_->view()) >= 0) return std::nullopt;
+  const bool was_in = before != nullptr && matches(*before);
+  const bool is_in = after != nullptr && matches(*after);
+  if (was_in != is_in) return is_in ? DeltaKind::enter : DeltaKind::leave;
+  if (!is_in || selects_same(*before, *after)) return std::nullopt;
+  return DeltaKind::update;
+}
+
+void Watch::finish(WatchDelta& delta) {
+  if (limit_) {
+    merge_into_keys(delta);
+    while (limit_->keys.size() > limit_->rows_max) drop_last_key(delta);
+  }
+  delta.complete = is_complete();
+}
+
+void Watch::merge_into_keys(const WatchDelta& delta) {
+  std::vector<EntityKey> keys;
+  auto old = limit_->keys.begin();
+  for (const DeltaRow& row : delta.rows) {
+    if (row.kind == DeltaKind::update) continue;
+    const KeyView key = row.key_view();
+    while (old != limit_->keys.end() && compare(old->view(), key) < 0)
+      keys.push_back(std::move(*old++));
+    if (row.kind == DeltaKind::enter) {
+      keys.emplace_back(key.partition, key.row);
+    } else {
+      ENTITABLE_CHECK(old != limit_->keys.end() && compare(old->view(), key) == 0);
+      ++old;
+    }
+  }
+  keys.insert(keys.end(), std::make_move_iterator(old),
+              std::make_move_iterator(limit_->keys.end()));
+  limit_->keys = std::move(keys);
+}
+
+// Makes the client's last row leave. The delta may contain the row, if it entered or was updated.
+void Watch::drop_last_key(WatchDelta& delta) {
+  EntityKey last = std::move(limit_->keys.back());
+  limit_->keys.pop_back();
+  const auto at = std::lower_bound(
+      delta.rows.begin(), delta.rows.end(), last.view(),
+      [](const DeltaRow& row, const KeyView& key) { return compare(row.key_view(), key) < 0; });
+  next_ = std::make_unique<EntityKey>(last);
+  const bool listed = at != delta.rows.end() && compare(at->key_view(), last.view()) == 0;
+  if (listed && at->kind == DeltaKind::enter) {
+    delta.rows.erase(at);
+  } else if (listed) {
+    *at = DeltaRow{DeltaKind::leave, std::move(last), std::nullopt};
+  } else {
+    delta.rows.insert(at, DeltaRow{DeltaKind::leave, std::move(last), std::nullopt});
+  }
+}
+
+Plan Watch::plan() const {
+  Plan plan;
+  for (const KeyRange* range : ranges_) plan.ranges.push_back(*range);
+  if (conditions_) {
+    plan.residual = conditions_->residual;
+    plan.implied = conditions_->implied;
+  }
+  return plan;
+}
+
+std::variant<Page, PartsNeeded> Watch::read(const TableIndex& index, std::uint32_t rows_max,
+                                            OnUnloaded on_unloaded) {
+  ENTITABLE_CHECK(rows_max > 0);
+  if (is_complete()) return Page{index, {}, std::nullopt, 0};
+  Query query;
+  if (conditions_) query.filter = conditions_->query.filter;
+  query.from = Continuation{*next_};
+  query.top = rows_max;
+  if (limit_) query.top = std::min(rows_max, limit_->rows_left());
+  const Plan reading = plan();
+  auto answer = execute_plan(index, query, reading, on_unloaded);
+  if (limit_ && std::holds_alternative<PartsNeeded>(answer)) {
+    // The rows that the limit has room for may be in memory, only the row after them is not.
+    auto in_memory = execute_plan(index, query, reading, OnUnloaded::end_page);
+    const Page* const page = std::get_if<Page>(&in_memory);
+    if (page != nullptr && page->rows.size() == limit_->rows_left()) answer = std::move(in_memory);
+  }
+  if (const Page* const page = std::get_if<Page>(&answer)) mark_read(*page);
+  return answer;
+}
+
+void Watch::mark_read(const Page& page) {
+  if (limit_) {
+    for (const RowView& row : page.rows) limit_->keys.emplace_back(row.partition(), row.row_key());
+  }
+  if (page.next.has_value()) {
+    *next_ = page.next->next;
+  } else {
+    next_.reset();
+  }
+}
+
+}  // namespace entitable

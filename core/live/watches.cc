@@ -1,0 +1,106 @@
+#include "core/live/watches.h"
+
+#include <utility>
+
+#include "core/base/check.h"
+#include "core/model/limits.h"
+#include "core/model/table_name.h"
+
+namespace entitable {
+
+WatchId Watches::open(std::string_view table, WatchQuery query) {
+  const auto at = tables_.try_emplace(fold_table_name(table)).first;
+  const WatchId id = last_id_ + 1;
+  auto watch = std::make_unique<Watch>(id, std::move(query), at->second.ranges);
+  watches_.emplace(id, Entry{at, std::move(watch)});
+  ++at->second.watches;
+  return last_id_ = id;
+}
+
+void Watches::close(WatchId id) {
+  const auto at = watches_.find(id);
+  ENTITABLE_CHECK(at != watches_.end());
+  const Tables::iterator table = at->second.table;
+  watches_.erase(at);
+  if (--table->second.watches == 0) tables_.erase(table);
+}
+
+Watches::Open Watches::find(WatchId id) const {
+  const auto at = watches_.find(id);
+  ENTITABLE_CHECK(at != watches_.end());
+  return {at->second.table->first, at->second.watch.get()};
+}
+
+bool Watches::covers(std::string_view table, const KeyView& key) const {
+  const auto at = tables_.find(table);
+  return at != tables_.end() && at->second.ranges.covers(key);
+}
+
+WatchDelta& Watches::Matching::delta_of(WatchId id) {
+  const auto [at, is_new] = deltas_.try_emplace(id);
+  if (is_new) at->second.watch = id;
+  return at->second;
+}
+
+void Watches::Matching::reset_all() {
+  for (const auto& [id, entry] : all_.watches_) reset(*entry.watch);
+}
+
+void Watches::Matching::reset_table(std::string_view table) {
+  const auto at = all_.tables_.find(table);
+  if (at == all_.tables_.end()) return;
+  for (const auto& [id, entry] : all_.watches_) {
+    if (entry.table == at) reset(*entry.watch);
+  }
+}
+
+void Watches::Matching::reset(Watch& watch) {
+  watch.reset();
+  delta_of(watch.id()) = WatchDelta{watch.id(), true, false};
+}
+
+void Watches::Matching::match(std::string_view table, const RowView* before, const RowView* after) {
+  const auto at = all_.tables_.find(table);
+  if (at == all_.tables_.end()) return;
+  const KeyView key = before != nullptr ? before->key() : after->key();
+  found_.clear();
+  at->second.ranges.find(key, found_);
+  for (Watch* watch : found_) {
+    const std::optional<DeltaKind> kind = watch->match(before, after);
+    if (!kind.has_value()) continue;
+    std::vector<DeltaRow>& rows = delta_of(watch->id()).rows;
+    if (*kind == DeltaKind::leave) {
+      rows.push_back({*kind, EntityKey(key.partition, key.row), std::nullopt});
+    } else {
+      rows.push_back({*kind, EntityKey(), *after});
+    }
+  }
+}
+
+std::vector<WatchDelta> Watches::Matching::finish(
+    const std::function<const TableIndex*(std::string_view)>& index_of) {
+  std::vector<WatchDelta> deltas;
+  for (auto& [id, delta] : deltas_) {
+    const auto [table, watch] = all_.find(id);
+    const bool was_complete = watch->is_complete();
+    if (!delta.reset) watch->finish(delta);
+    const TableIndex* const index = was_complete && !delta.complete ? index_of(table) : nullptr;
+    if (index != nullptr) refill(delta, *index);
+    if (delta.reset || !delta.rows.empty()) deltas.push_back(std::move(delta));
+  }
+  return deltas;
+}
+
+void Watches::Matching::refill(WatchDelta& delta, const TableIndex& index) {
+  Watch& watch = *all_.find(delta.watch).watch;
+  while (!watch.is_complete()) {
+    const auto answer = watch.read(index, limits::page_rows_max, OnUnloaded::return_parts_needed);
+    const Page* const page = std::get_if<Page>(&answer);
+    if (page == nullptr) return;
+    for (const RowView& row : page->rows)
+      delta.rows.push_back({DeltaKind::enter, EntityKey(), row});
+  }
+  delta.complete = true;
+}
+
+}  // namespace entitable

@@ -1,0 +1,89 @@
+// The open watches of a store, by table and key range. A change of a row is compared only with the
+// watches whose ranges hold its key.
+//
+// A watch refers to its table by folded name. It may be opened before the table is created, and it
+// survives dropping the table: both reset it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "core/live/delta.h"
+#include "core/live/range_tree.h"
+#include "core/live/watch.h"
+
+namespace entitable {
+
+class Watches {
+ public:
+  Watches() = default;
+  Watches(const Watches&) = delete;
+  Watches& operator=(const Watches&) = delete;
+
+  // Adds a watch. Nothing is read yet. `table`: a name in any spelling.
+  WatchId open(std::string_view table, WatchQuery query);
+  void close(WatchId id);  // REQUIRES: the watch is open
+  bool empty() const { return watches_.empty(); }
+  // A watch and the folded name of its table.
+  struct Open {
+    std::string_view table;
+    Watch* watch;
+  };
+  Open find(WatchId id) const;  // REQUIRES: the watch is open
+
+  // Returns whether a range of a watch holds the key. `table`: a folded name.
+  bool covers(std::string_view table, const KeyView& key) const;
+
+  // Collects the deltas of all watches for a number of changes.
+  class Matching;
+
+ private:
+  struct WatchedTable {
+    RangeTree ranges;
+    std::uint32_t watches = 0;
+  };
+  using Tables = std::map<std::string, WatchedTable, std::less<>>;
+  struct Entry {
+    Tables::iterator table;
+    std::unique_ptr<Watch> watch;
+  };
+
+  Tables tables_;
+  std::unordered_map<WatchId, Entry> watches_;
+  WatchId last_id_ = 0;
+};
+
+// Use: reset tables that were created or dropped, match all changes of rows, each row once and in
+// ascending order of keys within a table, then finish. The watches must not change meanwhile.
+class Watches::Matching {
+ public:
+  explicit Matching(Watches& all) : all_(all) {}
+
+  void reset_all();
+  void reset_table(std::string_view table);  // a folded name
+  // `before` and `after`: null if there was or is no such row. At least one is given. `after` must
+  // stay valid as long as the deltas.
+  void match(std::string_view table, const RowView* before, const RowView* after);
+  // Returns the deltas, in the order of the ids of their watches. `index_of`: returns the rows of a
+  // table after the changes, by folded name, or null. If a watch with a limit lost rows, reads the
+  // rows that follow, as far as they are in memory.
+  std::vector<WatchDelta> finish(
+      const std::function<const TableIndex*(std::string_view)>& index_of);
+
+ private:
+  void reset(Watch& watch);
+  WatchDelta& delta_of(WatchId id);
+  void refill(WatchDelta& delta, const TableIndex& index);
+
+  Watches& all_;
+  std::map<WatchId, WatchDelta> deltas_;
+  std::vector<Watch*> found_;
+};
+
+}  // namespace entitable

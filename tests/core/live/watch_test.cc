@@ -1,0 +1,235 @@
+// Tests one watch: what a change of a row means, limits, and reading page by page.
+#include "core/live/watch.h"
+
+#include "tests/core/live/live_testing.h"
+
+namespace entitable {
+namespace {
+
+using test::filter_of;
+using test::index_of;
+using test::row_of;
+using test::text_of;
+
+// A watch on rows of partition "p" that are changed one by one, each in a version of its own.
+class Fixture {
+ public:
+  Fixture(WatchQuery query, const std::vector<Entity>& entities)
+      : index_(index_of(entities)), watch_(1, std::move(query), tree_) {}
+
+  // Reads up to `rows_max` rows, and returns their row keys.
+  std::string read(std::uint32_t rows_max = 1000) {
+    const auto answer = watch_.read(index_, rows_max, OnUnloaded::return_parts_needed);
+    std::string keys;
+    for (const RowView& row : std::get<Page>(answer).rows) keys += row.row_key();
+    return keys;
+  }
+  // Puts the entities, or erases rows, as one delta. Returns the delta as text.
+  std::string put(const Entity& entity) { return change({entity}, {}); }
+  std::string erase(std::string_view row) { return change({}, {row}); }
+  // REQUIRES: `puts` and `erased` are in key order, `puts` first.
+  std::string change(const std::vector<Entity>& puts, const std::vector<std::string_view>& erased) {
+    const TableIndex before = index_;
+    for (const Entity& entity : puts) index_.put(entity);
+    for (const std::string_view row : erased) index_.erase({"p", row});
+    delta_ = WatchDelta{1};
+    for (const Entity& entity : puts) match(before, entity.key.row);
+    for (const std::string_view row : erased) match(before, row);
+    watch_.finish(delta_);
+    return text_of(delta_.rows);
+  }
+  Watch& watch() { return watch_; }
+  const WatchDelta& delta() const { return delta_; }
+  const RangeTree& tree() const { return tree_; }
+
+ private:
+  void match(const TableIndex& before, std::string_view row) {
+    const auto was = test::find(before, row);
+    const auto is = test::find(index_, row);
+    if (!tree_.covers({"p", row})) return;
+    const auto kind = watch_.match(was ? &*was : nullptr, is ? &*is : nullptr);
+    if (!kind.has_value()) return;
+    if (*kind == DeltaKind::leave) {
+      delta_.rows.push_back({*kind, EntityKey("p", row), std::nullopt});
+    } else {
+      delta_.rows.push_back({*kind, EntityKey(), is});
+    }
+  }
+
+  TableIndex index_;
+  RangeTree tree_;
+  Watch watch_;
+  WatchDelta delta_{1};
+};
+
+WatchQuery query_of(std::string_view filter, std::optional<std::uint32_t> limit = std::nullopt) {
+  WatchQuery query;
+  if (!filter.empty()) query.filter = filter_of(filter);
+  query.limit = limit;
+  return query;
+}
+
+const std::vector<Entity> abcd = {row_of("a", 1), row_of("b", 2), row_of("c", 3), row_of("d", 4)};
+
+}  // namespace
+
+TEST_CASE("without a filter, every change of a row that was read matters") {
+  Fixture test(query_of(""), abcd);
+  CHECK(test.read() == "abcd");
+  CHECK(test.watch().is_complete());
+  CHECK(test.put(row_of("bb", 1)) == "+bb");
+  CHECK(test.put(row_of("bb", 2, 2)) == "~bb");
+  CHECK(test.erase("bb") == "-bb");
+}
+
+TEST_CASE("a row enters and leaves by its properties, and its key decides the range") {
+  Fixture test(query_of("PartitionKey eq 'p' and RowKey lt 'c' and n gt 1"), abcd);
+  CHECK(test.read() == "b");
+  CHECK(test.put(row_of("a", 2)) == "+a");
+  CHECK(test.put(row_of("a", 3)) == "~a");
+  CHECK(test.put(row_of("a", 1)) == "-a");
+  CHECK(test.put(row_of("a", 0)) == "");
+  CHECK(test.erase("a") == "");
+  CHECK(test.put(row_of("c", 5)) == "");
+}
+
+TEST_CASE("each range of an or is watched") {
+  Fixture test(query_of("PartitionKey eq 'p' and (RowKey eq 'a' or RowKey eq 'c')"), abcd);
+  CHECK(test.read() == "ac");
+  CHECK(test.put(row_of("a", 9)) == "~a");
+  CHECK(test.put(row_of("b", 9)) == "");
+  CHECK(test.erase("c") == "-c");
+}
+
+TEST_CASE("a query that matches no key watches nothing") {
+  Fixture test(query_of("PartitionKey gt 'b' and PartitionKey lt 'a'"), abcd);
+  CHECK(test.tree().empty());
+  CHECK(test.read() == "");
+  CHECK(test.watch().is_complete());
+}
+
+TEST_CASE("rows below `from` are neither read nor watched") {
+  WatchQuery query = query_of("");
+  query.from = EntityKey("p", "b");
+  Fixture test(std::move(query), abcd);
+  CHECK(test.read() == "bcd");
+  CHECK(test.put(row_of("a", 9)) == "");
+  CHECK(test.put(row_of("b", 9)) == "~b");
+}
+
+TEST_CASE("an update of other properties than the selected ones does not matter") {
+  WatchQuery query = query_of("n gt 1");
+  query.select = {"n", "missing"};
+  Fixture test(std::move(query), abcd);
+  CHECK(test.read() == "bcd");
+  Entity more = row_of("b", 2, 9);
+  more.properties.push_back({"other", Value::of_int32(1)});
+  CHECK(test.put(more) == "");
+  more.properties.push_back({"missing", Value::of_int32(1)});
+  CHECK(test.put(more) == "~b");
+  more.properties.back().value = Value::of_int64(1);  // another type
+  CHECK(test.put(more) == "~b");
+  CHECK(test.put(row_of("b", 3, 9)) == "~b");
+  CHECK(test.put(row_of("b", 0, 9)) == "-b");
+}
+
+TEST_CASE("a selected timestamp changes with each write, a selected key never") {
+  WatchQuery query = query_of("");
+  query.select = {"Timestamp"};
+  Fixture with_timestamp(query, abcd);
+  query.select = {"PartitionKey", "RowKey"};
+  Fixture keys(query, abcd);
+  with_timestamp.read();
+  keys.read();
+  CHECK(with_timestamp.put(row_of("a", 1, 2)) == "~a");
+  CHECK(keys.put(row_of("a", 1, 2)) == "");
+  CHECK(keys.put(row_of("e", 1, 2)) == "+e");
+}
+
+TEST_CASE("changes of rows that were not read yet do not matter") {
+  Fixture test(query_of(""), abcd);
+  CHECK(test.put(row_of("a", 9)) == "");
+  CHECK(test.read(2) == "ab");
+  CHECK(!test.watch().is_complete());
+  CHECK(test.put(row_of("c", 9)) == "");
+  CHECK(test.put(row_of("bb", 9)) == "+bb");  // before the next row to read
+  CHECK(!test.delta().complete);
+  CHECK(test.erase("c") == "");
+  CHECK(test.read() == "d");
+  CHECK(test.watch().is_complete());
+  CHECK(test.put(row_of("z", 9)) == "+z");
+  CHECK(test.delta().complete);
+  CHECK(test.read() == "");
+}
+
+TEST_CASE("a reset watch is read again from its start") {
+  Fixture test(query_of("n gt 1", 2), abcd);
+  CHECK(test.read() == "bc");
+  test.watch().reset();
+  CHECK(!test.watch().is_complete());
+  CHECK(test.put(row_of("b", 9)) == "");
+  CHECK(test.read() == "bc");
+}
+
+TEST_CASE("a row that enters a full limit makes the last row leave") {
+  Fixture test(query_of("", 2), abcd);
+  CHECK(test.read(1) == "a");
+  CHECK(test.read() == "b");
+  CHECK(test.watch().is_complete());
+  CHECK(test.put(row_of("c", 9)) == "");  // beyond the limit
+  CHECK(test.put(row_of("aa", 1)) == "+aa -b");
+  CHECK(test.delta().complete);
+  CHECK(test.put(row_of("b", 9)) == "");
+  CHECK(test.put(row_of("0", 1)) == "+0 -aa");
+  CHECK(test.put(row_of("a", 9)) == "~a");
+}
+
+TEST_CASE("a row that enters behind the last row of a full limit does not matter") {
+  Fixture test(query_of("", 4), abcd);
+  CHECK(test.read() == "abcd");
+  CHECK(test.put(row_of("e", 1)) == "");
+  CHECK(test.erase("d") == "-d");
+  CHECK(!test.delta().complete);
+  CHECK(test.read() == "e");
+  CHECK(test.watch().is_complete());
+}
+
+TEST_CASE("a row that leaves a full limit makes room for the next row") {
+  Fixture test(query_of("n gt 1", 2), abcd);
+  CHECK(test.read() == "bc");
+  CHECK(test.put(row_of("b", 0)) == "-b");
+  CHECK(!test.watch().is_complete());
+  CHECK(test.read() == "d");
+  CHECK(test.watch().is_complete());
+  CHECK(test.erase("c") == "-c");
+  CHECK(test.read() == "");  // there are no more rows
+  CHECK(test.watch().is_complete());
+  CHECK(test.put(row_of("x", 5)) == "+x");
+  CHECK(test.put(row_of("y", 5)) == "");
+}
+
+TEST_CASE("one delta may fill a limit, replace its rows and update them") {
+  Fixture test(query_of("", 3), abcd);
+  CHECK(test.read() == "abc");
+  // "c" is updated and pushed out.
+  CHECK(test.change({row_of("aa", 1), row_of("c", 9)}, {}) == "+aa -c");
+  // More rows enter than the limit has.
+  CHECK(test.change({row_of("0", 1), row_of("1", 1), row_of("2", 1), row_of("3", 1)}, {}) ==
+        "+0 +1 +2 -a -aa -b");
+  // As many rows leave as enter.
+  CHECK(test.change({row_of("00", 1)}, {"1"}) == "+00 -1");
+  CHECK(test.delta().complete);
+  CHECK(test.watch().is_complete());
+}
+
+TEST_CASE("a watch removes its ranges from the tree") {
+  RangeTree tree;
+  {
+    const Watch one(1, query_of("PartitionKey eq 'a' or PartitionKey eq 'c'"), tree);
+    const Watch other(2, query_of("PartitionKey eq 'a'"), tree);
+    CHECK(tree.covers({"c", ""}));
+  }
+  CHECK(tree.empty());
+}
+
+}  // namespace entitable
