@@ -8,6 +8,7 @@
 #include "core/log/commit_codec.h"
 #include "core/log/field_codec.h"
 #include "core/log/shape_codec.h"
+#include "core/store/change_recorder.h"
 #include "core/txn/stage.h"
 
 namespace entitable {
@@ -57,7 +58,7 @@ std::optional<PartsNeeded> Candidate::apply_request(const WriteRequest& request,
   }
   auto reason = std::visit([&](const auto& body) { return prepare(body, now); }, request.body);
   if (!reason.has_value()) {
-    commit(request.call);
+    commit(request);
     answer = WriteSuccess{std::move(staged().timestamps)};
   }
   recycle_scratch();
@@ -108,7 +109,8 @@ void Candidate::cache_definition(const Schema& schema) {
   row->encoded_definition = *kept;
 }
 
-void Candidate::commit(const std::optional<ClientCall>& call) {
+void Candidate::commit(const WriteRequest& request) {
+  const std::optional<ClientCall>& call = request.call;
   Commit commit;
   commit.number = version_.last_commit + 1;
   commit.last_timestamp = version_.clock.last_issued();
@@ -118,6 +120,9 @@ void Candidate::commit(const std::optional<ClientCall>& call) {
   }
   const std::size_t record_bytes = encode_commit(commit, records_);
   if (commit.call.has_value()) calls().push_back(std::move(*commit.call));
+  ChangeBatches changes;
+  if (listeners_ != nullptr)
+    changes = changes_of(commit, request.origin, *listeners_, version_.catalog, published_);
   std::optional<Catalog> before;
   if (awaited_ != nullptr) before = unload_parts_to_change(commit);
   if (changes_) {
@@ -126,6 +131,7 @@ void Candidate::commit(const std::optional<ClientCall>& call) {
     apply_first_commit(commit);
   }
   records_.add(commit.number, record_bytes);
+  recorded_.splice(recorded_.end(), changes);
   changes_ = true;
   version_.last_commit = commit.number;
   staged().mutations = std::move(commit.mutations);
@@ -180,6 +186,15 @@ void Candidate::stage(Mutation mutation) {
   staged().timestamps.assign(1, 0);
 }
 
+UpsertNeeds Candidate::upsert_needs(const Table& table, const WriteEntities& write) const {
+  if (listeners_ == nullptr || upsert_needs_ == UpsertNeeds::part) return upsert_needs_;
+  const bool covered = std::any_of(
+      write.operations.begin(), write.operations.end(), [&](const Operation& operation) {
+        return listeners_->covers(table.identity->name.folded(), operation.key.view());
+      });
+  return covered ? UpsertNeeds::part : UpsertNeeds::nothing;
+}
+
 std::optional<Candidate::PrepareFailure> Candidate::prepare(const WriteEntities& write, Ticks now) {
   const Table* table = version_.catalog.find(write.table);
   const Schema* schema = table == nullptr ? nullptr : &table->index.schema();
@@ -192,7 +207,7 @@ std::optional<Candidate::PrepareFailure> Candidate::prepare(const WriteEntities&
   const Table* const base = published_ == nullptr ? nullptr : published_->find(table->id());
   auto reason = stage_group(
       table->id(), table->index, write.operations, write.transaction,
-      [&] { return version_.clock.next(now); }, shape_hint, staged(), upsert_needs_,
+      [&] { return version_.clock.next(now); }, shape_hint, staged(), upsert_needs(*table, write),
       base == nullptr ? nullptr : &base->index);
   if (!reason.has_value()) {
     cache_definition(table->index.schema());

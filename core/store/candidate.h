@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/live/listeners.h"
 #include "core/log/pending_records.h"
 #include "core/query/query.h"
 #include "core/store/call_window.h"
@@ -55,7 +56,14 @@ class Candidate {
   std::optional<PartsNeeded> apply_request(const WriteRequest& request, Ticks now,
                                            WriteResult& answer);
 
-  // From now on, upserts that replace a row do not need the row's part, unless its overlay is full.
+  // From now on, records the changes that `listeners` cover. REQUIRES: `listeners` outlives this
+  // object.
+  void record_changes(const Listeners& listeners) { listeners_ = &listeners; }
+  // The recorded changes, one batch for each commit that has any.
+  ChangeBatches& recorded_changes() { return recorded_; }
+
+  // From now on, upserts that replace a row do not need the row's part, unless its overlay is full
+  // or a listener covers a row of the request: listeners must know the row before.
   void allow_upserts_without_parts() { upsert_needs_ = UpsertNeeds::nothing; }
 
   // From now on, a part is unloaded before its rows are changed, so that the changes are collected
@@ -86,7 +94,8 @@ class Candidate {
   StagedMutations& staged() { return scratch_.staged; }
   void stage(Mutation mutation);
   const ClientCall* find_answered(const ClientCall& call);
-  void commit(const std::optional<ClientCall>& call);
+  UpsertNeeds upsert_needs(const Table& table, const WriteEntities& write) const;
+  void commit(const WriteRequest& request);
   std::optional<Catalog> unload_parts_to_change(const Commit& commit);
   void cache_definition(const Schema& schema);
   void apply_first_commit(const Commit& commit);
@@ -101,6 +110,8 @@ class Candidate {
   const Catalog* published_ = nullptr;
   const std::set<PartId>* awaited_ = nullptr;  // null: changes are not collected in overlays
   std::uint32_t unloaded_parts_ = 0;
+  const Listeners* listeners_ = nullptr;  // null: no changes are recorded
+  ChangeBatches recorded_;
   // The greatest number of each client among the first `compared_` calls.
   struct HighestNumber {
     ClientId client;

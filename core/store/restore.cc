@@ -184,9 +184,10 @@ std::vector<WriteRequest> Restore::next_merge(const Catalog& now) {
   while (requests.empty() && merged_.part_needed == 0 && merged_.tables < tables.size()) {
     const Table& table = *tables[merged_.tables];
     if (now.find(table.name()) == nullptr) {
-      requests.push_back({std::nullopt, WriteCreateTable{table.name()}});
+      requests.push_back({std::nullopt, WriteCreateTable{table.name()}, CommitOrigin::restore});
       if (!table.acl.empty()) {
-        requests.push_back({std::nullopt, WriteTableAcl{table.name(), table.acl}});
+        requests.push_back(
+            {std::nullopt, WriteTableAcl{table.name(), table.acl}, CommitOrigin::restore});
       }
     }
     append_merge_requests(table, requests);
@@ -202,7 +203,7 @@ void Restore::append_merge_requests(const Table& table, std::vector<WriteRequest
   WriteEntities write{table.name(), {}, true, false};
   std::size_t group_bytes = 0;
   const auto end_group = [&] {
-    if (!write.operations.empty()) requests.push_back({std::nullopt, write});
+    if (!write.operations.empty()) requests.push_back({std::nullopt, write, CommitOrigin::restore});
     write.operations.clear();
     group_bytes = 0;
   };

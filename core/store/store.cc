@@ -99,6 +99,7 @@ Attempt try_stage(StoreState& store, const std::vector<WriteRequest>& requests, 
   Candidate candidate(store.published, store.window, store.pending, store.scratch);
   if (in_overlays)
     candidate.collect_changes_in_overlays(&store.published.catalog, store.awaited_parts);
+  if (store.listeners.any()) candidate.record_changes(store.listeners);
   for (const WriteRequest& request : requests) {
     auto need = candidate.apply_request(request, now, staged.results.emplace_back());
     if (need.has_value() && store.memory_is_short(store.published.catalog)) {
@@ -210,7 +211,7 @@ void Store::enforce_memory_limit() {
   state_->awaited_parts.clear();
   if (!state_->allows_unloading()) return;
   if (state_->memory_limit != 0) state_->unload_pinned_growth();
-  if (state_->memory_limit != 0 && state_->memory() > state_->memory_limit) {
+  if (state_->exceeds_memory_limit()) {
     state_->has_unloaded_parts = true;
     state_->update_collecting();
     state_->unload_above(state_->memory_limit);
@@ -281,8 +282,7 @@ std::variant<Page, Error, PartsNeeded> Store::query(std::string_view table,
   if (found == nullptr) return Error(ErrorCode::table_not_found);
   auto page = state_->as_service && !query.descending ? execute_as_service(found->index, query)
                                                       : execute(found->index, query);
-  const bool unloaded = std::holds_alternative<PartsNeeded>(page);
-  if (unloaded && state_->memory_limit != 0 && state_->memory() > state_->memory_limit) {
+  if (std::holds_alternative<PartsNeeded>(page) && state_->exceeds_memory_limit()) {
     page = execute(found->index, query, OnUnloaded::end_page);
   }
   if (auto* need = std::get_if<PartsNeeded>(&page)) return state_->await(std::move(*need));
@@ -446,6 +446,7 @@ StageResult Store::write(const WriteRequest& request, Ticks now, StageResult mem
   } taken{*state_};
   if (state_->collects_changes)
     taken.candidate.collect_changes_in_overlays(nullptr, state_->awaited_parts);
+  if (state_->listeners.any()) taken.candidate.record_changes(state_->listeners);
   auto need = taken.candidate.apply_request(request, now, memory.results.front());
   if (need.has_value() && state_->memory_is_short(taken.candidate.version().catalog)) {
     taken.candidate.allow_upserts_without_parts();
@@ -607,6 +608,7 @@ void Store::mark_checkpoint_committed() {
     state_->published = std::move(state_->replacement->version);
     state_->window = std::move(state_->replacement->window);
     state_->replacement.reset();
+    if (state_->listeners.any()) state_->listeners.replace_everything(CommitOrigin::restore);
     // The restore may have unloaded some of its parts.
     if (state_->memory_limit != 0 && !state_->branched) state_->has_unloaded_parts = true;
   }

@@ -52,10 +52,20 @@ void StoreState::unload_pinned_growth() {
   growth_estimate.mark_measured();
 }
 
-// Versions with the same overlay share the loaded leaves.
 Result<void> StoreState::load_part(PartId id, std::optional<std::string_view> bytes,
                                    const std::vector<Catalog*>& versions) {
   if (restored != nullptr && restored->holds(id)) return restored->load_part(id, bytes);
+  const std::size_t damaged_before = damage.size();
+  Result<void> loaded = load_listed_part(id, bytes, versions);
+  // Rows were lost that no commit has removed.
+  if (damage.size() > damaged_before && listeners.any())
+    listeners.replace_everything(CommitOrigin::local);
+  return loaded;
+}
+
+// Versions with the same overlay share the loaded leaves.
+Result<void> StoreState::load_listed_part(PartId id, std::optional<std::string_view> bytes,
+                                          const std::vector<Catalog*>& versions) {
   const std::optional<ListedPart> listed = parts.find(id);
   if (!listed.has_value()) {
     load_unlisted_part(id, versions, damage);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/base/check.h"
+#include "core/live/listeners.h"
 #include "core/log/pending_records.h"
 #include "core/store/call_window.h"
 #include "core/store/candidate.h"
@@ -69,6 +70,8 @@ struct StoreState {
   std::uint64_t checkpoint_memory = 0;
   GrowthEstimate growth_estimate;  // of the checkpoint's version and the snapshots
 
+  Listeners listeners;
+
   Explanations explanations;         // those that wait for parts
   std::optional<Recovery> recovery;  // while opening
   std::uint64_t memory_limit = 0;    // 0: none
@@ -125,6 +128,8 @@ struct StoreState {
     return memory_limit != 0 && memory_of(catalog) + checkpoint_memory > memory_limit / 2;
   }
 
+  bool exceeds_memory_limit() const { return memory_limit != 0 && memory() > memory_limit; }
+
   // Updates collects_changes after memory was loaded, freed or limited. Writes begin to collect
   // changes only when memory is nearly full: if all parts in use fit, they stay in memory.
   void update_collecting() {
@@ -159,6 +164,8 @@ struct StoreState {
   // Loads the part into those of the versions in which it is unloaded.
   Result<void> load_part(PartId id, std::optional<std::string_view> bytes,
                          const std::vector<Catalog*>& versions);
+  Result<void> load_listed_part(PartId id, std::optional<std::string_view> bytes,
+                                const std::vector<Catalog*>& versions);
 
   // Publishes the candidate; without changes, its calls were not applied. REQUIRES:
   // window.reserve() was called with the candidate's calls.
@@ -168,6 +175,7 @@ struct StoreState {
       for (ClientCall& call : made.calls()) window.add(std::move(call), commit);
     }
     published = std::move(made.version());
+    listeners.publish(std::move(made.recorded_changes()));
   }
   void discard() {
     candidate.reset();

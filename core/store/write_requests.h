@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/live/change.h"
 #include "core/model/commit.h"
 #include "core/txn/entity_group.h"
 #include "core/txn/operation.h"
@@ -51,6 +52,7 @@ struct WriteRequest {
   std::variant<WriteEntities, WriteCreateTable, WriteDropTable, WriteTableAcl,
                WriteServiceProperties>
       body;
+  CommitOrigin origin = CommitOrigin::local;
 };
 
 struct WriteSuccess {

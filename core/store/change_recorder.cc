@@ -1,0 +1,74 @@
+#include "core/store/change_recorder.h"
+
+#include <utility>
+
+#include "core/base/check.h"
+
+namespace entitable {
+namespace {
+
+class Recorder {
+ public:
+  Recorder(const Listeners& listeners, const Catalog& before, const Catalog* base)
+      : listeners_(listeners), before_(before), base_(base) {}
+
+  void add(const Mutation& mutation, ChangeBatch& batch) {
+    if (const auto* put = std::get_if<PutRow>(&mutation)) {
+      add_row(put->table, put->key, true, batch);
+    } else if (const auto* erase = std::get_if<DeleteRow>(&mutation)) {
+      add_row(erase->table, erase->key.view(), false, batch);
+    } else if (const auto* create = std::get_if<CreateTable>(&mutation)) {
+      auto name = TableName::parse(create->name);
+      ENTITABLE_CHECK(name.ok());
+      batch.tables.push_back({make_ref<TableIdentity>(create->table, std::move(*name)), true});
+    } else if (const auto* drop = std::get_if<DropTable>(&mutation)) {
+      const Table& table = open(drop->table);
+      batch.tables.push_back({table.identity, false, table.index});
+    }
+  }
+
+ private:
+  void add_row(TableId id, const KeyView& key, bool exists_after, ChangeBatch& batch) {
+    const Table& table = open(id);
+    if (!listeners_.covers(table.identity->name.folded(), key)) return;
+    const Table* const base = base_ == nullptr ? nullptr : base_->find(id);
+    const TableIndex::Found found =
+        table.index.find_in_memory(key, base == nullptr ? nullptr : &base->index);
+    ENTITABLE_CHECK(found.part_needed == 0);
+    if (!found.row.has_value() && !exists_after) return;
+    RowChange& change = batch.rows.emplace_back();
+    change.table = table.identity;
+    change.key = EntityKey(key.partition, key.row);
+    if (found.row.has_value()) change.before.emplace(*found.row);
+    change.exists_after = exists_after;
+  }
+
+  // Returns a table. Most mutations of a commit have the same.
+  const Table& open(TableId id) {
+    if (table_ == nullptr || table_->id() != id) table_ = before_.find(id);
+    ENTITABLE_CHECK(table_ != nullptr);
+    return *table_;
+  }
+
+  const Listeners& listeners_;
+  const Catalog& before_;
+  const Catalog* base_;
+  const Table* table_ = nullptr;
+};
+
+}  // namespace
+
+ChangeBatches changes_of(const Commit& commit, CommitOrigin origin, const Listeners& listeners,
+                         const Catalog& before, const Catalog* base) {
+  ChangeBatches batches;
+  ChangeBatch& batch = batches.emplace_back();
+  batch.sequence = commit.number;
+  batch.origin = origin;
+  batch.last_timestamp = commit.last_timestamp;
+  Recorder recorder(listeners, before, base);
+  for (const Mutation& mutation : commit.mutations) recorder.add(mutation, batch);
+  if (batch.rows.empty() && batch.tables.empty()) batches.clear();
+  return batches;
+}
+
+}  // namespace entitable

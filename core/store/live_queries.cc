@@ -1,0 +1,61 @@
+#include "core/store/live_queries.h"
+
+#include <utility>
+
+#include "core/base/check.h"
+#include "core/model/limits.h"
+#include "core/store/store_state.h"
+
+namespace entitable {
+
+WatchId LiveQueries::open_watch(std::string_view table, WatchQuery query) {
+  ENTITABLE_CHECK(state_.is_open() && !state_.candidate.has_value() &&
+                  !state_.listeners.has_changes());
+  return state_.listeners.watches().open(table, std::move(query));
+}
+
+void LiveQueries::close_watch(WatchId watch) {
+  state_.listeners.watches().close(watch);
+}
+
+std::variant<WatchPage, Error, PartsNeeded> LiveQueries::read_watch(WatchId id,
+                                                                    std::uint32_t rows_max) {
+  ENTITABLE_CHECK(!state_.listeners.has_changes() && rows_max > 0 &&
+                  rows_max <= limits::page_rows_max);
+  const auto [name, watch] = state_.listeners.watches().find(id);
+  const Table* const table = state_.published.catalog.find(name);
+  if (table == nullptr) return Error(ErrorCode::table_not_found);
+  auto answer = watch->read(table->index, rows_max, OnUnloaded::return_parts_needed);
+  if (std::holds_alternative<PartsNeeded>(answer) && state_.exceeds_memory_limit()) {
+    answer = watch->read(table->index, rows_max, OnUnloaded::end_page);
+  }
+  if (auto* need = std::get_if<PartsNeeded>(&answer)) return state_.await(std::move(*need));
+  return WatchPage{std::move(std::get<Page>(answer)), watch->is_complete(),
+                   state_.published.last_commit};
+}
+
+FeedId LiveQueries::open_feed(FeedQuery query) {
+  ENTITABLE_CHECK(state_.is_open() && !state_.candidate.has_value() &&
+                  !state_.listeners.has_changes());
+  return state_.listeners.open_feed(std::move(query));
+}
+
+void LiveQueries::close_feed(FeedId feed) {
+  state_.listeners.close_feed(feed);
+}
+
+const Feed& LiveQueries::feed(FeedId feed) const {
+  return state_.listeners.feed(feed);
+}
+
+TakenChanges LiveQueries::take_changes() {
+  if (!state_.listeners.has_changes()) return {};
+  const Catalog& catalog = state_.published.catalog;
+  const auto rows_of = [&catalog](auto table) -> const TableIndex* {
+    const Table* const found = catalog.find(table);
+    return found == nullptr ? nullptr : &found->index;
+  };
+  return state_.listeners.take({rows_of, rows_of, state_.published.last_commit});
+}
+
+}  // namespace entitable

@@ -1,0 +1,60 @@
+// Live queries and the change feed of a store.
+//
+//   WatchId id = live.open_watch("people", query);
+//   live.read_watch(id, 1000)                 the first page, and so on until it is complete
+//   store.publish(); live.take_changes()      the deltas to apply to the rows that were read
+//
+// The listeners belong to the store; a LiveQueries object only refers to it, so it may be created
+// for a single call. Listeners see what was published after they were opened.
+//
+// REQUIRES for all functions but take_changes(): the store is open, and all changes were taken: the
+// host calls take_changes() after each call that may publish, roll back, restore or find damage.
+// The listeners of a store are not those of its forks.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <variant>
+
+#include "core/live/listeners.h"
+#include "core/query/executor.h"
+#include "core/store/store.h"
+
+namespace entitable {
+
+// The next rows of a watch. They are exact for the sequence: the number of the last commit.
+struct WatchPage {
+  Page page;      // page.next is not used
+  bool complete;  // nothing is left to read
+  std::uint64_t sequence;
+};
+
+class LiveQueries {
+ public:
+  explicit LiveQueries(Store& store) : state_(store.state()) {}
+
+  // Opens a watch. The table may not exist yet. REQUIRES: there is no candidate, whose changes were
+  // not recorded for the new listener; the limit is not 0.
+  WatchId open_watch(std::string_view table, WatchQuery query);
+  void close_watch(WatchId watch);  // REQUIRES: the watch is open
+  // Reads the next rows, at most `rows_max`, and none if the watch is complete. While memory
+  // exceeds its limit, ends at the first unloaded leaf, like Store::query(). Error: TableNotFound;
+  // when the table is created, take_changes() resets the watch. REQUIRES: the watch is open;
+  // rows_max is from 1 to limits::page_rows_max.
+  std::variant<WatchPage, Error, PartsNeeded> read_watch(WatchId watch, std::uint32_t rows_max);
+
+  FeedId open_feed(FeedQuery query);  // REQUIRES: there is no candidate
+  void close_feed(FeedId feed);       // REQUIRES: the feed is open
+  // The changes of a batch that the reader of a feed wants are those that Feed::accepts() accepts.
+  const Feed& feed(FeedId feed) const;  // REQUIRES: the feed is open
+
+  // Returns what was published since the last call. Watches are reset, and feeds get one batch of
+  // `everything`, if the changes are not known: after a rollback, after a snapshot has replaced the
+  // content, and after the rows of a damaged part were lost.
+  TakenChanges take_changes();
+
+ private:
+  StoreState& state_;
+};
+
+}  // namespace entitable

@@ -1,0 +1,355 @@
+// Tests live queries and the change feed of a store.
+#include "core/store/live_queries.h"
+
+#include "core/store/restore.h"
+#include "core/store/versions.h"
+#include "tests/support/counted_heap.h"
+#include "tests/support/live_clients.h"
+#include "tests/support/store_helpers.h"
+#include "tests/support/test_host.h"
+
+namespace entitable {
+namespace {
+
+using namespace test;  // request helpers
+
+Store people() {
+  Store store = new_store();
+  publish(store, {create("people"), insert("people", "p", "a", 1), insert("people", "p", "b", 2)});
+  return store;
+}
+
+FeedId open_feed(Store& store, std::vector<std::string> tables = {}) {
+  FeedQuery query;
+  query.tables = std::move(tables);
+  return LiveQueries(store).open_feed(std::move(query));
+}
+
+char letter_of(ChangeOp op) {
+  return op == ChangeOp::insert ? '+' : op == ChangeOp::update ? '~' : '-';
+}
+
+std::string value_of(const RowView& row) {
+  return std::to_string(row.find("value")->int32());
+}
+
+// Returns for example "4: +a=1 ~b=2<1; 5: create people; everything".
+std::string text_of(const ChangeBatches& batches) {
+  std::string text;
+  for (const ChangeBatch& batch : batches) {
+    text += (text.empty() ? "" : "; ") + std::to_string(batch.sequence) + ":";
+    if (batch.everything) text += " everything";
+    for (const RowChange& change : batch.rows) {
+      text += std::string(" ") + letter_of(change.op()) + change.key.row;
+      if (change.after.has_value()) text += "=" + value_of(*change.after);
+      if (change.before.has_value()) text += "<" + value_of(change.before->view());
+    }
+    for (const TableChange& change : batch.tables) {
+      text += (change.created ? " create " : " drop ") + change.table->name.text();
+    }
+  }
+  return text;
+}
+
+std::string taken(Store& store) {
+  return text_of(LiveQueries(store).take_changes().batches);
+}
+
+// Opens a watch and reads its rows.
+WatchClient watch(Store& store, std::string_view filter = "",
+                  std::optional<std::uint32_t> limit = std::nullopt) {
+  WatchQuery query;
+  if (!filter.empty()) query.filter = *parse_filter(filter);
+  query.limit = limit;
+  WatchClient client(store, "people", std::move(query));
+  client.read(store, TestHost(), 1000);
+  return client;
+}
+
+// Applies the deltas of the only watch. Returns how many there were.
+std::size_t apply(Store& store, WatchClient& client) {
+  const TakenChanges changes = LiveQueries(store).take_changes();
+  for (const WatchDelta& delta : changes.deltas) client.apply(delta);
+  return changes.deltas.size();
+}
+
+std::string keys_of(const WatchClient& client) {
+  std::string keys;
+  for (const Entity& entity : client.rows()) keys += entity.key.row;
+  return keys;
+}
+
+}  // namespace
+
+TEST_CASE("each commit of a group is a batch, with its changes in the order of the operations") {
+  Store store = people();
+  open_feed(store);
+  publish(store, {group("people", {operation(OperationKind::insert, "p", "z", 1),
+                                   operation(OperationKind::remove, "p", "a"),
+                                   operation(OperationKind::merge, "p", "b", 5)}),
+                  upsert("people", "p", "z", 7), remove("people", "p", "z")});
+  CHECK(taken(store) == "4: +z=1 -a<1 ~b=5<2; 5: ~z=7<1; 6: -z<7");
+  CHECK(taken(store) == "");
+}
+
+TEST_CASE("a row that is removed and inserted again is removed and inserted") {
+  Store store = people();
+  open_feed(store);
+  publish(store, {remove("people", "p", "a"), insert("people", "p", "a", 9)});
+  CHECK(taken(store) == "4: -a<1; 5: +a=9");
+}
+
+TEST_CASE("a write in place is a batch of its own, and does not change the rows taken before") {
+  Store store = people();
+  open_feed(store);
+  store.write(upsert("people", "p", "a", 5), noon);
+  const TakenChanges first = LiveQueries(store).take_changes();
+  store.write(upsert("people", "p", "a", 6), noon);
+  CHECK(text_of(first.batches) == "4: ~a=5<1");
+  CHECK(taken(store) == "5: ~a=6<5");
+}
+
+TEST_CASE("several writes in place may be taken together") {
+  Store store = people();
+  open_feed(store);
+  for (const int value : {5, 6, 7}) store.write(upsert("people", "p", "a", value), noon);
+  CHECK(taken(store) == "4: ~a=5<1; 5: ~a=6<5; 6: ~a=7<6");
+}
+
+TEST_CASE("creating and dropping tables are table changes") {
+  Store store = people();
+  open_feed(store);
+  publish(store, {create("Orders"), insert("orders", "p", "x", 1), drop("orders"), drop("people"),
+                  create("People"), insert("people", "p", "a", 8)});
+  CHECK(taken(store) ==
+        "4: create Orders; 5: +x=1; 6: drop Orders; 7: drop people; 8: create People; 9: +a=8");
+}
+
+TEST_CASE("a feed of some tables records no other rows") {
+  Store store = people();
+  open_feed(store, {"Orders"});
+  publish(store, {upsert("people", "p", "a", 5), create("orders"), insert("orders", "q", "x", 1)});
+  CHECK(taken(store) == "5: create orders; 6: +x=1");
+}
+
+TEST_CASE("failed and discarded writes make no changes, and neither do access policies") {
+  Store store = people();
+  open_feed(store);
+  store.write(insert("people", "p", "a", 5), noon);
+  store.stage({upsert("people", "p", "a", 5)}, noon);
+  store.discard();
+  publish(store, {WriteRequest{std::nullopt, WriteTableAcl{"people", {}}}});
+  CHECK(taken(store) == "");
+}
+
+TEST_CASE("a batch tells where its commit came from, and the last timestamp") {
+  Store store = people();
+  open_feed(store);
+  WriteRequest request = upsert("people", "p", "a", 5);
+  request.origin = CommitOrigin::other_tab;
+  publish(store, {request, upsert("people", "p", "a", 6)});
+  const TakenChanges changes = LiveQueries(store).take_changes();
+  CHECK(changes.batches.front().origin == CommitOrigin::other_tab);
+  CHECK(changes.batches.back().origin == CommitOrigin::local);
+  CHECK(changes.batches.back().last_timestamp == changes.batches.back().rows[0].after->timestamp());
+}
+
+TEST_CASE("without listeners nothing is recorded, and writes allocate nothing for it") {
+  Store store = people();
+  const auto count = [&store] {
+    store.write(upsert("people", "p", "a", 5), noon);
+    const std::size_t before = counted_heap.allocations;
+    for (int i = 0; i < 100; ++i) store.write(upsert("people", "p", "a", i), noon);
+    return counted_heap.allocations - before;
+  };
+  const std::size_t never = count();
+  const FeedId feed = open_feed(store);
+  CHECK(count() > never);
+  LiveQueries(store).take_changes();
+  LiveQueries(store).close_feed(feed);
+  CHECK(count() <= never);
+  CHECK(taken(store) == "");
+}
+
+TEST_CASE("a watch gets one delta for a group, which leads to the published version") {
+  Store store = people();
+  WatchClient client = watch(store);
+  publish(store,
+          {insert("people", "p", "c", 3), upsert("people", "p", "c", 4), remove("people", "p", "a"),
+           insert("people", "p", "d", 1), remove("people", "p", "d")});
+  CHECK(apply(store, client) == 1);
+  CHECK(keys_of(client) == "bc");
+  CHECK(client.equals_query(store, TestHost()));
+}
+
+TEST_CASE("a watch may be opened before its table exists, and survives dropping it") {
+  Store store = new_store();
+  WatchClient client = watch(store);
+  CHECK(!client.is_complete());
+  publish(store, {create("People"), insert("people", "p", "a", 1)});
+  CHECK(apply(store, client) == 1);
+  CHECK(!client.read(store, TestHost(), 1000));
+  CHECK(keys_of(client) == "a");
+  publish(store, {drop("people")});
+  CHECK(apply(store, client) == 1);
+  CHECK(std::holds_alternative<Error>(LiveQueries(store).read_watch(client.id(), 1000)));
+  publish(store, {create("people")});
+  publish(store, {drop("people"), create("people"), insert("people", "p", "b", 1)});
+  CHECK(apply(store, client) == 1);
+  client.read(store, TestHost(), 1000);
+  CHECK(keys_of(client) == "b");
+  CHECK(client.is_complete());
+}
+
+TEST_CASE("a limit is kept full while rows leave and enter") {
+  Store store = people();
+  publish(store, {insert("people", "p", "c", 3), insert("people", "p", "d", 4)});
+  WatchClient client = watch(store, "", 2);
+  CHECK(keys_of(client) == "ab");
+  publish(store, {remove("people", "p", "a"), remove("people", "p", "c")});
+  apply(store, client);
+  CHECK(keys_of(client) == "bd");
+  publish(store, {insert("people", "p", "a", 3), insert("people", "p", "c", 3)});
+  apply(store, client);
+  CHECK(keys_of(client) == "ab");
+}
+
+TEST_CASE("a rollback and a restore that replaces the content reset watches and feeds") {
+  Store store = people();
+  const std::uint64_t kept = Versions(store).keep();
+  open_feed(store);
+  WatchClient client = watch(store);
+  publish(store, {remove("people", "p", "a")});
+  Versions(store).rollback(kept);
+  const TakenChanges changes = LiveQueries(store).take_changes();
+  CHECK(text_of(changes.batches) == "3: everything");
+  CHECK(changes.batches.front().origin == CommitOrigin::local);
+  REQUIRE(changes.deltas.size() == 1);
+  client.apply(changes.deltas.front());
+  client.read(store, TestHost(), 1000);
+  CHECK(keys_of(client) == "ab");
+  CHECK(!LiveQueries(store).take_changes().batches.size());
+}
+
+TEST_CASE("a restore that replaces the content has the origin restore") {
+  TestHost host;
+  Store store = people();
+  host.store_pending(store);
+  const std::string file = host.snapshot(store);
+  open_feed(store);
+  WatchClient client = watch(store);
+  publish(store, {remove("people", "p", "a")});
+  apply(store, client);
+  host.store_pending(store);
+  Restore restore(store);
+  REQUIRE(host.store_parts(restore, file).ok());
+  REQUIRE(restore.finish_reading().ok());
+  REQUIRE(restore.begin_replace(std::nullopt));
+  host.write_checkpoint(store);
+  const TakenChanges changes = LiveQueries(store).take_changes();
+  CHECK(text_of(changes.batches) == "4: everything");
+  CHECK(changes.batches.front().origin == CommitOrigin::restore);
+  REQUIRE(changes.deltas.size() == 1);
+  CHECK(changes.deltas.front().reset);
+}
+
+TEST_CASE("a restore that merges makes commits of the origin restore") {
+  TestHost host;
+  Store store = people();
+  const std::string file = host.snapshot(store);
+  publish(store, {remove("people", "p", "a")});
+  host.store_pending(store);
+  open_feed(store);
+  Restore restore(store);
+  REQUIRE(host.store_parts(restore, file).ok());
+  REQUIRE(restore.finish_reading().ok());
+  host.with_parts(store, [&] { return restore.stage_merge_chunk(noon); });
+  store.publish();
+  const TakenChanges changes = LiveQueries(store).take_changes();
+  CHECK(text_of(changes.batches) == "5: +a=1 ~b=2<2");
+  CHECK(changes.batches.front().origin == CommitOrigin::restore);
+}
+
+namespace {
+
+// A store of one part, which is not in memory.
+Store unloaded(TestHost& host) {
+  Store store = people();
+  host.store_pending(store);
+  REQUIRE(host.checkpoint(store));
+  return std::move(*host.open(TestHost::Load::on_demand));
+}
+
+bool needs_parts(Store& store, const WriteRequest& request) {
+  return !store.write(request, noon).parts_needed.empty();
+}
+
+}  // namespace
+
+TEST_CASE("an upsert needs the row's part if a listener covers the row") {
+  TestHost host;
+  Store store = unloaded(host);
+  store.set_memory_limit(1);
+  WatchQuery query;
+  query.filter = *parse_filter("PartitionKey eq 'p' and RowKey eq 'a'");
+  const WatchId watch = LiveQueries(store).open_watch("people", query);
+  CHECK(needs_parts(store, upsert("people", "p", "a", 5)));
+  CHECK(!needs_parts(store, upsert("people", "p", "b", 5)));
+  LiveQueries(store).close_watch(watch);
+  CHECK(!needs_parts(store, upsert("people", "p", "a", 5)));
+  open_feed(store);
+  CHECK(needs_parts(store, upsert("people", "p", "c", 5)));
+  host.write(store, upsert("people", "p", "b", 6), noon);
+  host.write(store, upsert("people", "p", "c", 6), noon);
+  CHECK(taken(store) == "6: ~b=6<5; 7: +c=6");
+}
+
+TEST_CASE("changes that are collected in an overlay are taken from there") {
+  TestHost host;
+  Store store = unloaded(host);
+  open_feed(store);
+  host.load_parts(store, {1});
+  store.set_memory_limit(store.memory_bytes());  // nearly full: writes unload the parts they change
+  host.write(store, upsert("people", "p", "a", 5), noon);
+  host.stage(store, {upsert("people", "p", "a", 6), remove("people", "p", "b")}, noon);
+  store.publish();
+  CHECK(taken(store) == "4: ~a=5<1; 5: ~a=6<5; 6: -b<2");
+}
+
+TEST_CASE("reading a watch needs the parts of its rows, and the change feed needs none") {
+  TestHost host;
+  Store store = unloaded(host);
+  const WatchId watch = LiveQueries(store).open_watch("people", {});
+  CHECK(std::holds_alternative<PartsNeeded>(LiveQueries(store).read_watch(watch, 10)));
+  host.load_parts(store, {1});
+  const auto page = LiveQueries(store).read_watch(watch, 1);
+  CHECK(std::get<WatchPage>(page).page.rows.size() == 1);
+  CHECK(!std::get<WatchPage>(page).complete);
+  CHECK(std::get<WatchPage>(page).sequence == 3);
+}
+
+TEST_CASE("rows that are not in memory any more when changes are taken reset the watches") {
+  TestHost host;
+  Store store = unloaded(host);
+  open_feed(store);
+  host.write(store, upsert("people", "p", "a", 5), noon);
+  host.store_pending(store);
+  REQUIRE(host.checkpoint(store));
+  store.set_memory_limit(1);
+  store.enforce_memory_limit();
+  CHECK(taken(store) == "4: everything");
+  CHECK(taken(store) == "");
+}
+
+TEST_CASE("damage that loses rows resets watches") {
+  TestHost host;
+  Store store = unloaded(host);
+  WatchClient client = [&] { return WatchClient(store, "people", {}); }();
+  REQUIRE(store.load_part(1, "damaged").ok());
+  CHECK(store.is_damaged());
+  CHECK(apply(store, client) == 1);
+  client.read(store, host, 10);
+  CHECK(keys_of(client) == "");
+}
+
+}  // namespace entitable

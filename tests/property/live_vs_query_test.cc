@@ -1,0 +1,322 @@
+// Random live queries and random writes. After each publish, the rows that a client gets by
+// applying deltas must be those that the query returns when it is run again. A reader of the change
+// feed must arrive at the store's content. The operations include discarded groups, tables that are
+// created and dropped, checkpoints, unloaded parts, restores, rollbacks and reopening.
+// ENTITABLE_SEED replays one seed, ENTITABLE_STEPS sets the number of steps.
+#include <memory>
+
+#include "core/store/restore.h"
+#include "core/store/versions.h"
+#include "tests/support/catch.h"
+#include "tests/support/env_number.h"
+#include "tests/support/generators.h"
+#include "tests/support/live_clients.h"
+#include "tests/support/prng.h"
+#include "tests/support/random_filter.h"
+#include "tests/support/store_helpers.h"
+
+namespace entitable {
+namespace {
+
+using test::FeedClient;
+using test::number_from_env;
+using test::pick;
+using test::Prng;
+using test::TestHost;
+using test::WatchClient;
+
+const std::vector<std::string> tables = {"people", "Orders", "x12"};
+const std::vector<std::string> partitions = {"", "a", "b", "\xF0\x9F\x98\x80", "\xEF\xBD\x9E"};
+const std::vector<std::string> names = {"a", "b", "Age", "name"};
+
+// What a store may do: a store with kept versions has no parts.
+enum class Kind { with_parts, with_versions };
+
+std::vector<Property> random_properties(Prng& prng) {
+  std::vector<Property> properties;
+  for (const std::string& name : names) {
+    if (prng.chance(3)) continue;
+    properties.push_back({name, prng.chance(3)
+                                    ? Value::of_string(std::string(prng.below(4), 's'))
+                                    : Value::of_int32(static_cast<std::int32_t>(prng.below(4)))});
+  }
+  if (prng.chance(30)) properties.push_back({"large", Value::of_string(std::string(9'000, 'l'))});
+  return properties;
+}
+
+std::string random_row(Prng& prng) {
+  return "r" + std::to_string(prng.below(40));
+}
+
+test::FilterVocabulary make_vocabulary(Prng& prng) {
+  test::FilterVocabulary vocabulary;
+  vocabulary.partitions = partitions;
+  for (int i = 0; i < 20; ++i) {
+    vocabulary.rows.push_back(random_row(prng));
+    for (Property& property : random_properties(prng))
+      vocabulary.properties.push_back(std::move(property));
+  }
+  vocabulary.timestamps.push_back(test::noon + 1000);
+  return vocabulary;
+}
+
+class Run {
+ public:
+  Run(std::uint64_t seed, Kind kind)
+      : prng_(seed), kind_(kind), vocabulary_(make_vocabulary(prng_)) {
+    store_ = std::make_unique<Store>(std::move(*host_.open()));
+    open_listeners();
+  }
+
+  // The canary: clients ignore rows that leave.
+  void drop_leaves() {
+    drops_leaves_ = true;
+    for (WatchClient& client : clients_) client.drops_leaves = true;
+  }
+
+  // Returns whether the clients that were checked have the right rows.
+  bool step() {
+    now_ += static_cast<Ticks>(prng_.below(30));
+    change_listeners();
+    prng_.chance(2) ? write_single() : write_group();
+    if (kind_ == Kind::with_parts) {
+      if (prng_.chance(30)) host_.store_pending(*store_);
+      if (prng_.chance(40)) checkpoint();
+      if (prng_.chance(10)) limit_memory();
+      if (prng_.chance(400)) reopen();
+      if (prng_.chance(150)) restore();
+    } else if (prng_.chance(40)) {
+      change_versions();
+    }
+    return settle() && (!prng_.chance(50) || check_everything());
+  }
+
+  bool check_everything() {
+    for (WatchClient& client : clients_) {
+      read_on(client, 1000);
+      if (!client.equals_query(*store_, host_)) return false;
+    }
+    return feed_->equals_store(*store_, host_) && store_->verify().empty();
+  }
+
+  std::uint64_t checks() const { return checks_; }
+
+ private:
+  // ---- Listeners ----
+
+  void open_listeners() {
+    clients_.clear();
+    feed_ = std::make_unique<FeedClient>(*store_, host_);
+    while (clients_.size() < 20) open_watch();
+  }
+
+  void change_listeners() {
+    if (!prng_.chance(8)) return;
+    const auto at = clients_.begin() + static_cast<std::ptrdiff_t>(prng_.below(clients_.size()));
+    LiveQueries(*store_).close_watch(at->id());
+    clients_.erase(at);
+    open_watch();
+  }
+
+  void open_watch() {
+    WatchQuery query;
+    if (!prng_.chance(5)) {
+      query.filter =
+          test::RandomFilter(prng_, vocabulary_).make(static_cast<std::uint32_t>(prng_.below(4)));
+    }
+    if (prng_.chance(3)) query.limit = 1 + static_cast<std::uint32_t>(prng_.below(12));
+    if (prng_.chance(4)) query.from = EntityKey(pick(prng_, partitions), random_row(prng_));
+    if (prng_.chance(3)) {
+      query.select = {pick(prng_, names)};
+      if (prng_.chance(3)) query.select.push_back(prng_.chance(2) ? "Timestamp" : "RowKey");
+    }
+    std::string table = pick(prng_, tables);
+    if (prng_.chance(2)) table[0] = static_cast<char>(table[0] ^ 0x20);
+    clients_.emplace_back(*store_, std::move(table), std::move(query));
+    clients_.back().drops_leaves = drops_leaves_;
+  }
+
+  WatchClient& client_of(WatchId id) {
+    const auto at = std::find_if(clients_.begin(), clients_.end(),
+                                 [id](const WatchClient& client) { return client.id() == id; });
+    REQUIRE(at != clients_.end());
+    return *at;
+  }
+
+  void take() {
+    const TakenChanges taken = LiveQueries(*store_).take_changes();
+    for (const ChangeBatch& batch : taken.batches) feed_->apply(*store_, host_, batch);
+    for (const WatchDelta& delta : taken.deltas) client_of(delta.watch).apply(delta);
+  }
+
+  void read_on(WatchClient& client, std::uint32_t rows_max) {
+    while (!client.is_complete() && client.read(*store_, host_, rows_max)) {
+    }
+  }
+
+  // Takes the changes, and compares some clients. Some clients read their rows later.
+  bool settle() {
+    take();
+    for (int i = 0; i < 4; ++i) {
+      WatchClient& client = clients_[prng_.below(clients_.size())];
+      if (!client.is_complete() && prng_.chance(3)) {
+        client.read(*store_, host_, 1 + static_cast<std::uint32_t>(prng_.below(5)));
+        if (!client.is_complete()) continue;
+      }
+      read_on(client, 1 + static_cast<std::uint32_t>(prng_.below(20)));
+      ++checks_;
+      if (!client.equals_query(*store_, host_)) return false;
+    }
+    return true;
+  }
+
+  // ---- Writes ----
+
+  Operation random_operation(const std::string& partition) {
+    Operation operation{static_cast<OperationKind>(prng_.below(6)),
+                        EntityKey(partition, random_row(prng_)),
+                        {},
+                        {}};
+    if (operation.kind == OperationKind::insert && prng_.chance(2))
+      operation.kind = OperationKind::insert_or_replace;
+    if (operation.kind == OperationKind::remove || operation.kind == OperationKind::replace ||
+        operation.kind == OperationKind::merge) {
+      operation.if_match = IfMatch::any();
+    }
+    if (operation.kind != OperationKind::remove) operation.properties = random_properties(prng_);
+    return operation;
+  }
+
+  WriteRequest random_request() {
+    const std::string& table = pick(prng_, tables);
+    if (prng_.chance(20)) return test::create(table);
+    if (prng_.chance(150)) return test::drop(table);
+    WriteEntities write{table, {}, prng_.chance(2)};
+    const std::string& partition = pick(prng_, partitions);
+    const std::size_t wanted = write.transaction ? 1 + prng_.below(12) : 1;
+    for (std::size_t i = 0; i < wanted; ++i) {
+      Operation operation = random_operation(partition);
+      const bool taken =
+          std::any_of(write.operations.begin(), write.operations.end(),
+                      [&](const Operation& other) { return other.key == operation.key; });
+      if (!taken) write.operations.push_back(std::move(operation));
+    }
+    return {std::nullopt, std::move(write)};
+  }
+
+  void write_single() {
+    const WriteRequest request = random_request();
+    host_.write(*store_, request, now_);
+  }
+
+  void write_group() {
+    std::vector<WriteRequest> requests;
+    for (std::uint64_t count = 1 + prng_.below(5); count > 0; --count)
+      requests.push_back(random_request());
+    const StageResult staged = host_.stage(*store_, requests, now_);
+    if (!staged.changes) return;
+    if (prng_.chance(4)) read_on(clients_[prng_.below(clients_.size())], 3);
+    if (prng_.chance(6)) return store_->discard();
+    if (kind_ == Kind::with_parts && prng_.chance(2)) host_.store_pending(*store_);
+    store_->publish();
+  }
+
+  // ---- Files and versions ----
+
+  void checkpoint() {
+    take();
+    store_->set_part_bytes(prng_.chance(2) ? part_bytes_target : 500 + prng_.below(3000));
+    host_.checkpoint(*store_);
+  }
+
+  void limit_memory() {
+    store_->set_memory_limit(prng_.chance(3) ? 0 : 1 + prng_.below(60'000));
+    store_->enforce_memory_limit();
+  }
+
+  void reopen() {
+    host_.store_pending(*store_);
+    clients_.clear();
+    feed_.reset();
+    store_ = std::make_unique<Store>(std::move(*host_.open(TestHost::Load::on_demand)));
+    open_listeners();
+  }
+
+  // Restores a snapshot of the store, some steps later or at once.
+  void restore() {
+    if (snapshot_.empty() || prng_.chance(2)) {
+      snapshot_ = host_.snapshot(*store_);
+      if (prng_.chance(2)) return;
+    }
+    host_.store_pending(*store_);
+    Restore restore(*store_);
+    REQUIRE(host_.store_parts(restore, snapshot_).ok());
+    REQUIRE(restore.finish_reading().ok());
+    if (prng_.chance(2)) {
+      REQUIRE(restore.begin_replace(std::nullopt));
+      host_.write_checkpoint(*store_);
+      return;
+    }
+    while (true) {
+      const auto merged =
+          host_.with_parts(*store_, [&] { return restore.stage_merge_chunk(now_); });
+      if (std::get<Restore::Merge>(merged) == Restore::Merge::done) break;
+      store_->publish();
+      take();
+    }
+    for (const PartId part : restore.unused_parts()) host_.parts.erase(part);
+  }
+
+  void change_versions() {
+    if (kept_.empty() || prng_.chance(3)) {
+      kept_.push_back(Versions(*store_).keep());
+    } else {
+      Versions(*store_).rollback(pick(prng_, kept_));
+    }
+  }
+
+  Prng prng_;
+  Kind kind_;
+  test::FilterVocabulary vocabulary_;
+  TestHost host_;
+  std::unique_ptr<Store> store_;
+  std::vector<WatchClient> clients_;
+  std::unique_ptr<FeedClient> feed_;
+  std::string snapshot_;
+  std::vector<std::uint64_t> kept_;
+  bool drops_leaves_ = false;
+  std::uint64_t checks_ = 0;
+  Ticks now_ = test::noon;
+};
+
+void run_steps(Kind kind, std::uint64_t seed_offset) {
+  const std::uint64_t seed = number_from_env("ENTITABLE_SEED", 20261125 + seed_offset);
+  const std::uint64_t steps = number_from_env("ENTITABLE_STEPS", 3000);
+  INFO("replay with ENTITABLE_SEED=" << seed);
+  Run run(seed, kind);
+  for (std::uint64_t step = 0; step < steps; ++step) {
+    INFO("step " << step);
+    REQUIRE(run.step());
+  }
+  REQUIRE(run.check_everything());
+}
+
+}  // namespace
+
+TEST_CASE("live queries return what the query returns again, with parts and restores") {
+  run_steps(Kind::with_parts, 0);
+}
+
+TEST_CASE("live queries return what the query returns again, with rollbacks") {
+  run_steps(Kind::with_versions, 1);
+}
+
+TEST_CASE("canary: the check finds a client that ignores rows that leave") {
+  Run run(20261125, Kind::with_parts);
+  run.drop_leaves();
+  bool equal = true;
+  for (int step = 0; step < 1000 && equal; ++step) equal = run.step();
+  CHECK(!equal);
+}
+
+}  // namespace entitable
