@@ -91,8 +91,8 @@ TakenChanges Listeners::take_everything(std::uint64_t sequence) {
 }
 
 // Sets RowChange::after. The row after a change is the row before the next change of the same row.
-// After the last change, it is the row in the published version. Returns false if such a row is not
-// in memory any more.
+// After the last change, it is the row in the published version. Returns false if a row is not
+// found: its part is not in memory any more, or a listener that covered it was closed meanwhile.
 bool Listeners::find_rows_after(TakenChanges& taken, std::vector<RowChange*>& changes,
                                 const Published& published) const {
   const TableIndex* index = nullptr;
@@ -101,6 +101,7 @@ bool Listeners::find_rows_after(TakenChanges& taken, std::vector<RowChange*>& ch
     RowChange& change = *changes[i];
     if (!change.exists_after) continue;
     if (i + 1 < changes.size() && same_row(change, *changes[i + 1])) {
+      if (!changes[i + 1]->before.has_value()) return false;
       change.after = changes[i + 1]->before->view();
       continue;
     }
@@ -108,13 +109,12 @@ bool Listeners::find_rows_after(TakenChanges& taken, std::vector<RowChange*>& ch
       table = change.table->id;
       index = published.by_id(table);
       if (index == nullptr) index = dropped_rows(taken.batches, table);
-      ENTITABLE_CHECK(index != nullptr);
+      if (index == nullptr) return false;
       taken.pins.push_back(*index);
     }
     const TableIndex::Found found = index->find_in_memory(change.key.view());
-    if (found.part_needed != 0) return false;
+    if (!found.row.has_value()) return false;
     change.after = found.row;
-    ENTITABLE_CHECK(change.after.has_value());
   }
   return true;
 }

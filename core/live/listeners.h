@@ -52,9 +52,9 @@ class Listeners {
   void replace_everything(CommitOrigin origin) { replaced_ = origin; }
   bool has_changes() const { return !pending_.empty() || replaced_.has_value(); }
 
-  // Returns what was published since the last call. If it throws std::bad_alloc, or if rows that
-  // have changed are not in memory any more, the next result, or this one, resets all watches and
-  // has one batch of `everything`.
+  // Returns what was published since the last call. If it throws std::bad_alloc, the next result
+  // resets all watches and has one batch of `everything`. So does this result if rows that have
+  // changed are not in memory any more, or were not recorded because a listener was closed.
   TakenChanges take(const Published& published);
 
  private:

@@ -352,6 +352,20 @@ TEST_CASE("random changes of unloaded, loaded and dropped parts agree with a map
   }
 }
 
+TEST_CASE("a changed row is found without its part, even if the overlay is full") {
+  TableIndex index = ten_unloaded();
+  const TableIndex loaded = ten_loaded();
+  CHECK(index.find_in_memory({"b", "12"}).part_needed == 3);
+  CHECK(index.find_in_memory({"b", "12"}, &loaded).row->timestamp() == 7);
+  index.put(sized("b", "12", 70'000, 9));
+  index.erase({"b", "13"});
+  CHECK(index.find_for_update({"b", "12"}).needs_part_for_any_change);
+  CHECK(index.find_in_memory({"b", "12"}).row->timestamp() == 9);
+  CHECK(index.find_in_memory({"b", "13"}).part_needed == 0);
+  CHECK(!index.find_in_memory({"b", "13"}).row.has_value());
+  CHECK(loaded.find_in_memory({"b", "13"}).row->timestamp() == 7);
+}
+
 TEST_CASE("changes of rows that an overlay has keep the counts exact") {
   TableIndex index = ten_unloaded();
   index.load_part(3, ten_rows());
