@@ -29,13 +29,15 @@ enum class ChangeOp : std::uint8_t { insert, update, remove };
 struct RowChange {
   Ref<TableIdentity> table;
   EntityKey key;
-  std::optional<RowCopy> before;  // nothing if there was no such row
+  bool existed_before = false;
   bool exists_after = false;
-  // The row after the commit. Set when the changes are taken (Listeners::take()).
+  // The row before the commit, if it existed. Unknown if the change was read from the log.
+  std::optional<RowCopy> before = std::nullopt;
+  // The row after the commit, if it exists. Set when the changes are taken (Listeners::take()).
   std::optional<RowView> after = std::nullopt;
 
   ChangeOp op() const {
-    if (!before.has_value()) return ChangeOp::insert;
+    if (!existed_before) return ChangeOp::insert;
     return exists_after ? ChangeOp::update : ChangeOp::remove;
   }
 };

@@ -22,9 +22,10 @@ bool Feed::covers(std::string_view table, const KeyView& key) const {
 
 bool Feed::accepts(const RowChange& change) const {
   if (!covers(change.table->name.folded(), change.key.view())) return false;
-  return filter_.accepts_all() ||
-         (change.before.has_value() && filter_.matches(change.before->view())) ||
-         (change.after.has_value() && filter_.matches(*change.after));
+  if (filter_.accepts_all()) return true;
+  if (change.after.has_value() && filter_.matches(*change.after)) return true;
+  if (!change.before.has_value()) return change.existed_before;
+  return filter_.matches(change.before->view());
 }
 
 bool Feed::accepts(const TableChange& change) const {

@@ -27,8 +27,8 @@ class Feed {
   // `table`: a folded name.
   bool covers_table(std::string_view table) const;
   bool covers(std::string_view table, const KeyView& key) const;
-  // Returns whether the reader wants the change: the filter accepts the row before or after it.
-  // REQUIRES: Listeners::take() has returned the change.
+  // Returns whether the reader wants the change: the filter accepts the row before or after it, or
+  // may accept the row before it, which is unknown. REQUIRES: `after` is set.
   bool accepts(const RowChange& change) const;
   bool accepts(const TableChange& change) const;
 

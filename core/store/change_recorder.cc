@@ -39,8 +39,9 @@ class Recorder {
     RowChange& change = batch.rows.emplace_back();
     change.table = table.identity;
     change.key = EntityKey(key.partition, key.row);
-    if (found.row.has_value()) change.before.emplace(*found.row);
+    change.existed_before = found.row.has_value();
     change.exists_after = exists_after;
+    if (found.row.has_value()) change.before.emplace(*found.row);
   }
 
   // Returns a table. Most mutations of a commit have the same.

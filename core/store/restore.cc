@@ -125,8 +125,7 @@ bool Restore::begin_replace(const std::optional<ClientCall>& call) {
   StoreState::Replacement next{make_replacement(state_.published), state_.window, unused_parts()};
   if (call.has_value()) {
     next.window.reserve(call->client);
-    // A restore has no commit of its own: it is later than the last one.
-    next.window.add(ClientCall(*call), next.version.last_commit + 1);
+    next.window.add(ClientCall(*call), next.version.last_commit);
   }
   for (const auto& [id, part] : content_.parts()) state_.parts.add_unlisted(part);
   content_ = RestoredContent();
@@ -139,10 +138,12 @@ bool Restore::begin_replace(const std::optional<ClientCall>& call) {
 }
 
 // Returns `now` with its content replaced by the snapshot's. Timestamps issued later are newer than
-// all timestamps of `now` and of the snapshot.
+// all timestamps of `now` and of the snapshot. The restore takes a commit number, although it has
+// no commit: a reader of the change feed that continues after an earlier commit finds it missing.
 StoreVersion Restore::make_replacement(const StoreVersion& now) {
   StoreVersion version = now;
   version.catalog = content_.catalog();
+  version.last_commit = std::min(version.last_commit + 1, counter_max);
   version.catalog.restore_service_properties(reader_.header().service_properties);
   const auto tables = static_cast<TableId>(version.catalog.tables().size());
   version.next_table = std::max(version.next_table, first_table_.value_or(1) + tables);

@@ -607,6 +607,7 @@ void Store::mark_checkpoint_committed() {
   if (state_->replacement.has_value()) {
     state_->published = std::move(state_->replacement->version);
     state_->window = std::move(state_->replacement->window);
+    state_->stored_commit = state_->sealed_through = state_->published.last_commit;
     state_->replacement.reset();
     if (state_->listeners.any()) state_->listeners.replace_everything(CommitOrigin::restore);
     // The restore may have unloaded some of its parts.

@@ -1,10 +1,12 @@
 // Random live queries and random writes. After each publish, the rows that a client gets by
 // applying deltas must be those that the query returns when it is run again. A reader of the change
-// feed must arrive at the store's content. The operations include discarded groups, tables that are
+// feed must arrive at the store's content, and reading the log back must give the same changes. The
+// operations include discarded groups, tables that are
 // created and dropped, checkpoints, unloaded parts, restores, rollbacks and reopening.
 // ENTITABLE_SEED replays one seed, ENTITABLE_STEPS sets the number of steps.
 #include <memory>
 
+#include "core/store/change_history.h"
 #include "core/store/restore.h"
 #include "core/store/versions.h"
 #include "tests/support/catch.h"
@@ -60,6 +62,27 @@ test::FilterVocabulary make_vocabulary(Prng& prng) {
   return vocabulary;
 }
 
+// What a batch says, apart from what the log does not have.
+struct PastBatch {
+  std::uint64_t sequence;
+  std::vector<std::pair<std::string, Entity>> rows;  // without timestamp: removed
+  std::vector<std::pair<std::string, bool>> tables;
+  friend bool operator==(const PastBatch&, const PastBatch&) = default;
+};
+
+PastBatch past_batch(const ChangeBatch& batch) {
+  PastBatch past{batch.sequence, {}, {}};
+  for (const RowChange& change : batch.rows) {
+    const bool removed = change.op() == ChangeOp::remove;
+    past.rows.emplace_back(
+        change.table->name.folded(),
+        removed ? Entity{change.key, 0, {}} : test::sorted(change.after->materialize()));
+  }
+  for (const TableChange& change : batch.tables)
+    past.tables.emplace_back(change.table->name.text(), change.created);
+  return past;
+}
+
 class Run {
  public:
   Run(std::uint64_t seed, Kind kind)
@@ -88,6 +111,7 @@ class Run {
     } else if (prng_.chance(40)) {
       change_versions();
     }
+    if (prng_.chance(60)) compare_history();
     return settle() && (!prng_.chance(50) || check_everything());
   }
 
@@ -145,7 +169,14 @@ class Run {
 
   void take() {
     const TakenChanges taken = LiveQueries(*store_).take_changes();
-    for (const ChangeBatch& batch : taken.batches) feed_->apply(*store_, host_, batch);
+    for (const ChangeBatch& batch : taken.batches) {
+      feed_->apply(*store_, host_, batch);
+      if (batch.everything) {
+        forget_past();
+      } else {
+        past_.push_back(past_batch(batch));
+      }
+    }
     for (const WatchDelta& delta : taken.deltas) client_of(delta.watch).apply(delta);
   }
 
@@ -168,6 +199,45 @@ class Run {
       if (!client.equals_query(*store_, host_)) return false;
     }
     return true;
+  }
+
+  // ---- History ----
+
+  void forget_past() {
+    past_.clear();
+    past_begins_ = covered_ = store_->last_commit();
+  }
+
+  // Returns the commits after `since` as the log has them, or nothing if it lacks some.
+  std::optional<std::vector<PastBatch>> read_log(std::uint64_t since) {
+    ChangeHistory history(*store_, since);
+    std::vector<PastBatch> read;
+    for (const auto& [sequence, bytes] : host_.segments) {
+      const auto changes = history.read_segment(sequence, bytes);
+      REQUIRE(changes.ok());
+      for (const ChangeBatch& batch : changes->batches) read.push_back(past_batch(batch));
+    }
+    const PastChanges pending = history.read_pending();
+    for (const ChangeBatch& batch : pending.batches) read.push_back(past_batch(batch));
+    if (history.is_truncated()) return std::nullopt;
+    return read;
+  }
+
+  // Compares the log with the batches that the feed has returned before.
+  void compare_history() {
+    take();
+    const std::uint64_t since =
+        past_begins_ + prng_.below(store_->last_commit() - past_begins_ + 1);
+    std::vector<PastBatch> expected;
+    bool drops = false;
+    for (const PastBatch& batch : past_) {
+      if (batch.sequence <= since) continue;
+      expected.push_back(batch);
+      for (const auto& [table, created] : batch.tables) drops = drops || !created;
+    }
+    const auto read = read_log(since);
+    REQUIRE((read.has_value() || since < covered_ || drops));
+    if (read.has_value()) REQUIRE(*read == expected);
   }
 
   // ---- Writes ----
@@ -227,6 +297,7 @@ class Run {
     take();
     store_->set_part_bytes(prng_.chance(2) ? part_bytes_target : 500 + prng_.below(3000));
     host_.checkpoint(*store_);
+    covered_ = store_->last_commit();
   }
 
   void limit_memory() {
@@ -235,6 +306,7 @@ class Run {
   }
 
   void reopen() {
+    take();
     host_.store_pending(*store_);
     clients_.clear();
     feed_.reset();
@@ -284,6 +356,9 @@ class Run {
   std::unique_ptr<FeedClient> feed_;
   std::string snapshot_;
   std::vector<std::uint64_t> kept_;
+  std::vector<PastBatch> past_;    // the batches after past_begins_
+  std::uint64_t past_begins_ = 0;  // a commit
+  std::uint64_t covered_ = 0;      // the log may lack the commits up to this one
   bool drops_leaves_ = false;
   std::uint64_t checks_ = 0;
   Ticks now_ = test::noon;

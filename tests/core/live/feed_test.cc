@@ -19,6 +19,7 @@ RowChange change_of(const std::optional<RowView>& before, const std::optional<Ro
   change.table = table_of("People");
   change.key = EntityKey("p", "a");
   if (before.has_value()) change.before.emplace(*before);
+  change.existed_before = before.has_value();
   change.exists_after = after.has_value();
   change.after = after;
   return change;
@@ -70,6 +71,15 @@ TEST_CASE("a filter must accept the row before or after the change") {
   CHECK(feed.accepts(change_of(std::nullopt, two)));
   CHECK(!feed.accepts(change_of(one, one)));
   CHECK(!feed.accepts(change_of(std::nullopt, one)));
+}
+
+TEST_CASE("a row before the change that is not known may be one that the filter accepts") {
+  FeedQuery query;
+  query.filter = filter_of("n eq 2");
+  const Feed feed(std::move(query));
+  RowChange removed = change_of(std::nullopt, std::nullopt);
+  removed.existed_before = true;
+  CHECK(feed.accepts(removed));
 }
 
 }  // namespace entitable

@@ -171,6 +171,22 @@ TEST_CASE("without listeners nothing is recorded, and writes allocate nothing fo
   CHECK(taken(store) == "");
 }
 
+TEST_CASE("100,000 watches of single rows take less than 50 MB") {
+  Store store = people();
+  LiveQueries live(store);
+  const std::size_t before = counted_heap.live_bytes;
+  constexpr int watches = 100'000;
+  for (int i = 0; i < watches; ++i) {
+    WatchQuery query;
+    query.filter = *parse_filter("PartitionKey eq 'p' and RowKey eq 'row-" +
+                                 std::to_string(1'000'000 + i) + "'");
+    live.read_watch(live.open_watch("people", std::move(query)), 1);
+  }
+  CHECK(counted_heap.live_bytes - before < 50'000'000);
+  store.write(upsert("people", "p", "row-1000007", 5), noon);
+  CHECK(live.take_changes().deltas.size() == 1);
+}
+
 TEST_CASE("a watch gets one delta for a group, which leads to the published version") {
   Store store = people();
   WatchClient client = watch(store);
@@ -247,10 +263,14 @@ TEST_CASE("a restore that replaces the content has the origin restore") {
   REQUIRE(restore.begin_replace(std::nullopt));
   host.write_checkpoint(store);
   const TakenChanges changes = LiveQueries(store).take_changes();
-  CHECK(text_of(changes.batches) == "4: everything");
+  CHECK(text_of(changes.batches) == "5: everything");
   CHECK(changes.batches.front().origin == CommitOrigin::restore);
   REQUIRE(changes.deltas.size() == 1);
   CHECK(changes.deltas.front().reset);
+  publish(store, {remove("people", "p", "b")});
+  CHECK(taken(store) == "6: -b<2");
+  host.store_pending(store);
+  CHECK(host.open()->last_commit() == 6);
 }
 
 TEST_CASE("a restore that merges makes commits of the origin restore") {
@@ -338,6 +358,19 @@ TEST_CASE("rows that are not in memory any more when changes are taken reset the
   store.set_memory_limit(1);
   store.enforce_memory_limit();
   CHECK(taken(store) == "4: everything");
+  CHECK(taken(store) == "");
+}
+
+TEST_CASE("changes that were not recorded after a listener was closed reset the watches") {
+  Store store = people();
+  const FeedId feed = open_feed(store);
+  WatchQuery query;
+  query.filter = *parse_filter("PartitionKey eq 'q'");
+  LiveQueries(store).open_watch("people", query);
+  publish(store, {upsert("people", "p", "a", 5)});
+  LiveQueries(store).close_feed(feed);
+  publish(store, {remove("people", "p", "a")});
+  CHECK(taken(store) == "5: everything");
   CHECK(taken(store) == "");
 }
 

@@ -1,0 +1,110 @@
+#include "core/store/change_history.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/check.h"
+#include "core/log/commit_codec.h"
+#include "core/store/store_state.h"
+
+namespace entitable {
+
+ChangeHistory::ChangeHistory(Store& store, std::uint64_t since)
+    : state_(store.state()), next_(since + 1), last_(store.last_commit()) {
+  ENTITABLE_CHECK(state_.is_open() && since <= last_);
+  for (const Ref<Table>& table : state_.published.catalog.tables()) {
+    tables_.emplace(table->id(), KnownTable{table->identity});
+  }
+}
+
+Result<PastChanges> ChangeHistory::read_segment(std::uint64_t sequence, std::string_view bytes) {
+  const Result<Segment> segment = decode_segment(bytes, sequence);
+  if (!segment.ok()) return segment.error();
+  PastChanges changes;
+  for (const Commit& commit : segment->commits) read(commit, changes);
+  return changes;
+}
+
+PastChanges ChangeHistory::read_pending() {
+  PastChanges changes;
+  for (std::size_t i = 0; i < state_.pending.size(); ++i) {
+    ShapeDictionary shapes;
+    PropertyViewArena rows;
+    const Result<Commit> commit = decode_commit(state_.pending[i], shapes, rows);
+    ENTITABLE_CHECK(commit.ok());
+    read(*commit, changes);
+  }
+  if (next_ <= last_) truncated_ = true;
+  return changes;
+}
+
+// Creating a table makes its name known also for commits that were skipped.
+void ChangeHistory::read(const Commit& commit, PastChanges& changes) {
+  if (commit.number > last_ || truncated_) return;
+  ChangeBatch batch;
+  batch.sequence = commit.number;
+  batch.last_timestamp = commit.last_timestamp;
+  read_tables(commit, batch);
+  if (commit.number < next_) return;
+  // A restore takes a number without a commit. The log does not have the names of dropped tables.
+  const bool all_known =
+      std::all_of(commit.mutations.begin(), commit.mutations.end(),
+                  [this](const Mutation& mutation) { return is_known(mutation); });
+  if (commit.number > next_ || !all_known) {
+    truncated_ = true;
+    return;
+  }
+  ++next_;
+  read_rows(commit, batch, changes);
+  if (!batch.rows.empty() || !batch.tables.empty()) changes.batches.push_back(std::move(batch));
+}
+
+bool ChangeHistory::is_known(const Mutation& mutation) const {
+  const auto known = [this](TableId table) { return tables_.count(table) != 0; };
+  if (const auto* put = std::get_if<PutRow>(&mutation)) return known(put->table);
+  if (const auto* erase = std::get_if<DeleteRow>(&mutation)) return known(erase->table);
+  if (const auto* drop = std::get_if<DropTable>(&mutation)) return known(drop->table);
+  return true;
+}
+
+void ChangeHistory::read_tables(const Commit& commit, ChangeBatch& batch) {
+  for (const Mutation& mutation : commit.mutations) {
+    if (const auto* create = std::get_if<CreateTable>(&mutation)) {
+      auto name = TableName::parse(create->name);
+      ENTITABLE_CHECK(name.ok());
+      auto identity = make_ref<TableIdentity>(create->table, std::move(*name));
+      tables_.emplace(create->table, KnownTable{identity});
+      batch.tables.push_back({std::move(identity), true});
+    } else if (const auto* drop = std::get_if<DropTable>(&mutation)) {
+      const auto at = tables_.find(drop->table);
+      if (at != tables_.end()) batch.tables.push_back({at->second.identity, false});
+    }
+  }
+}
+
+void ChangeHistory::read_rows(const Commit& commit, ChangeBatch& batch, PastChanges& changes) {
+  std::map<TableId, TableIndex> rows;
+  for (const Mutation& mutation : commit.mutations) {
+    const auto* put = std::get_if<PutRow>(&mutation);
+    const auto* erase = std::get_if<DeleteRow>(&mutation);
+    if (put == nullptr && erase == nullptr) continue;
+    const TableId table = put != nullptr ? put->table : erase->table;
+    const KeyView key = put != nullptr ? put->key : erase->key.view();
+    const KnownTable& known = tables_.at(table);
+    if (put != nullptr) {
+      rows.try_emplace(table, known.empty)
+          .first->second.put(put->key, put->timestamp, put->properties);
+    }
+    RowChange& change = batch.rows.emplace_back();
+    change.table = known.identity;
+    change.key = EntityKey(key.partition, key.row);
+    change.existed_before = true;
+    change.exists_after = put != nullptr;
+  }
+  for (RowChange& change : batch.rows) {
+    if (change.exists_after) change.after = rows.at(change.table->id).find(change.key.view()).row;
+  }
+  for (auto& [table, index] : rows) changes.pins.push_back(std::move(index));
+}
+
+}  // namespace entitable

@@ -1,0 +1,65 @@
+// Reads changes back from the log, so that a reader of the change feed can continue after a commit
+// that it has seen before.
+//
+//   ChangeHistory history(store, since);
+//   for each stored segment that the host has:  history.read_segment(sequence, bytes)
+//   history.read_pending()
+//
+// After that, a feed that was opened before continues with the commits that are published later.
+//
+// The log has the rows after each commit, and not those before it: `before` is always absent. It
+// does not say either whether a row that was put replaced another: every put is an update.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string_view>
+
+#include "core/base/result.h"
+#include "core/live/change.h"
+#include "core/log/segment.h"
+#include "core/store/store.h"
+
+namespace entitable {
+
+// Changes that were read. The rows stay valid as long as this object.
+struct PastChanges {
+  ChangeBatches batches{};
+  std::vector<TableIndex> pins{};  // own the rows; must not be changed
+};
+
+class ChangeHistory {
+ public:
+  // Reads the commits after `since`, as far as they are published now. REQUIRES: the store is open;
+  // since <= store.last_commit(); the store outlives this object.
+  ChangeHistory(Store& store, std::uint64_t since);
+
+  // Returns the changes of a segment. The segment may be one that a manifest covers. Error:
+  // corrupted or format_too_new, as decode_segment(). REQUIRES: ascending sequences.
+  Result<PastChanges> read_segment(std::uint64_t sequence, std::string_view bytes);
+  // Returns the changes of commits that are not stored yet. Must be called last.
+  PastChanges read_pending();
+  // Returns whether commits after `since` are missing. The reader must then read again what it
+  // needs, and continue with the commits after store.last_commit(). Nothing more is returned.
+  bool is_truncated() const { return truncated_; }
+
+ private:
+  struct KnownTable {
+    Ref<TableIdentity> identity;
+    TableIndex empty{};  // provides the schema in which rows are packed
+  };
+
+  void read(const Commit& commit, PastChanges& changes);
+  bool is_known(const Mutation& mutation) const;
+  void read_rows(const Commit& commit, ChangeBatch& batch, PastChanges& changes);
+  void read_tables(const Commit& commit, ChangeBatch& batch);
+
+  StoreState& state_;
+  std::uint64_t next_;  // the first commit that was not read yet
+  std::uint64_t last_;  // the last commit to read
+  bool truncated_ = false;
+  std::map<TableId, KnownTable> tables_;
+};
+
+}  // namespace entitable
