@@ -89,7 +89,7 @@ struct ClientCall {
 
 // One request's mutations: applied whole or not at all.
 struct Commit {
-  std::uint64_t number = 0;  // 1, 2, 3, … without gaps over the life of a store
+  std::uint64_t number = 0;  // 1, 2, 3, …; a restore that replaces the content skips a number
   Ticks last_timestamp = 0;  // the newest timestamp ever issued, including this commit
   std::optional<ClientCall> call;
   std::vector<Mutation> mutations;
