@@ -1,10 +1,12 @@
 // Checks that a store survives running out of memory in a write that unloads the part that it
-// changes. The allocator of this test program fails on demand.
+// changes, and while changes are recorded and taken. The allocator of this test program fails on
+// demand.
 #include <new>
 #include <set>
 
 #include "core/store/store_state.h"
 #include "tests/support/failing_allocator.h"
+#include "tests/support/live_clients.h"
 #include "tests/support/store_helpers.h"
 #include "tests/support/test_host.h"
 
@@ -124,6 +126,46 @@ TEST_CASE("memory runs out in a write that unloads the part that it changes") {
   }());
   CHECK(rows_of(store, "big") == expected);
   CHECK(store.parts_with_inexact_counts().empty());
+}
+
+TEST_CASE("memory runs out while changes are recorded and taken") {
+  TestHost host;
+  Store store = nearly_full(host);
+  const int at = rows - 20;
+  WatchQuery query;
+  query.filter = *parse_filter("PartitionKey eq 'p' and RowKey ge '" + row_key(at) + "'");
+  query.limit = 5;
+  WatchClient client(store, "big", query);
+  const FeedId feed = LiveQueries(store).open_feed({});
+  client.read(store, host, 1000);
+  REQUIRE(client.is_complete());
+
+  const WriteRequest request = large(OperationKind::remove, at, 0);
+  const bool is_single = GENERATE(true, false);
+  const long failures = fail_everywhere(store, [&] {
+    is_single ? store.write(request, noon, StageResult()) : store.stage({request}, noon);
+  });
+  CHECK(failures > 10);
+  if (!is_single) store.publish();
+  TakenChanges taken = LiveQueries(store).take_changes();
+  REQUIRE(taken.batches.size() == 1);  // the failed attempts left no change behind
+  CHECK(taken.batches.front().rows.size() == 1);
+  CHECK(LiveQueries(store).feed(feed).accepts(taken.batches.front().rows.front()));
+  REQUIRE(taken.deltas.size() == 1);
+  client.apply(taken.deltas.front());
+  client.read(store, host, 1000);
+  CHECK(client.equals_query(store, host));
+
+  store.write(large(OperationKind::insert, at, 7), noon, StageResult());
+  CHECK(fail_everywhere(store, [&] { taken = LiveQueries(store).take_changes(); }) > 0);
+  REQUIRE(taken.batches.size() == 1);
+  CHECK(taken.batches.front().everything);
+  REQUIRE(taken.deltas.size() == 1);
+  CHECK(taken.deltas.front().reset);
+  client.apply(taken.deltas.front());
+  client.read(store, host, 1000);
+  CHECK(client.equals_query(store, host));
+  CHECK(LiveQueries(store).take_changes().batches.empty());
 }
 
 }  // namespace entitable
