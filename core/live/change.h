@@ -14,14 +14,6 @@
 
 namespace entitable {
 
-// Where the write of a commit came from.
-enum class CommitOrigin : std::uint8_t {
-  local,      // the tab that owns the store
-  other_tab,  // another tab, or the page of a worker
-  sync,       // synchronization with another store
-  restore,    // a snapshot file
-};
-
 enum class ChangeOp : std::uint8_t { insert, update, remove };
 
 // What a commit did to one row: the row before the commit compared with the row after it, whichever

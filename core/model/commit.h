@@ -76,6 +76,14 @@ struct SetServiceProperties {  // opaque here; core/rest defines the document
 using Mutation =
     std::variant<PutRow, DeleteRow, CreateTable, DropTable, SetTableAcl, SetServiceProperties>;
 
+// Where the write of a commit came from.
+enum class CommitOrigin : std::uint8_t {
+  local,      // the tab that owns the store
+  other_tab,  // another tab, or the page of a worker
+  sync,       // synchronization with another store
+  restore,    // a snapshot file
+};
+
 // Identifies a call and holds its response. When another tab takes over the store, clients send
 // unanswered calls again. A call that was already applied is then answered from the log and not
 // applied twice.

@@ -9,7 +9,6 @@
 #include <variant>
 #include <vector>
 
-#include "core/live/change.h"
 #include "core/model/commit.h"
 #include "core/txn/entity_group.h"
 #include "core/txn/operation.h"
