@@ -4,30 +4,9 @@
 #include <utility>
 
 #include "core/base/check.h"
-#include "core/query/projection.h"
 
 namespace entitable {
 namespace {
-
-// Returns the value of a selected property; nothing if the row lacks it.
-std::optional<ValueView> selected_value(const RowView& row, const PropertySource& source,
-                                        std::string_view name) {
-  switch (source.kind) {
-    case PropertySourceKind::partition_key:
-      return ValueView::of_string(row.partition());
-    case PropertySourceKind::row_key:
-      return ValueView::of_string(row.row_key());
-    case PropertySourceKind::timestamp:
-      return ValueView::of_date_time(row.timestamp());
-    case PropertySourceKind::column:
-      return row.value(source.column);
-    case PropertySourceKind::by_name:
-      return row.find(name);
-    case PropertySourceKind::missing:
-      return std::nullopt;
-  }
-  check_failed("a property has a source", __FILE__, __LINE__);
-}
 
 // Returns the ranges of the plan without the keys below `from`.
 std::vector<KeyRange> ranges_from(const Plan& plan, const std::optional<EntityKey>& from) {
@@ -48,13 +27,8 @@ Watch::Watch(WatchId id, WatchQuery query, RangeTree& ranges) : id_(id), tree_(r
   for (const KeyRange& range : ranges_from(plan, query.from)) {
     ranges_.push_back(tree_.add(range, this));
   }
-  if (plan.residual || !query.select.empty()) {
-    Query conditions;
-    conditions.filter = std::move(query.filter);
-    conditions.select = std::move(query.select);
-    conditions_ =
-        std::make_unique<Conditions>(std::move(conditions), std::move(plan.implied), plan.residual);
-  }
+  if (plan.residual)
+    conditions_ = std::make_unique<Conditions>(std::move(query.filter), std::move(plan.implied));
   if (query.limit.has_value()) limit_ = std::make_unique<Limit>(Limit{*query.limit});
   reset();
 }
@@ -69,30 +43,17 @@ void Watch::reset() {
   if (limit_) limit_->keys.clear();
   // The shapes of another schema may have the same ids.
   if (conditions_) {
-    conditions_ = std::make_unique<Conditions>(
-        std::move(conditions_->query), std::move(conditions_->implied), conditions_->residual);
+    conditions_ = std::make_unique<Conditions>(std::move(conditions_->filter),
+                                               std::move(conditions_->implied));
   }
 }
 
 bool Watch::matches(const RowView& row) {
-  return !conditions_ || !conditions_->residual ||
-         conditions_->filters.filter_for(row.shape()).matches(row);
+  return !conditions_ || conditions_->filters.filter_for(row.shape()).matches(row);
 }
 
-bool Watch::selects_same(const RowView& before, const RowView& after) const {
-  if (!conditions_ || conditions_->query.select.empty()) return false;
-  const std::vector<std::string>& select = conditions_->query.select;
-  const std::vector<PropertySource> of_before = find_property_sources(select, before.shape());
-  const std::vector<PropertySource> of_after = find_property_sources(select, after.shape());
-  for (std::size_t i = 0; i < select.size(); ++i) {
-    if (selected_value(before, of_before[i], select[i]) !=
-        selected_value(after, of_after[i], select[i])) {
-      return false;
-    }
-  }
-  return true;
-}
-
+// A write of properties that the client does not select is an update, too: it changes the ETag, which
+// is part of each row that the client has, as of each row that the query returns.
 std::optional<DeltaKind> Watch::match(const RowView* before, const RowView* after) {
   ENTITABLE_CHECK(before != nullptr || after != nullptr);
   const KeyView key = before != nullptr ? before->key() : after->key();
@@ -100,8 +61,7 @@ std::optional<DeltaKind> Watch::match(const RowView* before, const RowView* afte
   const bool was_in = before != nullptr && matches(*before);
   const bool is_in = after != nullptr && matches(*after);
   if (was_in != is_in) return is_in ? DeltaKind::enter : DeltaKind::leave;
-  if (!is_in || selects_same(*before, *after)) return std::nullopt;
-  return DeltaKind::update;
+  return is_in ? std::optional(DeltaKind::update) : std::nullopt;
 }
 
 void Watch::finish(WatchDelta& delta) {
@@ -154,7 +114,7 @@ Plan Watch::plan() const {
   Plan plan;
   for (const KeyRange* range : ranges_) plan.ranges.push_back(*range);
   if (conditions_) {
-    plan.residual = conditions_->residual;
+    plan.residual = true;
     plan.implied = conditions_->implied;
   }
   return plan;
@@ -165,7 +125,7 @@ std::variant<Page, PartsNeeded> Watch::read(const TableIndex& index, std::uint32
   ENTITABLE_CHECK(rows_max > 0);
   if (is_complete()) return Page{index, {}, std::nullopt, 0};
   Query query;
-  if (conditions_) query.filter = conditions_->query.filter;
+  if (conditions_) query.filter = conditions_->filter;
   query.from = Continuation{*next_};
   query.top = rows_max;
   if (limit_) query.top = std::min(rows_max, limit_->rows_left());

@@ -29,9 +29,9 @@
 
 namespace entitable {
 
+// There is no `select`: which properties the client gets does not decide which rows change.
 struct WatchQuery {
   Filter filter{};
-  std::vector<std::string> select{};             // as Query::select
   std::optional<std::uint32_t> limit{};          // at least 1; nothing: all rows
   std::optional<EntityKey> from = std::nullopt;  // the first key that may be returned
 };
@@ -63,17 +63,15 @@ class Watch {
                                        OnUnloaded on_unloaded);
 
  private:
-  // The parts of a query that many watches do not have.
+  // What must be tested on rows in the ranges; many watches have no such conditions.
   struct Conditions {
-    Query query;                // filter and select
+    Filter filter;
     std::vector<char> implied;  // as in Plan
-    bool residual;              // as in Plan
     BoundFilterCache filters;
-    Conditions(Query query_in, std::vector<char> implied_in, bool residual_in)
-        : query(std::move(query_in)),
+    Conditions(Filter filter_in, std::vector<char> implied_in)
+        : filter(std::move(filter_in)),
           implied(std::move(implied_in)),
-          residual(residual_in),
-          filters(query.filter, implied) {}
+          filters(filter, implied) {}
   };
   struct Limit {
     std::uint32_t rows_max;
@@ -85,14 +83,13 @@ class Watch {
   Plan plan() const;
   void mark_read(const Page& page);
   bool matches(const RowView& row);
-  bool selects_same(const RowView& before, const RowView& after) const;
   void merge_into_keys(const WatchDelta& delta);
   void drop_last_key(WatchDelta& delta);
 
   WatchId id_;
   RangeTree& tree_;
   std::vector<const KeyRange*> ranges_;  // ascending
-  std::unique_ptr<Conditions> conditions_;
+  std::unique_ptr<Conditions> conditions_;  // null: every row of the ranges matches
   std::unique_ptr<Limit> limit_;
   std::unique_ptr<EntityKey> next_;  // the first key that was not read; null: all were read
 };

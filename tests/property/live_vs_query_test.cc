@@ -150,10 +150,6 @@ class Run {
     }
     if (prng_.chance(3)) query.limit = 1 + static_cast<std::uint32_t>(prng_.below(12));
     if (prng_.chance(4)) query.from = EntityKey(pick(prng_, partitions), random_row(prng_));
-    if (prng_.chance(3)) {
-      query.select = {pick(prng_, names)};
-      if (prng_.chance(3)) query.select.push_back(prng_.chance(2) ? "Timestamp" : "RowKey");
-    }
     std::string table = pick(prng_, tables);
     if (prng_.chance(2)) table[0] = static_cast<char>(table[0] ^ 0x20);
     clients_.emplace_back(*store_, std::move(table), std::move(query));
