@@ -1,6 +1,7 @@
 #include "core/live/watch.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "core/base/check.h"
@@ -21,35 +22,37 @@ std::vector<KeyRange> ranges_from(const Plan& plan, const std::optional<EntityKe
 
 }  // namespace
 
-Watch::Watch(WatchId id, WatchQuery query, RangeTree& ranges) : id_(id), tree_(ranges) {
+void Watch::Ranges::add(const std::vector<KeyRange>& ranges) {
+  list.reserve(ranges.size());  // so that no range is in the tree but not in the list
+  for (const KeyRange& range : ranges) list.push_back(tree.add(range, watch));
+}
+
+Watch::Ranges::~Ranges() {
+  for (const KeyRange* range : list) tree.remove(range, watch);
+}
+
+Watch::Watch(WatchId id, WatchQuery query, RangeTree& ranges) : id_(id), ranges_{ranges, this} {
   ENTITABLE_CHECK(!query.limit.has_value() || *query.limit > 0);
   Plan plan = make_plan(query.filter);
-  for (const KeyRange& range : ranges_from(plan, query.from)) {
-    ranges_.push_back(tree_.add(range, this));
-  }
+  ranges_.add(ranges_from(plan, query.from));
   if (plan.residual)
     conditions_ = std::make_unique<Conditions>(std::move(query.filter), std::move(plan.implied));
   if (query.limit.has_value()) limit_ = std::make_unique<Limit>(Limit{*query.limit});
   reset();
 }
 
-Watch::~Watch() {
-  for (const KeyRange* range : ranges_) tree_.remove(range, this);
-}
-
 void Watch::reset() {
   if (!next_) next_ = std::make_unique<EntityKey>();
   *next_ = EntityKey();
   if (limit_) limit_->keys.clear();
-  // The shapes of another schema may have the same ids.
-  if (conditions_) {
-    conditions_ = std::make_unique<Conditions>(std::move(conditions_->filter),
-                                               std::move(conditions_->implied));
-  }
+  if (conditions_) conditions_->filters.reset();
 }
 
 bool Watch::matches(const RowView& row) {
-  return !conditions_ || conditions_->filters.filter_for(row.shape()).matches(row);
+  if (!conditions_) return true;
+  if (!conditions_->filters.has_value())
+    conditions_->filters.emplace(conditions_->filter, conditions_->implied);
+  return conditions_->filters->filter_for(row.shape()).matches(row);
 }
 
 // A write of properties that the client does not select is an update, too: it changes the ETag, which
@@ -112,7 +115,7 @@ void Watch::drop_last_key(WatchDelta& delta) {
 
 Plan Watch::plan() const {
   Plan plan;
-  for (const KeyRange* range : ranges_) plan.ranges.push_back(*range);
+  for (const KeyRange* range : ranges_.list) plan.ranges.push_back(*range);
   if (conditions_) {
     plan.residual = true;
     plan.implied = conditions_->implied;
@@ -141,12 +144,19 @@ std::variant<Page, PartsNeeded> Watch::read(const TableIndex& index, std::uint32
   return answer;
 }
 
+// Allocates before it changes anything: the client does not get the page if memory runs out.
 void Watch::mark_read(const Page& page) {
+  std::optional<EntityKey> next;
+  if (page.next.has_value()) next = page.next->next;
   if (limit_) {
-    for (const RowView& row : page.rows) limit_->keys.emplace_back(row.partition(), row.row_key());
+    std::vector<EntityKey> keys;
+    keys.reserve(page.rows.size());
+    for (const RowView& row : page.rows) keys.emplace_back(row.partition(), row.row_key());
+    limit_->keys.insert(limit_->keys.end(), std::make_move_iterator(keys.begin()),
+                        std::make_move_iterator(keys.end()));
   }
-  if (page.next.has_value()) {
-    *next_ = page.next->next;
+  if (next.has_value()) {
+    *next_ = std::move(*next);
   } else {
     next_.reset();
   }

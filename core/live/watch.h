@@ -41,14 +41,14 @@ class Watch {
   // Adds the ranges of the query's plan to `ranges`, and the destructor removes them. REQUIRES:
   // `ranges` outlives this object; limit is not 0.
   Watch(WatchId id, WatchQuery query, RangeTree& ranges);
-  ~Watch();
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
 
   WatchId id() const { return id_; }
   bool is_complete() const { return next_ == nullptr || is_full(); }
 
-  // Forgets which rows were read: the watch must be read again from its start.
+  // Forgets which rows were read: the watch must be read again from its start. If this throws
+  // std::bad_alloc, nothing has changed.
   void reset();
   // Returns what the change of a row means for the client: nothing if the client does not have to
   // know. `before` and `after`: null if there was or is no such row. REQUIRES: a range of the
@@ -58,7 +58,8 @@ class Watch {
   // more to the delta. REQUIRES: the rows are the results of match() since the last call.
   void finish(WatchDelta& delta);
   // Reads the next rows, at most `rows_max`. An answer other than PartsNeeded changes what was
-  // read: the client must add these rows. REQUIRES: `index` has the changes passed to match().
+  // read: the client must add these rows. If this throws std::bad_alloc, nothing has changed.
+  // REQUIRES: `index` has the changes passed to match().
   std::variant<Page, PartsNeeded> read(const TableIndex& index, std::uint32_t rows_max,
                                        OnUnloaded on_unloaded);
 
@@ -67,11 +68,23 @@ class Watch {
   struct Conditions {
     Filter filter;
     std::vector<char> implied;  // as in Plan
-    BoundFilterCache filters;
+    // Absent until a row is tested, and after a reset: the shapes of another schema may have the
+    // ids of those that are bound.
+    std::optional<BoundFilterCache> filters{};
     Conditions(Filter filter_in, std::vector<char> implied_in)
-        : filter(std::move(filter_in)),
-          implied(std::move(implied_in)),
-          filters(filter, implied) {}
+        : filter(std::move(filter_in)), implied(std::move(implied_in)) {}
+  };
+  // The watch's ranges in the tree. An object of its own, so that they are removed, too, if the
+  // constructor of the watch throws.
+  struct Ranges {
+    RangeTree& tree;
+    Watch* watch;
+    std::vector<const KeyRange*> list{};  // ascending
+    Ranges(RangeTree& tree_in, Watch* watch_in) : tree(tree_in), watch(watch_in) {}
+    ~Ranges();
+    Ranges(const Ranges&) = delete;
+    Ranges& operator=(const Ranges&) = delete;
+    void add(const std::vector<KeyRange>& ranges);
   };
   struct Limit {
     std::uint32_t rows_max;
@@ -87,8 +100,7 @@ class Watch {
   void drop_last_key(WatchDelta& delta);
 
   WatchId id_;
-  RangeTree& tree_;
-  std::vector<const KeyRange*> ranges_;  // ascending
+  Ranges ranges_;
   std::unique_ptr<Conditions> conditions_;  // null: every row of the ranges matches
   std::unique_ptr<Limit> limit_;
   std::unique_ptr<EntityKey> next_;  // the first key that was not read; null: all were read

@@ -10,6 +10,13 @@ namespace entitable {
 
 WatchId Watches::open(std::string_view table, WatchQuery query) {
   const auto at = tables_.try_emplace(fold_table_name(table)).first;
+  struct EraseUnwatched {  // if an exception is thrown
+    Tables& tables;
+    Tables::iterator at;
+    ~EraseUnwatched() {
+      if (at->second.watches == 0) tables.erase(at);
+    }
+  } erase{tables_, at};
   const WatchId id = last_id_ + 1;
   auto watch = std::make_unique<Watch>(id, std::move(query), at->second.ranges);
   watches_.emplace(id, Entry{at, std::move(watch)});

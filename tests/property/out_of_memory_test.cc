@@ -1,6 +1,6 @@
 // Checks that a store survives running out of memory in a write that unloads the part that it
-// changes, and while changes are recorded and taken. The allocator of this test program fails on
-// demand.
+// changes, while changes are recorded and taken, and while watches are opened and read. The allocator
+// of this test program fails on demand.
 #include <new>
 #include <set>
 
@@ -126,6 +126,41 @@ TEST_CASE("memory runs out in a write that unloads the part that it changes") {
   }());
   CHECK(rows_of(store, "big") == expected);
   CHECK(store.parts_with_inexact_counts().empty());
+}
+
+TEST_CASE("memory runs out while a watch is opened and read") {
+  TestHost host;
+  Store store = nearly_full(host);
+  const int at = rows - 20;
+  WatchQuery query;  // several ranges, a condition, and a limit
+  query.filter = *parse_filter("PartitionKey eq 'p' and value ge 0 and (RowKey eq '" +
+                               row_key(at) + "' or RowKey ge '" + row_key(at + 2) + "')");
+  query.limit = 9;
+  std::optional<WatchClient> client;
+  const long failures = fail_everywhere(store, [&] { client.emplace(store, "big", query); });
+  CHECK(failures > 3);
+  // No failed attempt left a watch behind.
+  LiveQueries(store).close_watch(client->id());
+  CHECK(!store.state().listeners.any());
+  CHECK(!store.state().listeners.covers("big", {"p", row_key(at)}));
+
+  client.emplace(store, "big", query);
+  for (const std::uint32_t rows_max : {2U, 100U}) {
+    std::optional<WatchPage> page;
+    const auto read = [&] {
+      page = std::get<WatchPage>(LiveQueries(store).read_watch(client->id(), rows_max));
+    };
+    CHECK(fail_everywhere(store, read) > 3);
+    client->add(*page);
+  }
+  CHECK(client->is_complete());
+  CHECK(client->equals_query(store, host));
+  store.write(large(OperationKind::remove, at, 0), noon, StageResult());
+  const TakenChanges taken = LiveQueries(store).take_changes();
+  REQUIRE(taken.deltas.size() == 1);
+  client->apply(taken.deltas.front());
+  client->read(store, host, 1000);
+  CHECK(client->equals_query(store, host));
 }
 
 TEST_CASE("memory runs out while changes are recorded and taken") {

@@ -58,9 +58,13 @@ class WatchClient {
     const auto& page = std::get<WatchPage>(answer);
     REQUIRE(page.page.rows.size() <= rows_max);
     REQUIRE(page.sequence == store.last_commit());
+    add(page);
+    return !complete_;
+  }
+
+  void add(const WatchPage& page) {
     for (const RowView& row : page.page.rows) rows_.push_back(row.materialize());
     complete_ = page.complete;
-    return !complete_;
   }
 
   // Returns whether the rows are those that the query returns now, with their timestamps, which
