@@ -68,15 +68,17 @@ std::optional<DeltaKind> Watch::match(const RowView* before, const RowView* afte
 }
 
 void Watch::finish(WatchDelta& delta) {
-  if (limit_) {
+  const auto moves = [](const DeltaRow& row) { return row.kind != DeltaKind::update; };
+  if (limit_ && std::any_of(delta.rows.begin(), delta.rows.end(), moves)) {
     merge_into_keys(delta);
-    while (limit_->keys.size() > limit_->rows_max) drop_last_key(delta);
+    if (limit_->keys.size() > limit_->rows_max) drop_last_keys(delta);
   }
   delta.complete = is_complete();
 }
 
 void Watch::merge_into_keys(const WatchDelta& delta) {
   std::vector<EntityKey> keys;
+  keys.reserve(limit_->keys.size());
   auto old = limit_->keys.begin();
   for (const DeltaRow& row : delta.rows) {
     if (row.kind == DeltaKind::update) continue;
@@ -95,22 +97,32 @@ void Watch::merge_into_keys(const WatchDelta& delta) {
   limit_->keys = std::move(keys);
 }
 
-// Makes the client's last row leave. The delta may contain the row, if it entered or was updated.
-void Watch::drop_last_key(WatchDelta& delta) {
-  EntityKey last = std::move(limit_->keys.back());
-  limit_->keys.pop_back();
-  const auto at = std::lower_bound(
-      delta.rows.begin(), delta.rows.end(), last.view(),
+// Makes the client's last rows leave, as many as exceed the limit. The delta may contain them, if
+// they entered or were updated.
+void Watch::drop_last_keys(WatchDelta& delta) {
+  std::vector<EntityKey>& keys = limit_->keys;
+  const auto first = keys.begin() + static_cast<std::ptrdiff_t>(limit_->rows_max);
+  const auto tail = std::lower_bound(
+      delta.rows.begin(), delta.rows.end(), first->view(),
       [](const DeltaRow& row, const KeyView& key) { return compare(row.key_view(), key) < 0; });
-  next_ = std::make_unique<EntityKey>(last);
-  const bool listed = at != delta.rows.end() && compare(at->key_view(), last.view()) == 0;
-  if (listed && at->kind == DeltaKind::enter) {
-    delta.rows.erase(at);
-  } else if (listed) {
-    *at = DeltaRow{DeltaKind::leave, std::move(last), std::nullopt};
-  } else {
-    delta.rows.insert(at, DeltaRow{DeltaKind::leave, std::move(last), std::nullopt});
+  next_ = std::make_unique<EntityKey>(*first);
+  std::vector<DeltaRow> leaving;
+  auto row = tail;
+  for (auto key = first; key != keys.end(); ++key) {
+    while (row != delta.rows.end() && compare(row->key_view(), key->view()) < 0)
+      leaving.push_back(std::move(*row++));  // only rows that leave are not among the keys
+    const bool listed =
+        row != delta.rows.end() && compare(row->key_view(), key->view()) == 0;
+    const bool client_has = !listed || row->kind != DeltaKind::enter;
+    if (listed) ++row;
+    if (client_has) leaving.push_back({DeltaKind::leave, std::move(*key), std::nullopt});
   }
+  leaving.insert(leaving.end(), std::make_move_iterator(row),
+                 std::make_move_iterator(delta.rows.end()));
+  delta.rows.erase(tail, delta.rows.end());
+  delta.rows.insert(delta.rows.end(), std::make_move_iterator(leaving.begin()),
+                    std::make_move_iterator(leaving.end()));
+  keys.erase(first, keys.end());
 }
 
 Plan Watch::plan() const {

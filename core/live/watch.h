@@ -97,7 +97,7 @@ class Watch {
   void mark_read(const Page& page);
   bool matches(const RowView& row);
   void merge_into_keys(const WatchDelta& delta);
-  void drop_last_key(WatchDelta& delta);
+  void drop_last_keys(WatchDelta& delta);
 
   WatchId id_;
   Ranges ranges_;

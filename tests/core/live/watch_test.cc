@@ -197,6 +197,8 @@ TEST_CASE("one delta may fill a limit, replace its rows and update them") {
         "+0 +1 +2 -a -aa -b");
   // As many rows leave as enter.
   CHECK(test.change({row_of("00", 1)}, {"1"}) == "+00 -1");
+  // "00" is updated and pushed out, and "2" leaves behind it.
+  CHECK(test.change({row_of("!", 1), row_of("#", 1), row_of("00", 9)}, {"2"}) == "+! +# -00 -2");
   CHECK(test.delta().complete);
   CHECK(test.watch().is_complete());
 }
