@@ -144,14 +144,9 @@ std::variant<Page, PartsNeeded> Watch::read(const TableIndex& index, std::uint32
   query.from = Continuation{*next_};
   query.top = rows_max;
   if (limit_) query.top = std::min(rows_max, limit_->rows_left());
-  const Plan reading = plan();
-  auto answer = execute_plan(index, query, reading, on_unloaded);
-  if (limit_ && std::holds_alternative<PartsNeeded>(answer)) {
-    // The rows that the limit has room for may be in memory, only the row after them is not.
-    auto in_memory = execute_plan(index, query, reading, OnUnloaded::end_page);
-    const Page* const page = std::get_if<Page>(&in_memory);
-    if (page != nullptr && page->rows.size() == limit_->rows_left()) answer = std::move(in_memory);
-  }
+  // A limit that becomes full needs no further row, so it is not searched for.
+  const PageEnd page_end = limit_ ? PageEnd::after_last_row : PageEnd::before_next_row;
+  auto answer = execute_plan(index, query, plan(), on_unloaded, page_end);
   if (const Page* const page = std::get_if<Page>(&answer)) mark_read(*page);
   return answer;
 }

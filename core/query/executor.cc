@@ -44,26 +44,33 @@ Page get_rows_until_missing(const TableIndex& index, std::span<const KeyView> ke
 }
 
 std::variant<Page, PartsNeeded> execute_plan(const TableIndex& index, const Query& query,
-                                             const Plan& plan, OnUnloaded on_unloaded) {
+                                             const Plan& plan, OnUnloaded on_unloaded,
+                                             PageEnd page_end) {
   Page page{index, {}, std::nullopt, 0};
   Scan scan(index, query.filter, plan, query.from);
   std::uint64_t bytes = 0;
+  const auto is_full = [&] {
+    return page.rows.size() == query.top || bytes >= limits::page_bytes_max;
+  };
+  // One row more than the page holds, if the page needs the key of the next row.
+  const std::uint64_t wanted =
+      query.top + std::uint64_t{page_end == PageEnd::before_next_row ? 1U : 0U};
   scan.run(
       [&](const RowView& row) {
-        if (page.rows.size() == query.top || bytes >= limits::page_bytes_max) {
+        if (is_full()) {
           page.next = Continuation{EntityKey(row.partition(), row.row_key())};
           return false;
         }
         page.rows.push_back(row);
         bytes += row.packed_bytes();
-        return true;
+        if (page_end == PageEnd::before_next_row || !is_full()) return true;
+        page.next = Continuation{EntityKey(row.partition(), successor(row.row_key()))};
+        return false;
       },
-      query.top + std::uint64_t{1});
+      wanted);
   if (scan.part_needed() != 0) {
-    if (on_unloaded == OnUnloaded::return_parts_needed || scan.rows_read() == 0) {
-      // One row more than the page holds: the page needs the key of the next row.
-      return PartsNeeded{scan.parts_to_load(query.top + std::uint64_t{1} - page.rows.size())};
-    }
+    if (on_unloaded == OnUnloaded::return_parts_needed || scan.rows_read() == 0)
+      return PartsNeeded{scan.parts_to_load(wanted - page.rows.size())};
     page.next = Continuation{scan.stopped_at()};
   }
   page.rows_read = scan.rows_read();

@@ -36,11 +36,18 @@ Page get_rows_until_missing(const TableIndex& index, std::span<const KeyView> ke
 std::variant<Page, PartsNeeded> execute(const TableIndex& index, const Query& query,
                                         OnUnloaded on_unloaded = OnUnloaded::return_parts_needed);
 
+// Where a full page of execute_plan() ends.
+enum class PageEnd : std::uint8_t {
+  before_next_row,  // before the next matching row, which is searched for, as far as it may be
+  after_last_row,   // after the last row: nothing more is read, and there may be no more rows
+};
+
 // Does the same with a given plan instead of make_plan(query.filter). REQUIRES: the plan reads and
 // tests the rows as make_plan(query.filter) would, apart from rows that the caller does not want;
 // query.top > 0; the query is not descending.
 std::variant<Page, PartsNeeded> execute_plan(const TableIndex& index, const Query& query,
-                                             const Plan& plan, OnUnloaded on_unloaded);
+                                             const Plan& plan, OnUnloaded on_unloaded,
+                                             PageEnd page_end = PageEnd::before_next_row);
 
 // Executes the query as the model of the real service does (explain.h): scans one contiguous range
 // row by row. A page ends where the scan leaves a partition, even if the page is empty, and has a

@@ -39,6 +39,11 @@ class Fixture {
     return text_of(delta_.rows);
   }
   Watch& watch() { return watch_; }
+  // Returns how many rows are tested to read the next `rows_max` rows.
+  std::uint64_t rows_tested(std::uint32_t rows_max) {
+    const auto answer = watch_.read(index_, rows_max, OnUnloaded::return_parts_needed);
+    return std::get<Page>(answer).rows_read;
+  }
   const WatchDelta& delta() const { return delta_; }
   const RangeTree& tree() const { return tree_; }
 
@@ -185,6 +190,19 @@ TEST_CASE("a row that leaves a full limit makes room for the next row") {
   CHECK(test.watch().is_complete());
   CHECK(test.put(row_of("x", 5)) == "+x");
   CHECK(test.put(row_of("y", 5)) == "");
+}
+
+TEST_CASE("a full limit does not search for the row that follows") {
+  std::vector<Entity> entities = {row_of("a", 1), row_of("b", 1)};
+  for (int i = 0; i < 1000; ++i) entities.push_back(row_of("c" + std::to_string(i), 0));
+  Fixture test(query_of("n gt 0", 2), entities);
+  CHECK(test.rows_tested(1) == 1);
+  CHECK(test.rows_tested(1000) == 1);
+  CHECK(test.watch().is_complete());
+  CHECK(test.put(row_of("bb", 1)) == "");  // beyond the limit
+  CHECK(test.put(row_of("aa", 1)) == "+aa -b");
+  CHECK(test.erase("a") == "-a");
+  CHECK(test.read() == "b");
 }
 
 TEST_CASE("one delta may fill a limit, replace its rows and update them") {
