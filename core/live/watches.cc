@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "core/base/check.h"
 #include "core/model/limits.h"
 #include "core/model/table_name.h"
 
@@ -10,32 +9,39 @@ namespace entitable {
 
 WatchId Watches::open(std::string_view table, WatchQuery query) {
   const auto at = tables_.try_emplace(fold_table_name(table)).first;
-  struct EraseUnwatched {  // if an exception is thrown
-    Tables& tables;
-    Tables::iterator at;
-    ~EraseUnwatched() {
-      if (at->second.watches == 0) tables.erase(at);
-    }
-  } erase{tables_, at};
   const WatchId id = last_id_ + 1;
-  auto watch = std::make_unique<Watch>(id, std::move(query), at->second.ranges);
-  watches_.emplace(id, Entry{at, std::move(watch)});
-  ++at->second.watches;
+  struct EraseUnlessOpen {  // if an exception is thrown
+    Watches& all;
+    Tables::iterator at;
+    WatchId id;
+    ~EraseUnlessOpen() {
+      if (all.last_id_ != id) all.erase(at, id);
+    }
+  } erase_unless_open{*this, at, id};
+  WatchedTable& watched = at->second;
+  watched.watches.try_emplace(id, id, std::move(query), watched.ranges);
+  tables_by_watch_.emplace(id, at);
   return last_id_ = id;
 }
 
-void Watches::close(WatchId id) {
-  const auto at = watches_.find(id);
-  ENTITABLE_CHECK(at != watches_.end());
-  const Tables::iterator table = at->second.table;
-  watches_.erase(at);
-  if (--table->second.watches == 0) tables_.erase(table);
+void Watches::erase(Tables::iterator table, WatchId id) {
+  tables_by_watch_.erase(id);
+  table->second.watches.erase(id);
+  if (table->second.watches.empty()) tables_.erase(table);
 }
 
-Watches::Open Watches::find(WatchId id) const {
-  const auto at = watches_.find(id);
-  ENTITABLE_CHECK(at != watches_.end());
-  return {at->second.table->first, at->second.watch.get()};
+bool Watches::close(WatchId id) {
+  const auto known = tables_by_watch_.find(id);
+  if (known == tables_by_watch_.end()) return false;
+  erase(known->second, id);
+  return true;
+}
+
+std::optional<Watches::Open> Watches::find(WatchId id) {
+  const auto known = tables_by_watch_.find(id);
+  if (known == tables_by_watch_.end()) return std::nullopt;
+  auto& [table, watched] = *known->second;
+  return Open{table, &watched.watches.at(id)};
 }
 
 bool Watches::covers(std::string_view table, const KeyView& key) const {
@@ -50,15 +56,15 @@ WatchDelta& Watches::Matching::delta_of(WatchId id) {
 }
 
 void Watches::Matching::reset_all() {
-  for (const auto& [id, entry] : all_.watches_) reset(*entry.watch);
+  for (auto& [table, watched] : all_.tables_) {
+    for (auto& [id, watch] : watched.watches) reset(watch);
+  }
 }
 
 void Watches::Matching::reset_table(std::string_view table) {
   const auto at = all_.tables_.find(table);
   if (at == all_.tables_.end()) return;
-  for (const auto& [id, entry] : all_.watches_) {
-    if (entry.table == at) reset(*entry.watch);
-  }
+  for (auto& [id, watch] : at->second.watches) reset(watch);
 }
 
 void Watches::Matching::reset(Watch& watch) {
@@ -88,7 +94,7 @@ std::vector<WatchDelta> Watches::Matching::finish(
     const std::function<const TableIndex*(std::string_view)>& index_of) {
   std::vector<WatchDelta> deltas;
   for (auto& [id, delta] : deltas_) {
-    const auto [table, watch] = all_.find(id);
+    const auto [table, watch] = *all_.find(id);
     const bool was_complete = watch->is_complete();
     if (!delta.reset) watch->finish(delta);
     const TableIndex* const index = was_complete && !delta.complete ? index_of(table) : nullptr;
@@ -99,7 +105,7 @@ std::vector<WatchDelta> Watches::Matching::finish(
 }
 
 void Watches::Matching::refill(WatchDelta& delta, const TableIndex& index) {
-  Watch& watch = *all_.find(delta.watch).watch;
+  Watch& watch = *all_.find(delta.watch)->watch;
   while (!watch.is_complete()) {
     const auto answer = watch.read(index, limits::page_rows_max, OnUnloaded::return_parts_needed);
     const Page* const page = std::get_if<Page>(&answer);

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -28,14 +28,14 @@ class Watches {
 
   // Adds a watch. Nothing is read yet. `table`: a name in any spelling.
   WatchId open(std::string_view table, WatchQuery query);
-  void close(WatchId id);  // REQUIRES: the watch is open
-  bool empty() const { return watches_.empty(); }
+  bool close(WatchId id);  // returns whether the watch was open
+  bool empty() const { return tables_.empty(); }
   // A watch and the folded name of its table.
   struct Open {
     std::string_view table;
     Watch* watch;
   };
-  Open find(WatchId id) const;  // REQUIRES: the watch is open
+  std::optional<Open> find(WatchId id);  // nothing if the watch is not open
 
   // Returns whether a range of a watch holds the key. `table`: a folded name.
   bool covers(std::string_view table, const KeyView& key) const;
@@ -46,16 +46,14 @@ class Watches {
  private:
   struct WatchedTable {
     RangeTree ranges;
-    std::uint32_t watches = 0;
+    std::unordered_map<WatchId, Watch> watches;
   };
   using Tables = std::map<std::string, WatchedTable, std::less<>>;
-  struct Entry {
-    Tables::iterator table;
-    std::unique_ptr<Watch> watch;
-  };
+
+  void erase(Tables::iterator table, WatchId id);
 
   Tables tables_;
-  std::unordered_map<WatchId, Entry> watches_;
+  std::unordered_map<WatchId, Tables::iterator> tables_by_watch_;
   WatchId last_id_ = 0;
 };
 

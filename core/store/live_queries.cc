@@ -22,7 +22,7 @@ std::variant<WatchPage, Error, PartsNeeded> LiveQueries::read_watch(WatchId id,
                                                                     std::uint32_t rows_max) {
   ENTITABLE_CHECK(!state_.listeners.has_changes() && rows_max > 0 &&
                   rows_max <= limits::page_rows_max);
-  const auto [name, watch] = state_.listeners.watches().find(id);
+  const auto [name, watch] = *state_.listeners.watches().find(id);
   const Table* const table = state_.published.catalog.find(name);
   if (table == nullptr) return Error(ErrorCode::table_not_found);
   auto answer = watch->read(table->index, rows_max, OnUnloaded::return_parts_needed);

@@ -20,8 +20,8 @@ WatchQuery query_of(std::string_view filter, std::optional<std::uint32_t> limit 
 }
 
 // Reads all rows of the watch.
-void read(const Watches& watches, WatchId id, const TableIndex& index) {
-  Watch& watch = *watches.find(id).watch;
+void read(Watches& watches, WatchId id, const TableIndex& index) {
+  Watch& watch = *watches.find(id)->watch;
   while (!watch.is_complete()) {
     const auto answer = watch.read(index, 1000, OnUnloaded::return_parts_needed);
     REQUIRE(std::holds_alternative<Page>(answer));
@@ -78,13 +78,15 @@ TEST_CASE("a change reaches the watches of its table whose ranges hold its key")
 TEST_CASE("a watch has the name of its table, folded") {
   Watches watches;
   const WatchId id = watches.open("PeoplE", query_of(""));
-  CHECK(watches.find(id).table == "people");
+  CHECK(watches.find(id)->table == "people");
 }
 
 TEST_CASE("ids are not used again") {
   Watches watches;
   const WatchId first = watches.open("people", query_of(""));
-  watches.close(first);
+  CHECK(watches.close(first));
+  CHECK(!watches.close(first));
+  CHECK(!watches.find(first).has_value());
   CHECK(watches.open("people", query_of("")) != first);
 }
 
@@ -106,11 +108,20 @@ TEST_CASE("a delta is not complete if the row that follows is not in memory") {
   read(watches, watches.open("people", query_of("", 2)), before);
   CHECK(text_of(match(watches, before, after, {"a"})) == "1: -a ...");
   CHECK(std::holds_alternative<PartsNeeded>(
-      watches.find(1).watch->read(after, 10, OnUnloaded::return_parts_needed)));
+      watches.find(1)->watch->read(after, 10, OnUnloaded::return_parts_needed)));
   after.load_part(7, {{EntityKey("q", "x"), 1, {}}});
-  const auto answer = watches.find(1).watch->read(after, 10, OnUnloaded::return_parts_needed);
+  const auto answer = watches.find(1)->watch->read(after, 10, OnUnloaded::return_parts_needed);
   CHECK(std::get<Page>(answer).rows.size() == 1);
-  CHECK(watches.find(1).watch->is_complete());
+  CHECK(watches.find(1)->watch->is_complete());
+}
+
+TEST_CASE("a watch that no key matches is reset with its table, too") {
+  Watches watches;
+  watches.open("people", query_of("PartitionKey gt 'b' and PartitionKey lt 'a'"));
+  watches.open("orders", query_of(""));
+  Watches::Matching matching(watches);
+  matching.reset_table("people");
+  CHECK(text_of(matching.finish(nullptr)) == "1: reset");
 }
 
 TEST_CASE("a reset comes without rows, and later changes of the same call are ignored") {
