@@ -48,14 +48,25 @@ FeedId Listeners::open_feed(FeedQuery query) {
   return ++last_feed_;
 }
 
-void Listeners::close_feed(FeedId id) {
-  ENTITABLE_CHECK(feeds_.erase(id) == 1);
+bool Listeners::close_feed(FeedId id) {
+  return feeds_.erase(id) == 1;
 }
 
-const Feed& Listeners::feed(FeedId id) const {
+const Feed* Listeners::feed(FeedId id) const {
   const auto at = feeds_.find(id);
-  ENTITABLE_CHECK(at != feeds_.end());
-  return at->second;
+  return at == feeds_.end() ? nullptr : &at->second;
+}
+
+void Listeners::publish(ChangeBatches&& batches, Newest recorded_for) {
+  pending_.splice(pending_.end(), batches);
+  if (!any()) return;
+  const Newest now = newest();
+  if (recorded_for.watch != now.watch) {
+    if (!watches_to_reset_.has_value()) watches_to_reset_ = WatchIds{recorded_for.watch, 0};
+    watches_to_reset_->last = now.watch;
+  }
+  if (feeds_.upper_bound(recorded_for.feed) != feeds_.end())
+    replace_everything(CommitOrigin::local);
 }
 
 TakenChanges Listeners::take(const Published& published) {
@@ -67,11 +78,13 @@ TakenChanges Listeners::take(const Published& published) {
   if (!find_rows_after(taken, changes, published)) return take_everything(published.last_commit);
   Watches::Matching matching(watches_);
   match(taken, changes, matching);
+  if (watches_to_reset_.has_value()) matching.reset(*watches_to_reset_);
   taken.deltas = matching.finish([&](std::string_view table) {
     const TableIndex* const index = published.by_name(table);
     if (index != nullptr) taken.pins.push_back(*index);
     return index;
   });
+  watches_to_reset_.reset();
   replaced_.reset();
   return taken;
 }
@@ -86,6 +99,7 @@ TakenChanges Listeners::take_everything(std::uint64_t sequence) {
   matching.reset_all();
   taken.deltas = matching.finish(nullptr);
   pending_.clear();
+  watches_to_reset_.reset();
   replaced_.reset();
   return taken;
 }

@@ -43,14 +43,24 @@ class Listeners {
 
   Watches& watches() { return watches_; }
   FeedId open_feed(FeedQuery query);
-  void close_feed(FeedId id);         // REQUIRES: the feed is open
-  const Feed& feed(FeedId id) const;  // REQUIRES: the feed is open
+  bool close_feed(FeedId id);         // returns whether the feed was open
+  const Feed* feed(FeedId id) const;  // null if the feed is not open
 
-  // Adds the changes of commits that are now published. Allocates nothing.
-  void publish(ChangeBatches&& batches) { pending_.splice(pending_.end(), batches); }
+  // The newest listeners at some time. Ids ascend.
+  struct Newest {
+    WatchId watch = 0;
+    FeedId feed = 0;
+  };
+  Newest newest() const { return {watches_.last_id(), last_feed_}; }
+  // Adds the changes of commits that are now published. `recorded_for`: newest() when recording
+  // began. Changes were not recorded for listeners that were opened later: watches are reset, and
+  // for feeds the changes are not known. Allocates nothing.
+  void publish(ChangeBatches&& batches, Newest recorded_for);
   // Must be called when the published version changes otherwise. Allocates nothing.
   void replace_everything(CommitOrigin origin) { replaced_ = origin; }
-  bool has_changes() const { return !pending_.empty() || replaced_.has_value(); }
+  bool has_changes() const {
+    return !pending_.empty() || replaced_.has_value() || watches_to_reset_.has_value();
+  }
 
   // Returns what was published since the last call. If it throws std::bad_alloc, the next result
   // resets all watches and has one batch of `everything`. So does this result if rows that have
@@ -69,6 +79,7 @@ class Listeners {
   FeedId last_feed_ = 0;
   ChangeBatches pending_;
   std::optional<CommitOrigin> replaced_;
+  std::optional<WatchIds> watches_to_reset_;  // whose changes were not recorded
 };
 
 }  // namespace entitable

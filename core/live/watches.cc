@@ -67,6 +67,12 @@ void Watches::Matching::reset_table(std::string_view table) {
   for (auto& [id, watch] : at->second.watches) reset(watch);
 }
 
+void Watches::Matching::reset(const WatchIds& ids) {
+  for (const auto& [id, table] : all_.tables_by_watch_) {
+    if (id > ids.after && id <= ids.last) reset(table->second.watches.at(id));
+  }
+}
+
 void Watches::Matching::reset(Watch& watch) {
   watch.reset();
   delta_of(watch.id()) = WatchDelta{watch.id(), true, false};

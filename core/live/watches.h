@@ -20,6 +20,12 @@
 
 namespace entitable {
 
+// The ids above `after`, up to `last`.
+struct WatchIds {
+  WatchId after;
+  WatchId last;
+};
+
 class Watches {
  public:
   Watches() = default;
@@ -30,6 +36,7 @@ class Watches {
   WatchId open(std::string_view table, WatchQuery query);
   bool close(WatchId id);  // returns whether the watch was open
   bool empty() const { return tables_.empty(); }
+  WatchId last_id() const { return last_id_; }  // of the watch that was opened last; 0: none was
   // A watch and the folded name of its table.
   struct Open {
     std::string_view table;
@@ -65,6 +72,7 @@ class Watches::Matching {
 
   void reset_all();
   void reset_table(std::string_view table);  // a folded name
+  void reset(const WatchIds& ids);           // those that are open
   // `before` and `after`: null if there was or is no such row. At least one is given. `after` must
   // stay valid as long as the deltas.
   void match(std::string_view table, const RowView* before, const RowView* after);

@@ -58,9 +58,14 @@ class Candidate {
 
   // From now on, records the changes that `listeners` cover. REQUIRES: `listeners` outlives this
   // object.
-  void record_changes(const Listeners& listeners) { listeners_ = &listeners; }
-  // The recorded changes, one batch for each commit that has any.
+  void record_changes(const Listeners& listeners) {
+    listeners_ = &listeners;
+    recorded_for_ = listeners.newest();
+  }
+  // The recorded changes, one batch for each commit that has any, and the newest listeners for
+  // which they were recorded.
   ChangeBatches& recorded_changes() { return recorded_; }
+  Listeners::Newest recorded_for() const { return recorded_for_; }
 
   // From now on, upserts that replace a row do not need the row's part, unless its overlay is full
   // or a listener covers a row of the request: listeners must know the row before.
@@ -111,6 +116,7 @@ class Candidate {
   const std::set<PartId>* awaited_ = nullptr;  // null: changes are not collected in overlays
   std::uint32_t unloaded_parts_ = 0;
   const Listeners* listeners_ = nullptr;  // null: no changes are recorded
+  Listeners::Newest recorded_for_;
   ChangeBatches recorded_;
   // The greatest number of each client among the first `compared_` calls.
   struct HighestNumber {

@@ -9,20 +9,21 @@
 namespace entitable {
 
 WatchId LiveQueries::open_watch(std::string_view table, WatchQuery query) {
-  ENTITABLE_CHECK(state_.is_open() && !state_.candidate.has_value() &&
-                  !state_.listeners.has_changes());
+  ENTITABLE_CHECK(state_.is_open());
   return state_.listeners.watches().open(table, std::move(query));
 }
 
-void LiveQueries::close_watch(WatchId watch) {
-  state_.listeners.watches().close(watch);
+bool LiveQueries::close_watch(WatchId watch) {
+  return state_.listeners.watches().close(watch);
 }
 
-std::variant<WatchPage, Error, PartsNeeded> LiveQueries::read_watch(WatchId id,
-                                                                    std::uint32_t rows_max) {
-  ENTITABLE_CHECK(!state_.listeners.has_changes() && rows_max > 0 &&
-                  rows_max <= limits::page_rows_max);
-  const auto [name, watch] = *state_.listeners.watches().find(id);
+std::variant<WatchPage, Error, PartsNeeded, WatchRefusal> LiveQueries::read_watch(
+    WatchId id, std::uint32_t rows_max) {
+  ENTITABLE_CHECK(rows_max > 0 && rows_max <= limits::page_rows_max);
+  const auto open = state_.listeners.watches().find(id);
+  if (!open.has_value()) return WatchRefusal::closed;
+  if (state_.listeners.has_changes()) return WatchRefusal::changes_not_taken;
+  const auto [name, watch] = *open;
   const Table* const table = state_.published.catalog.find(name);
   if (table == nullptr) return Error(ErrorCode::table_not_found);
   auto answer = watch->read(table->index, rows_max, OnUnloaded::return_parts_needed);
@@ -35,16 +36,15 @@ std::variant<WatchPage, Error, PartsNeeded> LiveQueries::read_watch(WatchId id,
 }
 
 FeedId LiveQueries::open_feed(FeedQuery query) {
-  ENTITABLE_CHECK(state_.is_open() && !state_.candidate.has_value() &&
-                  !state_.listeners.has_changes());
+  ENTITABLE_CHECK(state_.is_open());
   return state_.listeners.open_feed(std::move(query));
 }
 
-void LiveQueries::close_feed(FeedId feed) {
-  state_.listeners.close_feed(feed);
+bool LiveQueries::close_feed(FeedId feed) {
+  return state_.listeners.close_feed(feed);
 }
 
-const Feed& LiveQueries::feed(FeedId feed) const {
+const Feed* LiveQueries::feed(FeedId feed) const {
   return state_.listeners.feed(feed);
 }
 

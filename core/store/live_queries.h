@@ -7,9 +7,10 @@
 // The listeners belong to the store; a LiveQueries object only refers to it, so it may be created
 // for a single call. Listeners see what was published after they were opened.
 //
-// REQUIRES for all functions but take_changes(): the store is open, and all changes were taken: the
-// host calls take_changes() after each call that may publish, roll back, restore or find damage.
-// The listeners of a store are not those of its forks.
+// REQUIRES for all functions but take_changes(): the store is open. The host calls take_changes()
+// after each call that may publish, roll back, restore or find damage. If it has not, or memory ran
+// out in take_changes(), watches cannot be read until it has. The listeners of a store are not those
+// of its forks.
 #pragma once
 
 #include <cstdint>
@@ -29,24 +30,33 @@ struct WatchPage {
   std::uint64_t sequence;
 };
 
+// Why a watch cannot be read now.
+enum class WatchRefusal : std::uint8_t {
+  closed,             // the watch is not open
+  changes_not_taken,  // take_changes() must be called first
+};
+
 class LiveQueries {
  public:
   explicit LiveQueries(Store& store) : state_(store.state()) {}
 
-  // Opens a watch. The table may not exist yet. REQUIRES: there is no candidate, whose changes were
-  // not recorded for the new listener; the limit is not 0.
+  // Opens a watch. The table may not exist yet. If there is a candidate, whose changes were not
+  // recorded for the watch, publishing it resets the watch. REQUIRES: the limit is not 0.
   WatchId open_watch(std::string_view table, WatchQuery query);
-  void close_watch(WatchId watch);  // REQUIRES: the watch is open
+  bool close_watch(WatchId watch);  // returns whether the watch was open
   // Reads the next rows, at most `rows_max`, and none if the watch is complete. While memory
   // exceeds its limit, ends at the first unloaded leaf, like Store::query(). Error: TableNotFound;
-  // when the table is created, take_changes() resets the watch. REQUIRES: the watch is open;
-  // rows_max is from 1 to limits::page_rows_max.
-  std::variant<WatchPage, Error, PartsNeeded> read_watch(WatchId watch, std::uint32_t rows_max);
+  // when the table is created, take_changes() resets the watch. REQUIRES: rows_max is from 1 to
+  // limits::page_rows_max.
+  std::variant<WatchPage, Error, PartsNeeded, WatchRefusal> read_watch(WatchId watch,
+                                                                       std::uint32_t rows_max);
 
-  FeedId open_feed(FeedQuery query);  // REQUIRES: there is no candidate
-  void close_feed(FeedId feed);       // REQUIRES: the feed is open
+  // Opens a feed. Batches up to Store::last_commit() are not for it: they were published before,
+  // and not taken yet. If there is a candidate, publishing it makes a batch of `everything`.
+  FeedId open_feed(FeedQuery query);
+  bool close_feed(FeedId feed);  // returns whether the feed was open
   // The changes of a batch that the reader of a feed wants are those that Feed::accepts() accepts.
-  const Feed& feed(FeedId feed) const;  // REQUIRES: the feed is open
+  const Feed* feed(FeedId feed) const;  // null if the feed is not open
 
   // Returns what was published since the last call. Watches are reset, and feeds get one batch of
   // `everything`, if the changes are not known: after a rollback, after a snapshot has replaced the

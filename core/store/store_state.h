@@ -173,9 +173,9 @@ struct StoreState {
     if (made.has_changes()) {
       const std::uint64_t commit = made.version().last_commit;
       for (ClientCall& call : made.calls()) window.add(std::move(call), commit);
+      listeners.publish(std::move(made.recorded_changes()), made.recorded_for());
     }
     published = std::move(made.version());
-    listeners.publish(std::move(made.recorded_changes()));
   }
   void discard() {
     candidate.reset();

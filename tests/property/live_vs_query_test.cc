@@ -281,6 +281,7 @@ class Run {
       requests.push_back(random_request());
     const StageResult staged = host_.stage(*store_, requests, now_);
     if (!staged.changes) return;
+    change_listeners();
     if (prng_.chance(4)) read_on(clients_[prng_.below(clients_.size())], 3);
     if (prng_.chance(6)) return store_->discard();
     if (kind_ == Kind::with_parts && prng_.chance(2)) host_.store_pending(*store_);

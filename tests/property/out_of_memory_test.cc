@@ -185,13 +185,18 @@ TEST_CASE("memory runs out while changes are recorded and taken") {
   TakenChanges taken = LiveQueries(store).take_changes();
   REQUIRE(taken.batches.size() == 1);  // the failed attempts left no change behind
   CHECK(taken.batches.front().rows.size() == 1);
-  CHECK(LiveQueries(store).feed(feed).accepts(taken.batches.front().rows.front()));
+  CHECK(LiveQueries(store).feed(feed)->accepts(taken.batches.front().rows.front()));
   REQUIRE(taken.deltas.size() == 1);
   client.apply(taken.deltas.front());
   client.read(store, host, 1000);
   CHECK(client.equals_query(store, host));
 
   store.write(large(OperationKind::insert, at, 7), noon, StageResult());
+  allocations_left = 0;
+  CHECK_THROWS_AS(LiveQueries(store).take_changes(), std::bad_alloc);
+  allocations_left = never;
+  CHECK(std::get<WatchRefusal>(LiveQueries(store).read_watch(client.id(), 10)) ==
+        WatchRefusal::changes_not_taken);
   CHECK(fail_everywhere(store, [&] { taken = LiveQueries(store).take_changes(); }) > 0);
   REQUIRE(taken.batches.size() == 1);
   CHECK(taken.batches.front().everything);

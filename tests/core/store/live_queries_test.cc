@@ -385,4 +385,85 @@ TEST_CASE("damage that loses rows resets watches") {
   CHECK(keys_of(client) == "");
 }
 
+TEST_CASE("a watch that is read while a part is found damaged must be taken first") {
+  TestHost host;
+  Store store = unloaded(host);
+  LiveQueries live(store);
+  const WatchId watch = live.open_watch("people", {});
+  REQUIRE(std::holds_alternative<PartsNeeded>(live.read_watch(watch, 10)));
+  REQUIRE(store.load_part(1, "damaged").ok());
+  CHECK(std::get<WatchRefusal>(live.read_watch(watch, 10)) == WatchRefusal::changes_not_taken);
+  CHECK(live.take_changes().deltas.size() == 1);
+  CHECK(std::get<WatchPage>(live.read_watch(watch, 10)).complete);
+}
+
+TEST_CASE("a watch that is opened while a group is staged is reset when it is published") {
+  Store store = people();
+  const bool is_first = GENERATE(true, false);
+  std::optional<WatchClient> earlier;
+  if (!is_first) earlier.emplace(watch(store));
+  REQUIRE(store.stage({upsert("people", "p", "a", 5), remove("people", "p", "b")}, noon).changes);
+  WatchClient later = watch(store);
+  CHECK(keys_of(later) == "ab");
+  store.publish();
+  CHECK(std::get<WatchRefusal>(LiveQueries(store).read_watch(later.id(), 10)) ==
+        WatchRefusal::changes_not_taken);
+  const TakenChanges changes = LiveQueries(store).take_changes();
+  REQUIRE(changes.deltas.size() == (is_first ? 1 : 2));
+  if (!is_first) {
+    CHECK(!changes.deltas.front().reset);
+    earlier->apply(changes.deltas.front());
+    CHECK(earlier->equals_query(store, TestHost()));
+  }
+  CHECK(changes.deltas.back().reset);
+  later.apply(changes.deltas.back());
+  later.read(store, TestHost(), 1000);
+  CHECK(later.equals_query(store, TestHost()));
+  publish(store, {upsert("people", "p", "a", 6)});
+  for (const WatchDelta& delta : LiveQueries(store).take_changes().deltas) CHECK(!delta.reset);
+}
+
+TEST_CASE("a watch that is opened while a group is staged needs no reset if it is discarded") {
+  Store store = people();
+  REQUIRE(store.stage({remove("people", "p", "b")}, noon).changes);
+  WatchClient client = watch(store);
+  store.discard();
+  CHECK(apply(store, client) == 0);
+  CHECK(client.equals_query(store, TestHost()));
+}
+
+TEST_CASE("a feed that is opened while a group is staged does not know its changes") {
+  Store store = people();
+  REQUIRE(store.stage({remove("people", "p", "b")}, noon).changes);
+  open_feed(store);
+  store.publish();
+  CHECK(taken(store) == "4: everything");
+  publish(store, {remove("people", "p", "a")});
+  CHECK(taken(store) == "5: -a<1");
+}
+
+TEST_CASE("a watch that is opened before changes are taken reads what they led to") {
+  Store store = people();
+  open_feed(store);
+  publish(store, {remove("people", "p", "a")});
+  LiveQueries live(store);
+  const WatchId id = live.open_watch("people", {});
+  CHECK(live.take_changes().deltas.empty());
+  CHECK(std::get<WatchPage>(live.read_watch(id, 10)).page.rows.size() == 1);
+}
+
+TEST_CASE("a listener that is not open is refused") {
+  Store store = people();
+  LiveQueries live(store);
+  const WatchId watch = live.open_watch("people", {});
+  const FeedId feed = live.open_feed({});
+  CHECK(live.close_watch(watch));
+  CHECK(!live.close_watch(watch));
+  CHECK(std::get<WatchRefusal>(live.read_watch(watch, 10)) == WatchRefusal::closed);
+  CHECK(live.feed(feed) != nullptr);
+  CHECK(live.close_feed(feed));
+  CHECK(!live.close_feed(feed));
+  CHECK(live.feed(feed) == nullptr);
+}
+
 }  // namespace entitable
