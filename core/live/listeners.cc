@@ -75,7 +75,12 @@ TakenChanges Listeners::take(const Published& published) {
   TakenChanges taken;
   taken.batches.swap(pending_);
   std::vector<RowChange*> changes = in_key_order(taken.batches);
-  if (!find_rows_after(taken, changes, published)) return take_everything(published.last_commit);
+  if (!find_rows_after(taken, changes, published)) {
+    // Perhaps only rows are missing that were recorded for a listener that was closed meanwhile.
+    drop_uncovered(taken.batches);
+    changes = in_key_order(taken.batches);
+    if (!find_rows_after(taken, changes, published)) return take_everything(published.last_commit);
+  }
   Watches::Matching matching(watches_);
   match(taken, changes, matching);
   if (watches_to_reset_.has_value()) matching.reset(*watches_to_reset_);
@@ -102,6 +107,19 @@ TakenChanges Listeners::take_everything(std::uint64_t sequence) {
   watches_to_reset_.reset();
   replaced_.reset();
   return taken;
+}
+
+// Drops the changes of rows that no listener covers any more.
+void Listeners::drop_uncovered(ChangeBatches& batches) const {
+  for (ChangeBatch& batch : batches) {
+    const auto is_uncovered = [this](const RowChange& change) {
+      return !covers(change.table->name.folded(), change.key.view());
+    };
+    batch.rows.erase(std::remove_if(batch.rows.begin(), batch.rows.end(), is_uncovered),
+                     batch.rows.end());
+  }
+  batches.remove_if(
+      [](const ChangeBatch& batch) { return batch.rows.empty() && batch.tables.empty(); });
 }
 
 // Sets RowChange::after. The row after a change is the row before the next change of the same row.

@@ -64,11 +64,12 @@ class Listeners {
 
   // Returns what was published since the last call. If it throws std::bad_alloc, the next result
   // resets all watches and has one batch of `everything`. So does this result if rows that have
-  // changed are not in memory any more, or were not recorded because a listener was closed.
+  // changed are not in memory any more, or were not recorded while no listener covered them.
   TakenChanges take(const Published& published);
 
  private:
   TakenChanges take_everything(std::uint64_t sequence);
+  void drop_uncovered(ChangeBatches& batches) const;
   bool find_rows_after(TakenChanges& taken, std::vector<RowChange*>& changes,
                        const Published& published) const;
   void match(const TakenChanges& taken, const std::vector<RowChange*>& changes,

@@ -361,15 +361,38 @@ TEST_CASE("rows that are not in memory any more when changes are taken reset the
   CHECK(taken(store) == "");
 }
 
-TEST_CASE("changes that were not recorded after a listener was closed reset the watches") {
-  Store store = people();
-  const FeedId feed = open_feed(store);
+namespace {
+
+WatchId watch_partition_q(Store& store) {
   WatchQuery query;
   query.filter = *parse_filter("PartitionKey eq 'q'");
-  LiveQueries(store).open_watch("people", query);
+  return LiveQueries(store).open_watch("people", query);
+}
+
+}  // namespace
+
+TEST_CASE("a listener that is closed before its changes are taken does not reset the others") {
+  Store store = people();
+  const FeedId feed = open_feed(store);
+  const WatchId watch = watch_partition_q(store);
+  LiveQueries(store).read_watch(watch, 10);
+  publish(store, {upsert("people", "p", "a", 5), insert("people", "q", "x", 1)});
+  LiveQueries(store).close_feed(feed);
+  publish(store, {remove("people", "p", "a")});
+  const TakenChanges changes = LiveQueries(store).take_changes();
+  CHECK(text_of(changes.batches) == "5: +x=1");
+  REQUIRE(changes.deltas.size() == 1);
+  CHECK(!changes.deltas.front().reset);
+}
+
+TEST_CASE("changes that were not recorded while no listener covered them reset the watches") {
+  Store store = people();
+  const FeedId feed = open_feed(store);
+  watch_partition_q(store);
   publish(store, {upsert("people", "p", "a", 5)});
   LiveQueries(store).close_feed(feed);
   publish(store, {remove("people", "p", "a")});
+  open_feed(store);
   CHECK(taken(store) == "5: everything");
   CHECK(taken(store) == "");
 }
