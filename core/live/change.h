@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <list>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "core/base/refcounted.h"
@@ -37,7 +38,8 @@ struct RowChange {
 struct TableChange {
   Ref<TableIdentity> table;
   bool created;  // false: dropped
-  // The rows of a dropped table. They are not changes of their own.
+  // The rows of a dropped table, if changes of them are to be taken. They are not changes of their
+  // own.
   std::optional<TableIndex> dropped = std::nullopt;
 };
 
@@ -53,9 +55,35 @@ struct ChangeBatch {
   // The changes are not known, or too many to list: readers must read again what they need. `rows`
   // and `tables` are empty then.
   bool everything = false;
+  std::uint64_t memory_bytes = 0;  // estimated, of the recorded changes
 };
 
 // A list, because moving batches from one list to another allocates nothing.
 using ChangeBatches = std::list<ChangeBatch>;
+
+// The memory that recorded changes may take until they are taken, in bytes. A host that takes them
+// after each write needs far less.
+inline constexpr std::uint64_t recorded_bytes_max = 32 * 1'048'576;
+
+// Changes that were recorded and not taken yet. If they take too much memory, they are dropped, and
+// from then on the changes are not known.
+class RecordedChanges {
+ public:
+  // Moves batches to the end. Allocates nothing.
+  void append(ChangeBatches&& batches);
+  void append(RecordedChanges&& later);
+  void drop();  // frees the memory; the changes are not known
+  ChangeBatches release() { return std::exchange(*this, {}).batches_; }
+
+  bool empty() const { return batches_.empty() && known_; }
+  bool known() const { return known_; }
+  std::uint64_t memory_bytes() const { return memory_bytes_; }
+  bool lists_rows_of(TableId table) const;
+
+ private:
+  ChangeBatches batches_;
+  std::uint64_t memory_bytes_ = 0;
+  bool known_ = true;
+};
 
 }  // namespace entitable

@@ -57,8 +57,8 @@ const Feed* Listeners::feed(FeedId id) const {
   return at == feeds_.end() ? nullptr : &at->second;
 }
 
-void Listeners::publish(ChangeBatches&& batches, Newest recorded_for) {
-  pending_.splice(pending_.end(), batches);
+void Listeners::publish(RecordedChanges&& changes, Newest recorded_for) {
+  recorded_.append(std::move(changes));
   if (!any()) return;
   const Newest now = newest();
   if (recorded_for.watch != now.watch) {
@@ -70,10 +70,15 @@ void Listeners::publish(ChangeBatches&& batches, Newest recorded_for) {
 }
 
 TakenChanges Listeners::take(const Published& published) {
-  if (replaced_.has_value()) return take_everything(published.last_commit);
+  if (!replaced_.has_value() && recorded_.known()) return take_recorded(published);
+  if (!replaced_.has_value()) replaced_ = CommitOrigin::local;
+  return take_everything(published.last_commit);
+}
+
+TakenChanges Listeners::take_recorded(const Published& published) {
   replaced_ = CommitOrigin::local;  // in case of an exception
   TakenChanges taken;
-  taken.batches.swap(pending_);
+  taken.batches = recorded_.release();
   std::vector<RowChange*> changes = in_key_order(taken.batches);
   if (!find_rows_after(taken, changes, published)) {
     // Perhaps only rows are missing that were recorded for a listener that was closed meanwhile.
@@ -103,7 +108,7 @@ TakenChanges Listeners::take_everything(std::uint64_t sequence) {
   Watches::Matching matching(watches_);
   matching.reset_all();
   taken.deltas = matching.finish(nullptr);
-  pending_.clear();
+  recorded_ = {};
   watches_to_reset_.reset();
   replaced_.reset();
   return taken;

@@ -55,19 +55,27 @@ class Listeners {
   // Adds the changes of commits that are now published. `recorded_for`: newest() when recording
   // began. Changes were not recorded for listeners that were opened later: watches are reset, and
   // for feeds the changes are not known. Allocates nothing.
-  void publish(ChangeBatches&& batches, Newest recorded_for);
+  void publish(RecordedChanges&& changes, Newest recorded_for);
   // Must be called when the published version changes otherwise. Allocates nothing.
-  void replace_everything(CommitOrigin origin) { replaced_ = origin; }
+  void replace_everything(CommitOrigin origin) {
+    replaced_ = origin;
+    recorded_.drop();
+  }
+  // The changes of published commits that were not taken yet.
+  const RecordedChanges& recorded() const { return recorded_; }
+  std::uint64_t memory_bytes() const { return recorded_.memory_bytes(); }
   bool has_changes() const {
-    return !pending_.empty() || replaced_.has_value() || watches_to_reset_.has_value();
+    return !recorded_.empty() || replaced_.has_value() || watches_to_reset_.has_value();
   }
 
   // Returns what was published since the last call. If it throws std::bad_alloc, the next result
-  // resets all watches and has one batch of `everything`. So does this result if rows that have
+  // resets all watches and has one batch of `everything`. So does this result if the changes took
+  // too much memory, or rows that have
   // changed are not in memory any more, or were not recorded while no listener covered them.
   TakenChanges take(const Published& published);
 
  private:
+  TakenChanges take_recorded(const Published& published);
   TakenChanges take_everything(std::uint64_t sequence);
   void drop_uncovered(ChangeBatches& batches) const;
   bool find_rows_after(TakenChanges& taken, std::vector<RowChange*>& changes,
@@ -78,7 +86,7 @@ class Listeners {
   Watches watches_;
   std::map<FeedId, Feed> feeds_;
   FeedId last_feed_ = 0;
-  ChangeBatches pending_;
+  RecordedChanges recorded_;
   std::optional<CommitOrigin> replaced_;
   std::optional<WatchIds> watches_to_reset_;  // whose changes were not recorded
 };

@@ -3,6 +3,7 @@
 // row's leaf.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 
 #include "core/base/refcounted.h"
@@ -16,6 +17,7 @@ class RowCopy {
   explicit RowCopy(const RowView& row);
   // Valid as long as this object, also after the object was moved.
   const RowView& view() const { return view_; }
+  std::size_t memory_bytes() const { return view_.partition().size() + view_.packed_bytes(); }
 
  private:
   Ref<const Schema> schema_;       // keeps the shape alive

@@ -9,6 +9,10 @@
 namespace entitable {
 namespace {
 
+// How many tests the bound filters of a watch may have: a few kilobytes. There may be thousands of
+// watches.
+constexpr std::size_t watch_tests_max = 128;
+
 // Returns the ranges of the plan without the keys below `from`.
 std::vector<KeyRange> ranges_from(const Plan& plan, const std::optional<EntityKey>& from) {
   if (!from.has_value()) return plan.ranges;
@@ -51,7 +55,7 @@ void Watch::reset() {
 bool Watch::matches(const RowView& row) {
   if (!conditions_) return true;
   if (!conditions_->filters.has_value())
-    conditions_->filters.emplace(conditions_->filter, conditions_->implied);
+    conditions_->filters.emplace(conditions_->filter, conditions_->implied, watch_tests_max);
   return conditions_->filters->filter_for(row.shape()).matches(row);
 }
 

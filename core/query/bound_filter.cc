@@ -249,8 +249,9 @@ BoundFilter::Candidate BoundFilter::next_candidate(const RowBatch& batch, std::s
 
 // ---- All shapes ----
 
-BoundFilterCache::BoundFilterCache(const Filter& filter, const std::vector<char>& implied)
-    : filter_(filter), implied_(implied) {}
+BoundFilterCache::BoundFilterCache(const Filter& filter, const std::vector<char>& implied,
+                                   std::size_t tests_max)
+    : filter_(filter), implied_(implied), tests_max_(tests_max) {}
 
 bool BoundFilterCache::shapes_complete() const {
   const bool generic = !bound_.empty() && bound_[generic_shape_id] != nullptr;
@@ -258,7 +259,7 @@ bool BoundFilterCache::shapes_complete() const {
 }
 
 const BoundFilter& BoundFilterCache::bind(const Shape& shape) {
-  if (tests_ >= bound_tests_max) {
+  if (tests_ >= tests_max_ || shape.id() >= tests_max_) {
     if (by_name_ == nullptr) by_name_ = std::make_unique<BoundFilter>(filter_, implied_);
     return *by_name_;
   }

@@ -147,20 +147,23 @@ class BoundFilter {
   Target entry_ = accept;
 };
 
+inline constexpr std::size_t bound_tests_max = 65'536;  // about 4 MB
+
 // A filter for rows of all shapes. Binds the filter to a shape when filter_for() first asks for
-// that shape. Once all bound filters together have bound_tests_max tests, filter_for() returns for
-// further shapes a filter that looks up properties by name.
+// that shape. Once all bound filters together have tests_max tests, filter_for() returns for further
+// shapes a filter that looks up properties by name. So it does for shapes whose ids are so large.
 class BoundFilterCache {
  public:
   // REQUIRES: the filter and `implied` outlive this object.
-  BoundFilterCache(const Filter& filter, const std::vector<char>& implied);
+  BoundFilterCache(const Filter& filter, const std::vector<char>& implied,
+                   std::size_t tests_max = bound_tests_max);
 
   const BoundFilter& filter_for(const Shape& shape) {
     if (shape.id() < bound_.size() && bound_[shape.id()] != nullptr) return *bound_[shape.id()];
     return bind(shape);
   }
   // The shapes that were bound so far. shapes_complete() returns whether their columns are all the
-  // properties of the rows tested. It returns false after bound_tests_max was reached, and after a
+  // properties of the rows tested. It returns false after tests_max was reached, and after a
   // row of the generic shape, whose columns are not in the shape.
   const std::vector<const Shape*>& bound_shapes() const { return shapes_; }
   bool shapes_complete() const;
@@ -174,8 +177,7 @@ class BoundFilterCache {
   std::vector<std::unique_ptr<BoundFilter>> bound_;  // by shape id
   std::unique_ptr<BoundFilter> by_name_;
   std::size_t tests_ = 0;
+  std::size_t tests_max_;
 };
-
-inline constexpr std::size_t bound_tests_max = 65'536;  // about 4 MB
 
 }  // namespace entitable

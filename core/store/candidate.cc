@@ -121,8 +121,10 @@ void Candidate::commit(const WriteRequest& request) {
   const std::size_t record_bytes = encode_commit(commit, records_);
   if (commit.call.has_value()) calls().push_back(std::move(*commit.call));
   ChangeBatches changes;
-  if (listeners_ != nullptr)
-    changes = changes_of(commit, request.origin, *listeners_, version_.catalog, published_);
+  if (listeners_ != nullptr && recorded_.known()) {
+    changes =
+        changes_of(commit, request.origin, *listeners_, recorded_, version_.catalog, published_);
+  }
   std::optional<Catalog> before;
   if (awaited_ != nullptr) before = unload_parts_to_change(commit);
   if (changes_) {
@@ -131,7 +133,7 @@ void Candidate::commit(const WriteRequest& request) {
     apply_first_commit(commit);
   }
   records_.add(commit.number, record_bytes);
-  recorded_.splice(recorded_.end(), changes);
+  recorded_.append(std::move(changes));
   changes_ = true;
   version_.last_commit = commit.number;
   staged().mutations = std::move(commit.mutations);

@@ -64,7 +64,7 @@ class Candidate {
   }
   // The recorded changes, one batch for each commit that has any, and the newest listeners for
   // which they were recorded.
-  ChangeBatches& recorded_changes() { return recorded_; }
+  RecordedChanges& recorded_changes() { return recorded_; }
   Listeners::Newest recorded_for() const { return recorded_for_; }
 
   // From now on, upserts that replace a row do not need the row's part, unless its overlay is full
@@ -117,7 +117,7 @@ class Candidate {
   std::uint32_t unloaded_parts_ = 0;
   const Listeners* listeners_ = nullptr;  // null: no changes are recorded
   Listeners::Newest recorded_for_;
-  ChangeBatches recorded_;
+  RecordedChanges recorded_;
   // The greatest number of each client among the first `compared_` calls.
   struct HighestNumber {
     ClientId client;

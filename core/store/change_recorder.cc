@@ -9,8 +9,9 @@ namespace {
 
 class Recorder {
  public:
-  Recorder(const Listeners& listeners, const Catalog& before, const Catalog* base)
-      : listeners_(listeners), before_(before), base_(base) {}
+  Recorder(const Listeners& listeners, const RecordedChanges& earlier, const Catalog& before,
+           const Catalog* base)
+      : listeners_(listeners), earlier_(earlier), before_(before), base_(base) {}
 
   void add(const Mutation& mutation, ChangeBatch& batch) {
     if (const auto* put = std::get_if<PutRow>(&mutation)) {
@@ -21,13 +22,22 @@ class Recorder {
       auto name = TableName::parse(create->name);
       ENTITABLE_CHECK(name.ok());
       batch.tables.push_back({make_ref<TableIdentity>(create->table, std::move(*name)), true});
+      batch.memory_bytes += sizeof(TableChange) + create->name.size();
     } else if (const auto* drop = std::get_if<DropTable>(&mutation)) {
-      const Table& table = open(drop->table);
-      batch.tables.push_back({table.identity, false, table.index});
+      drop_table(open(drop->table), batch);
     }
   }
 
  private:
+  void drop_table(const Table& table, ChangeBatch& batch) {
+    TableChange& change = batch.tables.emplace_back(TableChange{table.identity, false});
+    batch.memory_bytes += sizeof(TableChange);
+    const TableId id = table.id();
+    if (!listeners_.recorded().lists_rows_of(id) && !earlier_.lists_rows_of(id)) return;
+    change.dropped = table.index;
+    batch.memory_bytes += table.index.memory_bytes();
+  }
+
   void add_row(TableId id, const KeyView& key, bool exists_after, ChangeBatch& batch) {
     const Table& table = open(id);
     if (!listeners_.covers(table.identity->name.folded(), key)) return;
@@ -41,7 +51,10 @@ class Recorder {
     change.key = EntityKey(key.partition, key.row);
     change.existed_before = found.row.has_value();
     change.exists_after = exists_after;
-    if (found.row.has_value()) change.before.emplace(*found.row);
+    batch.memory_bytes += sizeof(RowChange) + key.partition.size() + key.row.size();
+    if (!found.row.has_value()) return;
+    change.before.emplace(*found.row);
+    batch.memory_bytes += change.before->memory_bytes();
   }
 
   // Returns a table. Most mutations of a commit have the same.
@@ -52,6 +65,7 @@ class Recorder {
   }
 
   const Listeners& listeners_;
+  const RecordedChanges& earlier_;
   const Catalog& before_;
   const Catalog* base_;
   const Table* table_ = nullptr;
@@ -60,13 +74,14 @@ class Recorder {
 }  // namespace
 
 ChangeBatches changes_of(const Commit& commit, CommitOrigin origin, const Listeners& listeners,
-                         const Catalog& before, const Catalog* base) {
+                         const RecordedChanges& earlier, const Catalog& before,
+                         const Catalog* base) {
   ChangeBatches batches;
   ChangeBatch& batch = batches.emplace_back();
   batch.sequence = commit.number;
   batch.origin = origin;
   batch.last_timestamp = commit.last_timestamp;
-  Recorder recorder(listeners, before, base);
+  Recorder recorder(listeners, earlier, before, base);
   for (const Mutation& mutation : commit.mutations) recorder.add(mutation, batch);
   if (batch.rows.empty() && batch.tables.empty()) batches.clear();
   return batches;

@@ -9,13 +9,15 @@ namespace entitable {
 
 // Returns the changes of a commit that is about to be applied to `before`: a list of one batch, or
 // of none if the commit changes nothing that a listener covers. Copies the rows before the commit;
-// the rows after it are found when the changes are taken. `base`: null, or the version from which
+// the rows after it are found when the changes are taken. `earlier`: what was recorded for commits
+// that are not published yet. `base`: null, or the version from which
 // `before` was made (TableIndex::find_in_memory).
 //
 // REQUIRES: the commit can be applied to `before`, and writes each row at most once (check_group
 // rejects other groups). The rows in `before` that it changes and that a listener covers are in
 // memory or in an overlay: staging requires their parts.
 ChangeBatches changes_of(const Commit& commit, CommitOrigin origin, const Listeners& listeners,
-                         const Catalog& before, const Catalog* base);
+                         const RecordedChanges& earlier, const Catalog& before,
+                         const Catalog* base);
 
 }  // namespace entitable

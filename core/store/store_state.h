@@ -2,6 +2,7 @@
 // use it (snapshot_export.h, restore.h, versions.h).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -110,12 +111,20 @@ struct StoreState {
   bool allows_unloading() const {
     return !candidate.has_value() && !recovery.has_value() && !branched;
   }
-  // Returns the memory of the published version, and what the checkpoint's version adds to it.
-  std::uint64_t memory() const { return memory_of(published.catalog) + checkpoint_memory; }
+  // Returns the memory of the published version, what the checkpoint's version adds to it, and the
+  // changes that listeners did not take.
+  std::uint64_t memory() const {
+    return memory_of(published.catalog) + checkpoint_memory + listeners.memory_bytes();
+  }
+  // Returns how much of `bytes`, a limit of memory(), is left for tables. At least 1: 0 is no limit.
+  std::uint64_t limit_for_tables(std::uint64_t bytes) const {
+    return bytes - std::min(bytes - 1, listeners.memory_bytes());
+  }
   // If that memory exceeds `bytes`, unloads parts until it is well below, though the published
-  // version keeps half of `bytes`.
+  // version keeps half of what is left for tables.
   void unload_above(std::uint64_t bytes) {
-    unload_parts_above(bytes - std::min(bytes / 2, checkpoint_memory), versions());
+    const std::uint64_t limit = limit_for_tables(bytes);
+    unload_parts_above(limit - std::min(limit / 2, checkpoint_memory), versions());
   }
   void end_checkpoint() {
     checkpoint.reset();

@@ -344,6 +344,18 @@ TEST_CASE("the memory of bound filters is limited, and results beyond the limit 
   CHECK_FALSE(filters.shapes_complete());
 }
 
+TEST_CASE("few bound filters give the same results") {
+  const TableIndex index = full_table();
+  const Filter filter = filter_of("f000000 or f000700");
+  const std::vector<char> implied;
+  BoundFilterCache filters(filter, implied, 10);
+  std::size_t matching = 0;
+  for (Cursor cursor(index, {}); cursor.valid(); cursor.next())
+    matching += filters.filter_for(cursor.row().shape()).matches(cursor.row());
+  CHECK(matching == 2);
+  CHECK(filters.bound_shapes().size() <= 10);
+}
+
 TEST_CASE("the deepest and the longest filter are bound without recursion") {
   const Entity entity = entity_of("p", "r", {{"a", Value::of_int32(1)}});
   TableIndex index;

@@ -489,4 +489,72 @@ TEST_CASE("a listener that is not open is refused") {
   CHECK(live.feed(feed) == nullptr);
 }
 
+namespace {
+
+// Replaces row "a" by one of about 480,000 bytes.
+WriteRequest replace_by_large(int value) {
+  Operation large = operation(OperationKind::insert_or_replace, "p", "a", value);
+  for (int i = 0; i < 16; ++i) {
+    large.properties.push_back(
+        {"text" + std::to_string(i), Value::of_string(std::string(30'000, 'x'))});
+  }
+  return write("people", std::move(large));
+}
+
+constexpr int too_many = 80;  // rows of that size
+
+}  // namespace
+
+TEST_CASE("the memory of recorded changes is counted") {
+  Store store = people();
+  store.write(replace_by_large(0), noon);
+  open_feed(store);
+  const std::uint64_t before = store.memory_bytes();
+  store.write(replace_by_large(1), noon);
+  CHECK(store.memory_bytes() > before + 480'000);
+  CHECK(store.memory_bytes() == store.stats().memory_bytes);
+  LiveQueries(store).take_changes();
+  CHECK(store.memory_bytes() < before + 1'000);
+}
+
+TEST_CASE("changes that take too much memory are dropped, and not known any more") {
+  Store store = people();
+  store.write(replace_by_large(0), noon);
+  WatchClient client = watch(store);
+  const bool is_group = GENERATE(true, false);
+  std::vector<WriteRequest> requests;
+  for (int i = 1; i <= too_many; ++i) {
+    if (is_group) {
+      requests.push_back(replace_by_large(i));
+    } else {
+      store.write(replace_by_large(i), noon);
+      store.mark_stored(store.seal()->sequence);
+    }
+  }
+  if (is_group) publish(store, std::move(requests));
+  CHECK(store.memory_bytes() < 3'000'000);
+  const TakenChanges changes = LiveQueries(store).take_changes();
+  REQUIRE(changes.batches.size() == 1);
+  CHECK(changes.batches.front().everything);
+  REQUIRE(changes.deltas.size() == 1);
+  client.apply(changes.deltas.front());
+  client.read(store, TestHost(), 1000);
+  CHECK(client.equals_query(store, TestHost()));
+  store.write(upsert("people", "p", "b", 7), noon);
+  CHECK(apply(store, client) == 1);
+  CHECK(client.equals_query(store, TestHost()));
+}
+
+TEST_CASE("a dropped table is kept only while changes of its rows were not taken") {
+  Store store = people();
+  store.write(replace_by_large(0), noon);
+  open_feed(store);
+  publish(store, {drop("people")});
+  const TakenChanges none = LiveQueries(store).take_changes();
+  CHECK(!none.batches.front().tables.front().dropped.has_value());
+  publish(store, {create("people"), insert("people", "p", "a", 1)});
+  publish(store, {drop("people")});
+  CHECK(taken(store) == "6: create people; 7: +a=1; 8: drop people");
+}
+
 }  // namespace entitable
