@@ -2,6 +2,7 @@
 // the watch's query returns.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -19,13 +20,23 @@ enum class DeltaKind : std::uint8_t {
   leave,   // a key whose row is to be removed
 };
 
-struct DeltaRow {
-  DeltaKind kind;
-  EntityKey key;               // of a row that leaves
-  std::optional<RowView> row;  // a row that enters or is updated
+// A row that deltas refer to. It is listed once for all watches that it concerns.
+struct ListedRow {
+  EntityKey key;               // if `row` is absent
+  std::optional<RowView> row;  // the row after the changes, if it exists
 
   KeyView key_view() const { return row.has_value() ? row->key() : key.view(); }
 };
+using ListedRows = std::vector<ListedRow>;
+
+struct DeltaRow {
+  DeltaKind kind;
+  std::uint32_t row;  // a position in the list of rows
+};
+
+// How many rows a delta may have. A watch of which more rows have changed is reset: reading it again
+// costs about as much, and many watches may have so large deltas.
+inline constexpr std::size_t delta_rows_max = 50'000;
 
 // The rows are in ascending order of their keys, and no key occurs twice. A client that keeps its
 // rows in key order finds their positions by binary search.

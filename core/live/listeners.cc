@@ -86,7 +86,7 @@ TakenChanges Listeners::take_recorded(const Published& published) {
     changes = in_key_order(taken.batches);
     if (!find_rows_after(taken, changes, published)) return take_everything(published.last_commit);
   }
-  Watches::Matching matching(watches_);
+  Watches::Matching matching(watches_, taken.rows);
   match(taken, changes, matching);
   if (watches_to_reset_.has_value()) matching.reset(*watches_to_reset_);
   taken.deltas = matching.finish([&](std::string_view table) {
@@ -105,7 +105,7 @@ TakenChanges Listeners::take_everything(std::uint64_t sequence) {
   batch.sequence = sequence;
   batch.origin = *replaced_;
   batch.everything = true;
-  Watches::Matching matching(watches_);
+  Watches::Matching matching(watches_, taken.rows);
   matching.reset_all();
   taken.deltas = matching.finish(nullptr);
   recorded_ = {};

@@ -25,6 +25,7 @@ struct TakenChanges {
   // At most one for each watch. They lead from the version of the previous call to the published
   // one, whatever happened in between.
   std::vector<WatchDelta> deltas{};
+  ListedRows rows{};  // the rows of the deltas
   std::vector<TableIndex> pins{};  // own the rows that are not copies; must not be changed
 };
 

@@ -71,22 +71,22 @@ std::optional<DeltaKind> Watch::match(const RowView* before, const RowView* afte
   return is_in ? std::optional(DeltaKind::update) : std::nullopt;
 }
 
-void Watch::finish(WatchDelta& delta) {
+void Watch::finish(WatchDelta& delta, ListedRows& rows) {
   const auto moves = [](const DeltaRow& row) { return row.kind != DeltaKind::update; };
   if (limit_ && std::any_of(delta.rows.begin(), delta.rows.end(), moves)) {
-    merge_into_keys(delta);
-    if (limit_->keys.size() > limit_->rows_max) drop_last_keys(delta);
+    merge_into_keys(delta, rows);
+    if (limit_->keys.size() > limit_->rows_max) drop_last_keys(delta, rows);
   }
   delta.complete = is_complete();
 }
 
-void Watch::merge_into_keys(const WatchDelta& delta) {
+void Watch::merge_into_keys(const WatchDelta& delta, const ListedRows& rows) {
   std::vector<EntityKey> keys;
   keys.reserve(limit_->keys.size());
   auto old = limit_->keys.begin();
   for (const DeltaRow& row : delta.rows) {
     if (row.kind == DeltaKind::update) continue;
-    const KeyView key = row.key_view();
+    const KeyView key = rows[row.row].key_view();
     while (old != limit_->keys.end() && compare(old->view(), key) < 0)
       keys.push_back(std::move(*old++));
     if (row.kind == DeltaKind::enter) {
@@ -103,29 +103,30 @@ void Watch::merge_into_keys(const WatchDelta& delta) {
 
 // Makes the client's last rows leave, as many as exceed the limit. The delta may contain them, if
 // they entered or were updated.
-void Watch::drop_last_keys(WatchDelta& delta) {
+void Watch::drop_last_keys(WatchDelta& delta, ListedRows& rows) {
   std::vector<EntityKey>& keys = limit_->keys;
   const auto first = keys.begin() + static_cast<std::ptrdiff_t>(limit_->rows_max);
-  const auto tail = std::lower_bound(
-      delta.rows.begin(), delta.rows.end(), first->view(),
-      [](const DeltaRow& row, const KeyView& key) { return compare(row.key_view(), key) < 0; });
+  const auto order = [&rows](const DeltaRow& row, const EntityKey& key) {
+    return compare(rows[row.row].key_view(), key.view());
+  };
   next_ = std::make_unique<EntityKey>(*first);
-  std::vector<DeltaRow> leaving;
-  auto row = tail;
-  for (auto key = first; key != keys.end(); ++key) {
-    while (row != delta.rows.end() && compare(row->key_view(), key->view()) < 0)
-      leaving.push_back(std::move(*row++));  // only rows that leave are not among the keys
-    const bool listed =
-        row != delta.rows.end() && compare(row->key_view(), key->view()) == 0;
-    const bool client_has = !listed || row->kind != DeltaKind::enter;
-    if (listed) ++row;
-    if (client_has) leaving.push_back({DeltaKind::leave, std::move(*key), std::nullopt});
-  }
-  leaving.insert(leaving.end(), std::make_move_iterator(row),
-                 std::make_move_iterator(delta.rows.end()));
+  const auto tail = std::partition_point(delta.rows.begin(), delta.rows.end(),
+                                         [&](const DeltaRow& row) { return order(row, *first) < 0; });
+  const std::vector<DeltaRow> changed(tail, delta.rows.end());
   delta.rows.erase(tail, delta.rows.end());
-  delta.rows.insert(delta.rows.end(), std::make_move_iterator(leaving.begin()),
-                    std::make_move_iterator(leaving.end()));
+  auto row = changed.begin();
+  for (auto key = first; key != keys.end(); ++key) {
+    // Rows of the delta that are not among the keys leave.
+    while (row != changed.end() && order(*row, *key) < 0) delta.rows.push_back(*row++);
+    if (row == changed.end() || order(*row, *key) != 0) {
+      delta.rows.push_back({DeltaKind::leave, static_cast<std::uint32_t>(rows.size())});
+      rows.push_back({std::move(*key), std::nullopt});
+    } else {
+      if (row->kind == DeltaKind::update) delta.rows.push_back({DeltaKind::leave, row->row});
+      ++row;
+    }
+  }
+  delta.rows.insert(delta.rows.end(), row, changed.end());
   keys.erase(first, keys.end());
 }
 

@@ -55,8 +55,9 @@ class Watch {
   // watch, as it is in the tree, holds the key of the row.
   std::optional<DeltaKind> match(const RowView* before, const RowView* after);
   // Applies the rows of a delta to the keys that a limit keeps. Adds the rows that do not fit any
-  // more to the delta. REQUIRES: the rows are the results of match() since the last call.
-  void finish(WatchDelta& delta);
+  // more to the delta, and to `rows`, the list that it refers to. REQUIRES: the delta's rows are the
+  // results of match() since the last call.
+  void finish(WatchDelta& delta, ListedRows& rows);
   // Reads the next rows, at most `rows_max`. An answer other than PartsNeeded changes what was
   // read: the client must add these rows. If this throws std::bad_alloc, nothing has changed.
   // REQUIRES: `index` has the changes passed to match().
@@ -96,8 +97,8 @@ class Watch {
   Plan plan() const;
   void mark_read(const Page& page);
   bool matches(const RowView& row);
-  void merge_into_keys(const WatchDelta& delta);
-  void drop_last_keys(WatchDelta& delta);
+  void merge_into_keys(const WatchDelta& delta, const ListedRows& rows);
+  void drop_last_keys(WatchDelta& delta, ListedRows& rows);
 
   WatchId id_;
   Ranges ranges_;

@@ -82,16 +82,20 @@ void Watches::Matching::match(std::string_view table, const RowView* before, con
   const auto at = all_.tables_.find(table);
   if (at == all_.tables_.end()) return;
   const KeyView key = before != nullptr ? before->key() : after->key();
+  bool listed = false;
   found_.clear();
   at->second.ranges.find(key, found_);
   for (Watch* watch : found_) {
     const std::optional<DeltaKind> kind = watch->match(before, after);
     if (!kind.has_value()) continue;
+    if (!listed) rows_.push_back(after != nullptr ? ListedRow{{}, *after}
+                                                  : ListedRow{{key.partition, key.row}, {}});
+    listed = true;
     std::vector<DeltaRow>& rows = delta_of(watch->id()).rows;
-    if (*kind == DeltaKind::leave) {
-      rows.push_back({*kind, EntityKey(key.partition, key.row), std::nullopt});
+    if (rows.size() == delta_rows_max) {
+      reset(*watch);
     } else {
-      rows.push_back({*kind, EntityKey(), *after});
+      rows.push_back({*kind, static_cast<std::uint32_t>(rows_.size() - 1)});
     }
   }
 }
@@ -102,7 +106,7 @@ std::vector<WatchDelta> Watches::Matching::finish(
   for (auto& [id, delta] : deltas_) {
     const auto [table, watch] = *all_.find(id);
     const bool was_complete = watch->is_complete();
-    if (!delta.reset) watch->finish(delta);
+    if (!delta.reset) watch->finish(delta, rows_);
     const TableIndex* const index = was_complete && !delta.complete ? index_of(table) : nullptr;
     if (index != nullptr) refill(delta, *index);
     if (delta.reset || !delta.rows.empty()) deltas.push_back(std::move(delta));
@@ -116,8 +120,10 @@ void Watches::Matching::refill(WatchDelta& delta, const TableIndex& index) {
     const auto answer = watch.read(index, limits::page_rows_max, OnUnloaded::return_parts_needed);
     const Page* const page = std::get_if<Page>(&answer);
     if (page == nullptr) return;
-    for (const RowView& row : page->rows)
-      delta.rows.push_back({DeltaKind::enter, EntityKey(), row});
+    for (const RowView& row : page->rows) {
+      delta.rows.push_back({DeltaKind::enter, static_cast<std::uint32_t>(rows_.size())});
+      rows_.push_back({{}, row});
+    }
   }
   delta.complete = true;
 }

@@ -68,13 +68,14 @@ class Watches {
 // ascending order of keys within a table, then finish. The watches must not change meanwhile.
 class Watches::Matching {
  public:
-  explicit Matching(Watches& all) : all_(all) {}
+  // `rows`: the list to which the rows of deltas are added. REQUIRES: both outlive this object.
+  Matching(Watches& all, ListedRows& rows) : all_(all), rows_(rows) {}
 
   void reset_all();
   void reset_table(std::string_view table);  // a folded name
   void reset(const WatchIds& ids);           // those that are open
   // `before` and `after`: null if there was or is no such row. At least one is given. `after` must
-  // stay valid as long as the deltas.
+  // stay valid as long as the list of rows.
   void match(std::string_view table, const RowView* before, const RowView* after);
   // Returns the deltas, in the order of the ids of their watches. `index_of`: returns the rows of a
   // table after the changes, by folded name, or null. If a watch with a limit lost rows, reads the
@@ -88,6 +89,7 @@ class Watches::Matching {
   void refill(WatchDelta& delta, const TableIndex& index);
 
   Watches& all_;
+  ListedRows& rows_;
   std::map<WatchId, WatchDelta> deltas_;
   std::vector<Watch*> found_;
 };

@@ -173,7 +173,7 @@ class Run {
         past_.push_back(past_batch(batch));
       }
     }
-    for (const WatchDelta& delta : taken.deltas) client_of(delta.watch).apply(delta);
+    for (const WatchDelta& delta : taken.deltas) client_of(delta.watch).apply(delta, taken.rows);
   }
 
   void read_on(WatchClient& client, std::uint32_t rows_max) {

@@ -158,7 +158,7 @@ TEST_CASE("memory runs out while a watch is opened and read") {
   store.write(large(OperationKind::remove, at, 0), noon, StageResult());
   const TakenChanges taken = LiveQueries(store).take_changes();
   REQUIRE(taken.deltas.size() == 1);
-  client->apply(taken.deltas.front());
+  client->apply(taken.deltas.front(), taken.rows);
   client->read(store, host, 1000);
   CHECK(client->equals_query(store, host));
 }
@@ -187,7 +187,7 @@ TEST_CASE("memory runs out while changes are recorded and taken") {
   CHECK(taken.batches.front().rows.size() == 1);
   CHECK(LiveQueries(store).feed(feed)->accepts(taken.batches.front().rows.front()));
   REQUIRE(taken.deltas.size() == 1);
-  client.apply(taken.deltas.front());
+  client.apply(taken.deltas.front(), taken.rows);
   client.read(store, host, 1000);
   CHECK(client.equals_query(store, host));
 
@@ -202,7 +202,7 @@ TEST_CASE("memory runs out while changes are recorded and taken") {
   CHECK(taken.batches.front().everything);
   REQUIRE(taken.deltas.size() == 1);
   CHECK(taken.deltas.front().reset);
-  client.apply(taken.deltas.front());
+  client.apply(taken.deltas.front(), taken.rows);
   client.read(store, host, 1000);
   CHECK(client.equals_query(store, host));
   CHECK(LiveQueries(store).take_changes().batches.empty());

@@ -30,7 +30,8 @@ class WatchClient {
   const std::vector<Entity>& rows() const { return rows_; }
   bool drops_leaves = false;  // the canary: ignores rows that leave
 
-  void apply(const WatchDelta& delta) {
+  // `rows`: TakenChanges::rows.
+  void apply(const WatchDelta& delta, const ListedRows& rows) {
     REQUIRE(delta.watch == id_);
     complete_ = delta.complete;
     if (delta.reset) {
@@ -41,8 +42,11 @@ class WatchClient {
     }
     REQUIRE(!delta.rows.empty());
     for (std::size_t i = 0; i < delta.rows.size(); ++i) {
-      if (i > 0) REQUIRE(compare(delta.rows[i - 1].key_view(), delta.rows[i].key_view()) < 0);
-      apply(delta.rows[i]);
+      const ListedRow& row = rows.at(delta.rows[i].row);
+      if (i > 0) {
+        REQUIRE(compare(rows.at(delta.rows[i - 1].row).key_view(), row.key_view()) < 0);
+      }
+      apply(delta.rows[i].kind, row);
     }
   }
 
@@ -89,22 +93,21 @@ class WatchClient {
   }
 
  private:
-  void apply(const DeltaRow& row) {
+  void apply(DeltaKind kind, const ListedRow& row) {
     const KeyView key = row.key_view();
     const auto at = std::lower_bound(
         rows_.begin(), rows_.end(), key,
         [](const Entity& entity, const KeyView& k) { return compare(entity.key.view(), k) < 0; });
     const bool found = at != rows_.end() && compare(at->key.view(), key) == 0;
-    if (row.kind == DeltaKind::leave) {
-      REQUIRE(!row.row.has_value());
+    if (kind == DeltaKind::leave) {
       if (drops_leaves) return;
       REQUIRE(found);
       rows_.erase(at);
     } else if (found) {
-      if (!drops_leaves) REQUIRE(row.kind == DeltaKind::update);
+      if (!drops_leaves) REQUIRE(kind == DeltaKind::update);
       *at = row.row->materialize();
     } else {
-      if (!drops_leaves) REQUIRE(row.kind == DeltaKind::enter);
+      if (!drops_leaves) REQUIRE(kind == DeltaKind::enter);
       rows_.insert(at, row.row->materialize());
     }
   }

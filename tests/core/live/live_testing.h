@@ -34,12 +34,12 @@ inline std::optional<RowView> find(const TableIndex& index, std::string_view row
 }
 
 // Returns for example "+a ~b -c": a enters, b is updated, c leaves.
-inline std::string text_of(const std::vector<DeltaRow>& rows) {
+inline std::string text_of(const std::vector<DeltaRow>& rows, const ListedRows& listed) {
   std::string text;
   for (const DeltaRow& row : rows) {
     text += text.empty() ? "" : " ";
     text += row.kind == DeltaKind::enter ? '+' : row.kind == DeltaKind::update ? '~' : '-';
-    text += row.key_view().row;
+    text += listed[row.row].key_view().row;
   }
   return text;
 }

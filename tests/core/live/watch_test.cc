@@ -33,10 +33,11 @@ class Fixture {
     for (const Entity& entity : puts) index_.put(entity);
     for (const std::string_view row : erased) index_.erase({"p", row});
     delta_ = WatchDelta{1};
+    rows_.clear();
     for (const Entity& entity : puts) match(before, entity.key.row);
     for (const std::string_view row : erased) match(before, row);
-    watch_.finish(delta_);
-    return text_of(delta_.rows);
+    watch_.finish(delta_, rows_);
+    return text_of(delta_.rows, rows_);
   }
   Watch& watch() { return watch_; }
   // Returns how many rows are tested to read the next `rows_max` rows.
@@ -45,6 +46,7 @@ class Fixture {
     return std::get<Page>(answer).rows_read;
   }
   const WatchDelta& delta() const { return delta_; }
+  const ListedRows& rows() const { return rows_; }
   const RangeTree& tree() const { return tree_; }
 
  private:
@@ -54,17 +56,15 @@ class Fixture {
     if (!tree_.covers({"p", row})) return;
     const auto kind = watch_.match(was ? &*was : nullptr, is ? &*is : nullptr);
     if (!kind.has_value()) return;
-    if (*kind == DeltaKind::leave) {
-      delta_.rows.push_back({*kind, EntityKey("p", row), std::nullopt});
-    } else {
-      delta_.rows.push_back({*kind, EntityKey(), is});
-    }
+    delta_.rows.push_back({*kind, static_cast<std::uint32_t>(rows_.size())});
+    rows_.push_back({EntityKey("p", row), is});
   }
 
   TableIndex index_;
   RangeTree tree_;
   Watch watch_;
   WatchDelta delta_{1};
+  ListedRows rows_;
 };
 
 WatchQuery query_of(std::string_view filter, std::optional<std::uint32_t> limit = std::nullopt) {
@@ -127,7 +127,7 @@ TEST_CASE("a write that leaves all properties as they are is an update, because 
   CHECK(test.read() == "bcd");
   CHECK(test.put(row_of("b", 2, 9)) == "~b");
   REQUIRE(test.delta().rows.size() == 1);
-  CHECK(test.delta().rows.front().row->timestamp() == 9);
+  CHECK(test.rows()[test.delta().rows.front().row].row->timestamp() == 9);
 }
 
 TEST_CASE("changes of rows that were not read yet do not matter") {

@@ -29,27 +29,30 @@ void read(Watches& watches, WatchId id, const TableIndex& index) {
 }
 
 // Returns for example "1: +a ~b; 3: reset".
-std::string text_of(const std::vector<WatchDelta>& deltas) {
+std::string text_of(const std::vector<WatchDelta>& deltas, const ListedRows& rows) {
   std::string text;
   for (const WatchDelta& delta : deltas) {
     text += (text.empty() ? "" : "; ") + std::to_string(delta.watch) + ": ";
-    text += delta.reset ? "reset" : text_of(delta.rows);
+    text += delta.reset ? "reset" : text_of(delta.rows, rows);
     if (!delta.reset && !delta.complete) text += " ...";
   }
   return text;
 }
 
-// Matches the rows `keys`, as they are in both versions of the table "people".
-std::vector<WatchDelta> match(Watches& watches, const TableIndex& before, const TableIndex& after,
+// Matches the rows `keys`, as they are in both versions of the table "people". Returns the deltas as
+// text.
+std::string match(Watches& watches, const TableIndex& before, const TableIndex& after,
                               const std::vector<std::string>& keys) {
-  Watches::Matching matching(watches);
+  ListedRows rows;
+  Watches::Matching matching(watches, rows);
   for (const std::string& key : keys) {
     const auto was = find(before, key);
     const auto is = find(after, key);
     matching.match("people", was ? &*was : nullptr, is ? &*is : nullptr);
   }
-  return matching.finish(
-      [&](std::string_view table) { return table == "people" ? &after : nullptr; });
+  return text_of(matching.finish([&](std::string_view table) {
+    return table == "people" ? &after : nullptr;
+  }), rows);
 }
 
 }  // namespace
@@ -66,10 +69,10 @@ TEST_CASE("a change reaches the watches of its table whose ranges hold its key")
   CHECK(watches.covers("people", {"p", "a"}));
   CHECK(watches.covers("people", {"z", ""}));
   CHECK(!watches.covers("other", {"p", "a"}));
-  CHECK(text_of(match(watches, before, after, {"a", "b"})) == "1: ~a +b; 2: ~a");
+  CHECK(match(watches, before, after, {"a", "b"}) == "1: ~a +b; 2: ~a");
   watches.close(all);
   CHECK(!watches.covers("people", {"z", ""}));
-  CHECK(text_of(match(watches, before, after, {"a", "b"})) == "2: ~a");
+  CHECK(match(watches, before, after, {"a", "b"}) == "2: ~a");
   for (const WatchId id : {point, other, elsewhere}) watches.close(id);
   CHECK(watches.empty());
   CHECK(!watches.covers("people", {"p", "a"}));
@@ -96,7 +99,7 @@ TEST_CASE("a delta of a watch with a limit contains the rows that follow those t
   Watches watches;
   read(watches, watches.open("people", query_of("", 2)), before);
   read(watches, watches.open("people", query_of("", 1)), before);
-  CHECK(text_of(match(watches, before, after, {"a"})) == "1: -a +c; 2: -a +b");
+  CHECK(match(watches, before, after, {"a"}) == "1: -a +c; 2: -a +b");
 }
 
 TEST_CASE("a delta is not complete if the row that follows is not in memory") {
@@ -106,7 +109,7 @@ TEST_CASE("a delta is not complete if the row that follows is not in memory") {
     index->add_unloaded({EntityKey("q", ""), std::nullopt}, 7, 1, 10);
   Watches watches;
   read(watches, watches.open("people", query_of("", 2)), before);
-  CHECK(text_of(match(watches, before, after, {"a"})) == "1: -a ...");
+  CHECK(match(watches, before, after, {"a"}) == "1: -a ...");
   CHECK(std::holds_alternative<PartsNeeded>(
       watches.find(1)->watch->read(after, 10, OnUnloaded::return_parts_needed)));
   after.load_part(7, {{EntityKey("q", "x"), 1, {}}});
@@ -119,9 +122,10 @@ TEST_CASE("a watch that no key matches is reset with its table, too") {
   Watches watches;
   watches.open("people", query_of("PartitionKey gt 'b' and PartitionKey lt 'a'"));
   watches.open("orders", query_of(""));
-  Watches::Matching matching(watches);
+  ListedRows rows;
+  Watches::Matching matching(watches, rows);
   matching.reset_table("people");
-  CHECK(text_of(matching.finish(nullptr)) == "1: reset");
+  CHECK(text_of(matching.finish(nullptr), rows) == "1: reset");
 }
 
 TEST_CASE("a reset comes without rows, and later changes of the same call are ignored") {
@@ -130,7 +134,8 @@ TEST_CASE("a reset comes without rows, and later changes of the same call are ig
   Watches watches;
   read(watches, watches.open("people", query_of("")), before);
   read(watches, watches.open("orders", query_of("")), before);
-  Watches::Matching matching(watches);
+  ListedRows rows;
+  Watches::Matching matching(watches, rows);
   matching.reset_table("people");
   matching.reset_table("unwatched");
   const auto was = find(before, "a");
@@ -138,11 +143,50 @@ TEST_CASE("a reset comes without rows, and later changes of the same call are ig
   matching.match("people", &*was, &*is);
   matching.match("orders", &*was, &*is);
   const std::vector<WatchDelta> deltas = matching.finish([&](std::string_view) { return &after; });
-  CHECK(text_of(deltas) == "1: reset; 2: ~a");
+  CHECK(text_of(deltas, rows) == "1: reset; 2: ~a");
   CHECK(!deltas.front().complete);
-  Watches::Matching all(watches);
+  Watches::Matching all(watches, rows);
   all.reset_all();
-  CHECK(text_of(all.finish(nullptr)) == "1: reset; 2: reset");
+  CHECK(text_of(all.finish(nullptr), rows) == "1: reset; 2: reset");
+}
+
+TEST_CASE("a row is listed once, however many watches it concerns") {
+  const TableIndex before = index_of({row_of("a", 1), row_of("b", 1)});
+  const TableIndex after = index_of({row_of("a", 2)});
+  Watches watches;
+  for (int i = 0; i < 100; ++i) read(watches, watches.open("people", query_of("")), before);
+  ListedRows rows;
+  Watches::Matching matching(watches, rows);
+  const auto was = find(before, "a");
+  const auto is = find(after, "a");
+  matching.match("people", &*was, &*is);
+  const auto removed = find(before, "b");
+  matching.match("people", &*removed, nullptr);
+  const std::vector<WatchDelta> deltas = matching.finish(nullptr);
+  CHECK(deltas.size() == 100);
+  CHECK(rows.size() == 2);
+  CHECK(text_of(std::vector<WatchDelta>{deltas.back()}, rows) == "100: ~a -b");
+}
+
+TEST_CASE("a watch of which very many rows have changed is reset") {
+  TableIndex after;
+  const auto key = [](std::size_t i) { return std::to_string(1'000'000 + i); };
+  for (std::size_t i = 0; i <= delta_rows_max; ++i) after.put(row_of(key(i), 1));
+  const TableIndex before;
+  Watches watches;
+  read(watches, watches.open("people", query_of("")), before);
+  read(watches, watches.open("people", query_of("RowKey ge '" + key(1) + "'")), before);
+  ListedRows rows;
+  Watches::Matching matching(watches, rows);
+  for (std::size_t i = 0; i <= delta_rows_max; ++i) {
+    const auto row = find(after, key(i));
+    matching.match("people", nullptr, &*row);
+  }
+  const std::vector<WatchDelta> deltas = matching.finish(nullptr);
+  REQUIRE(deltas.size() == 2);
+  CHECK(deltas.front().reset);
+  CHECK(deltas.front().rows.empty());
+  CHECK(deltas.back().rows.size() == delta_rows_max);
 }
 
 }  // namespace entitable

@@ -69,7 +69,7 @@ WatchClient watch(Store& store, std::string_view filter = "",
 // Applies the deltas of the only watch. Returns how many there were.
 std::size_t apply(Store& store, WatchClient& client) {
   const TakenChanges changes = LiveQueries(store).take_changes();
-  for (const WatchDelta& delta : changes.deltas) client.apply(delta);
+  for (const WatchDelta& delta : changes.deltas) client.apply(delta, changes.rows);
   return changes.deltas.size();
 }
 
@@ -241,7 +241,7 @@ TEST_CASE("a rollback and a restore that replaces the content reset watches and 
   CHECK(text_of(changes.batches) == "3: everything");
   CHECK(changes.batches.front().origin == CommitOrigin::local);
   REQUIRE(changes.deltas.size() == 1);
-  client.apply(changes.deltas.front());
+  client.apply(changes.deltas.front(), changes.rows);
   client.read(store, TestHost(), 1000);
   CHECK(keys_of(client) == "ab");
   CHECK(!LiveQueries(store).take_changes().batches.size());
@@ -435,11 +435,11 @@ TEST_CASE("a watch that is opened while a group is staged is reset when it is pu
   REQUIRE(changes.deltas.size() == (is_first ? 1 : 2));
   if (!is_first) {
     CHECK(!changes.deltas.front().reset);
-    earlier->apply(changes.deltas.front());
+    earlier->apply(changes.deltas.front(), changes.rows);
     CHECK(earlier->equals_query(store, TestHost()));
   }
   CHECK(changes.deltas.back().reset);
-  later.apply(changes.deltas.back());
+  later.apply(changes.deltas.back(), changes.rows);
   later.read(store, TestHost(), 1000);
   CHECK(later.equals_query(store, TestHost()));
   publish(store, {upsert("people", "p", "a", 6)});
@@ -537,7 +537,7 @@ TEST_CASE("changes that take too much memory are dropped, and not known any more
   REQUIRE(changes.batches.size() == 1);
   CHECK(changes.batches.front().everything);
   REQUIRE(changes.deltas.size() == 1);
-  client.apply(changes.deltas.front());
+  client.apply(changes.deltas.front(), changes.rows);
   client.read(store, TestHost(), 1000);
   CHECK(client.equals_query(store, TestHost()));
   store.write(upsert("people", "p", "b", 7), noon);
