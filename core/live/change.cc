@@ -24,9 +24,8 @@ void RecordedChanges::drop() {
 
 bool RecordedChanges::lists_rows_of(TableId table) const {
   return std::any_of(batches_.begin(), batches_.end(), [table](const ChangeBatch& batch) {
-    return std::any_of(batch.rows.begin(), batch.rows.end(), [table](const RowChange& change) {
-      return change.table->id == table;
-    });
+    return std::any_of(batch.rows.begin(), batch.rows.end(),
+                       [table](const RowChange& change) { return change.table->id == table; });
   });
 }
 

@@ -54,7 +54,7 @@ struct ChangeBatch {
   std::vector<TableChange> tables{};
   // The changes are not known, or too many to list: readers must read again what they need. `rows`
   // and `tables` are empty then.
-  bool everything = false;
+  bool unknown = false;
   std::uint64_t memory_bytes = 0;  // estimated, of the recorded changes
 };
 

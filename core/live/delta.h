@@ -34,8 +34,8 @@ struct DeltaRow {
   std::uint32_t row;  // a position in the list of rows
 };
 
-// How many rows a delta may have. A watch of which more rows have changed is reset: reading it again
-// costs about as much, and many watches may have so large deltas.
+// How many rows a delta may have. A watch of which more rows have changed is reset: reading it
+// again costs about as much, and many watches may have so large deltas.
 inline constexpr std::size_t delta_rows_max = 50'000;
 
 // The rows are in ascending order of their keys, and no key occurs twice. A client that keeps its

@@ -44,7 +44,7 @@ bool Listeners::covers(std::string_view table, const KeyView& key) const {
 }
 
 FeedId Listeners::open_feed(FeedQuery query) {
-  feeds_.emplace(last_feed_ + 1, Feed(std::move(query)));
+  feeds_.emplace(last_feed_ + 1, FeedSelection(std::move(query)));
   return ++last_feed_;
 }
 
@@ -52,7 +52,7 @@ bool Listeners::close_feed(FeedId id) {
   return feeds_.erase(id) == 1;
 }
 
-const Feed* Listeners::feed(FeedId id) const {
+const FeedSelection* Listeners::feed(FeedId id) const {
   const auto at = feeds_.find(id);
   return at == feeds_.end() ? nullptr : &at->second;
 }
@@ -66,17 +66,17 @@ void Listeners::publish(RecordedChanges&& changes, Newest recorded_for) {
     watches_to_reset_->last = now.watch;
   }
   if (feeds_.upper_bound(recorded_for.feed) != feeds_.end())
-    replace_everything(CommitOrigin::local);
+    mark_changes_unknown(CommitOrigin::local);
 }
 
 TakenChanges Listeners::take(const Published& published) {
-  if (!replaced_.has_value() && recorded_.known()) return take_recorded(published);
-  if (!replaced_.has_value()) replaced_ = CommitOrigin::local;
-  return take_everything(published.last_commit);
+  if (!unknown_origin_.has_value() && recorded_.known()) return take_recorded(published);
+  if (!unknown_origin_.has_value()) unknown_origin_ = CommitOrigin::local;
+  return take_unknown(published.last_commit);
 }
 
 TakenChanges Listeners::take_recorded(const Published& published) {
-  replaced_ = CommitOrigin::local;  // in case of an exception
+  unknown_origin_ = CommitOrigin::local;  // in case of an exception
   TakenChanges taken;
   taken.batches = recorded_.release();
   std::vector<RowChange*> changes = in_key_order(taken.batches);
@@ -84,33 +84,33 @@ TakenChanges Listeners::take_recorded(const Published& published) {
     // Perhaps only rows are missing that were recorded for a listener that was closed meanwhile.
     drop_uncovered(taken.batches);
     changes = in_key_order(taken.batches);
-    if (!find_rows_after(taken, changes, published)) return take_everything(published.last_commit);
+    if (!find_rows_after(taken, changes, published)) return take_unknown(published.last_commit);
   }
-  Watches::Matching matching(watches_, taken.rows);
-  match(taken, changes, matching);
-  if (watches_to_reset_.has_value()) matching.reset(*watches_to_reset_);
-  taken.deltas = matching.finish([&](std::string_view table) {
+  Watches::DeltaBuilder builder(watches_, taken.rows);
+  match(taken, changes, builder);
+  if (watches_to_reset_.has_value()) builder.reset(*watches_to_reset_);
+  taken.deltas = builder.finish([&](std::string_view table) {
     const TableIndex* const index = published.by_name(table);
     if (index != nullptr) taken.pins.push_back(*index);
     return index;
   });
   watches_to_reset_.reset();
-  replaced_.reset();
+  unknown_origin_.reset();
   return taken;
 }
 
-TakenChanges Listeners::take_everything(std::uint64_t sequence) {
+TakenChanges Listeners::take_unknown(std::uint64_t sequence) {
   TakenChanges taken;
   ChangeBatch& batch = taken.batches.emplace_back();
   batch.sequence = sequence;
-  batch.origin = *replaced_;
-  batch.everything = true;
-  Watches::Matching matching(watches_, taken.rows);
-  matching.reset_all();
-  taken.deltas = matching.finish(nullptr);
+  batch.origin = *unknown_origin_;
+  batch.unknown = true;
+  Watches::DeltaBuilder builder(watches_, taken.rows);
+  builder.reset_all();
+  taken.deltas = builder.finish(nullptr);
   recorded_ = {};
   watches_to_reset_.reset();
-  replaced_.reset();
+  unknown_origin_.reset();
   return taken;
 }
 
@@ -158,10 +158,9 @@ bool Listeners::find_rows_after(TakenChanges& taken, std::vector<RowChange*>& ch
 
 // Matches each row once: the row before its first change with the row after its last one.
 void Listeners::match(const TakenChanges& taken, const std::vector<RowChange*>& changes,
-                      Watches::Matching& matching) {
+                      Watches::DeltaBuilder& builder) {
   for (const ChangeBatch& batch : taken.batches) {
-    for (const TableChange& change : batch.tables)
-      matching.reset_table(change.table->name.folded());
+    for (const TableChange& change : batch.tables) builder.reset_table(change.table->name.folded());
   }
   for (std::size_t first = 0; first < changes.size();) {
     std::size_t last = first;
@@ -171,7 +170,7 @@ void Listeners::match(const TakenChanges& taken, const std::vector<RowChange*>& 
     const RowView* const after =
         changes[last]->after.has_value() ? &*changes[last]->after : nullptr;
     if (before != nullptr || after != nullptr)
-      matching.match(changes[first]->table->name.folded(), before, after);
+      builder.match(changes[first]->table->name.folded(), before, after);
     first = last + 1;
   }
 }

@@ -13,7 +13,7 @@
 
 #include "core/live/change.h"
 #include "core/live/delta.h"
-#include "core/live/feed.h"
+#include "core/live/feed_selection.h"
 #include "core/live/watches.h"
 
 namespace entitable {
@@ -25,7 +25,7 @@ struct TakenChanges {
   // At most one for each watch. They lead from the version of the previous call to the published
   // one, whatever happened in between.
   std::vector<WatchDelta> deltas{};
-  ListedRows rows{};  // the rows of the deltas
+  ListedRows rows{};               // the rows of the deltas
   std::vector<TableIndex> pins{};  // own the rows that are not copies; must not be changed
 };
 
@@ -44,8 +44,8 @@ class Listeners {
 
   Watches& watches() { return watches_; }
   FeedId open_feed(FeedQuery query);
-  bool close_feed(FeedId id);         // returns whether the feed was open
-  const Feed* feed(FeedId id) const;  // null if the feed is not open
+  bool close_feed(FeedId id);                  // returns whether the feed was open
+  const FeedSelection* feed(FeedId id) const;  // null if the feed is not open
 
   // The newest listeners at some time. Ids ascend.
   struct Newest {
@@ -58,37 +58,37 @@ class Listeners {
   // for feeds the changes are not known. Allocates nothing.
   void publish(RecordedChanges&& changes, Newest recorded_for);
   // Must be called when the published version changes otherwise. Allocates nothing.
-  void replace_everything(CommitOrigin origin) {
-    replaced_ = origin;
+  void mark_changes_unknown(CommitOrigin origin) {
+    unknown_origin_ = origin;
     recorded_.drop();
   }
   // The changes of published commits that were not taken yet.
   const RecordedChanges& recorded() const { return recorded_; }
   std::uint64_t memory_bytes() const { return recorded_.memory_bytes(); }
   bool has_changes() const {
-    return !recorded_.empty() || replaced_.has_value() || watches_to_reset_.has_value();
+    return !recorded_.empty() || unknown_origin_.has_value() || watches_to_reset_.has_value();
   }
 
   // Returns what was published since the last call. If it throws std::bad_alloc, the next result
-  // resets all watches and has one batch of `everything`. So does this result if the changes took
+  // resets all watches and has one batch of `unknown`. So does this result if the changes took
   // too much memory, or rows that have
   // changed are not in memory any more, or were not recorded while no listener covered them.
   TakenChanges take(const Published& published);
 
  private:
   TakenChanges take_recorded(const Published& published);
-  TakenChanges take_everything(std::uint64_t sequence);
+  TakenChanges take_unknown(std::uint64_t sequence);
   void drop_uncovered(ChangeBatches& batches) const;
   bool find_rows_after(TakenChanges& taken, std::vector<RowChange*>& changes,
                        const Published& published) const;
   void match(const TakenChanges& taken, const std::vector<RowChange*>& changes,
-             Watches::Matching& matching);
+             Watches::DeltaBuilder& builder);
 
   Watches watches_;
-  std::map<FeedId, Feed> feeds_;
+  std::map<FeedId, FeedSelection> feeds_;
   FeedId last_feed_ = 0;
   RecordedChanges recorded_;
-  std::optional<CommitOrigin> replaced_;
+  std::optional<CommitOrigin> unknown_origin_;
   std::optional<WatchIds> watches_to_reset_;  // whose changes were not recorded
 };
 

@@ -59,8 +59,8 @@ bool Watch::matches(const RowView& row) {
   return conditions_->filters->filter_for(row.shape()).matches(row);
 }
 
-// A write of properties that the client does not select is an update, too: it changes the ETag, which
-// is part of each row that the client has, as of each row that the query returns.
+// A write of properties that the client does not select is an update, too: it changes the ETag,
+// which is part of each row that the client has, as of each row that the query returns.
 std::optional<DeltaKind> Watch::match(const RowView* before, const RowView* after) {
   ENTITABLE_CHECK(before != nullptr || after != nullptr);
   const KeyView key = before != nullptr ? before->key() : after->key();
@@ -110,8 +110,9 @@ void Watch::drop_last_keys(WatchDelta& delta, ListedRows& rows) {
     return compare(rows[row.row].key_view(), key.view());
   };
   next_ = std::make_unique<EntityKey>(*first);
-  const auto tail = std::partition_point(delta.rows.begin(), delta.rows.end(),
-                                         [&](const DeltaRow& row) { return order(row, *first) < 0; });
+  const auto tail =
+      std::partition_point(delta.rows.begin(), delta.rows.end(),
+                           [&](const DeltaRow& row) { return order(row, *first) < 0; });
   const std::vector<DeltaRow> changed(tail, delta.rows.end());
   delta.rows.erase(tail, delta.rows.end());
   auto row = changed.begin();

@@ -55,8 +55,8 @@ class Watch {
   // watch, as it is in the tree, holds the key of the row.
   std::optional<DeltaKind> match(const RowView* before, const RowView* after);
   // Applies the rows of a delta to the keys that a limit keeps. Adds the rows that do not fit any
-  // more to the delta, and to `rows`, the list that it refers to. REQUIRES: the delta's rows are the
-  // results of match() since the last call.
+  // more to the delta, and to `rows`, the list that it refers to. REQUIRES: the delta's rows are
+  // the results of match() since the last call.
   void finish(WatchDelta& delta, ListedRows& rows);
   // Reads the next rows, at most `rows_max`. An answer other than PartsNeeded changes what was
   // read: the client must add these rows. If this throws std::bad_alloc, nothing has changed.

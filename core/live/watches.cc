@@ -37,11 +37,11 @@ bool Watches::close(WatchId id) {
   return true;
 }
 
-std::optional<Watches::Open> Watches::find(WatchId id) {
+std::optional<Watches::OpenWatch> Watches::find(WatchId id) {
   const auto known = tables_by_watch_.find(id);
   if (known == tables_by_watch_.end()) return std::nullopt;
   auto& [table, watched] = *known->second;
-  return Open{table, &watched.watches.at(id)};
+  return OpenWatch{table, &watched.watches.at(id)};
 }
 
 bool Watches::covers(std::string_view table, const KeyView& key) const {
@@ -49,36 +49,37 @@ bool Watches::covers(std::string_view table, const KeyView& key) const {
   return at != tables_.end() && at->second.ranges.covers(key);
 }
 
-WatchDelta& Watches::Matching::delta_of(WatchId id) {
+WatchDelta& Watches::DeltaBuilder::delta_of(WatchId id) {
   const auto [at, is_new] = deltas_.try_emplace(id);
   if (is_new) at->second.watch = id;
   return at->second;
 }
 
-void Watches::Matching::reset_all() {
+void Watches::DeltaBuilder::reset_all() {
   for (auto& [table, watched] : all_.tables_) {
     for (auto& [id, watch] : watched.watches) reset(watch);
   }
 }
 
-void Watches::Matching::reset_table(std::string_view table) {
+void Watches::DeltaBuilder::reset_table(std::string_view table) {
   const auto at = all_.tables_.find(table);
   if (at == all_.tables_.end()) return;
   for (auto& [id, watch] : at->second.watches) reset(watch);
 }
 
-void Watches::Matching::reset(const WatchIds& ids) {
+void Watches::DeltaBuilder::reset(const WatchIds& ids) {
   for (const auto& [id, table] : all_.tables_by_watch_) {
     if (id > ids.after && id <= ids.last) reset(table->second.watches.at(id));
   }
 }
 
-void Watches::Matching::reset(Watch& watch) {
+void Watches::DeltaBuilder::reset(Watch& watch) {
   watch.reset();
   delta_of(watch.id()) = WatchDelta{watch.id(), true, false};
 }
 
-void Watches::Matching::match(std::string_view table, const RowView* before, const RowView* after) {
+void Watches::DeltaBuilder::match(std::string_view table, const RowView* before,
+                                  const RowView* after) {
   const auto at = all_.tables_.find(table);
   if (at == all_.tables_.end()) return;
   const KeyView key = before != nullptr ? before->key() : after->key();
@@ -88,8 +89,9 @@ void Watches::Matching::match(std::string_view table, const RowView* before, con
   for (Watch* watch : found_) {
     const std::optional<DeltaKind> kind = watch->match(before, after);
     if (!kind.has_value()) continue;
-    if (!listed) rows_.push_back(after != nullptr ? ListedRow{{}, *after}
-                                                  : ListedRow{{key.partition, key.row}, {}});
+    if (!listed)
+      rows_.push_back(after != nullptr ? ListedRow{{}, *after}
+                                       : ListedRow{{key.partition, key.row}, {}});
     listed = true;
     std::vector<DeltaRow>& rows = delta_of(watch->id()).rows;
     if (rows.size() == delta_rows_max) {
@@ -100,7 +102,7 @@ void Watches::Matching::match(std::string_view table, const RowView* before, con
   }
 }
 
-std::vector<WatchDelta> Watches::Matching::finish(
+std::vector<WatchDelta> Watches::DeltaBuilder::finish(
     const std::function<const TableIndex*(std::string_view)>& index_of) {
   std::vector<WatchDelta> deltas;
   for (auto& [id, delta] : deltas_) {
@@ -114,7 +116,7 @@ std::vector<WatchDelta> Watches::Matching::finish(
   return deltas;
 }
 
-void Watches::Matching::refill(WatchDelta& delta, const TableIndex& index) {
+void Watches::DeltaBuilder::refill(WatchDelta& delta, const TableIndex& index) {
   Watch& watch = *all_.find(delta.watch)->watch;
   while (!watch.is_complete()) {
     const auto answer = watch.read(index, limits::page_rows_max, OnUnloaded::return_parts_needed);

@@ -38,17 +38,17 @@ class Watches {
   bool empty() const { return tables_.empty(); }
   WatchId last_id() const { return last_id_; }  // of the watch that was opened last; 0: none was
   // A watch and the folded name of its table.
-  struct Open {
+  struct OpenWatch {
     std::string_view table;
     Watch* watch;
   };
-  std::optional<Open> find(WatchId id);  // nothing if the watch is not open
+  std::optional<OpenWatch> find(WatchId id);  // nothing if the watch is not open
 
   // Returns whether a range of a watch holds the key. `table`: a folded name.
   bool covers(std::string_view table, const KeyView& key) const;
 
   // Collects the deltas of all watches for a number of changes.
-  class Matching;
+  class DeltaBuilder;
 
  private:
   struct WatchedTable {
@@ -66,10 +66,10 @@ class Watches {
 
 // Use: reset tables that were created or dropped, match all changes of rows, each row once and in
 // ascending order of keys within a table, then finish. The watches must not change meanwhile.
-class Watches::Matching {
+class Watches::DeltaBuilder {
  public:
   // `rows`: the list to which the rows of deltas are added. REQUIRES: both outlive this object.
-  Matching(Watches& all, ListedRows& rows) : all_(all), rows_(rows) {}
+  DeltaBuilder(Watches& all, ListedRows& rows) : all_(all), rows_(rows) {}
 
   void reset_all();
   void reset_table(std::string_view table);  // a folded name

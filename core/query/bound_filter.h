@@ -150,8 +150,9 @@ class BoundFilter {
 inline constexpr std::size_t bound_tests_max = 65'536;  // about 4 MB
 
 // A filter for rows of all shapes. Binds the filter to a shape when filter_for() first asks for
-// that shape. Once all bound filters together have tests_max tests, filter_for() returns for further
-// shapes a filter that looks up properties by name. So it does for shapes whose ids are so large.
+// that shape. Once all bound filters together have tests_max tests, filter_for() returns for
+// further shapes a filter that looks up properties by name. So it does for shapes whose ids are so
+// large.
 class BoundFilterCache {
  public:
   // REQUIRES: the filter and `implied` outlive this object.

@@ -24,7 +24,7 @@ class Recorder {
       batch.tables.push_back({make_ref<TableIdentity>(create->table, std::move(*name)), true});
       batch.memory_bytes += sizeof(TableChange) + create->name.size();
     } else if (const auto* drop = std::get_if<DropTable>(&mutation)) {
-      drop_table(open(drop->table), batch);
+      drop_table(table_of(drop->table), batch);
     }
   }
 
@@ -39,7 +39,7 @@ class Recorder {
   }
 
   void add_row(TableId id, const KeyView& key, bool exists_after, ChangeBatch& batch) {
-    const Table& table = open(id);
+    const Table& table = table_of(id);
     if (!listeners_.covers(table.identity->name.folded(), key)) return;
     const Table* const base = base_ == nullptr ? nullptr : base_->find(id);
     const TableIndex::Found found =
@@ -58,7 +58,7 @@ class Recorder {
   }
 
   // Returns a table. Most mutations of a commit have the same.
-  const Table& open(TableId id) {
+  const Table& table_of(TableId id) {
     if (table_ == nullptr || table_->id() != id) table_ = before_.find(id);
     ENTITABLE_CHECK(table_ != nullptr);
     return *table_;

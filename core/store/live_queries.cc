@@ -44,7 +44,7 @@ bool LiveQueries::close_feed(FeedId feed) {
   return state_.listeners.close_feed(feed);
 }
 
-const Feed* LiveQueries::feed(FeedId feed) const {
+const FeedSelection* LiveQueries::feed(FeedId feed) const {
   return state_.listeners.feed(feed);
 }
 

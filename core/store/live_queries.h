@@ -9,8 +9,8 @@
 //
 // REQUIRES for all functions but take_changes(): the store is open. The host calls take_changes()
 // after each call that may publish, roll back, restore or find damage. If it has not, or memory ran
-// out in take_changes(), watches cannot be read until it has. The listeners of a store are not those
-// of its forks.
+// out in take_changes(), watches cannot be read until it has. The listeners of a store are not
+// those of its forks.
 #pragma once
 
 #include <cstdint>
@@ -52,14 +52,14 @@ class LiveQueries {
                                                                        std::uint32_t rows_max);
 
   // Opens a feed. Batches up to Store::last_commit() are not for it: they were published before,
-  // and not taken yet. If there is a candidate, publishing it makes a batch of `everything`.
+  // and not taken yet. If there is a candidate, publishing it makes a batch of `unknown`.
   FeedId open_feed(FeedQuery query);
   bool close_feed(FeedId feed);  // returns whether the feed was open
-  // The changes of a batch that the reader of a feed wants are those that Feed::accepts() accepts.
-  const Feed* feed(FeedId feed) const;  // null if the feed is not open
+  // The reader wants those changes of a batch that FeedSelection::accepts() accepts.
+  const FeedSelection* feed(FeedId feed) const;  // null if the feed is not open
 
   // Returns what was published since the last call. Watches are reset, and feeds get one batch of
-  // `everything`, if the changes are not known: after a rollback, after a snapshot has replaced the
+  // `unknown`, if the changes are not known: after a rollback, after a snapshot has replaced the
   // content, and after the rows of a damaged part were lost.
   TakenChanges take_changes();
 

@@ -609,7 +609,7 @@ void Store::mark_checkpoint_committed() {
     state_->window = std::move(state_->replacement->window);
     state_->stored_commit = state_->sealed_through = state_->published.last_commit;
     state_->replacement.reset();
-    if (state_->listeners.any()) state_->listeners.replace_everything(CommitOrigin::restore);
+    if (state_->listeners.any()) state_->listeners.mark_changes_unknown(CommitOrigin::restore);
     // The restore may have unloaded some of its parts.
     if (state_->memory_limit != 0 && !state_->branched) state_->has_unloaded_parts = true;
   }

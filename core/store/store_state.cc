@@ -59,7 +59,7 @@ Result<void> StoreState::load_part(PartId id, std::optional<std::string_view> by
   Result<void> loaded = load_listed_part(id, bytes, versions);
   // Rows were lost that no commit has removed.
   if (damage.size() > damaged_before && listeners.any())
-    listeners.replace_everything(CommitOrigin::local);
+    listeners.mark_changes_unknown(CommitOrigin::local);
   return loaded;
 }
 

@@ -35,7 +35,7 @@ void Versions::rollback(std::uint64_t version) {
   state_.window = std::move(back.window);
   state_.pending = {};
   state_.stored_commit = state_.sealed_through = state_.published.last_commit;
-  if (state_.listeners.any()) state_.listeners.replace_everything(CommitOrigin::local);
+  if (state_.listeners.any()) state_.listeners.mark_changes_unknown(CommitOrigin::local);
 }
 
 void Versions::release(std::uint64_t version) {

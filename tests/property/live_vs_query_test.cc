@@ -167,7 +167,7 @@ class Run {
     const TakenChanges taken = LiveQueries(*store_).take_changes();
     for (const ChangeBatch& batch : taken.batches) {
       feed_->apply(*store_, host_, batch);
-      if (batch.everything) {
+      if (batch.unknown) {
         forget_past();
       } else {
         past_.push_back(past_batch(batch));

@@ -1,6 +1,6 @@
 // Checks that a store survives running out of memory in a write that unloads the part that it
-// changes, while changes are recorded and taken, and while watches are opened and read. The allocator
-// of this test program fails on demand.
+// changes, while changes are recorded and taken, and while watches are opened and read. The
+// allocator of this test program fails on demand.
 #include <new>
 #include <set>
 
@@ -133,8 +133,8 @@ TEST_CASE("memory runs out while a watch is opened and read") {
   Store store = nearly_full(host);
   const int at = rows - 20;
   WatchQuery query;  // several ranges, a condition, and a limit
-  query.filter = *parse_filter("PartitionKey eq 'p' and value ge 0 and (RowKey eq '" +
-                               row_key(at) + "' or RowKey ge '" + row_key(at + 2) + "')");
+  query.filter = *parse_filter("PartitionKey eq 'p' and value ge 0 and (RowKey eq '" + row_key(at) +
+                               "' or RowKey ge '" + row_key(at + 2) + "')");
   query.limit = 9;
   std::optional<WatchClient> client;
   const long failures = fail_everywhere(store, [&] { client.emplace(store, "big", query); });
@@ -199,7 +199,7 @@ TEST_CASE("memory runs out while changes are recorded and taken") {
         WatchRefusal::changes_not_taken);
   CHECK(fail_everywhere(store, [&] { taken = LiveQueries(store).take_changes(); }) > 0);
   REQUIRE(taken.batches.size() == 1);
-  CHECK(taken.batches.front().everything);
+  CHECK(taken.batches.front().unknown);
   REQUIRE(taken.deltas.size() == 1);
   CHECK(taken.deltas.front().reset);
   client.apply(taken.deltas.front(), taken.rows);

@@ -132,7 +132,7 @@ class FeedClient {
 
   // Applies a batch, and checks each change against the content before it.
   void apply(Store& store, const TestHost& host, const ChangeBatch& batch) {
-    if (batch.everything) {
+    if (batch.unknown) {
       REQUIRE(batch.rows.empty());
       REQUIRE(batch.tables.empty());
       REQUIRE(batch.sequence == store.last_commit());

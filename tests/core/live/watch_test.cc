@@ -122,7 +122,8 @@ TEST_CASE("rows below `from` are neither read nor watched") {
   CHECK(test.put(row_of("b", 9)) == "~b");
 }
 
-TEST_CASE("a write that leaves all properties as they are is an update, because it changes the ETag") {
+TEST_CASE(
+    "a write that leaves all properties as they are is an update, because it changes the ETag") {
   Fixture test(query_of("n gt 1"), abcd);
   CHECK(test.read() == "bcd");
   CHECK(test.put(row_of("b", 2, 9)) == "~b");

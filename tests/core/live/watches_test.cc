@@ -39,20 +39,20 @@ std::string text_of(const std::vector<WatchDelta>& deltas, const ListedRows& row
   return text;
 }
 
-// Matches the rows `keys`, as they are in both versions of the table "people". Returns the deltas as
-// text.
+// Matches the rows `keys`, as they are in both versions of the table "people". Returns the deltas
+// as text.
 std::string match(Watches& watches, const TableIndex& before, const TableIndex& after,
-                              const std::vector<std::string>& keys) {
+                  const std::vector<std::string>& keys) {
   ListedRows rows;
-  Watches::Matching matching(watches, rows);
+  Watches::DeltaBuilder builder(watches, rows);
   for (const std::string& key : keys) {
     const auto was = find(before, key);
     const auto is = find(after, key);
-    matching.match("people", was ? &*was : nullptr, is ? &*is : nullptr);
+    builder.match("people", was ? &*was : nullptr, is ? &*is : nullptr);
   }
-  return text_of(matching.finish([&](std::string_view table) {
-    return table == "people" ? &after : nullptr;
-  }), rows);
+  return text_of(
+      builder.finish([&](std::string_view table) { return table == "people" ? &after : nullptr; }),
+      rows);
 }
 
 }  // namespace
@@ -123,9 +123,9 @@ TEST_CASE("a watch that no key matches is reset with its table, too") {
   watches.open("people", query_of("PartitionKey gt 'b' and PartitionKey lt 'a'"));
   watches.open("orders", query_of(""));
   ListedRows rows;
-  Watches::Matching matching(watches, rows);
-  matching.reset_table("people");
-  CHECK(text_of(matching.finish(nullptr), rows) == "1: reset");
+  Watches::DeltaBuilder builder(watches, rows);
+  builder.reset_table("people");
+  CHECK(text_of(builder.finish(nullptr), rows) == "1: reset");
 }
 
 TEST_CASE("a reset comes without rows, and later changes of the same call are ignored") {
@@ -135,17 +135,17 @@ TEST_CASE("a reset comes without rows, and later changes of the same call are ig
   read(watches, watches.open("people", query_of("")), before);
   read(watches, watches.open("orders", query_of("")), before);
   ListedRows rows;
-  Watches::Matching matching(watches, rows);
-  matching.reset_table("people");
-  matching.reset_table("unwatched");
+  Watches::DeltaBuilder builder(watches, rows);
+  builder.reset_table("people");
+  builder.reset_table("unwatched");
   const auto was = find(before, "a");
   const auto is = find(after, "a");
-  matching.match("people", &*was, &*is);
-  matching.match("orders", &*was, &*is);
-  const std::vector<WatchDelta> deltas = matching.finish([&](std::string_view) { return &after; });
+  builder.match("people", &*was, &*is);
+  builder.match("orders", &*was, &*is);
+  const std::vector<WatchDelta> deltas = builder.finish([&](std::string_view) { return &after; });
   CHECK(text_of(deltas, rows) == "1: reset; 2: ~a");
   CHECK(!deltas.front().complete);
-  Watches::Matching all(watches, rows);
+  Watches::DeltaBuilder all(watches, rows);
   all.reset_all();
   CHECK(text_of(all.finish(nullptr), rows) == "1: reset; 2: reset");
 }
@@ -156,13 +156,13 @@ TEST_CASE("a row is listed once, however many watches it concerns") {
   Watches watches;
   for (int i = 0; i < 100; ++i) read(watches, watches.open("people", query_of("")), before);
   ListedRows rows;
-  Watches::Matching matching(watches, rows);
+  Watches::DeltaBuilder builder(watches, rows);
   const auto was = find(before, "a");
   const auto is = find(after, "a");
-  matching.match("people", &*was, &*is);
+  builder.match("people", &*was, &*is);
   const auto removed = find(before, "b");
-  matching.match("people", &*removed, nullptr);
-  const std::vector<WatchDelta> deltas = matching.finish(nullptr);
+  builder.match("people", &*removed, nullptr);
+  const std::vector<WatchDelta> deltas = builder.finish(nullptr);
   CHECK(deltas.size() == 100);
   CHECK(rows.size() == 2);
   CHECK(text_of(std::vector<WatchDelta>{deltas.back()}, rows) == "100: ~a -b");
@@ -177,12 +177,12 @@ TEST_CASE("a watch of which very many rows have changed is reset") {
   read(watches, watches.open("people", query_of("")), before);
   read(watches, watches.open("people", query_of("RowKey ge '" + key(1) + "'")), before);
   ListedRows rows;
-  Watches::Matching matching(watches, rows);
+  Watches::DeltaBuilder builder(watches, rows);
   for (std::size_t i = 0; i <= delta_rows_max; ++i) {
     const auto row = find(after, key(i));
-    matching.match("people", nullptr, &*row);
+    builder.match("people", nullptr, &*row);
   }
-  const std::vector<WatchDelta> deltas = matching.finish(nullptr);
+  const std::vector<WatchDelta> deltas = builder.finish(nullptr);
   REQUIRE(deltas.size() == 2);
   CHECK(deltas.front().reset);
   CHECK(deltas.front().rows.empty());

@@ -33,12 +33,12 @@ std::string value_of(const RowView& row) {
   return std::to_string(row.find("value")->int32());
 }
 
-// Returns for example "4: +a=1 ~b=2<1; 5: create people; everything".
+// Returns for example "4: +a=1 ~b=2<1; 5: create people; unknown".
 std::string text_of(const ChangeBatches& batches) {
   std::string text;
   for (const ChangeBatch& batch : batches) {
     text += (text.empty() ? "" : "; ") + std::to_string(batch.sequence) + ":";
-    if (batch.everything) text += " everything";
+    if (batch.unknown) text += " unknown";
     for (const RowChange& change : batch.rows) {
       text += std::string(" ") + letter_of(change.op()) + change.key.row;
       if (change.after.has_value()) text += "=" + value_of(*change.after);
@@ -238,7 +238,7 @@ TEST_CASE("a rollback and a restore that replaces the content reset watches and 
   publish(store, {remove("people", "p", "a")});
   Versions(store).rollback(kept);
   const TakenChanges changes = LiveQueries(store).take_changes();
-  CHECK(text_of(changes.batches) == "3: everything");
+  CHECK(text_of(changes.batches) == "3: unknown");
   CHECK(changes.batches.front().origin == CommitOrigin::local);
   REQUIRE(changes.deltas.size() == 1);
   client.apply(changes.deltas.front(), changes.rows);
@@ -263,7 +263,7 @@ TEST_CASE("a restore that replaces the content has the origin restore") {
   REQUIRE(restore.begin_replace(std::nullopt));
   host.write_checkpoint(store);
   const TakenChanges changes = LiveQueries(store).take_changes();
-  CHECK(text_of(changes.batches) == "5: everything");
+  CHECK(text_of(changes.batches) == "5: unknown");
   CHECK(changes.batches.front().origin == CommitOrigin::restore);
   REQUIRE(changes.deltas.size() == 1);
   CHECK(changes.deltas.front().reset);
@@ -357,7 +357,7 @@ TEST_CASE("rows that are not in memory any more when changes are taken reset the
   REQUIRE(host.checkpoint(store));
   store.set_memory_limit(1);
   store.enforce_memory_limit();
-  CHECK(taken(store) == "4: everything");
+  CHECK(taken(store) == "4: unknown");
   CHECK(taken(store) == "");
 }
 
@@ -393,7 +393,7 @@ TEST_CASE("changes that were not recorded while no listener covered them reset t
   LiveQueries(store).close_feed(feed);
   publish(store, {remove("people", "p", "a")});
   open_feed(store);
-  CHECK(taken(store) == "5: everything");
+  CHECK(taken(store) == "5: unknown");
   CHECK(taken(store) == "");
 }
 
@@ -460,7 +460,7 @@ TEST_CASE("a feed that is opened while a group is staged does not know its chang
   REQUIRE(store.stage({remove("people", "p", "b")}, noon).changes);
   open_feed(store);
   store.publish();
-  CHECK(taken(store) == "4: everything");
+  CHECK(taken(store) == "4: unknown");
   publish(store, {remove("people", "p", "a")});
   CHECK(taken(store) == "5: -a<1");
 }
@@ -535,7 +535,7 @@ TEST_CASE("changes that take too much memory are dropped, and not known any more
   CHECK(store.memory_bytes() < 3'000'000);
   const TakenChanges changes = LiveQueries(store).take_changes();
   REQUIRE(changes.batches.size() == 1);
-  CHECK(changes.batches.front().everything);
+  CHECK(changes.batches.front().unknown);
   REQUIRE(changes.deltas.size() == 1);
   client.apply(changes.deltas.front(), changes.rows);
   client.read(store, TestHost(), 1000);

@@ -1,4 +1,4 @@
-#include "core/live/feed.h"
+#include "core/live/feed_selection.h"
 
 #include <algorithm>
 #include <utility>
@@ -7,20 +7,21 @@
 
 namespace entitable {
 
-Feed::Feed(FeedQuery query) : query_(std::move(query)), filter_(query_.filter, {}) {
+FeedSelection::FeedSelection(FeedQuery query)
+    : query_(std::move(query)), filter_(query_.filter, {}) {
   for (std::string& table : query_.tables) table = fold_table_name(table);
 }
 
-bool Feed::covers_table(std::string_view table) const {
+bool FeedSelection::covers_table(std::string_view table) const {
   const std::vector<std::string>& tables = query_.tables;
   return tables.empty() || std::find(tables.begin(), tables.end(), table) != tables.end();
 }
 
-bool Feed::covers(std::string_view table, const KeyView& key) const {
+bool FeedSelection::covers(std::string_view table, const KeyView& key) const {
   return covers_table(table) && query_.range.contains(key);
 }
 
-bool Feed::accepts(const RowChange& change) const {
+bool FeedSelection::accepts(const RowChange& change) const {
   if (!covers(change.table->name.folded(), change.key.view())) return false;
   if (filter_.accepts_all()) return true;
   if (change.after.has_value() && filter_.matches(*change.after)) return true;
@@ -28,7 +29,7 @@ bool Feed::accepts(const RowChange& change) const {
   return filter_.matches(change.before->view());
 }
 
-bool Feed::accepts(const TableChange& change) const {
+bool FeedSelection::accepts(const TableChange& change) const {
   return covers_table(change.table->name.folded());
 }
 

@@ -20,9 +20,9 @@ struct FeedQuery {
   Filter filter{};  // empty: all rows
 };
 
-class Feed {
+class FeedSelection {
  public:
-  explicit Feed(FeedQuery query);
+  explicit FeedSelection(FeedQuery query);
 
   // `table`: a folded name.
   bool covers_table(std::string_view table) const;

@@ -1,5 +1,5 @@
 // Tests which changes the reader of a feed wants.
-#include "core/live/feed.h"
+#include "core/live/feed_selection.h"
 
 #include "tests/core/live/live_testing.h"
 
@@ -37,7 +37,7 @@ TEST_CASE("the operation is what happened to the row") {
 
 TEST_CASE("a feed without conditions wants everything") {
   const TableIndex index = test::index_of({row_of("a", 1)});
-  const Feed feed({});
+  const FeedSelection feed({});
   CHECK(feed.covers("people", {"p", "a"}));
   CHECK(feed.accepts(change_of(std::nullopt, test::find(index, "a"))));
   CHECK(feed.accepts(TableChange{table_of("People"), true}));
@@ -47,7 +47,7 @@ TEST_CASE("a feed may want some tables and keys only") {
   FeedQuery query;
   query.tables = {"PEOPLE", "orders"};
   query.range = KeyRange::partition("p");
-  const Feed feed(std::move(query));
+  const FeedSelection feed(std::move(query));
   CHECK(feed.covers("people", {"p", "a"}));
   CHECK(feed.covers("orders", {"p", "a"}));
   CHECK(!feed.covers("people", {"q", "a"}));
@@ -63,8 +63,8 @@ TEST_CASE("a filter must accept the row before or after the change") {
   const auto two = test::find(later, "a");
   FeedQuery query;
   query.filter = filter_of("n eq 2");
-  Feed moved(std::move(query));
-  const Feed feed(std::move(moved));
+  FeedSelection moved(std::move(query));
+  const FeedSelection feed(std::move(moved));
   CHECK(feed.accepts(change_of(one, two)));
   CHECK(feed.accepts(change_of(two, one)));
   CHECK(feed.accepts(change_of(two, std::nullopt)));
@@ -76,7 +76,7 @@ TEST_CASE("a filter must accept the row before or after the change") {
 TEST_CASE("a row before the change that is not known may be one that the filter accepts") {
   FeedQuery query;
   query.filter = filter_of("n eq 2");
-  const Feed feed(std::move(query));
+  const FeedSelection feed(std::move(query));
   RowChange removed = change_of(std::nullopt, std::nullopt);
   removed.existed_before = true;
   CHECK(feed.accepts(removed));
