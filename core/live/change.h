@@ -11,6 +11,7 @@
 #include "core/index/table_index.h"
 #include "core/live/row_copy.h"
 #include "core/model/commit.h"
+#include "core/model/feed_position.h"
 #include "core/model/table_identity.h"
 
 namespace entitable {
@@ -47,7 +48,8 @@ struct TableChange {
 // that the commit left as they were, absent, are not listed. Neither are rows of a table that the
 // same commit dropped.
 struct ChangeBatch {
-  std::uint64_t sequence = 0;  // the commit's number
+  // Of the commit. Its epoch is set when the changes are taken (Listeners::take()).
+  FeedPosition position{};
   CommitOrigin origin = CommitOrigin::local;
   Ticks last_timestamp = 0;  // the newest timestamp issued, including this commit
   std::vector<RowChange> rows{};

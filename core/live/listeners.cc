@@ -72,19 +72,20 @@ void Listeners::publish(RecordedChanges&& changes, Newest recorded_for) {
 TakenChanges Listeners::take(const Published& published) {
   if (!unknown_origin_.has_value() && recorded_.known()) return take_recorded(published);
   if (!unknown_origin_.has_value()) unknown_origin_ = CommitOrigin::local;
-  return take_unknown(published.last_commit);
+  return take_unknown(published.position);
 }
 
 TakenChanges Listeners::take_recorded(const Published& published) {
   unknown_origin_ = CommitOrigin::local;  // in case of an exception
   TakenChanges taken;
   taken.batches = recorded_.release();
+  for (ChangeBatch& batch : taken.batches) batch.position.epoch = published.position.epoch;
   std::vector<RowChange*> changes = in_key_order(taken.batches);
   if (!find_rows_after(taken, changes, published)) {
     // Perhaps only rows are missing that were recorded for a listener that was closed meanwhile.
     drop_uncovered(taken.batches);
     changes = in_key_order(taken.batches);
-    if (!find_rows_after(taken, changes, published)) return take_unknown(published.last_commit);
+    if (!find_rows_after(taken, changes, published)) return take_unknown(published.position);
   }
   Watches::DeltaBuilder builder(watches_, taken.rows);
   match(taken, changes, builder);
@@ -99,10 +100,10 @@ TakenChanges Listeners::take_recorded(const Published& published) {
   return taken;
 }
 
-TakenChanges Listeners::take_unknown(std::uint64_t sequence) {
+TakenChanges Listeners::take_unknown(const FeedPosition& position) {
   TakenChanges taken;
   ChangeBatch& batch = taken.batches.emplace_back();
-  batch.sequence = sequence;
+  batch.position = position;
   batch.origin = *unknown_origin_;
   batch.unknown = true;
   Watches::DeltaBuilder builder(watches_, taken.rows);

@@ -35,7 +35,7 @@ class Listeners {
   struct Published {
     std::function<const TableIndex*(TableId)> by_id;
     std::function<const TableIndex*(std::string_view)> by_name;
-    std::uint64_t last_commit;
+    FeedPosition position;  // of the last commit
   };
 
   bool any() const { return !watches_.empty() || !feeds_.empty(); }
@@ -77,7 +77,7 @@ class Listeners {
 
  private:
   TakenChanges take_recorded(const Published& published);
-  TakenChanges take_unknown(std::uint64_t sequence);
+  TakenChanges take_unknown(const FeedPosition& position);
   void drop_uncovered(ChangeBatches& batches) const;
   bool find_rows_after(TakenChanges& taken, std::vector<RowChange*>& changes,
                        const Published& published) const;

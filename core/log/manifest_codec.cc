@@ -20,7 +20,8 @@ namespace {
 
 constexpr std::size_t option_bytes_min = 2;
 constexpr std::size_t call_bytes_min = 18;  // client, number, count
-constexpr std::size_t part_bytes_min = 9;   // two texts, three numbers, a checksum
+constexpr std::size_t claim_bytes_min = 2;
+constexpr std::size_t part_bytes_min = 9;  // two texts, three numbers, a checksum
 
 // ---- Writing -----------------------------------------------------------------------------------
 
@@ -66,6 +67,17 @@ void write_call_commits(const CallCommits& commits, RecordWriter& file) {
   writer.varint(commits.dropped_through);
   writer.varint(commits.newest.size());
   for (const std::uint64_t commit : commits.newest) writer.varint(commit);
+  file.end_record();
+}
+
+void write_claims(const ManifestClaims& claims, RecordWriter& file) {
+  ByteWriter writer(file.begin_record(RecordType::manifest_claims, record_flag_skippable));
+  writer.varint(claims.known_from);
+  writer.varint(claims.newest.size());
+  for (const Claim& claim : claims.newest) {
+    writer.varint(claim.epoch);
+    writer.varint(claim.last_commit);
+  }
   file.end_record();
 }
 
@@ -172,6 +184,25 @@ const char* read_call_commits(ByteReader& reader, Manifest& manifest) {
   return nullptr;
 }
 
+const char* read_claims(ByteReader& reader, Manifest& manifest) {
+  ManifestClaims claims;
+  claims.known_from = reader.varint();
+  std::uint64_t epoch = claims.known_from;
+  for (std::size_t left = reader.count(claim_bytes_min); left > 0; --left) {
+    const Claim claim{reader.varint(), reader.varint()};
+    if (!reader.ok()) return field_truncated;
+    if (claim.epoch <= epoch) return "the epochs of claims are not in order";
+    if (claim.last_commit > counter_max) return "the last commit of a claim is out of range";
+    epoch = claim.epoch;
+    claims.newest.push_back(claim);
+  }
+  if (const char* bad = check_at_end(reader)) return bad;
+  if (claims.known_from == 0 || epoch > manifest.epoch)
+    return "the epoch of a claim is out of range";
+  manifest.claims = std::move(claims);
+  return nullptr;
+}
+
 const char* read_part(ByteReader& reader, const Manifest& manifest, ManifestTable& table) {
   ManifestPart part;
   part.lower.partition = reader.bytes();
@@ -228,6 +259,8 @@ const char* read_record(const Record& record, Manifest& manifest) {
       return read_table(reader, manifest);
     case RecordType::manifest_call_commits:
       return read_call_commits(reader, manifest);
+    case RecordType::manifest_claims:
+      return read_claims(reader, manifest);
     case RecordType::segment_header:
     case RecordType::commit:
     case RecordType::part_header:
@@ -241,21 +274,23 @@ const char* read_record(const Record& record, Manifest& manifest) {
   return "it is in the wrong place";
 }
 
-// The first records of a manifest: one of each type, in this order. Then follow the commits of the
-// calls, if they are known, and one record for each table.
+// The records of a manifest in their order. There is one of each of the first `records_required`,
+// at most one of each of the others, and any number of tables.
 constexpr RecordType records_in_order[] = {
-    RecordType::manifest_state,
-    RecordType::manifest_options,
-    RecordType::manifest_service,
-    RecordType::manifest_calls,
+    RecordType::manifest_state, RecordType::manifest_options,      RecordType::manifest_service,
+    RecordType::manifest_calls, RecordType::manifest_call_commits, RecordType::manifest_claims,
+    RecordType::manifest_table,
 };
+constexpr std::size_t records_required = 4;
 
-// Returns the type that the record at this position must have. `actual`: the type that it has.
-RecordType expected_type(std::size_t position, RecordType actual) {
-  if (position < std::size(records_in_order)) return records_in_order[position];
-  const bool is_next = position == std::size(records_in_order);
-  return is_next && actual == RecordType::manifest_call_commits ? actual
-                                                                : RecordType::manifest_table;
+// Returns the position in records_in_order of a record that follows those before `next`; nothing if
+// it is in the wrong place.
+std::optional<std::size_t> position_of(RecordType type, std::size_t next) {
+  const auto* const at = std::find(std::begin(records_in_order), std::end(records_in_order), type);
+  const auto position = static_cast<std::size_t>(at - std::begin(records_in_order));
+  if (next < records_required) return position == next ? std::optional(position) : std::nullopt;
+  if (position == std::size(records_in_order) || position < next) return std::nullopt;
+  return position;
 }
 
 template <typename T>
@@ -291,6 +326,7 @@ std::string encode_manifest(const Manifest& manifest) {
   write_service(manifest, file);
   write_calls(manifest, file);
   if (manifest.call_commits.has_value()) write_call_commits(*manifest.call_commits, file);
+  if (manifest.claims.has_value()) write_claims(*manifest.claims, file);
   for (const ManifestTable& table : manifest.tables) write_table(table, file);
   std::string bytes = std::move(file).finish();
   ENTITABLE_DCHECK(reads_back(bytes, manifest));
@@ -301,18 +337,18 @@ Result<Manifest> decode_manifest(std::string_view file) {
   Result<RecordReader> records = RecordReader::open(file, FileKind::manifest);
   if (!records.ok()) return records.error();
   Manifest manifest;
-  std::size_t position = 0;
+  std::size_t next = 0;  // the first position of records_in_order that may follow
   while (true) {
     const Result<std::optional<Record>> record = records->next();
     if (!record.ok()) return record.error();
     if (!*record) break;
-    if ((*record)->type != expected_type(position, (*record)->type))
-      return invalid_payload_error(**record, "it is in the wrong place");
+    const std::optional<std::size_t> position = position_of((*record)->type, next);
+    if (!position.has_value()) return invalid_payload_error(**record, "it is in the wrong place");
     if (const char* bad = read_record(**record, manifest))
       return invalid_payload_error(**record, bad);
-    ++position;
+    next = (*record)->type == RecordType::manifest_table ? *position : *position + 1;
   }
-  if (position < std::size(records_in_order)) {
+  if (next < records_required) {
     return Error(ErrorCode::corrupted, "the manifest lacks records");
   }
   if (const char* bad = check_tables(manifest)) return Error(ErrorCode::corrupted, bad);

@@ -40,6 +40,18 @@ struct CallCommits {
   friend bool operator==(const CallCommits&, const CallCommits&) = default;
 };
 
+// A claim of the log by a new owner (core/store/claim_history.h).
+struct Claim {
+  std::uint64_t epoch;        // that it began
+  std::uint64_t last_commit;  // of the log at that time
+  friend bool operator==(const Claim&, const Claim&) = default;
+};
+struct ManifestClaims {
+  std::uint64_t known_from = 1;  // all claims of later epochs are among `newest`
+  std::vector<Claim> newest;     // in ascending order of epochs
+  friend bool operator==(const ManifestClaims&, const ManifestClaims&) = default;
+};
+
 // The default value describes a store that has never had a checkpoint.
 struct Manifest {
   std::uint64_t epoch = 1;  // of the owner that wrote the manifest; every new owner adds 1
@@ -52,6 +64,7 @@ struct Manifest {
   std::map<std::string, std::string> options;  // options of the store
   std::vector<ClientCall> calls;               // recently answered calls, grouped by client
   std::optional<CallCommits> call_commits;     // not in manifests of version 1.0
+  std::optional<ManifestClaims> claims;        // not in manifests before version 1.2
   std::vector<ManifestTable> tables;           // in ascending order of ids
   friend bool operator==(const Manifest&, const Manifest&) = default;
 };
@@ -60,7 +73,8 @@ struct Manifest {
 // first_live_sequence > 0; table ids ascend and are below next_table; table names are valid, and
 // unique when case is ignored; part ids are unique, at least 1 and below next_part; lower bounds
 // ascend and are valid keys (check_key); texts are WTF-8; no timestamp of a call is newer than
-// last_timestamp; call_commits has one number for each client.
+// last_timestamp; call_commits has one number for each client; the epochs of claims ascend, are
+// above claims->known_from, and are not above `epoch`.
 std::string encode_manifest(const Manifest& manifest);
 
 // Decodes the whole file. Errors: ErrorCode::corrupted, whose message names the place and the

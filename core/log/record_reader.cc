@@ -29,6 +29,8 @@ const char* name_of(std::uint8_t type) {
       return "manifest table";
     case RecordType::manifest_call_commits:
       return "manifest commits of calls";
+    case RecordType::manifest_claims:
+      return "manifest claims";
     case RecordType::snapshot_header:
       return "snapshot header";
     case RecordType::snapshot_table:

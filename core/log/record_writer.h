@@ -28,7 +28,7 @@ inline constexpr std::uint16_t format_major = 1;
 // A file with a newer minor version is accepted: readers skip the records that it adds. Files of
 // other kinds than the manifest have not changed since minor version 0, and are written as such.
 inline constexpr std::uint16_t format_minor = 0;
-inline constexpr std::uint16_t manifest_minor = 1;
+inline constexpr std::uint16_t manifest_minor = 2;
 
 // The kind of a file: the last byte of its magic number. These numbers never change.
 enum class FileKind : std::uint8_t { segment = 'w', part = 'p', manifest = 'm', snapshot = 's' };
@@ -45,6 +45,7 @@ enum class RecordType : std::uint8_t {
   manifest_calls = 35,
   manifest_table = 36,
   manifest_call_commits = 37,
+  manifest_claims = 38,
   snapshot_header = 48,
   snapshot_table = 49,
   snapshot_part = 50,

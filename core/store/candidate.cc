@@ -133,7 +133,7 @@ void Candidate::commit(const WriteRequest& request) {
     apply_first_commit(commit);
   }
   records_.add(commit.number, record_bytes);
-  recorded_.append(std::move(changes));
+  if (listeners_ != nullptr) recorded_.append(std::move(changes));
   changes_ = true;
   version_.last_commit = commit.number;
   staged().mutations = std::move(commit.mutations);

@@ -9,9 +9,11 @@
 
 namespace entitable {
 
-ChangeHistory::ChangeHistory(Store& store, std::uint64_t since)
-    : state_(store.state()), next_(since + 1), last_(store.last_commit()) {
-  ENTITABLE_CHECK(state_.is_open() && since <= last_);
+ChangeHistory::ChangeHistory(Store& store, const FeedPosition& since)
+    : state_(store.state()), next_(since.commit + 1), last_(store.last_commit()) {
+  ENTITABLE_CHECK(state_.is_open());
+  truncated_ =
+      since.epoch > state_.epoch || since.commit > last_ || !state_.claims.has_survived(since);
   for (const Ref<Table>& table : state_.published.catalog.tables()) {
     tables_.emplace(table->id(), KnownTable{table->identity});
   }
@@ -21,7 +23,7 @@ Result<PastChanges> ChangeHistory::read_segment(std::uint64_t sequence, std::str
   const Result<Segment> segment = decode_segment(bytes, sequence);
   if (!segment.ok()) return segment.error();
   PastChanges changes;
-  for (const Commit& commit : segment->commits) read(commit, changes);
+  for (const Commit& commit : segment->commits) read(commit, segment->epoch, changes);
   return changes;
 }
 
@@ -32,17 +34,17 @@ PastChanges ChangeHistory::read_pending() {
     PropertyViewArena rows;
     const Result<Commit> commit = decode_commit(state_.pending[i], shapes, rows);
     ENTITABLE_CHECK(commit.ok());
-    read(*commit, changes);
+    read(*commit, state_.epoch, changes);
   }
   if (next_ <= last_) truncated_ = true;
   return changes;
 }
 
 // Creating a table makes its name known also for commits that were skipped.
-void ChangeHistory::read(const Commit& commit, PastChanges& changes) {
+void ChangeHistory::read(const Commit& commit, std::uint64_t epoch, PastChanges& changes) {
   if (commit.number > last_ || truncated_) return;
   ChangeBatch batch;
-  batch.sequence = commit.number;
+  batch.position = {epoch, commit.number};
   batch.last_timestamp = commit.last_timestamp;
   read_tables(commit, batch);
   if (commit.number < next_) return;

@@ -31,17 +31,19 @@ struct PastChanges {
 
 class ChangeHistory {
  public:
-  // Reads the commits after `since`, as far as they are published now. REQUIRES: the store is open;
-  // since <= store.last_commit(); the store outlives this object.
-  ChangeHistory(Store& store, std::uint64_t since);
+  // Reads the commits after `since`, as far as they are published now. Is truncated if the commit
+  // at `since` was lost in a crash, or may have been: more owners have claimed the store since than
+  // are known (claim_history.h). REQUIRES: the store is open and outlives this object.
+  ChangeHistory(Store& store, const FeedPosition& since);
 
   // Returns the changes of a segment. The segment may be one that a manifest covers. Error:
   // corrupted or format_too_new, as decode_segment(). REQUIRES: ascending sequences.
   Result<PastChanges> read_segment(std::uint64_t sequence, std::string_view bytes);
   // Returns the changes of commits that are not stored yet. Must be called last.
   PastChanges read_pending();
-  // Returns whether commits after `since` are missing. The reader must then read again what it
-  // needs, and continue with the commits after store.last_commit(). Nothing more is returned.
+  // Returns whether commits after `since` are missing, or `since` is not a position of this log.
+  // The reader must then read again what it needs, and continue at the store's present position.
+  // Nothing more is returned.
   bool is_truncated() const { return truncated_; }
 
  private:
@@ -50,7 +52,7 @@ class ChangeHistory {
     TableIndex empty{};  // provides the schema in which rows are packed
   };
 
-  void read(const Commit& commit, PastChanges& changes);
+  void read(const Commit& commit, std::uint64_t epoch, PastChanges& changes);
   bool is_known(const Mutation& mutation) const;
   void read_rows(const Commit& commit, ChangeBatch& batch, PastChanges& changes);
   void read_tables(const Commit& commit, ChangeBatch& batch);

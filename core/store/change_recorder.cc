@@ -78,7 +78,7 @@ ChangeBatches changes_of(const Commit& commit, CommitOrigin origin, const Listen
                          const Catalog* base) {
   ChangeBatches batches;
   ChangeBatch& batch = batches.emplace_back();
-  batch.sequence = commit.number;
+  batch.position.commit = commit.number;
   batch.origin = origin;
   batch.last_timestamp = commit.last_timestamp;
   Recorder recorder(listeners, earlier, before, base);

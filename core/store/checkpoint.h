@@ -84,6 +84,7 @@ class Checkpoint {
 
   // The new manifest. Complete once next_part() has returned CheckpointPartsEnd.
   const Manifest& manifest() const { return manifest_; }
+  Manifest& manifest() { return manifest_; }
   // Moves the manifest out. REQUIRES: this is the last call.
   Manifest take_manifest() { return std::move(manifest_); }
   Catalog& tables() { return catalog_; }

@@ -31,8 +31,7 @@ std::variant<WatchPage, Error, PartsNeeded, WatchRefusal> LiveQueries::read_watc
     answer = watch->read(table->index, rows_max, OnUnloaded::end_page);
   }
   if (auto* need = std::get_if<PartsNeeded>(&answer)) return state_.await(std::move(*need));
-  return WatchPage{std::move(std::get<Page>(answer)), watch->is_complete(),
-                   state_.published.last_commit};
+  return WatchPage{std::move(std::get<Page>(answer)), watch->is_complete(), state_.position()};
 }
 
 FeedId LiveQueries::open_feed(FeedQuery query) {
@@ -55,7 +54,7 @@ TakenChanges LiveQueries::take_changes() {
     const Table* const found = catalog.find(table);
     return found == nullptr ? nullptr : &found->index;
   };
-  return state_.listeners.take({rows_of, rows_of, state_.published.last_commit});
+  return state_.listeners.take({rows_of, rows_of, state_.position()});
 }
 
 }  // namespace entitable

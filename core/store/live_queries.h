@@ -23,11 +23,11 @@
 
 namespace entitable {
 
-// The next rows of a watch. They are exact for the sequence: the number of the last commit.
+// The next rows of a watch. They are exact for the position, which is that of the last commit.
 struct WatchPage {
   Page page;      // page.next is not used
   bool complete;  // nothing is left to read
-  std::uint64_t sequence;
+  FeedPosition position;
 };
 
 // Why a watch cannot be read now.

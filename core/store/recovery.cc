@@ -44,6 +44,7 @@ void Recovery::restore_tables() {
   content_.version.catalog.restore_service_properties(manifest.service_properties);
   applied_ = checked_ = end_ = {manifest.first_live_sequence, manifest.epoch};
   restore_calls();
+  content_.claims = ClaimHistory(manifest);
   for (const ManifestTable& table : manifest.tables) {
     auto name = TableName::parse(table.name);
     ENTITABLE_CHECK(name.ok());  // decode_manifest() has checked the name
@@ -121,7 +122,10 @@ Result<void> Recovery::replay(std::uint64_t sequence, std::string_view bytes) {
 
 // Applies the segment. Returns what is wrong with one of its commits, or an empty text.
 std::string Recovery::apply(Segment segment, std::uint64_t bytes) {
-  applied_.epoch = segment.epoch;
+  if (segment.epoch > applied_.epoch) {
+    content_.claims.add(segment.epoch, content_.version.last_commit);
+    applied_.epoch = segment.epoch;
+  }
   for (Commit& commit : segment.commits) {
     std::string wrong = apply(std::move(commit));
     if (!wrong.empty()) return wrong;

@@ -23,6 +23,7 @@
 #include "core/log/segment.h"
 #include "core/store/call_window.h"
 #include "core/store/candidate.h"
+#include "core/store/claim_history.h"
 #include "core/store/stored_parts.h"
 
 namespace entitable {
@@ -44,6 +45,7 @@ class Recovery {
     StoreVersion version;
     CallWindow window;
     StoredParts parts;
+    ClaimHistory claims;
   };
 
   // Starts with the content of the manifest, which is absent if the store had no checkpoint yet.
@@ -73,6 +75,7 @@ class Recovery {
   StoreVersion& version() { return content_.version; }
   CallWindow& window() { return content_.window; }
   StoredParts& stored_parts() { return content_.parts; }
+  ClaimHistory& claims() { return content_.claims; }
   std::uint64_t next_sequence() const { return applied_.next_sequence; }
   std::uint64_t epoch() const { return applied_.epoch; }
   // The size of the segments that were applied.

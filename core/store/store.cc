@@ -158,6 +158,7 @@ void Store::finish_recovery() {
   state_->parts = std::move(recovery.stored_parts());
   state_->next_sequence = recovery.next_sequence();
   state_->epoch = recovery.epoch();
+  state_->claims = std::move(recovery.claims());
   state_->segment_bytes += recovery.segment_bytes();
   state_->update_collecting();
   state_->stored_commit = state_->sealed_through = state_->published.last_commit;
@@ -177,7 +178,8 @@ void Store::resume_recovery(std::uint64_t changes_max) {
   ENTITABLE_CHECK(state_->unapplied_end.has_value() && !state_->recovery.has_value() &&
                   !state_->checkpoint.has_value() && !is_damaged());
   state_->recovery.emplace(Recovery::resume(
-      {std::move(state_->published), std::move(state_->window), std::move(state_->parts)},
+      {std::move(state_->published), std::move(state_->window), std::move(state_->parts),
+       std::move(state_->claims)},
       {state_->next_sequence, state_->epoch}, *state_->unapplied_end, changes_max, state_->damage));
 }
 
@@ -238,6 +240,10 @@ std::uint64_t Store::unsaved_memory() const {
 
 std::uint64_t Store::last_commit() const {
   return state_->published.last_commit;
+}
+
+FeedPosition Store::position() const {
+  return state_->position();
 }
 
 std::uint64_t Store::first_live_sequence() const {
@@ -506,7 +512,7 @@ SealedSegment Store::make_claim_segment() {
     const auto& [sequence, epoch] = *state_->unapplied_end;
     return {sequence, SegmentWriter(sequence, epoch + 1).finish()};
   }
-  ++state_->epoch;
+  state_->begin_epoch();
   return seal_segment(*state_, SegmentWriter(state_->next_sequence, state_->epoch));
 }
 
@@ -591,7 +597,8 @@ void Store::mark_interim_checkpoint_committed() {
 FinishedCheckpoint Store::finish_checkpoint() {
   ENTITABLE_CHECK(state_->checkpoint.has_value() && !state_->checkpoint->part_pending() &&
                   !state_->interim.has_value());
-  const Manifest& manifest = state_->checkpoint->manifest();
+  Manifest& manifest = state_->checkpoint->manifest();
+  manifest.claims = state_->claims.claims();
   // A snapshot may need any part that was stored when it began.
   if (state_->snapshots.empty()) {
     const bool is_replaced = state_->replacement.has_value();

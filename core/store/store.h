@@ -15,6 +15,7 @@
 
 #include "core/base/result.h"
 #include "core/model/commit.h"
+#include "core/model/feed_position.h"
 #include "core/query/count.h"
 #include "core/query/executor.h"
 #include "core/query/explain.h"
@@ -134,6 +135,7 @@ class Store {
   // checkpoint and may be unloaded. Visits every leaf.
   std::uint64_t unsaved_memory() const;
   std::uint64_t last_commit() const;          // as in stats()
+  FeedPosition position() const;              // of the last commit in the change feed
   std::uint64_t first_live_sequence() const;  // the manifest covers all earlier segments
   bool is_damaged() const;
   const std::vector<Damage>& damage() const;

@@ -17,6 +17,7 @@
 #include "core/store/candidate.h"
 #include "core/store/catalog.h"
 #include "core/store/checkpoint.h"
+#include "core/store/claim_history.h"
 #include "core/store/explanations.h"
 #include "core/store/memory_limit.h"
 #include "core/store/recovery.h"
@@ -39,6 +40,7 @@ struct StoreState {
   std::uint64_t sealed_segments = 0;  // number of these segments
   std::uint64_t next_sequence = 1;
   std::uint64_t epoch = 1;
+  ClaimHistory claims;
   // The end of the log if it has segments that recovery has checked but not applied yet.
   std::optional<LogPosition> unapplied_end;
 
@@ -103,6 +105,11 @@ struct StoreState {
     published.catalog.start_branch();
     branched = true;
   }
+
+  // Begins a new epoch: commits after the published version have positions of their own in the
+  // change feed, whatever commits earlier owners have published.
+  void begin_epoch() { claims.add(++epoch, published.last_commit); }
+  FeedPosition position() const { return {epoch, published.last_commit}; }
 
   // Returns whether the published version is the content of the whole log.
   bool is_open() const { return !recovery.has_value() && !unapplied_end.has_value(); }
@@ -182,7 +189,8 @@ struct StoreState {
     if (made.has_changes()) {
       const std::uint64_t commit = made.version().last_commit;
       for (ClientCall& call : made.calls()) window.add(std::move(call), commit);
-      listeners.publish(std::move(made.recorded_changes()), made.recorded_for());
+      if (listeners.any() || !made.recorded_changes().empty())
+        listeners.publish(std::move(made.recorded_changes()), made.recorded_for());
     }
     published = std::move(made.version());
   }

@@ -35,6 +35,7 @@ void Versions::rollback(std::uint64_t version) {
   state_.window = std::move(back.window);
   state_.pending = {};
   state_.stored_commit = state_.sealed_through = state_.published.last_commit;
+  state_.begin_epoch();  // later commits have numbers that were used before
   if (state_.listeners.any()) state_.listeners.mark_changes_unknown(CommitOrigin::local);
 }
 

@@ -61,7 +61,7 @@ class WatchClient {
     }
     const auto& page = std::get<WatchPage>(answer);
     REQUIRE(page.page.rows.size() <= rows_max);
-    REQUIRE(page.sequence == store.last_commit());
+    REQUIRE(page.position == store.position());
     add(page);
     return !complete_;
   }
@@ -135,12 +135,12 @@ class FeedClient {
     if (batch.unknown) {
       REQUIRE(batch.rows.empty());
       REQUIRE(batch.tables.empty());
-      REQUIRE(batch.sequence == store.last_commit());
+      REQUIRE(batch.position == store.position());
       return read_again(store, host);
     }
-    REQUIRE(batch.sequence > sequence_);
+    REQUIRE(batch.position > position_);
     REQUIRE((!batch.rows.empty() || !batch.tables.empty()));
-    sequence_ = batch.sequence;
+    position_ = batch.position;
     for (const RowChange& change : batch.rows) apply(change);
     for (const TableChange& change : batch.tables) {
       const std::string& table = change.table->name.folded();
@@ -194,11 +194,11 @@ class FeedClient {
 
   void read_again(Store& store, const TestHost& host) {
     tables_ = content_of(store, host);
-    sequence_ = store.last_commit();
+    position_ = store.position();
   }
 
   FeedId id_ = 0;
-  std::uint64_t sequence_ = 0;
+  FeedPosition position_;
   Tables tables_;
 };
 

@@ -131,6 +131,16 @@ inline CallCommits random_call_commits(Prng& prng, const std::vector<ClientCall>
   return commits;
 }
 
+inline ManifestClaims random_claims(Prng& prng, std::uint64_t epoch) {
+  ManifestClaims claims;
+  claims.known_from = 1 + prng.below(epoch);
+  for (std::uint64_t next = claims.known_from + 1 + prng.below(3); next <= epoch;
+       next += 1 + prng.below(3)) {
+    claims.newest.push_back({next, random_counter(prng)});
+  }
+  return claims;
+}
+
 inline Manifest random_manifest(Prng& prng) {
   Manifest manifest;
   manifest.epoch = 1 + prng.below(9);
@@ -144,6 +154,7 @@ inline Manifest random_manifest(Prng& prng) {
   for (std::uint64_t i = prng.below(4); i > 0; --i) {
     manifest.calls.push_back(random_call(prng, manifest.last_timestamp));
   }
+  if (prng.chance(2)) manifest.claims = random_claims(prng, manifest.epoch);
   if (prng.below(2) == 0) manifest.call_commits = random_call_commits(prng, manifest.calls);
   std::map<std::string, std::string> names;  // by case-folded name
   for (std::uint64_t i = prng.below(5); i > 0; --i) {

@@ -102,6 +102,7 @@ inline Manifest sample_manifest() {
   manifest.options = {{"limits", "service"}, {"z", ""}};
   manifest.calls = {sample_call(), {ClientId{}, 0, {}}};
   manifest.call_commits = CallCommits{7, {39, 12}};
+  manifest.claims = ManifestClaims{1, {{2, 20}, {3, 38}}};
   manifest.tables = {{1,
                       "Cities",
                       sample_policies(),

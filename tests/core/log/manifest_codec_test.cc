@@ -79,6 +79,12 @@ TEST_CASE("a manifest has the layout of FORMAT.md") {
   CHECK(commits.type == 37);
   CHECK(commits.flags == record_flag_skippable);
   CHECK(commits.payload == bytes_from_hex("ac02 00"));
+  manifest.epoch = 9;
+  manifest.claims = ManifestClaims{3, {{5, 300}, {9, 301}}};
+  const RawRecord claims = records_of(encode_manifest(manifest)).back();
+  CHECK(claims.type == 38);
+  CHECK(claims.flags == record_flag_skippable);
+  CHECK(claims.payload == bytes_from_hex("03 02 05 ac02 09 ad02"));
 }
 
 TEST_CASE("an empty manifest is read back") {
@@ -209,6 +215,47 @@ TEST_CASE("the commits of calls are validated") {
   CHECK(reason_of(manifest_file({none, none})) == "it is in the wrong place");
   CHECK(reason_of(manifest_file({table("01 03 616263 00 00"), none})) ==
         "it is in the wrong place");
+}
+
+TEST_CASE("claims are validated") {
+  const RawRecord epoch_9{RecordType::manifest_state,
+                          bytes_from_hex("09 01 00 e803000000000000 09 09")};
+  const auto reason = [&](const std::string& hex) {
+    const RawRecord claims{static_cast<std::uint8_t>(RecordType::manifest_claims),
+                           bytes_from_hex(hex), record_flag_skippable};
+    return reason_of(file_of(FileKind::manifest, {epoch_9, options, service, calls, claims,
+                                                  table("01 03 616263 00 00")}));
+  };
+  CHECK(reason("01 00").empty());
+  CHECK(reason("09 00").empty());
+  CHECK(reason("03 02 05 07 09 06").empty());
+  const std::string range = "the epoch of a claim is out of range";
+  CHECK(reason("00 00") == range);
+  CHECK(reason("0a 00") == range);
+  CHECK(reason("03 01 0a 07") == range);
+  const std::string order = "the epochs of claims are not in order";
+  CHECK(reason("03 01 03 07") == order);
+  CHECK(reason("03 02 05 07 05 07") == order);
+  CHECK(reason("03 01 05 ffffffffffffff0f").empty());
+  CHECK(reason("03 01 05 8080808080808010") == "the last commit of a claim is out of range");
+  CHECK(reason("03 02 05 07 06 80") == "it is truncated");
+  CHECK(reason("03 01 05 07 06") == "it has the wrong length");
+  CHECK(reason("03 07 05 07") == "it has the wrong length");
+}
+
+TEST_CASE("the optional records of a manifest have one order") {
+  const RawRecord commits{static_cast<std::uint8_t>(RecordType::manifest_call_commits),
+                          bytes_from_hex("00 00"), record_flag_skippable};
+  const RawRecord claims{static_cast<std::uint8_t>(RecordType::manifest_claims),
+                         bytes_from_hex("01 00"), record_flag_skippable};
+  const RawRecord a_table = table("01 03 616263 00 00");
+  CHECK(reason_of(manifest_file({commits, claims, a_table})).empty());
+  CHECK(reason_of(manifest_file({claims, a_table})).empty());
+  const std::string wrong = "it is in the wrong place";
+  CHECK(reason_of(manifest_file({claims, commits, a_table})) == wrong);
+  CHECK(reason_of(manifest_file({claims, claims})) == wrong);
+  CHECK(reason_of(manifest_file({a_table, claims})) == wrong);
+  CHECK(reason_of(file_of(FileKind::manifest, {state, claims, options, service, calls})) == wrong);
 }
 
 TEST_CASE("tables are validated") {

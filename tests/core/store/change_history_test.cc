@@ -1,6 +1,7 @@
 // Tests reading changes back from the log.
 #include "core/store/change_history.h"
 
+#include "core/store/claim_history.h"
 #include "core/store/restore.h"
 #include "core/store/versions.h"
 #include "tests/support/store_helpers.h"
@@ -22,7 +23,7 @@ void publish_people(Store& store) {
 // Returns for example "3: ~c=3 -a; 4: create people".
 void append_text(const PastChanges& changes, std::string& text) {
   for (const ChangeBatch& batch : changes.batches) {
-    text += (text.empty() ? "" : "; ") + std::to_string(batch.sequence) + ":";
+    text += (text.empty() ? "" : "; ") + std::to_string(batch.position.commit) + ":";
     for (const RowChange& change : batch.rows) {
       REQUIRE(change.table->name.folded() == "people");
       REQUIRE(change.exists_after == change.after.has_value());
@@ -37,7 +38,7 @@ void append_text(const PastChanges& changes, std::string& text) {
 }
 
 // Returns the changes after `since` as text, or "truncated".
-std::string history(Store& store, const TestHost& host, std::uint64_t since) {
+std::string history(Store& store, const TestHost& host, const FeedPosition& since) {
   ChangeHistory past(store, since);
   std::string text;
   for (const auto& [sequence, bytes] : host.segments) {
@@ -47,6 +48,18 @@ std::string history(Store& store, const TestHost& host, std::uint64_t since) {
   }
   append_text(past.read_pending(), text);
   return past.is_truncated() ? "truncated" : text;
+}
+
+// After a commit that the present owner published, or found in the log.
+std::string history(Store& store, const TestHost& host, std::uint64_t since) {
+  return history(store, host, FeedPosition{store.position().epoch, since});
+}
+
+// Opens the store as its next owner does.
+Store take_over(TestHost& host) {
+  Store store = std::move(*host.open());
+  host.claim(store);
+  return store;
 }
 
 }  // namespace
@@ -127,6 +140,90 @@ TEST_CASE("a dropped table is known if the log has the commit that created it") 
   CHECK(history(store, no_segments, 5) == "6: create people; 7: ~x=9");
 }
 
+TEST_CASE(
+    "a position that was lost in a crash is not continued, although its number is used again") {
+  TestHost host;
+  Store store = take_over(host);
+  publish_people(store);
+  host.store_pending(store);
+  publish(store, {upsert("people", "p", "b", 5), upsert("people", "p", "b", 6)});  // deferred
+  CHECK(store.position() == FeedPosition{2, 6});
+
+  Store next = take_over(host);
+  CHECK(next.position() == FeedPosition{3, 4});
+  publish(next, {upsert("people", "p", "c", 7), upsert("people", "p", "c", 8),
+                 upsert("people", "p", "c", 9)});
+  CHECK(history(next, host, {2, 6}) == "truncated");
+  CHECK(history(next, host, {2, 5}) == "truncated");
+  CHECK(history(next, host, {2, 4}) == "5: ~c=7; 6: ~c=8; 7: ~c=9");
+  CHECK(history(next, host, {2, 3}) == "4: -a; 5: ~c=7; 6: ~c=8; 7: ~c=9");
+  CHECK(history(next, host, {3, 6}) == "7: ~c=9");
+}
+
+TEST_CASE("a position is good if it survived all owners since, whoever knows of them") {
+  TestHost host;
+  Store store = take_over(host);
+  publish_people(store);
+  host.store_pending(store);
+  publish(store, {upsert("people", "p", "b", 5)});  // lost
+  for (int owner = 0; owner < 3; ++owner) {
+    store = take_over(host);
+    publish(store, {upsert("people", "p", "c", owner)});
+    host.store_pending(store);
+    publish(store, {upsert("people", "p", "c", 9)});  // lost
+  }
+  const std::string later = "5: ~c=0; 6: ~c=1; 7: ~c=2";
+  const auto check = [&](Store& owner) {
+    CHECK(history(owner, host, {2, 4}) == later);
+    CHECK(history(owner, host, {2, 5}) == "truncated");
+    CHECK(history(owner, host, {3, 5}) == "6: ~c=1; 7: ~c=2");
+    CHECK(history(owner, host, {3, 6}) == "truncated");
+    CHECK(history(owner, host, {5, 7}) == "");
+    CHECK(history(owner, host, {5, 8}) == "truncated");
+    CHECK(history(owner, host, {owner.position().epoch + 1, 7}) == "truncated");
+  };
+  store = take_over(host);
+  check(store);
+  // The manifest knows them when the log does not any more.
+  const auto segments = host.segments;
+  REQUIRE(host.checkpoint(store));
+  host.segments.clear();
+  Store reopened = std::move(*host.open());
+  CHECK(history(reopened, host, {5, 7}) == "");
+  CHECK(history(reopened, host, {5, 8}) == "truncated");
+  CHECK(history(reopened, host, {3, 6}) == "truncated");
+  host.segments = segments;
+  check(reopened);
+}
+
+TEST_CASE("positions of an epoch are known until too many owners have followed") {
+  TestHost host;
+  Store store = take_over(host);
+  publish_people(store);
+  host.store_pending(store);
+  for (std::size_t owner = 0; owner + 1 < ClaimHistory::claims_max; ++owner) take_over(host);
+  store = take_over(host);
+  CHECK(history(store, host, {2, 4}) == "");
+  CHECK(history(store, host, {1, 4}) == "truncated");
+  CHECK(history(store, host, {0, 0}).substr(0, 16) == "1: create People");
+  store = take_over(host);
+  CHECK(history(store, host, {2, 4}) == "truncated");
+  CHECK(history(store, host, {3, 4}) == "");
+}
+
+TEST_CASE("a rollback makes the positions that it drops invalid") {
+  const TestHost host;
+  Store store = new_store();
+  publish_people(store);
+  const std::uint64_t kept = Versions(store).keep();
+  publish(store, {upsert("people", "p", "b", 5)});
+  const FeedPosition dropped = store.position();
+  Versions(store).rollback(kept);
+  publish(store, {upsert("people", "p", "b", 6), upsert("people", "p", "b", 7)});
+  CHECK(history(store, host, dropped) == "truncated");
+  CHECK(history(store, host, {dropped.epoch, 4}) == "5: ~b=6; 6: ~b=7");
+}
+
 TEST_CASE("commits without changes of rows or tables have no batch") {
   TestHost host;
   Store store = new_store();
@@ -142,7 +239,7 @@ TEST_CASE("a damaged segment is an error") {
   host.store_pending(store);
   std::string bytes = host.segments.begin()->second;
   bytes[bytes.size() / 2] ^= 1;
-  ChangeHistory past(store, 0);
+  ChangeHistory past(store, FeedPosition{});
   const auto changes = past.read_segment(1, bytes);
   REQUIRE(!changes.ok());
   CHECK(changes.error().code == ErrorCode::corrupted);

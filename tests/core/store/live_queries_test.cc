@@ -37,7 +37,7 @@ std::string value_of(const RowView& row) {
 std::string text_of(const ChangeBatches& batches) {
   std::string text;
   for (const ChangeBatch& batch : batches) {
-    text += (text.empty() ? "" : "; ") + std::to_string(batch.sequence) + ":";
+    text += (text.empty() ? "" : "; ") + std::to_string(batch.position.commit) + ":";
     if (batch.unknown) text += " unknown";
     for (const RowChange& change : batch.rows) {
       text += std::string(" ") + letter_of(change.op()) + change.key.row;
@@ -345,7 +345,7 @@ TEST_CASE("reading a watch needs the parts of its rows, and the change feed need
   const auto page = LiveQueries(store).read_watch(watch, 1);
   CHECK(std::get<WatchPage>(page).page.rows.size() == 1);
   CHECK(!std::get<WatchPage>(page).complete);
-  CHECK(std::get<WatchPage>(page).sequence == 3);
+  CHECK(std::get<WatchPage>(page).position == FeedPosition{1, 3});
 }
 
 TEST_CASE("rows that are not in memory any more when changes are taken reset the watches") {

@@ -1,0 +1,74 @@
+#include "core/store/claim_history.h"
+
+#include "tests/support/catch.h"
+
+namespace entitable {
+
+TEST_CASE("a commit has survived if each later owner found it in the log") {
+  ClaimHistory claims;
+  CHECK(claims.has_survived({1, 7}));
+  claims.add(2, 5);
+  claims.add(4, 9);
+  CHECK(claims.has_survived({1, 5}));
+  CHECK_FALSE(claims.has_survived({1, 6}));
+  CHECK(claims.has_survived({2, 9}));
+  CHECK_FALSE(claims.has_survived({2, 10}));
+  CHECK(claims.has_survived({3, 9}));
+  CHECK_FALSE(claims.has_survived({3, 10}));
+  CHECK(claims.has_survived({4, 10}));
+}
+
+TEST_CASE("every owner has seen commit 0") {
+  ClaimHistory claims;
+  claims.add(2, 0);
+  CHECK(claims.has_survived({0, 0}));
+  CHECK_FALSE(claims.has_survived({0, 1}));
+}
+
+TEST_CASE("an owner that rolled back lost commits that earlier owners had") {
+  ClaimHistory claims;
+  claims.add(2, 9);
+  claims.add(3, 5);
+  CHECK(claims.has_survived({1, 5}));
+  CHECK_FALSE(claims.has_survived({1, 6}));
+  CHECK(claims.epoch_of(5) == 1);
+  CHECK(claims.epoch_of(6) == 3);
+}
+
+TEST_CASE("the epoch of a commit is that of the last owner that began before it") {
+  ClaimHistory claims;
+  claims.add(2, 5);
+  claims.add(4, 9);
+  CHECK(claims.epoch_of(5) == 1);
+  CHECK(claims.epoch_of(6) == 2);
+  CHECK(claims.epoch_of(9) == 2);
+  CHECK(claims.epoch_of(10) == 4);
+}
+
+TEST_CASE("positions before the oldest known claim are not known to survive") {
+  ClaimHistory claims;
+  for (std::uint64_t i = 0; i < ClaimHistory::claims_max; ++i) claims.add(2 + i, 100 + i);
+  CHECK(claims.claims().known_from == 1);
+  CHECK(claims.has_survived({1, 100}));
+  claims.add(2 + ClaimHistory::claims_max, 500);
+  CHECK(claims.claims().newest.size() == ClaimHistory::claims_max);
+  CHECK(claims.claims().known_from == 2);
+  CHECK_FALSE(claims.has_survived({1, 100}));
+  CHECK(claims.has_survived({2, 101}));
+  CHECK(claims.epoch_of(50) == 2);
+}
+
+TEST_CASE("the manifest of an older release says nothing of the claims before it") {
+  Manifest manifest;
+  manifest.epoch = 7;
+  ClaimHistory claims(manifest);
+  CHECK_FALSE(claims.has_survived({6, 1}));
+  CHECK(claims.has_survived({7, 1}));
+  manifest.claims = ManifestClaims{3, {{5, 10}}};
+  claims = ClaimHistory(manifest);
+  CHECK_FALSE(claims.has_survived({2, 1}));
+  CHECK(claims.has_survived({3, 10}));
+  CHECK_FALSE(claims.has_survived({4, 11}));
+}
+
+}  // namespace entitable
