@@ -328,6 +328,17 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_rpc_read(Handle* handle, std::u
   });
 }
 
+// Input: an RPC request message of a client that listens (core/rpc/listening_clients.h). Bytes: its
+// response message. Parts needed: as entitable_rpc_read.
+EMSCRIPTEN_KEEPALIVE const CallResult* entitable_listen(Handle* handle, std::uint32_t client,
+                                                        std::uint32_t size) {
+  return guarded_response(handle, [&](Handle& h) {
+    const std::vector<PartId> parts =
+        h.listening_clients.handle(h.store, client, h.input_view(size), h.page_writer, h.response);
+    return parts.empty() ? h.return_view(h.response.view()) : h.return_parts_needed(parts);
+  });
+}
+
 // Input: an HTTP request message (core/rest/http_codec.h) that reads. Bytes: its response message,
 // or an RPC error message.
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_rest_read(Handle* handle, std::uint32_t size,

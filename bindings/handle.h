@@ -14,6 +14,7 @@
 
 #include "core/dispatch/dispatcher.h"
 #include "core/dispatch/instrumentation.h"
+#include "core/rpc/listening_clients.h"
 #include "core/rpc/operations.h"
 #include "core/store/restore.h"
 #include "core/store/snapshot_export.h"
@@ -57,6 +58,7 @@ struct Handle {
   CallResult result;
   std::vector<char> input;  // the input of a call, written by JavaScript
   rpc::PageWriter page_writer;
+  rpc::ListeningClients listening_clients;        // of `store`
   rpc::ResponseBuffer response;                   // the response to a read or an HTTP request
   RowCounts rows;                                 // row counts of the last read
   std::vector<std::string_view> messages;         // views of the staged messages in `input`

@@ -70,6 +70,7 @@ export interface EntitableModule {
   _entitable_is_damaged(handle: Address): number;
   _entitable_report_damage(handle: Address, fileSize: number, size: number): ResultAddress;
   _entitable_rpc_read(handle: Address, size: number): ResultAddress;
+  _entitable_listen(handle: Address, client: number, size: number): ResultAddress;
   _entitable_rest_read(handle: Address, size: number, nowMs: number): ResultAddress;
   _entitable_stage(handle: Address, count: number, size: number, nowMs: number): ResultAddress;
   _entitable_stage_and_publish(

@@ -116,6 +116,14 @@ void describe_message(MessageReader& in, RequestDescription& out) {
       return describe_multi_get(in, out);
     case RequestKind::partition_keys:
       return describe_partition_keys(in, out);
+    case RequestKind::open_watch:
+    case RequestKind::read_watch:
+    case RequestKind::close_watch:
+    case RequestKind::open_feed:
+    case RequestKind::close_feed:
+    case RequestKind::close_listeners:
+    case RequestKind::take_changes:
+      return;  // no requests of the service
     case RequestKind::write:
       return describe_write(in, out);
     case RequestKind::create_table:

@@ -30,6 +30,13 @@ enum class RequestKind : std::uint8_t {
   query_descending = 6,
   count = 7,
   partition_keys = 8,
+  open_watch = 9,
+  read_watch = 10,
+  close_watch = 11,
+  open_feed = 12,
+  close_feed = 13,
+  close_listeners = 14,
+  take_changes = 15,
   write = 16,
   create_table = 17,
   drop_table = 18,
@@ -41,6 +48,9 @@ enum class ResponseKind : std::uint8_t {
   write_result = 3,
   explanation = 4,
   count = 5,
+  listener = 6,
+  watch_page = 7,
+  changes = 8,
   error = 15,
 };
 

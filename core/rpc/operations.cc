@@ -329,6 +329,13 @@ std::vector<PartId> handle_read(const Store& store, std::string_view request, Pa
       return handle_list_tables(store, in, out);
     case RequestKind::multi_get:
       return handle_multi_get(store, in, pages, out, counted);
+    case RequestKind::open_watch:
+    case RequestKind::read_watch:
+    case RequestKind::close_watch:
+    case RequestKind::open_feed:
+    case RequestKind::close_feed:
+    case RequestKind::close_listeners:
+    case RequestKind::take_changes:
     case RequestKind::write:
     case RequestKind::create_table:
     case RequestKind::drop_table:

@@ -1,7 +1,7 @@
 // The operations of the RPC entry point. For a read, this module decodes the request message, calls
 // the store and encodes the response message. For a write, it only encodes the response:
 // write_parser.h parses the request, and core/dispatch/dispatcher.h stages it together with REST
-// writes.
+// writes. Requests about live queries and the change feed: listening_clients.h.
 //
 // No function here fails. A request that cannot be served gets an error response with the service's
 // code and message.
@@ -19,9 +19,9 @@
 
 namespace entitable::rpc {
 
-// Handles all requests but writes. If the request needs rows that are not in
-// memory, returns the parts to load before the caller repeats the request (PartsNeeded in
-// core/query/query.h). Otherwise returns no parts; `out` then holds the response, and `rows`, if
+// Handles all requests but writes and those of listening clients. If the request needs rows that
+// are not in memory, returns the parts to load before the caller repeats the request (PartsNeeded
+// in core/query/query.h). Otherwise returns no parts; `out` then holds the response, and `rows`, if
 // not null, the number of rows read and returned. `pages` provides reusable memory.
 std::vector<PartId> handle_read(const Store& store, std::string_view request, PageWriter& pages,
                                 ResponseBuffer& out, RowCounts* rows = nullptr);

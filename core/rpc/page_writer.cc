@@ -7,6 +7,8 @@
 namespace entitable::rpc {
 namespace {
 
+constexpr std::size_t counts_and_next = 4;  // words of a page before its shapes
+
 // Returns an upper bound for any selection, because no name can be selected twice.
 std::size_t row_text_max(const RowView& row, const WireShape& shape) {
   return shape.extra_row_text_max + row.packed_bytes() + row.partition().size();
@@ -31,18 +33,39 @@ struct PackedValue {
 void PageWriter::write(ResponseBuffer& out, std::string_view table, std::span<const RowView> rows,
                        const std::vector<std::string>& select,
                        const std::optional<Continuation>& next) {
+  const MaxSize max_size = begin(table, rows, select);
+  ResponseWriter writer(out, ResponseKind::page, counts_and_next + max_size.words);
+  write_rows(writer, rows, max_size, next);
+  writer.finish();
+}
+
+void PageWriter::write_watch_page(ResponseBuffer& out, std::string_view table,
+                                  std::span<const RowView> rows, const WatchProgress& progress) {
+  constexpr std::size_t progress_words = 2 + 3;
+  const MaxSize max_size = begin(table, rows, {});
+  ResponseWriter writer(out, ResponseKind::watch_page,
+                        counts_and_next + max_size.words + progress_words);
+  write_rows(writer, rows, max_size, std::nullopt);
+  writer.word(static_cast<std::uint32_t>(progress.rows_read));
+  writer.word(progress.complete ? 1 : 0);
+  writer.two_words(progress.sequence);
+  writer.finish();
+}
+
+PageWriter::MaxSize PageWriter::begin(std::string_view table, std::span<const RowView> rows,
+                                      const std::vector<std::string>& select) {
   partition_.reset();
   shape_of_.clear();
-  MaxSize max_size;
-  if (!rows.empty()) {
-    shapes_.begin_page(table, select);
-    max_size = find_shapes(rows);
-  }
-  constexpr std::size_t counts_and_next = 4;
+  if (rows.empty()) return {};
+  shapes_.begin_page(table, select);
+  return find_shapes(rows);
+}
+
+void PageWriter::write_rows(ResponseWriter& writer, std::span<const RowView> rows,
+                            const MaxSize& max_size, const std::optional<Continuation>& next) {
   const std::size_t shapes = rows.empty() ? 0 : shapes_.size();
-  ResponseWriter writer(out, ResponseKind::page, counts_and_next + max_size.words);
   // A selection may need only little text of large rows, so the area then grows as it is filled.
-  if (select.empty()) writer.reserve_text(max_size.text);
+  if (shapes != 0 && shapes_.selected_names().empty()) writer.reserve_text(max_size.text);
   writer.word(static_cast<std::uint32_t>(rows.size()));
   writer.word(static_cast<std::uint32_t>(shapes));
   if (next.has_value()) {
@@ -60,7 +83,6 @@ void PageWriter::write(ResponseBuffer& out, std::string_view table, std::span<co
       write_row(writer, rows[i], *shape_of_[i]);
     }
   }
-  writer.finish();
 }
 
 // Finds the shape of each row. Returns the maximum size of the rows and their shapes.

@@ -24,13 +24,26 @@ class PageWriter {
   // one version of one table, and the caller keeps that version alive.
   void write(ResponseBuffer& out, std::string_view table, std::span<const RowView> rows,
              const std::vector<std::string>& select, const std::optional<Continuation>& next);
+  // As write(), for rows that were read from a watch. `rows_read`: how many; `rows` may be empty
+  // nevertheless.
+  struct WatchProgress {
+    std::size_t rows_read;
+    bool complete;
+    std::uint64_t sequence;
+  };
+  void write_watch_page(ResponseBuffer& out, std::string_view table, std::span<const RowView> rows,
+                        const WatchProgress& progress);
 
  private:
   struct MaxSize {
     std::size_t words = 0;
     std::size_t text = 0;
   };
+  MaxSize begin(std::string_view table, std::span<const RowView> rows,
+                const std::vector<std::string>& select);
   MaxSize find_shapes(std::span<const RowView> rows);
+  void write_rows(ResponseWriter& writer, std::span<const RowView> rows, const MaxSize& max_size,
+                  const std::optional<Continuation>& next);
   void write_row(ResponseWriter& writer, RowView row, const WireShape& shape);
   void write_generic_row(ResponseWriter& writer, const RowView& row, const WireShape& shape);
   void write_system_column(UncheckedResponseWriter& out, const RowView& row, std::uint8_t type);

@@ -305,6 +305,13 @@ std::optional<GroupFailure> parse_write(std::string_view message, WriteRequest& 
     case RequestKind::query_descending:
     case RequestKind::count:
     case RequestKind::partition_keys:
+    case RequestKind::open_watch:
+    case RequestKind::read_watch:
+    case RequestKind::close_watch:
+    case RequestKind::open_feed:
+    case RequestKind::close_feed:
+    case RequestKind::close_listeners:
+    case RequestKind::take_changes:
       break;
   }
   return GroupFailure{malformed_error()};

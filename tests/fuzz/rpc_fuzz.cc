@@ -1,5 +1,6 @@
-// Sends arbitrary messages to a small store, both as a read and as a write. Each must get a
-// well-formed response message, and a discarded write must change nothing.
+// Sends arbitrary messages to a small store: as a read, as a request of a client that listens, and
+// as a write. Each must get a well-formed response message, and a discarded write must change
+// nothing.
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -10,6 +11,7 @@
 
 #include "core/base/check.h"
 #include "core/rpc/describe_request.h"
+#include "core/rpc/listening_clients.h"
 #include "core/rpc/operations.h"
 #include "core/rpc/write_parser.h"
 #include "tests/support/description_checks.h"
@@ -79,6 +81,28 @@ void check_description(const entitable::RequestDescription& description,
   entitable::test::check_operations(description, *write);
 }
 
+// Sends the message as a request of a client that has a watch and a feed, which then takes changes.
+void listen(Store& store, const std::string& message, entitable::rpc::PageWriter& pages) {
+  entitable::rpc::ListeningClients clients;
+  ResponseBuffer response;
+  const auto send = [&](std::string_view request) {
+    clients.handle(store, 1, request, pages, response);
+    check_response(response);
+  };
+  using namespace std::string_view_literals;
+  constexpr auto open_watch =
+      "\x09\x01\0\0\x28\0\0\0\x06\0\0\0\0\0\0\0\0\0\0\0\x06\0\0\0\xFF\xFF\xFF\xFF"
+      "\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFFpeople"sv;
+  constexpr auto take_changes = "\x0F\x01\0\0\x14\0\0\0\0\0\0\0\0\0\0\0\x01\0\0\0"sv;
+  constexpr auto close_listeners = "\x0E\x01\0\0\x10\0\0\0\0\0\0\0\0\0\0\0"sv;
+  send(open_watch);
+  ENTITABLE_CHECK(response.data()[0] == 6);
+  send(message);
+  send(take_changes);
+  ENTITABLE_CHECK(response.data()[0] == 8);
+  send(close_listeners);
+}
+
 // Adds a valid message header with matching lengths to half of the inputs, so that the fuzzer gets
 // past the check of the header.
 std::string framed(std::string_view input) {
@@ -108,6 +132,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   ResponseBuffer response;
   entitable::rpc::handle_read(store, message, pages, response);
   check_response(response);
+  listen(store, message, pages);
 
   entitable::RequestDescription description;
   entitable::rpc::describe_request(message, description);

@@ -171,9 +171,8 @@ inline std::string read_payload(ResponseReader& in, std::uint32_t type, std::str
   }
 }
 
-inline ResponsePage read_page(const std::string& bytes) {
-  ResponseReader in(bytes);
-  REQUIRE(in.kind() == rpc::ResponseKind::page);
+// Reads the words of a page, and leaves `in` after them.
+inline ResponsePage read_page(ResponseReader& in) {
   ResponsePage page;
   const std::uint32_t rows = in.word();
   const std::uint32_t shapes = in.word();
@@ -199,6 +198,12 @@ inline ResponsePage read_page(const std::string& bytes) {
   }
   CHECK(in.at_end());
   return page;
+}
+
+inline ResponsePage read_page(const std::string& bytes) {
+  ResponseReader in(bytes);
+  REQUIRE(in.kind() == rpc::ResponseKind::page);
+  return read_page(in);
 }
 
 struct ResponseError {

@@ -11,6 +11,13 @@ export const requestKind = {
   queryDescending: 6,
   count: 7,
   partitionKeys: 8,
+  openWatch: 9,
+  readWatch: 10,
+  closeWatch: 11,
+  openFeed: 12,
+  closeFeed: 13,
+  closeListeners: 14,
+  takeChanges: 15,
   write: 16,
   createTable: 17,
   dropTable: 18,
@@ -23,6 +30,9 @@ export const responseKind = {
   writeResult: 3,
   explanation: 4,
   count: 5,
+  listener: 6,
+  watchPage: 7,
+  changes: 8,
   error: 15,
 } as const;
 

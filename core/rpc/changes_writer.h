@@ -1,0 +1,45 @@
+// Writes what one client has to know of the changes that were taken, as a response message
+// (LAYOUT.md).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "core/live/listeners.h"
+#include "core/rpc/message.h"
+#include "core/rpc/page_writer.h"
+
+namespace entitable::rpc {
+
+struct ClientWatch {
+  std::string_view table;
+  bool counts;  // the client counts the rows and does not get them
+};
+
+struct ClientFeed {
+  FeedId id;
+  const FeedSelection* selection;
+  std::uint64_t opened_at;  // batches up to this commit are not for it
+  bool wants_before;        // also gets the rows before the changes
+};
+
+// The listeners of one client. `find_watch`: returns nothing for a watch of another client.
+struct ClientListeners {
+  std::function<std::optional<ClientWatch>(WatchId)> find_watch;
+  std::vector<ClientFeed> feeds;
+};
+
+class ChangesWriter {
+ public:
+  // Replaces the content of `out`. `sequence`: the number of the last commit.
+  void write(ResponseBuffer& out, const TakenChanges& taken, std::uint64_t sequence,
+             const ClientListeners& listeners);
+
+ private:
+  PageWriter pages_;  // of its own, to keep the shapes of listed rows cached
+  ResponseBuffer page_;
+};
+
+}  // namespace entitable::rpc

@@ -1,0 +1,217 @@
+#include "core/rpc/listening_clients.h"
+
+#include <utility>
+#include <variant>
+
+#include "core/base/check.h"
+#include "core/filter/parser.h"
+#include "core/model/limits.h"
+#include "core/rpc/listener_request_fields.h"
+#include "core/rpc/operations.h"
+
+namespace entitable::rpc {
+namespace {
+
+constexpr std::uint32_t flag_counts = 1;  // of "open watch"
+constexpr std::uint32_t flag_before = 1;  // of "open feed"
+
+Error malformed_error() {
+  return Error(ErrorCode::invalid_input, "The request message is malformed.");
+}
+
+Result<Filter> parse_optional_filter(std::optional<std::string_view> text) {
+  if (!text.has_value()) return Filter{};
+  return parse_filter(*text);
+}
+
+// Encodes the id of a listener that was opened or closed; 0: it was not open.
+void encode_listener(ResponseBuffer& out, std::uint32_t id) {
+  ResponseWriter writer(out, ResponseKind::listener, 1);
+  writer.word(id);
+  writer.finish();
+}
+
+KeyRange range_of(const OpenFeedFields& fields) {
+  KeyRange range{EntityKey(fields.lower_partition, fields.lower_row), std::nullopt};
+  if (fields.upper_partition.has_value())
+    range.upper = EntityKey(*fields.upper_partition, fields.upper_row.value_or(std::string_view()));
+  return range;
+}
+
+}  // namespace
+
+std::vector<PartId> ListeningClients::handle(Store& store, std::uint32_t client,
+                                             std::string_view request, PageWriter& pages,
+                                             ResponseBuffer& out) {
+  MessageReader in(request);
+  const auto kind = static_cast<RequestKind>(in.kind());
+  if (in.ok() && kind == RequestKind::read_watch) return read_watch(store, client, in, pages, out);
+  if (in.ok() && kind == RequestKind::open_watch) {
+    open_watch(store, client, in, out);
+  } else if (in.ok() && kind == RequestKind::close_watch) {
+    close_watch(store, client, in, out);
+  } else if (in.ok() && kind == RequestKind::open_feed) {
+    open_feed(store, client, in, out);
+  } else if (in.ok() && kind == RequestKind::close_feed) {
+    close_feed(store, client, in, out);
+  } else if (in.ok() && kind == RequestKind::close_listeners) {
+    close_all(store, client, out);
+  } else if (in.ok() && kind == RequestKind::take_changes) {
+    take_changes(store, client, in, out);
+  } else {
+    encode_error(out, malformed_error());
+  }
+  return {};
+}
+
+// ---- Watches ------------------------------------------------------------------------------------
+
+void ListeningClients::open_watch(Store& store, std::uint32_t client, MessageReader& in,
+                                  ResponseBuffer& out) {
+  const OpenWatchFields fields = read_open_watch_fields(in);
+  if (!in.ok() || (fields.flags & ~flag_counts) != 0 || fields.limit == 0)
+    return encode_error(out, malformed_error());
+  Result<Filter> filter = parse_optional_filter(fields.filter);
+  if (!filter.ok()) return encode_error(out, filter.error());
+  WatchQuery query;
+  query.filter = std::move(*filter);
+  if (fields.limit != none) query.limit = fields.limit;
+  if (fields.partition.has_value())
+    query.from = EntityKey(*fields.partition, fields.row.value_or(std::string_view()));
+  const auto table = tables_.emplace(fields.table).first;
+  watches_.reserve(watches_.size() + 1);
+  const WatchId id = LiveQueries(store).open_watch(fields.table, std::move(query));
+  try {
+    watches_.emplace(id, OpenWatch{client, (fields.flags & flag_counts) != 0, &*table});
+    encode_listener(out, id);
+  } catch (...) {
+    watches_.erase(id);
+    LiveQueries(store).close_watch(id);
+    throw;
+  }
+}
+
+std::vector<PartId> ListeningClients::read_watch(Store& store, std::uint32_t client,
+                                                 MessageReader& in, PageWriter& pages,
+                                                 ResponseBuffer& out) {
+  const ReadWatchFields fields = read_read_watch_fields(in);
+  const OpenWatch* const watch = find_watch(client, fields.watch);
+  const bool fits = fields.rows_max > 0 && fields.rows_max <= limits::page_rows_max;
+  if (!in.ok() || watch == nullptr || !fits) {
+    encode_error(out, malformed_error());
+    return {};
+  }
+  const auto answer = LiveQueries(store).read_watch(fields.watch, fields.rows_max);
+  if (const auto* page = std::get_if<WatchPage>(&answer)) {
+    const std::size_t count = page->page.rows.size();
+    pages.write_watch_page(
+        out, *watch->table,
+        watch->counts ? std::span<const RowView>() : std::span<const RowView>(page->page.rows),
+        {count, page->complete, page->sequence});
+  } else if (const auto* error = std::get_if<Error>(&answer)) {
+    encode_error(out, *error);
+  } else if (const auto* need = std::get_if<PartsNeeded>(&answer)) {
+    return need->ids;
+  } else {
+    encode_error(out, Error(ErrorCode::internal_error, "The changes were not taken."));
+  }
+  return {};
+}
+
+void ListeningClients::close_watch(Store& store, std::uint32_t client, MessageReader& in,
+                                   ResponseBuffer& out) {
+  const WatchId id = in.word();
+  if (!in.ok()) return encode_error(out, malformed_error());
+  if (find_watch(client, id) == nullptr) return encode_listener(out, 0);
+  encode_listener(out, id);
+  watches_.erase(id);
+  LiveQueries(store).close_watch(id);
+}
+
+const ListeningClients::OpenWatch* ListeningClients::find_watch(std::uint32_t client,
+                                                                WatchId id) const {
+  const auto at = watches_.find(id);
+  return at == watches_.end() || at->second.client != client ? nullptr : &at->second;
+}
+
+// ---- Feeds --------------------------------------------------------------------------------------
+
+void ListeningClients::open_feed(Store& store, std::uint32_t client, MessageReader& in,
+                                 ResponseBuffer& out) {
+  const OpenFeedFields fields = read_open_feed_fields(in);
+  if (!in.ok() || (fields.flags & ~flag_before) != 0) return encode_error(out, malformed_error());
+  Result<Filter> filter = parse_optional_filter(fields.filter);
+  if (!filter.ok()) return encode_error(out, filter.error());
+  FeedQuery query;
+  query.tables.assign(fields.tables.begin(), fields.tables.end());
+  query.range = range_of(fields);
+  query.filter = std::move(*filter);
+  const FeedId id = LiveQueries(store).open_feed(std::move(query));
+  try {
+    const bool wants_before = (fields.flags & flag_before) != 0;
+    feeds_.emplace(id, OpenFeed{client, wants_before, store.last_commit()});
+    encode_listener(out, id);
+  } catch (...) {
+    feeds_.erase(id);
+    LiveQueries(store).close_feed(id);
+    throw;
+  }
+}
+
+void ListeningClients::close_feed(Store& store, std::uint32_t client, MessageReader& in,
+                                  ResponseBuffer& out) {
+  const FeedId id = in.word();
+  if (!in.ok()) return encode_error(out, malformed_error());
+  const auto at = feeds_.find(id);
+  if (at == feeds_.end() || at->second.client != client) return encode_listener(out, 0);
+  encode_listener(out, id);
+  feeds_.erase(at);
+  LiveQueries(store).close_feed(id);
+}
+
+// ---- Clients ------------------------------------------------------------------------------------
+
+void ListeningClients::close_all(Store& store, std::uint32_t client, ResponseBuffer& out) {
+  LiveQueries live(store);
+  for (auto at = watches_.begin(); at != watches_.end();) {
+    if (at->second.client != client) {
+      ++at;
+      continue;
+    }
+    live.close_watch(at->first);
+    at = watches_.erase(at);
+  }
+  for (auto at = feeds_.begin(); at != feeds_.end();) {
+    if (at->second.client != client) {
+      ++at;
+      continue;
+    }
+    live.close_feed(at->first);
+    at = feeds_.erase(at);
+  }
+  if (watches_.empty()) tables_.clear();
+  encode_listener(out, 0);
+}
+
+void ListeningClients::take_changes(Store& store, std::uint32_t client, MessageReader& in,
+                                    ResponseBuffer& out) {
+  const bool is_last = in.word() != 0;
+  if (!in.ok()) return encode_error(out, malformed_error());
+  LiveQueries live(store);
+  std::optional<TakenChanges> taken = std::exchange(taken_, std::nullopt);
+  if (!taken.has_value()) taken = live.take_changes();
+  ClientListeners listeners{[&](WatchId id) -> std::optional<ClientWatch> {
+                              const OpenWatch* const watch = find_watch(client, id);
+                              if (watch == nullptr) return std::nullopt;
+                              return ClientWatch{*watch->table, watch->counts};
+                            },
+                            {}};
+  for (const auto& [id, feed] : feeds_) {
+    if (feed.client == client)
+      listeners.feeds.push_back({id, live.feed(id), feed.opened_at, feed.wants_before});
+  }
+  changes_.write(out, *taken, store.last_commit(), listeners);
+  if (!is_last) taken_ = std::move(taken);
+}
+
+}  // namespace entitable::rpc
