@@ -22,8 +22,8 @@
 
 namespace entitable::rpc {
 
-// Refers to the listeners of one store. REQUIRES: all calls are for this store; nobody else opens
-// or closes its listeners.
+// Refers to the listeners of one store. REQUIRES: all calls are for this store, and all of its
+// listeners are opened and closed by this object.
 class ListeningClients {
  public:
   // Handles a request of the kinds openWatch to takeChanges. As handle_read() (operations.h),

@@ -13,6 +13,7 @@ const untouched: Transport = {
   read: () => assert.fail("the store was read"),
   readHttp: () => assert.fail("the store was asked"),
   write: () => assert.fail("the store was written"),
+  listen: () => assert.fail("the store was listened to"),
   now: () => 0,
 };
 const table = new TableHandle(untouched, "people");

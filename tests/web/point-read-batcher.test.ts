@@ -41,6 +41,7 @@ function handle(name = table, options: TableHandleOptions = {}, batchesReads = t
       return store.commit(request);
     },
     readHttp: () => assert.fail("not through this entry point"),
+    listen: () => assert.fail("nobody listens"),
     now: () => store.now,
   };
   return new TableHandle(transport, name, options);

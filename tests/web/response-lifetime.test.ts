@@ -33,6 +33,7 @@ const transport: Transport = {
   write: (request) =>
     shortLived(assertLoaded(store.engine.stageAndPublishOne(request, store.now)).response),
   readHttp: (request) => shortLived(assertLoaded(store.engine.readHttp(request, store.now))),
+  listen: () => assert.fail("nobody listens"),
   now: () => store.now,
 };
 const people = new TableHandle(transport, table);

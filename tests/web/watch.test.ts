@@ -163,6 +163,7 @@ async function officialError(engine: Engine, refusal: SimulatedError): Promise<R
     read: (request) => engine.makeErrorResponse(request, refusal, now),
     write: async (request) => engine.makeErrorResponse(request, refusal, now),
     readHttp: (request) => engine.makeErrorResponse(request, refusal, now),
+    listen: () => assert.fail("nobody listens"),
     now: () => now,
   };
   const client = new TableClient(base, "people", {

@@ -158,6 +158,7 @@ class EchoHost implements Host {
     this.responses.push(reply);
     return reply;
   };
+  listen = () => assert.fail("nobody listens");
   now = () => 0;
   flush = async () => {};
   stats = () => Promise.reject(new Error("there are none"));

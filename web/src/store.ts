@@ -1,5 +1,6 @@
 // The handle of an open store: it creates clients, and forwards all other calls to its host.
 
+import { openChangeFeed } from "./client/live-queries.ts";
 import { releaseStoreCodec } from "./client/store-codec.ts";
 import { TableHandle } from "./client/table-client.ts";
 import { ServiceHandle } from "./client/table-service-client.ts";
@@ -9,6 +10,8 @@ import { createFetch } from "./rest/fetch.ts";
 import { createHttpClient } from "./rest/http-client.ts";
 import type { Host } from "./transport.ts";
 import type {
+  ChangeFeed,
+  ChangesOptions,
   EdmTypes,
   ExportOptions,
   HttpClient,
@@ -136,6 +139,10 @@ export class StoreHandle implements Store {
   async import(source: ImportSource, options: ImportOptions): Promise<ImportReport> {
     const { importFile } = await import("./transfer/import.ts");
     return await importFile(this.tableClient(options.table), source, options, dependencies);
+  }
+
+  changes(options: ChangesOptions = {}): ChangeFeed {
+    return openChangeFeed(this.#host, options);
   }
 
   on<K extends keyof StoreEvents>(event: K, listener: (event: StoreEvents[K]) => void): () => void {

@@ -54,6 +54,38 @@ export interface Transport {
 
   // Returns the time of the store's clock, in milliseconds since 1970.
   now(): number;
+
+  // Connects a client that listens: one that has live queries or reads the change feed. Throws
+  // StoreError if the store is closed. At most one connection is open at a time, except to a
+  // LocalHost.
+  listen(listener: ChangeListener): ListenerConnection;
+}
+
+// What a listening client learns. The functions must not throw.
+export interface ChangeListener {
+  // `changes`: a response message (core/rpc/LAYOUT.md), a view like the response of read(). The
+  // function must not call the store.
+  onChanges(changes: Uint8Array): void;
+  // Follows one or more calls of onChanges(). The function may call the store, and tell users.
+  onChangesEnd(): void;
+  // The client's watches and feeds are gone, and requests that were sent before get no response:
+  // the store may have another owner. The client must open its watches again.
+  onReset(): void;
+  // The store is closed. Nothing else follows.
+  onClosed(error: Error): void;
+}
+
+export interface ListenerConnection {
+  // Sends a request about watches and feeds; its lifetime is that of a request of read(). `respond`
+  // gets the response, which is a view, in order with the calls of onChanges(); it may be called
+  // before this function returns. `fail` gets the error if there is no response. Never throws.
+  send(
+    request: Uint8Array,
+    respond: (response: Uint8Array) => void,
+    fail: (error: Error) => void,
+  ): void;
+  // Closes all watches and feeds. The listener is not called any more.
+  close(): void;
 }
 
 // Passes the response to `use` as soon as it is there, and returns the result of `use`. REQUIRES:

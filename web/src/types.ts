@@ -316,6 +316,139 @@ export interface TableClient {
   ): Promise<TableTransactionResponse>;
 }
 
+// ---- Live queries ----------------------------------------------------------------------------
+
+export interface LiveSnapshot<R> {
+  /** The result. undefined: it was not read yet, or the table does not exist. */
+  readonly data: R | undefined;
+  /**
+   * "loading": the first result is being read. "error": `error` says why there is no result. If the
+   * table does not exist, the query becomes "ready" when it is created.
+   */
+  readonly status: "loading" | "ready" | "error";
+  readonly error?: Error;
+  /**
+   * The number of a commit at which the store returns exactly `data`. It rises, but not with
+   * commits that change nothing in `data`.
+   */
+  readonly sequence: bigint;
+}
+
+/** What changed between two results of a live query, in the order of the keys. */
+export interface LiveDelta<E> {
+  readonly sequence: bigint;
+  /** `index` is the position in the new result. */
+  readonly inserted: readonly { readonly index: number; readonly entity: E }[];
+  /** `index` is the position in the new result. */
+  readonly updated: readonly {
+    readonly index: number;
+    readonly entity: E;
+    readonly previous: E;
+  }[];
+  /** `index` is the position in the previous result. */
+  readonly deleted: readonly { readonly index: number; readonly entity: E }[];
+}
+
+/**
+ * The result of a query, which follows the changes of the store. It must be closed when it is no
+ * longer needed.
+ *
+ * A write of a matching entity is a change even if no selected property changed, because the ETag
+ * changes.
+ */
+export interface LiveQuery<R, E = unknown> {
+  /**
+   * Returns the present result: the same object until it changes. Unchanged entities stay the same
+   * objects. Do not change what it returns.
+   */
+  getSnapshot(): LiveSnapshot<R>;
+  /**
+   * Calls the function after the snapshot has changed, once for all commits of a turn of the event
+   * loop. By then, all live queries of the store show these commits. Returns a function that ends
+   * the subscription.
+   */
+  subscribe(listener: () => void): () => void;
+  /**
+   * Calls the function with each change of the result, before the functions of subscribe(). A count
+   * has no such changes. Returns a function that ends the subscription.
+   */
+  onDelta(listener: (delta: LiveDelta<E>) => void): () => void;
+  /**
+   * Yields the present result, and then the newest one whenever it has changed. Results in between
+   * are skipped. Ends when the query or the store is closed. Throws if the status becomes "error".
+   */
+  [Symbol.asyncIterator](): AsyncIterator<R, undefined>;
+  /** Resolves to the first result. Rejects like listEntities if there is none. */
+  readonly ready: Promise<R>;
+  close(): void;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+export interface LiveOptions<
+  T extends object = Record<string, unknown>,
+  K extends string = string,
+> {
+  queryOptions?:
+    | { filter?: string | Filter<T> | undefined; select?: readonly K[] | undefined }
+    | undefined;
+  /** The most entities to return: those with the smallest keys. Default: all. */
+  limit?: number | undefined;
+  /** The first key that may be returned. */
+  from?: { partitionKey: string; rowKey: string } | undefined;
+}
+
+export interface LiveCountOptions<T extends object = Record<string, unknown>> {
+  queryOptions?: { filter?: string | Filter<T> | undefined } | undefined;
+}
+
+// ---- Change feed -----------------------------------------------------------------------------
+
+/** What a commit did to an entity. */
+export interface Change<T = Record<string, unknown>> {
+  readonly table: string;
+  readonly partitionKey: string;
+  readonly rowKey: string;
+  readonly op: "insert" | "update" | "delete";
+  /** The entity after an insert or update. */
+  readonly after?: TableEntityResult<T>;
+  /** The entity before an update or delete, with the option `before`. */
+  readonly before?: TableEntityResult<T>;
+}
+
+/** The changes of one commit: a single write, or a transaction. */
+export interface ChangeBatch<T = Record<string, unknown>> {
+  /** The number of the commit. */
+  readonly sequence: bigint;
+  /** The newest timestamp that the store had issued by then. */
+  readonly at: Date;
+  /** "restore": the changes come from a snapshot. "local": all others. */
+  readonly origin: "local" | "restore";
+  readonly changes: readonly Change<T>[];
+  readonly tables?: readonly { readonly table: string; readonly op: "create" | "delete" }[];
+}
+
+export interface ChangesOptions {
+  /** Default: all tables. */
+  tables?: readonly string[] | undefined;
+  partitionKey?: string | undefined;
+  /** Row keys from `from`, inclusive, up to `to`, exclusive. Needs `partitionKey`. */
+  rowKey?: { from?: string | undefined; to?: string | undefined } | undefined;
+  /** An entity's change is included if the filter matches the entity before or after it. */
+  filter?: string | undefined;
+  /** Whether changes have the entity before the change. Default false. */
+  before?: boolean | undefined;
+  /** Ends the feed with AbortError. */
+  signal?: AbortSignalLike | undefined;
+}
+
+/** The changes of the store from now on. Iterate over it once. */
+export interface ChangeFeed extends AsyncIterableIterator<ChangeBatch, undefined> {
+  /** Resolves when the feed is open: all later commits are in it. */
+  readonly ready: Promise<void>;
+  return(): Promise<IteratorResult<ChangeBatch, undefined>>;
+  [Symbol.asyncIterator](): ChangeFeed;
+}
+
 // ---- Tables of one entity type ---------------------------------------------------------------
 
 /** What a property can hold. */
@@ -460,6 +593,15 @@ export interface Table<T extends object = Record<string, unknown>> extends Writa
   listEntities<K extends PropertyName<T> = never, Raw extends boolean = false>(
     options?: ListEntitiesOptions<T, K, Raw>,
   ): PagedAsyncIterableIterator<EntityResult<T, K, Raw>, EntityResultPage<EntityResult<T, K, Raw>>>;
+  /** Opens a live query: what listEntities returns for these options, as long as it is open. */
+  live<K extends PropertyName<T> = never>(
+    options?: LiveOptions<T, K>,
+  ): LiveQuery<readonly EntityResult<T, K>[], EntityResult<T, K>>;
+  /** Opens a live query of one entity. Its result is undefined while the entity does not exist. */
+  liveEntity(
+    partitionKey: string,
+    rowKey: string,
+  ): LiveQuery<EntityResult<T> | undefined, EntityResult<T>>;
 }
 
 /**
@@ -475,6 +617,14 @@ export interface ResolvedTable<T extends object> extends WritableTable<T> {
   listEntities<K extends string = never>(
     options?: ListEntitiesOptions<Record<string, unknown>, K>,
   ): PagedAsyncIterableIterator<ResolvedEntity<T, K>, EntityResultPage<ResolvedEntity<T, K>>>;
+  /** If the resolver rejects an entity, the live query ends with its error. */
+  live<K extends string = never>(
+    options?: LiveOptions<Record<string, unknown>, K>,
+  ): LiveQuery<readonly ResolvedEntity<T, K>[], ResolvedEntity<T, K>>;
+  liveEntity(
+    partitionKey: string,
+    rowKey: string,
+  ): LiveQuery<ResolvedEntity<T> | undefined, ResolvedEntity<T>>;
 }
 
 /** An entity that a resolver returned. Keys and timestamp may be absent if there is a `select`. */
@@ -527,6 +677,8 @@ export interface WritableTable<T extends object = Record<string, unknown>> {
    * may not be counted.
    */
   count(options?: CountOptions<T>): Promise<number>;
+  /** Opens a live query of the number of entities that match the filter. */
+  liveCount(options?: LiveCountOptions<T>): LiveQuery<number, never>;
   /**
    * Lists the keys of the partitions that have entities, in ascending order. Reads one entity of
    * each partition.
@@ -1130,6 +1282,14 @@ export interface Store {
    * have been written by then.
    */
   import(source: ImportSource, options: ImportOptions): Promise<ImportReport>;
+  /**
+   * Opens the feed of all changes from now on, whichever tab makes them: an item for each commit,
+   * in their order, when it becomes visible. Writes never wait for the reader. If 1,000 batches
+   * wait to be read, or changes are not known (after a rollback, a restore that replaces the
+   * content, or if another tab takes the store over), the iteration throws StoreError
+   * FeedTruncated: read the tables again. Ends when the store is closed.
+   */
+  changes(options?: ChangesOptions): ChangeFeed;
   on<K extends keyof StoreEvents>(event: K, listener: (event: StoreEvents[K]) => void): () => void;
   /** Stores pending writes and closes the store. */
   close(): Promise<void>;

@@ -220,6 +220,7 @@ class VersionedHost implements Host {
   readHttp: Host["readHttp"] = (...call) => this.#checked.readHttp(...call);
   runBeforeNextChange = (reads: () => void) => this.#host.runBeforeNextChange?.(reads);
   now = () => this.#host.now();
+  listen: Host["listen"] = (listener) => this.#checked.listen(listener);
   flush = async () => await this.#checked.flush();
   stats = async () => await this.#checked.stats();
   verify = async () => await this.#checked.verify();

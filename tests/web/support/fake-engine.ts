@@ -200,6 +200,11 @@ export class FakeEngine implements Engine {
     return encode({ value: this.rows.get(get) ?? null });
   }
 
+  onChange: (() => void) | undefined;
+  listen(): Uint8Array | PartsNeeded {
+    return assert.fail("nobody listens");
+  }
+
   configureAccount(): void {}
   readHttp(request: Uint8Array): Uint8Array | PartsNeeded {
     return this.read(request);

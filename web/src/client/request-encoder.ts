@@ -113,6 +113,17 @@ export class RequestEncoder {
     return this.#send(writer, writer.finish(requestKind.listTables), send);
   }
 
+  // Encodes a message whose words and text `put` writes.
+  message<R>(
+    kind: number,
+    put: (writer: MessageWriter) => void,
+    send: (message: Uint8Array) => R,
+  ): R {
+    const writer = this.#begin();
+    put(writer);
+    return this.#send(writer, writer.finish(kind), send);
+  }
+
   createTable<R>(name: string, send: (message: Uint8Array) => R): R {
     const writer = this.#begin();
     writer.putText(name);

@@ -11,6 +11,7 @@ import { type DecodeOptions, decodePage, type EntityPage } from "./page-decoder.
 import { ShapeCache } from "./row-shapes.ts";
 
 const defaults: DecodeOptions = {};
+const separateBinaries: DecodeOptions = { copyBinaries: true };
 
 // Each function decodes a whole message: its result has copies of everything, so that the message
 // is not needed afterwards. Throws the error that the message holds instead.
@@ -56,6 +57,21 @@ export class ResponseDecoder {
     return this.#read(response, responseKind.explanation, readExplain);
   }
 
+  // Decodes rows that were read from a watch, and what follows the rows.
+  watchPage(response: Uint8Array): WatchPage {
+    return this.#read(response, responseKind.watchPage, (reader) => {
+      const { rows } = decodePage(reader, response, this.#shapes, separateBinaries);
+      const rowsRead = reader.readWord();
+      const isComplete = reader.readWord() === 1;
+      return { rows, rowsRead, isComplete, sequence: reader.readLong() };
+    });
+  }
+
+  // Decodes a message of another kind. `decode`: as in #read().
+  message<R>(response: Uint8Array, kind: number, decode: (reader: MessageReader) => R): R {
+    return this.#read(response, kind, decode);
+  }
+
   // Returns the error that the response holds. Throws VersionConflict if it is not an error.
   error(response: Uint8Array): Error {
     return this.#read(response, responseKind.error, readError);
@@ -83,6 +99,13 @@ export class ResponseDecoder {
     this.#reader = new MessageReader();
     this.#shapes.clear();
   }
+}
+
+export interface WatchPage {
+  rows: Record<string, unknown>[]; // none if the client only counts
+  rowsRead: number;
+  isComplete: boolean;
+  sequence: bigint;
 }
 
 export interface RowCount {

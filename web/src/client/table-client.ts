@@ -18,6 +18,9 @@ import type {
   GetTableEntityOptions,
   ListEntitiesOptions,
   ListTableEntitiesOptions,
+  LiveCountOptions,
+  LiveOptions,
+  LiveQuery,
   OperationOptions,
   PagedAsyncIterableIterator,
   PageSettings,
@@ -41,6 +44,8 @@ import type {
 import { requireKnownOptions } from "../util/option-names.ts";
 import { inDevelopment } from "./development.ts";
 import { convertEntityBySchema } from "./entity-resolver.ts";
+import { checkedWindow, openLiveQuery } from "./live-queries.ts";
+import type { LiveSource } from "./live-state.ts";
 import {
   checkOperationOptions,
   countOptions,
@@ -89,6 +94,7 @@ export interface TableHandleOptions {
 const listOptions = [...readOptions, "top", "order"];
 const bulkOptions = ["concurrency", "onError", "signal", "onProgress"];
 const bulkHints = { abortSignal: "Pass it as signal." };
+const liveOptions = ["queryOptions", "limit", "from"];
 
 // Implements the public types TableClient (the official types) and Table<T> (typed by T). They
 // differ only in their types.
@@ -293,6 +299,43 @@ export class TableHandle
     return this.#withHint(read, {}, options);
   }
 
+  // ---- Live queries -----------------------------------------------------------------------------
+
+  live(options: LiveOptions = {}): LiveQuery<readonly object[]> {
+    return this.#openLiveQuery(() => {
+      rejectUnknownOptions("live", options, liveOptions, filterAndSelect);
+      const { filter, select } = options.queryOptions ?? {};
+      return { result: "list", filter, select, ...checkedWindow(options) };
+    });
+  }
+
+  liveEntity(partitionKey: string, rowKey: string): LiveQuery<object | undefined> {
+    requireKeys(partitionKey, rowKey);
+    const filter = `PartitionKey eq ${quoted(partitionKey)} and RowKey eq ${quoted(rowKey)}`;
+    return this.#openLiveQuery(() => ({ result: "entity", filter }));
+  }
+
+  liveCount(options: LiveCountOptions = {}): LiveQuery<number> {
+    return this.#openLiveQuery(() => {
+      rejectUnknownOptions("liveCount", options, ["queryOptions"], ["filter"]);
+      return { result: "count", filter: options.queryOptions?.filter };
+    });
+  }
+
+  #openLiveQuery<R>(
+    source: () => Pick<LiveSource, "result" | "filter" | "select" | "limit" | "from">,
+  ): LiveQuery<R> {
+    const table = this.tableName;
+    const convert =
+      this.#resolver === undefined ? undefined : (entity: object) => this.#applyResolver(entity);
+    return openLiveQuery<R>(this.#transport, () => {
+      const query = source();
+      const { filter } = query;
+      const rejectWith = (error: unknown) => rejectWithHint(error, { table, filter });
+      return { ...query, table, convert, rejectWith };
+    });
+  }
+
   // ---- Writing ----------------------------------------------------------------------------------
 
   // Each write method awaits at most once, since every further async layer delays the result by a
@@ -421,6 +464,11 @@ export class TableHandle
     if (this.#durability === undefined || options.durability !== undefined) return options;
     return { ...options, durability: this.#durability };
   }
+}
+
+// Returns the key as a literal of a filter.
+function quoted(key: string): string {
+  return `'${key.replaceAll("'", "''")}'`;
 }
 
 // Checks the options of a list, and returns its order.

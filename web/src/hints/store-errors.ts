@@ -17,7 +17,8 @@ export type StoreErrorCode =
   | "NotPortable"
   | "NotSupported"
   | "ValidationFailed"
-  | "OutOfMemory";
+  | "OutOfMemory"
+  | "FeedTruncated";
 
 // Short, because every page loads them.
 export const storeErrorHints: Readonly<Record<StoreErrorCode, string>> = {
@@ -37,4 +38,5 @@ export const storeErrorHints: Readonly<Record<StoreErrorCode, string>> = {
   NotSupported: "Use another client or browser.",
   ValidationFailed: "Correct the value that the message names.",
   OutOfMemory: "Read or write less at once.",
+  FeedTruncated: "Read the tables again.",
 };

@@ -6,8 +6,10 @@ import { StoreError } from "../errors.ts";
 import { fencedError, type LogStorage, StorageError } from "../storage/log-storage.ts";
 import { MemoryStorage } from "../storage/memory.ts";
 import type {
+  ChangeListener,
   ChunkedFile,
   KnownCalls,
+  ListenerConnection,
   OwnerHost,
   RepeatedWrites,
   RestoreCallOptions,
@@ -29,6 +31,7 @@ import { requestKind } from "../util/engine-message-kinds.ts";
 import { toError } from "../util/platform-objects.ts";
 import { type Engine, PartsNeeded } from "../wasm/engine.ts";
 import { isModuleMissing } from "../wasm/module-missing.ts";
+import { ChangeListeners } from "./change-listeners.ts";
 import { Checkpointer } from "./checkpointer.ts";
 import { CommitQueue } from "./commit-queue.ts";
 import type { UnstoredWrite } from "./deferred-writes.ts";
@@ -95,6 +98,7 @@ export class LocalHost implements OwnerHost {
   #onFirstWrite: (() => void) | undefined;
   readonly #parts: PartLoader;
   readonly #memory: MemoryGuard;
+  readonly #changeListeners: ChangeListeners;
   #damage: readonly StoreDamage[]; // a copy, because a broken engine cannot return it
   #writeError: StoreError | undefined; // the error of every write, if the store is read-only
   readonly #snapshots: Snapshots;
@@ -144,6 +148,7 @@ export class LocalHost implements OwnerHost {
     this.#damage = options.engine.damage();
     this.#writeError = writeErrorFor(options);
     this.#parts = new PartLoader({ ...options, onDamage: () => this.#onDamage() });
+    this.#changeListeners = new ChangeListeners({ ...options, parts: this.#parts });
     this.#memory = new MemoryGuard({
       engine: options.engine,
       memoryLimit: options.memoryLimit,
@@ -296,6 +301,11 @@ export class LocalHost implements OwnerHost {
 
   now(): number {
     return this.#options.clock.now();
+  }
+
+  listen(listener: ChangeListener): ListenerConnection {
+    if (this.#closing !== undefined) throw this.#closedError();
+    return this.#changeListeners.listen(listener);
   }
 
   // ---- The store's own handle -----------------------------------------------------------------
@@ -467,6 +477,7 @@ export class LocalHost implements OwnerHost {
   async #release(): Promise<void> {
     const { engine, storage, ownership } = this.#options;
     this.#stopListening();
+    this.#changeListeners.closeAll(this.#closedError());
     this.#space.stop();
     this.#eviction?.markOnClose();
     this.#queue.stop(this.#closedError());

@@ -7,11 +7,13 @@
 
 import { AbortError, SnapshotInterrupted, StoreError } from "../errors.ts";
 import type { UnstoredWrite } from "../host/deferred-writes.ts";
-import type { ChunkedFile } from "../transport.ts";
+import type { ChangeListener, ChunkedFile, ListenerConnection } from "../transport.ts";
 import type { AbortSignalLike, Durability, RestoreMode, RestoreReport } from "../types.ts";
 import { nextRetryMs } from "../util/back-off.ts";
 import { callIdOf, wrapInCall } from "../util/call-message.ts";
+import { requestKind } from "../util/engine-message-kinds.ts";
 import { inMicrotask } from "../util/event-loop.ts";
+import { toError } from "../util/platform-objects.ts";
 import { ownBuffer } from "./channel.ts";
 import {
   causeOf,
@@ -28,6 +30,7 @@ import {
   errorFromWire,
   errorToWire,
   type FailedWrite,
+  type ListenerNews,
   type PlainCallKind,
   type Recovered,
   type RemoteCall,
@@ -56,6 +59,15 @@ interface PendingCall extends RemoteCall {
   chunks?: AsyncGenerator<Uint8Array<ArrayBuffer>> | undefined; // of `file`, for the current owner
 }
 
+// A request of the listening client. It is not sent again to another owner: there, the client opens
+// its watches again.
+interface ListenRequest {
+  readonly request: Uint8Array;
+  readonly respond: (response: Uint8Array) => void;
+  readonly fail: (error: Error) => void;
+  isSent: boolean;
+}
+
 // After so many attempts that failed, the owner leaves out the writes that it cannot apply.
 const recoverAttempts = 5;
 
@@ -80,6 +92,9 @@ export class CallClient {
   #needsSort = false; // a call was added after one with a higher number
   readonly #unordered = new Map<number, PendingCall>(); // all other calls
   readonly #unstored = new Map<number, UnstoredCall>();
+  #listener: ChangeListener | undefined;
+  readonly #listening = new Map<number, ListenRequest>(); // without a response, by call number
+  #resets = 0; // how many resets the listener has received in this session
   #mustRecover = false; // no ordered call is sent before "recover" has succeeded
   #recovering: number | undefined; // the number of the "recover" call without a response
   #hasRecoverFailed = false; // in this session
@@ -104,6 +119,11 @@ export class CallClient {
   // Returns how many calls have no response yet, or are deferred writes that may not be stored.
   get pendingCount(): number {
     return this.#ordered.size + this.#unordered.size + this.#unstored.size;
+  }
+
+  // Returns whether a response of the owner is due.
+  get isResponseDue(): boolean {
+    return this.pendingCount > 0 || this.#listening.size > 0;
   }
 
   // Returns whether ordered calls wait for a response, or deferred writes may have to be sent
@@ -224,6 +244,30 @@ export class CallClient {
     }
   }
 
+  // Connects the listening client to the owner, and to each later owner (Transport.listen).
+  listen(listener: ChangeListener): ListenerConnection {
+    this.#listener = listener;
+    return {
+      send: (request, respond, fail) => {
+        if (this.#link === undefined) return; // onReset() follows
+        const added = { request: request.slice(), respond, fail, isSent: false };
+        this.#listening.set(this.reserveCallNumber(), added);
+        this.#schedule();
+      },
+      close: () => this.#stopListening(listener),
+    };
+  }
+
+  #stopListening(listener: ChangeListener): void {
+    if (this.#listener !== listener) return;
+    this.#listener = undefined;
+    this.#listening.clear();
+    const request = Uint8Array.of(requestKind.closeListeners);
+    const close = { number: this.reserveCallNumber(), kind: "listen", request } as const;
+    const { owner: to = "", session = 0 } = this.#link ?? {};
+    this.#link?.post({ to, type: "calls", session, calls: [{ ...close, resets: this.#resets }] });
+  }
+
   callWithoutContent(kind: PlainCallKind, number = this.reserveCallNumber()): Promise<unknown> {
     return this.#add({ number, kind });
   }
@@ -236,6 +280,7 @@ export class CallClient {
     this.#lastCommit = link.lastCommit ?? 0;
     this.#limitAppliedAfter(this.#lastCommit);
     this.#send();
+    this.#listener?.onReset();
   }
 
   // Stops sending. Calls without a response wait for the next connect().
@@ -246,6 +291,8 @@ export class CallClient {
     this.#known = new Set();
     this.#storedUpTo = 0;
     this.#mustRecover = this.#id !== undefined;
+    this.#listening.clear();
+    this.#resets = 0;
     for (const call of this.#ordered.values()) call.isSent = false;
     for (const call of this.#unordered.values()) call.isSent = false;
   }
@@ -254,6 +301,11 @@ export class CallClient {
   settleCalls(responses: readonly CallResponse[], stored = 0, lastCommit = 0): void {
     this.#lastCommit = Math.max(this.#lastCommit, lastCommit);
     for (const response of responses) {
+      if (!("number" in response)) {
+        this.#tellListener(response);
+        continue;
+      }
+      if (this.#settleListening(response)) continue;
       if (response.number === this.#recovering) this.#onRecoverEnded(response);
       const call = this.#ordered.get(response.number) ?? this.#unordered.get(response.number);
       if (call === undefined) continue;
@@ -267,6 +319,36 @@ export class CallClient {
     }
     this.#onStored(stored);
     this.#schedule();
+    this.#listener?.onChangesEnd();
+  }
+
+  #tellListener(news: ListenerNews): void {
+    if ("changes" in news) {
+      this.#listener?.onChanges(news.changes);
+    } else if ("reset" in news) {
+      this.#resets += 1;
+      this.#listening.clear();
+      this.#listener?.onReset();
+    } else {
+      this.#endListening(errorFromWire(news.closed));
+    }
+  }
+
+  // Returns whether the response is one to the listening client.
+  #settleListening(response: Exclude<CallResponse, ListenerNews>): boolean {
+    const request = this.#listening.get(response.number);
+    if (request === undefined) return false;
+    this.#listening.delete(response.number);
+    if ("error" in response) request.fail(errorFromWire(response.error));
+    else request.respond(response.value as Uint8Array);
+    return true;
+  }
+
+  #endListening(error: Error): void {
+    const listener = this.#listener;
+    this.#listener = undefined;
+    this.#listening.clear();
+    listener?.onClosed(error);
   }
 
   // Reports the deferred writes that would have to be sent again, because they will not be.
@@ -276,6 +358,7 @@ export class CallClient {
   }
 
   rejectAll(error: unknown): void {
+    this.#endListening(toError(error));
     this.#unstored.clear();
     for (const call of [...this.#ordered.values(), ...this.#unordered.values()]) {
       this.#removeCall(call);
@@ -327,7 +410,7 @@ export class CallClient {
     return { number: this.#recovering, kind: "recover", request: this.#id, unstored, leavesOut };
   }
 
-  #onRecoverEnded(response: CallResponse): void {
+  #onRecoverEnded(response: Exclude<CallResponse, ListenerNews>): void {
     if ("error" in response) {
       this.#onRecoverFailed(errorFromWire(response.error));
       return;
@@ -511,6 +594,11 @@ export class CallClient {
       if (!call.isSent) send(call);
     }
     if (!this.readsWait) for (const call of this.#unordered.values()) if (!call.isSent) send(call);
+    for (const [number, listen] of this.readsWait ? [] : this.#listening) {
+      if (listen.isSent) continue;
+      listen.isSent = true;
+      calls.push({ number, kind: "listen", request: listen.request, resets: this.#resets });
+    }
     const { owner: to, session } = this.#link;
     if (calls.length > 0) this.#link.post({ to, type: "calls", session, calls });
   }

@@ -3,9 +3,10 @@
 // events back.
 
 import { SnapshotInterrupted, StoreError } from "../errors.ts";
-import type { Host, OwnerHost } from "../transport.ts";
+import type { Host, ListenerConnection, OwnerHost } from "../transport.ts";
 import type { StoreEvents } from "../types.ts";
 import { callIdOf } from "../util/call-message.ts";
+import { requestKind } from "../util/engine-message-kinds.ts";
 import { inMicrotask } from "../util/event-loop.ts";
 import { isBytes } from "../util/platform-objects.ts";
 import { type Channel, ownBuffer } from "./channel.ts";
@@ -67,6 +68,8 @@ export class CallServer {
   #unstored: { number: number; position: number }[] = [];
   #stored = 0; // the call number of the last one that was stored
   #isPostScheduled = false;
+  #listening: ListenerConnection | undefined; // of the client, if it listens
+  #resets = 0; // how often the client was told that its watches are gone
   #closed = false;
 
   // `owner`: this owner's name in messages. `session`: calls of other sessions are ignored
@@ -109,6 +112,7 @@ export class CallServer {
   // overtake others.
   close(): void {
     this.#closed = true;
+    this.#listening?.close();
     for (const abort of this.#writeAborts.values()) abort.abort();
     for (const chunks of this.#snapshots.values()) chunks.return(undefined).catch(() => {});
     for (const { reject } of this.#pulls.values()) reject(sessionEndedError());
@@ -118,6 +122,10 @@ export class CallServer {
   // `lastCommit`: OwnerHost.lastCommit, before the call.
   #handleCall(call: RemoteCall, lastCommit: number | undefined): void {
     const { number } = call;
+    if (call.kind === "listen") {
+      this.#listen(call);
+      return;
+    }
     let unstored: { mayBeLost: true; appliedAfter: number | undefined } | undefined;
     const onDeferred = (position: number) => {
       unstored = { mayBeLost: true, appliedAfter: lastCommit };
@@ -142,12 +150,44 @@ export class CallServer {
     }
   }
 
+  // Everything goes into the list of responses as soon as the host says it, so that the client
+  // learns it in that order.
+  #listen({ number, request = new Uint8Array(0), resets }: RemoteCall): void {
+    if (resets !== this.#resets) return;
+    if (request[0] === requestKind.closeListeners) {
+      this.#listening?.close();
+      this.#listening = undefined;
+      return;
+    }
+    const reject = (error: unknown) => this.#queueResponse({ number, error: errorToWire(error) });
+    try {
+      this.#listening ??= this.#host.listen({
+        onChanges: (changes) => this.#queueResponse({ changes: changes.slice() }),
+        onChangesEnd: () => {},
+        onReset: () => {
+          this.#resets += 1;
+          this.#queueResponse({ reset: true });
+        },
+        onClosed: (error) => {
+          if (!this.#policy.leavesToNextOwner(error))
+            this.#queueResponse({ closed: errorToWire(error) });
+        },
+      });
+      const respond = (value: Uint8Array) => this.#queueResponse({ number, value: value.slice() });
+      this.#listening.send(request, respond, reject);
+    } catch (error) {
+      if (!this.#policy.leavesToNextOwner(error)) reject(error);
+    }
+  }
+
   #dispatch(
     call: RemoteCall,
     onDeferred: (position: number) => void,
   ): Uint8Array | Promise<unknown> {
     const { kind, request, mode, snapshot = 0 } = call;
     switch (kind) {
+      case "listen":
+        throw new Error("This call is handled by #listen().");
       case "read":
         return this.#host.read(request as Uint8Array);
       case "readHttp":
@@ -289,7 +329,10 @@ export class CallServer {
     inMicrotask(() => {
       this.#isPostScheduled = false;
       const responses = this.#responses.splice(0);
-      const bytes = responses.flatMap((r) => ("value" in r && isBytes(r.value) ? [r.value] : []));
+      const bytes = responses.flatMap((r) => {
+        const value = "changes" in r ? r.changes : "value" in r ? r.value : undefined;
+        return isBytes(value) ? [value] : [];
+      });
       const { pendingBytes, lastPersistedAt } = this.#host.status;
       const progress = { pendingBytes, lastPersistedAt };
       const { lastCommit } = this.#host;

@@ -17,7 +17,7 @@ import { isError } from "../util/platform-objects.ts";
 
 // The version of these messages and of the request and response messages in them
 // (core/rpc/LAYOUT.md, core/rest/http_codec.h). Raise it when either changes.
-export const protocolVersion = 3;
+export const protocolVersion = 4;
 
 // How many writes of a client may be in flight: the store remembers the responses of that many
 // calls per client. Equal to CallWindow::calls_per_client.
@@ -79,10 +79,15 @@ export interface UnstoredCall {
 // that the store does not know. Its value is a `Recovered`. It may be repeated.
 export interface RemoteCall {
   number: number;
-  kind: ContentCallKind | PlainCallKind | SnapshotCallKind | "restore" | "recover";
+  // "listen" sends a request about watches and feeds (ListenerConnection). One of the kind
+  // closeListeners consists of that kind only, and has no response.
+  kind: ContentCallKind | PlainCallKind | SnapshotCallKind | "listen" | "restore" | "recover";
   // For "recover": the client id. For "restore": a call without a message, if the client has an id;
   // the owner requests the file chunk by chunk, with "pull".
   request?: Uint8Array | undefined;
+  // Of "listen": how many `reset` the client has received in this session. The owner ignores the
+  // call if it has sent more: the client repeats it, if necessary.
+  resets?: number | undefined;
   snapshot?: number | undefined; // of "snapshotChunk" and "endSnapshot": the number of "snapshot"
   unstored?: readonly UnstoredCall[] | undefined; // of "recover", in the order of their numbers
   // Of "recover": a write that the owner cannot apply is left out; otherwise "recover" stops there.
@@ -108,7 +113,9 @@ export interface FailedWrite {
   readonly error?: WireError | undefined;
 }
 
-export type CallResponse = CallValue | { number: number; error: WireError };
+export type CallResponse = CallValue | { number: number; error: WireError } | ListenerNews;
+// What a listening client learns (ChangeListener), in order with the responses to "listen".
+export type ListenerNews = { changes: Uint8Array } | { reset: true } | { closed: WireError };
 export interface CallValue {
   number: number;
   value: unknown; // bytes for "read", "readHttp" and "write"

@@ -37,7 +37,7 @@ export class OwnerTracker {
     this.#options = options;
     this.#watch = new OwnerWatch({
       ownerTimeoutMs: options.ownerTimeoutMs,
-      isResponseDue: () => !this.#ready || options.client.pendingCount > 0,
+      isResponseDue: () => !this.#ready || options.client.isResponseDue,
       pingOwner: () => this.pingOwner(),
       onSilent: () => options.onOwnerSilent(),
     });

@@ -16,7 +16,7 @@ import { Emitter } from "../host/emitter.ts";
 import { storeLockedError } from "../host/exclusive-lock.ts";
 import type { LocalHost, LogOwnership } from "../host/local-host.ts";
 import type { LifecycleEvent, PageLifecycle } from "../host/page-lifecycle.ts";
-import type { ChunkedFile, Host } from "../transport.ts";
+import type { ChangeListener, ChunkedFile, Host, ListenerConnection } from "../transport.ts";
 import type {
   AbortSignalLike,
   Clock,
@@ -36,6 +36,7 @@ import { CallServer, isOwnershipError } from "./call-server.ts";
 import type { ChannelFactory } from "./channel.ts";
 import { ClientConnections } from "./client-connections.ts";
 import { Election } from "./election.ts";
+import { ListenerRelay } from "./listener-relay.ts";
 import {
   forwardedEvents,
   type PlainCallKind,
@@ -73,6 +74,7 @@ export class SharedHost implements Host {
   readonly #follower: OwnerTracker;
   readonly #election: Election;
   readonly #failover: CallFailover;
+  readonly #listeners: ListenerRelay;
   readonly #opened: Promise<void>;
   #resolveOpened: () => void = () => {};
   #rejectOpened: (error: unknown) => void = () => {};
@@ -104,6 +106,7 @@ export class SharedHost implements Host {
       const { pendingBytes } = this.status;
       this.#events.emit("persist-error", { error, pendingBytes, retryInMs });
     });
+    this.#listeners = new ListenerRelay(this.#client);
     const tabChannel = new TabChannel({
       ...options,
       store: options.name,
@@ -209,6 +212,11 @@ export class SharedHost implements Host {
 
   now(): number {
     return this.#options.clock.now();
+  }
+
+  listen(listener: ChangeListener): ListenerConnection {
+    this.#requireOpen();
+    return this.#listeners.listen(listener);
   }
 
   // ---- The store's own handle -------------------------------------------------------------------
@@ -381,6 +389,7 @@ export class SharedHost implements Host {
     this.#leave();
     this.#closed = true;
     this.#stopWatching();
+    this.#listeners.end(failure);
     this.#client.rejectAll(failure);
     this.#rejectOpened(failure);
     if (this.#follower.status !== undefined) this.#events.emit("status", this.status);
@@ -440,6 +449,7 @@ export class SharedHost implements Host {
   #takeLocal(): LocalHost | undefined {
     const local = this.#local;
     this.#local = undefined;
+    this.#listeners.setSource(this.#client);
     if (local?.isEngineComplete) this.#hasFailed = false;
     return local;
   }
@@ -500,6 +510,7 @@ export class SharedHost implements Host {
       return;
     }
     this.#local = local;
+    this.#listeners.setSource(local);
     this.#follower.status = local.status;
     this.#forwardEvents(local);
     this.#answerPendingCalls(local);

@@ -4,7 +4,13 @@
 import { AbortError, RestError, StoreError, TruncatedResponseError } from "../errors.ts";
 import type { LocalHost } from "../host/local-host.ts";
 import { isBodyPending } from "../rest/http-message.ts";
-import type { ChunkedFile, Host, RestoreCallOptions } from "../transport.ts";
+import type {
+  ChangeListener,
+  ChunkedFile,
+  Host,
+  ListenerConnection,
+  RestoreCallOptions,
+} from "../transport.ts";
 import type {
   AbortSignalLike,
   Durability,
@@ -246,6 +252,11 @@ export class MockHost implements Host {
 
   // ---- The rest is the host's ------------------------------------------------------------------
 
+  // Live queries and the change feed are no requests of the service: they are neither delayed nor
+  // failed nor logged.
+  listen(listener: ChangeListener): ListenerConnection {
+    return this.#parts.host.listen(listener);
+  }
   get status(): StoreStatus {
     return this.#parts.host.status;
   }

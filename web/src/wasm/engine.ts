@@ -152,6 +152,12 @@ export interface Engine {
   // view of wasm memory, which the next call of any function overwrites.
   read(request: Uint8Array): Uint8Array | PartsNeeded;
 
+  // Executes a request of a client that listens (core/rpc/listening_clients.h). The response is a
+  // view like that of read().
+  listen(client: number, request: Uint8Array): Uint8Array | PartsNeeded;
+  // Called at the end of each call that may have changed what listeners see.
+  onChange: (() => void) | undefined;
+
   // Sets the account that the REST entry point serves. `hmac` computes HMAC-SHA256 to check
   // signatures; its arguments are views of wasm memory, valid only during the call. undefined:
   // signatures are not checked.

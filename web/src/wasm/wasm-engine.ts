@@ -61,6 +61,7 @@ export class WasmEngine implements Engine {
   #handle: number; // 0: closed
   #deferredReads: (() => void) | undefined; // to be called before the next call
   readonly #views = new SubarrayCache(); // views of results in wasm memory
+  onChange: (() => void) | undefined;
 
   static async start(
     compiling: WebAssembly.Module | Promise<WebAssembly.Module>,
@@ -118,6 +119,7 @@ export class WasmEngine implements Engine {
     const size = bytes?.length ?? 0;
     const hasFile = bytes === undefined ? 0 : 1;
     this.#call((m, h) => m._entitable_load_part(h, id, size, hasFile));
+    this.onChange?.(); // the part may be damaged
   }
 
   setMemoryLimit(bytes: number): void {
@@ -169,6 +171,7 @@ export class WasmEngine implements Engine {
     const text = new TextEncoder().encode(damage.file + damage.message);
     this.#writeInput(text);
     this.#call((m, h) => m._entitable_report_damage(h, file.length, text.length));
+    this.onChange?.();
   }
 
   // ---- Reading and writing ----------------------------------------------------------------------
@@ -206,6 +209,12 @@ export class WasmEngine implements Engine {
     }
   }
 
+  listen(client: number, request: Uint8Array): Uint8Array | PartsNeeded {
+    this.#writeInput(request);
+    const result = this.#callForResult((m, h) => m._entitable_listen(h, client, request.length));
+    return result instanceof PartsNeeded ? result : this.#view();
+  }
+
   configureAccount(account: AccountSettings, hmac: Hmac | undefined): void {
     this.#requireResult(this.#catchingTraps((m, h) => m.configure(h, account, hmac)));
   }
@@ -234,9 +243,10 @@ export class WasmEngine implements Engine {
     const changes = this.#callForResult((m, h) =>
       m._entitable_stage_and_publish(h, requests.length, size, nowMs),
     );
-    return changes instanceof PartsNeeded
-      ? changes
-      : this.#responses(requests.length, changes !== 0);
+    if (changes instanceof PartsNeeded) return changes;
+    const responses = this.#responses(requests.length, changes !== 0);
+    this.onChange?.();
+    return responses;
   }
 
   // Does not use #call, for the same reason as read().
@@ -254,6 +264,7 @@ export class WasmEngine implements Engine {
     const word = this.#address >>> 2;
     const response = this.#views.view(bytes, words[word] as number, words[word + 1] as number);
     const onlyDeletes = ((words[word + 2] as number) & onlyDeletesFlag) !== 0;
+    this.onChange?.();
     return { response, changes: changes !== 0, onlyDeletes };
   }
 
@@ -365,6 +376,7 @@ export class WasmEngine implements Engine {
 
   publish(): void {
     this.#call((m, h) => m._entitable_publish(h));
+    this.onChange?.();
   }
 
   discard(): void {
@@ -420,6 +432,7 @@ export class WasmEngine implements Engine {
     const size = bytes?.length ?? 0;
     const hasFile = bytes === undefined ? 0 : 1;
     this.#call((m, h) => m._entitable_load_part_for_checkpoint(h, id, size, hasFile));
+    this.onChange?.(); // the part may be damaged
   }
 
   markCheckpointPartStored(): void {
@@ -451,6 +464,7 @@ export class WasmEngine implements Engine {
 
   markCheckpointCommitted(): void {
     this.#call((m, h) => m._entitable_mark_checkpoint_committed(h));
+    this.onChange?.(); // it may have replaced the content
   }
 
   abandonCheckpoint(): number[] {
@@ -523,6 +537,7 @@ export class WasmEngine implements Engine {
 
   rollbackToVersion(version: number): void {
     this.#call((m, h) => m._entitable_rollback_to_version(h, version));
+    this.onChange?.();
   }
 
   releaseVersion(version: number): void {

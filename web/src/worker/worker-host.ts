@@ -21,7 +21,7 @@ import {
   workerName,
 } from "../tabs/messages.ts";
 import { type LockRequest, onClientGone } from "../tabs/web-locks.ts";
-import type { ChunkedFile, Host } from "../transport.ts";
+import type { ChangeListener, ChunkedFile, Host, ListenerConnection } from "../transport.ts";
 import type {
   AbortSignalLike,
   Durability,
@@ -126,6 +126,11 @@ export class WorkerHost implements Host {
 
   now(): number {
     return this.#options.settings.clock.now();
+  }
+
+  listen(listener: ChangeListener): ListenerConnection {
+    this.#requireOpen();
+    return this.#client.listen(listener);
   }
 
   // ---- The store's own handle -------------------------------------------------------------------

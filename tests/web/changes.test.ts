@@ -1,0 +1,215 @@
+// Tests the change feed with an engine in this thread.
+
+import assert from "node:assert/strict";
+import { afterEach, beforeEach, describe, test } from "node:test";
+import type { ChangeBatch, ChangeFeed, Store, Table } from "../../web/src/types.ts";
+import { openStore } from "./support/package.ts";
+
+let store: Store;
+let lamps: Table;
+
+beforeEach(async () => {
+  store = await openStore({ persistence: "memory", durability: "deferred" });
+  lamps = store.table("lamps");
+  await lamps.createTable();
+});
+afterEach(() => store.close());
+
+const put = (rowKey: string, stock = 1, partitionKey = "desk") =>
+  lamps.upsertEntity({ partitionKey, rowKey, stock }, "Replace");
+
+async function read(feed: ChangeFeed, count: number): Promise<ChangeBatch[]> {
+  const batches: ChangeBatch[] = [];
+  while (batches.length < count) {
+    const { done, value } = await feed.next();
+    if (done) break;
+    batches.push(value);
+  }
+  return batches;
+}
+
+const texts = ({ changes, tables = [] }: ChangeBatch) => [
+  ...changes.map(({ table, op, partitionKey, rowKey, after, before }) =>
+    [table, op, partitionKey, rowKey, after?.stock, before?.stock].join(" "),
+  ),
+  ...tables.map(({ table, op }) => `${op} ${table}`),
+];
+
+function code(expected: string) {
+  return (error: unknown) => {
+    assert.equal((error as { code?: string }).code, expected);
+    return true;
+  };
+}
+
+describe("the change feed", () => {
+  test("has a batch for each commit, in order", async () => {
+    const feed = store.changes();
+    await feed.ready;
+    const beginning = Date.now();
+    void put("1");
+    void put("1", 2);
+    await lamps.submitTransaction([
+      ["delete", { partitionKey: "desk", rowKey: "1" }],
+      ["create", { partitionKey: "desk", rowKey: "2", stock: 3 }],
+    ]);
+    await store.table("floor").createTable();
+    await lamps.deleteTable();
+    const batches = await read(feed, 5);
+    assert.deepEqual(batches.map(texts), [
+      ["lamps insert desk 1 1 "],
+      ["lamps update desk 1 2 "],
+      ["lamps delete desk 1  ", "lamps insert desk 2 3 "],
+      ["create floor"],
+      ["delete lamps"],
+    ]);
+    const numbers = batches.map(({ sequence }) => sequence);
+    assert.deepEqual(
+      numbers,
+      numbers.map((_, i) => (numbers[0] as bigint) + BigInt(i)),
+    );
+    for (const { at, origin } of batches) {
+      assert.equal(origin, "local");
+      assert(Math.abs(at.getTime() - beginning) < 60_000);
+    }
+    assert(!("tables" in (batches[0] as object)));
+    await feed.return();
+  });
+
+  test("has the whole entities, after and before the change", async () => {
+    await put("1", 1);
+    const before = await lamps.getEntity("desk", "1");
+    const feed = store.changes({ before: true });
+    await feed.ready;
+    await put("1", 2);
+    const after = await lamps.getEntity("desk", "1");
+    await lamps.deleteEntity("desk", "1");
+    const [update, removal] = await read(feed, 2);
+    assert.deepEqual(update?.changes[0]?.before, before);
+    assert.deepEqual(update?.changes[0]?.after, after);
+    assert.deepEqual(removal?.changes[0]?.before, after);
+    assert.equal(removal?.changes[0]?.after, undefined);
+  });
+
+  test("is limited to tables, keys and a filter", async () => {
+    const floor = store.table("floor");
+    await floor.createTable();
+    const feeds = [
+      store.changes({ tables: ["FLOOR"] }),
+      store.changes({ partitionKey: "desk" }),
+      store.changes({ partitionKey: "desk", rowKey: { from: "2", to: "4" } }),
+      store.changes({ filter: "stock gt 5" }),
+    ];
+    for (const feed of feeds) await feed.ready;
+    for (const row of ["1", "2", "3", "4"]) await put(row, Number(row) * 2);
+    await put("1", 1, "desktop");
+    await floor.upsertEntity({ partitionKey: "f", rowKey: "1", stock: 7 });
+    await put("4", 0); // the filter matches the entity before
+    const rows = async (feed: ChangeFeed, count: number) =>
+      (await read(feed, count)).flatMap(({ changes }) => changes.map(({ rowKey }) => rowKey));
+    const [inFloor, inDesk, inRange, matching] = feeds as [
+      ChangeFeed,
+      ChangeFeed,
+      ChangeFeed,
+      ChangeFeed,
+    ];
+    assert.deepEqual(await rows(inFloor, 1), ["1"]);
+    assert.deepEqual(await rows(inDesk, 5), ["1", "2", "3", "4", "4"]);
+    assert.deepEqual(await rows(inRange, 2), ["2", "3"]);
+    assert.deepEqual(await rows(matching, 4), ["3", "4", "1", "4"]);
+  });
+
+  test("has what REST, imports and merged snapshots write", async () => {
+    await put("1", 1);
+    const snapshot = await store.snapshot();
+    const feed = store.changes();
+    await feed.ready;
+    await store.fetch(
+      `https://default.table.core.windows.net/lamps(PartitionKey='desk',RowKey='1')`,
+      {
+        method: "DELETE",
+        headers: { "If-Match": "*" },
+      },
+    );
+    await store.import('{"PartitionKey":"desk","RowKey":"9","stock":9}', {
+      table: "lamps",
+      format: "ndjson",
+    });
+    await store.restore(snapshot, { mode: "merge" });
+    const batches = await read(feed, 3);
+    assert.deepEqual(batches.map(texts), [
+      ["lamps delete desk 1  "],
+      ["lamps insert desk 9 9 "],
+      ["lamps insert desk 1 1 "],
+    ]);
+    assert.deepEqual(
+      batches.map(({ origin }) => origin),
+      ["local", "local", "restore"],
+    );
+  });
+
+  test("ends when it is left, aborted or the store closes", async () => {
+    const own = await openStore({ persistence: "memory" });
+    const table = own.table("lamps");
+    await table.createTable();
+    const left = own.changes();
+    await left.ready;
+    const entity = { partitionKey: "p", rowKey: "1" };
+    setTimeout(() => void table.createEntity(entity));
+    for await (const { changes } of left) {
+      assert.equal(changes.length, 1);
+      break;
+    }
+    assert.deepEqual(await left.next(), { done: true, value: undefined });
+
+    const abort = new AbortController();
+    const aborted = own.changes({ signal: abort.signal });
+    const pending = aborted.next();
+    await aborted.ready;
+    abort.abort();
+    await assert.rejects(pending, { name: "AbortError" });
+    assert.deepEqual(await aborted.next(), { done: true, value: undefined });
+    const late = own.changes({ signal: abort.signal });
+    await assert.rejects(late.next(), { name: "AbortError" });
+
+    const open = own.changes();
+    await open.ready;
+    await table.deleteEntity("p", "1");
+    await own.close();
+    assert.equal((await open.next()).value?.changes.length, 1);
+    assert.deepEqual(await open.next(), { done: true, value: undefined });
+    await assert.rejects(own.changes().next(), code("StoreClosed"));
+  });
+
+  test("is truncated if the reader is too slow, and never slows a writer", async () => {
+    const slow = store.changes();
+    const fast = store.changes();
+    await Promise.all([slow.ready, fast.ready]);
+    for (let i = 0; i < 1000; ++i) await put(String(i));
+    assert.equal((await read(slow, 1)).length, 1);
+    assert.equal((await read(fast, 500)).length, 500);
+    await put("one more");
+    await put("too many");
+    await assert.rejects(slow.next(), code("FeedTruncated"));
+    assert.deepEqual(await slow.next(), { done: true, value: undefined });
+    assert.equal((await read(fast, 502)).length, 502);
+  });
+
+  test("is truncated by what it cannot list", async () => {
+    await put("1");
+    const snapshot = await store.snapshot();
+    const feed = store.changes();
+    await feed.ready;
+    await store.restore(snapshot);
+    await assert.rejects(feed.next(), code("FeedTruncated"));
+  });
+
+  test("rejects wrong options", async () => {
+    const wrong = (options: object) => store.changes(options).next();
+    await assert.rejects(wrong({ filter: "stock eq" }), code("InvalidInput"));
+    await assert.rejects(wrong({ table: "lamps" }), code("ValidationFailed"));
+    await assert.rejects(wrong({ rowKey: { from: "1" } }), code("ValidationFailed"));
+    const feed = store.changes({ filter: "stock eq" });
+    await assert.rejects(feed.ready, code("InvalidInput"));
+  });
+});

@@ -1,0 +1,255 @@
+// Tests live queries and the change feed in tabs that share a store, with simulated locks and
+// channels (support/simulated-tabs.ts). tests/browser/live.test.ts uses real tabs.
+
+import assert from "node:assert/strict";
+import { describe, test as realTest } from "node:test";
+import { isDeepStrictEqual } from "node:util";
+import "../../web/src/client/live-connection.ts"; // loaded before virtual time begins
+import { LiveRows } from "../../web/src/client/live-rows.ts";
+import { StoreHandle } from "../../web/src/store.ts";
+import type { ChangeBatch, LiveQuery, Store } from "../../web/src/types.ts";
+import type { Random } from "./support/random.ts";
+import {
+  type CheckedQuery,
+  checkQuery,
+  type Item,
+  listAll,
+  openRandomQuery,
+  randomWrite,
+} from "./support/random-live.ts";
+import { Origin, Tab } from "./support/simulated-tabs.ts";
+import { seed, simulate, simulatedTest as test } from "./support/simulated-test.ts";
+import { sleep, until } from "./support/simulation.ts";
+
+const tabsIn = (origin: Origin, count: number) =>
+  Array.from({ length: count }, () => new Tab(origin));
+
+async function open(tab: Tab): Promise<Store> {
+  return new StoreHandle("shop", await tab.open());
+}
+
+const item = (rowKey: string, value = 1): Item => ({ partitionKey: "a", rowKey, value, note: "" });
+const items = (store: Store) => store.table<Item>("items");
+const keysOf = (live: LiveQuery<readonly Item[]>) =>
+  live.getSnapshot().data?.map(({ rowKey }) => rowKey);
+
+describe("in a tab that does not own the store", () => {
+  test("live queries show the writes of all tabs", async () => {
+    const [a, b, c] = tabsIn(new Origin(), 3) as [Tab, Tab, Tab];
+    const stores = [await open(a), await open(b), await open(c)] as const;
+    await items(stores[0]).createTable();
+    const live = stores.map((store) => items(store).live({ limit: 3 }));
+    const counts = stores.map((store) => items(store).liveCount());
+    await Promise.all([...live, ...counts].map(({ ready }) => ready));
+    await items(stores[1]).createEntity(item("1"));
+    await items(stores[2]).createEntity(item("2"));
+    for (const [i, store] of stores.entries()) await items(store).createEntity(item(`3${i}`));
+    await until(() => live.every((query) => keysOf(query)?.join() === "1,2,30"));
+    await items(stores[2]).deleteEntity("a", "1");
+    await until(() => live.every((query) => keysOf(query)?.join() === "2,30,31"));
+    await until(() => counts.every((count) => count.getSnapshot().data === 4));
+    for (const store of stores) await store.close();
+    for (const query of live) assert.equal(query.getSnapshot().status, "error");
+  });
+
+  test("a closed query gets nothing, and a new one begins again", async () => {
+    const [a, b] = tabsIn(new Origin(), 2) as [Tab, Tab];
+    const first = await open(a);
+    const second = await open(b);
+    await items(first).createTable();
+    const closed = items(second).live();
+    await closed.ready;
+    closed.close();
+    await items(first).createEntity(item("1"));
+    const live = items(second).live();
+    assert.equal((await live.ready).length, 1);
+    await items(first).createEntity(item("2"));
+    await until(() => keysOf(live)?.length === 2);
+    assert.deepEqual(keysOf(closed), []);
+    await assert.rejects(items(second).live({ queryOptions: { filter: "no eq" } }).ready, {
+      code: "InvalidInput",
+    });
+    await second.close();
+    await first.close();
+  });
+
+  test("live queries go on when the owner closes, dies, freezes or sleeps", async () => {
+    for (const end of ["close", "kill", "freeze", "suspend"] as const) {
+      const [a, b, c] = tabsIn(new Origin(), 3) as [Tab, Tab, Tab];
+      const first = await open(a);
+      const stores = [await open(b), await open(c)] as const;
+      await items(first).createTable();
+      await items(first).createEntity(item("1"));
+      const live = stores.map((store) => items(store).live());
+      const [[one] = []] = await Promise.all(live.map(({ ready }) => ready));
+      if (end === "close") await first.close();
+      if (end === "kill") a.kill();
+      if (end === "freeze") a.freeze();
+      if (end === "suspend") a.dispatch("suspend");
+      await items(stores[0]).createEntity(item("2"));
+      await items(stores[1]).createEntity(item("3"));
+      await until(() => live.every((query) => keysOf(query)?.join() === "1,2,3"));
+      assert.equal(live[0]?.getSnapshot().data?.[0], one, end);
+      if (end === "freeze") a.thaw();
+      if (end === "suspend") a.dispatch("resume");
+      for (const store of stores) await store.close();
+      if (end !== "kill") await first.close();
+    }
+  });
+
+  test("the change feed has the commits of all tabs, and ends with its owner", async () => {
+    const [a, b] = tabsIn(new Origin(), 2) as [Tab, Tab];
+    const first = await open(a);
+    const second = await open(b);
+    await items(first).createTable();
+    const feed = second.changes();
+    await feed.ready;
+    await items(first).createEntity(item("1"));
+    await items(second).createEntity(item("2"));
+    const batches = [(await feed.next()).value, (await feed.next()).value] as ChangeBatch[];
+    const rows = batches.flatMap(({ changes }) => changes.map(({ rowKey }) => rowKey));
+    assert.deepEqual(rows, ["1", "2"]);
+    a.kill();
+    await assert.rejects(feed.next(), { code: "FeedTruncated" });
+    await second.close();
+  });
+});
+
+// ---- At random ----------------------------------------------------------------------------------
+
+// What live queries showed: at each sequence, the whole table and the results of queries.
+class Observations {
+  readonly tables = new Map<bigint, Item[]>();
+  readonly #conflicts: bigint[] = []; // sequences at which two tabs showed different tables
+  readonly results: { query: CheckedQuery; sequence: bigint; data: unknown }[] = [];
+
+  observe(whole: LiveQuery<readonly Item[]>, queries: readonly CheckedQuery[]): void {
+    for (const query of queries) {
+      query.live.subscribe(() => {
+        const { status, data, sequence } = query.live.getSnapshot();
+        if (status === "ready") this.results.push({ query, sequence, data });
+      });
+    }
+    whole.subscribe(() => {
+      const { status, data, sequence } = whole.getSnapshot();
+      if (status !== "ready") return;
+      const known = this.tables.get(sequence);
+      if (known === undefined) this.tables.set(sequence, [...(data as Item[])]);
+      else if (!isDeepStrictEqual(known, data)) this.#conflicts.push(sequence);
+    });
+  }
+
+  // Checks each result against the whole table at the same sequence, if a query has shown it.
+  // Returns how many were checked.
+  check(): number {
+    assert.deepEqual(this.#conflicts, []);
+    let checked = 0;
+    for (const { query, sequence, data } of this.results) {
+      const all = this.tables.get(sequence);
+      if (all === undefined) continue;
+      assert.deepEqual(data, query.expected(all as never), `${query.name} at ${sequence}`);
+      checked += 1;
+    }
+    return checked;
+  }
+}
+
+class User {
+  readonly tab: Tab;
+  queries: CheckedQuery[] = [];
+  done: Promise<void> | undefined;
+
+  constructor(tab: Tab) {
+    this.tab = tab;
+  }
+
+  async work(store: Store, random: Random, observations: Observations): Promise<void> {
+    const table = items(store);
+    const whole = table.live();
+    this.queries = Array.from({ length: 6 }, () => openRandomQuery(table, random));
+    observations.observe(whole, this.queries);
+    this.queries.push({ name: "whole", live: whole, expected: (all) => all });
+    // Not deferred: an owner that dies loses commits, whose numbers the next one uses again.
+    const stored = store.table<Item>("items", { durability: "relaxed" });
+    for (let i = 0; i < 15; ++i) await randomWrite(stored, random, ["relaxed", "strict"]);
+  }
+}
+
+// Tabs with live queries and random writes, of which some are killed, frozen, and suspended.
+async function runTabs(random: Random): Promise<number> {
+  const origin = new Origin();
+  const founder = await open(new Tab(origin));
+  await items(founder).createTable();
+  await founder.close();
+  const observations = new Observations();
+  const users: { user: User; store: Store }[] = [];
+  const start = async () => {
+    const user = new User(new Tab(origin));
+    const store = await open(user.tab);
+    users.push({ user, store });
+    user.done = user.work(store, random, observations);
+    user.done.catch(() => {});
+  };
+  await Promise.all([start(), start(), start()]);
+  for (let event = 0; event < 5; ++event) {
+    await sleep(random.below(60));
+    const alive = users.filter(({ user: { tab } }) => !tab.dead && !tab.frozen);
+    const { tab } = (alive[random.below(alive.length)] as (typeof alive)[number]).user;
+    const what = ["kill", "freeze", "suspend", "start"][random.below(4)];
+    if (what === "kill" && alive.length > 1) tab.kill();
+    if (what === "freeze" && alive.length > 1) {
+      tab.freeze();
+      setTimeout(() => tab.thaw(), random.below(400));
+    }
+    if (what === "suspend") {
+      tab.dispatch("suspend");
+      setTimeout(() => tab.dispatch("resume"), random.below(200));
+    }
+    if (what === "start") await start();
+  }
+  const alive = users.filter(({ user }) => !user.tab.dead);
+  await Promise.all(alive.map(({ user }) => user.done));
+  const { store: last } = alive[0] as (typeof alive)[number];
+  const queries = alive.flatMap(({ user }) => user.queries);
+  // Calls of tabs that were killed may still be applied.
+  for (let trial = 0; ; ++trial) {
+    const all = await listAll(items(last));
+    try {
+      for (const query of queries) checkQuery(query, all);
+      break;
+    } catch (error) {
+      if (trial === 100) throw error;
+      await sleep(10);
+    }
+  }
+  for (const { store } of alive) await store.close();
+  return observations.check();
+}
+
+describe("at random", () => {
+  let checked = 0;
+  test("live queries of tabs that are killed, frozen and suspended show the truth", {
+    orders: process.env["ENTITABLE_ALL"] ? 100 : 20,
+  }, async ({ random }) => {
+    checked += await runTabs(random);
+  });
+
+  realTest("many results were checked at their sequence", () =>
+    assert(checked > 1000, `${checked}`),
+  );
+
+  realTest("the check fails if rows that leave are ignored", async (t) => {
+    const { apply } = LiveRows.prototype;
+    LiveRows.prototype.apply = function (this: LiveRows, rows, sequence) {
+      return apply.call(
+        this,
+        rows.filter(({ row }) => row !== undefined),
+        sequence,
+      );
+    };
+    t.after(() => {
+      LiveRows.prototype.apply = apply;
+    });
+    await assert.rejects(simulate(t, seed, async ({ random }) => void (await runTabs(random))));
+  });
+});

@@ -1,0 +1,154 @@
+// Random live queries and random writes, and a check of the former. Runs in Node and in pages.
+
+import type { Durability, LiveQuery, Table } from "../../../web/src/types.ts";
+import { equal } from "./equal.ts";
+import type { Random } from "./random.ts";
+
+export interface Item {
+  partitionKey: string;
+  rowKey: string;
+  value: number;
+  note: string;
+}
+type Stored = Item & { etag: string; timestamp: string };
+
+const partitions = ["a", "b", "c"];
+const rowKeyCount = 30;
+const valueCount = 6;
+const noteLengthMax = 40;
+
+interface Condition {
+  readonly filter: string | undefined;
+  accepts(item: Item): boolean;
+}
+
+function randomCondition(random: Random): Condition {
+  const n = random.below(valueCount);
+  const partition = partitions[random.below(partitions.length)] as string;
+  const row = randomRowKey(random);
+  const conditions: Condition[] = [
+    { filter: undefined, accepts: () => true },
+    { filter: `value eq ${n}`, accepts: ({ value }) => value === n },
+    { filter: `value ge ${n}`, accepts: ({ value }) => value >= n },
+    {
+      filter: `PartitionKey eq '${partition}'`,
+      accepts: ({ partitionKey }) => partitionKey === partition,
+    },
+    {
+      filter: `PartitionKey eq '${partition}' and RowKey ge '${row}' and value le ${n}`,
+      accepts: ({ partitionKey, rowKey, value }) =>
+        partitionKey === partition && rowKey >= row && value <= n,
+    },
+    {
+      filter: `PartitionKey eq '${partition}' and RowKey eq '${row}'`,
+      accepts: ({ partitionKey, rowKey }) => partitionKey === partition && rowKey === row,
+    },
+    {
+      filter: `value eq ${n} or RowKey lt '${row}'`,
+      accepts: ({ rowKey, value }) => value === n || rowKey < row,
+    },
+  ];
+  return conditions[random.below(conditions.length)] as Condition;
+}
+
+function randomRowKey(random: Random): string {
+  return String(random.below(rowKeyCount)).padStart(2, "0");
+}
+
+/** A live query, and how to compute its result from all items. */
+export interface CheckedQuery {
+  readonly name: string;
+  readonly live: LiveQuery<unknown>;
+  expected(all: readonly Stored[]): unknown;
+}
+
+export function openRandomQuery(table: Table<Item>, random: Random): CheckedQuery {
+  const { filter, accepts } = randomCondition(random);
+  const from = {
+    partitionKey: partitions[random.below(3)] as string,
+    rowKey: randomRowKey(random),
+  };
+  const limit = 1 + random.below(12);
+  const name = `${filter} ${JSON.stringify({ from, limit })}`;
+  switch (random.below(6)) {
+    case 0: {
+      const { partitionKey, rowKey } = from;
+      const live = table.liveEntity(partitionKey, rowKey);
+      const isIt = (item: Item) => item.partitionKey === partitionKey && item.rowKey === rowKey;
+      return { name: `entity ${name}`, live, expected: (all) => all.find(isIt) };
+    }
+    case 1: {
+      const live = table.liveCount({ queryOptions: { filter } });
+      return { name: `count ${name}`, live, expected: (all) => all.filter(accepts).length };
+    }
+    case 2: {
+      const live = table.live({ queryOptions: { filter, select: ["value"] }, limit });
+      const expected = (all: readonly Stored[]) =>
+        all
+          .filter(accepts)
+          .slice(0, limit)
+          .map(({ etag, value }) => ({ etag, value }));
+      return { name: `select ${name}`, live, expected };
+    }
+    case 3: {
+      const live = table.live({ queryOptions: { filter }, limit, from });
+      const isBehind = ({ partitionKey, rowKey }: Item) =>
+        partitionKey > from.partitionKey ||
+        (partitionKey === from.partitionKey && rowKey >= from.rowKey);
+      const expected = (all: readonly Stored[]) =>
+        all.filter((item) => accepts(item) && isBehind(item)).slice(0, limit);
+      return { name: `window ${name}`, live, expected };
+    }
+    default: {
+      const live = table.live({ queryOptions: { filter } });
+      return { name: `list ${name}`, live, expected: (all) => all.filter(accepts) };
+    }
+  }
+}
+
+/** Makes one random write. Rejects if the store does, except for the service's errors. */
+export async function randomWrite(
+  table: Table<Item>,
+  random: Random,
+  durabilities: readonly Durability[] = ["deferred", "relaxed", "strict"],
+): Promise<void> {
+  const partitionKey = partitions[random.below(partitions.length)] as string;
+  const durability = durabilities[random.below(durabilities.length)] as Durability;
+  const item = (): Item => ({
+    partitionKey,
+    rowKey: randomRowKey(random),
+    value: random.below(valueCount),
+    note: "n".repeat(random.below(noteLengthMax)),
+  });
+  try {
+    const kind = random.below(10);
+    if (kind < 4) await table.upsertEntity(item(), "Replace", { durability });
+    else if (kind < 7) await table.deleteEntity(partitionKey, randomRowKey(random), { durability });
+    else {
+      const items = new Map(
+        Array.from({ length: 1 + random.below(8) }, item).map((i) => [i.rowKey, i]),
+      );
+      const actions = [...items.values()].map((one) =>
+        random.below(3) === 0
+          ? (["upsert", one, "Merge"] as const)
+          : (["upsert", one, "Replace"] as const),
+      );
+      await table.submitTransaction(actions, { durability });
+    }
+  } catch (error) {
+    if ((error as Error).name !== "RestError") throw error;
+  }
+}
+
+/** Throws if the query does not show what `all` says. */
+export function checkQuery({ name, live, expected }: CheckedQuery, all: readonly Stored[]): void {
+  const { data, status, error } = live.getSnapshot();
+  equal(status, "ready", `${name}: ${String(error)}`);
+  equal(data, expected(all), name);
+}
+
+export async function listAll(table: Table<Item>): Promise<Stored[]> {
+  const all: Stored[] = [];
+  for await (const item of table.listEntities()) all.push(item as Stored);
+  return all;
+}

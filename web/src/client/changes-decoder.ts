@@ -1,0 +1,154 @@
+// Decodes what has changed for the live queries and feeds of this client (core/rpc/LAYOUT.md).
+
+import type { MessageReader } from "./message-reader.ts";
+import type { ResponseDecoder } from "./response-decoder.ts";
+
+export interface RowKey {
+  readonly partitionKey: string;
+  readonly rowKey: string;
+}
+
+// A row as it is read, with its keys.
+export type Row = Record<string, unknown> & RowKey;
+
+export interface DeltaRow {
+  readonly key: RowKey;
+  readonly row: Row | undefined; // undefined: the row is removed
+}
+
+export interface WatchDelta {
+  readonly watch: number;
+  readonly isReset: boolean;
+  readonly isComplete: boolean;
+  readonly rows: readonly DeltaRow[]; // in the order of their keys
+  readonly countChange: number; // of a watch that counts
+}
+
+export interface RowChange {
+  readonly table: string;
+  readonly op: number; // 0 insert, 1 update, 2 delete
+  readonly key: RowKey;
+  readonly after: Row | undefined;
+  readonly before: Row | undefined;
+}
+
+export interface FeedBatch {
+  readonly feed: number;
+  readonly isUnknown: boolean;
+  readonly origin: number; // CommitOrigin
+  readonly sequence: bigint;
+  readonly at: Date;
+  readonly rows: readonly RowChange[];
+  readonly tables: readonly { readonly table: string; readonly isCreated: boolean }[];
+}
+
+export interface Changes {
+  readonly sequence: bigint;
+  readonly deltas: readonly WatchDelta[];
+  readonly batches: readonly FeedBatch[];
+}
+
+const changesKind = 8;
+const copyBinaries = { copyBinaries: true };
+const flagReset = 1;
+const flagComplete = 2;
+const flagCounted = 4;
+const flagUnknown = 1;
+const removeRow = 2;
+const removeKey = 3;
+const absent = -1;
+
+// The rows are decoded by the decoder of lists, each page as a message of its own. This needs the
+// decoder again, so the rows are decoded after the other parts of the message were read.
+export function decodeChanges(decoder: ResponseDecoder, message: Uint8Array): Changes {
+  const rows: Row[] = [];
+  const { sequence, pages, deltas, batches } = decoder.message(message, changesKind, (reader) => {
+    let pageAt = message.length - reader.binaryBytes;
+    const sequence = reader.readLong();
+    const pages = list(reader, () => {
+      const size = reader.readWord();
+      pageAt += size;
+      return message.subarray(pageAt - size, pageAt);
+    });
+    const keys = list(reader, () => ({
+      partitionKey: reader.readText(),
+      rowKey: reader.readText(),
+    }));
+    const deltas = list(reader, () => readDelta(reader, keys));
+    const tables = list(reader, () => reader.readText());
+    return {
+      sequence,
+      pages,
+      deltas,
+      batches: list(reader, () => readBatch(reader, keys, tables)),
+    };
+  });
+  for (const page of pages) rows.push(...(decoder.page(page, copyBinaries).rows as Row[]));
+  return {
+    sequence,
+    deltas: deltas.map((delta) => delta(rows)),
+    batches: batches.map((batch) => batch(rows)),
+  };
+}
+
+function list<T>(reader: MessageReader, read: () => T, count = reader.readWord()): T[] {
+  return Array.from({ length: count }, read);
+}
+
+// Returns a function that returns the delta once the rows are decoded.
+function readDelta(reader: MessageReader, keys: readonly RowKey[]): (rows: Row[]) => WatchDelta {
+  const watch = reader.readWord();
+  const flags = reader.readWord();
+  const isReset = (flags & flagReset) !== 0;
+  const isComplete = (flags & flagComplete) !== 0;
+  if ((flags & flagCounted) !== 0) {
+    const countChange = reader.readWord() - reader.readWord();
+    return () => ({ watch, isReset, isComplete, rows: [], countChange });
+  }
+  const words = list(reader, () => reader.readWord());
+  const deltaRow = (word: number, rows: Row[]): DeltaRow => {
+    const number = word >>> 2;
+    if ((word & 3) === removeKey) return { key: keys[number] as RowKey, row: undefined };
+    const row = rows[number] as Row;
+    return { key: row, row: (word & 3) === removeRow ? undefined : row };
+  };
+  return (rows) => ({
+    watch,
+    isReset,
+    isComplete,
+    rows: words.map((word) => deltaRow(word, rows)),
+    countChange: 0,
+  });
+}
+
+function readBatch(
+  reader: MessageReader,
+  keys: readonly RowKey[],
+  names: readonly string[],
+): (rows: Row[]) => FeedBatch {
+  const feed = reader.readWord();
+  const isUnknown = (reader.readWord() & flagUnknown) !== 0;
+  const origin = reader.readWord();
+  const changeCount = reader.readWord();
+  const tableCount = reader.readWord();
+  const sequence = reader.readLong();
+  const at = new Date(reader.readDouble());
+  const nextName = () => names[reader.readWord()] as string;
+  const readChange = () => ({
+    table: nextName(),
+    op: reader.readWord(),
+    number: reader.readWord(),
+    before: reader.readWord(),
+  });
+  const changes = list(reader, readChange, changeCount);
+  const readTable = () => ({ table: nextName(), isCreated: reader.readWord() === 1 });
+  const tables = list(reader, readTable, tableCount);
+  return (all) => {
+    const rows = changes.map(({ table, op, number, before }): RowChange => {
+      const after = op === 2 ? undefined : (all[number] as Row);
+      const key = after ?? (keys[number] as RowKey);
+      return { table, op, key, after, before: before === absent ? undefined : all[before] };
+    });
+    return { feed, isUnknown, origin, sequence, at, rows, tables };
+  };
+}

@@ -1,0 +1,159 @@
+// A reader of the change feed: the batches that wait to be read.
+
+import type { AbortSignalLike, Change, ChangeBatch, TableEntityResult } from "../types.ts";
+import type { FeedBatch, RowChange } from "./changes-decoder.ts";
+import type { LiveEnvironment } from "./live-connection.ts";
+import type { MessageWriter } from "./message-writer.ts";
+
+export interface FeedSource {
+  readonly tables: readonly string[];
+  readonly filter: string | undefined;
+  readonly from: { partitionKey: string; rowKey: string };
+  readonly to: { partitionKey: string; rowKey: string } | undefined; // exclusive
+  readonly before: boolean;
+  readonly signal: AbortSignalLike | undefined;
+}
+
+type Result = IteratorResult<ChangeBatch, undefined>;
+
+const batchesMax = 1000;
+const beforeFlag = 1;
+const restoreOrigin = 3; // CommitOrigin::restore
+const ops = ["insert", "update", "delete"] as const;
+const done: Result = { done: true, value: undefined };
+
+export class OpenFeed {
+  readonly ready: Promise<void>;
+  readonly #source: FeedSource;
+  readonly #environment: Pick<LiveEnvironment, "AbortError" | "StoreError">;
+  readonly #onClose: () => void;
+  readonly #stopListening: () => void;
+  id = 0; // 0: it is not open
+  #batches: ChangeBatch[] = [];
+  #waiting: { resolve(result: Result): void; reject(error: Error): void }[] = [];
+  #hasEnded = false;
+  #error: Error | undefined; // why it has ended; thrown once
+  #resolveReady: () => void = () => {};
+  #rejectReady: (error: unknown) => void = () => {};
+
+  constructor(
+    source: FeedSource,
+    environment: Pick<LiveEnvironment, "AbortError" | "StoreError">,
+    onClose: () => void,
+  ) {
+    this.#source = source;
+    this.#environment = environment;
+    this.#onClose = onClose;
+    this.ready = new Promise((resolve, reject) => {
+      this.#resolveReady = resolve;
+      this.#rejectReady = reject;
+    });
+    this.ready.catch(() => {}); // next() rejects, too
+    const { signal } = source;
+    const onAbort = () => this.#abort(new environment.AbortError());
+    signal?.addEventListener("abort", onAbort);
+    this.#stopListening = () => signal?.removeEventListener("abort", onAbort);
+  }
+
+  // Writes the request that opens the feed (core/rpc/LAYOUT.md).
+  put(writer: MessageWriter): void {
+    const { tables, filter, from, to, before } = this.#source;
+    writer.putWord(before ? beforeFlag : 0);
+    writer.putWord(tables.length);
+    for (const table of tables) writer.putText(table);
+    writer.putOptionalText(filter);
+    writer.putText(from.partitionKey);
+    writer.putText(from.rowKey);
+    writer.putOptionalText(to?.partitionKey);
+    writer.putOptionalText(to?.rowKey);
+  }
+
+  onOpen(id: number): void {
+    this.id = id;
+    this.#resolveReady();
+  }
+
+  add(batch: FeedBatch): void {
+    if (this.#hasEnded) return;
+    if (batch.isUnknown) {
+      this.truncate(
+        "the changes of a rollback, or of a restore that replaces the content, are unknown",
+      );
+      return;
+    }
+    const item = publicBatch(batch);
+    const waiting = this.#waiting.shift();
+    if (waiting !== undefined) waiting.resolve({ done: false, value: item });
+    else if (this.#batches.length < batchesMax) this.#batches.push(item);
+    else this.truncate(`${batchesMax} batches were not read`);
+  }
+
+  truncate(why: string): void {
+    const { StoreError } = this.#environment;
+    this.#batches = [];
+    this.#abort(new StoreError("FeedTruncated", `The change feed has a gap: ${why}.`));
+  }
+
+  // Ends the feed, with an error if one is given. Batches that wait are still read.
+  end(error: Error | undefined): void {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    this.#error = error;
+    this.#stopListening();
+    const reason = error ?? new this.#environment.AbortError("The change feed was closed.");
+    this.#rejectReady(reason);
+    for (const { resolve, reject } of this.#waiting.splice(0)) {
+      if (this.#error === undefined) resolve(done);
+      else reject(this.#error);
+      this.#error = undefined;
+    }
+  }
+
+  next(): Promise<Result> {
+    const batch = this.#batches.shift();
+    if (batch !== undefined) return Promise.resolve({ done: false, value: batch });
+    if (this.#hasEnded) {
+      const error = this.#error;
+      this.#error = undefined;
+      return error === undefined ? Promise.resolve(done) : Promise.reject(error);
+    }
+    return new Promise((resolve, reject) => this.#waiting.push({ resolve, reject }));
+  }
+
+  return(): Promise<Result> {
+    this.#batches = [];
+    this.#abort(undefined);
+    this.#error = undefined;
+    return Promise.resolve(done);
+  }
+
+  #abort(error: Error | undefined): void {
+    this.end(error);
+    this.#onClose();
+  }
+}
+
+function publicBatch({ sequence, at, origin, rows, tables }: FeedBatch): ChangeBatch {
+  const batch: ChangeBatch = {
+    sequence,
+    at,
+    origin: origin === restoreOrigin ? "restore" : "local",
+    changes: rows.map(publicChange),
+  };
+  if (tables.length === 0) return batch;
+  const tableChanges = tables.map(
+    ({ table, isCreated }) => ({ table, op: isCreated ? "create" : "delete" }) as const,
+  );
+  return { ...batch, tables: tableChanges };
+}
+
+function publicChange({ table, op, key, after, before }: RowChange): Change {
+  const { partitionKey, rowKey } = key;
+  const change = { table, partitionKey, rowKey, op: ops[op] as Change["op"] };
+  type Entity = TableEntityResult<Record<string, unknown>>;
+  return {
+    ...change,
+    ...(after === undefined ? {} : { after: after as unknown as Entity }),
+    ...(before === undefined ? {} : { before: before as unknown as Entity }),
+  };
+}

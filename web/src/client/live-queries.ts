@@ -1,0 +1,100 @@
+// Opens live queries and change feeds. What they do is loaded with the first of them, because most
+// pages have none.
+
+import { AbortError, StoreError } from "../errors.ts";
+import type { Transport } from "../transport.ts";
+import type { ChangeFeed, ChangesOptions, LiveOptions } from "../types.ts";
+import { requestKind, responseKind } from "../util/engine-message-kinds.ts";
+import { inMicrotask } from "../util/event-loop.ts";
+import { requireKnownOptions } from "../util/option-names.ts";
+import type { LiveConnection } from "./live-connection.ts";
+import type { FeedSource, OpenFeed } from "./live-feed.ts";
+import { LiveQueryHandle } from "./live-query.ts";
+import type { LiveSource } from "./live-state.ts";
+import { storeCodec } from "./store-codec.ts";
+
+const connections = new WeakMap<Transport, Promise<LiveConnection>>();
+
+function liveConnection(transport: Transport): Promise<LiveConnection> {
+  let connection = connections.get(transport);
+  if (connection === undefined) {
+    connection = connect(transport);
+    connections.set(transport, connection);
+    connection.catch(() => connections.delete(transport));
+  }
+  return connection;
+}
+
+// Passes what every page has loaded, so that bundlers leave it in the page's own file.
+async function connect(transport: Transport): Promise<LiveConnection> {
+  const { LiveConnection } = await import("./live-connection.ts");
+  const { encoder, decoder } = storeCodec(transport);
+  const environment = { transport, encoder, decoder, requestKind, responseKind };
+  return new LiveConnection({ ...environment, StoreError, AbortError, inMicrotask });
+}
+
+// `source`: returns what the query is, or throws the error of its options.
+export function openLiveQuery<R>(
+  transport: Transport,
+  source: () => Omit<LiveSource, "onChange">,
+): LiveQueryHandle<R> {
+  return new LiveQueryHandle<R>(async (handle) => {
+    const checked = source();
+    const connection = await liveConnection(transport);
+    connection.openQuery({ ...checked, onChange: (deltas) => handle.onChange(deltas) }, (query) =>
+      handle.attach(query),
+    );
+  });
+}
+
+const maxLimit = 0xffff_fffe;
+
+// Throws ValidationFailed if `limit` or `from` is invalid.
+export function checkedWindow({ limit, from }: LiveOptions): Pick<LiveSource, "limit" | "from"> {
+  if (limit !== undefined && !(Number.isInteger(limit) && limit >= 1 && limit <= maxLimit))
+    throw new StoreError("ValidationFailed", `limit must be a whole number from 1, not ${limit}.`);
+  const isKey = typeof from?.partitionKey === "string" && typeof from.rowKey === "string";
+  if (from !== undefined && !isKey)
+    throw new StoreError("ValidationFailed", "from must have a partitionKey and a rowKey.");
+  return { limit, from };
+}
+
+// ---- Change feed ------------------------------------------------------------------------------
+
+const changesOptions = ["tables", "partitionKey", "rowKey", "filter", "before", "signal"];
+
+export function openChangeFeed(transport: Transport, options: ChangesOptions): ChangeFeed {
+  const opening = openFeed(transport, options);
+  const ready = opening.then((feed) => feed.ready);
+  ready.catch(() => {}); // next() rejects, too
+  return {
+    ready,
+    next: async () => await (await opening).next(),
+    return: async () => await (await opening).return(),
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+  };
+}
+
+async function openFeed(transport: Transport, options: ChangesOptions): Promise<OpenFeed> {
+  requireKnownOptions("changes", options, changesOptions);
+  const { tables = [], filter, before = false, signal } = options;
+  if (signal?.aborted) throw new AbortError();
+  const source = { tables, filter, before, signal, ...keyRange(options) };
+  const connection = await liveConnection(transport);
+  return connection.openFeed(source);
+}
+
+function keyRange({ partitionKey, rowKey }: ChangesOptions): Pick<FeedSource, "from" | "to"> {
+  if (partitionKey === undefined) {
+    if (rowKey === undefined) return { from: { partitionKey: "", rowKey: "" }, to: undefined };
+    throw new StoreError("ValidationFailed", "rowKey needs a partitionKey.");
+  }
+  const { from = "", to } = rowKey ?? {};
+  const end =
+    to === undefined
+      ? { partitionKey: `${partitionKey}\0`, rowKey: "" }
+      : { partitionKey, rowKey: to };
+  return { from: { partitionKey, rowKey: from }, to: end };
+}

@@ -1,0 +1,123 @@
+// A live query as its user holds it. What it does is loaded with the first live query
+// (live-connection.ts), because most pages have none.
+
+import { AbortError } from "../errors.ts";
+import type { LiveDelta, LiveQuery, LiveSnapshot } from "../types.ts";
+
+// The state of a live query, once live-connection.ts is loaded.
+export interface LiveState {
+  snapshot(): LiveSnapshot<unknown>;
+  close(): void;
+}
+
+const loading: LiveSnapshot<never> = { data: undefined, status: "loading", sequence: 0n };
+
+export class LiveQueryHandle<R> implements LiveQuery<R> {
+  readonly ready: Promise<R>;
+  readonly #listeners = new Set<() => void>();
+  readonly #deltaListeners = new Set<(delta: LiveDelta<unknown>) => void>();
+  readonly #iterations = new Set<() => void>(); // each wakes an iteration that waits
+  #state: LiveState | undefined;
+  #failed: LiveSnapshot<R> | undefined; // if the state could not be loaded
+  #isClosed = false;
+  #resolveReady: (data: R) => void = () => {};
+  #rejectReady: (error: unknown) => void = () => {};
+
+  // `open` begins to read. It calls attach(), and then onChange() after each change.
+  constructor(open: (query: LiveQueryHandle<R>) => Promise<void>) {
+    this.ready = new Promise((resolve, reject) => {
+      this.#resolveReady = resolve;
+      this.#rejectReady = reject;
+    });
+    this.ready.catch(() => {}); // the snapshot has the error too
+    open(this).catch((error: Error) => {
+      this.#failed = { ...loading, status: "error", error };
+      this.onChange([]);
+    });
+  }
+
+  // Called before anything is read. Returns whether the query is still needed.
+  attach(state: LiveState): boolean {
+    this.#state = state;
+    return !this.#isClosed;
+  }
+
+  getSnapshot(): LiveSnapshot<R> {
+    return this.#failed ?? (this.#state?.snapshot() as LiveSnapshot<R>) ?? loading;
+  }
+
+  subscribe(listener: () => void): () => void {
+    return add(this.#listeners, () => listener());
+  }
+
+  onDelta(listener: (delta: LiveDelta<unknown>) => void): () => void {
+    return add(this.#deltaListeners, (delta) => listener(delta));
+  }
+
+  // Called after the snapshot has changed.
+  onChange(deltas: readonly LiveDelta<unknown>[]): void {
+    const { data, status, error } = this.getSnapshot();
+    if (status === "ready") this.#resolveReady(data as R);
+    else this.#rejectReady(error);
+    for (const delta of deltas) callEach(this.#deltaListeners, delta);
+    callEach(this.#listeners, undefined);
+    for (const wake of this.#iterations) wake();
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<R, undefined> {
+    let seen: LiveSnapshot<R> | undefined = loading;
+    let wake = () => {};
+    const onChange = () => wake();
+    this.#iterations.add(onChange);
+    try {
+      while (!this.#isClosed) {
+        const snapshot = this.getSnapshot();
+        if (snapshot === seen) {
+          await new Promise<void>((resolve) => {
+            wake = resolve;
+          });
+          continue;
+        }
+        seen = snapshot;
+        if (snapshot.status === "ready") yield snapshot.data as R;
+        else if ((snapshot.error as { code?: unknown }).code === "StoreClosed") return undefined;
+        else throw snapshot.error;
+      }
+      return undefined;
+    } finally {
+      this.#iterations.delete(onChange);
+    }
+  }
+
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#listeners.clear();
+    this.#deltaListeners.clear();
+    this.#state?.close();
+    this.#rejectReady(new AbortError("The live query was closed."));
+    for (const wake of this.#iterations) wake();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.close();
+  }
+}
+
+function add<L>(listeners: Set<L>, listener: L): () => void {
+  listeners.add(listener);
+  return () => void listeners.delete(listener);
+}
+
+// Calls each listener that was there before the first call and still is. If a listener throws, the
+// others still run, and the error is reported as an unhandled rejection (Emitter).
+function callEach<T>(listeners: ReadonlySet<(value: T) => void>, value: T): void {
+  for (const listener of [...listeners]) {
+    if (!listeners.has(listener)) continue;
+    try {
+      listener(value);
+    } catch (error) {
+      void Promise.reject(error);
+    }
+  }
+}

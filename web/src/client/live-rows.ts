@@ -1,0 +1,212 @@
+// The rows of a live query, in the order of their keys, and the changes that are applied to them.
+// An array that was given out is never changed: the next change copies it first.
+
+import type { LiveDelta } from "../types.ts";
+import type { DeltaRow, Row, RowKey } from "./changes-decoder.ts";
+
+type Entity = object;
+type Delta = LiveDelta<Entity>;
+type Change = Delta["inserted"][number];
+
+// Above this number of inserted and deleted rows, all rows are merged with the changes at once:
+// each insertion into an array moves the elements behind it.
+const splicesMax = 32;
+
+export class LiveRows {
+  readonly #toEntity: ((row: Row) => Entity) | undefined;
+  readonly #isComparable: boolean;
+  #entities: Entity[] = [];
+  // The keys of the entities; the same array as #entities if entities are rows, with their keys.
+  #keys: RowKey[];
+  #isGivenOut = false;
+
+  // `toEntity`: what the user sees of a row. undefined: the row itself. `isComparable`: whether it
+  // can be told if two entities are equal, because they are rows or parts of rows.
+  constructor(toEntity: ((row: Row) => Entity) | undefined, isComparable: boolean) {
+    this.#toEntity = toEntity;
+    this.#isComparable = isComparable;
+    this.#keys = toEntity === undefined ? (this.#entities as RowKey[]) : [];
+  }
+
+  // Returns the same rows; changes of one do not affect the other.
+  copy(): LiveRows {
+    const copy = new LiveRows(this.#toEntity, this.#isComparable);
+    copy.#entities = this.#entities;
+    copy.#keys = this.#keys;
+    copy.#isGivenOut = this.#isGivenOut = true;
+    return copy;
+  }
+
+  // Returns the entities. The array will not change.
+  giveOut(): readonly Entity[] {
+    this.#isGivenOut = true;
+    return this.#entities;
+  }
+
+  // Adds rows whose keys are above all others.
+  append(rows: readonly Row[]): void {
+    this.#ownArrays();
+    for (const row of rows) this.#push(row, this.#toEntity?.(row) ?? row);
+  }
+
+  // Applies changes, in the order of their keys, and returns what they did.
+  apply(rows: readonly DeltaRow[], sequence: bigint): Delta {
+    this.#ownArrays();
+    const delta = { sequence, inserted: [], updated: [], deleted: [] } as MutableDelta;
+    const updates = rows.map(({ key, row }) => ({ key, row, at: this.#find(key) }));
+    const moves = updates.filter(({ row, at }) => (row === undefined) === at >= 0).length;
+    if (moves > splicesMax) this.#merge(updates, delta);
+    else this.#splice(updates, delta);
+    return delta;
+  }
+
+  // Puts the rows in place of those of `old`, but keeps each entity that has not changed. Returns
+  // what is different; undefined: nothing, and the array stays the same, too.
+  keepUnchanged(old: LiveRows, sequence: bigint): Delta | undefined {
+    const delta = { sequence, inserted: [], updated: [], deleted: [] } as MutableDelta;
+    this.#ownArrays();
+    let from = 0;
+    for (let at = 0; at < this.#keys.length; ++at) {
+      const key = this.#keys[at] as RowKey;
+      while (from < old.#keys.length && compareKeys(old.#keys[from] as RowKey, key) < 0)
+        delta.deleted.push({ index: from, entity: old.#entities[from++] as Entity });
+      const entity = this.#entities[at] as Entity;
+      if (from < old.#keys.length && compareKeys(old.#keys[from] as RowKey, key) === 0) {
+        const previous = old.#entities[from++] as Entity;
+        if (this.#isComparable && isEqual(previous, entity)) this.#entities[at] = previous;
+        else delta.updated.push({ index: at, entity, previous });
+      } else {
+        delta.inserted.push({ index: at, entity });
+      }
+    }
+    for (; from < old.#keys.length; ++from)
+      delta.deleted.push({ index: from, entity: old.#entities[from] as Entity });
+    if (delta.inserted.length + delta.updated.length + delta.deleted.length > 0) return delta;
+    this.#entities = old.#entities;
+    this.#keys = old.#keys;
+    this.#isGivenOut = true;
+    return undefined;
+  }
+
+  // ---- Private ----------------------------------------------------------------------------------
+
+  #ownArrays(): void {
+    if (!this.#isGivenOut) return;
+    this.#isGivenOut = false;
+    const areSame = (this.#keys as unknown) === this.#entities;
+    this.#entities = this.#entities.slice();
+    this.#keys = areSame ? (this.#entities as RowKey[]) : this.#keys.slice();
+  }
+
+  get #hasOwnKeys(): boolean {
+    return (this.#keys as unknown) !== this.#entities;
+  }
+
+  #push(key: RowKey, entity: Entity): void {
+    if (this.#hasOwnKeys) this.#keys.push(keyOf(key));
+    this.#entities.push(entity);
+  }
+
+  // Returns the position of the key; if it is not there, -1 - the position where it would be.
+  #find(key: RowKey): number {
+    const keys = this.#keys;
+    let low = 0;
+    let high = keys.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      const order = compareKeys(keys[middle] as RowKey, key);
+      if (order === 0) return middle;
+      if (order < 0) low = middle + 1;
+      else high = middle;
+    }
+    return -1 - low;
+  }
+
+  // Replaces, inserts and deletes in place. `shift`: by how much earlier insertions and deletions
+  // have moved the rows behind them.
+  #splice(updates: readonly Update[], delta: MutableDelta): void {
+    let shift = 0;
+    for (const { key, row, at } of updates) {
+      if (row === undefined) {
+        if (at < 0) continue;
+        delta.deleted.push({ index: at, entity: this.#entities[at + shift] as Entity });
+        this.#entities.splice(at + shift, 1);
+        if (this.#hasOwnKeys) this.#keys.splice(at + shift, 1);
+        shift -= 1;
+        continue;
+      }
+      const entity = this.#toEntity?.(row) ?? row;
+      const index = (at < 0 ? -1 - at : at) + shift;
+      if (at < 0) {
+        delta.inserted.push({ index, entity });
+        if (this.#hasOwnKeys) this.#keys.splice(index, 0, keyOf(key));
+        this.#entities.splice(index, 0, entity);
+        shift += 1;
+      } else {
+        delta.updated.push({ index, entity, previous: this.#entities[index] as Entity });
+        this.#entities[index] = entity;
+      }
+    }
+  }
+
+  #merge(updates: readonly Update[], delta: MutableDelta): void {
+    const entities = this.#entities;
+    const keys = this.#keys;
+    this.#entities = [];
+    this.#keys = keys === (entities as unknown) ? (this.#entities as RowKey[]) : [];
+    let from = 0;
+    const copyUpTo = (end: number) => {
+      for (; from < end; ++from) this.#push(keys[from] as RowKey, entities[from] as Entity);
+    };
+    for (const { key, row, at } of updates) {
+      copyUpTo(at < 0 ? -1 - at : at);
+      const index = this.#entities.length;
+      const previous = at < 0 ? undefined : (entities[from++] as Entity);
+      if (row === undefined) {
+        if (previous !== undefined) delta.deleted.push({ index: at, entity: previous });
+        continue;
+      }
+      const entity = this.#toEntity?.(row) ?? row;
+      if (previous === undefined) delta.inserted.push({ index, entity });
+      else delta.updated.push({ index, entity, previous });
+      this.#push(key, entity);
+    }
+    copyUpTo(entities.length);
+  }
+}
+
+interface Update extends DeltaRow {
+  readonly at: number; // LiveRows.#find() before the first change
+}
+
+interface MutableDelta extends Delta {
+  inserted: Change[];
+  updated: Delta["updated"][number][];
+  deleted: Change[];
+}
+
+function keyOf({ partitionKey, rowKey }: RowKey): RowKey {
+  return { partitionKey, rowKey };
+}
+
+// The order of the store: by UTF-16 units.
+function compareKeys(a: RowKey, b: RowKey): number {
+  if (a.partitionKey !== b.partitionKey) return a.partitionKey < b.partitionKey ? -1 : 1;
+  return a.rowKey === b.rowKey ? 0 : a.rowKey < b.rowKey ? -1 : 1;
+}
+
+// Returns whether two rows, or two values in rows, are equal. Rows consist of primitive values,
+// dates, bytes, and pairs of a value and its type.
+function isEqual(a: unknown, b: unknown): boolean {
+  if (Object.is(a, b)) return true;
+  if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
+  if (Object.getPrototypeOf(a) !== Object.getPrototypeOf(b)) return false;
+  const names = Object.keys(a);
+  if (names.length === 0) return Number(a) === Number(b); // dates
+  if (names.length !== Object.keys(b).length) return false;
+  return names.every(
+    (name) =>
+      Object.hasOwn(b, name) &&
+      isEqual((a as Record<string, unknown>)[name], (b as Record<string, unknown>)[name]),
+  );
+}
