@@ -3,7 +3,6 @@
 
 import assert from "node:assert/strict";
 import { describe, test as realTest } from "node:test";
-import { isDeepStrictEqual } from "node:util";
 import "../../web/src/client/live-connection.ts"; // loaded before virtual time begins
 import { LiveRows } from "../../web/src/client/live-rows.ts";
 import { StoreHandle } from "../../web/src/store.ts";
@@ -14,6 +13,7 @@ import {
   checkQuery,
   type Item,
   listAll,
+  Observations,
   openRandomQuery,
   randomWrite,
 } from "./support/random-live.ts";
@@ -116,43 +116,6 @@ describe("in a tab that does not own the store", () => {
 });
 
 // ---- At random ----------------------------------------------------------------------------------
-
-// What live queries showed: at each sequence, the whole table and the results of queries.
-class Observations {
-  readonly tables = new Map<bigint, Item[]>();
-  readonly #conflicts: bigint[] = []; // sequences at which two tabs showed different tables
-  readonly results: { query: CheckedQuery; sequence: bigint; data: unknown }[] = [];
-
-  observe(whole: LiveQuery<readonly Item[]>, queries: readonly CheckedQuery[]): void {
-    for (const query of queries) {
-      query.live.subscribe(() => {
-        const { status, data, sequence } = query.live.getSnapshot();
-        if (status === "ready") this.results.push({ query, sequence, data });
-      });
-    }
-    whole.subscribe(() => {
-      const { status, data, sequence } = whole.getSnapshot();
-      if (status !== "ready") return;
-      const known = this.tables.get(sequence);
-      if (known === undefined) this.tables.set(sequence, [...(data as Item[])]);
-      else if (!isDeepStrictEqual(known, data)) this.#conflicts.push(sequence);
-    });
-  }
-
-  // Checks each result against the whole table at the same sequence, if a query has shown it.
-  // Returns how many were checked.
-  check(): number {
-    assert.deepEqual(this.#conflicts, []);
-    let checked = 0;
-    for (const { query, sequence, data } of this.results) {
-      const all = this.tables.get(sequence);
-      if (all === undefined) continue;
-      assert.deepEqual(data, query.expected(all as never), `${query.name} at ${sequence}`);
-      checked += 1;
-    }
-    return checked;
-  }
-}
 
 class User {
   readonly tab: Tab;

@@ -228,6 +228,33 @@ describe("a store in a worker", () => {
       await assert.rejects(call, { name: "StoreError", code: "StoreClosed" });
   });
 
+  test("has live queries and a change feed", async () => {
+    const page = new Page();
+    const store = await page.open();
+    const people = store.table<{ n: number }>("people");
+    await people.createTable();
+    const live = people.live({ queryOptions: { filter: "n gt 1" } });
+    const count = people.liveCount();
+    const feed = store.changes();
+    await Promise.all([live.ready, count.ready, feed.ready]);
+    await people.createEntity(row("1", 1));
+    await people.createEntity(row("2", 2));
+    await until(() => count.getSnapshot().data === 2);
+    assert.deepEqual(live.getSnapshot().data, [await people.getEntity("p", "2")]);
+    for (const expected of ["1", "2"]) {
+      const { value } = await feed.next();
+      assert.deepEqual(
+        value?.changes.map(({ rowKey }) => rowKey),
+        [expected],
+      );
+    }
+    const wrong = people.live({ queryOptions: { filter: "n gt" } });
+    await assert.rejects(wrong.ready, { name: "RestError", code: "InvalidInput" });
+    await store.close();
+    assert.equal((live.getSnapshot().error as StoreError).code, "StoreClosed");
+    assert.deepEqual(await feed.next(), { done: true, value: undefined });
+  });
+
   test("applies the writes of one turn in order, however many, and closes after them", async () => {
     const page = new Page();
     const store = await page.open({ persistence: "indexeddb", name: "in-order" });

@@ -9,7 +9,8 @@ export function equal(actual: unknown, expected: unknown, message = "not equal")
   if (a !== b) throw new Error(`${message}:\n  actual   ${a}\n  expected ${b}`);
 }
 
-function show(value: unknown): string {
+/** Returns the value as text that differs for values that are not equal. */
+export function show(value: unknown): string {
   if (typeof value === "bigint") return `${value}n`;
   if (typeof value === "number" && (!Number.isFinite(value) || Object.is(value, -0))) {
     return Object.is(value, -0) ? "-0" : String(value);

@@ -1,7 +1,7 @@
 // Random live queries and random writes, and a check of the former. Runs in Node and in pages.
 
 import type { Durability, LiveQuery, Table } from "../../../web/src/types.ts";
-import { equal } from "./equal.ts";
+import { equal, show } from "./equal.ts";
 import type { Random } from "./random.ts";
 
 export interface Item {
@@ -151,4 +151,44 @@ export async function listAll(table: Table<Item>): Promise<Stored[]> {
   const all: Stored[] = [];
   for await (const item of table.listEntities()) all.push(item as Stored);
   return all;
+}
+
+/** What live queries showed: at each sequence, the whole table and the results of queries. */
+export class Observations {
+  readonly #tables = new Map<bigint, readonly Stored[]>();
+  readonly #conflicts: bigint[] = []; // sequences at which two tabs showed different tables
+  readonly #results: { query: CheckedQuery; sequence: bigint; data: unknown }[] = [];
+
+  /** `whole`: a live query of the whole table. */
+  observe(whole: LiveQuery<readonly object[]>, queries: readonly CheckedQuery[]): void {
+    for (const query of queries) {
+      query.live.subscribe(() => {
+        const { status, data, sequence } = query.live.getSnapshot();
+        if (status === "ready") this.#results.push({ query, sequence, data });
+      });
+    }
+    whole.subscribe(() => {
+      const { status, data, sequence } = whole.getSnapshot();
+      if (status !== "ready") return;
+      const known = this.#tables.get(sequence);
+      if (known === undefined) this.#tables.set(sequence, data as readonly Stored[]);
+      else if (show(known) !== show(data)) this.#conflicts.push(sequence);
+    });
+  }
+
+  /**
+   * Checks each result against the whole table at the same sequence, if a query has shown it.
+   * Returns how many were checked.
+   */
+  check(): number {
+    equal(this.#conflicts, [], "sequences with two tables");
+    let checked = 0;
+    for (const { query, sequence, data } of this.#results) {
+      const all = this.#tables.get(sequence);
+      if (all === undefined) continue;
+      equal(data, query.expected(all), `${query.name} at ${sequence}`);
+      checked += 1;
+    }
+    return checked;
+  }
 }

@@ -1,0 +1,120 @@
+// Live queries in three tabs of real Chromium that share a store, while tabs write, and owners
+// crash. (tests/web/live-tabs.test.ts has more tests, in one process.)
+
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+import type { Browser, Page } from "puppeteer-core";
+import type { livePage as LivePage } from "./fixture/live-page.ts";
+import { flags, newProfile, type Profile, waitMs } from "./support/browser.ts";
+import { launch } from "./support/puppeteer.ts";
+import { blankPage, type Site, serve } from "./support/server.ts";
+import { crash, until } from "./support/shared-tabs.ts";
+
+declare const livePage: typeof LivePage; // a variable of the page
+
+const staging = fileURLToPath(new URL("../../build/package/staging", import.meta.url));
+const fixture = fileURLToPath(new URL("./fixture/live-page.ts", import.meta.url));
+const queriesPerTab = 12;
+const writesPerTab = 60;
+const seed = Number(process.env["ENTITABLE_SEED"] ?? Date.now() % 1_000_000_007);
+
+let profile: Profile;
+let browser: Browser;
+let script: string;
+const sites: Site[] = [];
+
+before(async () => {
+  profile = await newProfile();
+  browser = await launch(profile, { args: flags });
+  const built = await build({
+    entryPoints: [fixture],
+    bundle: true,
+    format: "esm",
+    write: false,
+    external: ["/dist/*"],
+  });
+  script = built.outputFiles[0]?.text ?? "";
+});
+
+after(async () => {
+  await browser.close();
+  for (const site of sites) await site.close();
+  await profile.remove();
+});
+
+async function newSite(): Promise<Site> {
+  const site = await serve(staging, {
+    override: (path) =>
+      path === "/live-page.js" ? { type: "text/javascript", body: script } : blankPage(path),
+  });
+  sites.push(site);
+  return site;
+}
+
+let tabs = 0;
+
+async function newTab(site: Site, options: object = {}): Promise<Page> {
+  const page = await browser.newPage();
+  page.setDefaultTimeout(waitMs);
+  await page.goto(site.url);
+  await page.addScriptTag({ type: "module", url: "/live-page.js" });
+  await page.waitForFunction(() => "livePage" in globalThis);
+  const open = (given: object, tabSeed: number, count: number) =>
+    livePage.open(given, tabSeed, count);
+  await page.evaluate(open, options, seed + ++tabs, queriesPerTab);
+  return page;
+}
+
+// Lets the tabs write, waits until each shows what listing again returns, and checks all results
+// that they showed meanwhile. Resolves to how many these were.
+async function writeAndCheck(pages: readonly Page[]): Promise<number> {
+  const write = (count: number) => livePage.write(count);
+  await Promise.all(pages.map((page) => page.evaluate(write, writesPerTab)));
+  let checked = 0;
+  for (const page of pages) {
+    let difference = "";
+    const isRight = async () => {
+      difference = await page.evaluate(() => livePage.difference());
+      return difference === "";
+    };
+    await until(isRight, 10_000, () => difference);
+    checked += await page.evaluate(() => livePage.check());
+  }
+  return checked;
+}
+
+describe(`live queries of three tabs (seed ${seed})`, () => {
+  test("show what listing again returns, while all write and owners crash", async (t) => {
+    const site = await newSite();
+    const pages = [await newTab(site), await newTab(site), await newTab(site)];
+    let checked = await writeAndCheck(pages);
+    const [owner, ...others] = pages as [Page, ...Page[]];
+    assert.equal((await owner.evaluate(() => livePage.status())).owner, "self");
+    const writing = writeAndCheck(others);
+    await crash(owner);
+    checked += await writing;
+    t.diagnostic(`${checked} results were checked`);
+    assert(checked > 200);
+    for (const page of others) await page.close();
+  });
+
+  test("do the same in workers", async (t) => {
+    const site = await newSite();
+    const worker = { thread: "worker" };
+    const pages = [await newTab(site, worker), await newTab(site), await newTab(site, worker)];
+    const checked = await writeAndCheck(pages);
+    const [owner, ...others] = pages as [Page, ...Page[]];
+    await owner.close();
+    t.diagnostic(`${checked + (await writeAndCheck(others))} results were checked`);
+    for (const page of others) await page.close();
+  });
+
+  test("are found wrong if rows that leave are ignored", async () => {
+    const page = await newTab(await newSite());
+    await page.evaluate(() => livePage.ignoreLeaving());
+    await assert.rejects(writeAndCheck([page]));
+    await page.close();
+  });
+});
