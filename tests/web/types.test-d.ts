@@ -113,6 +113,35 @@ async function typed(): Promise<void> {
   plan.kind satisfies "empty" | "point" | "range" | "partition" | "table";
 }
 
+async function liveQueries(): Promise<void> {
+  const all = people.live({ limit: 5, from: key });
+  all.getSnapshot().data?.[0]?.age satisfies number | undefined;
+  (await all.ready)[0]?.rowKey satisfies string | undefined;
+  for await (const rows of all) rows[0]?.born satisfies Date | undefined;
+  all.onDelta(({ inserted, updated }) => {
+    inserted[0]?.entity.name satisfies string | undefined;
+    updated[0]?.previous.age satisfies number | undefined;
+  }) satisfies () => void;
+  // @ts-expect-error: the result cannot be changed
+  (await all.ready).pop();
+  const selected = await people.live({ queryOptions: { select: ["age"] } }).ready;
+  selected[0]?.age satisfies number | undefined;
+  // @ts-expect-error: name is not selected
+  selected[0]?.name;
+  // @ts-expect-error: no such property
+  people.live({ queryOptions: { select: ["surname"] } });
+  // @ts-expect-error: it is named limit
+  people.live({ top: 5 });
+  (await people.liveEntity("p", "r").ready)?.name satisfies string | undefined;
+  (await people.liveCount({ queryOptions: { filter: "age gt 3.0" } }).ready) satisfies number;
+  await using count = people.liveCount();
+  count.subscribe(() => {}) satisfies () => void;
+  for await (const { changes, sequence } of store.changes({ partitionKey: "p", before: true })) {
+    sequence satisfies bigint;
+    changes[0]?.op satisfies "insert" | "update" | "delete" | undefined;
+  }
+}
+
 async function untyped(): Promise<void> {
   const any = store.table("any");
   await any.createEntity({ ...key, whatever: 1n, bytes: new Uint8Array(), when: new Date() });
@@ -151,4 +180,4 @@ function errors(error: unknown): void {
   storeError.code satisfies "QuotaExceeded" | (string & {});
 }
 
-void [typed, untyped, disposed, errors];
+void [typed, liveQueries, untyped, disposed, errors];

@@ -442,9 +442,11 @@ export interface ChangesOptions {
 }
 
 /** The changes of the store from now on. Iterate over it once. */
-export interface ChangeFeed extends AsyncIterableIterator<ChangeBatch, undefined> {
+export interface ChangeFeed {
   /** Resolves when the feed is open: all later commits are in it. */
   readonly ready: Promise<void>;
+  next(): Promise<IteratorResult<ChangeBatch, undefined>>;
+  /** Closes the feed. */
   return(): Promise<IteratorResult<ChangeBatch, undefined>>;
   [Symbol.asyncIterator](): ChangeFeed;
 }

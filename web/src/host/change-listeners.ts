@@ -9,7 +9,7 @@ import { type Engine, PartsNeeded } from "../wasm/engine.ts";
 import type { PartLoader } from "./part-loader.ts";
 
 export interface ChangeListenersOptions {
-  engine: Pick<Engine, "listen" | "onChange" | "runBeforeNextChange">;
+  engine: Pick<Engine, "listen" | "onChange" | "runBeforeNextChange" | "isComplete">;
   parts: Pick<PartLoader, "loadAndRetry">;
 }
 
@@ -75,8 +75,10 @@ export class ChangeListeners {
     }
   };
 
-  // Returns false if memory ran out. The changes are then lost.
+  // Returns false if memory ran out. The changes are then lost. As long as the engine is not
+  // complete, no client has opened a listener.
   #take(): boolean {
+    if (!this.#options.engine.isComplete) return true;
     let left = this.#clients.size;
     for (const [client, listener] of [...this.#clients]) {
       const isLast = --left === 0;
@@ -130,6 +132,7 @@ export class ChangeListeners {
     if (!this.#clients.delete(client)) return;
     const { engine } = this.#options;
     if (this.#clients.size === 0) engine.onChange = undefined;
+    if (!engine.isComplete) return;
     try {
       engine.listen(client, closeRequest);
     } catch {

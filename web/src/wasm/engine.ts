@@ -270,8 +270,8 @@ export interface Engine {
   // StoreError WasmLoadFailed or WasmVersionMismatch. Then nothing has changed, and the caller may
   // try again.
   //
-  // If read(), readHttp(), stage(), stageAndPublish(), stageAndPublishOne() or nextSnapshotChunk()
-  // needs the deferred module, it returns DeferredModuleNeeded, which is a PartsNeeded. The
+  // If read(), listen(), readHttp(), stage(), stageAndPublish(), stageAndPublishOne() or
+  // nextSnapshotChunk() needs it, it returns DeferredModuleNeeded, which is a PartsNeeded. The
   // following need it too, but do not report that, so the caller must await this function first:
   // describeRequest(), makeErrorResponse(), responseOutcome(), beginRestore(), restoreChunk(),
   // nextRestoredPart(), finishRestoreInput(), beginReplace(), stageRestoredRows(), the functions of

@@ -210,6 +210,7 @@ export class WasmEngine implements Engine {
   }
 
   listen(client: number, request: Uint8Array): Uint8Array | PartsNeeded {
+    if (!this.#instance.isComplete) return this.#instance.needed;
     this.#writeInput(request);
     const result = this.#callForResult((m, h) => m._entitable_listen(h, client, request.length));
     return result instanceof PartsNeeded ? result : this.#view();
