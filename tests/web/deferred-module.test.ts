@@ -153,6 +153,7 @@ describe("the primary module", () => {
     assert.ok(engine.read(explain) instanceof DeferredModuleNeeded);
     for (const request of [Uint8Array.of(64), inCall]) {
       assert.ok(engine.readHttp(request, 0) instanceof DeferredModuleNeeded);
+      assert.ok(engine.listen(1, request) instanceof DeferredModuleNeeded);
       assert.ok(engine.stage([explain, request], 0) instanceof DeferredModuleNeeded);
       assert.ok(engine.stageAndPublish([request], 0) instanceof DeferredModuleNeeded);
       assert.ok(engine.stageAndPublishOne(request, 0) instanceof DeferredModuleNeeded);
@@ -192,6 +193,22 @@ describe("the deferred module", () => {
       await store.close();
     });
   }
+
+  test("is loaded by the first live query or feed, and by each that could not load it", async () => {
+    const { store, requestCount } = await openWithTable();
+    const table = store.table("people");
+    answer = busy;
+    await assert.rejects(table.live().ready, missing);
+    await assert.rejects(store.changes().next(), missing);
+    answer = right;
+    const [live, count, feed] = [table.live(), table.liveCount(), store.changes()];
+    await Promise.all([live.ready, count.ready, feed.ready]);
+    assert.equal(requestCount(), 3);
+    await table.createEntity(row("1", 1));
+    assert.equal(live.getSnapshot().data?.length, 1);
+    assert.equal((await feed.next()).value?.changes.length, 1);
+    await store.close();
+  });
 
   test("has plans, snapshots, restoring and verifying", async () => {
     const ways: [string, (store: StoreHandle, file: Uint8Array) => Promise<unknown>][] = [
