@@ -92,7 +92,9 @@ export function decodeChanges(decoder: ResponseDecoder, message: Uint8Array): Ch
 }
 
 function list<T>(reader: MessageReader, read: () => T, count = reader.readWord()): T[] {
-  return Array.from({ length: count }, read);
+  const items: T[] = []; // Array.from() is several times slower
+  for (let i = 0; i < count; ++i) items.push(read());
+  return items;
 }
 
 // Returns a function that returns the delta once the rows are decoded.

@@ -20,6 +20,7 @@ export class LiveQueryHandle<R> implements LiveQuery<R> {
   #state: LiveState | undefined;
   #failed: LiveSnapshot<R> | undefined; // if the state could not be loaded
   #isClosed = false;
+  #isReadySettled = false;
   #resolveReady: (data: R) => void = () => {};
   #rejectReady: (error: unknown) => void = () => {};
 
@@ -56,12 +57,18 @@ export class LiveQueryHandle<R> implements LiveQuery<R> {
 
   // Called after the snapshot has changed.
   onChange(deltas: readonly LiveDelta<unknown>[]): void {
-    const { data, status, error } = this.getSnapshot();
-    if (status === "ready") this.#resolveReady(data as R);
-    else this.#rejectReady(error);
+    if (!this.#isReadySettled) this.#settleReady();
     for (const delta of deltas) callEach(this.#deltaListeners, delta);
     callEach(this.#listeners, undefined);
     for (const wake of this.#iterations) wake();
+  }
+
+  // Making a snapshot may copy an array, so this is done only once.
+  #settleReady(): void {
+    const { data, status, error } = this.getSnapshot();
+    this.#isReadySettled = true;
+    if (status === "ready") this.#resolveReady(data as R);
+    else this.#rejectReady(error);
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<R, undefined> {
