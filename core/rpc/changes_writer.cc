@@ -128,7 +128,7 @@ class BatchEncoder {
   BatchEncoder(const TakenChanges& taken, const std::vector<ClientFeed>& feeds) {
     for (const ClientFeed& feed : feeds) {
       for (const ChangeBatch& batch : taken.batches) {
-        if (batch.unknown || batch.sequence > feed.opened_at) select(feed, batch);
+        if (batch.unknown || batch.position > feed.opened_at) select(feed, batch);
       }
     }
   }
@@ -157,7 +157,7 @@ class BatchEncoder {
       writer.word(static_cast<std::uint32_t>(batch.origin));
       writer.word(static_cast<std::uint32_t>(selected.rows.size()));
       writer.word(static_cast<std::uint32_t>(selected.tables.size()));
-      writer.two_words(batch.sequence);
+      writer.two_words(sequence_of(batch.position));
       writer.float64(unix_ms(batch.last_timestamp));
       for (const SelectedRow& row : selected.rows) {
         writer.word(row.table);
@@ -225,8 +225,8 @@ class BatchEncoder {
 
 }  // namespace
 
-void ChangesWriter::write(ResponseBuffer& out, const TakenChanges& taken, std::uint64_t sequence,
-                          const ClientListeners& listeners) {
+void ChangesWriter::write(ResponseBuffer& out, const TakenChanges& taken,
+                          const FeedPosition& position, const ClientListeners& listeners) {
   Rows rows;
   DeltaEncoder deltas(taken, listeners);
   const std::vector<std::uint32_t> delta_words = deltas.encode(rows);
@@ -237,7 +237,7 @@ void ChangesWriter::write(ResponseBuffer& out, const TakenChanges& taken, std::u
   ResponseWriter writer(out, ResponseKind::changes,
                         sequence_and_counts + rows.runs().size() + rows.keys().size() * 2 +
                             delta_words.size() + names.size() + batches.words_max());
-  writer.two_words(sequence);
+  writer.two_words(sequence_of(position));
   writer.word(static_cast<std::uint32_t>(rows.runs().size()));
   for (const RowRun& run : rows.runs()) {
     pages_.write(page_, run.table, run.rows, {}, std::nullopt);

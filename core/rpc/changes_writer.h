@@ -13,6 +13,11 @@
 
 namespace entitable::rpc {
 
+// Returns the position as clients see it.
+inline std::uint64_t sequence_of(const FeedPosition& position) {
+  return position.epoch << feed_position_commit_bits | position.commit;
+}
+
 struct ClientWatch {
   std::string_view table;
   bool counts;  // the client counts the rows and does not get them
@@ -21,8 +26,8 @@ struct ClientWatch {
 struct ClientFeed {
   FeedId id;
   const FeedSelection* selection;
-  std::uint64_t opened_at;  // batches up to this commit are not for it
-  bool wants_before;        // also gets the rows before the changes
+  FeedPosition opened_at;  // batches up to this one are not for it
+  bool wants_before;       // also gets the rows before the changes
 };
 
 // The listeners of one client. `find_watch`: returns nothing for a watch of another client.
@@ -33,8 +38,8 @@ struct ClientListeners {
 
 class ChangesWriter {
  public:
-  // Replaces the content of `out`. `sequence`: the number of the last commit.
-  void write(ResponseBuffer& out, const TakenChanges& taken, std::uint64_t sequence,
+  // Replaces the content of `out`. `position`: that of the last commit.
+  void write(ResponseBuffer& out, const TakenChanges& taken, const FeedPosition& position,
              const ClientListeners& listeners);
 
  private:

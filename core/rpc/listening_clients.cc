@@ -107,7 +107,7 @@ std::vector<PartId> ListeningClients::read_watch(Store& store, std::uint32_t cli
     pages.write_watch_page(
         out, *watch->table,
         watch->counts ? std::span<const RowView>() : std::span<const RowView>(page->page.rows),
-        {count, page->complete, page->sequence});
+        {count, page->complete, sequence_of(page->position)});
   } else if (const auto* error = std::get_if<Error>(&answer)) {
     encode_error(out, *error);
   } else if (const auto* need = std::get_if<PartsNeeded>(&answer)) {
@@ -149,7 +149,7 @@ void ListeningClients::open_feed(Store& store, std::uint32_t client, MessageRead
   const FeedId id = LiveQueries(store).open_feed(std::move(query));
   try {
     const bool wants_before = (fields.flags & flag_before) != 0;
-    feeds_.emplace(id, OpenFeed{client, wants_before, store.last_commit()});
+    feeds_.emplace(id, OpenFeed{client, wants_before, store.position()});
     encode_listener(out, id);
   } catch (...) {
     feeds_.erase(id);
@@ -210,7 +210,7 @@ void ListeningClients::take_changes(Store& store, std::uint32_t client, MessageR
     if (feed.client == client)
       listeners.feeds.push_back({id, live.feed(id), feed.opened_at, feed.wants_before});
   }
-  changes_.write(out, *taken, store.last_commit(), listeners);
+  changes_.write(out, *taken, store.position(), listeners);
   if (!is_last) taken_ = std::move(taken);
 }
 

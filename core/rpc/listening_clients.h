@@ -42,7 +42,7 @@ class ListeningClients {
   struct OpenFeed {
     std::uint32_t client;
     bool wants_before;
-    std::uint64_t opened_at;
+    FeedPosition opened_at;
   };
 
   void open_watch(Store& store, std::uint32_t client, MessageReader& in, ResponseBuffer& out);
