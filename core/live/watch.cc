@@ -142,7 +142,7 @@ Plan Watch::plan() const {
 }
 
 std::variant<Page, PartsNeeded> Watch::read(const TableIndex& index, std::uint32_t rows_max,
-                                            OnUnloaded on_unloaded) {
+                                            OnUnloaded on_unloaded, std::uint64_t rows_tested_max) {
   ENTITABLE_CHECK(rows_max > 0);
   if (is_complete()) return Page{index, {}, std::nullopt, 0};
   Query query;
@@ -152,7 +152,7 @@ std::variant<Page, PartsNeeded> Watch::read(const TableIndex& index, std::uint32
   if (limit_) query.top = std::min(rows_max, limit_->rows_left());
   // A limit that becomes full needs no further row, so it is not searched for.
   const PageEnd page_end = limit_ ? PageEnd::after_last_row : PageEnd::before_next_row;
-  auto answer = execute_plan(index, query, plan(), on_unloaded, page_end);
+  auto answer = execute_plan(index, query, plan(), on_unloaded, page_end, rows_tested_max);
   if (const Page* const page = std::get_if<Page>(&answer)) mark_read(*page);
   return answer;
 }

@@ -23,6 +23,7 @@
 
 #include "core/live/delta.h"
 #include "core/live/range_tree.h"
+#include "core/model/limits.h"
 #include "core/query/bound_filter.h"
 #include "core/query/executor.h"
 #include "core/query/planner.h"
@@ -58,11 +59,13 @@ class Watch {
   // more to the delta, and to `rows`, the list that it refers to. REQUIRES: the delta's rows are
   // the results of match() since the last call.
   void finish(WatchDelta& delta, ListedRows& rows);
-  // Reads the next rows, at most `rows_max`. An answer other than PartsNeeded changes what was
-  // read: the client must add these rows. If this throws std::bad_alloc, nothing has changed.
-  // REQUIRES: `index` has the changes passed to match().
-  std::variant<Page, PartsNeeded> read(const TableIndex& index, std::uint32_t rows_max,
-                                       OnUnloaded on_unloaded);
+  // Reads the next rows, at most `rows_max`, and tests about `rows_tested_max` rows at most, so
+  // there may be no rows although the watch is not complete. An answer other than PartsNeeded
+  // changes what was read: the client must add these rows. If this throws std::bad_alloc, nothing
+  // has changed. REQUIRES: `index` has the changes passed to match().
+  std::variant<Page, PartsNeeded> read(
+      const TableIndex& index, std::uint32_t rows_max, OnUnloaded on_unloaded,
+      std::uint64_t rows_tested_max = limits::watch_rows_tested_max);
 
  private:
   // What must be tested on rows in the ranges; many watches have no such conditions.

@@ -1,5 +1,6 @@
 #include "core/live/watches.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/model/limits.h"
@@ -118,16 +119,18 @@ std::vector<WatchDelta> Watches::DeltaBuilder::finish(
 
 void Watches::DeltaBuilder::refill(WatchDelta& delta, const TableIndex& index) {
   Watch& watch = *all_.find(delta.watch)->watch;
-  while (!watch.is_complete()) {
-    const auto answer = watch.read(index, limits::page_rows_max, OnUnloaded::return_parts_needed);
+  while (!watch.is_complete() && rows_to_test_ > 0) {
+    const auto answer =
+        watch.read(index, limits::page_rows_max, OnUnloaded::return_parts_needed, rows_to_test_);
     const Page* const page = std::get_if<Page>(&answer);
     if (page == nullptr) return;
+    rows_to_test_ -= std::min(rows_to_test_, page->rows_read);
     for (const RowView& row : page->rows) {
       delta.rows.push_back({DeltaKind::enter, static_cast<std::uint32_t>(rows_.size())});
       rows_.push_back({{}, row});
     }
   }
-  delta.complete = true;
+  delta.complete = watch.is_complete();
 }
 
 }  // namespace entitable

@@ -78,8 +78,9 @@ class Watches::DeltaBuilder {
   // stay valid as long as the list of rows.
   void match(std::string_view table, const RowView* before, const RowView* after);
   // Returns the deltas, in the order of the ids of their watches. `index_of`: returns the rows of a
-  // table after the changes, by folded name, or null. If a watch with a limit lost rows, reads the
-  // rows that follow, as far as they are in memory.
+  // table after the changes, by folded name, or null. If watches with a limit lost rows, reads the
+  // rows that follow, as far as they are in memory, and tests about limits::watch_rows_tested_max
+  // rows at most for this. Then the client reads on.
   std::vector<WatchDelta> finish(
       const std::function<const TableIndex*(std::string_view)>& index_of);
 
@@ -92,6 +93,7 @@ class Watches::DeltaBuilder {
   ListedRows& rows_;
   std::map<WatchId, WatchDelta> deltas_;
   std::vector<Watch*> found_;
+  std::uint64_t rows_to_test_ = limits::watch_rows_tested_max;  // for watches that lost rows
 };
 
 }  // namespace entitable

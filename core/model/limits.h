@@ -31,6 +31,8 @@ inline constexpr std::size_t request_bytes_max = 4 * 1'048'576;
 
 // Pages
 inline constexpr std::size_t page_rows_max = 1000;
+// How many rows a live query tests before it answers, about. Reading on takes further calls.
+inline constexpr std::uint64_t watch_rows_tested_max = 20'000;
 // Our own limit on the packed bytes of a page's rows (the service stops after five seconds
 // instead). The row that reaches the limit is the last of the page. The limit keeps copies of a
 // page within memory, and its text within the size of one string.

@@ -45,9 +45,10 @@ Page get_rows_until_missing(const TableIndex& index, std::span<const KeyView> ke
 
 std::variant<Page, PartsNeeded> execute_plan(const TableIndex& index, const Query& query,
                                              const Plan& plan, OnUnloaded on_unloaded,
-                                             PageEnd page_end) {
+                                             PageEnd page_end, std::uint64_t rows_tested_max) {
   Page page{index, {}, std::nullopt, 0};
   Scan scan(index, query.filter, plan, query.from);
+  scan.limit_rows_tested(rows_tested_max);
   std::uint64_t bytes = 0;
   const auto is_full = [&] {
     return page.rows.size() == query.top || bytes >= limits::page_bytes_max;
@@ -73,6 +74,7 @@ std::variant<Page, PartsNeeded> execute_plan(const TableIndex& index, const Quer
       return PartsNeeded{scan.parts_to_load(wanted - page.rows.size())};
     page.next = Continuation{scan.stopped_at()};
   }
+  if (scan.tested_enough()) page.next = Continuation{scan.stopped_at()};
   page.rows_read = scan.rows_read();
   return page;
 }

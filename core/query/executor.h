@@ -45,9 +45,12 @@ enum class PageEnd : std::uint8_t {
 // Does the same with a given plan instead of make_plan(query.filter). REQUIRES: the plan reads and
 // tests the rows as make_plan(query.filter) would, apart from rows that the caller does not want;
 // query.top > 0; the query is not descending.
+// `rows_tested_max`: the page ends, perhaps without rows, after about this number of rows was
+// tested, and has a continuation.
 std::variant<Page, PartsNeeded> execute_plan(const TableIndex& index, const Query& query,
                                              const Plan& plan, OnUnloaded on_unloaded,
-                                             PageEnd page_end = PageEnd::before_next_row);
+                                             PageEnd page_end = PageEnd::before_next_row,
+                                             std::uint64_t rows_tested_max = UINT64_MAX);
 
 // Executes the query as the model of the real service does (explain.h): scans one contiguous range
 // row by row. A page ends where the scan leaves a partition, even if the page is empty, and has a

@@ -23,9 +23,11 @@ class Scan {
   Scan(const TableIndex& index, const Filter& filter, const Plan& plan,
        const std::optional<Continuation>& from);
 
+  // Makes run() end after about this number of rows was tested: at least one leaf.
+  void limit_rows_tested(std::uint64_t rows) { rows_tested_max_ = rows; }
   // Calls on_row(row) for every matching row, in key order, until on_row returns false, the rows
-  // end, or a part is not in memory. `rows_max` is a hint: on_row will probably return false after
-  // this number of rows. REQUIRES: called only once.
+  // end, a part is not in memory, or enough rows were tested. `rows_max` is a hint: on_row will
+  // probably return false after this number of rows. REQUIRES: called only once.
   template <typename OnRow>
   void run(OnRow on_row, std::uint64_t rows_max = std::numeric_limits<std::uint64_t>::max());
 
@@ -34,7 +36,9 @@ class Scan {
   // Returns part_needed(), then other parts that the scan would need next, in that order. `rows`:
   // how many more rows the caller wants. REQUIRES: part_needed() != 0.
   std::vector<PartId> parts_to_load(std::uint64_t rows) const;
-  // The first key of the scan that part_needed() may hold. REQUIRES: part_needed() != 0.
+  // Whether enough rows were tested.
+  bool tested_enough() const { return tested_enough_; }
+  // The first key that the scan did not reach. REQUIRES: part_needed() != 0 or tested_enough().
   const EntityKey& stopped_at() const { return stopped_at_; }
 
   std::uint64_t rows_read() const { return rows_read_; }
@@ -81,7 +85,9 @@ class Scan {
   const BoundFilter* bound_ = nullptr;
   std::size_t range_ = 0;  // the current one
   PartId part_needed_ = 0;
-  EntityKey stopped_at_;  // the first key that part_needed_ may hold
+  EntityKey stopped_at_;
+  std::uint64_t rows_tested_max_ = std::numeric_limits<std::uint64_t>::max();
+  bool tested_enough_ = false;
   std::uint64_t rows_read_ = 0;
   std::uint64_t rows_wanted_ = 0;
   std::array<PendingRow, 16> pending_;
@@ -123,6 +129,11 @@ bool Scan::scan_range(const KeyRange& range, OnRow& on_row) {
     const RowBatch batch = cursor.batch();
     if (!scan_batch(batch, on_row)) return false;
     cursor.skip(batch.size());
+    if (rows_read_ < rows_tested_max_ || !cursor.valid()) continue;
+    if (!flush_pending(on_row)) return false;
+    tested_enough_ = true;
+    stopped_at_ = cursor.position();
+    return false;
   }
   if (!flush_pending(on_row)) return false;
   if (cursor.at_end()) return true;

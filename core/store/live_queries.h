@@ -44,7 +44,8 @@ class LiveQueries {
   // recorded for the watch, publishing it resets the watch. REQUIRES: the limit is not 0.
   WatchId open_watch(std::string_view table, WatchQuery query);
   bool close_watch(WatchId watch);  // returns whether the watch was open
-  // Reads the next rows, at most `rows_max`, and none if the watch is complete. While memory
+  // Reads the next rows, at most `rows_max`, and none if the watch is complete. There may be none,
+  // too, if many rows did not match (limits::watch_rows_tested_max): read on. While memory
   // exceeds its limit, ends at the first unloaded leaf, like Store::query(). Error: TableNotFound;
   // when the table is created, take_changes() resets the watch. REQUIRES: rows_max is from 1 to
   // limits::page_rows_max.

@@ -475,6 +475,40 @@ TEST_CASE("a watch that is opened before changes are taken reads what they led t
   CHECK(std::get<WatchPage>(live.read_watch(id, 10)).page.rows.size() == 1);
 }
 
+TEST_CASE("a limit that reads on tests a bounded number of rows in each call") {
+  Store store = new_store();
+  publish(store, {create("people"), insert("people", "", "first", 1)});
+  constexpr int rows = 45'000;
+  for (int row = 0; row < rows;) {
+    std::vector<Operation> inserts;
+    for (; inserts.size() < 100; ++row)
+      inserts.push_back(operation(OperationKind::insert, "p", std::to_string(100'000 + row), 0));
+    publish(store, {group("people", std::move(inserts))});
+  }
+  publish(store, {insert("people", "z", "last", 1)});
+  WatchClient client = watch(store, "value eq 1", 1);
+  REQUIRE(client.is_complete());
+  publish(store, {remove("people", "", "first")});
+  CHECK(apply(store, client) == 1);
+  CHECK(client.rows().empty());
+  CHECK_FALSE(client.is_complete());
+  // Taking the changes has tested as many rows as each of the following calls, and ended with a
+  // leaf.
+  LiveQueries live(store);
+  constexpr std::uint64_t leaf_rows = 1000;
+  std::uint64_t tested = limits::watch_rows_tested_max;
+  while (!client.is_complete()) {
+    const auto answer = live.read_watch(client.id(), 1000);
+    const auto& page = std::get<WatchPage>(answer);
+    CHECK(page.page.rows_read <= limits::watch_rows_tested_max + leaf_rows);
+    tested += page.page.rows_read;
+    client.add(page);
+  }
+  CHECK(tested + leaf_rows >= rows);
+  CHECK(tested <= rows + leaf_rows);
+  CHECK(client.equals_query(store, TestHost()));
+}
+
 TEST_CASE("a listener that is not open is refused") {
   Store store = people();
   LiveQueries live(store);
