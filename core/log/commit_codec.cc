@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/base/check.h"
+#include "core/log/commit_effects.h"
 #include "core/log/field_codec.h"
 #include "core/log/row_codec.h"
 #include "core/model/limits.h"
@@ -137,8 +138,9 @@ std::size_t CommitEncoder::encode(PendingRecords& records) {
     std::visit([this](const auto& m) { write(m); }, mutation);
   }
   const std::string timestamp_and_call = this->timestamp_and_call();
-  char* const start = records.reserve_record(integers_max + shapes_.size() +
-                                             timestamp_and_call.size() + mutations_.size());
+  char* const start =
+      records.reserve_record(integers_max + shapes_.size() + timestamp_and_call.size() +
+                             mutations_.size() + effect_codes_bytes_max(commit_));
   char* at = put_varint(put_varint(start, commit_.number), shape_count_);
   at = put_varint(put_raw(put_raw(at, shapes_), timestamp_and_call), commit_.mutations.size());
   return static_cast<std::size_t>(put_raw(at, mutations_) - start);

@@ -18,8 +18,9 @@
 
 namespace entitable {
 
-// Encodes the commit into memory from records.reserve() and returns its size in bytes, which the
-// caller passes to records.add().
+// Encodes the commit into memory from records.reserve_record() and returns its size in bytes, which
+// the caller passes to records.add(). The memory has room for the codes of the commit's effects
+// (commit_effects.h).
 //
 // REQUIRES: decode_commit() would accept the commit: entities can be stored (check_entity) and have
 // a timestamp; number > 0; no timestamp is above last_timestamp; table ids are from 1 to

@@ -21,6 +21,9 @@ namespace {
 constexpr std::size_t option_bytes_min = 2;
 constexpr std::size_t call_bytes_min = 18;  // client, number, count
 constexpr std::size_t claim_bytes_min = 2;
+constexpr std::size_t stretch_bytes_min = 4;
+constexpr std::size_t dropped_bytes_min = 3;
+constexpr std::size_t reader_bytes_min = 11;
 constexpr std::size_t part_bytes_min = 9;  // two texts, three numbers, a checksum
 
 // ---- Writing -----------------------------------------------------------------------------------
@@ -77,6 +80,39 @@ void write_claims(const ManifestClaims& claims, RecordWriter& file) {
   for (const Claim& claim : claims.newest) {
     writer.varint(claim.epoch);
     writer.varint(claim.last_commit);
+  }
+  file.end_record();
+}
+
+void write_history(const ManifestHistory& history, Ticks last_timestamp, RecordWriter& file) {
+  std::string& out = file.begin_record(RecordType::manifest_history, record_flag_skippable);
+  ByteWriter writer(out);
+  writer.varint(history.first_sequence);
+  writer.varint(history.first_commit);
+  writer.varint(history.stretches.size());
+  for (const LogStretch& stretch : history.stretches) {
+    writer.varint(stretch.segments);
+    writer.varint(stretch.commits);
+    writer.varint(stretch.bytes);
+    append_ticks(stretch.last_timestamp, last_timestamp, out);
+  }
+  writer.varint(history.dropped.size());
+  for (const DroppedTable& table : history.dropped) {
+    writer.varint(table.id);
+    writer.bytes(table.name);
+    writer.varint(table.commit);
+  }
+  file.end_record();
+}
+
+void write_readers(const FeedReadersByName& readers, RecordWriter& file) {
+  ByteWriter writer(file.begin_record(RecordType::manifest_readers, record_flag_skippable));
+  writer.varint(readers.size());
+  for (const auto& [name, reader] : readers) {
+    writer.bytes(name);
+    writer.varint(reader.acknowledged.epoch);
+    writer.varint(reader.acknowledged.commit);
+    writer.u64(static_cast<std::uint64_t>(reader.acknowledged_at));
   }
   file.end_record();
 }
@@ -203,6 +239,83 @@ const char* read_claims(ByteReader& reader, Manifest& manifest) {
   return nullptr;
 }
 
+const char* read_stretch(ByteReader& reader, const Manifest& manifest, ManifestHistory& history) {
+  LogStretch stretch;
+  stretch.segments = reader.varint();
+  stretch.commits = reader.varint();
+  stretch.bytes = reader.varint();
+  if (const char* bad = read_ticks(reader, manifest.last_timestamp, stretch.last_timestamp))
+    return bad;
+  if (stretch.segments == 0 || stretch.segments > counter_max || stretch.commits > counter_max ||
+      stretch.bytes > counter_max)
+    return "a stretch of the history is out of range";
+  history.stretches.push_back(stretch);
+  return nullptr;
+}
+
+const char* read_dropped(ByteReader& reader, const Manifest& manifest, ManifestHistory& history) {
+  DroppedTable table{};
+  if (const char* bad = read_table_id(reader, table.id)) return bad;
+  table.name = reader.bytes();
+  table.commit = reader.varint();
+  if (!reader.ok()) return field_truncated;
+  if (table.id >= manifest.next_table) return "a table id is out of range";
+  if (!TableName::parse(table.name).ok()) return "a table has a name that is not allowed";
+  const std::uint64_t first =
+      history.dropped.empty() ? history.first_commit : history.dropped.back().commit;
+  if (table.commit < first) return "the dropped tables are not in order";
+  if (table.commit > manifest.last_commit) return "the commit that dropped a table is out of range";
+  history.dropped.push_back(std::move(table));
+  return nullptr;
+}
+
+const char* read_history(ByteReader& reader, Manifest& manifest) {
+  ManifestHistory history;
+  history.first_sequence = reader.varint();
+  history.first_commit = reader.varint();
+  if (history.first_sequence == 0 || history.first_sequence > counter_max ||
+      history.first_commit == 0 || history.first_commit > counter_max)
+    return reader.ok() ? "the first segment or commit of the history is out of range"
+                       : field_truncated;
+  std::uint64_t sequence = history.first_sequence;
+  std::uint64_t commit = history.first_commit;
+  for (std::size_t left = reader.count(stretch_bytes_min); left > 0; --left) {
+    if (const char* bad = read_stretch(reader, manifest, history)) return bad;
+    sequence += history.stretches.back().segments;
+    commit += history.stretches.back().commits;
+    if (sequence > manifest.first_live_sequence || commit > counter_max + 1)
+      return "a stretch of the history is out of range";
+  }
+  for (std::size_t left = reader.count(dropped_bytes_min); left > 0; --left) {
+    if (const char* bad = read_dropped(reader, manifest, history)) return bad;
+  }
+  if (const char* bad = check_at_end(reader)) return bad;
+  if (history.stretches.empty() || sequence != manifest.first_live_sequence)
+    return "the history does not end at the first live sequence";
+  manifest.history = std::move(history);
+  return nullptr;
+}
+
+const char* read_readers(ByteReader& reader, Manifest& manifest) {
+  for (std::size_t left = reader.count(reader_bytes_min); left > 0; --left) {
+    const std::string name(reader.bytes());
+    FeedReader read;
+    read.acknowledged = {reader.varint(), reader.varint()};
+    const std::uint64_t at = reader.u64();
+    if (!reader.ok()) return field_truncated;
+    if (!is_feed_reader_name(name)) return "the name of a reader is not allowed";
+    if (!manifest.readers.empty() && manifest.readers.rbegin()->first >= name)
+      return "the readers are not in order";
+    if (read.acknowledged.epoch > counter_max || read.acknowledged.commit > counter_max)
+      return "the position of a reader is out of range";
+    if (at > static_cast<std::uint64_t>(limits::date_time_ticks_max))
+      return "the time of a reader is out of range";
+    read.acknowledged_at = static_cast<Ticks>(at);
+    manifest.readers.emplace_hint(manifest.readers.end(), name, read);
+  }
+  return check_at_end(reader);
+}
+
 const char* read_part(ByteReader& reader, const Manifest& manifest, ManifestTable& table) {
   ManifestPart part;
   part.lower.partition = reader.bytes();
@@ -261,8 +374,13 @@ const char* read_record(const Record& record, Manifest& manifest) {
       return read_call_commits(reader, manifest);
     case RecordType::manifest_claims:
       return read_claims(reader, manifest);
+    case RecordType::manifest_history:
+      return read_history(reader, manifest);
+    case RecordType::manifest_readers:
+      return read_readers(reader, manifest);
     case RecordType::segment_header:
     case RecordType::commit:
+    case RecordType::segment_effects:
     case RecordType::part_header:
     case RecordType::part_rows:
     case RecordType::snapshot_header:
@@ -277,9 +395,9 @@ const char* read_record(const Record& record, Manifest& manifest) {
 // The records of a manifest in their order. There is one of each of the first `records_required`,
 // at most one of each of the others, and any number of tables.
 constexpr RecordType records_in_order[] = {
-    RecordType::manifest_state, RecordType::manifest_options,      RecordType::manifest_service,
-    RecordType::manifest_calls, RecordType::manifest_call_commits, RecordType::manifest_claims,
-    RecordType::manifest_table,
+    RecordType::manifest_state,   RecordType::manifest_options,      RecordType::manifest_service,
+    RecordType::manifest_calls,   RecordType::manifest_call_commits, RecordType::manifest_claims,
+    RecordType::manifest_history, RecordType::manifest_readers,      RecordType::manifest_table,
 };
 constexpr std::size_t records_required = 4;
 
@@ -319,6 +437,10 @@ const char* check_tables(const Manifest& manifest) {
 
 }  // namespace
 
+bool is_feed_reader_name(std::string_view name) {
+  return !name.empty() && name.size() <= feed_reader_name_bytes_max && is_valid_text(name);
+}
+
 std::string encode_manifest(const Manifest& manifest) {
   RecordWriter file(FileKind::manifest);
   write_state(manifest, file);
@@ -327,6 +449,8 @@ std::string encode_manifest(const Manifest& manifest) {
   write_calls(manifest, file);
   if (manifest.call_commits.has_value()) write_call_commits(*manifest.call_commits, file);
   if (manifest.claims.has_value()) write_claims(*manifest.claims, file);
+  if (manifest.history.has_value()) write_history(*manifest.history, manifest.last_timestamp, file);
+  if (!manifest.readers.empty()) write_readers(manifest.readers, file);
   for (const ManifestTable& table : manifest.tables) write_table(table, file);
   std::string bytes = std::move(file).finish();
   ENTITABLE_DCHECK(reads_back(bytes, manifest));

@@ -3,7 +3,9 @@
 // manifest lists then become valid, and the segments before first_live_sequence become obsolete.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -12,6 +14,7 @@
 
 #include "core/base/result.h"
 #include "core/model/commit.h"
+#include "core/model/feed_position.h"
 
 namespace entitable {
 
@@ -52,6 +55,41 @@ struct ManifestClaims {
   friend bool operator==(const ManifestClaims&, const ManifestClaims&) = default;
 };
 
+// Consecutive segments of the log.
+struct LogStretch {
+  std::uint64_t segments = 0;
+  std::uint64_t commits = 0;  // in these segments
+  std::uint64_t bytes = 0;    // of these segments
+  Ticks last_timestamp = 0;   // about when the last commit was made; 0: there are no commits
+  friend bool operator==(const LogStretch&, const LogStretch&) = default;
+};
+// Commits may refer to a table that a later commit dropped.
+struct DroppedTable {
+  TableId id;
+  std::string name;
+  std::uint64_t commit;  // that dropped it
+  friend bool operator==(const DroppedTable&, const DroppedTable&) = default;
+};
+// The segments before first_live_sequence that are kept for readers of the change feed.
+struct ManifestHistory {
+  std::uint64_t first_sequence = 1;
+  std::uint64_t first_commit = 1;
+  std::vector<LogStretch> stretches;  // oldest first; at least one
+  std::vector<DroppedTable> dropped;  // by commits from first_commit on, in their order
+  friend bool operator==(const ManifestHistory&, const ManifestHistory&) = default;
+};
+
+// A durable reader of the change feed (core/store/feed_readers.h).
+struct FeedReader {
+  FeedPosition acknowledged;
+  Ticks acknowledged_at = 0;
+  friend bool operator==(const FeedReader&, const FeedReader&) = default;
+};
+using FeedReadersByName = std::map<std::string, FeedReader, std::less<>>;
+inline constexpr std::size_t feed_reader_name_bytes_max = 255;
+// Returns whether a durable reader may have this name: text of 1 to 255 bytes.
+bool is_feed_reader_name(std::string_view name);
+
 // The default value describes a store that has never had a checkpoint.
 struct Manifest {
   std::uint64_t epoch = 1;  // of the owner that wrote the manifest; every new owner adds 1
@@ -65,7 +103,9 @@ struct Manifest {
   std::vector<ClientCall> calls;               // recently answered calls, grouped by client
   std::optional<CallCommits> call_commits;     // not in manifests of version 1.0
   std::optional<ManifestClaims> claims;        // not in manifests before version 1.2
-  std::vector<ManifestTable> tables;           // in ascending order of ids
+  std::optional<ManifestHistory> history;      // nothing: no segments are kept
+  FeedReadersByName readers;
+  std::vector<ManifestTable> tables;  // in ascending order of ids
   friend bool operator==(const Manifest&, const Manifest&) = default;
 };
 
@@ -74,7 +114,8 @@ struct Manifest {
 // unique when case is ignored; part ids are unique, at least 1 and below next_part; lower bounds
 // ascend and are valid keys (check_key); texts are WTF-8; no timestamp of a call is newer than
 // last_timestamp; call_commits has one number for each client; the epochs of claims ascend, are
-// above claims->known_from, and are not above `epoch`.
+// above claims->known_from, and are not above `epoch`; the history ends at first_live_sequence;
+// names of readers are valid.
 std::string encode_manifest(const Manifest& manifest);
 
 // Decodes the whole file. Errors: ErrorCode::corrupted, whose message names the place and the

@@ -43,13 +43,19 @@ char* PendingRecords::reserve_record(std::size_t bytes_max) {
   return chunks_.back().memory.get() + chunks_.back().used;
 }
 
-void PendingRecords::add(std::uint64_t number, std::size_t bytes) {
+void PendingRecords::add(std::uint64_t number, std::size_t bytes, const CommitEffects& effects) {
   Chunk& chunk = chunks_.back();
-  ENTITABLE_CHECK(records_.size() < records_.capacity() && chunk.capacity - chunk.used >= bytes);
+  const std::size_t codes = effects.codes.size();
+  ENTITABLE_CHECK(records_.size() < records_.capacity() &&
+                  chunk.capacity - chunk.used >= bytes + codes &&
+                  codes <= std::numeric_limits<std::uint16_t>::max());
   if (records_.empty()) first_number_ = number;
   ENTITABLE_CHECK(number == first_number_ + records_.size());
-  records_.push_back({chunk.memory.get() + chunk.used, static_cast<std::uint32_t>(bytes)});
-  chunk.used += bytes;
+  char* const at = chunk.memory.get() + chunk.used;
+  std::copy(effects.codes.begin(), effects.codes.end(), at + bytes);
+  records_.push_back({at, static_cast<std::uint32_t>(bytes), effects.origin, effects.puts,
+                      static_cast<std::uint16_t>(codes)});
+  chunk.used += bytes + codes;
   ++chunk.records;
 }
 

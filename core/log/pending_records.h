@@ -10,7 +10,19 @@
 #include <string_view>
 #include <vector>
 
+#include "core/model/commit.h"
+
 namespace entitable {
+
+// The effects of all puts of a commit. The first three are those of PutEffect.
+enum class PutEffects : std::uint8_t { unknown, insert, update, different };
+
+// What the log records of a commit in addition to the commit (commit_effects.h).
+struct CommitEffects {
+  CommitOrigin origin = CommitOrigin::local;
+  PutEffects puts = PutEffects::unknown;
+  std::string_view codes{};  // of the puts, if they are different
+};
 
 class PendingRecords {
  public:
@@ -19,16 +31,21 @@ class PendingRecords {
   // Returns an encoded commit, and its number. REQUIRES: i < size().
   std::string_view operator[](std::size_t i) const { return {records_[i].at, records_[i].bytes}; }
   std::uint64_t commit_number_at(std::size_t i) const { return first_number_ + i; }
+  CommitEffects effects_at(std::size_t i) const {
+    const Record& record = records_[i];
+    return {record.origin, record.puts, {record.at + record.bytes, record.codes_bytes}};
+  }
   // Returns how many records have a number of at most `number`.
   std::size_t count_through(std::uint64_t number) const;
 
   // Returns memory for the next record, which may have at most `bytes_max` bytes. The record does
   // not exist until add().
   char* reserve_record(std::size_t bytes_max);
-  // Makes the first `bytes` bytes of the reserved memory the newest record. Allocates nothing.
-  // REQUIRES: reserve_record() was called after the last add() or drop; `number` is the number of
-  // the previous record plus 1.
-  void add(std::uint64_t number, std::size_t bytes);
+  // Makes the first `bytes` bytes of the reserved memory the newest record, and copies the codes of
+  // its effects to the bytes after them. Allocates nothing. REQUIRES: reserve_record() was called
+  // after the last add() or drop, and the reserved memory has room for the codes; `number` is the
+  // number of the previous record plus 1.
+  void add(std::uint64_t number, std::size_t bytes, const CommitEffects& effects = {});
   // Removes the records with a number of at most `number`.
   void drop_through(std::uint64_t number);
   // Removes the records with a number above `number`.
@@ -38,6 +55,9 @@ class PendingRecords {
   struct Record {
     const char* at;
     std::uint32_t bytes;
+    CommitOrigin origin;
+    PutEffects puts;
+    std::uint16_t codes_bytes;
   };
   struct Chunk {
     std::unique_ptr<char[]> memory;

@@ -6,39 +6,35 @@
 namespace entitable {
 namespace {
 
+struct TypeName {
+  RecordType type;
+  const char* name;
+};
+constexpr TypeName type_names[] = {
+    {RecordType::segment_header, "segment header"},
+    {RecordType::commit, "commit"},
+    {RecordType::segment_effects, "segment effects"},
+    {RecordType::part_header, "part header"},
+    {RecordType::part_rows, "part rows"},
+    {RecordType::manifest_state, "manifest state"},
+    {RecordType::manifest_options, "manifest options"},
+    {RecordType::manifest_service, "manifest service properties"},
+    {RecordType::manifest_calls, "manifest calls"},
+    {RecordType::manifest_table, "manifest table"},
+    {RecordType::manifest_call_commits, "manifest commits of calls"},
+    {RecordType::manifest_claims, "manifest claims"},
+    {RecordType::manifest_history, "manifest history"},
+    {RecordType::manifest_readers, "manifest readers"},
+    {RecordType::snapshot_header, "snapshot header"},
+    {RecordType::snapshot_table, "snapshot table"},
+    {RecordType::snapshot_part, "snapshot part"},
+    {RecordType::end, "end"},
+};
+
 // Returns the name of a record type for error messages, or null for an unknown type.
 const char* name_of(std::uint8_t type) {
-  switch (static_cast<RecordType>(type)) {
-    case RecordType::segment_header:
-      return "segment header";
-    case RecordType::commit:
-      return "commit";
-    case RecordType::part_header:
-      return "part header";
-    case RecordType::part_rows:
-      return "part rows";
-    case RecordType::manifest_state:
-      return "manifest state";
-    case RecordType::manifest_options:
-      return "manifest options";
-    case RecordType::manifest_service:
-      return "manifest service properties";
-    case RecordType::manifest_calls:
-      return "manifest calls";
-    case RecordType::manifest_table:
-      return "manifest table";
-    case RecordType::manifest_call_commits:
-      return "manifest commits of calls";
-    case RecordType::manifest_claims:
-      return "manifest claims";
-    case RecordType::snapshot_header:
-      return "snapshot header";
-    case RecordType::snapshot_table:
-      return "snapshot table";
-    case RecordType::snapshot_part:
-      return "snapshot part";
-    case RecordType::end:
-      return "end";
+  for (const TypeName& known : type_names) {
+    if (static_cast<std::uint8_t>(known.type) == type) return known.name;
   }
   return nullptr;
 }

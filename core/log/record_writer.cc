@@ -40,9 +40,11 @@ std::string header_of(FileKind kind, std::uint16_t major, std::uint16_t minor) {
 
 RecordWriter::RecordWriter(FileKind kind, std::size_t reserved_bytes) {
   // Cached, because every write that is stored alone creates a segment.
-  static const std::string of_segment = header_of(FileKind::segment, format_major, format_minor);
+  static const std::string of_segment =
+      header_of(FileKind::segment, format_major, minor_of_segments_and_manifests);
   file_.reserve(record_layout::header_bytes + reserved_bytes);
-  const std::uint16_t minor = kind == FileKind::manifest ? manifest_minor : format_minor;
+  const std::uint16_t minor =
+      kind == FileKind::manifest ? minor_of_segments_and_manifests : minor_of_parts_and_snapshots;
   file_.append(kind == FileKind::segment ? of_segment : header_of(kind, format_major, minor));
   begin_chain();
 }

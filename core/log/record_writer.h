@@ -25,10 +25,10 @@ namespace entitable {
 
 // A file with a newer major version is rejected with ErrorCode::format_too_new.
 inline constexpr std::uint16_t format_major = 1;
-// A file with a newer minor version is accepted: readers skip the records that it adds. Files of
-// other kinds than the manifest have not changed since minor version 0, and are written as such.
-inline constexpr std::uint16_t format_minor = 0;
-inline constexpr std::uint16_t manifest_minor = 2;
+// A file with a newer minor version is accepted: readers skip the records that it adds. Parts and
+// snapshots have not changed since minor version 0, and are written as such.
+inline constexpr std::uint16_t minor_of_parts_and_snapshots = 0;
+inline constexpr std::uint16_t minor_of_segments_and_manifests = 2;
 
 // The kind of a file: the last byte of its magic number. These numbers never change.
 enum class FileKind : std::uint8_t { segment = 'w', part = 'p', manifest = 'm', snapshot = 's' };
@@ -37,6 +37,7 @@ enum class FileKind : std::uint8_t { segment = 'w', part = 'p', manifest = 'm', 
 enum class RecordType : std::uint8_t {
   segment_header = 1,
   commit = 2,
+  segment_effects = 3,
   part_header = 16,
   part_rows = 17,
   manifest_state = 32,
@@ -46,6 +47,8 @@ enum class RecordType : std::uint8_t {
   manifest_table = 36,
   manifest_call_commits = 37,
   manifest_claims = 38,
+  manifest_history = 39,
+  manifest_readers = 40,
   snapshot_header = 48,
   snapshot_table = 49,
   snapshot_part = 50,

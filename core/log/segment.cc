@@ -54,9 +54,10 @@ Result<Commit> read_commit(const Record& record, std::uint64_t number, ShapeDict
 
 constexpr std::size_t frame_bytes = record_layout::prefix_bytes + record_layout::checksum_bytes;
 constexpr std::size_t header_bytes_max = frame_bytes + 8 + 10 + 10;
+constexpr std::size_t effects_bytes_usual = frame_bytes + 16;  // a guess, to reserve memory
 
 std::size_t bytes_max_of(const SegmentWriter::Capacity& capacity) {
-  return header_bytes_max + capacity.bytes + capacity.commits * frame_bytes +
+  return header_bytes_max + capacity.bytes + capacity.commits * frame_bytes + effects_bytes_usual +
          record_layout::end_bytes;
 }
 
@@ -83,7 +84,7 @@ void SegmentWriter::write_header(std::uint64_t first_commit) {
   file_.end_record();
 }
 
-void SegmentWriter::add(std::string_view commit) {
+void SegmentWriter::add(std::string_view commit, const CommitEffects& effects) {
   const std::uint64_t number = commit_number(commit);
   if (last_commit_ == 0) {
     write_header(number);
@@ -98,15 +99,21 @@ void SegmentWriter::add(std::string_view commit) {
   }
   file_.end_record();
   last_commit_ = number;
+  effects_.add(effects);
 }
 
-std::size_t SegmentWriter::size_with(std::string_view commit) const {
+std::size_t SegmentWriter::size_with(std::string_view commit, const CommitEffects& effects) const {
   const std::size_t header = last_commit_ == 0 ? header_bytes_max : 0;
-  return file_.buffered_size() + header + frame_bytes + commit.size() + record_layout::end_bytes;
+  return file_.buffered_size() + header + frame_bytes + commit.size() + frame_bytes +
+         effects_.size_with(effects) + record_layout::end_bytes;
 }
 
 std::string SegmentWriter::finish() && {
   if (last_commit_ == 0) write_header(0);
+  if (effects_.has_effects()) {
+    effects_.append_payload(file_.begin_record(RecordType::segment_effects, record_flag_skippable));
+    file_.end_record();
+  }
   return std::move(file_).finish();
 }
 
@@ -123,14 +130,23 @@ Result<Segment> decode_segment(std::string_view file, std::uint64_t expected_seq
   }
   Segment segment{header->sequence, header->epoch, {}, {}};
   ShapeDictionary shapes;
-  std::uint64_t next_commit = header->first_commit;
+  bool has_effects = false;
   while (true) {
     record = records->next();
     if (!record.ok()) return record.error();
     if (!*record) break;
-    if (next_commit == 0)
+    if (header->first_commit == 0)
       return invalid_payload_error(**record, "the segment should have no commits");
-    Result<Commit> commit = read_commit(**record, next_commit++, shapes, segment.rows);
+    if (has_effects) return invalid_payload_error(**record, "it is in the wrong place");
+    if ((*record)->type == RecordType::segment_effects) {
+      ByteReader reader((*record)->payload);
+      if (const char* bad = read_effects(reader, segment.commits))
+        return invalid_payload_error(**record, bad);
+      has_effects = true;
+      continue;
+    }
+    const std::uint64_t number = header->first_commit + segment.commits.size();
+    Result<Commit> commit = read_commit(**record, number, shapes, segment.rows);
     if (!commit.ok()) return commit.error();
     segment.commits.push_back(std::move(*commit));
   }

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/log/commit_effects.h"
 #include "core/log/record_writer.h"
 #include "core/log/shape_codec.h"
 #include "core/model/commit.h"
@@ -37,16 +38,16 @@ class SegmentWriter {
   // What will be added at most, so that memory is allocated only once.
   struct Capacity {
     std::size_t commits;
-    std::size_t bytes;  // of all commits together
+    std::size_t bytes;  // of all commits and codes of effects together
   };
   // REQUIRES: sequence > 0, epoch > 0.
   SegmentWriter(std::uint64_t sequence, std::uint64_t epoch);
   SegmentWriter(std::uint64_t sequence, std::uint64_t epoch, const Capacity& capacity);
-  // Adds a commit. REQUIRES: `commit` is a result of encode_commit(); its number is the number of
-  // the previous commit plus 1.
-  void add(std::string_view commit);
+  // Adds a commit. REQUIRES: `commit` is a result of encode_commit(), and `effects` one of
+  // effects_of(); its number is the number of the previous commit plus 1.
+  void add(std::string_view commit, const CommitEffects& effects = {});
   // Returns an upper bound of the file size in bytes if `commit` were added as the last commit.
-  std::size_t size_with(std::string_view commit) const;
+  std::size_t size_with(std::string_view commit, const CommitEffects& effects = {}) const;
   // Returns the whole file. Must be the last call.
   std::string finish() &&;
 
@@ -55,6 +56,7 @@ class SegmentWriter {
 
   RecordWriter file_;
   ShapeNumbers shapes_;
+  EffectsWriter effects_;
   std::uint64_t sequence_;
   std::uint64_t epoch_;
   std::uint64_t last_commit_ = 0;

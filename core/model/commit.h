@@ -29,6 +29,9 @@ using PartId = std::uint64_t;
 // (core/index/schema.h, shape_hint_of()). 0: no lookup is cached.
 using ShapeHint = std::uint64_t;
 
+// What a put did to the row with its key, as far as that is known.
+enum class PutEffect : std::uint8_t { unknown, insert, update };
+
 // A whole row as it is after the write. The creator of the commit owns the memory of the views and
 // keeps it until the commit is destroyed.
 struct PutRow {
@@ -43,6 +46,7 @@ struct PutRow {
   // The names and types of `properties` as the log encodes them (core/log/shape_codec.h), if this
   // encoding is cached; otherwise empty.
   std::string_view encoded_definition{};
+  PutEffect effect = PutEffect::unknown;  // not part of the row's value
 };
 inline bool operator==(const PutRow& a, const PutRow& b) {
   return a.table == b.table && compare(a.key, b.key) == 0 && a.timestamp == b.timestamp &&
@@ -101,7 +105,13 @@ struct Commit {
   Ticks last_timestamp = 0;  // the newest timestamp ever issued, including this commit
   std::optional<ClientCall> call;
   std::vector<Mutation> mutations;
-  friend bool operator==(const Commit&, const Commit&) = default;
+  CommitOrigin origin = CommitOrigin::local;  // for readers of the change feed
+  // Does not compare the origin and the effects of puts, which the record of a commit does not
+  // have.
+  friend bool operator==(const Commit& a, const Commit& b) {
+    return a.number == b.number && a.last_timestamp == b.last_timestamp && a.call == b.call &&
+           a.mutations == b.mutations;
+  }
 };
 
 }  // namespace entitable

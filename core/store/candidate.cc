@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 
 #include "core/log/commit_codec.h"
+#include "core/log/commit_effects.h"
 #include "core/log/field_codec.h"
 #include "core/log/shape_codec.h"
 #include "core/store/change_recorder.h"
@@ -115,15 +117,17 @@ void Candidate::commit(const WriteRequest& request) {
   commit.number = version_.last_commit + 1;
   commit.last_timestamp = version_.clock.last_issued();
   commit.mutations = std::move(staged().mutations);
+  commit.origin = request.origin;
   if (call.has_value()) {
     commit.call.emplace(ClientCall{call->client, call->number, staged().timestamps});
   }
   const std::size_t record_bytes = encode_commit(commit, records_);
+  std::string codes;
+  const CommitEffects effects = effects_of(commit, codes);
   if (commit.call.has_value()) calls().push_back(std::move(*commit.call));
   ChangeBatches changes;
   if (listeners_ != nullptr && recorded_.known()) {
-    changes =
-        changes_of(commit, request.origin, *listeners_, recorded_, version_.catalog, published_);
+    changes = changes_of(commit, *listeners_, recorded_, version_.catalog, published_);
   }
   std::optional<Catalog> before;
   if (awaited_ != nullptr) before = unload_parts_to_change(commit);
@@ -132,7 +136,7 @@ void Candidate::commit(const WriteRequest& request) {
   } else {
     apply_first_commit(commit);
   }
-  records_.add(commit.number, record_bytes);
+  records_.add(commit.number, record_bytes, effects);
   if (listeners_ != nullptr) recorded_.append(std::move(changes));
   changes_ = true;
   version_.last_commit = commit.number;
@@ -233,6 +237,7 @@ std::optional<Candidate::PrepareFailure> Candidate::prepare(const WriteCreateTab
 std::optional<Candidate::PrepareFailure> Candidate::prepare(const WriteDropTable& write, Ticks) {
   const Table* table = version_.catalog.find(write.table);
   if (table == nullptr) return failure(ErrorCode::resource_not_found);
+  dropped_tables_.push_back({table->id(), table->name(), version_.last_commit + 1});
   stage(DropTable{table->id()});
   return std::nullopt;
 }

@@ -6,12 +6,14 @@
 #pragma once
 
 #include <cstdint>
+#include <list>
 #include <optional>
 #include <set>
 #include <variant>
 #include <vector>
 
 #include "core/live/listeners.h"
+#include "core/log/manifest_codec.h"
 #include "core/log/pending_records.h"
 #include "core/query/query.h"
 #include "core/store/call_window.h"
@@ -83,6 +85,8 @@ class Candidate {
   // How many parts were unloaded for that reason.
   std::uint32_t unloaded_parts() const { return unloaded_parts_; }
 
+  std::list<DroppedTable>& dropped_tables() { return dropped_tables_; }
+
   bool has_changes() const { return changes_; }
   StoreVersion& version() { return version_; }
   std::vector<ClientCall>& calls() { return scratch_.calls; }
@@ -118,6 +122,7 @@ class Candidate {
   const Listeners* listeners_ = nullptr;  // null: no changes are recorded
   Listeners::Newest recorded_for_;
   RecordedChanges recorded_;
+  std::list<DroppedTable> dropped_tables_;
   // The greatest number of each client among the first `compared_` calls.
   struct HighestNumber {
     ClientId client;

@@ -5,6 +5,7 @@
 
 #include "core/base/check.h"
 #include "core/log/commit_codec.h"
+#include "core/log/commit_effects.h"
 #include "core/store/store_state.h"
 
 namespace entitable {
@@ -12,11 +13,25 @@ namespace entitable {
 ChangeHistory::ChangeHistory(Store& store, const FeedPosition& since)
     : state_(store.state()), next_(since.commit + 1), last_(store.last_commit()) {
   ENTITABLE_CHECK(state_.is_open());
-  truncated_ =
-      since.epoch > state_.epoch || since.commit > last_ || !state_.claims.has_survived(since);
+  truncated_ = since.epoch > state_.epoch || since.commit > last_ ||
+               next_ < state_.first_known_commit() || !state_.claims.has_survived(since);
   for (const Ref<Table>& table : state_.published.catalog.tables()) {
     tables_.emplace(table->id(), KnownTable{table->identity});
   }
+  for (const DroppedTable& table : state_.history.dropped()) {
+    auto name = TableName::parse(table.name);
+    ENTITABLE_CHECK(name.ok());
+    tables_.emplace(table.id, KnownTable{make_ref<TableIdentity>(table.id, std::move(*name))});
+  }
+}
+
+std::uint64_t ChangeHistory::first_segment() const {
+  return state_.history.segment_before(next_);
+}
+
+FeedPosition ChangeHistory::first_known() const {
+  const std::uint64_t first = state_.first_known_commit();
+  return {state_.claims.epoch_of(first), first};
 }
 
 Result<PastChanges> ChangeHistory::read_segment(std::uint64_t sequence, std::string_view bytes) {
@@ -32,8 +47,8 @@ PastChanges ChangeHistory::read_pending() {
   for (std::size_t i = 0; i < state_.pending.size(); ++i) {
     ShapeDictionary shapes;
     PropertyViewArena rows;
-    const Result<Commit> commit = decode_commit(state_.pending[i], shapes, rows);
-    ENTITABLE_CHECK(commit.ok());
+    Result<Commit> commit = decode_commit(state_.pending[i], shapes, rows);
+    ENTITABLE_CHECK(commit.ok() && apply_effects(state_.pending.effects_at(i), *commit));
     read(*commit, state_.epoch, changes);
   }
   if (next_ <= last_) truncated_ = true;
@@ -45,6 +60,7 @@ void ChangeHistory::read(const Commit& commit, std::uint64_t epoch, PastChanges&
   if (commit.number > last_ || truncated_) return;
   ChangeBatch batch;
   batch.position = {epoch, commit.number};
+  batch.origin = commit.origin;
   batch.last_timestamp = commit.last_timestamp;
   read_tables(commit, batch);
   if (commit.number < next_) return;
@@ -100,7 +116,7 @@ void ChangeHistory::read_rows(const Commit& commit, ChangeBatch& batch, PastChan
     RowChange& change = batch.rows.emplace_back();
     change.table = known.identity;
     change.key = EntityKey(key.partition, key.row);
-    change.existed_before = true;
+    change.existed_before = put == nullptr || put->effect != PutEffect::insert;
     change.exists_after = put != nullptr;
   }
   for (RowChange& change : batch.rows) {

@@ -2,13 +2,15 @@
 // that it has seen before.
 //
 //   ChangeHistory history(store, since);
-//   for each stored segment that the host has:  history.read_segment(sequence, bytes)
+//   for each stored segment from history.first_segment() on:
+//     history.read_segment(sequence, bytes)
 //   history.read_pending()
 //
 // After that, a feed that was opened before continues with the commits that are published later.
 //
 // The log has the rows after each commit, and not those before it: `before` is always absent. It
-// does not say either whether a row that was put replaced another: every put is an update.
+// says of nearly all puts whether they inserted a row. A put of which it does not is an update: its
+// row was not in memory, or an older release wrote the segment.
 #pragma once
 
 #include <cstdint>
@@ -35,6 +37,12 @@ class ChangeHistory {
   // at `since` was lost in a crash, or may have been: more owners have claimed the store since than
   // are known (claim_history.h). REQUIRES: the store is open and outlives this object.
   ChangeHistory(Store& store, const FeedPosition& since);
+
+  // The first segment that the host has to pass, if this is not truncated. There may be none.
+  std::uint64_t first_segment() const;
+  // Returns the first position of which the changes can be read: for the error that a reader gets
+  // whose changes cannot.
+  FeedPosition first_known() const;
 
   // Returns the changes of a segment. The segment may be one that a manifest covers. Error:
   // corrupted or format_too_new, as decode_segment(). REQUIRES: ascending sequences.

@@ -73,13 +73,13 @@ class Recorder {
 
 }  // namespace
 
-ChangeBatches changes_of(const Commit& commit, CommitOrigin origin, const Listeners& listeners,
+ChangeBatches changes_of(const Commit& commit, const Listeners& listeners,
                          const RecordedChanges& earlier, const Catalog& before,
                          const Catalog* base) {
   ChangeBatches batches;
   ChangeBatch& batch = batches.emplace_back();
   batch.position.commit = commit.number;
-  batch.origin = origin;
+  batch.origin = commit.origin;
   batch.last_timestamp = commit.last_timestamp;
   Recorder recorder(listeners, earlier, before, base);
   for (const Mutation& mutation : commit.mutations) recorder.add(mutation, batch);

@@ -16,7 +16,7 @@ namespace entitable {
 // REQUIRES: the commit can be applied to `before`, and writes each row at most once (check_group
 // rejects other groups). The rows in `before` that it changes and that a listener covers are in
 // memory or in an overlay: staging requires their parts.
-ChangeBatches changes_of(const Commit& commit, CommitOrigin origin, const Listeners& listeners,
+ChangeBatches changes_of(const Commit& commit, const Listeners& listeners,
                          const RecordedChanges& earlier, const Catalog& before,
                          const Catalog* base);
 

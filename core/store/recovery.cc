@@ -45,6 +45,7 @@ void Recovery::restore_tables() {
   applied_ = checked_ = end_ = {manifest.first_live_sequence, manifest.epoch};
   restore_calls();
   content_.claims = ClaimHistory(manifest);
+  content_.history = LogHistory(manifest);
   for (const ManifestTable& table : manifest.tables) {
     auto name = TableName::parse(table.name);
     ENTITABLE_CHECK(name.ok());  // decode_manifest() has checked the name
@@ -126,6 +127,12 @@ std::string Recovery::apply(Segment segment, std::uint64_t bytes) {
     content_.claims.add(segment.epoch, content_.version.last_commit);
     applied_.epoch = segment.epoch;
   }
+  LogHistory::SegmentCommits commits;
+  if (!segment.commits.empty()) {
+    commits = {segment.commits.front().number, segment.commits.back().number,
+               segment.commits.back().last_timestamp};
+  }
+  content_.history.add_segment(commits, bytes);
   for (Commit& commit : segment.commits) {
     std::string wrong = apply(std::move(commit));
     if (!wrong.empty()) return wrong;
@@ -164,6 +171,10 @@ std::string Recovery::apply(Commit commit) {
     return "commits are missing before this one";
   if (std::string wrong = content_.version.catalog.check_commit(commit); !wrong.empty())
     return wrong;
+  for (const Mutation& mutation : commit.mutations) {
+    if (const auto* drop = std::get_if<DropTable>(&mutation))
+      note_dropped_table(*drop, commit.number);
+  }
   content_.version.catalog.apply(commit);
   content_.version.last_commit = commit.number;
   content_.version.clock.advance_to(commit.last_timestamp);
@@ -174,6 +185,12 @@ std::string Recovery::apply(Commit commit) {
   }
   if (commit.call.has_value()) remember(std::move(*commit.call), commit.number);
   return {};
+}
+
+// The catalog does not have a table that the same commit created.
+void Recovery::note_dropped_table(const DropTable& drop, std::uint64_t commit) {
+  const Table* const table = content_.version.catalog.find(drop.table);
+  if (table != nullptr) content_.history.add_dropped({{drop.table, table->name(), commit}});
 }
 
 void Recovery::remember(ClientCall call, std::uint64_t commit) {

@@ -24,6 +24,7 @@
 #include "core/store/call_window.h"
 #include "core/store/candidate.h"
 #include "core/store/claim_history.h"
+#include "core/store/log_history.h"
 #include "core/store/stored_parts.h"
 
 namespace entitable {
@@ -46,6 +47,7 @@ class Recovery {
     CallWindow window;
     StoredParts parts;
     ClaimHistory claims;
+    LogHistory history;
   };
 
   // Starts with the content of the manifest, which is absent if the store had no checkpoint yet.
@@ -76,6 +78,7 @@ class Recovery {
   CallWindow& window() { return content_.window; }
   StoredParts& stored_parts() { return content_.parts; }
   ClaimHistory& claims() { return content_.claims; }
+  LogHistory& history() { return content_.history; }
   std::uint64_t next_sequence() const { return applied_.next_sequence; }
   std::uint64_t epoch() const { return applied_.epoch; }
   // The size of the segments that were applied.
@@ -95,6 +98,7 @@ class Recovery {
   Result<void> end_replay(std::string file, std::string message);
   void report(std::string file, std::string message);
   std::string apply(Commit commit);
+  void note_dropped_table(const DropTable& drop, std::uint64_t commit);
   void restore_calls();
   void remember(ClientCall call, std::uint64_t commit);
 

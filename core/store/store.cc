@@ -31,7 +31,7 @@ SegmentWriter::Capacity capacity_for(const PendingRecords& records, std::size_t 
   SegmentWriter::Capacity load{0, 0};
   for (; at < records.size() && (load.commits == 0 || load.bytes < enough); ++at) {
     ++load.commits;
-    load.bytes += records[at].size();
+    load.bytes += records[at].size() + records.effects_at(at).codes.size();
   }
   return load;
 }
@@ -72,10 +72,11 @@ void add_parts(std::vector<PartId>& ids, const PartsNeeded& need) {
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
 }
 
-SealedSegment seal_segment(StoreState& state, SegmentWriter writer) {
+SealedSegment seal_segment(StoreState& state, SegmentWriter writer,
+                           const LogHistory::SegmentCommits& commits = {}) {
   SealedSegment segment{state.next_sealed_sequence(), std::move(writer).finish()};
-  ++state.sealed_segments;
-  state.sealed_bytes += segment.bytes.size();
+  state.history.reserve_segments(state.sealed.size() + 1);
+  state.sealed.push_back({commits, segment.bytes.size()});
   return segment;
 }
 
@@ -159,6 +160,8 @@ void Store::finish_recovery() {
   state_->next_sequence = recovery.next_sequence();
   state_->epoch = recovery.epoch();
   state_->claims = std::move(recovery.claims());
+  state_->history = std::move(recovery.history());
+  state_->readers = state_->parts.manifest().readers;
   state_->segment_bytes += recovery.segment_bytes();
   state_->update_collecting();
   state_->stored_commit = state_->sealed_through = state_->published.last_commit;
@@ -179,7 +182,7 @@ void Store::resume_recovery(std::uint64_t changes_max) {
                   !state_->checkpoint.has_value() && !is_damaged());
   state_->recovery.emplace(Recovery::resume(
       {std::move(state_->published), std::move(state_->window), std::move(state_->parts),
-       std::move(state_->claims)},
+       std::move(state_->claims), std::move(state_->history)},
       {state_->next_sequence, state_->epoch}, *state_->unapplied_end, changes_max, state_->damage));
 }
 
@@ -249,6 +252,11 @@ FeedPosition Store::position() const {
 std::uint64_t Store::first_live_sequence() const {
   return state_->recovery.has_value() ? state_->recovery->first_live_sequence()
                                       : state_->parts.manifest().first_live_sequence;
+}
+
+std::uint64_t Store::first_kept_sequence() const {
+  const std::optional<ManifestHistory>& history = state_->parts.manifest().history;
+  return history.has_value() ? history->first_sequence : first_live_sequence();
 }
 
 bool Store::is_damaged() const {
@@ -406,6 +414,7 @@ StoreStats Store::stats() const {
   stats.segments_since_checkpoint =
       state_->next_sequence - state_->parts.manifest().first_live_sequence;
   stats.segment_bytes_since_checkpoint = state_->segment_bytes;
+  stats.history_bytes = state_->history.bytes_before(first_live_sequence());
   return stats;
 }
 
@@ -497,11 +506,16 @@ std::optional<SealedSegment> Store::seal_next(std::size_t bytes_max) {
   if (load.commits == 0) return std::nullopt;
   SegmentWriter writer(state_->next_sealed_sequence(), state_->epoch, load);
   for (std::size_t at = first; at < first + load.commits; ++at) {
-    if (at > first && writer.size_with(records[at]) > bytes_max) break;
-    writer.add(records[at]);
+    const CommitEffects effects = records.effects_at(at);
+    if (at > first && writer.size_with(records[at], effects) > bytes_max) break;
+    writer.add(records[at], effects);
     state_->sealed_through = records.commit_number_at(at);
   }
-  return seal_segment(*state_, std::move(writer));
+  const StoreVersion& newest =
+      state_->candidate.has_value() ? state_->candidate->version() : state_->published;
+  return seal_segment(
+      *state_, std::move(writer),
+      {records.commit_number_at(first), state_->sealed_through, newest.clock.last_issued()});
 }
 
 SealedSegment Store::make_claim_segment() {
@@ -523,11 +537,15 @@ void Store::mark_stored(std::uint64_t sequence) {
     ++state_->unapplied_end->epoch;
     return;
   }
-  ENTITABLE_CHECK(state_->sealed_segments > 0 && sequence == state_->next_sealed_sequence() - 1);
+  ENTITABLE_CHECK(!state_->sealed.empty() && sequence == state_->next_sealed_sequence() - 1);
   state_->stored_commit = state_->sealed_through;
   state_->pending.drop_through(state_->stored_commit);
-  state_->next_sequence += state_->sealed_segments;
-  state_->segment_bytes += state_->sealed_bytes;
+  state_->next_sequence += state_->sealed.size();
+  for (const StoreState::Sealed& segment : state_->sealed) {
+    state_->segment_bytes += segment.bytes;
+    state_->history.add_segment(segment.commits, segment.bytes);
+  }
+  if (state_->branched) state_->history.clear();
   state_->forget_sealed_segments();
 }
 
@@ -539,11 +557,13 @@ bool Store::begin_checkpoint() {
   const Manifest& manifest = state_->parts.manifest();
   const bool changed = state_->published.last_commit != manifest.last_commit;
   const bool covers = state_->next_sequence != manifest.first_live_sequence;
-  if (is_damaged() || !(changed || covers)) return false;
+  const bool readers_changed = state_->readers_version != state_->readers_version_stored;
+  if (is_damaged() || !(changed || covers || readers_changed)) return false;
   // A segment that is being stored now has the number next_sequence, so it stays live. Recovery
   // skips the commits in it that the manifest covers.
   state_->checkpoint.emplace(state_->published, state_->window, manifest, state_->next_sequence,
                              state_->epoch, state_->part_bytes);
+  state_->history.end_stretch();
   state_->segment_bytes_at_checkpoint = state_->segment_bytes;
   return true;
 }
@@ -571,7 +591,7 @@ void Store::mark_checkpoint_part_stored() {
 
 std::optional<InterimCheckpoint> Store::interim_checkpoint() {
   ENTITABLE_CHECK(state_->checkpoint.has_value() && !state_->checkpoint->part_pending());
-  ENTITABLE_CHECK(!state_->interim.has_value());
+  ENTITABLE_CHECK(state_->interim == nullptr);
   // A snapshot may need the old parts. A replacement is not the result of the log. And after a
   // crash, the log must contain all commits whose rows are in the new parts.
   if (!state_->snapshots.empty() || state_->replacement.has_value()) return std::nullopt;
@@ -583,22 +603,28 @@ std::optional<InterimCheckpoint> Store::interim_checkpoint() {
   if (obsolete.empty()) return std::nullopt;
   InterimCheckpoint interim{encode_manifest(made->manifest), std::move(made->extra_part), obsolete};
   const PartId extra = interim.extra_part.has_value() ? interim.extra_part->id : 0;
-  state_->interim = {std::move(made->manifest), extra, std::move(obsolete)};
+  state_->interim = std::make_unique<StoreState::Interim>(
+      StoreState::Interim{std::move(made->manifest), extra, std::move(obsolete)});
   return interim;
 }
 
 void Store::mark_interim_checkpoint_committed() {
-  ENTITABLE_CHECK(state_->interim.has_value());
+  ENTITABLE_CHECK(state_->interim != nullptr);
   state_->parts.replace_manifest(std::move(state_->interim->manifest),
                                  state_->interim->obsolete_parts);
   state_->interim.reset();
 }
 
-FinishedCheckpoint Store::finish_checkpoint() {
+FinishedCheckpoint Store::finish_checkpoint(const HistoryLimits& limits) {
   ENTITABLE_CHECK(state_->checkpoint.has_value() && !state_->checkpoint->part_pending() &&
-                  !state_->interim.has_value());
+                  state_->interim == nullptr);
   Manifest& manifest = state_->checkpoint->manifest();
   manifest.claims = state_->claims.claims();
+  manifest.readers = state_->readers;
+  state_->readers_version_at_checkpoint = state_->readers_version;
+  std::optional<std::uint64_t> needed;  // a content that is replaced is no history
+  if (!state_->replacement.has_value()) needed = state_->first_commit_needed_by_readers(limits);
+  manifest.history = state_->history.history_to_keep(manifest, needed, limits);
   // A snapshot may need any part that was stored when it began.
   if (state_->snapshots.empty()) {
     const bool is_replaced = state_->replacement.has_value();
@@ -606,7 +632,10 @@ FinishedCheckpoint Store::finish_checkpoint() {
         find_obsolete(state_->parts.ids(), manifest,
                       is_replaced ? std::vector<Catalog*>() : state_->writable_versions());
   }
-  return {encode_manifest(manifest), manifest.first_live_sequence, state_->obsolete_parts};
+  const std::uint64_t first_kept = manifest.history.has_value() ? manifest.history->first_sequence
+                                                                : manifest.first_live_sequence;
+  return {encode_manifest(manifest), manifest.first_live_sequence, first_kept,
+          state_->obsolete_parts};
 }
 
 void Store::mark_checkpoint_committed() {
@@ -620,6 +649,8 @@ void Store::mark_checkpoint_committed() {
     // The restore may have unloaded some of its parts.
     if (state_->memory_limit != 0 && !state_->branched) state_->has_unloaded_parts = true;
   }
+  state_->history.mark_committed(state_->checkpoint->manifest());
+  state_->readers_version_stored = state_->readers_version_at_checkpoint;
   state_->parts.replace_manifest(state_->checkpoint->take_manifest(), state_->obsolete_parts);
   state_->obsolete_parts.clear();
   state_->segment_bytes -= state_->segment_bytes_at_checkpoint;
@@ -631,7 +662,7 @@ std::vector<PartId> Store::abandon_checkpoint() {
   if (!state_->checkpoint.has_value()) return unneeded;
   const Checkpoint& checkpoint = *state_->checkpoint;
   if (checkpoint.part_pending()) unneeded.push_back(checkpoint.pending_part().part.id);
-  if (state_->interim.has_value() && state_->interim->extra_part != 0)
+  if (state_->interim != nullptr && state_->interim->extra_part != 0)
     unneeded.push_back(state_->interim->extra_part);
   state_->interim.reset();
   state_->obsolete_parts.clear();

@@ -21,6 +21,7 @@
 #include "core/query/explain.h"
 #include "core/query/partition_keys.h"
 #include "core/store/checkpoint.h"
+#include "core/store/log_history.h"
 #include "core/store/recovery.h"
 #include "core/store/write_requests.h"
 
@@ -59,6 +60,7 @@ struct StoreStats {
   std::uint64_t epoch = 1;  // number of owners the log has had, including this one
   std::uint64_t segments_since_checkpoint = 0;
   std::uint64_t segment_bytes_since_checkpoint = 0;
+  std::uint64_t history_bytes = 0;  // of covered segments that are kept for durable readers
 };
 
 struct TablePage {
@@ -71,6 +73,7 @@ struct TablePage {
 struct FinishedCheckpoint {
   std::string manifest;
   std::uint64_t first_live_sequence;  // segments with a smaller sequence are covered
+  std::uint64_t first_kept_sequence;  // segments with a smaller sequence are not needed any more
   std::vector<PartId> obsolete_parts;
 };
 
@@ -137,6 +140,8 @@ class Store {
   std::uint64_t last_commit() const;          // as in stats()
   FeedPosition position() const;              // of the last commit in the change feed
   std::uint64_t first_live_sequence() const;  // the manifest covers all earlier segments
+  // The manifest keeps the segments from this one to first_live_sequence() as history.
+  std::uint64_t first_kept_sequence() const;
   bool is_damaged() const;
   const std::vector<Damage>& damage() const;
   void report_damage(Damage damage);  // a file that the host could not find or read
@@ -210,7 +215,8 @@ class Store {
   // part_bytes_target; tests set less, to have many parts of few rows.
   void set_part_bytes(std::uint64_t bytes);
 
-  // Checkpoint. Returns false if there is nothing to cover: no segment and no change.
+  // Checkpoint. Returns false if there is nothing to store: no segment to cover, no change, and no
+  // change of a durable reader.
   bool begin_checkpoint();
   // Returns about how many packed bytes of rows a checkpoint would write now. Visits every leaf.
   std::uint64_t estimate_checkpoint_bytes() const;
@@ -231,8 +237,10 @@ class Store {
   // Records that the manifest that interim_checkpoint() returned is stored. REQUIRES: nothing else
   // was called for the checkpoint since.
   void mark_interim_checkpoint_committed();
-  FinishedCheckpoint finish_checkpoint();  // all parts are stored: the manifest to commit
-  void mark_checkpoint_committed();        // the manifest is stored
+  // All parts are stored: returns the manifest to commit. `limits`: how much history is kept for
+  // durable readers (feed_readers.h).
+  FinishedCheckpoint finish_checkpoint(const HistoryLimits& limits = {});
+  void mark_checkpoint_committed();  // the manifest is stored
   // Ends the checkpoint, if there is one; the manifest in force stays. Returns the parts that the
   // host may delete. The others are used further on.
   std::vector<PartId> abandon_checkpoint();

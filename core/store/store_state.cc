@@ -22,6 +22,20 @@ void load_unlisted_part(PartId id, const std::vector<Catalog*>& versions,
 
 }  // namespace
 
+// A reader that has been silent for longer than history is kept, and has lost its place, needs
+// nothing: it may never come back, and it would read the tables again.
+std::optional<std::uint64_t> StoreState::first_commit_needed_by_readers(
+    const HistoryLimits& limits) const {
+  std::optional<std::uint64_t> needed;
+  for (const auto& [name, reader] : readers) {
+    const std::uint64_t next = reader.acknowledged.commit + 1;
+    const bool is_recent = limits.now - reader.acknowledged_at <= limits.age;
+    if (!is_recent && next < first_known_commit()) continue;
+    needed = std::min(needed.value_or(next), next);
+  }
+  return needed;
+}
+
 std::vector<Catalog*> StoreState::writable_versions() {
   std::vector<Catalog*> catalogs{&published.catalog};
   if (candidate.has_value()) catalogs.push_back(&candidate->version().catalog);

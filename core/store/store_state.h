@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <utility>
@@ -19,6 +20,7 @@
 #include "core/store/checkpoint.h"
 #include "core/store/claim_history.h"
 #include "core/store/explanations.h"
+#include "core/store/log_history.h"
 #include "core/store/memory_limit.h"
 #include "core/store/recovery.h"
 #include "core/store/restored_content.h"
@@ -34,13 +36,21 @@ struct StoreState {
 
   // The records of commits that no stored segment holds: published commits, then the candidate's.
   PendingRecords pending;
-  std::uint64_t stored_commit = 0;    // the newest commit in a stored segment
-  std::uint64_t sealed_through = 0;   // the newest commit in the last sealed segment
-  std::uint64_t sealed_bytes = 0;     // size of the segments that are sealed but not stored
-  std::uint64_t sealed_segments = 0;  // number of these segments
+  std::uint64_t stored_commit = 0;   // the newest commit in a stored segment
+  std::uint64_t sealed_through = 0;  // the newest commit in the last sealed segment
+  struct Sealed {
+    LogHistory::SegmentCommits commits;
+    std::uint64_t bytes;
+  };
+  std::vector<Sealed> sealed;  // the segments that are sealed but not stored
   std::uint64_t next_sequence = 1;
   std::uint64_t epoch = 1;
   ClaimHistory claims;
+  LogHistory history;
+  FeedReadersByName readers;
+  std::uint64_t readers_version = 0;                // rises with each change of `readers`
+  std::uint64_t readers_version_stored = 0;         // of those in the manifest
+  std::uint64_t readers_version_at_checkpoint = 0;  // of those in the checkpoint's manifest
   // The end of the log if it has segments that recovery has checked but not applied yet.
   std::optional<LogPosition> unapplied_end;
 
@@ -57,7 +67,7 @@ struct StoreState {
     PartId extra_part = 0;  // 0: there is none
     std::vector<PartId> obsolete_parts;
   };
-  std::optional<Interim> interim;
+  std::unique_ptr<Interim> interim;  // null if there is none
 
   // The restored content while a checkpoint stores it in place of the published version.
   struct Replacement {
@@ -108,8 +118,19 @@ struct StoreState {
 
   // Begins a new epoch: commits after the published version have positions of their own in the
   // change feed, whatever commits earlier owners have published.
-  void begin_epoch() { claims.add(++epoch, published.last_commit); }
+  void begin_epoch() {
+    claims.add(epoch + 1, published.last_commit);
+    ++epoch;
+  }
   FeedPosition position() const { return {epoch, published.last_commit}; }
+
+  // Returns the first commit from which on the log and pending commits have all commits.
+  std::uint64_t first_known_commit() const {
+    const std::uint64_t last = published.last_commit;
+    return history.first_commit(last, pending.count_through(last));
+  }
+  // Returns the first commit that durable readers need; nothing if no reader needs history.
+  std::optional<std::uint64_t> first_commit_needed_by_readers(const HistoryLimits& limits) const;
 
   // Returns whether the published version is the content of the whole log.
   bool is_open() const { return !recovery.has_value() && !unapplied_end.has_value(); }
@@ -189,6 +210,7 @@ struct StoreState {
     if (made.has_changes()) {
       const std::uint64_t commit = made.version().last_commit;
       for (ClientCall& call : made.calls()) window.add(std::move(call), commit);
+      history.add_dropped(std::move(made.dropped_tables()));
       if (listeners.any() || !made.recorded_changes().empty())
         listeners.publish(std::move(made.recorded_changes()), made.recorded_for());
     }
@@ -202,9 +224,9 @@ struct StoreState {
   // Forgets the sealed segments that were not stored, so that their commits are sealed again.
   void forget_sealed_segments() {
     sealed_through = stored_commit;
-    sealed_bytes = sealed_segments = 0;
+    sealed.clear();
   }
-  std::uint64_t next_sealed_sequence() const { return next_sequence + sealed_segments; }
+  std::uint64_t next_sealed_sequence() const { return next_sequence + sealed.size(); }
 };
 
 }  // namespace entitable

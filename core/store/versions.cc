@@ -27,7 +27,7 @@ std::uint64_t Versions::keep() {
 
 void Versions::rollback(std::uint64_t version) {
   const auto at = state_.kept.find(version);
-  ENTITABLE_CHECK(at != state_.kept.end() && state_.sealed_segments == 0);
+  ENTITABLE_CHECK(at != state_.kept.end() && state_.sealed.empty());
   StoreState::KeptVersion back = at->second;
   state_.start_branch();
   back.version.catalog.start_branch();
@@ -35,6 +35,7 @@ void Versions::rollback(std::uint64_t version) {
   state_.window = std::move(back.window);
   state_.pending = {};
   state_.stored_commit = state_.sealed_through = state_.published.last_commit;
+  state_.history.clear();
   state_.begin_epoch();  // later commits have numbers that were used before
   if (state_.listeners.any()) state_.listeners.mark_changes_unknown(CommitOrigin::local);
 }

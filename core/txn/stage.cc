@@ -80,12 +80,18 @@ std::optional<Error> check_size(const KeyView& key, std::span<const PropertyView
   return std::nullopt;
 }
 
+PutEffect effect_of_put(const TableIndex::Found& found) {
+  if (found.row.has_value()) return PutEffect::update;
+  return found.part_needed == 0 ? PutEffect::insert : PutEffect::unknown;
+}
+
 // Adds the operation's mutation, without its timestamp. Returns the error if a check fails.
 // `merged`: how many elements of staged.merged are in use.
 std::optional<Error> stage_operation(TableId table, const Schema& schema,
                                      const Operation& operation, bool is_single,
-                                     const std::optional<RowView>& row, StagedMutations& staged,
+                                     const TableIndex::Found& found, StagedMutations& staged,
                                      std::size_t& merged) {
+  const std::optional<RowView>& row = found.row;
   if (auto error = check_operation_key(operation)) return error;
   if (auto error = check_precondition(operation, row)) return error;
   if (operation.kind == OperationKind::remove) {
@@ -101,8 +107,8 @@ std::optional<Error> stage_operation(TableId table, const Schema& schema,
     if (is_single) shape_hint = schema.shape_hint_of(properties);
   }
   if (auto error = check_size(operation.key.view(), properties)) return error;
-  staged.mutations.emplace_back(
-      PutRow{table, operation.key.view(), 0, properties, false, shape_hint});
+  staged.mutations.emplace_back(PutRow{
+      table, operation.key.view(), 0, properties, false, shape_hint, {}, effect_of_put(found)});
   return std::nullopt;
 }
 
@@ -162,8 +168,8 @@ std::optional<StageFailure> stage_group(TableId table, const TableIndex& index,
   staged.timestamps.reserve(operations.size());
   std::size_t merged = 0;
   for (std::size_t i = 0; i < operations.size(); ++i) {
-    if (auto error = stage_operation(table, index.schema(), operations[i], many.empty(),
-                                     found[i].row, staged, merged)) {
+    if (auto error = stage_operation(table, index.schema(), operations[i], many.empty(), found[i],
+                                     staged, merged)) {
       return operation_failure(std::move(*error), i, operations.size(), transaction);
     }
   }

@@ -1,5 +1,5 @@
-// Measures what live queries cost in the core, natively, beside their targets. The benchmarks run in
-// turns, and the figures are those of the fastest turns, because other work on the machine only
+// Measures what live queries cost in the core, natively, beside their targets. The benchmarks run
+// in turns, and the figures are those of the fastest turns, because other work on the machine only
 // makes turns slower.
 //
 //   live [--write]     --write puts the table into README.md
@@ -63,9 +63,7 @@ const insert = at("insert_in_groups_without_listeners");
 const table = markdownTable(
   ["", "target", "100,000 rows", "1,000,000 rows"],
   [
-    row("an update without listeners, µs", "", (size) =>
-      n(at("update_without_listeners")(size)),
-    ),
+    row("an update without listeners, µs", "", (size) => n(at("update_without_listeners")(size))),
     row("an update of a row in a live query of all rows, µs", "50", (size) =>
       n(at("update_in_query_of_all_rows")(size)),
     ),

@@ -29,6 +29,7 @@ inline void check_segment_bytes(std::string_view file) {
   const std::string bytes = bytes_of(*segment);
   const Result<Segment> again = decode_segment(bytes, sequence);
   ENTITABLE_CHECK(again.ok() && *again == *segment);
+  ENTITABLE_CHECK(effects_text(again->commits) == effects_text(segment->commits));
 }
 
 inline void check_part_bytes(std::string_view file) {

@@ -85,9 +85,25 @@ inline Mutation random_mutation(Prng& prng, Ticks last) {
     default: {
       Entity entity = random_entity(prng);
       entity.timestamp = random_issued_timestamp(prng, last);
-      return put_row(table, std::move(entity));
+      PutRow put = put_row(table, std::move(entity));
+      put.effect = static_cast<PutEffect>(prng.below(3));
+      return put;
     }
   }
+}
+
+// Returns what equality of commits does not compare: the origin and the effects of puts, as digits.
+inline std::string effects_text(const std::vector<Commit>& commits) {
+  std::string text;
+  for (const Commit& commit : commits) {
+    text += std::to_string(static_cast<int>(commit.origin)) + ":";
+    for (const Mutation& mutation : commit.mutations) {
+      if (const auto* put = std::get_if<PutRow>(&mutation))
+        text += std::to_string(static_cast<int>(put->effect));
+    }
+    text += " ";
+  }
+  return text;
 }
 
 inline Commit random_commit(Prng& prng, std::uint64_t number, std::size_t mutations_max = 12) {
@@ -98,6 +114,7 @@ inline Commit random_commit(Prng& prng, std::uint64_t number, std::size_t mutati
   for (std::uint64_t i = prng.below(mutations_max + 1); i > 0; --i) {
     commit.mutations.push_back(random_mutation(prng, commit.last_timestamp));
   }
+  commit.origin = static_cast<CommitOrigin>(prng.below(4));
   return commit;
 }
 
@@ -141,6 +158,33 @@ inline ManifestClaims random_claims(Prng& prng, std::uint64_t epoch) {
   return claims;
 }
 
+inline FeedReadersByName random_readers(Prng& prng) {
+  FeedReadersByName readers;
+  for (std::uint64_t left = prng.below(4); left > 0; --left) {
+    readers[random_text(prng, 9) + "r"] = {{random_counter(prng), random_counter(prng)},
+                                           random_ticks(prng)};
+  }
+  return readers;
+}
+
+// Adds random history that ends at manifest.first_live_sequence.
+inline void add_random_history(Prng& prng, Manifest& manifest) {
+  ManifestHistory history{1 + prng.below(50), 1 + prng.below(50), {}, {}};
+  manifest.first_live_sequence = history.first_sequence;
+  for (std::uint64_t left = 1 + prng.below(4); left > 0; --left) {
+    const LogStretch stretch{1 + prng.below(300), prng.below(300), random_counter(prng),
+                             prng.chance(4) ? 0 : random_ticks(prng)};
+    history.stretches.push_back(stretch);
+    manifest.first_live_sequence += stretch.segments;
+  }
+  manifest.last_commit += 1000;
+  for (std::uint64_t commit = history.first_commit + prng.below(90); commit < 200;
+       commit += prng.below(90)) {
+    history.dropped.push_back({manifest.next_table++, random_table_name(prng), commit});
+  }
+  manifest.history = std::move(history);
+}
+
 inline Manifest random_manifest(Prng& prng) {
   Manifest manifest;
   manifest.epoch = 1 + prng.below(9);
@@ -154,6 +198,8 @@ inline Manifest random_manifest(Prng& prng) {
   for (std::uint64_t i = prng.below(4); i > 0; --i) {
     manifest.calls.push_back(random_call(prng, manifest.last_timestamp));
   }
+  if (prng.chance(2)) add_random_history(prng, manifest);
+  if (prng.chance(2)) manifest.readers = random_readers(prng);
   if (prng.chance(2)) manifest.claims = random_claims(prng, manifest.epoch);
   if (prng.below(2) == 0) manifest.call_commits = random_call_commits(prng, manifest.calls);
   std::map<std::string, std::string> names;  // by case-folded name
@@ -217,7 +263,7 @@ inline std::string file_of(RecordWriter file, const std::vector<RawRecord>& reco
 }
 
 inline std::string file_of(FileKind kind, const std::vector<RawRecord>& records,
-                           std::uint16_t major, std::uint16_t minor = format_minor) {
+                           std::uint16_t major, std::uint16_t minor = 0) {
   return file_of(RecordWriter(kind, major, minor), records);
 }
 

@@ -60,12 +60,19 @@ inline Segment sample_segment() {
   more.number = 42;
   more.last_timestamp = sample_time;
   more.mutations = {put_row(1, {EntityKey("DE", "1"), sample_time, properties_of_every_type()})};
+  rows.origin = CommitOrigin::other_tab;
+  std::get<PutRow>(rows.mutations[0]).effect = PutEffect::insert;
+  std::get<PutRow>(rows.mutations[1]).effect = PutEffect::update;
+  more.origin = CommitOrigin::sync;
+  std::get<PutRow>(more.mutations[0]).effect = PutEffect::insert;
   return {sample_sequence, 3, {tables, rows, more}};
 }
 
 inline std::string bytes_of(const Segment& segment) {
   SegmentWriter writer(segment.sequence, segment.epoch);
-  for (const Commit& commit : segment.commits) writer.add(encode_commit(commit));
+  std::string codes;
+  for (const Commit& commit : segment.commits)
+    writer.add(encode_commit(commit), effects_of(commit, codes));
   return std::move(writer).finish();
 }
 
@@ -103,6 +110,10 @@ inline Manifest sample_manifest() {
   manifest.calls = {sample_call(), {ClientId{}, 0, {}}};
   manifest.call_commits = CallCommits{7, {39, 12}};
   manifest.claims = ManifestClaims{1, {{2, 20}, {3, 38}}};
+  manifest.history = ManifestHistory{
+      3, 11, {{1, 0, 48, 0}, {3, 29, 300'000, sample_time - 20}}, {{2, "People", 20}}};
+  manifest.readers = {{"backup", {{2, 20}, sample_time - 30}},
+                      {"\xC3\xA4", {{3, 39}, sample_time + 1}}};
   manifest.tables = {{1,
                       "Cities",
                       sample_policies(),
@@ -119,7 +130,7 @@ inline std::string segment_with_unknown_record() {
   segment.sequence = sample_sequence + 2;
   std::vector<RawRecord> records = records_of(bytes_of(segment));
   records.insert(records.begin() + 2, RawRecord(200, "from the future", record_flag_skippable));
-  return file_of(FileKind::segment, records, format_major, 1);
+  return file_of(FileKind::segment, records, format_major, 3);
 }
 
 }  // namespace entitable::test

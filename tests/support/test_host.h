@@ -23,6 +23,7 @@ class TestHost {
   std::map<PartId, std::string> parts;
   std::map<std::uint64_t, std::string> segments;
   std::size_t segment_bytes = Store::no_limit;  // the size limit of a segment
+  HistoryLimits history{};                      // of checkpoints
 
   std::uint64_t part_bytes = part_bytes_target;  // of open_within()
   std::function<void()> on_step;                 // open_within() calls it after each file
@@ -227,9 +228,9 @@ class TestHost {
 
   // Stores the manifest of a checkpoint whose parts are all stored.
   void commit_checkpoint(Store& store) {
-    FinishedCheckpoint end = store.finish_checkpoint();
+    FinishedCheckpoint end = store.finish_checkpoint(history);
     manifest = std::move(end.manifest);
-    segments.erase(segments.begin(), segments.lower_bound(end.first_live_sequence));
+    segments.erase(segments.begin(), segments.lower_bound(end.first_kept_sequence));
     for (const PartId id : end.obsolete_parts) parts.erase(id);
     store.mark_checkpoint_committed();
   }

@@ -80,8 +80,8 @@ void update_hundred(benchmark::State& state, Store& store, std::size_t first, bo
     state.ResumeTiming();
   }
   per_operation(state, group_rows);
-  state.counters["deltas"] = static_cast<double>(deltas) /
-                             (static_cast<double>(state.iterations()) * double{group_rows});
+  state.counters["deltas"] =
+      static_cast<double>(deltas) / (static_cast<double>(state.iterations()) * double{group_rows});
 }
 
 void live_update_without_listeners(benchmark::State& state) {
@@ -117,7 +117,8 @@ void live_update_that_20_of_10000_see(benchmark::State& state) {
 }
 BENCHMARK(live_update_that_20_of_10000_see)->Apply(at_each_size);
 
-// Inserts 1,000 rows in groups of 100 into a fork of the store, and takes the changes of each group.
+// Inserts 1,000 rows in groups of 100 into a fork of the store, and takes the changes of each
+// group.
 void insert_thousand(benchmark::State& state, bool seen) {
   std::vector<WriteRequest> requests;
   for (std::size_t i = 0; i < 10 * group_rows; i += group_rows)

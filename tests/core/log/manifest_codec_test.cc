@@ -85,6 +85,23 @@ TEST_CASE("a manifest has the layout of FORMAT.md") {
   CHECK(claims.type == 38);
   CHECK(claims.flags == record_flag_skippable);
   CHECK(claims.payload == bytes_from_hex("03 02 05 ac02 09 ad02"));
+  manifest.last_timestamp = 1000;
+  manifest.last_commit = 300;
+  manifest.first_live_sequence = 9;
+  manifest.next_table = 6;
+  manifest.history =
+      ManifestHistory{4, 200, {{2, 0, 68, 0}, {3, 101, 300, 999}}, {{5, "abc", 300}}};
+  const RawRecord history = records_of(encode_manifest(manifest)).back();
+  CHECK(history.type == 39);
+  CHECK(history.flags == record_flag_skippable);
+  CHECK(history.payload ==
+        bytes_from_hex("04 c801 02 02 00 44 00 03 65 ac02 03 01 05 03 616263 ac02"));
+  manifest.readers = {{"a", {{2, 300}, 1000}}, {"b", {}}};
+  const RawRecord readers = records_of(encode_manifest(manifest)).back();
+  CHECK(readers.type == 40);
+  CHECK(readers.flags == record_flag_skippable);
+  CHECK(readers.payload == bytes_from_hex("02 01 61 02 ac02 e803000000000000"
+                                          "   01 62 00 00 0000000000000000"));
 }
 
 TEST_CASE("an empty manifest is read back") {
@@ -241,6 +258,78 @@ TEST_CASE("claims are validated") {
   CHECK(reason("03 02 05 07 06 80") == "it is truncated");
   CHECK(reason("03 01 05 07 06") == "it has the wrong length");
   CHECK(reason("03 07 05 07") == "it has the wrong length");
+}
+
+TEST_CASE("the history is validated") {
+  // First live sequence 9, last commit 20.
+  const RawRecord live_9{RecordType::manifest_state,
+                         bytes_from_hex("01 09 14 e803000000000000 09 09")};
+  const auto reason = [&](const std::string& hex) {
+    const RawRecord history{static_cast<std::uint8_t>(RecordType::manifest_history),
+                            bytes_from_hex(hex), record_flag_skippable};
+    return reason_of(file_of(FileKind::manifest, {live_9, options, service, calls, history}));
+  };
+  REQUIRE(reason("04 05 02 02 00 44 00 03 07 44 01 00").empty());
+  const std::string first = "the first segment or commit of the history is out of range";
+  CHECK(reason("00 05 01 09 00 44 00 00") == first);
+  CHECK(reason("04 00 01 05 00 44 00 00") == first);
+  CHECK(reason("8080808080808010 05 01 05 00 44 00 00") == first);
+  CHECK(reason("04 8080808080808010 01 05 00 44 00 00") == first);
+  const std::string stretch = "a stretch of the history is out of range";
+  CHECK(reason("04 05 01 00 00 44 00 00") == stretch);
+  CHECK(reason("04 05 01 06 00 44 00 00") == stretch);
+  CHECK(reason("04 05 01 05 ffffffffffffff0f 44 00 00") == stretch);
+  CHECK(reason("04 01 01 05 ffffffffffffff0f 44 00 00").empty());
+  CHECK(reason("04 05 01 05 00 8080808080808010 00 00") == stretch);
+  CHECK(reason("04 05 01 05 00 44 ff0f 00") == "a timestamp is out of range");
+  const std::string end = "the history does not end at the first live sequence";
+  CHECK(reason("04 05 01 04 00 44 00 00") == end);
+  CHECK(reason("09 05 00 00") == end);
+  CHECK(reason("04 05 01 05 00 44 00 01 08 03 616263 14").empty());
+  CHECK(reason("04 05 01 05 00 44 00 01 09 03 616263 14") == "a table id is out of range");
+  CHECK(reason("04 05 01 05 00 44 00 01 08 02 6162 14") ==
+        "a table has a name that is not allowed");
+  CHECK(reason("04 05 01 05 00 44 00 01 08 03 616263 15") ==
+        "the commit that dropped a table is out of range");
+  const std::string order = "the dropped tables are not in order";
+  CHECK(reason("04 05 01 05 00 44 00 01 08 03 616263 04") == order);
+  CHECK(reason("04 05 01 05 00 44 00 02 08 03 616263 07 07 03 616263 06") == order);
+  CHECK(reason("04 05 01 05 00 44 00 02 08 03 616263 07 07 03 616263 07").empty());
+  CHECK(reason("04 05 01 05 00 44 00 00 00") == "it has the wrong length");
+  CHECK(reason("04 05 01 05 00 44 00 07") == "it has the wrong length");
+}
+
+TEST_CASE("durable readers are validated") {
+  const auto reason = [&](const std::string& hex) {
+    const RawRecord readers{static_cast<std::uint8_t>(RecordType::manifest_readers),
+                            bytes_from_hex(hex), record_flag_skippable};
+    return reason_of(manifest_file({readers}));
+  };
+  const std::string time = " 0000000000000000";
+  REQUIRE(reason("02 01 61 02 07" + time + " 01 62 00 00" + time).empty());
+  CHECK(reason("00").empty());
+  const std::string order = "the readers are not in order";
+  CHECK(reason("02 01 62 02 07" + time + " 01 61 00 00" + time) == order);
+  CHECK(reason("02 01 61 02 07" + time + " 01 61 00 00" + time) == order);
+  const std::string name = "the name of a reader is not allowed";
+  CHECK(reason("01 00 0202" + time) == name);
+  CHECK(reason("01 01 ff 02 02" + time) == name);
+  const std::string largest = "ffffffffffffff0f";
+  const std::string too_large = "8080808080808010";
+  CHECK(reason("01 01 61 " + largest + largest + time).empty());
+  const std::string position = "the position of a reader is out of range";
+  CHECK(reason("01 01 61 " + too_large + " 00" + time) == position);
+  CHECK(reason("01 01 61 00 " + too_large + time) == position);
+  CHECK(reason("01 01 61 00 00 ff3f37f47528ca2b").empty());
+  CHECK(reason("01 01 61 00 00 0040 37f47528ca2b") == "the time of a reader is out of range");
+  CHECK(reason("01 01 61 00 00" + time + " 00") == "it has the wrong length");
+  CHECK(reason("01 01 61 8000 00 00000000000000") == "it is truncated");
+}
+
+TEST_CASE("the names of readers have a length") {
+  CHECK_FALSE(is_feed_reader_name(""));
+  CHECK(is_feed_reader_name(std::string(feed_reader_name_bytes_max, 'a')));
+  CHECK_FALSE(is_feed_reader_name(std::string(feed_reader_name_bytes_max + 1, 'a')));
 }
 
 TEST_CASE("the optional records of a manifest have one order") {

@@ -2,6 +2,7 @@
 #include "core/store/change_history.h"
 
 #include "core/store/claim_history.h"
+#include "core/store/feed_readers.h"
 #include "core/store/restore.h"
 #include "core/store/versions.h"
 #include "tests/support/store_helpers.h"
@@ -20,14 +21,17 @@ void publish_people(Store& store) {
                   remove("people", "p", "a")});
 }
 
-// Returns for example "3: ~c=3 -a; 4: create people".
+// Returns for example "3: +c=3 ~b=1 -a; 4: create people".
 void append_text(const PastChanges& changes, std::string& text) {
   for (const ChangeBatch& batch : changes.batches) {
     text += (text.empty() ? "" : "; ") + std::to_string(batch.position.commit) + ":";
     for (const RowChange& change : batch.rows) {
       REQUIRE(change.table->name.folded() == "people");
       REQUIRE(change.exists_after == change.after.has_value());
-      text += (change.op() == ChangeOp::update ? " ~" : " -") + change.key.row;
+      text += (change.op() == ChangeOp::insert   ? " +"
+               : change.op() == ChangeOp::update ? " ~"
+                                                 : " -") +
+              change.key.row;
       if (change.after.has_value())
         text += "=" + std::to_string(change.after->find("value")->int32());
     }
@@ -68,7 +72,7 @@ TEST_CASE("the commits after a number are read from pending records and from seg
   TestHost host;
   Store store = new_store();
   publish_people(store);
-  const std::string all = "1: create People; 2: ~a=1; 3: ~c=3 ~b=2; 4: -a";
+  const std::string all = "1: create People; 2: +a=1; 3: +c=3 +b=2; 4: -a";
   CHECK(history(store, host, 0) == all);
   host.segment_bytes = 1;  // one commit each
   host.store_pending(store);
@@ -79,7 +83,7 @@ TEST_CASE("the commits after a number are read from pending records and from seg
   CHECK(history(store, host, 5) == "");
   host.store_pending(store);
   Store reopened = std::move(*host.open());
-  CHECK(history(reopened, host, 2) == "3: ~c=3 ~b=2; 4: -a; 5: ~b=5");
+  CHECK(history(reopened, host, 2) == "3: +c=3 +b=2; 4: -a; 5: ~b=5");
 }
 
 TEST_CASE("a staged commit is not read, even if its segment is stored") {
@@ -128,16 +132,33 @@ TEST_CASE("the history is truncated by a restore that replaced the content") {
   CHECK(history(reopened, host, 5) == "6: ~b=5");
 }
 
-TEST_CASE("a dropped table is known if the log has the commit that created it") {
+TEST_CASE("the names of dropped tables are known") {
   TestHost host;
   Store store = new_store();
   publish_people(store);
   host.store_pending(store);
   publish(store, {drop("people"), create("people"), insert("people", "p", "x", 9)});
-  CHECK(history(store, host, 3) == "4: -a; 5: drop People; 6: create people; 7: ~x=9");
-  const TestHost no_segments;
-  CHECK(history(store, no_segments, 4) == "truncated");
-  CHECK(history(store, no_segments, 5) == "6: create people; 7: ~x=9");
+  CHECK(history(store, host, 3) == "4: -a; 5: drop People; 6: create people; 7: +x=9");
+  CHECK(history(store, host, 4) == "5: drop People; 6: create people; 7: +x=9");
+  host.store_pending(store);
+  Store reopened = std::move(*host.open());
+  CHECK(history(reopened, host, 3) == "4: -a; 5: drop People; 6: create people; 7: +x=9");
+}
+
+TEST_CASE("the manifest has the names of tables that its history still refers to") {
+  TestHost host;
+  Store store = new_store();
+  publish_people(store);
+  host.store_pending(store);
+  REQUIRE(host.checkpoint(store));
+  REQUIRE(FeedReaders(store).add("all", store.position(), noon));
+  publish(store, {upsert("people", "p", "b", 5), drop("people"), create("pets"), drop("pets")});
+  host.store_pending(store);
+  host.history = {1'000'000, 1000, noon};
+  REQUIRE(host.checkpoint(store));
+  CHECK(host.segments.size() == 1);
+  Store reopened = std::move(*host.open());
+  CHECK(history(reopened, host, 4) == "5: ~b=5; 6: drop People; 7: create pets; 8: drop pets");
 }
 
 TEST_CASE(
@@ -160,7 +181,7 @@ TEST_CASE(
   CHECK(history(next, host, {3, 6}) == "7: ~c=9");
 }
 
-TEST_CASE("a position is good if it survived all owners since, whoever knows of them") {
+TEST_CASE("a position is good if it was found by all owners since, also by those in the manifest") {
   TestHost host;
   Store store = take_over(host);
   publish_people(store);
@@ -184,15 +205,13 @@ TEST_CASE("a position is good if it survived all owners since, whoever knows of 
   };
   store = take_over(host);
   check(store);
-  // The manifest knows them when the log does not any more.
-  const auto segments = host.segments;
+  // The manifest has the claims of the segments that it covers.
+  REQUIRE(FeedReaders(store).add("all", {}, noon));
+  host.history = {1'000'000, 1000, noon};
   REQUIRE(host.checkpoint(store));
-  host.segments.clear();
+  CHECK(store.first_live_sequence() > store.first_kept_sequence());
+  check(store);
   Store reopened = std::move(*host.open());
-  CHECK(history(reopened, host, {5, 7}) == "");
-  CHECK(history(reopened, host, {5, 8}) == "truncated");
-  CHECK(history(reopened, host, {3, 6}) == "truncated");
-  host.segments = segments;
   check(reopened);
 }
 

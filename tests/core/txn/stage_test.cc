@@ -283,6 +283,26 @@ TEST_CASE("a group is staged completely, in order, with rising timestamps") {
   CHECK(std::get<PutRow>(done.mutations[3]).timestamp == 103);
 }
 
+TEST_CASE("a put says whether it inserts a row or replaces one, if that is known") {
+  const std::vector<Operation> operations = {
+      insert("p", "1"), operation(OperationKind::insert_or_merge, "p", "2"),
+      operation(OperationKind::insert_or_replace, "p", "there")};
+  const StagedMutations done = staged(one_row(), operations);
+  CHECK(std::get<PutRow>(done.mutations[0]).effect == PutEffect::insert);
+  CHECK(std::get<PutRow>(done.mutations[1]).effect == PutEffect::insert);
+  CHECK(std::get<PutRow>(done.mutations[2]).effect == PutEffect::update);
+
+  TableIndex unloaded;
+  unloaded.add_unloaded(KeyRange{}, 7, 1, 100);
+  StagedMutations blind;
+  const std::vector<Operation> upsert = {operation(OperationKind::insert_or_replace, "p", "1")};
+  REQUIRE_FALSE(
+      stage_group(
+          table, unloaded, upsert, false, [] { return Ticks{101}; }, 0, blind, UpsertNeeds::nothing)
+          .has_value());
+  CHECK(std::get<PutRow>(blind.mutations[0]).effect == PutEffect::unknown);
+}
+
 TEST_CASE("same_shape_as_previous is only kept between rows stored as given") {
   const auto with_same_shape = [](OperationKind kind, const char* row) {
     Operation made = operation(kind, "p", row);

@@ -1,0 +1,43 @@
+// The durable readers of a store's change feed. A reader has a name, and the position up to which
+// it has acknowledged changes. Both are in the manifest, so a checkpoint stores them. Until then, a
+// crash loses what has changed: a reader gets batches again that it has acknowledged, and a new
+// reader is not known. A host that adds or removes a reader therefore writes a checkpoint before it
+// answers.
+//
+// Covered segments are kept as history for these readers (log_history.h).
+//
+// REQUIRES for all functions: the store is open and outlives the object.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "core/log/manifest_codec.h"
+#include "core/store/store.h"
+
+namespace entitable {
+
+class FeedReaders {
+ public:
+  static constexpr std::size_t readers_max = 256;
+
+  explicit FeedReaders(Store& store) : state_(store.state()) {}
+
+  // Returns the reader, or null if there is none of this name.
+  const FeedReader* find(std::string_view name) const;
+  // Adds a reader, or returns false: there is one of this name already, there are readers_max
+  // readers, or the name is not valid (is_feed_reader_name). `from`: the reader gets the changes
+  // after this position.
+  bool add(std::string_view name, const FeedPosition& from, Ticks now);
+  // Records that the reader does not need the changes up to this position any more. Returns false
+  // if there is no such reader. A position before the one that it has acknowledged only renews the
+  // time, because calls may arrive late.
+  bool acknowledge(std::string_view name, const FeedPosition& position, Ticks now);
+  bool remove(std::string_view name);  // returns whether the reader existed
+
+ private:
+  StoreState& state_;
+};
+
+}  // namespace entitable

@@ -1,0 +1,282 @@
+// Tests durable readers of the change feed, and the history that checkpoints keep for them.
+#include "core/store/feed_readers.h"
+
+#include "core/store/change_history.h"
+#include "core/store/restore.h"
+#include "tests/support/store_helpers.h"
+#include "tests/support/test_host.h"
+
+namespace entitable {
+namespace {
+
+using namespace test;  // request helpers
+
+constexpr Ticks day = 24 * 3600 * 1'000 * ticks_per_millisecond;
+
+// A store whose commits have about a kilobyte and a segment each, and take a minute.
+class Log {
+ public:
+  TestHost host;
+  Store store = new_store();
+  Ticks now = noon;
+
+  Log() {
+    host.segment_bytes = 1;
+    publish(store, {create("people")}, now);
+    set_limits(200'000, day);
+  }
+  void set_limits(std::uint64_t bytes, Ticks age) { host.history = {bytes, age, now}; }
+  void write(int commits) {
+    for (; commits > 0; --commits) {
+      Operation large = operation(OperationKind::insert_or_replace, "p", "a", 1);
+      large.properties.push_back({"text", Value::of_string(std::string(1000, 'x'))});
+      publish(store, {test::write("people", std::move(large))}, now += day / 24 / 60);
+      host.store_pending(store);
+    }
+  }
+  void checkpoint() {
+    host.history.now = now;
+    REQUIRE(host.checkpoint(store));
+  }
+  void reopen() { store = std::move(*host.open()); }
+  FeedReaders readers() { return FeedReaders(store); }
+
+  // Returns how many commits after a position are read, or -1 if some are missing. Passes only the
+  // segments that are needed.
+  int count_after(const FeedPosition& since) {
+    ChangeHistory history(store, since);
+    int count = 0;
+    for (auto at = host.segments.lower_bound(history.first_segment()); at != host.segments.end();
+         ++at) {
+      const auto changes = history.read_segment(at->first, at->second);
+      REQUIRE(changes.ok());
+      count += static_cast<int>(changes->batches.size());
+    }
+    count += static_cast<int>(history.read_pending().batches.size());
+    return history.is_truncated() ? -1 : count;
+  }
+  int count_after(std::uint64_t commit) { return count_after({store.position().epoch, commit}); }
+  FeedPosition first_known() { return ChangeHistory(store, store.position()).first_known(); }
+};
+
+}  // namespace
+
+TEST_CASE("readers are added, acknowledge changes and are removed") {
+  Store store = new_store();
+  FeedReaders readers(store);
+  CHECK(readers.find("backup") == nullptr);
+  CHECK_FALSE(readers.acknowledge("backup", {1, 1}, 10));
+  CHECK(readers.add("backup", {1, 7}, 10));
+  CHECK_FALSE(readers.add("backup", {1, 8}, 11));
+  CHECK(*readers.find("backup") == FeedReader{{1, 7}, 10});
+  CHECK(readers.acknowledge("backup", {1, 9}, 20));
+  CHECK(readers.acknowledge("backup", {1, 8}, 30));
+  CHECK(*readers.find("backup") == FeedReader{{1, 9}, 30});
+  CHECK(readers.remove("backup"));
+  CHECK_FALSE(readers.remove("backup"));
+  CHECK_FALSE(readers.add("", {}, 10));
+}
+
+TEST_CASE("the number of readers is limited") {
+  Store store = new_store();
+  FeedReaders readers(store);
+  for (std::size_t i = 0; i < FeedReaders::readers_max; ++i)
+    CHECK(readers.add("r" + std::to_string(i), {}, 0));
+  CHECK_FALSE(readers.add("one more", {}, 0));
+  CHECK(readers.remove("r7"));
+  CHECK(readers.add("one more", {}, 0));
+}
+
+TEST_CASE("a checkpoint stores the readers, also if nothing else has changed") {
+  Log log;
+  log.write(1);
+  log.checkpoint();
+  CHECK_FALSE(log.store.begin_checkpoint());
+  REQUIRE(log.readers().add("backup", log.store.position(), log.now));
+  log.checkpoint();
+  log.reopen();
+  CHECK(*log.readers().find("backup") == FeedReader{{1, 2}, log.now});
+  CHECK_FALSE(log.store.begin_checkpoint());
+  REQUIRE(log.readers().acknowledge("backup", {1, 2}, log.now + 5));
+  log.checkpoint();
+  REQUIRE(log.readers().remove("backup"));
+  log.checkpoint();
+  log.reopen();
+  CHECK(log.readers().find("backup") == nullptr);
+}
+
+TEST_CASE("a change of the readers during a checkpoint is stored by the next one") {
+  Log log;
+  log.write(1);
+  REQUIRE(log.store.begin_checkpoint());
+  while (auto part = log.host.next_part(log.store)) log.host.parts[part->id] = part->bytes;
+  const FinishedCheckpoint end = log.store.finish_checkpoint(log.host.history);
+  REQUIRE(log.readers().add("backup", log.store.position(), log.now));
+  log.host.manifest = end.manifest;
+  log.store.mark_checkpoint_committed();
+  log.checkpoint();
+  log.reopen();
+  CHECK(log.readers().find("backup") != nullptr);
+}
+
+TEST_CASE("without readers, a checkpoint keeps no segments") {
+  Log log;
+  log.write(20);
+  log.checkpoint();
+  CHECK(log.host.segments.empty());
+  CHECK(log.store.stats().history_bytes == 0);
+  CHECK(log.count_after(20) == -1);
+  CHECK(log.first_known() == FeedPosition{1, 22});
+}
+
+TEST_CASE("covered segments are kept until all readers have acknowledged them") {
+  Log log;
+  log.write(5);  // commits 2 to 6
+  REQUIRE(log.readers().add("a", {1, 3}, log.now));
+  REQUIRE(log.readers().add("b", {1, 4}, log.now));
+  log.checkpoint();
+  CHECK(log.store.stats().history_bytes > 5000);
+  CHECK(log.count_after(3) == 3);
+  log.write(5);  // commits 7 to 11
+  log.checkpoint();
+  CHECK(log.count_after(3) == 8);
+  log.reopen();
+  CHECK(log.count_after(3) == 8);
+  CHECK(log.count_after(11) == 0);
+  // Whole stretches are dropped: the first has the commits up to 6.
+  REQUIRE(log.readers().acknowledge("a", {1, 11}, log.now));
+  REQUIRE(log.readers().acknowledge("b", {1, 6}, log.now));
+  log.checkpoint();
+  CHECK(log.count_after(6) == 5);
+  CHECK(log.count_after(5) == -1);
+  CHECK(log.first_known() == FeedPosition{1, 7});
+  REQUIRE(log.readers().acknowledge("b", {1, 11}, log.now));
+  log.checkpoint();
+  CHECK(log.host.segments.empty());
+  CHECK(log.count_after(11) == 0);
+}
+
+TEST_CASE("history has at most as many bytes as the limit") {
+  Log log;
+  REQUIRE(log.readers().add("a", {1, 1}, log.now));
+  log.write(10);
+  log.checkpoint();
+  log.write(10);
+  log.checkpoint();
+  const std::uint64_t bytes = log.store.stats().history_bytes;
+  log.set_limits(bytes, day);
+  log.write(1);
+  log.host.history.bytes = bytes + 2000;
+  log.checkpoint();
+  CHECK(log.count_after(1) == 21);
+  log.host.history.bytes = log.store.stats().history_bytes - 1;
+  REQUIRE(log.readers().acknowledge("a", {1, 1}, log.now));
+  log.checkpoint();
+  CHECK(log.count_after(1) == -1);
+  CHECK(log.store.stats().history_bytes <= log.host.history.bytes);
+  CHECK(log.count_after(log.first_known().commit - 1) > 0);
+}
+
+TEST_CASE("history is not older than the limit") {
+  Log log;
+  REQUIRE(log.readers().add("a", {1, 1}, log.now));
+  log.write(3);
+  log.checkpoint();
+  log.now += day - day / 24 / 60;
+  log.write(1);
+  log.checkpoint();
+  CHECK(log.count_after(1) == 4);
+  log.write(1);
+  log.checkpoint();
+  CHECK(log.count_after(1) == -1);
+  CHECK(log.count_after(4) == 2);
+}
+
+TEST_CASE("a reader that is silent and has lost its place keeps no history") {
+  Log log;
+  REQUIRE(log.readers().add("a", {1, 1}, log.now));
+  log.write(1);
+  log.checkpoint();
+  log.now += 2 * day;
+  log.write(1);
+  log.checkpoint();
+  log.write(1);
+  log.checkpoint();
+  CHECK(log.host.segments.empty());
+  // It is back.
+  REQUIRE(log.readers().acknowledge("a", log.store.position(), log.now));
+  log.write(2);
+  log.checkpoint();
+  CHECK(log.count_after(log.readers().find("a")->acknowledged) == 2);
+}
+
+TEST_CASE("a reader that has read everything keeps its place, however long it is silent") {
+  Log log;
+  log.write(1);
+  REQUIRE(log.readers().add("a", log.store.position(), log.now));
+  log.checkpoint();
+  log.now += 9 * day;
+  log.write(1);
+  log.checkpoint();
+  CHECK(log.count_after(2) == 1);
+}
+
+TEST_CASE("few stretches are counted, however many checkpoints there are") {
+  Log log;
+  log.set_limits(100'000'000, 1000 * day);
+  REQUIRE(log.readers().add("a", {1, 1}, log.now));
+  for (int i = 0; i < 100; ++i) {
+    log.write(1);
+    log.checkpoint();
+  }
+  const Result<Manifest> manifest = decode_manifest(*log.host.manifest);
+  REQUIRE(manifest.ok());
+  CHECK(manifest->history->stretches.size() == 1);
+  CHECK(log.count_after(1) == 100);
+  CHECK(log.count_after(77) == 24);
+}
+
+TEST_CASE("if commits are missing in the log, earlier segments are no history") {
+  Log log;
+  REQUIRE(log.readers().add("a", {1, 1}, log.now));
+  log.write(3);
+  // The manifest has a commit that is not stored otherwise before the crash.
+  publish(log.store, {upsert("people", "p", "b", 5)}, log.now);
+  log.checkpoint();
+  log.reopen();
+  log.host.claim(log.store);
+  CHECK(log.store.position() == FeedPosition{2, 5});
+  CHECK(log.count_after({1, 4}) == -1);
+  CHECK(log.count_after({1, 5}) == 0);
+  CHECK(log.first_known() == FeedPosition{2, 6});
+  log.write(2);
+  CHECK(log.count_after({1, 5}) == 2);
+  log.checkpoint();
+  CHECK(log.count_after({1, 4}) == -1);
+  CHECK(log.count_after({1, 5}) == 2);
+}
+
+TEST_CASE("a content that a restore replaces is no history") {
+  Log log;
+  REQUIRE(log.readers().add("a", {1, 1}, log.now));
+  log.write(3);
+  log.checkpoint();
+  const std::string file = log.host.snapshot(log.store);
+  {
+    Restore restore(log.store);
+    REQUIRE(log.host.store_parts(restore, file).ok());
+    REQUIRE(restore.finish_reading().ok());
+    REQUIRE(restore.begin_replace(std::nullopt));
+    log.host.write_checkpoint(log.store);
+  }
+  CHECK(log.host.segments.empty());
+  CHECK(log.count_after(4) == -1);
+  CHECK(log.first_known() == FeedPosition{1, 6});
+  log.write(2);
+  log.checkpoint();
+  CHECK(log.count_after(5) == 2);
+  log.reopen();
+  CHECK(log.count_after(5) == 2);
+}
+
+}  // namespace entitable
