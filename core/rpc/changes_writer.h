@@ -13,11 +13,6 @@
 
 namespace entitable::rpc {
 
-// Returns the position as clients see it.
-inline std::uint64_t sequence_of(const FeedPosition& position) {
-  return position.epoch << feed_position_commit_bits | position.commit;
-}
-
 struct ClientWatch {
   std::string_view table;
   bool counts;  // the client counts the rows and does not get them
