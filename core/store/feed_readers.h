@@ -27,12 +27,13 @@ class FeedReaders {
   // Returns the reader, or null if there is none of this name.
   const FeedReader* find(std::string_view name) const;
   // Adds a reader, or returns false: there is one of this name already, there are readers_max
-  // readers, or the name is not valid (is_feed_reader_name). `from`: the reader gets the changes
-  // after this position.
+  // readers, the name is not valid (is_feed_reader_name), or the store has not reached the position.
+  // `from`: the reader gets the changes after this position. A time that a manifest cannot store is
+  // replaced by the nearest that it can.
   bool add(std::string_view name, const FeedPosition& from, Ticks now);
   // Records that the reader does not need the changes up to this position any more. Returns false
-  // if there is no such reader. A position before the one that it has acknowledged only renews the
-  // time, because calls may arrive late.
+  // if there is no such reader, or the store has not reached the position. A position before the one
+  // that it has acknowledged only renews the time, because calls may arrive late.
   bool acknowledge(std::string_view name, const FeedPosition& position, Ticks now);
   bool remove(std::string_view name);  // returns whether the reader existed
 

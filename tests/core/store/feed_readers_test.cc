@@ -1,6 +1,8 @@
 // Tests durable readers of the change feed, and the history that checkpoints keep for them.
 #include "core/store/feed_readers.h"
 
+#include "core/log/field_codec.h"
+#include "core/model/limits.h"
 #include "core/store/change_history.h"
 #include "core/store/restore.h"
 #include "tests/support/store_helpers.h"
@@ -63,6 +65,8 @@ class Log {
 
 TEST_CASE("readers are added, acknowledge changes and are removed") {
   Store store = new_store();
+  publish(store, {create("people")});
+  for (int i = 0; i < 8; ++i) publish(store, {upsert("people", "p", "a", i)});
   FeedReaders readers(store);
   CHECK(readers.find("backup") == nullptr);
   CHECK_FALSE(readers.acknowledge("backup", {1, 1}, 10));
@@ -75,6 +79,38 @@ TEST_CASE("readers are added, acknowledge changes and are removed") {
   CHECK(readers.remove("backup"));
   CHECK_FALSE(readers.remove("backup"));
   CHECK_FALSE(readers.add("", {}, 10));
+}
+
+TEST_CASE("positions that the store has not reached are not accepted") {
+  Log log;
+  log.write(3);
+  const FeedPosition last = log.store.position();
+  REQUIRE(last == FeedPosition{1, 4});
+  const FeedPosition wrong[] = {{1, 5}, {2, 0}, {UINT64_MAX, 0}, {0, counter_max + 1}};
+  for (const FeedPosition& position : wrong) CHECK_FALSE(log.readers().add("a", position, log.now));
+  REQUIRE(log.readers().add("a", {0, 0}, log.now));
+  for (const FeedPosition& position : wrong)
+    CHECK_FALSE(log.readers().acknowledge("a", position, log.now));
+  CHECK(*log.readers().find("a") == FeedReader{{0, 0}, log.now});
+  CHECK(log.readers().acknowledge("a", last, log.now));
+  REQUIRE(log.readers().add("lost in a crash", {0, counter_max}, log.now));
+  log.checkpoint();
+  log.reopen();
+  CHECK(log.readers().find("a")->acknowledged == last);
+  CHECK(log.readers().find("lost in a crash")->acknowledged == FeedPosition{0, counter_max});
+}
+
+TEST_CASE("a time that cannot be stored is replaced by the nearest that can") {
+  Log log;
+  log.write(1);
+  constexpr Ticks last_time = limits::date_time_ticks_max;
+  REQUIRE(log.readers().add("early", {}, -1));
+  REQUIRE(log.readers().add("late", {}, last_time));
+  REQUIRE(log.readers().acknowledge("late", log.store.position(), last_time + 1));
+  log.checkpoint();
+  log.reopen();
+  CHECK(log.readers().find("early")->acknowledged_at == 0);
+  CHECK(log.readers().find("late")->acknowledged_at == last_time);
 }
 
 TEST_CASE("the number of readers is limited") {
