@@ -38,41 +38,47 @@ Result<PastChanges> ChangeHistory::read_segment(std::uint64_t sequence, std::str
   const Result<Segment> segment = decode_segment(bytes, sequence);
   if (!segment.ok()) return segment.error();
   PastChanges changes;
-  for (const Commit& commit : segment->commits) read(commit, segment->epoch, changes);
+  std::uint64_t next = next_;
+  for (const Commit& commit : segment->commits) read(commit, segment->epoch, next, changes);
+  next_ = next;
   return changes;
 }
 
 PastChanges ChangeHistory::read_pending() {
   PastChanges changes;
+  std::uint64_t next = next_;
   for (std::size_t i = 0; i < state_.pending.size(); ++i) {
     ShapeDictionary shapes;
     PropertyViewArena rows;
     Result<Commit> commit = decode_commit(state_.pending[i], shapes, rows);
     ENTITABLE_CHECK(commit.ok() && apply_effects(state_.pending.effects_at(i), *commit));
-    read(*commit, state_.epoch, changes);
+    read(*commit, state_.epoch, next, changes);
   }
+  next_ = next;
   if (next_ <= last_) truncated_ = true;
   return changes;
 }
 
-// Creating a table makes its name known also for commits that were skipped.
-void ChangeHistory::read(const Commit& commit, std::uint64_t epoch, PastChanges& changes) {
+// `next`: the first commit that was not read yet; the caller keeps it once nothing can fail any
+// more. Creating a table makes its name known also for commits that were skipped.
+void ChangeHistory::read(const Commit& commit, std::uint64_t epoch, std::uint64_t& next,
+                         PastChanges& changes) {
   if (commit.number > last_ || truncated_) return;
   ChangeBatch batch;
   batch.position = {epoch, commit.number};
   batch.origin = commit.origin;
   batch.last_timestamp = commit.last_timestamp;
   read_tables(commit, batch);
-  if (commit.number < next_) return;
+  if (commit.number < next) return;
   // A restore takes a number without a commit. The log does not have the names of dropped tables.
   const bool all_known =
       std::all_of(commit.mutations.begin(), commit.mutations.end(),
                   [this](const Mutation& mutation) { return is_known(mutation); });
-  if (commit.number > next_ || !all_known) {
+  if (commit.number > next || !all_known) {
     truncated_ = true;
     return;
   }
-  ++next_;
+  ++next;
   read_rows(commit, batch, changes);
   if (!batch.rows.empty() || !batch.tables.empty()) changes.batches.push_back(std::move(batch));
 }

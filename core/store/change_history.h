@@ -45,7 +45,8 @@ class ChangeHistory {
   FeedPosition first_known() const;
 
   // Returns the changes of a segment. The segment may be one that a manifest covers. Error:
-  // corrupted or format_too_new, as decode_segment(). REQUIRES: ascending sequences.
+  // corrupted or format_too_new, as decode_segment(). If this or read_pending() throws
+  // std::bad_alloc, nothing was read, and the call may be repeated. REQUIRES: ascending sequences.
   Result<PastChanges> read_segment(std::uint64_t sequence, std::string_view bytes);
   // Returns the changes of commits that are not stored yet. Must be called last.
   PastChanges read_pending();
@@ -60,7 +61,7 @@ class ChangeHistory {
     TableIndex empty{};  // provides the schema in which rows are packed
   };
 
-  void read(const Commit& commit, std::uint64_t epoch, PastChanges& changes);
+  void read(const Commit& commit, std::uint64_t epoch, std::uint64_t& next, PastChanges& changes);
   bool is_known(const Mutation& mutation) const;
   void read_rows(const Commit& commit, ChangeBatch& batch, PastChanges& changes);
   void read_tables(const Commit& commit, ChangeBatch& batch);

@@ -1,9 +1,10 @@
 // Checks that a store survives running out of memory in a write that unloads the part that it
-// changes, while changes are recorded and taken, and while watches are opened and read. The
-// allocator of this test program fails on demand.
+// changes, while changes are recorded and taken, while watches are opened and read, and while
+// changes are read from the log. The allocator of this test program fails on demand.
 #include <new>
 #include <set>
 
+#include "core/store/change_history.h"
 #include "core/store/store_state.h"
 #include "tests/support/failing_allocator.h"
 #include "tests/support/live_clients.h"
@@ -206,6 +207,26 @@ TEST_CASE("memory runs out while changes are recorded and taken") {
   client.read(store, host, 1000);
   CHECK(client.equals_query(store, host));
   CHECK(LiveQueries(store).take_changes().batches.empty());
+}
+
+TEST_CASE("memory runs out while changes are read from the log") {
+  TestHost host;
+  Store store = new_store();
+  publish(store, {create("people"), insert("people", "p", "a", 1), insert("people", "p", "b", 2)});
+  host.store_pending(store);
+  publish(store, {create("pets"), insert("pets", "p", "c", 3), remove("people", "p", "a")});
+  ChangeHistory history(store, FeedPosition{});
+  const auto& [sequence, segment] = *host.segments.begin();
+  std::optional<PastChanges> stored;
+  const auto read_segment = [&, number = sequence, bytes = std::string_view(segment)] {
+    stored = std::move(*history.read_segment(number, bytes));
+  };
+  CHECK(fail_everywhere(store, read_segment) > 10);
+  CHECK(stored->batches.size() == 3);
+  std::optional<PastChanges> pending;
+  CHECK(fail_everywhere(store, [&] { pending = history.read_pending(); }) > 10);
+  CHECK(pending->batches.size() == 3);
+  CHECK(!history.is_truncated());
 }
 
 }  // namespace entitable
