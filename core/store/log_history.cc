@@ -4,6 +4,8 @@
 #include <iterator>
 #include <utility>
 
+#include "core/base/check.h"
+
 namespace entitable {
 namespace {
 
@@ -106,14 +108,15 @@ void LogHistory::mark_committed(const Manifest& manifest) {
     commit += live->commits;
   }
   if (commit == next_commit_) commit = 0;
-  std::vector<LogStretch> stretches;
+  auto kept = stretches_.begin();
   if (manifest.history.has_value()) {
+    const std::vector<LogStretch>& stretches = manifest.history->stretches;
+    ENTITABLE_CHECK(stretches.size() <= static_cast<std::size_t>(live - kept));
     sequence = manifest.history->first_sequence;
     commit = manifest.history->first_commit;
-    stretches = manifest.history->stretches;
+    kept = std::copy(stretches.begin(), stretches.end(), kept);
   }
-  stretches.insert(stretches.end(), live, stretches_.end());
-  stretches_ = std::move(stretches);
+  stretches_.erase(kept, live);
   first_sequence_ = sequence;
   first_commit_ = commit;
   const std::uint64_t first_known = commit != 0 ? commit : next_commit_;

@@ -1,10 +1,12 @@
 // Checks that a store survives running out of memory in a write that unloads the part that it
-// changes, while changes are recorded and taken, while watches are opened and read, and while
-// changes are read from the log. The allocator of this test program fails on demand.
+// changes, while changes are recorded and taken, while watches are opened and read, while segments
+// are stored, and while changes are read from the log. The allocator of this test program fails on
+// demand.
 #include <new>
 #include <set>
 
 #include "core/store/change_history.h"
+#include "core/store/feed_readers.h"
 #include "core/store/store_state.h"
 #include "tests/support/failing_allocator.h"
 #include "tests/support/live_clients.h"
@@ -207,6 +209,26 @@ TEST_CASE("memory runs out while changes are recorded and taken") {
   client.read(store, host, 1000);
   CHECK(client.equals_query(store, host));
   CHECK(LiveQueries(store).take_changes().batches.empty());
+}
+
+TEST_CASE("nothing is allocated once a segment is stored, also if a checkpoint ended meanwhile") {
+  TestHost host;
+  Store store = new_store();
+  publish(store, {create("people")});
+  REQUIRE(FeedReaders(store).add("reader", store.position(), noon));
+  publish(store, {insert("people", "p", "a", 1)});
+  host.store_pending(store);
+  REQUIRE(store.begin_checkpoint());
+  while (auto part = host.next_part(store)) host.parts[part->id] = std::move(part->bytes);
+  const FinishedCheckpoint end = store.finish_checkpoint({1'000'000, 1'000, noon});
+  REQUIRE(end.first_kept_sequence < end.first_live_sequence);
+  publish(store, {insert("people", "p", "b", 2)});
+  const auto segment = store.seal();
+  store.mark_checkpoint_committed();
+  allocations_left = 0;
+  CHECK_NOTHROW(store.mark_stored(segment->sequence));
+  allocations_left = never;
+  CHECK(store.stats().pending_commits == 0);
 }
 
 TEST_CASE("memory runs out while changes are read from the log") {
