@@ -61,9 +61,7 @@ class Recovery {
                          std::uint64_t changes_max, std::vector<Damage>& damage);
 
   std::vector<PartInfo> parts() const;
-  std::uint64_t first_live_sequence() const {
-    return content_.parts.manifest().first_live_sequence;
-  }
+  const Manifest& manifest() const { return content_.parts.manifest(); }
   // Loads a part; `bytes` is absent if the file is missing. Damage is recorded, and the part is
   // then loaded without rows. Does nothing if the part is already loaded. The only error is
   // FormatTooNew.

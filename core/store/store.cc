@@ -36,6 +36,11 @@ SegmentWriter::Capacity capacity_for(const PendingRecords& records, std::size_t 
   return load;
 }
 
+std::uint64_t first_kept_sequence_of(const Manifest& manifest) {
+  return manifest.history.has_value() ? manifest.history->first_sequence
+                                      : manifest.first_live_sequence;
+}
+
 // Returns the parts that `manifest` lists, in ascending order.
 std::vector<PartId> listed_parts(const Manifest& manifest) {
   std::vector<PartId> listed;
@@ -250,13 +255,11 @@ FeedPosition Store::position() const {
 }
 
 std::uint64_t Store::first_live_sequence() const {
-  return state_->recovery.has_value() ? state_->recovery->first_live_sequence()
-                                      : state_->parts.manifest().first_live_sequence;
+  return state_->manifest().first_live_sequence;
 }
 
 std::uint64_t Store::first_kept_sequence() const {
-  const std::optional<ManifestHistory>& history = state_->parts.manifest().history;
-  return history.has_value() ? history->first_sequence : first_live_sequence();
+  return first_kept_sequence_of(state_->manifest());
 }
 
 bool Store::is_damaged() const {
@@ -632,9 +635,7 @@ FinishedCheckpoint Store::finish_checkpoint(const HistoryLimits& limits) {
         find_obsolete(state_->parts.ids(), manifest,
                       is_replaced ? std::vector<Catalog*>() : state_->writable_versions());
   }
-  const std::uint64_t first_kept = manifest.history.has_value() ? manifest.history->first_sequence
-                                                                : manifest.first_live_sequence;
-  return {encode_manifest(manifest), manifest.first_live_sequence, first_kept,
+  return {encode_manifest(manifest), manifest.first_live_sequence, first_kept_sequence_of(manifest),
           state_->obsolete_parts};
 }
 

@@ -140,7 +140,8 @@ class Store {
   std::uint64_t last_commit() const;          // as in stats()
   FeedPosition position() const;              // of the last commit in the change feed
   std::uint64_t first_live_sequence() const;  // the manifest covers all earlier segments
-  // The manifest keeps the segments from this one to first_live_sequence() as history.
+  // The manifest keeps the segments from this one to first_live_sequence() as history. These two
+  // functions may be called from begin_recovery() on.
   std::uint64_t first_kept_sequence() const;
   bool is_damaged() const;
   const std::vector<Damage>& damage() const;

@@ -107,6 +107,11 @@ struct StoreState {
   bool has_unloaded_parts = false;  // true if the store has parts, so that some may be unloaded
   bool branched = false;            // shares nodes with other stores or kept versions
 
+  // The manifest in force.
+  const Manifest& manifest() const {
+    return recovery.has_value() ? recovery->manifest() : parts.manifest();
+  }
+
   // Starts a new branch, because other stores or kept versions share this store's nodes from now
   // on.
   void start_branch() {

@@ -192,6 +192,23 @@ TEST_CASE("covered segments are kept until all readers have acknowledged them") 
   CHECK(log.count_after(11) == 0);
 }
 
+TEST_CASE("the first kept segment is known as soon as the manifest was read") {
+  Log log;
+  log.write(2);
+  REQUIRE(log.readers().add("a", log.store.position(), log.now));
+  log.checkpoint();
+  log.write(2);
+  log.checkpoint();
+  CHECK(log.store.first_kept_sequence() == 4);
+  CHECK(log.store.first_live_sequence() == 6);
+  Store opening;
+  REQUIRE(opening.begin_recovery(*log.host.manifest).ok());
+  CHECK(opening.first_kept_sequence() == 4);
+  CHECK(opening.first_live_sequence() == 6);
+  opening.finish_recovery();
+  CHECK(opening.first_kept_sequence() == 4);
+}
+
 TEST_CASE("history has at most as many bytes as the limit") {
   Log log;
   REQUIRE(log.readers().add("a", {1, 1}, log.now));
