@@ -11,7 +11,10 @@
 namespace entitable {
 
 ChangeHistory::ChangeHistory(Store& store, const FeedPosition& since)
-    : state_(store.state()), next_(since.commit + 1), last_(store.last_commit()) {
+    : state_(store.state()),
+      epoch_min_(since.epoch),
+      next_(since.commit + 1),
+      last_(store.last_commit()) {
   ENTITABLE_CHECK(state_.is_open());
   truncated_ = since.epoch > state_.epoch || since.commit > last_ ||
                next_ < state_.first_known_commit() || !state_.claims.has_survived(since);
@@ -65,7 +68,7 @@ void ChangeHistory::read(const Commit& commit, std::uint64_t epoch, std::uint64_
                          PastChanges& changes) {
   if (commit.number > last_ || truncated_) return;
   ChangeBatch batch;
-  batch.position = {epoch, commit.number};
+  batch.position = {std::max(epoch, epoch_min_), commit.number};
   batch.origin = commit.origin;
   batch.last_timestamp = commit.last_timestamp;
   read_tables(commit, batch);

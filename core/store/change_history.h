@@ -8,6 +8,9 @@
 //
 // After that, a feed that was opened before continues with the commits that are published later.
 //
+// Positions of batches are not below `since`, even if its epoch is above that of the commits that
+// follow it. Otherwise the reader would get them again and again.
+//
 // The log has the rows after each commit, and not those before it: `before` is always absent. It
 // says of nearly all puts whether they inserted a row. A put of which it does not is an update: its
 // row was not in memory, or an older release wrote the segment.
@@ -67,8 +70,9 @@ class ChangeHistory {
   void read_tables(const Commit& commit, ChangeBatch& batch);
 
   StoreState& state_;
-  std::uint64_t next_;  // the first commit that was not read yet
-  std::uint64_t last_;  // the last commit to read
+  std::uint64_t epoch_min_;  // of `since`
+  std::uint64_t next_;       // the first commit that was not read yet
+  std::uint64_t last_;       // the last commit to read
   bool truncated_ = false;
   std::map<TableId, KnownTable> tables_;
 };

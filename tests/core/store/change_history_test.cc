@@ -230,6 +230,27 @@ TEST_CASE("positions of an epoch are known until too many owners have followed")
   CHECK(history(store, host, {3, 4}) == "");
 }
 
+TEST_CASE("positions of batches are not below the position that the reader has") {
+  TestHost host;
+  Store store = take_over(host);
+  publish_people(store);
+  host.store_pending(store);
+  store = take_over(host);
+  publish(store, {upsert("people", "p", "c", 7)});
+  host.store_pending(store);
+  REQUIRE(store.position() == FeedPosition{3, 5});
+  // The reader continues with a position of a later epoch than that of the commits 3 and 4.
+  for (const std::uint64_t epoch : {2U, 3U}) {
+    ChangeHistory past(store, {epoch, 2});
+    std::vector<FeedPosition> positions;
+    for (const auto& [sequence, bytes] : host.segments) {
+      for (const ChangeBatch& batch : past.read_segment(sequence, bytes)->batches)
+        positions.push_back(batch.position);
+    }
+    CHECK(positions == std::vector<FeedPosition>{{epoch, 3}, {epoch, 4}, {3, 5}});
+  }
+}
+
 TEST_CASE("a rollback makes the positions that it drops invalid") {
   const TestHost host;
   Store store = new_store();
