@@ -50,7 +50,7 @@ struct Claim {
   friend bool operator==(const Claim&, const Claim&) = default;
 };
 struct ManifestClaims {
-  std::uint64_t known_from = 1;  // all claims of later epochs are among `newest`
+  std::uint64_t known_from = 1;  // the claims of later epochs are among `newest`, unless merged
   std::vector<Claim> newest;     // in ascending order of epochs
   friend bool operator==(const ManifestClaims&, const ManifestClaims&) = default;
 };

@@ -6,12 +6,20 @@
 
 namespace entitable {
 
-ClaimHistory::ClaimHistory(const Manifest& manifest)
-    : claims_(manifest.claims.value_or(ManifestClaims{manifest.epoch, {}})) {}
+ClaimHistory::ClaimHistory(const Manifest& manifest) : claims_{manifest.epoch, {}} {
+  if (!manifest.claims.has_value()) return;
+  claims_.known_from = manifest.claims->known_from;
+  for (const Claim& claim : manifest.claims->newest) add(claim.epoch, claim.last_commit);
+}
 
+// A claim after which there are no more commits than at a later one decides nothing: what it has
+// lost, the later one has lost, too. Commits between them, if any, are not in the log any more.
 void ClaimHistory::add(std::uint64_t epoch, std::uint64_t last_commit) {
   ENTITABLE_CHECK(epoch > claims_.known_from);
   ENTITABLE_CHECK(claims_.newest.empty() || epoch > claims_.newest.back().epoch);
+  claims_.newest.reserve(claims_.newest.size() + 1);  // so that nothing changes if this throws
+  while (!claims_.newest.empty() && claims_.newest.back().last_commit >= last_commit)
+    claims_.newest.pop_back();
   claims_.newest.push_back({epoch, last_commit});
   if (claims_.newest.size() <= claims_max) return;
   claims_.known_from = claims_.newest.front().epoch;

@@ -1,6 +1,9 @@
 // The most recent claims of a log, each by a new owner of the store. They tell whether a commit
 // that a reader of the change feed has seen is still in the log: a commit whose write was deferred
 // may have been lost when its owner crashed, and the next owner then used its number again.
+//
+// Claims that tell nothing more than a later one are forgotten. So an owner that writes nothing, as
+// most pages do, takes no place of those that wrote.
 #pragma once
 
 #include <cstddef>
@@ -22,8 +25,8 @@ class ClaimHistory {
   explicit ClaimHistory(const Manifest& manifest);
 
   // Adds a claim, which began an epoch. `last_commit`: the last commit that the log had then.
-  // Forgets the oldest claim if there are more than claims_max. REQUIRES: the epoch is above those
-  // before.
+  // Forgets the oldest claim if there are more than claims_max. If this throws std::bad_alloc,
+  // nothing has changed. REQUIRES: the epoch is above those before.
   void add(std::uint64_t epoch, std::uint64_t last_commit);
   // Returns whether it is certain that no claim has lost the commit. REQUIRES: the position is not
   // above the last one of the log.

@@ -220,14 +220,26 @@ TEST_CASE("positions of an epoch are known until too many owners have followed")
   Store store = take_over(host);
   publish_people(store);
   host.store_pending(store);
-  for (std::size_t owner = 0; owner + 1 < ClaimHistory::claims_max; ++owner) take_over(host);
+  const auto write = [&](std::size_t value) {
+    publish(store, {upsert("people", "p", "c", static_cast<std::int32_t>(value))});
+    host.store_pending(store);
+  };
+  std::size_t owner = 0;
+  for (; owner + 1 < ClaimHistory::claims_max; ++owner) {
+    store = take_over(host);
+    write(owner);
+  }
   store = take_over(host);
-  CHECK(history(store, host, {2, 4}) == "");
+  CHECK(history(store, host, {2, 4}).substr(0, 8) == "5: ~c=0;");
   CHECK(history(store, host, {1, 4}) == "truncated");
   CHECK(history(store, host, {0, 0}).substr(0, 16) == "1: create People");
+  // Owners that store nothing do not count.
+  for (int idle = 0; idle < 100; ++idle) store = take_over(host);
+  CHECK(history(store, host, {2, 4}).substr(0, 8) == "5: ~c=0;");
+  write(owner);
   store = take_over(host);
   CHECK(history(store, host, {2, 4}) == "truncated");
-  CHECK(history(store, host, {3, 4}) == "");
+  CHECK(history(store, host, {3, 5}).substr(0, 8) == "6: ~c=1;");
 }
 
 TEST_CASE("positions of batches are not below the position that the reader has") {

@@ -58,6 +58,34 @@ TEST_CASE("positions before the oldest known claim are not known to survive") {
   CHECK(claims.epoch_of(50) == 2);
 }
 
+TEST_CASE("an owner that stored nothing takes no place of those that wrote") {
+  ClaimHistory claims;
+  claims.add(2, 5);
+  for (std::uint64_t epoch = 3; epoch < 1000; ++epoch) claims.add(epoch, 9);
+  claims.add(1000, 12);
+  CHECK(claims.claims() == ManifestClaims{1, {{2, 5}, {999, 9}, {1000, 12}}});
+  CHECK(claims.has_survived({1, 5}));
+  CHECK_FALSE(claims.has_survived({1, 6}));
+  for (const std::uint64_t epoch : {2U, 3U, 500U, 998U}) {
+    CHECK(claims.has_survived({epoch, 9}));
+    CHECK_FALSE(claims.has_survived({epoch, 10}));  // was published by that owner, and is lost
+  }
+  CHECK(claims.has_survived({999, 12}));
+  CHECK(claims.epoch_of(9) == 2);
+  CHECK(claims.epoch_of(10) == 999);
+}
+
+TEST_CASE("a manifest may have more claims than are remembered") {
+  Manifest manifest;
+  manifest.claims = ManifestClaims{1, {}};
+  for (std::uint64_t i = 0; i < 3 * ClaimHistory::claims_max; ++i)
+    manifest.claims->newest.push_back({2 + i, 10 + i / 2});
+  const ClaimHistory claims(manifest);
+  CHECK(claims.claims().newest.size() == ClaimHistory::claims_max);
+  CHECK_FALSE(claims.has_survived({1, 10}));
+  CHECK(claims.has_survived({manifest.claims->newest.back().epoch, 500}));
+}
+
 TEST_CASE("the manifest of an older release says nothing of the claims before it") {
   Manifest manifest;
   manifest.epoch = 7;
