@@ -16,6 +16,10 @@ void RecordedChanges::append(RecordedChanges&& later) {
   append(std::move(later.batches_));
 }
 
+void RecordedChanges::set_epoch(std::uint64_t epoch) {
+  for (ChangeBatch& batch : batches_) batch.position.epoch = epoch;
+}
+
 void RecordedChanges::drop() {
   batches_.clear();
   memory_bytes_ = 0;

@@ -48,8 +48,7 @@ struct TableChange {
 // that the commit left as they were, absent, are not listed. Neither are rows of a table that the
 // same commit dropped.
 struct ChangeBatch {
-  // Of the commit. Its epoch is set when the changes are taken (Listeners::take()).
-  FeedPosition position{};
+  FeedPosition position{};  // of the commit; its epoch is set when it is published
   CommitOrigin origin = CommitOrigin::local;
   Ticks last_timestamp = 0;  // the newest timestamp issued, including this commit
   std::vector<RowChange> rows{};
@@ -75,6 +74,7 @@ class RecordedChanges {
   void append(ChangeBatches&& batches);
   void append(RecordedChanges&& later);
   void drop();  // frees the memory; the changes are not known
+  void set_epoch(std::uint64_t epoch);  // of all positions
   ChangeBatches release() { return std::exchange(*this, {}).batches_; }
 
   bool empty() const { return batches_.empty() && known_; }

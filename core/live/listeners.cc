@@ -57,7 +57,8 @@ const FeedSelection* Listeners::feed(FeedId id) const {
   return at == feeds_.end() ? nullptr : &at->second;
 }
 
-void Listeners::publish(RecordedChanges&& changes, Newest recorded_for) {
+void Listeners::publish(RecordedChanges&& changes, Newest recorded_for, std::uint64_t epoch) {
+  changes.set_epoch(epoch);
   recorded_.append(std::move(changes));
   if (!any()) return;
   const Newest now = newest();
@@ -79,7 +80,6 @@ TakenChanges Listeners::take_recorded(const Published& published) {
   unknown_origin_ = CommitOrigin::local;  // in case of an exception
   TakenChanges taken;
   taken.batches = recorded_.release();
-  for (ChangeBatch& batch : taken.batches) batch.position.epoch = published.position.epoch;
   std::vector<RowChange*> changes = in_key_order(taken.batches);
   if (!find_rows_after(taken, changes, published)) {
     // Perhaps only rows are missing that were recorded for a listener that was closed meanwhile.

@@ -16,7 +16,7 @@ ChangeHistory::ChangeHistory(Store& store, const FeedPosition& since)
       next_(since.commit + 1),
       last_(store.last_commit()) {
   ENTITABLE_CHECK(state_.is_open());
-  truncated_ = since.epoch > state_.epoch || since.commit > last_ ||
+  truncated_ = since.epoch > state_.feed_epoch || since.commit > last_ ||
                next_ < state_.first_known_commit() || !state_.claims.has_survived(since);
   for (const Ref<Table>& table : state_.published.catalog.tables()) {
     tables_.emplace(table->id(), KnownTable{table->identity});
@@ -55,7 +55,7 @@ PastChanges ChangeHistory::read_pending() {
     PropertyViewArena rows;
     Result<Commit> commit = decode_commit(state_.pending[i], shapes, rows);
     ENTITABLE_CHECK(commit.ok() && apply_effects(state_.pending.effects_at(i), *commit));
-    read(*commit, state_.epoch, next, changes);
+    read(*commit, state_.feed_epoch, next, changes);
   }
   next_ = next;
   if (next_ <= last_) truncated_ = true;

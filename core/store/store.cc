@@ -163,7 +163,7 @@ void Store::finish_recovery() {
   state_->window = std::move(recovery.window());
   state_->parts = std::move(recovery.stored_parts());
   state_->next_sequence = recovery.next_sequence();
-  state_->epoch = recovery.epoch();
+  state_->epoch = state_->feed_epoch = recovery.epoch();
   state_->claims = std::move(recovery.claims());
   state_->history = std::move(recovery.history());
   state_->readers = state_->parts.manifest().readers;
@@ -544,6 +544,7 @@ void Store::mark_stored(std::uint64_t sequence) {
   state_->stored_commit = state_->sealed_through;
   state_->pending.drop_through(state_->stored_commit);
   state_->next_sequence += state_->sealed.size();
+  state_->feed_epoch = state_->epoch;
   for (const StoreState::Sealed& segment : state_->sealed) {
     state_->segment_bytes += segment.bytes;
     state_->history.add_segment(segment.commits, segment.bytes);

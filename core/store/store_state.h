@@ -44,7 +44,10 @@ struct StoreState {
   };
   std::vector<Sealed> sealed;  // the segments that are sealed but not stored
   std::uint64_t next_sequence = 1;
-  std::uint64_t epoch = 1;
+  std::uint64_t epoch = 1;  // of the next segment
+  // The epoch of positions in the change feed: `epoch`, once the log has it. If its claim was not
+  // stored, for example because there was no space, the next owner of the log begins the same epoch.
+  std::uint64_t feed_epoch = 1;
   ClaimHistory claims;
   LogHistory history;
   FeedReadersByName readers;
@@ -122,12 +125,13 @@ struct StoreState {
   }
 
   // Begins a new epoch: commits after the published version have positions of their own in the
-  // change feed, whatever commits earlier owners have published.
+  // change feed, whatever commits earlier owners have published. Until the epoch is stored, they
+  // have positions that no reader can continue, here or in the store of the next owner.
   void begin_epoch() {
     claims.add(epoch + 1, published.last_commit);
     ++epoch;
   }
-  FeedPosition position() const { return {epoch, published.last_commit}; }
+  FeedPosition position() const { return {feed_epoch, published.last_commit}; }
 
   // Returns the first commit from which on the log and pending commits have all commits.
   std::uint64_t first_known_commit() const {
@@ -217,7 +221,7 @@ struct StoreState {
       for (ClientCall& call : made.calls()) window.add(std::move(call), commit);
       history.add_dropped(std::move(made.dropped_tables()));
       if (listeners.any() || !made.recorded_changes().empty())
-        listeners.publish(std::move(made.recorded_changes()), made.recorded_for());
+        listeners.publish(std::move(made.recorded_changes()), made.recorded_for(), feed_epoch);
     }
     published = std::move(made.version());
   }

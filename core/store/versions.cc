@@ -37,6 +37,7 @@ void Versions::rollback(std::uint64_t version) {
   state_.stored_commit = state_.sealed_through = state_.published.last_commit;
   state_.history.clear();
   state_.begin_epoch();  // later commits have numbers that were used before
+  state_.feed_epoch = state_.epoch;
   if (state_.listeners.any()) state_.listeners.mark_changes_unknown(CommitOrigin::local);
 }
 

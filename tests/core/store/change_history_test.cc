@@ -181,6 +181,48 @@ TEST_CASE(
   CHECK(history(next, host, {3, 6}) == "7: ~c=9");
 }
 
+TEST_CASE("a position is not continued if its owner stored nothing, not even its claim") {
+  TestHost host;
+  Store store = take_over(host);
+  publish_people(store);
+  host.store_pending(store);
+  publish(store, {upsert("people", "p", "b", 4)});
+  const FeedPosition lost_before = store.position();
+
+  Store full = std::move(*host.open());  // there is no space left
+  full.make_claim_segment();
+  CHECK(history(full, host, full.position()) == "");
+  CHECK(history(full, host, lost_before) == "truncated");
+  publish(full, {upsert("people", "p", "b", 5)});  // deferred
+  const FeedPosition lost = full.position();
+  CHECK(history(full, host, lost_before) == "truncated");
+  CHECK(lost > FeedPosition{2, 4});
+
+  Store next = take_over(host);
+  publish(next, {upsert("people", "p", "b", 6)});
+  CHECK(history(next, host, lost) == "truncated");
+  CHECK(history(next, host, lost_before) == "truncated");
+  CHECK(history(next, host, {2, 4}) == "5: ~b=6");
+  CHECK(history(next, host, next.position()) == "");
+}
+
+TEST_CASE("an owner whose claim was not stored continues the feed once it stores a commit") {
+  TestHost host;
+  Store store = take_over(host);
+  publish_people(store);
+  host.store_pending(store);
+  Store full = std::move(*host.open());
+  full.make_claim_segment();
+  publish(full, {upsert("people", "p", "b", 5)});
+  host.store_pending(full);
+  CHECK(full.position() == FeedPosition{3, 5});
+  CHECK(history(full, host, {2, 4}) == "5: ~b=5");
+  CHECK(history(full, host, {3, 5}) == "");
+  Store next = take_over(host);
+  CHECK(history(next, host, {3, 5}) == "");
+  CHECK(history(next, host, {3, 4}) == "5: ~b=5");
+}
+
 TEST_CASE("a position is good if it was found by all owners since, also by those in the manifest") {
   TestHost host;
   Store store = take_over(host);
