@@ -246,7 +246,8 @@ const char* read_stretch(ByteReader& reader, const Manifest& manifest, ManifestH
   stretch.bytes = reader.varint();
   if (const char* bad = read_ticks(reader, manifest.last_timestamp, stretch.last_timestamp))
     return bad;
-  if (stretch.segments == 0 || stretch.segments > counter_max || stretch.commits > counter_max ||
+  constexpr std::uint64_t segments_max = counter_max / LogStretch::file_bytes;
+  if (stretch.segments == 0 || stretch.segments > segments_max || stretch.commits > counter_max ||
       stretch.bytes > counter_max)
     return "a stretch of the history is out of range";
   history.stretches.push_back(stretch);
@@ -279,11 +280,14 @@ const char* read_history(ByteReader& reader, Manifest& manifest) {
                        : field_truncated;
   std::uint64_t sequence = history.first_sequence;
   std::uint64_t commit = history.first_commit;
+  std::uint64_t storage_bytes = 0;
   for (std::size_t left = reader.count(stretch_bytes_min); left > 0; --left) {
     if (const char* bad = read_stretch(reader, manifest, history)) return bad;
     sequence += history.stretches.back().segments;
     commit += history.stretches.back().commits;
-    if (sequence > manifest.first_live_sequence || commit > counter_max + 1)
+    storage_bytes += history.stretches.back().storage_bytes();
+    if (sequence > manifest.first_live_sequence || commit > counter_max + 1 ||
+        storage_bytes > counter_max)
       return "a stretch of the history is out of range";
   }
   for (std::size_t left = reader.count(dropped_bytes_min); left > 0; --left) {

@@ -57,10 +57,14 @@ struct ManifestClaims {
 
 // Consecutive segments of the log.
 struct LogStretch {
+  // What a segment takes in storage beside its bytes, about: it is a file or a database record.
+  static constexpr std::uint64_t file_bytes = 4096;
+
   std::uint64_t segments = 0;
   std::uint64_t commits = 0;  // in these segments
   std::uint64_t bytes = 0;    // of these segments
   Ticks last_timestamp = 0;   // about when the last commit was made; 0: there are no commits
+  std::uint64_t storage_bytes() const { return bytes + segments * file_bytes; }
   friend bool operator==(const LogStretch&, const LogStretch&) = default;
 };
 // Commits may refer to a table that a later commit dropped.
@@ -114,8 +118,8 @@ struct Manifest {
 // unique when case is ignored; part ids are unique, at least 1 and below next_part; lower bounds
 // ascend and are valid keys (check_key); texts are WTF-8; no timestamp of a call is newer than
 // last_timestamp; call_commits has one number for each client; the epochs of claims ascend, are
-// above claims->known_from, and are not above `epoch`; the history ends at first_live_sequence;
-// names of readers are valid.
+// above claims->known_from, and are not above `epoch`; the history ends at first_live_sequence, and
+// takes at most counter_max bytes in storage; names, positions and times of readers are valid.
 std::string encode_manifest(const Manifest& manifest);
 
 // Decodes the whole file. Errors: ErrorCode::corrupted, whose message names the place and the

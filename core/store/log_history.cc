@@ -21,7 +21,7 @@ void join(LogStretch& stretch, const LogStretch& next) {
 }
 
 bool may_join(const LogStretch& stretch, const LogStretch& next, const HistoryLimits& limits) {
-  return stretch.bytes + next.bytes <= limits.bytes / joined_share &&
+  return stretch.storage_bytes() + next.storage_bytes() <= limits.bytes / joined_share &&
          next.last_timestamp - stretch.last_timestamp <=
              limits.age / static_cast<Ticks>(joined_share);
 }
@@ -56,7 +56,7 @@ void LogHistory::add_segment(const SegmentCommits& commits, std::uint64_t bytes)
     next_commit_ = commits.last + 1;
   }
   const bool joins =
-      !stretches_.empty() && !stretch_ended_ && stretches_.back().bytes < stretch_bytes;
+      !stretches_.empty() && !stretch_ended_ && stretches_.back().storage_bytes() < stretch_bytes;
   stretch_ended_ = false;
   if (joins) return join(stretches_.back(), segment);
   stretches_.push_back(segment);
@@ -84,7 +84,7 @@ std::optional<ManifestHistory> LogHistory::history_to_keep(
     if (kept.stretches.empty() && (!is_needed || is_old || bytes > limits.bytes)) {
       kept.first_sequence = sequence;
       kept.first_commit += stretch.commits;
-      bytes -= stretch.bytes;
+      bytes -= stretch.storage_bytes();
     } else if (!kept.stretches.empty() && may_join(kept.stretches.back(), stretch, limits)) {
       join(kept.stretches.back(), stretch);
     } else {
@@ -145,7 +145,7 @@ std::uint64_t LogHistory::bytes_before(std::uint64_t sequence) const {
   for (const LogStretch& stretch : stretches_) {
     next += stretch.segments;
     if (next > sequence) break;
-    bytes += stretch.bytes;
+    bytes += stretch.storage_bytes();
   }
   return bytes;
 }

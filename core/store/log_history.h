@@ -5,7 +5,7 @@
 //     first kept segment         first live segment         next segment
 //     | covered, kept as history | not covered              |
 //
-// Segments are counted in stretches of about stretch_bytes, so that a manifest does not list each
+// Segments are counted in stretches that take about stretch_bytes in storage, so that a manifest does not list each
 // segment. Only whole stretches are dropped.
 #pragma once
 
@@ -21,7 +21,7 @@ namespace entitable {
 
 // How much history a checkpoint keeps for durable readers. 0: nothing.
 struct HistoryLimits {
-  std::uint64_t bytes = 0;  // of segments
+  std::uint64_t bytes = 0;  // that segments take in storage (LogStretch::storage_bytes)
   Ticks age = 0;            // of the last commit of a stretch
   Ticks now = 0;
 };
@@ -66,7 +66,7 @@ class LogHistory {
   std::uint64_t first_commit(std::uint64_t last_commit, std::uint64_t pending) const;
   // Returns a segment at or before the one with this commit: reading may begin there.
   std::uint64_t segment_before(std::uint64_t commit) const;
-  // Returns the size of the segments before this one that can be read.
+  // Returns what the segments before this one that can be read take in storage.
   std::uint64_t bytes_before(std::uint64_t sequence) const;
 
  private:

@@ -60,7 +60,8 @@ struct StoreStats {
   std::uint64_t epoch = 1;  // number of owners the log has had, including this one
   std::uint64_t segments_since_checkpoint = 0;
   std::uint64_t segment_bytes_since_checkpoint = 0;
-  std::uint64_t history_bytes = 0;  // of covered segments that are kept for durable readers
+  // What covered segments that are kept for durable readers take in storage, about.
+  std::uint64_t history_bytes = 0;
 };
 
 struct TablePage {

@@ -172,7 +172,7 @@ inline void add_random_history(Prng& prng, Manifest& manifest) {
   ManifestHistory history{1 + prng.below(50), 1 + prng.below(50), {}, {}};
   manifest.first_live_sequence = history.first_sequence;
   for (std::uint64_t left = 1 + prng.below(4); left > 0; --left) {
-    const LogStretch stretch{1 + prng.below(300), prng.below(300), random_counter(prng),
+    const LogStretch stretch{1 + prng.below(300), prng.below(300), random_counter(prng) / 4,
                              prng.chance(4) ? 0 : random_ticks(prng)};
     history.stretches.push_back(stretch);
     manifest.first_live_sequence += stretch.segments;

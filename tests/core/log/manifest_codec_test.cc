@@ -282,6 +282,9 @@ TEST_CASE("the history is validated") {
   CHECK(reason("04 01 01 05 ffffffffffffff0f 44 00 00").empty());
   CHECK(reason("04 05 01 05 00 8080808080808010 00 00") == stretch);
   CHECK(reason("04 05 01 05 00 44 ff0f 00") == "a timestamp is out of range");
+  // Three segments of 4096 bytes more than their size, and two such.
+  CHECK(reason("04 05 02 03 00 80e0feffffffff0f 00 02 00 00 00 00") == stretch);
+  CHECK(reason("04 05 02 03 00 ffdffeffffffff0f 00 02 00 00 00 00").empty());
   const std::string end = "the history does not end at the first live sequence";
   CHECK(reason("04 05 01 04 00 44 00 00") == end);
   CHECK(reason("09 05 00 00") == end);

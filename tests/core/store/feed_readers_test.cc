@@ -219,7 +219,7 @@ TEST_CASE("history has at most as many bytes as the limit") {
   const std::uint64_t bytes = log.store.stats().history_bytes;
   log.set_limits(bytes, day);
   log.write(1);
-  log.host.history.bytes = bytes + 2000;
+  log.host.history.bytes = bytes + 6000;
   log.checkpoint();
   CHECK(log.count_after(1) == 21);
   log.host.history.bytes = log.store.stats().history_bytes - 1;
@@ -228,6 +228,23 @@ TEST_CASE("history has at most as many bytes as the limit") {
   CHECK(log.count_after(1) == -1);
   CHECK(log.store.stats().history_bytes <= log.host.history.bytes);
   CHECK(log.count_after(log.first_known().commit - 1) > 0);
+}
+
+TEST_CASE("each segment of the history counts as a file, however small it is") {
+  Log log;
+  REQUIRE(log.readers().add("a", {1, 1}, log.now));
+  for (int i = 0; i < 100; ++i) {
+    publish(log.store, {upsert("people", "p", "a", i)}, log.now);
+    log.host.store_pending(log.store);
+  }
+  log.set_limits(200'000, day);
+  log.checkpoint();
+  CHECK(log.store.stats().history_bytes <= 200'000);
+  CHECK(log.host.segments.size() * 4096 <= 200'000);
+  CHECK(log.count_after(1) == -1);
+  log.write(1);
+  log.checkpoint();
+  CHECK(log.count_after(101) == 1);
 }
 
 TEST_CASE("history is not older than the limit") {
