@@ -294,7 +294,7 @@ const char* read_history(ByteReader& reader, Manifest& manifest) {
     if (const char* bad = read_dropped(reader, manifest, history)) return bad;
   }
   if (const char* bad = check_at_end(reader)) return bad;
-  if (history.stretches.empty() || sequence != manifest.first_live_sequence)
+  if (sequence != manifest.first_live_sequence)
     return "the history does not end at the first live sequence";
   manifest.history = std::move(history);
   return nullptr;

@@ -74,11 +74,13 @@ struct DroppedTable {
   std::uint64_t commit;  // that dropped it
   friend bool operator==(const DroppedTable&, const DroppedTable&) = default;
 };
-// The segments before first_live_sequence that are kept for readers of the change feed.
+// The segments before first_live_sequence that are kept for readers of the change feed. If there are
+// none, the segments from first_live_sequence on may nevertheless have commits that the manifest
+// covers, and that refer to dropped tables.
 struct ManifestHistory {
   std::uint64_t first_sequence = 1;
   std::uint64_t first_commit = 1;
-  std::vector<LogStretch> stretches;  // oldest first; at least one
+  std::vector<LogStretch> stretches;  // oldest first
   std::vector<DroppedTable> dropped;  // by commits from first_commit on, in their order
   friend bool operator==(const ManifestHistory&, const ManifestHistory&) = default;
 };
@@ -107,7 +109,7 @@ struct Manifest {
   std::vector<ClientCall> calls;               // recently answered calls, grouped by client
   std::optional<CallCommits> call_commits;     // not in manifests of version 1.0
   std::optional<ManifestClaims> claims;        // not in manifests before version 1.2
-  std::optional<ManifestHistory> history;      // nothing: no segments are kept
+  std::optional<ManifestHistory> history;
   FeedReadersByName readers;
   std::vector<ManifestTable> tables;  // in ascending order of ids
   friend bool operator==(const Manifest&, const Manifest&) = default;

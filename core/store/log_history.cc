@@ -34,11 +34,12 @@ LogHistory::LogHistory(const Manifest& manifest)
       stretch_ended_(true) {
   if (!manifest.history.has_value()) return;
   const ManifestHistory& history = *manifest.history;
+  dropped_.assign(history.dropped.begin(), history.dropped.end());
+  if (history.stretches.empty()) return;
   first_sequence_ = history.first_sequence;
   first_commit_ = next_commit_ = history.first_commit;
   stretches_ = history.stretches;
   for (const LogStretch& stretch : stretches_) next_commit_ += stretch.commits;
-  dropped_.assign(history.dropped.begin(), history.dropped.end());
 }
 
 void LogHistory::add_segment(const SegmentCommits& commits, std::uint64_t bytes) {
@@ -72,14 +73,16 @@ void LogHistory::clear() {
 std::optional<ManifestHistory> LogHistory::history_to_keep(
     const Manifest& manifest, std::optional<std::uint64_t> first_needed,
     const HistoryLimits& limits) const {
-  if (!first_needed.has_value() || first_commit_ == 0) return std::nullopt;
-  ManifestHistory kept{first_sequence_, first_commit_, {}, {}};
+  if (first_commit_ == 0) first_needed.reset();
+  const std::uint64_t first_known = first_commit_ != 0 ? first_commit_ : next_commit_;
+  ManifestHistory kept{first_sequence_, std::max(first_known, std::uint64_t{1}), {}, {}};
   std::uint64_t bytes = bytes_before(manifest.first_live_sequence);
   std::uint64_t sequence = first_sequence_;
   for (const LogStretch& stretch : stretches_) {
     sequence += stretch.segments;
     if (sequence > manifest.first_live_sequence) break;
-    const bool is_needed = kept.first_commit + stretch.commits > *first_needed;
+    const bool is_needed =
+        first_needed.has_value() && kept.first_commit + stretch.commits > *first_needed;
     const bool is_old = stretch.last_timestamp < limits.now - limits.age;
     if (kept.stretches.empty() && (!is_needed || is_old || bytes > limits.bytes)) {
       kept.first_sequence = sequence;
@@ -91,11 +94,12 @@ std::optional<ManifestHistory> LogHistory::history_to_keep(
       kept.stretches.push_back(stretch);
     }
   }
-  if (kept.stretches.empty()) return std::nullopt;
+  if (kept.stretches.empty()) kept.first_sequence = manifest.first_live_sequence;
   std::copy_if(dropped_.begin(), dropped_.end(), std::back_inserter(kept.dropped),
                [&](const DroppedTable& table) {
                  return table.commit >= kept.first_commit && table.commit <= manifest.last_commit;
                });
+  if (kept.stretches.empty() && kept.dropped.empty()) return std::nullopt;
   return kept;
 }
 
@@ -109,12 +113,11 @@ void LogHistory::mark_committed(const Manifest& manifest) {
   }
   if (commit == next_commit_) commit = 0;
   auto kept = stretches_.begin();
-  if (manifest.history.has_value()) {
-    const std::vector<LogStretch>& stretches = manifest.history->stretches;
-    ENTITABLE_CHECK(stretches.size() <= static_cast<std::size_t>(live - kept));
-    sequence = manifest.history->first_sequence;
-    commit = manifest.history->first_commit;
-    kept = std::copy(stretches.begin(), stretches.end(), kept);
+  if (const auto& history = manifest.history; history.has_value() && !history->stretches.empty()) {
+    ENTITABLE_CHECK(history->stretches.size() <= static_cast<std::size_t>(live - kept));
+    sequence = history->first_sequence;
+    commit = history->first_commit;
+    kept = std::copy(history->stretches.begin(), history->stretches.end(), kept);
   }
   stretches_.erase(kept, live);
   first_sequence_ = sequence;

@@ -53,7 +53,7 @@ class LogHistory {
   void end_stretch() { stretch_ended_ = true; }
   // Returns the history that a checkpoint keeps, if any. `manifest`: its new manifest.
   // `first_needed`: the first commit that a durable reader has not acknowledged; nothing: there are
-  // no readers.
+  // no readers. Keeps the names of dropped tables to which commits in later segments refer, too.
   std::optional<ManifestHistory> history_to_keep(const Manifest& manifest,
                                                  std::optional<std::uint64_t> first_needed,
                                                  const HistoryLimits& limits) const;

@@ -626,9 +626,10 @@ FinishedCheckpoint Store::finish_checkpoint(const HistoryLimits& limits) {
   manifest.claims = state_->claims.claims();
   manifest.readers = state_->readers;
   state_->readers_version_at_checkpoint = state_->readers_version;
-  std::optional<std::uint64_t> needed;  // a content that is replaced is no history
-  if (!state_->replacement.has_value()) needed = state_->first_commit_needed_by_readers(limits);
-  manifest.history = state_->history.history_to_keep(manifest, needed, limits);
+  if (!state_->replacement.has_value()) {  // a content that is replaced is no history
+    manifest.history = state_->history.history_to_keep(
+        manifest, state_->first_commit_needed_by_readers(limits), limits);
+  }
   // A snapshot may need any part that was stored when it began.
   if (state_->snapshots.empty()) {
     const bool is_replaced = state_->replacement.has_value();

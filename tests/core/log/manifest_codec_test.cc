@@ -287,7 +287,9 @@ TEST_CASE("the history is validated") {
   CHECK(reason("04 05 02 03 00 ffdffeffffffff0f 00 02 00 00 00 00").empty());
   const std::string end = "the history does not end at the first live sequence";
   CHECK(reason("04 05 01 04 00 44 00 00") == end);
-  CHECK(reason("09 05 00 00") == end);
+  CHECK(reason("08 05 00 00") == end);
+  CHECK(reason("09 05 00 00").empty());
+  CHECK(reason("09 05 00 01 08 03 616263 14").empty());
   CHECK(reason("04 05 01 05 00 44 00 01 08 03 616263 14").empty());
   CHECK(reason("04 05 01 05 00 44 00 01 09 03 616263 14") == "a table id is out of range");
   CHECK(reason("04 05 01 05 00 44 00 01 08 02 6162 14") ==

@@ -161,6 +161,29 @@ TEST_CASE("the manifest has the names of tables that its history still refers to
   CHECK(history(reopened, host, 4) == "5: ~b=5; 6: drop People; 7: create pets; 8: drop pets");
 }
 
+TEST_CASE("the manifest has the names of tables to which only a later segment refers") {
+  TestHost host;
+  Store store = new_store();
+  publish_people(store);
+  host.store_pending(store);
+  publish(store, {drop("people"), create("pets")});  // deferred
+  REQUIRE(host.checkpoint(store));
+  host.store_pending(store);
+  REQUIRE(host.segments.size() == 1);
+  CHECK(history(store, host, 4) == "5: drop People; 6: create pets");
+  Store reopened = std::move(*host.open());
+  CHECK(history(reopened, host, 4) == "5: drop People; 6: create pets");
+  CHECK(history(reopened, host, 3) == "truncated");
+  // The next checkpoint covers them.
+  publish(reopened, {create("people")});
+  host.store_pending(reopened);
+  REQUIRE(host.checkpoint(reopened));
+  const Result<Manifest> manifest = decode_manifest(*host.manifest);
+  REQUIRE(manifest.ok());
+  CHECK_FALSE(manifest->history.has_value());
+  CHECK(reopened.first_kept_sequence() == reopened.first_live_sequence());
+}
+
 TEST_CASE(
     "a position that was lost in a crash is not continued, although its number is used again") {
   TestHost host;
