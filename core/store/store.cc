@@ -157,6 +157,8 @@ Result<void> Store::replay(std::uint64_t sequence, std::string_view bytes) {
 void Store::finish_recovery() {
   ENTITABLE_CHECK(state_->recovery.has_value());
   Recovery& recovery = *state_->recovery;
+  // These two lines may allocate, so they come first.
+  state_->readers = recovery.manifest().readers;
   state_->has_unloaded_parts = !recovery.parts().empty();
   state_->unapplied_end = recovery.unapplied_end();
   state_->published = std::move(recovery.version());
@@ -166,7 +168,6 @@ void Store::finish_recovery() {
   state_->epoch = state_->feed_epoch = recovery.epoch();
   state_->claims = std::move(recovery.claims());
   state_->history = std::move(recovery.history());
-  state_->readers = state_->parts.manifest().readers;
   state_->segment_bytes += recovery.segment_bytes();
   state_->update_collecting();
   state_->stored_commit = state_->sealed_through = state_->published.last_commit;

@@ -1,7 +1,7 @@
 // Checks that a store survives running out of memory in a write that unloads the part that it
 // changes, while changes are recorded and taken, while watches are opened and read, while segments
-// are stored, and while changes are read from the log. The allocator of this test program fails on
-// demand.
+// are stored, when a recovery ends, and while changes are read from the log. The allocator of this
+// test program fails on demand.
 #include <new>
 #include <set>
 
@@ -209,6 +209,25 @@ TEST_CASE("memory runs out while changes are recorded and taken") {
   client.read(store, host, 1000);
   CHECK(client.equals_query(store, host));
   CHECK(LiveQueries(store).take_changes().batches.empty());
+}
+
+TEST_CASE("memory runs out at the end of a recovery") {
+  TestHost host;
+  {
+    Store store = new_store();
+    publish(store, {create("people"), insert("people", "p", "a", 1)});
+    for (const char* name : {"a reader with a long name", "another reader with a long name"})
+      REQUIRE(FeedReaders(store).add(name, store.position(), noon));
+    host.store_pending(store);
+    REQUIRE(host.checkpoint(store));
+  }
+  Store store;
+  const auto parts = store.begin_recovery(*host.manifest);
+  REQUIRE(parts.ok());
+  CHECK(fail_everywhere(store, [&] { store.finish_recovery(); }) > 2);
+  for (const PartInfo& part : *parts) REQUIRE(host.load_part(store, part.id).ok());
+  CHECK(rows_of(store, "people") == "a=1");
+  CHECK(FeedReaders(store).find("another reader with a long name") != nullptr);
 }
 
 TEST_CASE("nothing is allocated once a segment is stored, also if a checkpoint ended meanwhile") {
