@@ -29,15 +29,20 @@ void Versions::rollback(std::uint64_t version) {
   const auto at = state_.kept.find(version);
   ENTITABLE_CHECK(at != state_.kept.end() && state_.sealed.empty());
   StoreState::KeptVersion back = at->second;
+  // Later commits have numbers that were used before, so they need an epoch of their own.
+  const std::uint64_t epoch = state_.epoch + 1;
+  ClaimHistory claims = state_.claims;
+  claims.add(epoch, back.version.last_commit);
   state_.start_branch();
   back.version.catalog.start_branch();
+  // Nothing is allocated from here on.
   state_.published = std::move(back.version);
   state_.window = std::move(back.window);
   state_.pending = {};
   state_.stored_commit = state_.sealed_through = state_.published.last_commit;
   state_.history.clear();
-  state_.begin_epoch();  // later commits have numbers that were used before
-  state_.feed_epoch = state_.epoch;
+  state_.claims = std::move(claims);
+  state_.epoch = state_.feed_epoch = epoch;
   if (state_.listeners.any()) state_.listeners.mark_changes_unknown(CommitOrigin::local);
 }
 

@@ -1,13 +1,14 @@
 // Checks that a store survives running out of memory in a write that unloads the part that it
 // changes, while changes are recorded and taken, while watches are opened and read, while segments
-// are stored, when a recovery ends, and while changes are read from the log. The allocator of this
-// test program fails on demand.
+// are stored, when a recovery ends, in a rollback, and while changes are read from the log. The
+// allocator of this test program fails on demand.
 #include <new>
 #include <set>
 
 #include "core/store/change_history.h"
 #include "core/store/feed_readers.h"
 #include "core/store/store_state.h"
+#include "core/store/versions.h"
 #include "tests/support/failing_allocator.h"
 #include "tests/support/live_clients.h"
 #include "tests/support/store_helpers.h"
@@ -228,6 +229,21 @@ TEST_CASE("memory runs out at the end of a recovery") {
   for (const PartInfo& part : *parts) REQUIRE(host.load_part(store, part.id).ok());
   CHECK(rows_of(store, "people") == "a=1");
   CHECK(FeedReaders(store).find("another reader with a long name") != nullptr);
+}
+
+TEST_CASE("memory runs out in a rollback") {
+  Store store = new_store();
+  publish(store, {create("people"), insert("people", "p", "a", 1)});
+  const std::uint64_t kept = Versions(store).keep();
+  publish(store, {insert("people", "p", "b", 2)});
+  const FeedPosition before = store.position();
+  const auto roll_back = [&] {
+    CHECK(store.position() == before);
+    Versions(store).rollback(kept);
+  };
+  CHECK(fail_everywhere(store, roll_back) > 2);
+  CHECK(rows_of(store, "people") == "a=1");
+  CHECK(store.position() == FeedPosition{before.epoch + 1, before.commit - 1});
 }
 
 TEST_CASE("nothing is allocated once a segment is stored, also if a checkpoint ended meanwhile") {
