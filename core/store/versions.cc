@@ -14,6 +14,10 @@ Store Versions::fork_store() {
   other.published = state_.published;
   other.window = state_.window;
   other.stored_commit = other.sealed_through = other.published.last_commit;
+  other.claims = state_.claims;
+  other.epoch = state_.epoch;
+  other.begin_epoch();
+  other.feed_epoch = other.epoch;
   other.start_branch();
   return fork;
 }

@@ -341,6 +341,26 @@ TEST_CASE("a rollback makes the positions that it drops invalid") {
   CHECK(history(store, host, {dropped.epoch, 4}) == "5: ~b=6; 6: ~b=7");
 }
 
+TEST_CASE("a fork continues at the position where it was forked, and not at later ones") {
+  TestHost host;
+  Store store = take_over(host);
+  publish_people(store);
+  host.store_pending(store);
+  store = take_over(host);
+  const FeedPosition forked = store.position();
+  Store fork = Versions(store).fork_store();
+  CHECK(fork.position() > forked);
+  CHECK(history(fork, host, forked) == "");
+  publish(store, {upsert("people", "p", "b", 5)});
+  publish(fork, {upsert("people", "p", "b", 6), upsert("people", "p", "b", 7)});
+  const TestHost none;
+  CHECK(history(fork, none, forked) == "5: ~b=6; 6: ~b=7");
+  CHECK(history(fork, none, {forked.epoch, 3}) == "truncated");
+  CHECK(history(fork, none, store.position()) == "truncated");
+  CHECK(history(store, host, fork.position()) == "truncated");
+  CHECK(history(store, host, forked) == "5: ~b=5");
+}
+
 TEST_CASE("commits without changes of rows or tables have no batch") {
   TestHost host;
   Store store = new_store();
