@@ -563,7 +563,8 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_mark_interim_checkpoint_committ
 // obsolete parts. Number: first_live_sequence.
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_finish_checkpoint(Handle* handle) {
   return guarded(handle, [](Handle& h) {
-    const FinishedCheckpoint end = h.store.finish_checkpoint();
+    // JavaScript cannot add durable readers, so there is nothing to keep.
+    const FinishedCheckpoint end = h.store.finish_checkpoint(entitable::no_history);
     std::string bytes;
     ByteWriter out(bytes);
     for (const PartId part : end.obsolete_parts) out.u64(part);

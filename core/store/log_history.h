@@ -19,12 +19,13 @@
 
 namespace entitable {
 
-// How much history a checkpoint keeps for durable readers. 0: nothing.
+// How much history a checkpoint keeps for durable readers.
 struct HistoryLimits {
-  std::uint64_t bytes = 0;  // that segments take in storage (LogStretch::storage_bytes)
-  Ticks age = 0;            // of the last commit of a stretch
-  Ticks now = 0;
+  std::uint64_t bytes;  // that segments take in storage (LogStretch::storage_bytes); 0: keep nothing
+  Ticks age;            // of the last commit of a stretch
+  Ticks now;
 };
+inline constexpr HistoryLimits no_history{0, 0, 0};
 
 class LogHistory {
  public:

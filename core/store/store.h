@@ -241,7 +241,7 @@ class Store {
   void mark_interim_checkpoint_committed();
   // All parts are stored: returns the manifest to commit. `limits`: how much history is kept for
   // durable readers (feed_readers.h).
-  FinishedCheckpoint finish_checkpoint(const HistoryLimits& limits = {});
+  FinishedCheckpoint finish_checkpoint(const HistoryLimits& limits);
   void mark_checkpoint_committed();  // the manifest is stored
   // Ends the checkpoint, if there is one; the manifest in force stays. Returns the parts that the
   // host may delete. The others are used further on.

@@ -382,7 +382,7 @@ class Run {
       }
       return;
     }
-    const FinishedCheckpoint end = store_.finish_checkpoint();
+    const FinishedCheckpoint end = store_.finish_checkpoint(no_history);
     if (prng_.chance(2)) compare_query();
     if (!is_storing_ && prng_.chance(2)) {
       is_finishing_ = true;

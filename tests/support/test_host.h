@@ -23,7 +23,7 @@ class TestHost {
   std::map<PartId, std::string> parts;
   std::map<std::uint64_t, std::string> segments;
   std::size_t segment_bytes = Store::no_limit;  // the size limit of a segment
-  HistoryLimits history{};                      // of checkpoints
+  HistoryLimits history = no_history;           // of checkpoints
 
   std::uint64_t part_bytes = part_bytes_target;  // of open_within()
   std::function<void()> on_step;                 // open_within() calls it after each file

@@ -294,7 +294,7 @@ Files checkpoint(Store& store) {
        std::holds_alternative<CheckpointPart>(step); step = store.next_checkpoint_part()) {
     files.parts.push_back(std::move(std::get<CheckpointPart>(step)));
   }
-  files.manifest = store.finish_checkpoint().manifest;
+  files.manifest = store.finish_checkpoint(no_history).manifest;
   store.mark_checkpoint_committed();
   return files;
 }

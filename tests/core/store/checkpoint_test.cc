@@ -119,7 +119,7 @@ TEST_CASE("writes continue while a checkpoint is being written") {
     number += 400;
     host.store_pending(store);
   }
-  FinishedCheckpoint end = store.finish_checkpoint();
+  FinishedCheckpoint end = store.finish_checkpoint(no_history);
   host.manifest = std::move(end.manifest);
   host.segments.erase(host.segments.begin(), host.segments.lower_bound(end.first_live_sequence));
   store.mark_checkpoint_committed();

@@ -50,7 +50,7 @@ bool replace(Restore& restore, Store& store, TestHost& host,
   CHECK(restore.unused_parts().empty());
   CHECK(!host.next_part(store).has_value());
   if (stop_after == 0) return false;
-  FinishedCheckpoint end = store.finish_checkpoint();
+  FinishedCheckpoint end = store.finish_checkpoint(no_history);
   host.manifest = std::move(end.manifest);
   host.segments.erase(host.segments.begin(), host.segments.lower_bound(end.first_live_sequence));
   for (const PartId id : end.obsolete_parts) host.parts.erase(id);
