@@ -42,7 +42,11 @@ bool FeedReaders::add(std::string_view name, const FeedPosition& from, Ticks now
 bool FeedReaders::acknowledge(std::string_view name, const FeedPosition& position, Ticks now) {
   const auto at = state_.readers.find(name);
   if (at == state_.readers.end() || !is_reached(position, state_)) return false;
-  at->second = {std::max(at->second.acknowledged, position), storable(now)};
+  FeedReader& reader = at->second;
+  const Ticks time = storable(now);
+  const bool moves = position > reader.acknowledged;
+  if (!moves && time - reader.acknowledged_at < renewal_interval) return true;
+  reader = {std::max(reader.acknowledged, position), time};
   ++state_.readers_version;
   return true;
 }

@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "core/log/manifest_codec.h"
+#include "core/model/date_time.h"
 #include "core/store/store.h"
 
 namespace entitable {
@@ -21,6 +22,7 @@ namespace entitable {
 class FeedReaders {
  public:
   static constexpr std::size_t readers_max = 256;
+  static constexpr Ticks renewal_interval = 3600 * 1'000 * ticks_per_millisecond;
 
   explicit FeedReaders(Store& store) : state_(store.state()) {}
 
@@ -32,8 +34,9 @@ class FeedReaders {
   // replaced by the nearest that it can.
   bool add(std::string_view name, const FeedPosition& from, Ticks now);
   // Records that the reader does not need the changes up to this position any more. Returns false
-  // if there is no such reader, or the store has not reached the position. A position before the one
-  // that it has acknowledged only renews the time, because calls may arrive late.
+  // if there is no such reader, or the store has not reached the position. A position that is not
+  // after the one that it has acknowledged only renews the time, and only once in renewal_interval:
+  // calls may arrive late, and each change of the readers needs a checkpoint.
   bool acknowledge(std::string_view name, const FeedPosition& position, Ticks now);
   bool remove(std::string_view name);  // returns whether the reader existed
 

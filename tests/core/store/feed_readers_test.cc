@@ -74,8 +74,8 @@ TEST_CASE("readers are added, acknowledge changes and are removed") {
   CHECK_FALSE(readers.add("backup", {1, 8}, 11));
   CHECK(*readers.find("backup") == FeedReader{{1, 7}, 10});
   CHECK(readers.acknowledge("backup", {1, 9}, 20));
-  CHECK(readers.acknowledge("backup", {1, 8}, 30));
-  CHECK(*readers.find("backup") == FeedReader{{1, 9}, 30});
+  CHECK(readers.acknowledge("backup", {1, 8}, 20 + FeedReaders::renewal_interval));
+  CHECK(*readers.find("backup") == FeedReader{{1, 9}, 20 + FeedReaders::renewal_interval});
   CHECK(readers.remove("backup"));
   CHECK_FALSE(readers.remove("backup"));
   CHECK_FALSE(readers.add("", {}, 10));
@@ -133,7 +133,12 @@ TEST_CASE("a checkpoint stores the readers, also if nothing else has changed") {
   log.reopen();
   CHECK(*log.readers().find("backup") == FeedReader{{1, 2}, log.now});
   CHECK_FALSE(log.store.begin_checkpoint());
-  REQUIRE(log.readers().acknowledge("backup", {1, 2}, log.now + 5));
+  const Ticks renewal = log.now + FeedReaders::renewal_interval;
+  REQUIRE(log.readers().acknowledge("backup", {1, 2}, renewal - 1));
+  CHECK(*log.readers().find("backup") == FeedReader{{1, 2}, log.now});
+  CHECK_FALSE(log.store.begin_checkpoint());
+  REQUIRE(log.readers().acknowledge("backup", {1, 2}, renewal));
+  CHECK(*log.readers().find("backup") == FeedReader{{1, 2}, renewal});
   log.checkpoint();
   REQUIRE(log.readers().remove("backup"));
   log.checkpoint();
@@ -223,7 +228,7 @@ TEST_CASE("history has at most as many bytes as the limit") {
   log.checkpoint();
   CHECK(log.count_after(1) == 21);
   log.host.history.bytes = log.store.stats().history_bytes - 1;
-  REQUIRE(log.readers().acknowledge("a", {1, 1}, log.now));
+  REQUIRE(log.readers().acknowledge("a", {1, 2}, log.now));
   log.checkpoint();
   CHECK(log.count_after(1) == -1);
   CHECK(log.store.stats().history_bytes <= log.host.history.bytes);
