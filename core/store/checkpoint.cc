@@ -17,11 +17,11 @@ EntityKey owned(const KeyView& key) {
 }  // namespace
 
 Checkpoint::Checkpoint(const StoreVersion& version, const CallWindow& window,
-                       const Manifest& previous, std::uint64_t first_live_sequence,
-                       std::uint64_t epoch, std::uint64_t part_bytes)
+                       const Manifest& previous, const CoveredLog& log, std::uint64_t part_bytes)
     : catalog_(version.catalog), part_bytes_(part_bytes) {
-  manifest_.epoch = epoch;
-  manifest_.first_live_sequence = first_live_sequence;
+  manifest_.epoch = log.epoch;
+  manifest_.first_live_sequence = log.first_live_sequence;
+  manifest_.claims = log.claims;
   manifest_.last_commit = version.last_commit;
   manifest_.last_timestamp = version.clock.last_issued();
   manifest_.next_table = version.next_table;

@@ -63,10 +63,15 @@ using CheckpointStep = std::variant<CheckpointPart, PartsNeeded, CheckpointParts
 
 class Checkpoint {
  public:
-  // Pins `version`. `previous` is the manifest in force. `first_live_sequence` is the first segment
-  // that recovery must still replay after this checkpoint. `part_bytes`: the size of parts, about.
+  // The log that the checkpoint covers.
+  struct CoveredLog {
+    std::uint64_t first_live_sequence;  // the first segment that recovery must still replay
+    std::uint64_t epoch;
+    const ManifestClaims& claims;
+  };
+  // Pins `version`. `previous` is the manifest in force. `part_bytes`: the size of parts, about.
   Checkpoint(const StoreVersion& version, const CallWindow& window, const Manifest& previous,
-             std::uint64_t first_live_sequence, std::uint64_t epoch, std::uint64_t part_bytes);
+             const CoveredLog& log, std::uint64_t part_bytes);
 
   // Returns the next part to store, or the part whose rows must be loaded into tables() first.
   // `live`: the versions that are changed meanwhile. REQUIRES: part_pending() is false.

@@ -130,10 +130,8 @@ bool Restore::begin_replace(const std::optional<ClientCall>& call) {
   for (const auto& [id, part] : content_.parts()) state_.parts.add_unlisted(part);
   content_ = RestoredContent();
   state_.restored = nullptr;
-  state_.checkpoint.emplace(next.version, next.window, state_.parts.manifest(),
-                            state_.next_sequence, state_.epoch, state_.part_bytes);
+  state_.open_checkpoint(next.version, next.window);
   state_.replacement.emplace(std::move(next));
-  state_.segment_bytes_at_checkpoint = state_.segment_bytes;
   return true;
 }
 

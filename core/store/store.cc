@@ -566,10 +566,8 @@ bool Store::begin_checkpoint() {
   if (is_damaged() || !(changed || covers || readers_changed)) return false;
   // A segment that is being stored now has the number next_sequence, so it stays live. Recovery
   // skips the commits in it that the manifest covers.
-  state_->checkpoint.emplace(state_->published, state_->window, manifest, state_->next_sequence,
-                             state_->epoch, state_->part_bytes);
+  state_->open_checkpoint(state_->published, state_->window);
   state_->history.end_stretch();
-  state_->segment_bytes_at_checkpoint = state_->segment_bytes;
   return true;
 }
 
@@ -624,7 +622,6 @@ FinishedCheckpoint Store::finish_checkpoint(const HistoryLimits& limits) {
   ENTITABLE_CHECK(state_->checkpoint.has_value() && !state_->checkpoint->part_pending() &&
                   state_->interim == nullptr);
   Manifest& manifest = state_->checkpoint->manifest();
-  manifest.claims = state_->claims.claims();
   manifest.readers = state_->readers;
   state_->readers_version_at_checkpoint = state_->readers_version;
   if (!state_->replacement.has_value()) {  // a content that is replaced is no history

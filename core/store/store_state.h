@@ -163,6 +163,12 @@ struct StoreState {
     const std::uint64_t limit = limit_for_tables(bytes);
     unload_parts_above(limit - std::min(limit / 2, checkpoint_memory), versions());
   }
+  // Opens a checkpoint of this version, which covers all segments that are stored.
+  void open_checkpoint(const StoreVersion& version, const CallWindow& calls) {
+    checkpoint.emplace(version, calls, parts.manifest(),
+                       Checkpoint::CoveredLog{next_sequence, epoch, claims.claims()}, part_bytes);
+    segment_bytes_at_checkpoint = segment_bytes;
+  }
   void end_checkpoint() {
     checkpoint.reset();
     checkpoint_memory = 0;

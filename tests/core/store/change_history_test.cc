@@ -246,6 +246,22 @@ TEST_CASE("an owner whose claim was not stored continues the feed once it stores
   CHECK(history(next, host, {3, 4}) == "5: ~b=5");
 }
 
+TEST_CASE("a claim that is made while a checkpoint is written is not in its manifest") {
+  TestHost host;
+  Store store = std::move(*host.open());
+  publish_people(store);
+  host.store_pending(store);
+  REQUIRE(store.begin_checkpoint());
+  host.claim(store);
+  REQUIRE(host.write_checkpoint(store));
+  CHECK(store.position() == FeedPosition{2, 4});
+  Store reopened = std::move(*host.open());
+  CHECK(reopened.damage().empty());
+  CHECK(reopened.position() == FeedPosition{2, 4});
+  CHECK(history(reopened, host, {1, 4}) == "");
+  CHECK(history(reopened, host, {1, 5}) == "truncated");
+}
+
 TEST_CASE("a position is good if it was found by all owners since, also by those in the manifest") {
   TestHost host;
   Store store = take_over(host);
