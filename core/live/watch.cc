@@ -131,9 +131,14 @@ void Watch::drop_last_keys(WatchDelta& delta, ListedRows& rows) {
   keys.erase(first, keys.end());
 }
 
-Plan Watch::plan() const {
+// Returns a plan of the ranges that were not read to their end.
+Plan Watch::plan_rest() const {
+  const auto first = std::partition_point(
+      ranges_.list.begin(), ranges_.list.end(), [this](const KeyRange* range) {
+        return range->upper.has_value() && compare(range->upper->view(), next_->view()) <= 0;
+      });
   Plan plan;
-  for (const KeyRange* range : ranges_.list) plan.ranges.push_back(*range);
+  for (auto range = first; range != ranges_.list.end(); ++range) plan.ranges.push_back(**range);
   if (conditions_) {
     plan.residual = true;
     plan.implied = conditions_->implied;
@@ -152,7 +157,7 @@ std::variant<Page, PartsNeeded> Watch::read(const TableIndex& index, std::uint32
   if (limit_) query.top = std::min(rows_max, limit_->rows_left());
   // A limit that becomes full needs no further row, so it is not searched for.
   const PageEnd page_end = limit_ ? PageEnd::after_last_row : PageEnd::before_next_row;
-  auto answer = execute_plan(index, query, plan(), on_unloaded, page_end, rows_tested_max);
+  auto answer = execute_plan(index, query, plan_rest(), on_unloaded, page_end, rows_tested_max);
   if (const Page* const page = std::get_if<Page>(&answer)) mark_read(*page);
   return answer;
 }

@@ -59,8 +59,8 @@ class Watch {
   // more to the delta, and to `rows`, the list that it refers to. REQUIRES: the delta's rows are
   // the results of match() since the last call.
   void finish(WatchDelta& delta, ListedRows& rows);
-  // Reads the next rows, at most `rows_max`, and tests about `rows_tested_max` rows at most, so
-  // there may be no rows although the watch is not complete. An answer other than PartsNeeded
+  // Reads the next rows, at most `rows_max`, and tests about `rows_tested_max` rows at most
+  // (execute_plan()), so there may be no rows although the watch is not complete. An answer other than PartsNeeded
   // changes what was read: the client must add these rows. If this throws std::bad_alloc, nothing
   // has changed. REQUIRES: `index` has the changes passed to match().
   std::variant<Page, PartsNeeded> read(
@@ -97,7 +97,7 @@ class Watch {
   };
 
   bool is_full() const { return limit_ != nullptr && limit_->rows_left() == 0; }
-  Plan plan() const;
+  Plan plan_rest() const;
   void mark_read(const Page& page);
   bool matches(const RowView& row);
   void merge_into_keys(const WatchDelta& delta, const ListedRows& rows);

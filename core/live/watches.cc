@@ -124,7 +124,7 @@ void Watches::DeltaBuilder::refill(WatchDelta& delta, const TableIndex& index) {
         watch.read(index, limits::page_rows_max, OnUnloaded::return_parts_needed, rows_to_test_);
     const Page* const page = std::get_if<Page>(&answer);
     if (page == nullptr) return;
-    rows_to_test_ -= std::min(rows_to_test_, page->rows_read);
+    rows_to_test_ -= std::min(rows_to_test_, page->rows_read + page->ranges_read);
     for (const RowView& row : page->rows) {
       delta.rows.push_back({DeltaKind::enter, static_cast<std::uint32_t>(rows_.size())});
       rows_.push_back({{}, row});

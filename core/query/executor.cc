@@ -76,6 +76,7 @@ std::variant<Page, PartsNeeded> execute_plan(const TableIndex& index, const Quer
   }
   if (scan.tested_enough()) page.next = Continuation{scan.stopped_at()};
   page.rows_read = scan.rows_read();
+  page.ranges_read = scan.ranges_read();
   return page;
 }
 

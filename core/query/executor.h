@@ -46,7 +46,7 @@ enum class PageEnd : std::uint8_t {
 // tests the rows as make_plan(query.filter) would, apart from rows that the caller does not want;
 // query.top > 0; the query is not descending.
 // `rows_tested_max`: the page ends, perhaps without rows, after about this number of rows was
-// tested, and has a continuation.
+// tested, and has a continuation. Each range of the plan counts as a row. Not 0.
 std::variant<Page, PartsNeeded> execute_plan(const TableIndex& index, const Query& query,
                                              const Plan& plan, OnUnloaded on_unloaded,
                                              PageEnd page_end = PageEnd::before_next_row,

@@ -23,7 +23,8 @@ class Scan {
   Scan(const TableIndex& index, const Filter& filter, const Plan& plan,
        const std::optional<Continuation>& from);
 
-  // Makes run() end after about this number of rows was tested: at least one leaf.
+  // Makes run() end after about this number of rows was tested: at least one leaf. Each range of
+  // the plan counts as a row: it takes a search. REQUIRES: rows is not 0.
   void limit_rows_tested(std::uint64_t rows) { rows_tested_max_ = rows; }
   // Calls on_row(row) for every matching row, in key order, until on_row returns false, the rows
   // end, a part is not in memory, or enough rows were tested. `rows_max` is a hint: on_row will
@@ -42,9 +43,15 @@ class Scan {
   const EntityKey& stopped_at() const { return stopped_at_; }
 
   std::uint64_t rows_read() const { return rows_read_; }
+  std::uint64_t ranges_read() const { return ranges_read_; }
   const BoundFilterCache& filters() const { return filters_; }
 
  private:
+  bool has_tested_enough() const { return rows_read_ + ranges_read_ >= rows_tested_max_; }
+  void stop_at(const EntityKey& next) {
+    tested_enough_ = true;
+    stopped_at_ = next;
+  }
   // Returns the keys of the current range that are not before `from`.
   KeyRange current_range() const;
   template <typename OnRow>
@@ -89,6 +96,7 @@ class Scan {
   std::uint64_t rows_tested_max_ = std::numeric_limits<std::uint64_t>::max();
   bool tested_enough_ = false;
   std::uint64_t rows_read_ = 0;
+  std::uint64_t ranges_read_ = 0;
   std::uint64_t rows_wanted_ = 0;
   std::array<PendingRow, 16> pending_;
   std::size_t pending_count_ = 0;
@@ -102,6 +110,8 @@ void Scan::run(OnRow on_row, std::uint64_t rows_max) {
   for (; range_ < plan_.ranges.size(); ++range_) {
     const KeyRange range = current_range();
     if (range.empty()) continue;
+    if (has_tested_enough()) return stop_at(range.lower);
+    ++ranges_read_;
     const bool point = plan_kind_of(range) == PlanKind::point;
     if (point ? !scan_point(range.lower.view(), on_row) : !scan_range(range, on_row)) return;
   }
@@ -129,10 +139,8 @@ bool Scan::scan_range(const KeyRange& range, OnRow& on_row) {
     const RowBatch batch = cursor.batch();
     if (!scan_batch(batch, on_row)) return false;
     cursor.skip(batch.size());
-    if (rows_read_ < rows_tested_max_ || !cursor.valid()) continue;
-    if (!flush_pending(on_row)) return false;
-    tested_enough_ = true;
-    stopped_at_ = cursor.position();
+    if (!has_tested_enough() || !cursor.valid()) continue;
+    if (flush_pending(on_row)) stop_at(cursor.position());
     return false;
   }
   if (!flush_pending(on_row)) return false;

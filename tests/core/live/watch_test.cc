@@ -40,6 +40,18 @@ class Fixture {
     return text_of(delta_.rows, rows_);
   }
   Watch& watch() { return watch_; }
+  // Reads until nothing is left, and tests about `rows_tested_max` rows at a time. Returns how often.
+  int count_reads(std::uint64_t rows_tested_max, std::string& keys) {
+    int reads = 0;
+    for (; !watch_.is_complete(); ++reads) {
+      const auto answer =
+          watch_.read(index_, 1000, OnUnloaded::return_parts_needed, rows_tested_max);
+      const Page& page = std::get<Page>(answer);
+      CHECK(page.rows_read + page.ranges_read <= rows_tested_max + 1);
+      for (const RowView& row : page.rows) keys += " " + std::string(row.row_key());
+    }
+    return reads;
+  }
   // Returns how many rows are tested to read the next `rows_max` rows.
   std::uint64_t rows_tested(std::uint32_t rows_max) {
     const auto answer = watch_.read(index_, rows_max, OnUnloaded::return_parts_needed);
@@ -204,6 +216,32 @@ TEST_CASE("a full limit does not search for the row that follows") {
   CHECK(test.put(row_of("aa", 1)) == "+aa -b");
   CHECK(test.erase("a") == "-a");
   CHECK(test.read() == "b");
+}
+
+TEST_CASE("a read that tests a bounded number of rows counts ranges, too") {
+  std::string filter;
+  std::vector<Entity> entities;
+  std::string all;
+  const bool are_points = GENERATE(true, false);
+  for (int i = 100; i < 200; ++i) {
+    const std::string key = std::to_string(i);
+    filter += (i == 100 ? "" : " or ") + std::string("(PartitionKey eq 'p' and RowKey ") +
+              (are_points ? "eq '" + key + "')" : "ge '" + key + "' and RowKey lt '" + key + "5')");
+    entities.push_back(row_of(key, 1));
+    all += " " + key;
+  }
+  std::string keys;
+  Fixture none(query_of(filter), {row_of("150", 1)});
+  CHECK(none.count_reads(25, keys) == 5);  // 100 ranges and a row
+  CHECK(keys == " 150");
+  keys.clear();
+  Fixture each(query_of(filter), entities);
+  CHECK(each.count_reads(25, keys) == 8);  // 100 ranges and 100 rows
+  CHECK(keys == all);
+  keys.clear();
+  Fixture one(query_of(filter), entities);
+  CHECK(one.count_reads(1, keys) == 100);
+  CHECK(keys == all);
 }
 
 TEST_CASE("one delta may fill a limit, replace its rows and update them") {
