@@ -150,8 +150,10 @@ struct StoreState {
   }
   // Returns the memory of the published version, what the checkpoint's version adds to it, and the
   // changes that listeners did not take.
-  std::uint64_t memory() const {
-    return memory_of(published.catalog) + checkpoint_memory + listeners.memory_bytes();
+  std::uint64_t memory() const { return memory_with(published.catalog); }
+  // Returns the same for another version instead of the published one.
+  std::uint64_t memory_with(const Catalog& catalog) const {
+    return memory_of(catalog) + checkpoint_memory + listeners.memory_bytes();
   }
   // Returns how much of `bytes`, a limit of memory(), is left for tables. At least 1: 0 is no limit.
   std::uint64_t limit_for_tables(std::uint64_t bytes) const {
@@ -177,7 +179,7 @@ struct StoreState {
   // Returns whether so much of the limit is used that loading a part may require unloading others.
   // `catalog`: the published version, or the candidate while that takes its place.
   bool memory_is_short(const Catalog& catalog) const {
-    return memory_limit != 0 && memory_of(catalog) + checkpoint_memory > memory_limit / 2;
+    return memory_limit != 0 && memory_with(catalog) > memory_limit / 2;
   }
 
   bool exceeds_memory_limit() const { return memory_limit != 0 && memory() > memory_limit; }

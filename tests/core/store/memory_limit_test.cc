@@ -1,6 +1,7 @@
 // Tests a store that is larger than its memory limit.
 #include "core/store/memory_limit.h"
 
+#include "core/store/live_queries.h"
 #include "core/store/snapshot_export.h"
 #include "core/store/store_state.h"
 #include "core/store/versions.h"
@@ -19,10 +20,13 @@ EntityKey key(int i) {
   return EntityKey("p", std::to_string(10'000 + i));
 }
 
-WriteRequest put_large(int i) {
+Operation put_large_operation(int i) {
   Operation put = operation(OperationKind::insert_or_replace, "p", key(i).row, i);
   put.properties.push_back({"text", Value::of_string(std::string(10'000, 'x'))});
-  return write("big", std::move(put));
+  return put;
+}
+WriteRequest put_large(int i) {
+  return write("big", put_large_operation(i));
 }
 
 // Makes a store of about 4 MB in 5 parts, all in memory.
@@ -458,6 +462,32 @@ TEST_CASE("memory is short when rows that a checkpoint still writes fill it") {
   SECTION("a group") {
     CHECK(store.stage({put_large(rows - 1)}, noon).parts_needed.empty());
     store.publish();
+  }
+  CHECK(is_unloaded(store, rows - 2));
+}
+
+TEST_CASE("memory is short when changes that listeners did not take fill it") {
+  TestHost host;
+  Store store = filled(host);
+  publish(store, {create("other"), write("other", put_large_operation(0))});
+  store.set_memory_limit(1);
+  store.enforce_memory_limit();
+  REQUIRE(is_unloaded(store, rows - 1));
+  LiveQueries(store).open_feed({{"other"}, {}, {}});
+  const std::uint64_t tables = store.memory_bytes();
+  while (store.memory_bytes() < 4 * tables)
+    publish(store, {write("other", put_large_operation(0))});
+  store.set_memory_limit(3 * tables);
+  SECTION("a single write") {
+    CHECK(store.write(put_large(rows - 1), noon).parts_needed.empty());
+  }
+  SECTION("a group") {
+    CHECK(store.stage({put_large(rows - 1)}, noon).parts_needed.empty());
+    store.publish();
+  }
+  SECTION("they were taken") {
+    LiveQueries(store).take_changes();
+    CHECK(!store.write(put_large(rows - 1), noon).parts_needed.empty());
   }
   CHECK(is_unloaded(store, rows - 2));
 }
