@@ -237,10 +237,12 @@ void ChangesWriter::write(ResponseBuffer& out, const TakenChanges& taken,
   ResponseWriter writer(out, ResponseKind::changes,
                         sequence_and_counts + rows.runs().size() + rows.keys().size() * 2 +
                             delta_words.size() + names.size() + batches.words_max());
+  writer.align_binary();
   writer.two_words(sequence_of(position));
   writer.word(static_cast<std::uint32_t>(rows.runs().size()));
   for (const RowRun& run : rows.runs()) {
     pages_.write(page_, run.table, run.rows, {}, std::nullopt);
+    page_.pad();
     writer.binary(page_.view());
   }
   writer.word(static_cast<std::uint32_t>(rows.keys().size()));

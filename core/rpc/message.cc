@@ -24,6 +24,11 @@ constexpr std::size_t retained_bytes_max = std::size_t{4} << 20;
 
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "messages are little-endian");
 
+// Returns how many bytes are missing to a multiple of 8.
+std::size_t padding_of(std::size_t size) {
+  return (8 - size % 8) % 8;
+}
+
 bool is_ascii(std::string_view text) {
   std::size_t i = 0;
   for (; i + 8 <= text.size(); i += 8) {
@@ -180,6 +185,17 @@ void ResponseBuffer::Area::clear() {
   capacity = 0;
 }
 
+void ResponseBuffer::pad() {
+  const std::size_t padding = padding_of(message_.size);
+  if (padding == 0) return;
+  message_.reserve(message_.size + padding);
+  char* const header = message_.bytes.get();
+  std::memset(header + message_.size, 0, padding);
+  message_.size += padding;
+  char* const last_area = header + (load_u32(header + 12) != 0 ? 12 : 8);
+  store_u32(last_area, load_u32(last_area) + static_cast<std::uint32_t>(padding));
+}
+
 void ResponseBuffer::assign(std::string_view bytes) {
   message_.size = 0;
   message_.reserve(bytes.size());
@@ -295,6 +311,10 @@ void ResponseWriter::text_to_utf16() {
 
 void ResponseWriter::finish() {
   if ((flags_ & flag_utf16) != 0) text_to_utf16();
+  if (aligns_binary_) {
+    const std::size_t padding = padding_of(text_end_);
+    std::memset(allocate_text(padding), 0, padding);
+  }
   const std::size_t text_bytes = text_end_ - text_at_;
   const std::size_t binary_bytes = out_.binary_.size;
   if (binary_bytes != 0) {

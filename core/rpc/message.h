@@ -157,6 +157,8 @@ class ResponseBuffer {
   void assign(std::string_view bytes);  // sets the content; for a response that is no RPC message
   // Allocates memory for a response of `bytes` bytes. The content stays.
   void reserve(std::size_t bytes) { message_.reserve(bytes); }
+  // Makes the size of a finished message a multiple of 8, by zeros at its end.
+  void pad();
 
  private:
   friend class UncheckedResponseWriter;
@@ -199,6 +201,8 @@ class ResponseWriter {
   void text(std::string_view wtf8);  // writes the length as a word and the text to the text area
   void optional_text(const std::optional<std::string>& wtf8);
   void binary(std::string_view bytes);  // writes the length as a word and the bytes to their area
+  // Makes the binary area start at a multiple of 8, by zeros at the end of the text area.
+  void align_binary() { aligns_binary_ = true; }
   // Writes to the text area only, and returns the length in UTF-16 units. The caller writes the
   // length itself.
   std::uint32_t text_without_length(std::string_view wtf8);
@@ -224,6 +228,7 @@ class ResponseWriter {
   ResponseBuffer& out_;
   ResponseKind kind_;
   std::uint8_t flags_ = 0;
+  bool aligns_binary_ = false;
   std::size_t at_ = header_bytes;
   std::size_t text_at_;
   std::size_t text_end_;

@@ -110,7 +110,9 @@ Changes read_changes(const std::string& bytes) {
   changes.sequence = in.two_words();
   changes.pages = in.word();
   for (std::size_t i = 0; i < changes.pages; ++i) {
-    for (std::string& row : texts_of(read_page(in.binary()))) changes.rows.push_back(row);
+    const std::string page = in.binary();
+    CHECK(page.size() % 8 == 0);
+    for (std::string& row : texts_of(read_page(page))) changes.rows.push_back(row);
   }
   std::vector<std::string> keys(in.word());
   for (std::string& key : keys) key = in.text() + "/" + in.text();
@@ -126,7 +128,7 @@ Changes read_changes(const std::string& bytes) {
     const FeedId feed = in.word();
     changes.batches[feed].push_back(read_batch(in, changes, keys, tables));
   }
-  CHECK(in.at_end());
+  CHECK(in.at_padded_end());
   return changes;
 }
 
@@ -203,6 +205,28 @@ void check_error(const std::string& response, ErrorCode code) {
 using Texts = std::vector<std::string>;
 
 }  // namespace
+
+TEST_CASE("Pages of changes are aligned, whatever text and binaries the rows have") {
+  Fixture fixture;
+  const WatchId people = fixture.listener(1, Fixture::watch_request());
+  const WatchId lamps =
+      fixture.listener(1, Fixture::watch_request("value ge 0", none, 0, "lamps"));
+  fixture.read(1, people);
+  fixture.read(1, lamps);
+  const std::string unpaired_surrogate = "\xED\xA0\x80";
+  for (std::size_t size = 0; size < 20; ++size) {
+    for (const std::string& end : {std::string(), std::string("\xC3\xA9"), unpaired_surrogate}) {
+      const std::string row = std::string(size, 'r') + end;
+      Operation binary = test::operation(OperationKind::insert_or_replace, "p", row, 1);
+      binary.properties.push_back({"z", Value::of_binary(std::string(size % 7, 'b'))});
+      fixture.write({test::upsert("people", "p", row, 2), test::write("lamps", binary)});
+      const Changes changes = fixture.take(1);  // checks the alignment
+      CHECK(changes.pages == 2);
+      CHECK(changes.deltas.at(people).rows == Texts{"enter RowKey=" + row + " value:7=2"});
+      CHECK(changes.deltas.at(lamps).rows == Texts{"enter RowKey=" + row + " value:7=1"});
+    }
+  }
+}
 
 TEST_CASE("The client of a watch reads its rows and gets their changes") {
   Fixture fixture;

@@ -76,6 +76,12 @@ class ResponseReader {
   }
   // Returns whether all text and all binary values were read.
   bool at_end() const { return text_at_ == text_.size() && binary_at_ == binary_.size(); }
+  // Returns the same for a message whose binary area is aligned: up to 7 zeros follow the text.
+  bool at_padded_end() const {
+    const std::u16string padding = text_.substr(text_at_);
+    return text_end_ % 8 == 0 && padding.size() < 8 &&
+           padding == std::u16string(padding.size(), u'\0') && binary_at_ == binary_.size();
+  }
 
  private:
   std::uint32_t raw(std::size_t at) const {
