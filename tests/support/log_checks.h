@@ -93,11 +93,12 @@ inline std::string fuzz_input(const std::vector<RawRecord>& records) {
   return input;
 }
 
-inline void check_fuzz_input(FileKind kind, std::string_view input) {
-  if (input.empty()) return;
+// Returns the file of an input.
+inline std::string file_of_fuzz_input(FileKind kind, std::string_view input) {
+  if (input.empty()) return {};
   const char form = input.front();
   input.remove_prefix(1);
-  if (form == 'f') return check_bytes(kind, input);
+  if (form == 'f') return std::string(input);
   std::vector<RawRecord> records;
   ByteReader reader(input);
   while (reader.remaining() >= 4) {
@@ -107,7 +108,11 @@ inline void check_fuzz_input(FileKind kind, std::string_view input) {
     records.emplace_back(type, std::string(reader.raw(std::min(length, reader.remaining()))),
                          flags);
   }
-  check_bytes(kind, file_of(kind, records));
+  return file_of(kind, records);
+}
+
+inline void check_fuzz_input(FileKind kind, std::string_view input) {
+  check_bytes(kind, file_of_fuzz_input(kind, input));
 }
 
 }  // namespace entitable::test
