@@ -66,7 +66,7 @@ bool apply_codes(std::string_view codes, Commit& commit) {
 
 }  // namespace
 
-CommitEffects effects_of(const Commit& commit, std::string& codes) {
+CommitEffects effects_of_group(const Commit& commit, std::string& codes) {
   CommitEffects effects{commit.origin, PutEffects::unknown, {}};
   bool has_put = false;
   for (const Mutation& mutation : commit.mutations) {

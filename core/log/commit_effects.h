@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "core/base/bytes.h"
@@ -15,7 +16,13 @@
 namespace entitable {
 
 // Returns the effects of a commit. `codes`: receives the codes to which the result refers, if any.
-CommitEffects effects_of(const Commit& commit, std::string& codes);
+CommitEffects effects_of_group(const Commit& commit, std::string& codes);
+inline CommitEffects effects_of(const Commit& commit, std::string& codes) {
+  if (commit.mutations.size() != 1) return effects_of_group(commit, codes);
+  const auto* const put = std::get_if<PutRow>(&commit.mutations.front());
+  const PutEffect effect = put == nullptr ? PutEffect::unknown : put->effect;
+  return {commit.origin, static_cast<PutEffects>(effect), {}};
+}
 // Returns an upper bound of the bytes of the codes.
 inline std::size_t effect_codes_bytes_max(const Commit& commit) {
   return (commit.mutations.size() + 3) / 4;

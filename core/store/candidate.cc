@@ -125,9 +125,9 @@ void Candidate::commit(const WriteRequest& request) {
   std::string codes;
   const CommitEffects effects = effects_of(commit, codes);
   if (commit.call.has_value()) calls().push_back(std::move(*commit.call));
-  ChangeBatches changes;
-  if (listeners_ != nullptr && recorded_.known()) {
-    changes = changes_of(commit, *listeners_, recorded_, version_.catalog, published_);
+  std::optional<ChangeBatches> changes;
+  if (recorded_.has_value() && recorded_->known()) {
+    changes = changes_of(commit, *listeners_, *recorded_, version_.catalog, published_);
   }
   std::optional<Catalog> before;
   if (awaited_ != nullptr) before = unload_parts_to_change(commit);
@@ -137,7 +137,7 @@ void Candidate::commit(const WriteRequest& request) {
     apply_first_commit(commit);
   }
   records_.add(commit.number, record_bytes, effects);
-  if (listeners_ != nullptr) recorded_.append(std::move(changes));
+  if (changes.has_value()) recorded_->append(std::move(*changes));
   changes_ = true;
   version_.last_commit = commit.number;
   staged().mutations = std::move(commit.mutations);
@@ -192,13 +192,14 @@ void Candidate::stage(Mutation mutation) {
   staged().timestamps.assign(1, 0);
 }
 
-UpsertNeeds Candidate::upsert_needs(const Table& table, const WriteEntities& write) const {
-  if (listeners_ == nullptr || upsert_needs_ == UpsertNeeds::part) return upsert_needs_;
-  const bool covered = std::any_of(
-      write.operations.begin(), write.operations.end(), [&](const Operation& operation) {
-        return listeners_->covers(table.identity->name.folded(), operation.key.view());
-      });
-  return covered ? UpsertNeeds::part : UpsertNeeds::nothing;
+// Returns whether a listener must know the rows that the write replaces.
+bool Candidate::listeners_cover(const Table& table, const WriteEntities& write) const {
+  if (listeners_ == nullptr) return false;
+  return std::any_of(write.operations.begin(), write.operations.end(),
+                     [&](const Operation& operation) {
+                       return listeners_->covers(table.identity->name.folded(),
+                                                 operation.key.view());
+                     });
 }
 
 std::optional<Candidate::PrepareFailure> Candidate::prepare(const WriteEntities& write, Ticks now) {
@@ -211,9 +212,11 @@ std::optional<Candidate::PrepareFailure> Candidate::prepare(const WriteEntities&
   if (table == nullptr)
     return GroupFailure{Error(ErrorCode::table_not_found), 0, write.transaction};
   const Table* const base = published_ == nullptr ? nullptr : published_->find(table->id());
+  UpsertNeeds needs = upsert_needs_;
+  if (needs == UpsertNeeds::nothing && listeners_cover(*table, write)) needs = UpsertNeeds::part;
   auto reason = stage_group(
       table->id(), table->index, write.operations, write.transaction,
-      [&] { return version_.clock.next(now); }, shape_hint, staged(), upsert_needs(*table, write),
+      [&] { return version_.clock.next(now); }, shape_hint, staged(), needs,
       base == nullptr ? nullptr : &base->index);
   if (!reason.has_value()) {
     cache_definition(table->index.schema());
@@ -237,7 +240,7 @@ std::optional<Candidate::PrepareFailure> Candidate::prepare(const WriteCreateTab
 std::optional<Candidate::PrepareFailure> Candidate::prepare(const WriteDropTable& write, Ticks) {
   const Table* table = version_.catalog.find(write.table);
   if (table == nullptr) return failure(ErrorCode::resource_not_found);
-  dropped_tables_.push_back({table->id(), table->name(), version_.last_commit + 1});
+  dropped_tables().push_back({table->id(), table->name(), version_.last_commit + 1});
   stage(DropTable{table->id()});
   return std::nullopt;
 }

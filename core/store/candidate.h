@@ -36,8 +36,9 @@ class Candidate {
  public:
   // Memory that later candidates reuse. REQUIRES: one candidate at a time uses it.
   struct Scratch {
-    StagedMutations staged;         // unspecified between requests
-    std::vector<ClientCall> calls;  // the candidate's calls
+    StagedMutations staged;                  // unspecified between requests
+    std::vector<ClientCall> calls;           // the candidate's calls
+    std::list<DroppedTable> dropped_tables;  // by the candidate
   };
   // Starts with the content of `base`. `answered`: the calls that were answered before. The encoded
   // commits are added to `records`; the destructor does not remove them. REQUIRES: the other
@@ -47,6 +48,7 @@ class Candidate {
       : version_(std::move(base)), call_window_(answered), records_(records), scratch_(scratch) {
     if (calls().capacity() > 1) calls() = {};  // frees the memory of a group
     calls().clear();
+    if (!dropped_tables().empty()) dropped_tables().clear();
   }
 
   // Checks one request against this candidate, applies it if it is valid, and writes the result to
@@ -62,11 +64,12 @@ class Candidate {
   // object.
   void record_changes(const Listeners& listeners) {
     listeners_ = &listeners;
+    recorded_.emplace();
     recorded_for_ = listeners.newest();
   }
   // The recorded changes, one batch for each commit that has any, and the newest listeners for
-  // which they were recorded.
-  RecordedChanges& recorded_changes() { return recorded_; }
+  // which they were recorded. Nothing: record_changes() was not called.
+  std::optional<RecordedChanges>& recorded_changes() { return recorded_; }
   Listeners::Newest recorded_for() const { return recorded_for_; }
 
   // From now on, upserts that replace a row do not need the row's part, unless its overlay is full
@@ -85,7 +88,7 @@ class Candidate {
   // How many parts were unloaded for that reason.
   std::uint32_t unloaded_parts() const { return unloaded_parts_; }
 
-  std::list<DroppedTable>& dropped_tables() { return dropped_tables_; }
+  std::list<DroppedTable>& dropped_tables() { return scratch_.dropped_tables; }
 
   bool has_changes() const { return changes_; }
   StoreVersion& version() { return version_; }
@@ -103,7 +106,7 @@ class Candidate {
   StagedMutations& staged() { return scratch_.staged; }
   void stage(Mutation mutation);
   const ClientCall* find_answered(const ClientCall& call);
-  UpsertNeeds upsert_needs(const Table& table, const WriteEntities& write) const;
+  bool listeners_cover(const Table& table, const WriteEntities& write) const;
   void commit(const WriteRequest& request);
   std::optional<Catalog> unload_parts_to_change(const Commit& commit);
   void cache_definition(const Schema& schema);
@@ -121,8 +124,7 @@ class Candidate {
   std::uint32_t unloaded_parts_ = 0;
   const Listeners* listeners_ = nullptr;  // null: no changes are recorded
   Listeners::Newest recorded_for_;
-  RecordedChanges recorded_;
-  std::list<DroppedTable> dropped_tables_;
+  std::optional<RecordedChanges> recorded_;
   // The greatest number of each client among the first `compared_` calls.
   struct HighestNumber {
     ClientId client;

@@ -221,15 +221,22 @@ struct StoreState {
   Result<void> load_listed_part(PartId id, std::optional<std::string_view> bytes,
                                 const std::vector<Catalog*>& versions);
 
+  // Passes the changes that the candidate has recorded to the listeners.
+  void publish_changes(Candidate& made) {
+    RecordedChanges none;  // the listeners were opened later
+    RecordedChanges& changes =
+        made.recorded_changes().has_value() ? *made.recorded_changes() : none;
+    if (listeners.any() || !changes.empty())
+      listeners.publish(std::move(changes), made.recorded_for(), feed_epoch);
+  }
   // Publishes the candidate; without changes, its calls were not applied. REQUIRES:
   // window.reserve() was called with the candidate's calls.
   void publish(Candidate& made) {
     if (made.has_changes()) {
       const std::uint64_t commit = made.version().last_commit;
       for (ClientCall& call : made.calls()) window.add(std::move(call), commit);
-      history.add_dropped(std::move(made.dropped_tables()));
-      if (listeners.any() || !made.recorded_changes().empty())
-        listeners.publish(std::move(made.recorded_changes()), made.recorded_for(), feed_epoch);
+      if (!made.dropped_tables().empty()) history.add_dropped(std::move(made.dropped_tables()));
+      if (listeners.any() || made.recorded_changes().has_value()) publish_changes(made);
     }
     published = std::move(made.version());
   }
