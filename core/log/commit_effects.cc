@@ -67,7 +67,7 @@ bool apply_codes(std::string_view codes, Commit& commit) {
 }  // namespace
 
 CommitEffects effects_of_group(const Commit& commit, std::string& codes) {
-  CommitEffects effects{commit.origin, PutEffects::unknown, {}};
+  CommitEffects effects{commit.origin, PutEffects::insert, {}};
   bool has_put = false;
   for (const Mutation& mutation : commit.mutations) {
     const auto* const put = std::get_if<PutRow>(&mutation);
@@ -82,15 +82,12 @@ CommitEffects effects_of_group(const Commit& commit, std::string& codes) {
   return effects;
 }
 
-void EffectsWriter::add(const CommitEffects& effects) {
-  has_effects_ =
-      has_effects_ || effects.origin != CommitOrigin::local || effects.puts != PutEffects::unknown;
-  const bool continues = commits_ > 0 && effects.puts != PutEffects::different &&
-                         effects.puts == run_.puts && effects.origin == run_.origin;
-  if (!continues && commits_ > 0) append_run(std::exchange(commits_, 0), run_, runs_);
+void EffectsWriter::begin_run(const CommitEffects& effects) {
+  has_effects_ = true;
+  if (commits_ > 0) append_run(std::exchange(commits_, 0), run_, runs_);
   if (effects.puts == PutEffects::different) return append_run(1, effects, runs_);
   run_ = {effects.origin, effects.puts, {}};
-  ++commits_;
+  commits_ = 1;
 }
 
 std::size_t EffectsWriter::size_with(const CommitEffects& effects) const {
@@ -110,6 +107,10 @@ bool apply_effects(const CommitEffects& effects, Commit& commit) {
       put->effect = static_cast<PutEffect>(effects.puts);
   }
   return true;
+}
+
+void set_default_effects(std::vector<Commit>& commits) {
+  for (Commit& commit : commits) apply_effects(CommitEffects{}, commit);
 }
 
 const char* read_effects(ByteReader& reader, std::vector<Commit>& commits) {

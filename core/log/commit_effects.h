@@ -20,7 +20,7 @@ CommitEffects effects_of_group(const Commit& commit, std::string& codes);
 inline CommitEffects effects_of(const Commit& commit, std::string& codes) {
   if (commit.mutations.size() != 1) return effects_of_group(commit, codes);
   const auto* const put = std::get_if<PutRow>(&commit.mutations.front());
-  const PutEffect effect = put == nullptr ? PutEffect::unknown : put->effect;
+  const PutEffect effect = put == nullptr ? PutEffect::insert : put->effect;
   return {commit.origin, static_cast<PutEffects>(effect), {}};
 }
 // Returns an upper bound of the bytes of the codes.
@@ -36,16 +36,24 @@ bool apply_effects(const CommitEffects& effects, Commit& commit);
 class EffectsWriter {
  public:
   // Appends the effects of the next commit.
-  void add(const CommitEffects& effects);
+  void add(const CommitEffects& effects) {
+    if (effects.puts == run_.puts && effects.origin == run_.origin) {
+      ++commits_;
+    } else {
+      begin_run(effects);
+    }
+  }
   // Returns an upper bound of the payload's size if `effects` were added as the last ones.
   std::size_t size_with(const CommitEffects& effects) const;
-  // Returns whether there is anything to record: effects that a reader does not assume anyway.
+  // Returns whether there is anything to record: effects other than the default.
   bool has_effects() const { return has_effects_; }
   void append_payload(std::string& out) const;
 
  private:
+  void begin_run(const CommitEffects& effects);
+
   std::string runs_;           // complete
-  CommitEffects run_;          // of the run that is not complete; never mixed
+  CommitEffects run_;          // of the run that is not complete; the puts never differ
   std::uint64_t commits_ = 0;  // in that run
   bool has_effects_ = false;
 };
@@ -53,5 +61,7 @@ class EffectsWriter {
 // Sets Commit::origin and PutRow::effect of all commits of a segment. Returns null, or why the
 // payload is bad.
 const char* read_effects(ByteReader& reader, std::vector<Commit>& commits);
+// Does the same for a segment without a record of effects.
+void set_default_effects(std::vector<Commit>& commits);
 
 }  // namespace entitable

@@ -17,10 +17,11 @@ namespace entitable {
 // The effects of all puts of a commit. The first three are those of PutEffect.
 enum class PutEffects : std::uint8_t { unknown, insert, update, different };
 
-// What the log records of a commit in addition to the commit (commit_effects.h).
+// What the log records of a commit in addition to the commit (commit_effects.h). By default, what
+// most commits do.
 struct CommitEffects {
   CommitOrigin origin = CommitOrigin::local;
-  PutEffects puts = PutEffects::unknown;
+  PutEffects puts = PutEffects::insert;  // also if there are no puts
   std::string_view codes{};  // of the puts, if they are different
 };
 

@@ -86,7 +86,7 @@ Result<RecordReader> RecordReader::open(std::string_view file, FileKind kind) {
   ByteReader reader(header);
   const std::string_view magic = reader.raw(record_layout::magic_bytes);
   const std::uint16_t major = reader.u16();
-  reader.u16();  // newer minor versions are accepted
+  const std::uint16_t minor = reader.u16();  // newer ones are accepted
   if (magic != file_magic(kind)) {
     return corrupted("header",
                      std::string("this is not a ").append(kind_name(kind)).append(" file"));
@@ -103,6 +103,7 @@ Result<RecordReader> RecordReader::open(std::string_view file, FileKind kind) {
   if (major < 1) return corrupted("header", "the format version is invalid");
   RecordReader records(file);
   records.at_ = record_layout::header_bytes;
+  records.minor_ = minor;
   records.chain_ = crc32c(header.substr(checked_bytes));
   return records;
 }

@@ -40,6 +40,7 @@ class RecordReader {
   // and for unknown flags.
   Result<std::optional<Record>> next();
 
+  std::uint16_t minor() const { return minor_; }  // the minor version of the file's format
   // Returns the checksum in the end record, which covers the whole file. REQUIRES: next() has
   // returned nothing.
   std::uint32_t file_checksum() const { return end_checksum_; }
@@ -63,6 +64,7 @@ class RecordReader {
   std::uint32_t records_ = 0;
   std::uint32_t chain_ = 0;
   std::uint32_t end_checksum_ = 0;
+  std::uint16_t minor_ = 0;
 };
 
 // Reads the records of a file that arrives in chunks.

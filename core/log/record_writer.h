@@ -29,6 +29,8 @@ inline constexpr std::uint16_t format_major = 1;
 // snapshots have not changed since minor version 0, and are written as such.
 inline constexpr std::uint16_t minor_of_parts_and_snapshots = 0;
 inline constexpr std::uint16_t minor_of_segments_and_manifests = 2;
+// Segments say what the puts of their commits did since this minor version.
+inline constexpr std::uint16_t minor_with_effects = 2;
 
 // The kind of a file: the last byte of its magic number. These numbers never change.
 enum class FileKind : std::uint8_t { segment = 'w', part = 'p', manifest = 'm', snapshot = 's' };

@@ -150,6 +150,7 @@ Result<Segment> decode_segment(std::string_view file, std::uint64_t expected_seq
     if (!commit.ok()) return commit.error();
     segment.commits.push_back(std::move(*commit));
   }
+  if (!has_effects && records->minor() >= minor_with_effects) set_default_effects(segment.commits);
   if (header->first_commit != 0 && segment.commits.empty()) {
     return Error(ErrorCode::corrupted, "the segment has none of its commits");
   }

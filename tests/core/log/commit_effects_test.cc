@@ -51,7 +51,7 @@ std::string payload_of(const std::vector<Commit>& commits) {
 
 // Returns why the payload is bad, if it follows two commits; the second has two puts and a delete.
 std::string reason_of(std::string_view hex) {
-  std::vector<RawRecord> records = records_of(segment_of({commit_of(1, "?"), commit_of(2, "?d?")}));
+  std::vector<RawRecord> records = records_of(segment_of({commit_of(1, "i"), commit_of(2, "idi")}));
   records.emplace_back(3, bytes_from_hex(hex), record_flag_skippable);
   const std::string file = file_of(FileKind::segment, records);
   const Result<Segment> segment = decode_segment(file, 7);
@@ -72,9 +72,25 @@ TEST_CASE("the effects of commits have the layout of FORMAT.md") {
 }
 
 TEST_CASE("effects that a reader assumes anyway are not recorded") {
-  CHECK(payload_of({commit_of(1, "?"), commit_of(2, "d"), commit_of(3, "")}).empty());
-  CHECK(payload_of({commit_of(1, "?"), commit_of(2, "d", CommitOrigin::other_tab)}) ==
-        bytes_from_hex("01 00 01 01"));
+  CHECK(payload_of({commit_of(1, "i"), commit_of(2, "d"), commit_of(3, ""), commit_of(4, "iid")})
+            .empty());
+  CHECK(payload_of({commit_of(1, "i"), commit_of(2, "d", CommitOrigin::other_tab)}) ==
+        bytes_from_hex("01 10 01 11"));
+  CHECK(payload_of({commit_of(1, "?"), commit_of(2, "?d?")}) == bytes_from_hex("02 00"));
+  CHECK(payload_of({commit_of(1, "i"), commit_of(2, "iu"), commit_of(3, "d")}) ==
+        bytes_from_hex("01 10 01 30 09 01 10"));
+}
+
+TEST_CASE("nothing is assumed of puts in segments of older versions") {
+  const std::vector<RawRecord> records = records_of(segment_of({commit_of(1, "i")}));
+  const auto effects_in = [&records](std::uint16_t minor) {
+    const auto segment = decode_segment(file_of(FileKind::segment, records, 1, minor), 7);
+    REQUIRE(segment.ok());
+    return effects_text(segment->commits);
+  };
+  CHECK(effects_in(1) == "0:0 ");
+  CHECK(effects_in(2) == "0:1 ");
+  CHECK(effects_in(3) == "0:1 ");
 }
 
 TEST_CASE("random effects are read back") {
@@ -113,7 +129,7 @@ TEST_CASE("effects are validated") {
 }
 
 TEST_CASE("a segment has one record of effects, after its commits") {
-  const std::vector<RawRecord> good = records_of(segment_of({commit_of(1, "i")}));
+  const std::vector<RawRecord> good = records_of(segment_of({commit_of(1, "u")}));
   const auto reason = [&](std::vector<std::size_t> order) {
     std::vector<RawRecord> records;
     for (const std::size_t at : order) records.push_back(good[at]);
