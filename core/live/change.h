@@ -73,7 +73,7 @@ class RecordedChanges {
   // Moves batches to the end. Allocates nothing.
   void append(ChangeBatches&& batches);
   void append(RecordedChanges&& later);
-  void drop();  // frees the memory; the changes are not known
+  void drop();                          // frees the memory; the changes are not known
   void set_epoch(std::uint64_t epoch);  // of all positions
   ChangeBatches release() { return std::exchange(*this, {}).batches_; }
 

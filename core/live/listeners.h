@@ -53,9 +53,9 @@ class Listeners {
     FeedId feed = 0;
   };
   Newest newest() const { return {watches_.last_id(), last_feed_}; }
-  // Adds the changes of commits that are now published, in this epoch. `recorded_for`: newest() when
-  // recording began. Changes were not recorded for listeners that were opened later: watches are
-  // reset, and for feeds the changes are not known. Allocates nothing.
+  // Adds the changes of commits that are now published, in this epoch. `recorded_for`: newest()
+  // when recording began. Changes were not recorded for listeners that were opened later: watches
+  // are reset, and for feeds the changes are not known. Allocates nothing.
   void publish(RecordedChanges&& changes, Newest recorded_for, std::uint64_t epoch);
   // Must be called when the published version changes otherwise. Allocates nothing.
   void mark_changes_unknown(CommitOrigin origin) {

@@ -133,8 +133,8 @@ void Watch::drop_last_keys(WatchDelta& delta, ListedRows& rows) {
 
 // Returns a plan of the ranges that were not read to their end.
 Plan Watch::plan_rest() const {
-  const auto first = std::partition_point(
-      ranges_.list.begin(), ranges_.list.end(), [this](const KeyRange* range) {
+  const auto first =
+      std::partition_point(ranges_.list.begin(), ranges_.list.end(), [this](const KeyRange* range) {
         return range->upper.has_value() && compare(range->upper->view(), next_->view()) <= 0;
       });
   Plan plan;

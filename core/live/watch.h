@@ -60,9 +60,9 @@ class Watch {
   // the results of match() since the last call.
   void finish(WatchDelta& delta, ListedRows& rows);
   // Reads the next rows, at most `rows_max`, and tests about `rows_tested_max` rows at most
-  // (execute_plan()), so there may be no rows although the watch is not complete. An answer other than PartsNeeded
-  // changes what was read: the client must add these rows. If this throws std::bad_alloc, nothing
-  // has changed. REQUIRES: `index` has the changes passed to match().
+  // (execute_plan()), so there may be no rows although the watch is not complete. An answer other
+  // than PartsNeeded changes what was read: the client must add these rows. If this throws
+  // std::bad_alloc, nothing has changed. REQUIRES: `index` has the changes passed to match().
   std::variant<Page, PartsNeeded> read(
       const TableIndex& index, std::uint32_t rows_max, OnUnloaded on_unloaded,
       std::uint64_t rows_tested_max = limits::watch_rows_tested_max);

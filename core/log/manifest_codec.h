@@ -74,9 +74,9 @@ struct DroppedTable {
   std::uint64_t commit;  // that dropped it
   friend bool operator==(const DroppedTable&, const DroppedTable&) = default;
 };
-// The segments before first_live_sequence that are kept for readers of the change feed. If there are
-// none, the segments from first_live_sequence on may nevertheless have commits that the manifest
-// covers, and that refer to dropped tables.
+// The segments before first_live_sequence that are kept for readers of the change feed. If there
+// are none, the segments from first_live_sequence on may nevertheless have commits that the
+// manifest covers, and that refer to dropped tables.
 struct ManifestHistory {
   std::uint64_t first_sequence = 1;
   std::uint64_t first_commit = 1;

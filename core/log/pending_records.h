@@ -22,7 +22,7 @@ enum class PutEffects : std::uint8_t { unknown, insert, update, different };
 struct CommitEffects {
   CommitOrigin origin = CommitOrigin::local;
   PutEffects puts = PutEffects::insert;  // also if there are no puts
-  std::string_view codes{};  // of the puts, if they are different
+  std::string_view codes{};              // of the puts, if they are different
 };
 
 class PendingRecords {

@@ -48,7 +48,7 @@ struct Page {
   // The next matching row, if there is one. A page that ends with the last match has no
   // continuation, even when the page is full.
   std::optional<Continuation> next;
-  std::uint64_t rows_read = 0;  // rows tested, matching or not, including the row of `next`
+  std::uint64_t rows_read = 0;    // rows tested, matching or not, including the row of `next`
   std::uint64_t ranges_read = 0;  // ranges of the plan that were searched, by execute_plan()
   // the partition of the rows, if execute_as_service() returned the page
   std::optional<std::string> partition = {};

@@ -195,11 +195,10 @@ void Candidate::stage(Mutation mutation) {
 // Returns whether a listener must know the rows that the write replaces.
 bool Candidate::listeners_cover(const Table& table, const WriteEntities& write) const {
   if (listeners_ == nullptr) return false;
-  return std::any_of(write.operations.begin(), write.operations.end(),
-                     [&](const Operation& operation) {
-                       return listeners_->covers(table.identity->name.folded(),
-                                                 operation.key.view());
-                     });
+  return std::any_of(
+      write.operations.begin(), write.operations.end(), [&](const Operation& operation) {
+        return listeners_->covers(table.identity->name.folded(), operation.key.view());
+      });
 }
 
 std::optional<Candidate::PrepareFailure> Candidate::prepare(const WriteEntities& write, Ticks now) {

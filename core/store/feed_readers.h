@@ -29,9 +29,9 @@ class FeedReaders {
   // Returns the reader, or null if there is none of this name.
   const FeedReader* find(std::string_view name) const;
   // Adds a reader, or returns false: there is one of this name already, there are readers_max
-  // readers, the name is not valid (is_feed_reader_name), or the store has not reached the position.
-  // `from`: the reader gets the changes after this position. A time that a manifest cannot store is
-  // replaced by the nearest that it can.
+  // readers, the name is not valid (is_feed_reader_name), or the store has not reached the
+  // position. `from`: the reader gets the changes after this position. A time that a manifest
+  // cannot store is replaced by the nearest that it can.
   bool add(std::string_view name, const FeedPosition& from, Ticks now);
   // Records that the reader does not need the changes up to this position any more. Returns false
   // if there is no such reader, or the store has not reached the position. A position that is not

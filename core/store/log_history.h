@@ -5,8 +5,8 @@
 //     first kept segment         first live segment         next segment
 //     | covered, kept as history | not covered              |
 //
-// Segments are counted in stretches that take about stretch_bytes in storage, so that a manifest does not list each
-// segment. Only whole stretches are dropped.
+// Segments are counted in stretches that take about stretch_bytes in storage, so that a manifest
+// does not list each segment. Only whole stretches are dropped.
 #pragma once
 
 #include <cstddef>
@@ -21,8 +21,9 @@ namespace entitable {
 
 // How much history a checkpoint keeps for durable readers.
 struct HistoryLimits {
-  std::uint64_t bytes;  // that segments take in storage (LogStretch::storage_bytes); 0: keep nothing
-  Ticks age;            // of the last commit of a stretch
+  std::uint64_t
+      bytes;  // that segments take in storage (LogStretch::storage_bytes); 0: keep nothing
+  Ticks age;  // of the last commit of a stretch
   Ticks now;
 };
 inline constexpr HistoryLimits no_history{0, 0, 0};

@@ -46,7 +46,8 @@ struct StoreState {
   std::uint64_t next_sequence = 1;
   std::uint64_t epoch = 1;  // of the next segment
   // The epoch of positions in the change feed: `epoch`, once the log has it. If its claim was not
-  // stored, for example because there was no space, the next owner of the log begins the same epoch.
+  // stored, for example because there was no space, the next owner of the log begins the same
+  // epoch.
   std::uint64_t feed_epoch = 1;
   ClaimHistory claims;
   LogHistory history;
@@ -155,7 +156,8 @@ struct StoreState {
   std::uint64_t memory_with(const Catalog& catalog) const {
     return memory_of(catalog) + checkpoint_memory + listeners.memory_bytes();
   }
-  // Returns how much of `bytes`, a limit of memory(), is left for tables. At least 1: 0 is no limit.
+  // Returns how much of `bytes`, a limit of memory(), is left for tables. At least 1: 0 is no
+  // limit.
   std::uint64_t limit_for_tables(std::uint64_t bytes) const {
     return bytes - std::min(bytes - 1, listeners.memory_bytes());
   }

@@ -16,9 +16,9 @@ class Versions {
   explicit Versions(Store& store) : state_(store.state()) {}
 
   // Returns a store that starts with the published version, including pending commits, which the
-  // fork does not have to store. The fork has no memory limit, no kept versions, no listeners and no
-  // durable readers. A reader of the feed may continue in it at the position where it was forked;
-  // neither store continues positions of later commits of the other.
+  // fork does not have to store. The fork has no memory limit, no kept versions, no listeners and
+  // no durable readers. A reader of the feed may continue in it at the position where it was
+  // forked; neither store continues positions of later commits of the other.
   Store fork_store();
   // Keeps the published version. Returns its number, which is never reused.
   std::uint64_t keep();

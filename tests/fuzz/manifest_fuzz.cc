@@ -1,6 +1,6 @@
 // Decodes arbitrary bytes as a manifest, either unchanged or as records with correct checksums. The
-// result must be an error, or values that survive encoding and decoding. A store that is opened with
-// the manifest must write another one that can be read.
+// result must be an error, or values that survive encoding and decoding. A store that is opened
+// with the manifest must write another one that can be read.
 #include <cstddef>
 #include <cstdint>
 

@@ -40,7 +40,8 @@ class Fixture {
     return text_of(delta_.rows, rows_);
   }
   Watch& watch() { return watch_; }
-  // Reads until nothing is left, and tests about `rows_tested_max` rows at a time. Returns how often.
+  // Reads until nothing is left, and tests about `rows_tested_max` rows at a time. Returns how
+  // often.
   int count_reads(std::uint64_t rows_tested_max, std::string& keys) {
     int reads = 0;
     for (; !watch_.is_complete(); ++reads) {

@@ -6,9 +6,9 @@ namespace entitable {
 
 TEST_CASE("a position is converted to a sequence and back") {
   const FeedPosition last{sequence_epoch_max, sequence_commit_max};
-  for (const FeedPosition& position :
-       {FeedPosition{}, FeedPosition{1, 0}, FeedPosition{1, 7}, FeedPosition{1, sequence_commit_max},
-        FeedPosition{2, 0}, FeedPosition{sequence_epoch_max, 0}, last}) {
+  for (const FeedPosition& position : {FeedPosition{}, FeedPosition{1, 0}, FeedPosition{1, 7},
+                                       FeedPosition{1, sequence_commit_max}, FeedPosition{2, 0},
+                                       FeedPosition{sequence_epoch_max, 0}, last}) {
     CHECK(position_of(sequence_of(position)) == position);
   }
   CHECK(sequence_of({3, 5}) == 3 * (std::uint64_t{1} << 40) + 5);

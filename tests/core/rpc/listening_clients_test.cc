@@ -209,8 +209,7 @@ using Texts = std::vector<std::string>;
 TEST_CASE("Pages of changes are aligned, whatever text and binaries the rows have") {
   Fixture fixture;
   const WatchId people = fixture.listener(1, Fixture::watch_request());
-  const WatchId lamps =
-      fixture.listener(1, Fixture::watch_request("value ge 0", none, 0, "lamps"));
+  const WatchId lamps = fixture.listener(1, Fixture::watch_request("value ge 0", none, 0, "lamps"));
   fixture.read(1, people);
   fixture.read(1, lamps);
   const std::string unpaired_surrogate = "\xED\xA0\x80";
