@@ -337,8 +337,8 @@ TEST_CASE("positions of batches are not below the position that the reader has")
     ChangeHistory past(store, {epoch, 2});
     std::vector<FeedPosition> positions;
     for (const auto& [sequence, bytes] : host.segments) {
-      for (const ChangeBatch& batch : past.read_segment(sequence, bytes)->batches)
-        positions.push_back(batch.position);
+      const auto changes = past.read_segment(sequence, bytes);
+      for (const ChangeBatch& batch : changes->batches) positions.push_back(batch.position);
     }
     CHECK(positions == std::vector<FeedPosition>{{epoch, 3}, {epoch, 4}, {3, 5}});
   }
