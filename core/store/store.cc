@@ -77,7 +77,7 @@ void add_parts(std::vector<PartId>& ids, const PartsNeeded& need) {
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
 }
 
-SealedSegment seal_segment(StoreState& state, SegmentWriter writer,
+SealedSegment seal_segment(StoreState& state, SegmentWriter&& writer,
                            const LogHistory::SegmentCommits& commits = {}) {
   SealedSegment segment{state.next_sealed_sequence(), std::move(writer).finish()};
   state.history.reserve_segments(state.sealed.size() + 1);
