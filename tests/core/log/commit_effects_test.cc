@@ -84,7 +84,8 @@ TEST_CASE("effects that a reader assumes anyway are not recorded") {
 TEST_CASE("nothing is assumed of puts in segments of older versions") {
   const std::vector<RawRecord> records = records_of(segment_of({commit_of(1, "i")}));
   const auto effects_in = [&records](std::uint16_t minor) {
-    const auto segment = decode_segment(file_of(FileKind::segment, records, 1, minor), 7);
+    const std::string file = file_of(FileKind::segment, records, 1, minor);
+    const Result<Segment> segment = decode_segment(file, 7);
     REQUIRE(segment.ok());
     return effects_text(segment->commits);
   };
