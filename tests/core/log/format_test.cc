@@ -173,6 +173,7 @@ TEST_CASE("the example of FORMAT.md equals the written file") {
   commit.mutations = {
       put_row(1, {EntityKey("CH", "Bern"), sample_time - 1, {{"Pop", Value::of_int32(133'883)}}}),
       put_row(1, {EntityKey("CH", "Chur"), sample_time, {{"Pop", Value::of_int32(37'106)}}})};
+  for (Mutation& put : commit.mutations) std::get<PutRow>(put).effect = PutEffect::insert;
   const std::string written = bytes_of(Segment{1, 1, {commit}});
   const std::string documented = documented_example();
   CHECK(documented.size() == written.size());
