@@ -112,7 +112,7 @@ Changes read_changes(const std::string& bytes) {
   for (std::size_t i = 0; i < changes.pages; ++i) {
     const std::string page = in.binary();
     CHECK(page.size() % 8 == 0);
-    for (std::string& row : texts_of(read_page(page))) changes.rows.push_back(row);
+    for (std::string& row : texts_of(read_page(page, true))) changes.rows.push_back(row);
   }
   std::vector<std::string> keys(in.word());
   for (std::string& key : keys) key = in.text() + "/" + in.text();
@@ -129,6 +129,7 @@ Changes read_changes(const std::string& bytes) {
     changes.batches[feed].push_back(read_batch(in, changes, keys, tables));
   }
   CHECK(in.at_padded_end());
+  CHECK(in.binary_offset() % 8 == 0);
   return changes;
 }
 

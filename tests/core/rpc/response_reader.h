@@ -76,12 +76,14 @@ class ResponseReader {
   }
   // Returns whether all text and all binary values were read.
   bool at_end() const { return text_at_ == text_.size() && binary_at_ == binary_.size(); }
-  // Returns the same for a message whose binary area is aligned: up to 7 zeros follow the text.
+  // Returns the same for a message that is aligned: up to 7 zeros end each area.
   bool at_padded_end() const {
-    const std::u16string padding = text_.substr(text_at_);
-    return text_end_ % 8 == 0 && padding.size() < 8 &&
-           padding == std::u16string(padding.size(), u'\0') && binary_at_ == binary_.size();
+    const std::u16string text = text_.substr(text_at_);
+    const std::string binary = binary_.substr(binary_at_);
+    return text.size() < 8 && text == std::u16string(text.size(), u'\0') && binary.size() < 8 &&
+           binary == std::string(binary.size(), '\0');
   }
+  std::size_t binary_offset() const { return text_end_; }
 
  private:
   std::uint32_t raw(std::size_t at) const {
@@ -178,7 +180,8 @@ inline std::string read_payload(ResponseReader& in, std::uint32_t type, std::str
 }
 
 // Reads the words of a page, and leaves `in` after them.
-inline ResponsePage read_page(ResponseReader& in) {
+// `is_padded`: the page is part of a message about changes.
+inline ResponsePage read_page(ResponseReader& in, bool is_padded = false) {
   ResponsePage page;
   const std::uint32_t rows = in.word();
   const std::uint32_t shapes = in.word();
@@ -202,14 +205,14 @@ inline ResponsePage read_page(ResponseReader& in) {
     }
     page.rows.push_back(std::move(row));
   }
-  CHECK(in.at_end());
+  CHECK((is_padded ? in.at_padded_end() : in.at_end()));
   return page;
 }
 
-inline ResponsePage read_page(const std::string& bytes) {
+inline ResponsePage read_page(const std::string& bytes, bool is_padded = false) {
   ResponseReader in(bytes);
   REQUIRE(in.kind() == rpc::ResponseKind::page);
-  return read_page(in);
+  return read_page(in, is_padded);
 }
 
 struct ResponseError {
