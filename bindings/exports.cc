@@ -291,6 +291,10 @@ EMSCRIPTEN_KEEPALIVE double entitable_first_live_sequence(Handle* handle) {
   return static_cast<double>(handle->store.first_live_sequence());
 }
 
+EMSCRIPTEN_KEEPALIVE double entitable_first_kept_sequence(Handle* handle) {
+  return static_cast<double>(handle->store.first_kept_sequence());
+}
+
 EMSCRIPTEN_KEEPALIVE std::uint32_t entitable_is_damaged(Handle* handle) {
   return handle->store.is_damaged() || handle->poisoned ? 1 : 0;
 }
@@ -559,14 +563,22 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_mark_interim_checkpoint_committ
   });
 }
 
-// Bytes: the ids of the obsolete parts as u64 each, then the manifest. Value: the number of
-// obsolete parts. Number: first_live_sequence.
-EMSCRIPTEN_KEEPALIVE const CallResult* entitable_finish_checkpoint(Handle* handle) {
-  return guarded(handle, [](Handle& h) {
-    // JavaScript cannot add durable readers, so there is nothing to keep.
-    const FinishedCheckpoint end = h.store.finish_checkpoint(entitable::no_history);
+// The history that is kept for durable readers: at most `history_bytes` of segments, and no segment
+// that is older than `history_ms`. Bytes: first_kept_sequence and the ids of the obsolete parts as
+// u64 each, then the manifest. Value: the number of obsolete parts. Number: first_live_sequence.
+EMSCRIPTEN_KEEPALIVE const CallResult* entitable_finish_checkpoint(Handle* handle,
+                                                                   double history_bytes,
+                                                                   double history_ms,
+                                                                   double now_ms) {
+  return guarded(handle, [=](Handle& h) {
+    const entitable::Ticks age =
+        static_cast<entitable::Ticks>(history_ms) * entitable::ticks_per_millisecond;
+    const FinishedCheckpoint end =
+        h.store.finish_checkpoint({static_cast<std::uint64_t>(history_bytes), age,
+                                   entitable::rpc::ticks_from_unix_ms(now_ms)});
     std::string bytes;
     ByteWriter out(bytes);
+    out.u64(end.first_kept_sequence);
     for (const PartId part : end.obsolete_parts) out.u64(part);
     out.raw(end.manifest);
     return h.return_bytes(std::move(bytes), static_cast<std::uint32_t>(end.obsolete_parts.size()),

@@ -67,6 +67,7 @@ export interface EntitableModule {
   _entitable_resume_recovery(handle: Address, changesMax: number): ResultAddress;
   _entitable_last_commit(handle: Address): number;
   _entitable_first_live_sequence(handle: Address): number;
+  _entitable_first_kept_sequence(handle: Address): number;
   _entitable_is_damaged(handle: Address): number;
   _entitable_report_damage(handle: Address, fileSize: number, size: number): ResultAddress;
   _entitable_rpc_read(handle: Address, size: number): ResultAddress;
@@ -104,7 +105,12 @@ export interface EntitableModule {
   _entitable_mark_checkpoint_part_stored(handle: Address): ResultAddress;
   _entitable_interim_checkpoint(handle: Address): ResultAddress;
   _entitable_mark_interim_checkpoint_committed(handle: Address): ResultAddress;
-  _entitable_finish_checkpoint(handle: Address): ResultAddress;
+  _entitable_finish_checkpoint(
+    handle: Address,
+    historyBytes: number,
+    historyMs: number,
+    nowMs: number,
+  ): ResultAddress;
   _entitable_mark_checkpoint_committed(handle: Address): ResultAddress;
   _entitable_abandon_checkpoint(handle: Address): ResultAddress;
   _entitable_begin_snapshot(handle: Address): ResultAddress;
