@@ -82,6 +82,7 @@ async function live(t: TestContext, random: Random): Promise<void> {
     engine: engine.options,
     storage: { putPart: call, commitManifest: call, deleteParts: call },
     space: noReserve(),
+    clock: Date,
     parts: {
       async loadForCheckpoint<T>(_needed: PartsNeeded, next: () => T | PartsNeeded): Promise<T> {
         for (;;) {
@@ -144,6 +145,7 @@ function noReserve(): SpaceReserve {
 function idleCheckpointer(replaced: Partial<CheckpointerOptions>): Checkpointer {
   return new Checkpointer({
     space: noReserve(),
+    clock: Date,
     engine: {
       ...new Engine(seededRandom(1)).options,
       beginCheckpoint: () => false,

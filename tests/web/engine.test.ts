@@ -66,7 +66,7 @@ class Files {
         this.parts.set(part.id, part.bytes);
       }
     }
-    const end = engine.finishCheckpoint();
+    const end = engine.finishCheckpoint({ bytes: 0, ageMs: 0 }, now);
     this.manifest = end.manifest;
     for (const id of end.obsoleteParts) this.parts.delete(id);
     for (const sequence of [...this.segments.keys()]) {

@@ -443,9 +443,9 @@ describe("a checkpoint of changes in a damaged part", () => {
     const engine = bench.engine as Engine;
     const finish = engine.finishCheckpoint.bind(engine);
     const finishing = new Promise<void>((resolve) => {
-      engine.finishCheckpoint = () => {
+      engine.finishCheckpoint = (...limits) => {
         resolve();
-        return finish();
+        return finish(...limits);
       };
     });
     storage.auto = true;

@@ -178,6 +178,9 @@ export class FakeEngine implements Engine {
   get firstLiveSequence(): number {
     return this.#firstLive;
   }
+  get firstKeptSequence(): number {
+    return this.#firstLive;
+  }
   get isDamaged(): boolean {
     return this.#damage.length > 0;
   }

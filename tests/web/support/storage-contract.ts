@@ -28,6 +28,7 @@ export async function loadAll(
   storage: Pick<LogStorage, "load" | "readParts">,
   named: number[] = [],
   firstSegment = 1,
+  historyFrom = firstSegment,
 ): Promise<Loaded> {
   const loaded: Loaded = { manifest: undefined, parts: {}, segments: [], orphans: [] };
   const list = (bytes: Uint8Array | undefined) => (bytes === undefined ? undefined : [...bytes]);
@@ -36,7 +37,7 @@ export async function loadAll(
       loaded.parts = {};
       loaded.segments = [];
       loaded.manifest = list(bytes);
-      return { parts: named, firstSegment };
+      return { parts: named, firstSegment, historyFrom };
     },
     onPart(id, bytes) {
       loaded.parts[id] = list(bytes);
@@ -423,6 +424,43 @@ export const storageContract: ContractCase[] = [
       await storage.commitManifest(bytes(43), { segmentsBelow: 0, obsoleteParts: [] });
       equal((await loadAll(storage, [2, 4])).manifest, [43]);
       await storage.close();
+    },
+  },
+  {
+    name: "segments that a manifest keeps as history stay, and are no part of the log",
+    async run(fixture) {
+      const storage = await fixture.open();
+      await loadAll(storage);
+      for (let i = 1; i <= 6; ++i) await storage.addSegments(i, [bytes(i)], "relaxed");
+      const none = { obsoleteParts: [] };
+      await storage.commitManifest(bytes(9), { segmentsBelow: 6, historyFrom: 3, ...none });
+      await storage.close();
+      const history = async (owner: LogStorage) => {
+        const there: number[] = [];
+        await owner.readSegments(1, (sequence, contents) => {
+          if (contents !== undefined) there.push(sequence);
+          return true;
+        });
+        return there;
+      };
+      const next = await fixture.open();
+      equal((await loadAll(next, [], 6, 3)).segments, [[6, [6]]]);
+      await next.claim(7, bytes(7));
+      equal(await history(next), [3, 4, 5, 6, 7]);
+      await next.commitManifest(bytes(10), { segmentsBelow: 8, historyFrom: 5, ...none });
+      equal(await history(next), [5, 6, 7]);
+      await next.addSegments(8, [bytes(8)], "strict");
+      await next.commitManifest(bytes(11), { segmentsBelow: 9, historyFrom: 8, ...none });
+      equal(
+        (await history(next)).filter((sequence) => sequence !== 7), // a claim, which may remain
+        [8],
+      );
+      await next.commitManifest(bytes(12), { segmentsBelow: 9, ...none });
+      equal(
+        (await history(next)).filter((sequence) => sequence !== 7),
+        [],
+      );
+      await next.close();
     },
   },
   {

@@ -22,11 +22,11 @@ export function unfencedStorage(files: Map<string, Uint8Array>): LogStorage {
       for (const [i, bytes] of segments.entries()) await set(segmentName(sequence + i), bytes);
     },
     putPart: (id, bytes) => set(partName(id), bytes),
-    async commitManifest(bytes, { segmentsBelow, obsoleteParts }) {
+    async commitManifest(bytes, { segmentsBelow, historyFrom = segmentsBelow, obsoleteParts }) {
       await set(manifestName, bytes);
       for (const id of obsoleteParts) files.delete(partName(id));
       for (const name of [...files.keys()]) {
-        if ((numberFromName("wal-", name) ?? segmentsBelow) < segmentsBelow) files.delete(name);
+        if ((numberFromName("wal-", name) ?? historyFrom) < historyFrom) files.delete(name);
       }
     },
     async deleteParts(ids) {

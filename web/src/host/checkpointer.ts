@@ -13,6 +13,7 @@
 
 import { StoreError } from "../errors.ts";
 import { type LogStorage, type ObsoleteFiles, StorageError } from "../storage/log-storage.ts";
+import type { Clock } from "../types.ts";
 import { nextRetryMs } from "../util/back-off.ts";
 import { yieldToEventLoop } from "../util/event-loop.ts";
 import { freeBytes } from "../util/free-bytes.ts";
@@ -39,6 +40,8 @@ const idleMs = 1000;
 const closingCostFactor = 4;
 // If the storage is full, an interim manifest is stored after this many bytes of new parts.
 const interimBytes = 512 * 1024;
+// What is kept of the covered log, at most, for durable readers of the change feed.
+const historyLimits = { bytes: 16 * 1024 * 1024, ageMs: 7 * 24 * 60 * 60 * 1000 };
 
 export interface CheckpointerOptions {
   engine: Pick<
@@ -61,6 +64,7 @@ export interface CheckpointerOptions {
   parts: Pick<PartLoader, "loadForCheckpoint" | "waitForLoads" | "pauseWhile" | "trim">;
   orphans: readonly number[]; // ids of parts that no manifest names; removed first
   memory: Pick<MemoryGuard, "isFull" | "update" | "allowWrites">;
+  clock: Pick<Clock, "now">;
   automatic: boolean; // false: checkpoints only by compact() and replaceAllData()
   onFailure: (error: unknown) => void; // the previous checkpoint stays in use; a retry follows
   onCheckpoint: () => void; // called when a new checkpoint is in use
@@ -77,6 +81,7 @@ export class Checkpointer implements Checkpoints {
   readonly #onFailure: CheckpointerOptions["onFailure"];
   readonly #onCheckpoint: CheckpointerOptions["onCheckpoint"];
   readonly #memory: CheckpointerOptions["memory"];
+  readonly #now: () => number;
   readonly #automatic: boolean;
   readonly #log: LogGrowth;
   readonly #pause = new IdleTimer(pauseMs, () => this.#checkDue("pause"));
@@ -103,6 +108,7 @@ export class Checkpointer implements Checkpoints {
     this.#onFailure = options.onFailure;
     this.#onCheckpoint = options.onCheckpoint;
     this.#memory = options.memory;
+    this.#now = () => options.clock.now();
     this.#automatic = options.automatic;
     this.#log = new LogGrowth(options.engine);
     this.#orphans = new Set(options.orphans);
@@ -336,10 +342,10 @@ export class Checkpointer implements Checkpoints {
         return false;
       }
       await this.#writeParts(commitAfterReads);
-      const { manifest, segmentsBelow, obsoleteParts } = this.#engine.finishCheckpoint();
+      const { manifest, ...obsolete } = this.#engine.finishCheckpoint(historyLimits, this.#now());
       await commitAfterReads(async () => {
         this.#requireIntact();
-        await this.#inTurn(() => this.#commit(manifest, { segmentsBelow, obsoleteParts }));
+        await this.#inTurn(() => this.#commit(manifest, obsolete));
         this.#engine.markCheckpointCommitted();
       });
       this.#hasSucceeded = true;

@@ -8,6 +8,7 @@
 
 import { StoreError } from "../errors.ts";
 import { fencedError, type LogStorage, StorageError } from "../storage/log-storage.ts";
+import type { Clock } from "../types.ts";
 import type { Engine } from "../wasm/engine.ts";
 import { Checkpointer } from "./checkpointer.ts";
 import { claimLog, replay } from "./log-recovery.ts";
@@ -19,6 +20,7 @@ export interface LimitedRecoveryOptions {
   engine: Engine;
   storage: LogStorage;
   memoryLimit: number; // of rows, in bytes
+  clock: Pick<Clock, "now">;
   space: Pick<SpaceReserve, "storeClaim" | "storeForCheckpoint" | "isFull">;
   isOwner: () => boolean; // false: another owner may have claimed the log; nothing more is stored
 }

@@ -25,7 +25,8 @@ export async function recover(
     onManifest(bytes) {
       hasLog = bytes !== undefined;
       const parts = engine.recover(bytes, changesMax).map(({ id }) => id);
-      return { parts, firstSegment: engine.firstLiveSequence };
+      const { firstLiveSequence, firstKeptSequence } = engine;
+      return { parts, firstSegment: firstLiveSequence, historyFrom: firstKeptSequence };
     },
     onPart(id, bytes) {
       engine.loadPart(id, bytes);

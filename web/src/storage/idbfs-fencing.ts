@@ -1,8 +1,9 @@
 // Fencing in IndexedDB (FENCING.md): what this owner knows of the log, and the checks that reject
 // its writes once another owner has claimed the log.
 
+import { freeBytes } from "../util/free-bytes.ts";
 import { contentsOf, equalContents, type IdbfsEntries } from "./idbfs-entries.ts";
-import type { LogSummary } from "./idbfs-log-reader.ts";
+import { type LogSummary, readSegments } from "./idbfs-log-reader.ts";
 import { ignorableResult, requestResult } from "./idbfs-transaction.ts";
 import { fencedError, manifestName, segmentName } from "./log-storage.ts";
 
@@ -22,9 +23,9 @@ export class IdbfsFencing {
   #coveredBelow = 1; // these two manifests cover the segments below this number
   #last = 0; // the newest segment that was loaded or added
   #claims: number[] = []; // the segments by which owners claimed the log, ascending
-  // Segments below this number were covered when the log was loaded, and `#claims` lacks the claims
-  // among them. 0: `#claims` is complete.
-  #oldClaimsBelow = 0;
+  // The segments that were covered when the log was loaded, and those of them that are kept as
+  // history. `#claims` lacks the claims among them. Undefined: `#claims` is complete.
+  #covered: { below: number; historyFrom: number } | undefined;
   #claimed = false; // the last of `#claims` is ours
   // The last time at which the log was certainly ours: the start of the last addition of a segment
   // on this connection.
@@ -53,7 +54,7 @@ export class IdbfsFencing {
     this.#coveredBelow = log.first;
     this.#last = log.last;
     this.#claims = log.claims;
-    this.#oldClaimsBelow = log.first;
+    this.#covered = { below: log.first, historyFrom: log.historyFrom };
     this.#claimed = false;
     this.#lastKnownOwnedAt = Number.NEGATIVE_INFINITY;
   }
@@ -101,15 +102,24 @@ export class IdbfsFencing {
 
   // ---- The claims that a checkpoint keeps -------------------------------------------------------
 
-  // Adds the claims among the covered segments to `#claims`: nothing else is left there but the
-  // fence post. Called only before segments are deleted, because Chromium iterates over all deleted
-  // entries in the range.
+  // Adds the claims among the covered segments to `#claims`. Nothing else is left before the
+  // history but the fence post. Called only before segments are deleted, because Chromium iterates
+  // over all deleted entries in the range.
   async findOldClaims(files: IDBObjectStore): Promise<void> {
-    const below = this.#oldClaimsBelow;
-    if (below === 0) return;
-    const old = await this.#entries.numbers(files, "wal-", 1, below);
-    if (this.#oldClaimsBelow === 0) return; // another attempt found them
-    this.#oldClaimsBelow = 0;
+    const covered = this.#covered;
+    if (covered === undefined) return;
+    const { below, historyFrom } = covered;
+    const old = await this.#entries.numbers(files, "wal-", 1, historyFrom);
+    if (historyFrom < below) {
+      const history = { first: historyFrom, end: below };
+      const { claims } = await readSegments(this.#entries, files, history, (_, bytes) => {
+        if (bytes !== undefined) freeBytes(bytes);
+        return true;
+      });
+      old.push(...claims);
+    }
+    if (this.#covered !== covered) return; // another attempt found them
+    this.#covered = undefined;
     this.#claims.unshift(...old);
   }
 

@@ -21,6 +21,7 @@ const batchBytesMax = 2 * 1024 * 1024;
 export interface LogSummary {
   manifestTime: number | undefined; // the manifest's timestamp, in ms; undefined: no manifest
   first: number; // the first live segment
+  historyFrom: number; // the first segment that is kept as history; `first`: there is no history
   last: number; // the newest segment
   claims: number[]; // the live segments that are claims, ascending
   orphans: number[]; // stored parts that the manifest does not name
@@ -51,7 +52,8 @@ export async function readLog(
   };
   const { last, claims } = await readSegments(entries, files, { first }, pass);
   const manifestTime = timestampOf(entry);
-  return { manifestTime, first, last: last ?? first - 1, claims, orphans };
+  const historyFrom = named.historyFrom ?? first;
+  return { manifestTime, first, historyFrom, last: last ?? first - 1, claims, orphans };
 }
 
 // Reads a few parts at a time. Each result arrives as its own task, so the page stays responsive

@@ -163,7 +163,8 @@ export class IdbfsStorage implements LogStorage {
   // flush, a loss of power could undo the parts but not the deletions. The flush includes the
   // parts, which are in the same database.
   async commitManifest(bytes: Uint8Array, obsolete: ObsoleteFiles): Promise<void> {
-    const timestamp = this.#fencing.beginManifest(obsolete.segmentsBelow);
+    const { segmentsBelow, historyFrom = segmentsBelow } = obsolete;
+    const timestamp = this.#fencing.beginManifest(segmentsBelow);
     const path = this.#path(manifestName);
     const entry = fileEntry(bytes.slice(), undefined, timestamp);
     let stored = timestamp.getTime(); // the timestamp with which the manifest is stored
@@ -180,8 +181,7 @@ export class IdbfsStorage implements LogStorage {
       await this.#fencing.findOldClaims(files);
       files.put(entry, path);
       files.put(fileEntry(new Uint8Array()), this.#path(fencePost));
-      for (const range of this.#fencing.deletableSegmentRanges(obsolete.segmentsBelow))
-        files.delete(range);
+      for (const range of this.#fencing.deletableSegmentRanges(historyFrom)) files.delete(range);
       for (const id of obsolete.obsoleteParts) files.delete(this.#path(partName(id)));
     };
     await this.#write("strict", commit).catch((error: unknown) => {

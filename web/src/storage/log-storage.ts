@@ -14,8 +14,9 @@
 //                    process, "strict" segments also a power failure.
 //   putPart          the part is stored completely. It is unused until a manifest names it.
 //   commitManifest   the new manifest is stored, and the covered segments and obsolete parts are
-//                    deleted, atomically. Covered claims may remain: they are never read. With
-//                    `flushesSegments`, all segments survived a power failure before that.
+//                    deleted, atomically. Covered claims may remain: they are never read. Segments
+//                    that are kept as history survived a power failure before that; with
+//                    `flushesSegments`, all segments did.
 //
 // If a call rejects, it has stored nothing, unless the error's `failure` is "unknown". After
 // "unknown", the caller must repeat the call, and store nothing else until the outcome is known:
@@ -102,6 +103,8 @@ export type SegmentDurability = "strict" | "relaxed";
 
 export interface ObsoleteFiles {
   segmentsBelow: number;
+  // Of the covered segments, those from this number on stay, as history. Absent: none do.
+  historyFrom?: number;
   obsoleteParts: readonly number[];
   // True: the parts of the manifest contain changes of segments that it does not cover. Before the
   // manifest is stored, all stored segments must therefore survive a power failure.
@@ -113,13 +116,18 @@ export interface ObsoleteFiles {
 // be read.
 export type OnPart = (id: number, bytes: Uint8Array | undefined) => void;
 
+export interface ManifestFiles {
+  parts: readonly number[]; // their ids
+  firstSegment: number; // the first segment that the parts do not cover
+  historyFrom?: number; // as in ObsoleteFiles
+}
+
 // Receives the log in this order: the manifest, parts, then the segments that the manifest does not
 // cover, by sequence number. What OnPart says applies to all methods.
 export interface LogReceiver {
-  // Returns what the manifest says: the ids of its parts, and the number of the first segment that
-  // they do not cover. load() calls it again if another owner has committed a manifest meanwhile;
-  // the receiver then drops everything that it got before.
-  onManifest(bytes: Uint8Array | undefined): { parts: readonly number[]; firstSegment: number };
+  // Returns what the manifest says. load() calls it again if another owner has committed a manifest
+  // meanwhile; the receiver then drops everything that it got before.
+  onManifest(bytes: Uint8Array | undefined): ManifestFiles;
   onPart: OnPart;
   onSegment(sequence: number, bytes: Uint8Array | undefined): void;
 }

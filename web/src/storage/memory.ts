@@ -119,9 +119,10 @@ export class MemoryStorage implements LogStorage {
     this.#manifest = bytes.slice();
     this.#files?.set(manifestName, this.#manifest);
     for (const id of obsolete.obsoleteParts) this.#files?.delete(partName(id));
+    const { historyFrom = obsolete.segmentsBelow } = obsolete;
     for (const name of this.#files?.keys() ?? []) {
       const sequence = numberFromName("wal-", name);
-      if (sequence !== undefined && sequence < obsolete.segmentsBelow) this.#files?.delete(name);
+      if (sequence !== undefined && sequence < historyFrom) this.#files?.delete(name);
     }
   }
 

@@ -223,7 +223,8 @@ export class NodeFilesStorage implements LogStorage {
     return this.#track(() =>
       this.#afterRemovals(() =>
         this.#asOwner(async () => {
-          if (obsolete.flushesSegments) await this.#flushSegments();
+          const { segmentsBelow, historyFrom = segmentsBelow, flushesSegments } = obsolete;
+          if (flushesSegments || historyFrom < segmentsBelow) await this.#flushSegments();
           await this.#files.flushFolder(); // makes the names of the new parts durable
           await this.#manifests.commit(bytes);
           await this.#files.flushNames();
@@ -291,7 +292,7 @@ export class NodeFilesStorage implements LogStorage {
     // Removes the newest segment first, so that the others are a prefix even if the removal is
     // interrupted.
     await this.#dropSegments(torn.reverse());
-    this.#leftovers = this.#findLeftovers(listing, named.firstSegment);
+    this.#leftovers = this.#findLeftovers(listing, named.historyFrom ?? named.firstSegment);
     return orphans;
   }
 
@@ -375,15 +376,16 @@ export class NodeFilesStorage implements LogStorage {
   }
 
   // Returns the files that remain from a crash, or from a stale owner; segments in ascending order.
-  #findLeftovers({ names, parts }: Listing, firstSegment: number): string[] {
+  // `firstKept`: earlier segments are not needed.
+  #findLeftovers({ names, parts }: Listing, firstKept: number): string[] {
     const kept = new Set([...this.#relaxed.values(), ...parts.values()]);
     const others = names.filter(
       (name) =>
         (name.startsWith(temporaryPrefix) && !reservePattern.test(name)) ||
         ((relaxedPattern.test(name) || partFromName(name) !== undefined) && !kept.has(name)),
     );
-    const covered = segmentNumbers(names).filter((sequence) => sequence < firstSegment);
-    return [...others, ...covered.map(segmentName)];
+    const unneeded = segmentNumbers(names).filter((sequence) => sequence < firstKept);
+    return [...others, ...unneeded.map(segmentName)];
   }
 
   // ---- Writing ----------------------------------------------------------------------------------
@@ -521,9 +523,10 @@ export class NodeFilesStorage implements LogStorage {
 
   // Removes what a stored manifest makes obsolete. Part ids of a manifest are never used again, and
   // segment numbers only grow, so this harms no later owner.
-  async #removeObsolete({ segmentsBelow, obsoleteParts }: ObsoleteFiles): Promise<void> {
+  async #removeObsolete(obsolete: ObsoleteFiles): Promise<void> {
+    const { segmentsBelow, historyFrom = segmentsBelow, obsoleteParts } = obsolete;
     const names = await this.#files.list();
-    const below = segmentNumbers(names).filter((n) => n < segmentsBelow);
+    const below = segmentNumbers(names).filter((n) => n < historyFrom);
     await this.#dropSegments(below).catch(() => {});
     await this.#removeParts(obsoleteParts).catch(() => {});
     await this.#manifests.removeOlder(names);

@@ -44,7 +44,14 @@ export interface CheckpointPart {
 export interface CheckpointEnd {
   manifest: Uint8Array;
   segmentsBelow: number; // the manifest covers the segments with a smaller sequence
+  historyFrom?: number; // of those, the segments from this sequence on are kept as history
   obsoleteParts: number[];
+}
+
+// How much of the covered log is kept as history, while durable readers of the change feed need it.
+export interface HistoryLimits {
+  readonly bytes: number;
+  readonly ageMs: number;
 }
 
 export interface InterimCheckpoint {
@@ -139,6 +146,9 @@ export interface Engine {
   trimMemoryTo(bytes: number): void;
   readonly lastCommit: number; // the number of the newest published commit
   readonly firstLiveSequence: number;
+  // The segments from this one up to firstLiveSequence are kept as history, for durable readers of
+  // the change feed.
+  readonly firstKeptSequence: number;
   readonly isDamaged: boolean;
   damage(): Damage[];
   reportDamage(damage: Damage): void;
@@ -230,7 +240,7 @@ export interface Engine {
   // marked as stored; before the manifest is stored, all stored segments survive a power failure.
   interimCheckpoint(): InterimCheckpoint | undefined;
   markInterimCheckpointCommitted(): void; // that manifest is stored
-  finishCheckpoint(): CheckpointEnd;
+  finishCheckpoint(history: HistoryLimits, nowMs: number): CheckpointEnd;
   markCheckpointCommitted(): void;
   abandonCheckpoint(): number[]; // the parts that may be deleted
 

@@ -14,6 +14,7 @@ import type {
   Damage,
   Engine,
   EngineStats,
+  HistoryLimits,
   InterimCheckpoint,
   KnownCalls,
   PartInfo,
@@ -153,6 +154,10 @@ export class WasmEngine implements Engine {
 
   get firstLiveSequence(): number {
     return this.#catchingTraps((m, h) => m._entitable_first_live_sequence(h));
+  }
+
+  get firstKeptSequence(): number {
+    return this.#catchingTraps((m, h) => m._entitable_first_kept_sequence(h));
   }
 
   get isDamaged(): boolean {
@@ -457,10 +462,12 @@ export class WasmEngine implements Engine {
     this.#call((m, h) => m._entitable_mark_interim_checkpoint_committed(h));
   }
 
-  finishCheckpoint(): CheckpointEnd {
-    const obsolete = this.#call((m, h) => m._entitable_finish_checkpoint(h)) ?? 0;
-    const obsoleteParts = this.#readU64s(obsolete);
-    return { manifest: this.#copy(obsolete * 8), segmentsBelow: this.#number, obsoleteParts };
+  finishCheckpoint({ bytes, ageMs }: HistoryLimits, nowMs: number): CheckpointEnd {
+    const obsolete =
+      this.#call((m, h) => m._entitable_finish_checkpoint(h, bytes, ageMs, nowMs)) ?? 0;
+    const [historyFrom = 0, ...obsoleteParts] = this.#readU64s(1 + obsolete);
+    const manifest = this.#copy((1 + obsolete) * 8);
+    return { manifest, segmentsBelow: this.#number, historyFrom, obsoleteParts };
   }
 
   markCheckpointCommitted(): void {
