@@ -83,7 +83,8 @@ export function decodeChanges(decoder: ResponseDecoder, message: Uint8Array): Ch
       batches: list(reader, () => readBatch(reader, keys, tables)),
     };
   });
-  for (const page of pages) rows.push(...(decoder.page(page, copyBinaries).rows as Row[]));
+  for (const page of pages)
+    for (const row of decoder.page(page, copyBinaries).rows) rows.push(row as Row);
   return {
     sequence,
     deltas: deltas.map((delta) => delta(rows)),
