@@ -323,7 +323,8 @@ export interface LiveSnapshot<R> {
   readonly data: R | undefined;
   /**
    * "loading": the first result is being read. "error": `error` says why there is no result. If the
-   * table does not exist, the query becomes "ready" when it is created.
+   * table does not exist, the query becomes "ready" when it is created. If rows could not be read,
+   * the query tries again later.
    */
   readonly status: "loading" | "ready" | "error";
   readonly error?: Error;
@@ -1288,8 +1289,8 @@ export interface Store {
    * Opens the feed of all changes from now on, whichever tab makes them: an item for each commit,
    * in their order, when it becomes visible. Writes never wait for the reader. If 1,000 batches
    * wait to be read, or changes are not known (after a rollback, a restore that replaces the
-   * content, or if another tab takes the store over), the iteration throws StoreError
-   * FeedTruncated: read the tables again. Ends when the store is closed.
+   * content, if memory runs out, or if another tab takes the store over), the iteration throws
+   * StoreError FeedTruncated: read the tables again. Ends when the store is closed.
    */
   changes(options?: ChangesOptions): ChangeFeed;
   on<K extends keyof StoreEvents>(event: K, listener: (event: StoreEvents[K]) => void): () => void;

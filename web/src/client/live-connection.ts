@@ -1,10 +1,12 @@
 // The live queries and the feeds of a store's clients in this thread, and their connection to the
 // store. Loaded with the first of them.
 //
-// What has changed is applied to all live queries before their users hear of it.
+// All live queries show what has changed before the user of any of them hears of it. If one of them
+// must read rows first, the others wait for it.
 
 import type { AbortError, StoreError } from "../errors.ts";
 import type { ChangeListener, ListenerConnection, Transport } from "../transport.ts";
+import type { LiveDelta } from "../types.ts";
 import type { requestKind, responseKind } from "../util/engine-message-kinds.ts";
 import { decodeChanges } from "./changes-decoder.ts";
 import { type FeedSource, OpenFeed } from "./live-feed.ts";
@@ -23,6 +25,7 @@ export interface LiveEnvironment {
   readonly StoreError: typeof StoreError;
   readonly AbortError: typeof AbortError;
   inMicrotask(call: () => void): void;
+  nextRetryMs(previousMs: number): number;
 }
 
 const pageRows = 1000;
@@ -33,10 +36,13 @@ export class LiveConnection implements ChangeListener {
   readonly #environment: LiveEnvironment;
   readonly #queries = new Set<OpenQuery>();
   readonly #watches = new Map<number, OpenQuery>(); // by id
-  readonly #incomplete = new Set<OpenQuery>(); // must be opened or read on
-  readonly #changed = new Set<OpenQuery>(); // whose users must hear of it
+  readonly #toRead = new Set<OpenQuery>(); // must be opened or read, and wait for nothing
+  readonly #delaying = new Set<OpenQuery>(); // OpenQuery.delaysOthers
+  readonly #changed = new Set<OpenQuery>(); // may have something else to show
   readonly #feeds = new Set<OpenFeed>();
+  readonly #toOpen = new Set<OpenFeed>();
   #connection: ListenerConnection | undefined;
+  #resets = 0; // responses to requests from before the last reset are ignored
   #isSettleDue = false;
 
   constructor(environment: LiveEnvironment) {
@@ -50,7 +56,7 @@ export class LiveConnection implements ChangeListener {
     if (!attach(query)) return query;
     this.#connect();
     this.#queries.add(query);
-    this.#incomplete.add(query);
+    this.#toRead.add(query);
     this.#settle();
     return query;
   }
@@ -58,19 +64,14 @@ export class LiveConnection implements ChangeListener {
   // Throws StoreError if the store is closed.
   openFeed(source: FeedSource): OpenFeed {
     const feed = new OpenFeed(source, this.#environment, () => this.#closeFeed(feed));
+    if (source.signal?.aborted) {
+      feed.abort();
+      return feed;
+    }
     this.#connect();
     this.#feeds.add(feed);
-    const { openFeed, closeFeed } = this.#environment.requestKind;
-    const onResponse = (response: Uint8Array) => {
-      const id = this.#listenerIn(response);
-      if (this.#feeds.has(feed)) feed.onOpen(id);
-      else this.#closeListener(closeFeed, id);
-    };
-    const onError = (error: unknown) => {
-      this.#closeFeed(feed);
-      feed.end(error as Error);
-    };
-    this.#send(openFeed, (writer) => feed.put(writer), onResponse, onError);
+    this.#toOpen.add(feed);
+    this.#settle();
     return feed;
   }
 
@@ -80,8 +81,7 @@ export class LiveConnection implements ChangeListener {
     const { sequence, deltas, batches } = decodeChanges(this.#environment.decoder, message);
     for (const delta of deltas) {
       const query = this.#watches.get(delta.watch);
-      if (query === undefined) continue;
-      this.#update(query, () => query.apply(delta, sequence));
+      if (query !== undefined) this.#update(query, () => query.apply(delta, sequence));
     }
     for (const batch of batches)
       for (const feed of this.#feeds) if (feed.id === batch.feed) feed.add(batch);
@@ -92,29 +92,32 @@ export class LiveConnection implements ChangeListener {
   }
 
   onReset(): void {
+    this.#resets += 1;
     this.#watches.clear();
     for (const query of this.#queries) {
       query.watch = 0;
       query.isWaiting = false;
-      query.restart();
-      this.#incomplete.add(query);
+      this.#update(query, () => query.restart());
     }
-    for (const feed of this.#feeds) feed.truncate("the store has another owner");
+    for (const feed of this.#feeds) {
+      if (feed.id === 0) this.#toOpen.add(feed);
+      else feed.onReset();
+    }
     this.#scheduleSettle();
   }
 
   onClosed(error: Error): void {
     this.#connection = undefined;
-    for (const query of this.#queries) {
-      query.end(error);
-      this.#changed.add(query);
-    }
-    this.#queries.clear();
+    const queries = [...this.#queries];
+    for (const query of queries) query.end(error);
+    for (const all of [this.#queries, this.#toRead, this.#delaying, this.#changed]) all.clear();
     this.#watches.clear();
-    this.#incomplete.clear();
     for (const feed of this.#feeds) feed.end(undefined);
     this.#feeds.clear();
-    this.#scheduleSettle();
+    this.#toOpen.clear();
+    this.#environment.inMicrotask(() => {
+      for (const { source } of queries) source.onChange([]);
+    });
   }
 
   // ---- Reading ----------------------------------------------------------------------------------
@@ -128,26 +131,60 @@ export class LiveConnection implements ChangeListener {
     });
   }
 
-  // Opens and reads queries as far as that needs no waiting. Then tells users what has changed.
+  // Opens and reads queries as far as that needs no waiting. Then shows users what has changed.
   #settle(): void {
-    for (const query of [...this.#incomplete]) {
+    for (const feed of this.#toOpen) this.#openFeed(feed);
+    this.#toOpen.clear();
+    for (const query of this.#toRead) {
+      this.#toRead.delete(query);
       if (query.watch === 0) this.#openWatch(query);
       this.#readOn(query);
     }
+    if (this.#delaying.size > 0) return;
     const changed = [...this.#changed];
     this.#changed.clear();
-    for (const query of changed) query.source.onChange(query.takeDeltas());
+    const shown = changed.map((query) => ({ query, deltas: this.#show(query) }));
+    for (const { query, deltas } of shown) if (deltas !== undefined) query.source.onChange(deltas);
   }
 
-  // Runs `update`, which returns whether the query's snapshot has changed.
-  #update(query: OpenQuery, update: () => boolean): void {
+  #openFeed(feed: OpenFeed): void {
+    const { openFeed, closeFeed } = this.#environment.requestKind;
+    const onResponse = (response: Uint8Array) => {
+      const id = this.#listenerIn(response);
+      if (this.#feeds.has(feed)) feed.onOpen(id);
+      else this.#closeListener(closeFeed, id);
+    };
+    const onError = (error: unknown) => {
+      this.#closeFeed(feed);
+      feed.end(error as Error);
+    };
+    this.#send(openFeed, (writer) => feed.put(writer), onResponse, onError);
+  }
+
+  #show(query: OpenQuery): readonly LiveDelta<unknown>[] | undefined {
     try {
-      if (update()) this.#changed.add(query);
-      if (query.isComplete) this.#incomplete.delete(query);
-      else this.#incomplete.add(query);
+      return query.show();
+    } catch (error) {
+      this.#closeQuery(query);
+      query.fail(error as Error); // of the resolver
+      return query.show();
+    }
+  }
+
+  #update(query: OpenQuery, update: () => void): void {
+    try {
+      update();
+      this.#changed.add(query);
+      if (query.mustRead && !query.isWaiting) this.#toRead.add(query);
+      this.#noteDelay(query);
     } catch (error) {
       this.#abandon(query, error as Error); // of the resolver
     }
+  }
+
+  #noteDelay(query: OpenQuery): void {
+    if (query.delaysOthers) this.#delaying.add(query);
+    else this.#delaying.delete(query);
   }
 
   #openWatch(query: OpenQuery): void {
@@ -163,18 +200,22 @@ export class LiveConnection implements ChangeListener {
       }
       query.isWaiting = false;
       query.watch = id;
+      query.wasOpen = true;
       this.#watches.set(id, query);
+      this.#toRead.add(query);
       this.#scheduleSettle();
     };
     const onError = (error: unknown) => {
-      void this.#withHint(query, error, (reason) => this.#abandon(query, reason));
+      if (query.wasOpen) this.#reopenLater(query, error);
+      else void this.#withHint(query, error, (reason) => this.#abandon(query, reason));
     };
     this.#send(openWatch, (writer) => putOpenWatch(writer, source), onResponse, onError);
   }
 
   #readOn(query: OpenQuery): void {
     const { readWatch } = this.#environment.requestKind;
-    while (query.watch !== 0 && !query.isWaiting && this.#incomplete.has(query)) {
+    let canRead = true;
+    while (canRead && query.watch !== 0 && !query.isWaiting && query.mustRead) {
       query.isWaiting = true;
       const { watch } = query;
       const put = (writer: MessageWriter) => {
@@ -186,26 +227,46 @@ export class LiveConnection implements ChangeListener {
         if (!this.#queries.has(query)) return;
         query.isWaiting = false;
         this.#update(query, () => query.add(page));
+        canRead = this.#queries.has(query);
         this.#scheduleSettle();
       };
-      // The query stays open: it is reset when its table is created, or when damage was found.
       const onError = (error: unknown) => {
         query.isWaiting = false;
-        this.#incomplete.delete(query);
-        void this.#withHint(query, error, (reason) => {
-          query.fail(reason);
-          this.#changed.add(query);
-          this.#scheduleSettle();
-        });
+        canRead = false;
+        if ((error as { code?: unknown }).code !== "TableNotFound") this.#reopenLater(query, error);
+        // The watch stays open: it is reset when its table is created.
+        else void this.#withHint(query, error, (reason) => this.#fail(query, reason));
       };
       this.#send(readWatch, put, onResponse, onError);
     }
   }
 
+  // The rows that a query has may be only a part now. Shows the error, and begins again later.
+  #reopenLater(query: OpenQuery, error: unknown): void {
+    if (!this.#queries.has(query)) return;
+    const { watch } = query;
+    query.watch = 0;
+    query.isWaiting = true;
+    this.#watches.delete(watch);
+    this.#closeListener(this.#environment.requestKind.closeWatch, watch);
+    this.#update(query, () => query.restart());
+    void this.#withHint(query, error, (reason) => this.#fail(query, reason));
+    const { restarts } = query;
+    query.retryMs = this.#environment.nextRetryMs(query.retryMs);
+    const timer = setTimeout(() => {
+      if (!this.#queries.has(query) || query.restarts !== restarts) return;
+      query.isWaiting = false;
+      this.#toRead.add(query);
+      this.#settle();
+    }, query.retryMs);
+    (timer as { unref?(): void }).unref?.(); // it must not keep a Node process alive
+  }
+
   // Calls `fail` with the error of a request about the query, once it has a hint, unless the query
-  // was closed or restarted meanwhile.
+  // was closed or restarted meanwhile. Hints may have to be loaded, for which others do not wait.
   async #withHint(query: OpenQuery, error: unknown, fail: (reason: Error) => void): Promise<void> {
     const { restarts } = query;
+    if (this.#delaying.delete(query)) this.#scheduleSettle();
     try {
       await query.source.rejectWith(error);
     } catch (reason) {
@@ -219,22 +280,27 @@ export class LiveConnection implements ChangeListener {
     this.#connection ??= this.#environment.transport.listen(this);
   }
 
-  // `onError` gets the error that the response holds, or why there is no response.
+  // `onError` gets the error that the response holds, or why there is no response. Neither function
+  // is called after a reset.
   #send(
     kind: number,
     put: (writer: MessageWriter) => void,
     onResponse: (response: Uint8Array) => void,
     onError: (error: unknown) => void,
   ): void {
+    const resets = this.#resets;
+    const fail = (error: unknown) => {
+      if (this.#resets === resets) onError(error);
+    };
     const respond = (response: Uint8Array) => {
       try {
-        onResponse(response);
+        if (this.#resets === resets) onResponse(response);
       } catch (error) {
-        onError(error);
+        fail(error);
       }
     };
     this.#environment.encoder.message(kind, put, (message) =>
-      this.#connection?.send(message, respond, onError),
+      this.#connection?.send(message, respond, fail),
     );
   }
 
@@ -248,20 +314,27 @@ export class LiveConnection implements ChangeListener {
   // The query cannot go on: closes it, and shows the error.
   #abandon(query: OpenQuery, error: Error): void {
     this.#closeQuery(query);
+    this.#fail(query, error);
+  }
+
+  #fail(query: OpenQuery, error: Error): void {
     query.fail(error);
     this.#changed.add(query);
+    this.#noteDelay(query);
     this.#scheduleSettle();
   }
 
   #closeQuery(query: OpenQuery): void {
     this.#changed.delete(query);
     if (!this.#queries.delete(query)) return;
-    this.#incomplete.delete(query);
+    this.#toRead.delete(query);
+    if (this.#delaying.delete(query)) this.#scheduleSettle();
     this.#watches.delete(query.watch);
     this.#closeListener(this.#environment.requestKind.closeWatch, query.watch);
   }
 
   #closeFeed(feed: OpenFeed): void {
+    this.#toOpen.delete(feed);
     if (this.#feeds.delete(feed))
       this.#closeListener(this.#environment.requestKind.closeFeed, feed.id);
   }

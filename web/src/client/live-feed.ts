@@ -50,7 +50,7 @@ export class OpenFeed {
     });
     this.ready.catch(() => {}); // next() rejects, too
     const { signal } = source;
-    const onAbort = () => this.#abort(new environment.AbortError());
+    const onAbort = () => this.abort();
     signal?.addEventListener("abort", onAbort);
     this.#stopListening = () => signal?.removeEventListener("abort", onAbort);
   }
@@ -76,7 +76,7 @@ export class OpenFeed {
   add(batch: FeedBatch): void {
     if (this.#hasEnded) return;
     if (batch.isUnknown) {
-      this.truncate(
+      this.#truncate(
         "the changes of a rollback, or of a restore that replaces the content, are unknown",
       );
       return;
@@ -85,13 +85,23 @@ export class OpenFeed {
     const waiting = this.#waiting.shift();
     if (waiting !== undefined) waiting.resolve({ done: false, value: item });
     else if (this.#batches.length < batchesMax) this.#batches.push(item);
-    else this.truncate(`${batchesMax} batches were not read`);
+    else this.#truncate(`${batchesMax} batches were not read`);
   }
 
-  truncate(why: string): void {
+  // The store has closed the feed.
+  onReset(): void {
+    this.id = 0;
+    this.#truncate("the store has another owner, or has run out of memory");
+  }
+
+  abort(): void {
+    this.#close(new this.#environment.AbortError());
+  }
+
+  #truncate(why: string): void {
     const { StoreError } = this.#environment;
     this.#batches = [];
-    this.#abort(new StoreError("FeedTruncated", `The change feed has a gap: ${why}.`));
+    this.#close(new StoreError("FeedTruncated", `The change feed has a gap: ${why}.`));
   }
 
   // Ends the feed, with an error if one is given. Batches that wait are still read.
@@ -122,12 +132,12 @@ export class OpenFeed {
 
   return(): Promise<Result> {
     this.#batches = [];
-    this.#abort(undefined);
+    this.#close(undefined);
     this.#error = undefined;
     return Promise.resolve(done);
   }
 
-  #abort(error: Error | undefined): void {
+  #close(error: Error | undefined): void {
     this.end(error);
     this.#onClose();
   }

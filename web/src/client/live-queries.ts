@@ -4,6 +4,7 @@
 import { AbortError, StoreError } from "../errors.ts";
 import type { Transport } from "../transport.ts";
 import type { ChangeFeed, ChangesOptions, LiveOptions } from "../types.ts";
+import { nextRetryMs } from "../util/back-off.ts";
 import { requestKind, responseKind } from "../util/engine-message-kinds.ts";
 import { inMicrotask } from "../util/event-loop.ts";
 import { requireKnownOptions } from "../util/option-names.ts";
@@ -30,20 +31,22 @@ async function connect(transport: Transport): Promise<LiveConnection> {
   const { LiveConnection } = await import("./live-connection.ts");
   const { encoder, decoder } = storeCodec(transport);
   const environment = { transport, encoder, decoder, requestKind, responseKind };
-  return new LiveConnection({ ...environment, StoreError, AbortError, inMicrotask });
+  return new LiveConnection({ ...environment, StoreError, AbortError, inMicrotask, nextRetryMs });
 }
 
 // `source`: returns what the query is, or throws the error of its options.
 export function openLiveQuery<R>(
   transport: Transport,
-  source: () => Omit<LiveSource, "onChange">,
+  source: () => Omit<LiveSource, "onChange" | "wantsDeltas">,
 ): LiveQueryHandle<R> {
   return new LiveQueryHandle<R>(async (handle) => {
     const checked = source();
     const connection = await liveConnection(transport);
-    connection.openQuery({ ...checked, onChange: (deltas) => handle.onChange(deltas) }, (query) =>
-      handle.attach(query),
-    );
+    const user: Pick<LiveSource, "onChange" | "wantsDeltas"> = {
+      onChange: (deltas) => handle.onChange(deltas),
+      wantsDeltas: () => handle.wantsDeltas,
+    };
+    connection.openQuery({ ...checked, ...user }, (query) => handle.attach(query));
   });
 }
 

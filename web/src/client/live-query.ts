@@ -6,7 +6,7 @@ import type { LiveDelta, LiveQuery, LiveSnapshot } from "../types.ts";
 
 // The state of a live query, once live-connection.ts is loaded.
 export interface LiveState {
-  snapshot(): LiveSnapshot<unknown>;
+  snapshot(): LiveSnapshot<unknown> | undefined; // undefined: nothing was read yet
   close(): void;
 }
 
@@ -16,7 +16,7 @@ export class LiveQueryHandle<R> implements LiveQuery<R> {
   readonly ready: Promise<R>;
   readonly #listeners = new Set<() => void>();
   readonly #deltaListeners = new Set<(delta: LiveDelta<unknown>) => void>();
-  readonly #iterations = new Set<() => void>(); // each wakes an iteration that waits
+  readonly #waiting: (() => void)[] = []; // each continues an iteration
   #state: LiveState | undefined;
   #failed: LiveSnapshot<R> | undefined; // if the state could not be loaded
   #isClosed = false;
@@ -44,7 +44,7 @@ export class LiveQueryHandle<R> implements LiveQuery<R> {
   }
 
   getSnapshot(): LiveSnapshot<R> {
-    return this.#failed ?? (this.#state?.snapshot() as LiveSnapshot<R>) ?? loading;
+    return this.#failed ?? (this.#state?.snapshot() as LiveSnapshot<R> | undefined) ?? loading;
   }
 
   subscribe(listener: () => void): () => void {
@@ -55,12 +55,16 @@ export class LiveQueryHandle<R> implements LiveQuery<R> {
     return add(this.#deltaListeners, (delta) => listener(delta));
   }
 
+  get wantsDeltas(): boolean {
+    return this.#deltaListeners.size > 0;
+  }
+
   // Called after the snapshot has changed.
   onChange(deltas: readonly LiveDelta<unknown>[]): void {
     if (!this.#isReadySettled) this.#settleReady();
     for (const delta of deltas) callEach(this.#deltaListeners, delta);
     callEach(this.#listeners, undefined);
-    for (const wake of this.#iterations) wake();
+    this.#continueIterations();
   }
 
   // Making a snapshot may copy an array, so this is done only once.
@@ -71,29 +75,35 @@ export class LiveQueryHandle<R> implements LiveQuery<R> {
     else this.#rejectReady(error);
   }
 
-  async *[Symbol.asyncIterator](): AsyncGenerator<R, undefined> {
-    let seen: LiveSnapshot<R> | undefined = loading;
-    let wake = () => {};
-    const onChange = () => wake();
-    this.#iterations.add(onChange);
-    try {
-      while (!this.#isClosed) {
-        const snapshot = this.getSnapshot();
-        if (snapshot === seen) {
-          await new Promise<void>((resolve) => {
-            wake = resolve;
-          });
-          continue;
-        }
+  // Not a generator: return() of a generator would wait for the next result.
+  [Symbol.asyncIterator](): AsyncIterator<R, undefined> {
+    const done = { done: true, value: undefined } as const;
+    let seen: LiveSnapshot<R> = loading;
+    let hasEnded = false;
+    return {
+      next: async () => {
+        let snapshot = this.getSnapshot();
+        for (; !hasEnded && !this.#isClosed && snapshot === seen; snapshot = this.getSnapshot())
+          await new Promise<void>((resolve) => this.#waiting.push(resolve));
+        if (hasEnded || this.#isClosed) return done;
         seen = snapshot;
-        if (snapshot.status === "ready") yield snapshot.data as R;
-        else if ((snapshot.error as { code?: unknown }).code === "StoreClosed") return undefined;
-        else throw snapshot.error;
-      }
-      return undefined;
-    } finally {
-      this.#iterations.delete(onChange);
-    }
+        const { status, data, error } = snapshot;
+        if (status === "ready") return { done: false, value: data as R };
+        hasEnded = true;
+        if ((error as { code?: unknown }).code === "StoreClosed") return done;
+        throw error;
+      },
+      return: async () => {
+        hasEnded = true;
+        this.#continueIterations();
+        return done;
+      },
+    };
+  }
+
+  // Those that have nothing to yield wait again.
+  #continueIterations(): void {
+    for (const resolve of this.#waiting.splice(0)) resolve();
   }
 
   close(): void {
@@ -103,7 +113,7 @@ export class LiveQueryHandle<R> implements LiveQuery<R> {
     this.#deltaListeners.clear();
     this.#state?.close();
     this.#rejectReady(new AbortError("The live query was closed."));
-    for (const wake of this.#iterations) wake();
+    this.#continueIterations();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

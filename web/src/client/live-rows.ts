@@ -8,6 +8,17 @@ type Entity = object;
 type Delta = LiveDelta<Entity>;
 type Change = Delta["inserted"][number];
 
+// What has changed, while it is being collected.
+export interface MutableDelta extends Delta {
+  readonly inserted: Change[];
+  readonly updated: Delta["updated"][number][];
+  readonly deleted: Change[];
+}
+
+export function newDelta(sequence: bigint): MutableDelta {
+  return { sequence, inserted: [], updated: [], deleted: [] };
+}
+
 // Above this number of inserted and deleted rows, all rows are merged with the changes at once:
 // each insertion into an array moves the elements behind it.
 const splicesMax = 32;
@@ -49,43 +60,52 @@ export class LiveRows {
     for (const row of rows) this.#push(row, this.#toEntity?.(row) ?? row);
   }
 
-  // Applies changes, in the order of their keys, and returns what they did.
-  apply(rows: readonly DeltaRow[], sequence: bigint): Delta {
+  // Applies changes, in the order of their keys. Adds what they did to `delta`, if there is one. If
+  // a row cannot be converted, nothing has changed.
+  apply(rows: readonly DeltaRow[], delta?: MutableDelta): void {
+    const updates = rows.map(({ key, row }) => {
+      const entity = row === undefined ? undefined : (this.#toEntity?.(row) ?? row);
+      return { key, entity, at: this.#find(key) };
+    });
     this.#ownArrays();
-    const delta = { sequence, inserted: [], updated: [], deleted: [] } as MutableDelta;
-    const updates = rows.map(({ key, row }) => ({ key, row, at: this.#find(key) }));
-    const moves = updates.filter(({ row, at }) => (row === undefined) === at >= 0).length;
+    const moves = updates.filter(({ entity, at }) => (entity === undefined) === at >= 0).length;
     if (moves > splicesMax) this.#merge(updates, delta);
     else this.#splice(updates, delta);
-    return delta;
   }
 
   // Puts the rows in place of those of `old`, but keeps each entity that has not changed. Returns
-  // what is different; undefined: nothing, and the array stays the same, too.
-  keepUnchanged(old: LiveRows, sequence: bigint): Delta | undefined {
-    const delta = { sequence, inserted: [], updated: [], deleted: [] } as MutableDelta;
+  // whether anything is different, and adds what is to `delta`. If nothing is, the array stays the
+  // same, too.
+  replace(old: LiveRows, delta?: MutableDelta): boolean {
     this.#ownArrays();
+    let isDifferent = old.#keys.length !== this.#keys.length;
     let from = 0;
+    const deleteUpTo = (isBefore: (key: RowKey) => boolean) => {
+      for (; from < old.#keys.length && isBefore(old.#keys[from] as RowKey); ++from)
+        delta?.deleted.push({ index: from, entity: old.#entities[from] as Entity });
+    };
     for (let at = 0; at < this.#keys.length; ++at) {
       const key = this.#keys[at] as RowKey;
-      while (from < old.#keys.length && compareKeys(old.#keys[from] as RowKey, key) < 0)
-        delta.deleted.push({ index: from, entity: old.#entities[from++] as Entity });
+      deleteUpTo((other) => compareKeys(other, key) < 0);
       const entity = this.#entities[at] as Entity;
-      if (from < old.#keys.length && compareKeys(old.#keys[from] as RowKey, key) === 0) {
-        const previous = old.#entities[from++] as Entity;
-        if (this.#isComparable && isEqual(previous, entity)) this.#entities[at] = previous;
-        else delta.updated.push({ index: at, entity, previous });
+      const wasThere = from < old.#keys.length && compareKeys(old.#keys[from] as RowKey, key) === 0;
+      const previous = wasThere ? (old.#entities[from++] as Entity) : undefined;
+      if (previous === undefined) {
+        delta?.inserted.push({ index: at, entity });
+      } else if (this.#isComparable && isEqual(previous, entity)) {
+        this.#entities[at] = previous;
+        continue;
       } else {
-        delta.inserted.push({ index: at, entity });
+        delta?.updated.push({ index: at, entity, previous });
       }
+      isDifferent = true;
     }
-    for (; from < old.#keys.length; ++from)
-      delta.deleted.push({ index: from, entity: old.#entities[from] as Entity });
-    if (delta.inserted.length + delta.updated.length + delta.deleted.length > 0) return delta;
+    deleteUpTo(() => true);
+    if (isDifferent) return true;
     this.#entities = old.#entities;
     this.#keys = old.#keys;
     this.#isGivenOut = true;
-    return undefined;
+    return false;
   }
 
   // ---- Private ----------------------------------------------------------------------------------
@@ -124,32 +144,30 @@ export class LiveRows {
 
   // Replaces, inserts and deletes in place. `shift`: by how much earlier insertions and deletions
   // have moved the rows behind them.
-  #splice(updates: readonly Update[], delta: MutableDelta): void {
+  #splice(updates: readonly Update[], delta: MutableDelta | undefined): void {
     let shift = 0;
-    for (const { key, row, at } of updates) {
-      if (row === undefined) {
-        if (at < 0) continue;
-        delta.deleted.push({ index: at, entity: this.#entities[at + shift] as Entity });
-        this.#entities.splice(at + shift, 1);
-        if (this.#hasOwnKeys) this.#keys.splice(at + shift, 1);
-        shift -= 1;
-        continue;
-      }
-      const entity = this.#toEntity?.(row) ?? row;
+    for (const { key, entity, at } of updates) {
       const index = (at < 0 ? -1 - at : at) + shift;
-      if (at < 0) {
-        delta.inserted.push({ index, entity });
+      const previous = at < 0 ? undefined : (this.#entities[index] as Entity);
+      if (entity === undefined) {
+        if (previous === undefined) continue;
+        delta?.deleted.push({ index: at, entity: previous });
+        this.#entities.splice(index, 1);
+        if (this.#hasOwnKeys) this.#keys.splice(index, 1);
+        shift -= 1;
+      } else if (previous === undefined) {
+        delta?.inserted.push({ index, entity });
         if (this.#hasOwnKeys) this.#keys.splice(index, 0, keyOf(key));
         this.#entities.splice(index, 0, entity);
         shift += 1;
       } else {
-        delta.updated.push({ index, entity, previous: this.#entities[index] as Entity });
+        delta?.updated.push({ index, entity, previous });
         this.#entities[index] = entity;
       }
     }
   }
 
-  #merge(updates: readonly Update[], delta: MutableDelta): void {
+  #merge(updates: readonly Update[], delta: MutableDelta | undefined): void {
     const entities = this.#entities;
     const keys = this.#keys;
     this.#entities = [];
@@ -158,31 +176,26 @@ export class LiveRows {
     const copyUpTo = (end: number) => {
       for (; from < end; ++from) this.#push(keys[from] as RowKey, entities[from] as Entity);
     };
-    for (const { key, row, at } of updates) {
+    for (const { key, entity, at } of updates) {
       copyUpTo(at < 0 ? -1 - at : at);
       const index = this.#entities.length;
       const previous = at < 0 ? undefined : (entities[from++] as Entity);
-      if (row === undefined) {
-        if (previous !== undefined) delta.deleted.push({ index: at, entity: previous });
+      if (entity === undefined) {
+        if (previous !== undefined) delta?.deleted.push({ index: at, entity: previous });
         continue;
       }
-      const entity = this.#toEntity?.(row) ?? row;
-      if (previous === undefined) delta.inserted.push({ index, entity });
-      else delta.updated.push({ index, entity, previous });
+      if (previous === undefined) delta?.inserted.push({ index, entity });
+      else delta?.updated.push({ index, entity, previous });
       this.#push(key, entity);
     }
     copyUpTo(entities.length);
   }
 }
 
-interface Update extends DeltaRow {
+interface Update {
+  readonly key: RowKey;
+  readonly entity: Entity | undefined; // undefined: the row is removed
   readonly at: number; // LiveRows.#find() before the first change
-}
-
-interface MutableDelta extends Delta {
-  inserted: Change[];
-  updated: Delta["updated"][number][];
-  deleted: Change[];
 }
 
 function keyOf({ partitionKey, rowKey }: RowKey): RowKey {

@@ -1,12 +1,14 @@
-// One live query: its rows as far as they are read, and what its user sees of them.
+// One live query: what its user sees, and what it will show next.
 //
-// While a query has more rows to read (after it was opened or reset, or when a limit has lost a row
-// that is not in memory), its user still sees the result before that.
+// Changes are not shown when they arrive, but when the connection says so: all live queries then
+// show them together. If the rows must be read anew or further (after the watch was opened or
+// reset, or when a limit has lost a row that is not in memory), they are collected beside the rows
+// that are shown.
 
 import type { LiveDelta, LiveSnapshot } from "../types.ts";
 import type { Row, WatchDelta } from "./changes-decoder.ts";
 import type { LiveState } from "./live-query.ts";
-import { LiveRows } from "./live-rows.ts";
+import { LiveRows, newDelta } from "./live-rows.ts";
 import type { WatchPage } from "./response-decoder.ts";
 
 export interface LiveSource {
@@ -20,39 +22,50 @@ export interface LiveSource {
   readonly convert?: ((entity: object) => object) | undefined;
   // Called after the snapshot has changed.
   onChange(deltas: readonly LiveDelta<unknown>[]): void;
+  // Whether onChange() needs the deltas.
+  wantsDeltas(): boolean;
   // Rejects with the error of a request about this query, perhaps with a hint.
   rejectWith(error: unknown): Promise<never>;
 }
 
-const loading: LiveSnapshot<unknown> = { data: undefined, status: "loading", sequence: 0n };
+// Rows that are being read, with the changes to those that were read before.
+interface Reading {
+  readonly rows: LiveRows;
+  count: number;
+  isComplete: boolean;
+  sequence: bigint;
+}
 
 export class OpenQuery implements LiveState {
   readonly source: LiveSource;
   readonly #onClose: (query: OpenQuery) => void;
   watch = 0; // its id; 0: it is not open
-  isWaiting = false; // for the response to a request
+  wasOpen = false; // the store has accepted the query
+  isWaiting = false; // for the response to a request, or for an attempt to open it again
+  retryMs = 0; // the delay after the last failure; 0: there was none since it was complete
   restarts = 0; // how often restart() was called
+  // What is shown.
+  #status: LiveSnapshot<unknown>["status"] = "loading";
   #rows: LiveRows;
   #count = 0;
-  #isComplete = false;
-  #shown: LiveRows; // the rows of #snapshot, while the query is not complete
-  #snapshot: LiveSnapshot<unknown> | undefined = loading; // undefined: not made yet
   #sequence = 0n;
-  #deltas: LiveDelta<unknown>[] = []; // which the user has not learned
+  #snapshot: LiveSnapshot<unknown> | undefined; // undefined: not made yet, or nothing is shown
+  // What will be shown: the shown rows with these changes, or else the rows of #reading.
+  #changes: { delta: WatchDelta; sequence: bigint }[] = [];
+  #reading: Reading | undefined;
+  #error: Error | undefined; // is shown instead
 
   constructor(source: LiveSource, onClose: (query: OpenQuery) => void) {
     this.source = source;
     this.#onClose = onClose;
     this.#rows = this.#noRows();
-    this.#shown = this.#noRows();
+    this.#reading = this.#startReading();
   }
 
-  get isComplete(): boolean {
-    return this.#isComplete;
-  }
-
-  snapshot(): LiveSnapshot<unknown> {
-    this.#snapshot ??= { data: this.#data, status: "ready", sequence: this.#sequence };
+  // undefined: nothing was read yet.
+  snapshot(): LiveSnapshot<unknown> | undefined {
+    if (this.#status === "ready")
+      this.#snapshot ??= { data: this.#data, status: "ready", sequence: this.#sequence };
     return this.#snapshot;
   }
 
@@ -60,71 +73,144 @@ export class OpenQuery implements LiveState {
     this.#onClose(this);
   }
 
-  takeDeltas(): readonly LiveDelta<unknown>[] {
-    const deltas = this.#deltas;
-    this.#deltas = [];
-    return deltas;
+  // ---- What the connection learns ---------------------------------------------------------------
+
+  // Whether rows must be read before the result can be shown.
+  get mustRead(): boolean {
+    return this.#reading?.isComplete === false;
+  }
+
+  // Whether this query shows a result but cannot show the next one yet, so that the other queries
+  // have to wait.
+  get delaysOthers(): boolean {
+    return this.mustRead && this.#status === "ready" && this.#error === undefined;
   }
 
   // Forgets the rows that were read: they are read again.
   restart(): void {
-    this.#keepShowing();
     this.restarts += 1;
-    this.#rows = this.#noRows();
-    this.#count = 0;
-    this.#isComplete = false;
+    this.#dropRows();
   }
 
-  // Each of the following returns whether the snapshot has changed. They throw the resolver's
-  // error.
+  // The following two throw the resolver's error.
 
-  apply(delta: WatchDelta, sequence: bigint): boolean {
+  add({ rows, rowsRead, isComplete, sequence }: WatchPage): void {
+    this.#reading ??= this.#continueReading();
+    const reading = this.#reading;
+    reading.count += rowsRead;
+    reading.rows.append(rows as Row[]);
+    reading.isComplete = isComplete;
+    reading.sequence = sequence;
+    if (isComplete) this.retryMs = 0;
+  }
+
+  apply(delta: WatchDelta, sequence: bigint): void {
     if (delta.isReset) {
       this.restart();
-      return false;
+    } else if (this.#reading === undefined && delta.isComplete) {
+      const changes = delta.rows.length > 0 || delta.countChange !== 0;
+      if (changes) this.#changes.push({ delta, sequence });
+    } else {
+      this.#reading ??= this.#continueReading();
+      const reading = this.#reading;
+      reading.count += delta.countChange;
+      reading.rows.apply(delta.rows);
+      reading.isComplete = delta.isComplete;
+      reading.sequence = sequence;
     }
-    const wasComplete = this.#isComplete;
-    if (!delta.isComplete) this.#keepShowing();
-    this.#isComplete = delta.isComplete;
-    this.#count += delta.countChange;
-    const applied = this.#rows.apply(delta.rows, sequence);
-    if (!delta.isComplete) return false;
-    if (!wasComplete) return this.#show(sequence);
-    if (this.source.result !== "count") this.#deltas.push(applied);
-    else if (delta.countChange === 0) return false;
+  }
+
+  // The error is shown instead of a result, until rows were read again.
+  fail(error: Error): void {
+    this.#dropRows();
+    this.#error = error;
+  }
+
+  #dropRows(): void {
+    this.#changes = [];
+    this.#error = undefined;
+    this.#reading = this.#startReading();
+  }
+
+  // ---- What the user sees -----------------------------------------------------------------------
+
+  // Shows what the connection has learned. Returns what has changed in the list, if the source
+  // wants that; undefined: the snapshot is the same. Throws the resolver's error.
+  show(): LiveDelta<unknown>[] | undefined {
+    if (this.#error !== undefined) return this.#showError(this.#error);
+    if (this.#reading?.isComplete) return this.#showReading(this.#reading);
+    const changes = this.#changes;
+    if (changes.length === 0) return undefined;
+    this.#changes = [];
+    const deltas: LiveDelta<unknown>[] = [];
+    for (const { delta, sequence } of changes) {
+      const shown = this.#wantsDeltas ? newDelta(sequence) : undefined;
+      this.#rows.apply(delta.rows, shown);
+      this.#count += delta.countChange;
+      this.#sequence = sequence;
+      if (shown !== undefined) deltas.push(shown);
+    }
     this.#snapshot = undefined;
-    this.#sequence = sequence;
-    return true;
+    return deltas;
   }
 
-  add({ rows, rowsRead, isComplete, sequence }: WatchPage): boolean {
-    this.#count += rowsRead;
-    this.#rows.append(rows as Row[]);
-    this.#isComplete = isComplete;
-    return isComplete && this.#show(sequence);
-  }
-
-  // Shows the error instead of a result, until the query is complete again.
-  fail(error: Error): boolean {
-    if (this.#isComplete) this.#keepShowing();
-    const { sequence } = this.snapshot();
-    this.#isComplete = false;
-    this.#rows = this.#noRows();
-    const delta = this.#rows.keepUnchanged(this.#shown, sequence);
-    if (delta !== undefined) this.#deltas.push(delta);
-    this.#shown = this.#noRows();
-    this.#snapshot = { data: undefined, status: "error", error, sequence };
-    return true;
-  }
-
-  // Shows the error beside the last result.
+  // Shows the error beside the last result. Nothing else follows.
   end(error: Error): void {
-    this.#keepShowing();
-    this.#isComplete = false;
-    this.#snapshot = { ...this.snapshot(), status: "error", error };
+    const { data, sequence } = this.snapshot() ?? { data: undefined, sequence: 0n };
+    this.#status = "error";
+    this.#snapshot = { data, status: "error", error, sequence };
   }
 
   // ---- Private ----------------------------------------------------------------------------------
+
+  #showError(error: Error): LiveDelta<unknown>[] {
+    this.#error = undefined;
+    const delta = this.#replaceRows(this.#noRows(), this.#sequence);
+    this.#count = 0;
+    this.#status = "error";
+    this.#snapshot = { data: undefined, status: "error", error, sequence: this.#sequence };
+    return delta ?? [];
+  }
+
+  #showReading({ rows, count, sequence }: Reading): LiveDelta<unknown>[] | undefined {
+    this.#reading = undefined;
+    const wasReady = this.#status === "ready";
+    const deltas = this.#replaceRows(rows, sequence);
+    if (wasReady && deltas === undefined && count === this.#count) return undefined;
+    this.#count = count;
+    this.#status = "ready";
+    this.#sequence = sequence;
+    this.#snapshot = undefined;
+    return deltas ?? [];
+  }
+
+  // Returns what is different; undefined: nothing.
+  #replaceRows(rows: LiveRows, sequence: bigint): LiveDelta<unknown>[] | undefined {
+    const delta = this.#wantsDeltas ? newDelta(sequence) : undefined;
+    const isDifferent = rows.replace(this.#rows, delta);
+    this.#rows = rows;
+    if (!isDifferent) return undefined;
+    return delta === undefined ? [] : [delta];
+  }
+
+  get #wantsDeltas(): boolean {
+    return this.source.result !== "count" && this.source.wantsDeltas();
+  }
+
+  #startReading(): Reading {
+    return { rows: this.#noRows(), count: 0, isComplete: false, sequence: 0n };
+  }
+
+  // Begins with the rows that would be shown next.
+  #continueReading(): Reading {
+    const rows = this.#rows.copy();
+    let count = this.#count;
+    for (const { delta } of this.#changes.splice(0)) {
+      rows.apply(delta.rows);
+      count += delta.countChange;
+    }
+    return { rows, count, isComplete: false, sequence: 0n };
+  }
 
   #noRows(): LiveRows {
     const { select, convert } = this.source;
@@ -137,25 +223,6 @@ export class OpenQuery implements LiveState {
     if (this.source.result === "count") return this.#count;
     const entities = this.#rows.giveOut();
     return this.source.result === "list" ? entities : entities[0];
-  }
-
-  #keepShowing(): void {
-    if (!this.#isComplete) return;
-    this.snapshot();
-    this.#shown = this.#rows.copy();
-  }
-
-  // Shows the rows, which are complete.
-  #show(sequence: bigint): boolean {
-    const { status, data } = this.snapshot();
-    const delta = this.#rows.keepUnchanged(this.#shown, sequence);
-    this.#shown = this.#noRows();
-    const isSame = this.source.result === "count" ? data === this.#count : delta === undefined;
-    if (isSame && status === "ready") return false;
-    if (delta !== undefined) this.#deltas.push(delta);
-    this.#snapshot = undefined;
-    this.#sequence = sequence;
-    return true;
   }
 }
 
