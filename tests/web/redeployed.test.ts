@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe } from "node:test";
 import { pathToFileURL } from "node:url";
+import "../../web/src/client/live-connection.ts"; // loaded before virtual time begins
 import { encodeHttpRequest } from "../../web/src/rest/http-message.ts";
 import { MemoryStorage } from "../../web/src/storage/memory.ts";
 import { StoreHandle } from "../../web/src/store.ts";
@@ -93,7 +94,21 @@ async function valuesIn(store: Store): Promise<unknown[]> {
 // A call that needs the deferred module. Resolves to a text, the same in every tab.
 type Call = (store: Store, snapshot: Uint8Array) => Promise<string>;
 
+async function liveStatus(store: Store): Promise<string> {
+  await using live = store.table("people").live();
+  await live.ready;
+  return live.getSnapshot().status;
+}
+
+async function openFeed(store: Store): Promise<string> {
+  const feed = store.changes();
+  await feed.ready;
+  return String((await feed.return()).done);
+}
+
 const calls: [string, Call][] = [
+  ["a live query", liveStatus],
+  ["the change feed", openFeed],
   ["explain", async (store) => typeof (await store.table("people").explain())],
   ["fetch", async (store) => String((await store.fetch(url)).status)],
   ["a write by fetch", async (store) => String((await put(store, "1", 1)).status)],

@@ -2,7 +2,7 @@
 // of this tab and of others. Takes what has changed from the engine, and passes it to them.
 
 import type { ChangeListener, ListenerConnection } from "../transport.ts";
-import { requestKind, responseKind } from "../util/engine-message-kinds.ts";
+import { requestKind } from "../util/engine-message-kinds.ts";
 import { inMicrotask } from "../util/event-loop.ts";
 import { toError } from "../util/platform-objects.ts";
 import { type Engine, PartsNeeded } from "../wasm/engine.ts";
@@ -11,13 +11,25 @@ import type { PartLoader } from "./part-loader.ts";
 export interface ChangeListenersOptions {
   engine: Pick<Engine, "listen" | "onChange" | "runBeforeNextChange" | "isComplete">;
   parts: Pick<PartLoader, "loadAndRetry">;
+  // Resolves to the error to report for a request that failed while it waited for parts or for the
+  // deferred module.
+  errorOfRead(error: unknown): Promise<Error>;
+}
+
+interface Client {
+  readonly listener: ChangeListener;
+  number: number; // another one after each reset; requests with an earlier one get no response
+  hasNews: boolean; // onChanges() was called, and onChangesEnd() was not
 }
 
 // Request messages (core/rpc/LAYOUT.md).
 const closeRequest = Uint8Array.of(requestKind.closeListeners, 1, 0, 0, 16, ...zeros(11));
-const takeRequests = [0, 1].map((isLast) =>
+const [takeNext, takeLast] = [0, 1].map((isLast) =>
   Uint8Array.of(requestKind.takeChanges, 1, 0, 0, 20, ...zeros(11), isLast, 0, 0, 0),
-);
+) as [Uint8Array, Uint8Array];
+
+// The size of a response to "take changes" that has neither deltas nor batches.
+const emptyChangesBytes = 44;
 
 function zeros(count: number): number[] {
   return new Array<number>(count).fill(0);
@@ -25,7 +37,7 @@ function zeros(count: number): number[] {
 
 export class ChangeListeners {
   readonly #options: ChangeListenersOptions;
-  readonly #clients = new Map<number, ChangeListener>(); // by number
+  readonly #clients = new Map<number, Client>(); // by number
   #lastNumber = 0;
   #isTakeDue = false;
 
@@ -34,8 +46,8 @@ export class ChangeListeners {
   }
 
   listen(listener: ChangeListener): ListenerConnection {
-    const client = ++this.#lastNumber;
-    this.#clients.set(client, listener);
+    const client: Client = { listener, number: ++this.#lastNumber, hasNews: false };
+    this.#clients.set(client.number, client);
     this.#options.engine.onChange = this.#onChange;
     this.#onChange(); // changes that were recorded for earlier clients were perhaps not taken
     return {
@@ -47,9 +59,9 @@ export class ChangeListeners {
   // Called when the store closes.
   closeAll(error: Error): void {
     this.#options.engine.onChange = undefined;
-    const listeners = [...this.#clients.values()];
+    const clients = [...this.#clients.values()];
     this.#clients.clear();
-    for (const listener of listeners) listener.onClosed(error);
+    for (const { listener } of clients) listener.onClosed(error);
   }
 
   // The changes are taken at the end of this turn of the event loop, or before the next change if
@@ -61,7 +73,11 @@ export class ChangeListeners {
     this.#options.engine.runBeforeNextChange(this.#takeIfDue);
     inMicrotask(() => {
       this.#takeIfDue();
-      for (const listener of [...this.#clients.values()]) listener.onChangesEnd();
+      for (const client of [...this.#clients.values()]) {
+        if (!client.hasNews) continue;
+        client.hasNews = false;
+        client.listener.onChangesEnd();
+      }
     });
   };
 
@@ -69,44 +85,62 @@ export class ChangeListeners {
     if (!this.#isTakeDue) return;
     this.#isTakeDue = false;
     try {
-      if (!this.#take()) this.#resetAll();
+      try {
+        this.#take();
+      } catch (error) {
+        if ((error as { code?: unknown }).code !== "OutOfMemory") throw error;
+        this.#resetAll();
+      }
     } catch (cause) {
       this.closeAll(toError(cause)); // the engine broke
     }
   };
 
-  // Returns false if memory ran out. The changes are then lost. As long as the engine is not
-  // complete, no client has opened a listener.
-  #take(): boolean {
-    if (!this.#options.engine.isComplete) return true;
+  // Throws OutOfMemory if memory ran out. The changes are then lost. As long as the engine is not
+  // complete, no client has opened a listener. Clients that no change concerns are not woken.
+  #take(): void {
+    if (!this.#options.engine.isComplete) return;
     let left = this.#clients.size;
-    for (const [client, listener] of [...this.#clients]) {
-      const isLast = --left === 0;
-      const changes = this.#options.engine.listen(
-        client,
-        takeRequests[isLast ? 1 : 0] as Uint8Array,
-      );
-      if (changes instanceof PartsNeeded || changes[0] !== responseKind.changes) return false;
-      listener.onChanges(changes);
+    for (const client of [...this.#clients.values()]) {
+      const changes = this.#listen(client, --left === 0 ? takeLast : takeNext);
+      if (changes.length <= emptyChangesBytes) continue;
+      client.hasNews = true;
+      client.listener.onChanges(changes);
     }
-    return true;
   }
 
+  // Closes all watches and feeds, so that the core forgets what could not be taken.
   #resetAll(): void {
-    for (const client of this.#clients.keys()) this.#options.engine.listen(client, closeRequest);
-    for (const listener of [...this.#clients.values()]) listener.onReset();
+    const clients = [...this.#clients.values()];
+    for (const client of clients) this.#listen(client, closeRequest);
+    for (const client of clients.slice(-1)) this.#listen(client, takeLast);
+    this.#clients.clear();
+    for (const client of clients) {
+      client.number = ++this.#lastNumber;
+      client.hasNews = false;
+      this.#clients.set(client.number, client);
+    }
+    for (const { listener } of clients) listener.onReset();
+  }
+
+  // REQUIRES: the request needs no parts.
+  #listen({ number }: Client, request: Uint8Array): Uint8Array {
+    return this.#options.engine.listen(number, request) as Uint8Array;
   }
 
   #send(
-    client: number,
+    client: Client,
     request: Uint8Array,
     respond: (response: Uint8Array) => void,
     fail: (error: Error) => void,
   ): void {
-    if (!this.#clients.has(client)) return;
+    const { number } = client;
+    const isCurrent = () => this.#clients.has(number);
+    if (!isCurrent()) return;
     const { engine, parts } = this.#options;
     try {
-      const response = engine.listen(client, request);
+      const response = engine.listen(number, request); // may take changes first, and reset clients
+      if (!isCurrent()) return;
       if (!(response instanceof PartsNeeded)) {
         respond(response);
         return;
@@ -114,27 +148,29 @@ export class ChangeListeners {
       const copy = request.slice();
       // Responds as soon as the engine does: changes that it returns later refer to the response.
       const retry = () => {
-        if (!this.#clients.has(client)) return undefined;
-        const again = engine.listen(client, copy);
+        if (!isCurrent()) return undefined;
+        const again = engine.listen(number, copy);
         if (again instanceof PartsNeeded) return again;
-        respond(again);
+        if (isCurrent()) respond(again);
         return undefined;
       };
-      parts.loadAndRetry<undefined>(response, retry).catch((error: unknown) => {
-        if (this.#clients.has(client)) fail(toError(error));
+      parts.loadAndRetry<undefined>(response, retry).catch(async (error: unknown) => {
+        if (!isCurrent()) return;
+        const reason = await this.#options.errorOfRead(error);
+        if (isCurrent()) fail(reason);
       });
     } catch (error) {
       fail(toError(error));
     }
   }
 
-  #close(client: number): void {
-    if (!this.#clients.delete(client)) return;
+  #close(client: Client): void {
+    if (!this.#clients.delete(client.number)) return;
     const { engine } = this.#options;
     if (this.#clients.size === 0) engine.onChange = undefined;
     if (!engine.isComplete) return;
     try {
-      engine.listen(client, closeRequest);
+      this.#listen(client, closeRequest);
     } catch {
       // the engine broke
     }

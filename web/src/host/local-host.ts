@@ -148,7 +148,8 @@ export class LocalHost implements OwnerHost {
     this.#damage = options.engine.damage();
     this.#writeError = writeErrorFor(options);
     this.#parts = new PartLoader({ ...options, onDamage: () => this.#onDamage() });
-    this.#changeListeners = new ChangeListeners({ ...options, parts: this.#parts });
+    const errorOfRead = (error: unknown) => this.#errorOfRead(error);
+    this.#changeListeners = new ChangeListeners({ ...options, parts: this.#parts, errorOfRead });
     this.#memory = new MemoryGuard({
       engine: options.engine,
       memoryLimit: options.memoryLimit,
@@ -176,11 +177,10 @@ export class LocalHost implements OwnerHost {
     });
     // A damaged log is never shortened.
     if (!this.#readOnly) {
-      const automatic = options.persistence !== "memory";
       this.#checkpointer = new Checkpointer({
         ...options,
         orphans,
-        automatic,
+        automatic: options.persistence !== "memory",
         space,
         parts: this.#parts,
         memory: this.#memory,
@@ -250,9 +250,7 @@ export class LocalHost implements OwnerHost {
     try {
       return await this.#parts.loadAndRetry(needed, readCopy, loadAtOnce);
     } catch (error) {
-      if (this.#closing !== undefined) throw this.#closedError();
-      this.#reportIfReplaced(error);
-      throw await this.#errorOfCall(toError(error));
+      throw await this.#errorOfRead(error);
     }
   }
 
@@ -389,9 +387,7 @@ export class LocalHost implements OwnerHost {
         if (this.#closing !== undefined) throw this.#closedError();
       }
     } catch (error) {
-      if (this.#closing !== undefined) throw this.#closedError();
-      this.#reportIfReplaced(error);
-      throw await this.#errorOfCall(toError(error));
+      throw await this.#errorOfRead(error);
     }
   }
 
@@ -590,6 +586,13 @@ export class LocalHost implements OwnerHost {
     } catch (error) {
       throw await this.#errorOfCall(toError(error));
     }
+  }
+
+  // Resolves to the error to report for a read that failed after it had to wait.
+  async #errorOfRead(error: unknown): Promise<Error> {
+    if (this.#closing !== undefined) return this.#closedError();
+    this.#reportIfReplaced(error);
+    return await this.#errorOfCall(toError(error));
   }
 
   // If a call failed because the file of the deferred module is no longer on the server, hands the

@@ -153,13 +153,16 @@ export class CallServer {
   // Everything goes into the list of responses as soon as the host says it, so that the client
   // learns it in that order.
   #listen({ number, request = new Uint8Array(0), resets }: RemoteCall): void {
-    if (resets !== this.#resets) return;
     if (request[0] === requestKind.closeListeners) {
       this.#listening?.close();
       this.#listening = undefined;
       return;
     }
-    const reject = (error: unknown) => this.#queueResponse({ number, error: errorToWire(error) });
+    if (resets !== this.#resets) return;
+    const reject = (error: unknown) => {
+      if (!this.#policy.leavesToNextOwner(error))
+        this.#queueResponse({ number, error: errorToWire(error) });
+    };
     try {
       this.#listening ??= this.#host.listen({
         onChanges: (changes) => this.#queueResponse({ changes: changes.slice() }),
@@ -176,7 +179,7 @@ export class CallServer {
       const respond = (value: Uint8Array) => this.#queueResponse({ number, value: value.slice() });
       this.#listening.send(request, respond, reject);
     } catch (error) {
-      if (!this.#policy.leavesToNextOwner(error)) reject(error);
+      reject(error);
     }
   }
 

@@ -1,0 +1,146 @@
+// Tests how the host takes changes from the engine and passes them to its clients, with a simulated
+// engine.
+
+import assert from "node:assert/strict";
+import { beforeEach, describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { StoreError } from "../../web/src/errors.ts";
+import { ChangeListeners } from "../../web/src/host/change-listeners.ts";
+import type { ChangeListener, ListenerConnection } from "../../web/src/transport.ts";
+import { requestKind, responseKind } from "../../web/src/util/engine-message-kinds.ts";
+import { PartsNeeded } from "../../web/src/wasm/engine.ts";
+
+const outOfMemory = new StoreError("OutOfMemory", "injected");
+const nothingChanged = Uint8Array.of(responseKind.changes, ...new Array<number>(43).fill(0));
+const someChange = Uint8Array.of(responseKind.changes, ...new Array<number>(51).fill(0));
+const readRequest = Uint8Array.of(requestKind.readWatch);
+const page = Uint8Array.of(responseKind.watchPage);
+
+let taken: (client: number) => Uint8Array; // the response to "take changes"
+let read: (client: number) => Uint8Array | PartsNeeded; // the response to "read watch"
+let closed: number[]; // the clients whose listeners were closed
+let load: (error?: Error) => void; // ends loading parts, which has begun
+let engineChanged: (() => void) | undefined;
+let listeners: ChangeListeners;
+
+beforeEach(() => {
+  taken = () => nothingChanged;
+  read = () => page;
+  closed = [];
+  const loading = new Promise<void>((resolve, reject) => {
+    load = (error) => (error === undefined ? resolve() : reject(error));
+  });
+  const engine = {
+    isComplete: true,
+    onChange: undefined,
+    runBeforeNextChange() {},
+    listen(client: number, [kind]: Uint8Array): Uint8Array | PartsNeeded {
+      if (kind === requestKind.takeChanges) return taken(client);
+      if (kind === requestKind.closeListeners) closed.push(client);
+      return kind === requestKind.readWatch ? read(client) : Uint8Array.of(responseKind.listener);
+    },
+  };
+  const parts = {
+    async loadAndRetry<T>(_needed: PartsNeeded, call: () => T | PartsNeeded): Promise<T> {
+      await loading;
+      const result = call();
+      assert(!(result instanceof PartsNeeded));
+      return result;
+    },
+  };
+  const errorOfRead = async (error: unknown) => new Error(`reported: ${(error as Error).message}`);
+  listeners = new ChangeListeners({ engine, parts, errorOfRead });
+  engineChanged = () => (engine.onChange as (() => void) | undefined)?.();
+});
+
+// A client that writes down what it learns.
+class Client implements ChangeListener {
+  readonly news: string[] = [];
+  readonly connection: ListenerConnection = listeners.listen(this);
+
+  onChanges(): void {
+    this.news.push("changes");
+  }
+  onChangesEnd(): void {
+    this.news.push("end");
+  }
+  onReset(): void {
+    this.news.push("reset");
+  }
+  onClosed(error: Error): void {
+    this.news.push(`closed: ${error.message}`);
+  }
+  read(): void {
+    const respond = () => void this.news.push("page");
+    this.connection.send(readRequest, respond, ({ message }) => this.news.push(message));
+  }
+}
+
+async function change(): Promise<void> {
+  engineChanged?.();
+  await sleep(1);
+}
+
+describe("a client that listens", () => {
+  test("is woken only by changes that concern it", async () => {
+    const [one, two] = [new Client(), new Client()];
+    await change();
+    assert.deepEqual([one.news, two.news], [[], []]);
+    taken = (client) => (client === 2 ? someChange : nothingChanged);
+    await change();
+    assert.deepEqual([one.news, two.news], [[], ["changes", "end"]]);
+  });
+
+  test("is reset if memory runs out, and then gets changes again", async () => {
+    const [one, two] = [new Client(), new Client()];
+    await change();
+    taken = (client) => {
+      if (closed.length === 0 && client === 2) throw outOfMemory;
+      return someChange;
+    };
+    await change();
+    assert.deepEqual(closed, [1, 2]);
+    const news = ["reset", "changes", "end"];
+    await change();
+    assert.deepEqual([one.news.slice(-3), two.news], [news, news]);
+    one.read();
+    assert.equal(one.news.at(-1), "page");
+  });
+
+  test("gets no response to what it requested before a reset", async () => {
+    const client = new Client();
+    await change();
+    read = () => new PartsNeeded([1]);
+    client.read();
+    taken = () => {
+      if (closed.length === 0) throw outOfMemory;
+      return nothingChanged;
+    };
+    await change();
+    read = () => page;
+    load();
+    await sleep(1);
+    assert.deepEqual(client.news, ["reset"]);
+    client.read();
+    assert.deepEqual(client.news, ["reset", "page"]);
+  });
+
+  test("gets the error that the host reports if loading fails", async () => {
+    const client = new Client();
+    read = () => new PartsNeeded([]);
+    client.read();
+    load(new Error("not found"));
+    await sleep(1);
+    assert.deepEqual(client.news, ["reported: not found"]);
+  });
+
+  test("is closed if the engine breaks", async () => {
+    const client = new Client();
+    await change();
+    taken = () => {
+      throw new Error("trap");
+    };
+    await change();
+    assert.deepEqual(client.news, ["closed: trap"]);
+  });
+});
