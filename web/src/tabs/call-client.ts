@@ -81,6 +81,7 @@ const orderedKinds: ReadonlySet<RemoteCall["kind"]> = new Set([
 export class CallClient {
   readonly #id: Uint8Array | undefined;
   readonly #onPersistError: (error: Error, retryInMs: number | undefined) => void;
+  readonly #onReadsContinue: () => void;
   #next = 1;
   #lastCommit = 0; // the owner's newest commit as far as it is known
   #link: OwnerSession | undefined;
@@ -107,13 +108,15 @@ export class CallClient {
   // Without an id the owner never changes and no write is sent twice. Writes are then sent
   // unwrapped, and without a limit on how many are in flight. `onPersistError`: called when the
   // owner could not apply deferred writes again. They are sent again after `retryInMs`; undefined:
-  // they are lost.
+  // they are lost. `onReadsContinue`: called when `readsWait` has become false.
   constructor(
     id?: Uint8Array,
     onPersistError: (error: Error, retryInMs: number | undefined) => void = () => {},
+    onReadsContinue: () => void = () => {},
   ) {
     this.#id = id;
     this.#onPersistError = onPersistError;
+    this.#onReadsContinue = onReadsContinue;
   }
 
   // Returns how many calls have no response yet, or are deferred writes that may not be stored.
@@ -300,13 +303,18 @@ export class CallClient {
   // `stored`, `lastCommit`: see messages.ts.
   settleCalls(responses: readonly CallResponse[], stored = 0, lastCommit = 0): void {
     this.#lastCommit = Math.max(this.#lastCommit, lastCommit);
+    let hasChanges = false; // that the listener was told
     for (const response of responses) {
       if (!("number" in response)) {
         this.#tellListener(response);
+        hasChanges ||= "changes" in response;
         continue;
       }
       if (this.#settleListening(response)) continue;
-      if (response.number === this.#recovering) this.#onRecoverEnded(response);
+      if (response.number === this.#recovering) {
+        this.#onRecoverEnded(response);
+        this.#onReadsContinue();
+      }
       const call = this.#ordered.get(response.number) ?? this.#unordered.get(response.number);
       if (call === undefined) continue;
       this.#removeCall(call);
@@ -319,7 +327,7 @@ export class CallClient {
     }
     this.#onStored(stored);
     this.#schedule();
-    this.#listener?.onChangesEnd();
+    if (hasChanges) this.#listener?.onChangesEnd();
   }
 
   #tellListener(news: ListenerNews): void {

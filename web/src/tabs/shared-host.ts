@@ -102,9 +102,12 @@ export class SharedHost implements Host {
     const id = crypto.getRandomValues(new Uint8Array(16));
     this.#tabId = Array.from(id, (byte) => byte.toString(16).padStart(2, "0")).join("");
     this.#clientId = id;
-    this.#client = new CallClient(id, (error, retryInMs) => {
+    const onPersistError = (error: Error, retryInMs: number | undefined) => {
       const { pendingBytes } = this.status;
       this.#events.emit("persist-error", { error, pendingBytes, retryInMs });
+    };
+    this.#client = new CallClient(id, onPersistError, () => {
+      if (this.#closing === undefined) this.#setListenerSource();
     });
     this.#listeners = new ListenerRelay(this.#client);
     const tabChannel = new TabChannel({
@@ -312,6 +315,11 @@ export class SharedHost implements Host {
     return this.#client.readsWait ? undefined : this.#local;
   }
 
+  // Live queries must show this tab's acknowledged writes, as reads do.
+  #setListenerSource(): void {
+    this.#listeners.setSource(this.#localForReads ?? this.#client);
+  }
+
   #callPlain<T>(kind: PlainCallKind, callLocal: (local: LocalHost) => Promise<T>): Promise<T> {
     return this.#callOwner(
       callLocal,
@@ -449,7 +457,7 @@ export class SharedHost implements Host {
   #takeLocal(): LocalHost | undefined {
     const local = this.#local;
     this.#local = undefined;
-    this.#listeners.setSource(this.#client);
+    this.#setListenerSource();
     if (local?.isEngineComplete) this.#hasFailed = false;
     return local;
   }
@@ -510,7 +518,7 @@ export class SharedHost implements Host {
       return;
     }
     this.#local = local;
-    this.#listeners.setSource(local);
+    this.#setListenerSource();
     this.#follower.status = local.status;
     this.#forwardEvents(local);
     this.#answerPendingCalls(local);
