@@ -18,6 +18,14 @@ afterEach(() => store.close());
 const put = (rowKey: string, stock = 1, partitionKey = "desk") =>
   lamps.upsertEntity({ partitionKey, rowKey, stock }, "Replace");
 
+// Closes the store, and reads what is left in the feed.
+async function readAll(feed: ChangeFeed): Promise<ChangeBatch[]> {
+  await store.close();
+  const batches: ChangeBatch[] = [];
+  for await (const batch of feed) batches.push(batch);
+  return batches;
+}
+
 async function read(feed: ChangeFeed, count: number): Promise<ChangeBatch[]> {
   const batches: ChangeBatch[] = [];
   while (batches.length < count) {
@@ -55,7 +63,7 @@ describe("the change feed", () => {
     ]);
     await store.table("floor").createTable();
     await lamps.deleteTable();
-    const batches = await read(feed, 5);
+    const batches = await readAll(feed);
     assert.deepEqual(batches.map(texts), [
       ["lamps insert desk 1 1 "],
       ["lamps update desk 1 2 "],
@@ -73,7 +81,6 @@ describe("the change feed", () => {
       assert(Math.abs(at.getTime() - beginning) < 60_000);
     }
     assert(!("tables" in (batches[0] as object)));
-    await feed.return();
   });
 
   test("has the whole entities, after and before the change", async () => {
@@ -84,7 +91,8 @@ describe("the change feed", () => {
     await put("1", 2);
     const after = await lamps.getEntity("desk", "1");
     await lamps.deleteEntity("desk", "1");
-    const [update, removal] = await read(feed, 2);
+    const [update, removal, ...others] = await readAll(feed);
+    assert.deepEqual(others, []);
     assert.deepEqual(update?.changes[0]?.before, before);
     assert.deepEqual(update?.changes[0]?.after, after);
     assert.deepEqual(removal?.changes[0]?.before, after);
@@ -105,18 +113,14 @@ describe("the change feed", () => {
     await put("1", 1, "desktop");
     await floor.upsertEntity({ partitionKey: "f", rowKey: "1", stock: 7 });
     await put("4", 0); // the filter matches the entity before
-    const rows = async (feed: ChangeFeed, count: number) =>
-      (await read(feed, count)).flatMap(({ changes }) => changes.map(({ rowKey }) => rowKey));
-    const [inFloor, inDesk, inRange, matching] = feeds as [
-      ChangeFeed,
-      ChangeFeed,
-      ChangeFeed,
-      ChangeFeed,
-    ];
-    assert.deepEqual(await rows(inFloor, 1), ["1"]);
-    assert.deepEqual(await rows(inDesk, 5), ["1", "2", "3", "4", "4"]);
-    assert.deepEqual(await rows(inRange, 2), ["2", "3"]);
-    assert.deepEqual(await rows(matching, 4), ["3", "4", "1", "4"]);
+    const rows = async (feed: ChangeFeed) =>
+      (await readAll(feed)).flatMap(({ changes }) => changes.map(({ rowKey }) => rowKey));
+    assert.deepEqual(await Promise.all(feeds.map(rows)), [
+      ["1"], // in the table
+      ["1", "2", "3", "4", "4"], // in the partition
+      ["2", "3"], // between the row keys
+      ["3", "4", "1", "4"], // matching
+    ]);
   });
 
   test("has what REST, imports and merged snapshots write", async () => {
@@ -136,7 +140,7 @@ describe("the change feed", () => {
       format: "ndjson",
     });
     await store.restore(snapshot, { mode: "merge" });
-    const batches = await read(feed, 3);
+    const batches = await readAll(feed);
     assert.deepEqual(batches.map(texts), [
       ["lamps delete desk 1  "],
       ["lamps insert desk 9 9 "],
@@ -186,13 +190,48 @@ describe("the change feed", () => {
     const fast = store.changes();
     await Promise.all([slow.ready, fast.ready]);
     for (let i = 0; i < 1000; ++i) await put(String(i));
-    assert.equal((await read(slow, 1)).length, 1);
-    assert.equal((await read(fast, 500)).length, 500);
-    await put("one more");
-    await put("too many");
+    const keys = (batches: readonly ChangeBatch[]) =>
+      batches.map(({ changes }) => changes[0]?.rowKey);
+    assert.deepEqual(keys(await read(slow, 1)), ["0"]);
+    const early = await read(fast, 500);
+    await put("1000"); // the slow reader has 1000 batches again
+    await put("1001");
     await assert.rejects(slow.next(), code("FeedTruncated"));
     assert.deepEqual(await slow.next(), { done: true, value: undefined });
-    assert.equal((await read(fast, 502)).length, 502);
+    const all = Array.from({ length: 1002 }, (_, i) => String(i));
+    assert.deepEqual(keys([...early, ...(await readAll(fast))]), all);
+  });
+
+  test("ends if it is aborted while it is being opened", async () => {
+    const abort = new AbortController();
+    const feed = store.changes({ signal: abort.signal });
+    abort.abort();
+    await assert.rejects(feed.ready, { name: "AbortError" });
+    await assert.rejects(feed.next(), { name: "AbortError" });
+    assert.deepEqual(await feed.next(), { done: true, value: undefined });
+  });
+
+  test("has a group of more rows than a function has arguments", async () => {
+    const rowCount = 90_000; // two rows for each change
+    const partitions = Array.from({ length: rowCount / 100 }, (_, i) => `p${i}`);
+    const strict = store.table("lamps", { durability: "strict" });
+    const write = () =>
+      Promise.all(
+        partitions.map((partitionKey) => {
+          const rows = Array.from({ length: 100 }, (_, i) => ({ partitionKey, rowKey: String(i) }));
+          return strict.submitTransaction(rows.map((row) => ["upsert", row] as const));
+        }),
+      );
+    await write();
+    const feed = store.changes({ before: true });
+    await feed.ready;
+    await write();
+    let count = 0;
+    for (const { changes } of await readAll(feed)) {
+      assert(changes.every(({ before }) => before !== undefined));
+      count += changes.length;
+    }
+    assert.equal(count, rowCount);
   });
 
   test("is truncated by what it cannot list", async () => {

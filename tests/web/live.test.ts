@@ -320,6 +320,42 @@ describe("a live query", () => {
     assert.equal(await closing, "ended");
   });
 
+  test("ends an iteration that waits when it is left", async () => {
+    const live = lamps.live();
+    await live.ready;
+    const results = live[Symbol.asyncIterator]();
+    const others = live[Symbol.asyncIterator]();
+    await Promise.all([results.next(), others.next()]);
+    const waiting = [results.next(), results.next(), others.next()];
+    assert.deepEqual(await results.return?.(), { done: true, value: undefined });
+    for (const next of [waiting[0], waiting[1], results.next()])
+      assert.deepEqual(await next, { done: true, value: undefined });
+    await put("1", 1);
+    assert.equal((await waiting[2])?.value?.length, 1);
+    live.close();
+  });
+
+  test("describes changes only to those who listened before they were shown", async () => {
+    const live = lamps.live();
+    await live.ready;
+    const seen: string[] = [];
+    void put("1", 1);
+    void put("2", 1); // takes the changes of the first write
+    const before = data(live);
+    const stop = live.onDelta(({ inserted, updated }) => {
+      seen.push(`${inserted.length} ${updated.length}`);
+    });
+    assert.deepEqual(before, []);
+    await until(() => data(live).length === 2);
+    stop();
+    await put("3", 1);
+    live.onDelta(({ inserted }) => seen.push(`then ${inserted.length}`));
+    await put("4", 1);
+    assert.deepEqual(seen.slice(-1), ["then 1"]);
+    const rows = seen.slice(0, -1).reduce((sum, text) => sum + Number(text[0]), 0);
+    assert.equal(rows, 2);
+  });
+
   test("stops following changes when it is closed", async () => {
     await using live = lamps.live();
     const early = lamps.live();
@@ -359,6 +395,7 @@ describe("a live query", () => {
     await put("2", 13);
     await until(() => live.getSnapshot().status === "error");
     assert.match(String(live.getSnapshot().error), /unlucky/);
+    await assert.rejects(table.live().ready, /unlucky/);
   });
 });
 
