@@ -18,6 +18,7 @@ const page = Uint8Array.of(responseKind.watchPage);
 
 let taken: (client: number) => Uint8Array; // the response to "take changes"
 let read: (client: number) => Uint8Array | PartsNeeded; // the response to "read watch"
+let takes: (() => void)[]; // what is to run before the next change
 let closed: number[]; // the clients whose listeners were closed
 let load: (error?: Error) => void; // ends loading parts, which has begun
 let engineChanged: (() => void) | undefined;
@@ -26,6 +27,7 @@ let listeners: ChangeListeners;
 beforeEach(() => {
   taken = () => nothingChanged;
   read = () => page;
+  takes = [];
   closed = [];
   const loading = new Promise<void>((resolve, reject) => {
     load = (error) => (error === undefined ? resolve() : reject(error));
@@ -33,7 +35,8 @@ beforeEach(() => {
   const engine = {
     isComplete: true,
     onChange: undefined,
-    runBeforeNextChange() {},
+    runBeforeNextChange: (take: () => void) => void takes.push(take),
+    runBeforeOtherCalls() {},
     listen(client: number, [kind]: Uint8Array): Uint8Array | PartsNeeded {
       if (kind === requestKind.takeChanges) return taken(client);
       if (kind === requestKind.closeListeners) closed.push(client);
@@ -89,6 +92,18 @@ describe("a client that listens", () => {
     taken = (client) => (client === 2 ? someChange : nothingChanged);
     await change();
     assert.deepEqual([one.news, two.news], [[], ["changes", "end"]]);
+  });
+
+  test("gets the changes of many writes at once, but not of too many", async () => {
+    const client = new Client();
+    await change();
+    taken = () => someChange;
+    for (let write = 0; write < 40; ++write) {
+      for (const take of takes.splice(0)) take();
+      engineChanged?.();
+    }
+    await sleep(1);
+    assert.deepEqual(client.news, ["changes", "changes", "changes", "end"]);
   });
 
   test("is reset if memory runs out, and then gets changes again", async () => {

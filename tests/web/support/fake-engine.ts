@@ -204,6 +204,7 @@ export class FakeEngine implements Engine {
   }
 
   onChange: (() => void) | undefined;
+  runBeforeOtherCalls(): void {}
   listen(): Uint8Array | PartsNeeded {
     return assert.fail("nobody listens");
   }

@@ -9,7 +9,10 @@ import { type Engine, PartsNeeded } from "../wasm/engine.ts";
 import type { PartLoader } from "./part-loader.ts";
 
 export interface ChangeListenersOptions {
-  engine: Pick<Engine, "listen" | "onChange" | "runBeforeNextChange" | "isComplete">;
+  engine: Pick<
+    Engine,
+    "listen" | "onChange" | "runBeforeNextChange" | "runBeforeOtherCalls" | "isComplete"
+  >;
   parts: Pick<PartLoader, "loadAndRetry">;
   // Resolves to the error to report for a request that failed while it waited for parts or for the
   // deferred module.
@@ -28,6 +31,9 @@ const [takeNext, takeLast] = [0, 1].map((isLast) =>
   Uint8Array.of(requestKind.takeChanges, 1, 0, 0, 20, ...zeros(11), isLast, 0, 0, 0),
 ) as [Uint8Array, Uint8Array];
 
+// Changes are taken after so many writes of one turn of the event loop, because the engine keeps a
+// copy of each row that they replace until then.
+const writesPerTake = 16;
 // The size of a response to "take changes" that has neither deltas nor batches.
 const emptyChangesBytes = 44;
 
@@ -39,7 +45,7 @@ export class ChangeListeners {
   readonly #options: ChangeListenersOptions;
   readonly #clients = new Map<number, Client>(); // by number
   #lastNumber = 0;
-  #isTakeDue = false;
+  #changes = 0; // how many calls may have changed something since changes were taken
 
   constructor(options: ChangeListenersOptions) {
     this.#options = options;
@@ -64,13 +70,14 @@ export class ChangeListeners {
     for (const { listener } of clients) listener.onClosed(error);
   }
 
-  // The changes are taken at the end of this turn of the event loop, or before the next change if
-  // that is earlier: what has changed can only be read in between. Writes that are made in one turn
-  // then have one notification, but each has a batch of its own in the change feed.
+  // The changes are taken at the end of this turn of the event loop, or earlier: before the engine
+  // is called otherwise than by single writes, and before the 17th of them. Writes that are made in
+  // one turn then have one notification, but each has a batch of its own in the change feed.
   readonly #onChange = () => {
-    if (this.#isTakeDue) return;
-    this.#isTakeDue = true;
-    this.#options.engine.runBeforeNextChange(this.#takeIfDue);
+    const { engine } = this.#options;
+    if (++this.#changes === writesPerTake) engine.runBeforeNextChange(this.#takeIfDue);
+    if (this.#changes > 1) return;
+    engine.runBeforeOtherCalls(this.#takeIfDue);
     inMicrotask(() => {
       this.#takeIfDue();
       for (const client of [...this.#clients.values()]) {
@@ -82,8 +89,8 @@ export class ChangeListeners {
   };
 
   readonly #takeIfDue = () => {
-    if (!this.#isTakeDue) return;
-    this.#isTakeDue = false;
+    if (this.#changes === 0) return;
+    this.#changes = 0;
     try {
       try {
         this.#take();

@@ -156,7 +156,10 @@ export interface Engine {
   // Registers `reads`. It runs once, before the next call of any function except read(). A caller
   // can thus defer reads and still run them before anything changes.
   runBeforeNextChange(reads: () => void): void;
-  runPendingReads(): void; // runs the registered function now
+  // Registers `take`. It runs once, before the next call of any function except read() and
+  // stageAndPublishOne().
+  runBeforeOtherCalls(take: () => void): void;
+  runPendingReads(): void; // runs the registered functions now
 
   // Executes an RPC request message that reads, and returns its response message. The response is a
   // view of wasm memory, which the next call of any function overwrites.

@@ -61,6 +61,7 @@ export class WasmEngine implements Engine {
   readonly #module: EntitableModule; // #instance.module, kept here to save a lookup in each read
   #handle: number; // 0: closed
   #deferredReads: (() => void) | undefined; // to be called before the next call
+  #deferredTake: (() => void) | undefined; // the same, but single writes may come first
   readonly #views = new SubarrayCache(); // views of results in wasm memory
   onChange: (() => void) | undefined;
 
@@ -182,11 +183,22 @@ export class WasmEngine implements Engine {
   // ---- Reading and writing ----------------------------------------------------------------------
 
   runBeforeNextChange(reads: () => void): void {
-    if (this.#deferredReads !== reads) this.runPendingReads();
+    if (this.#deferredReads !== reads) this.#runReads();
     this.#deferredReads = reads;
   }
 
+  runBeforeOtherCalls(take: () => void): void {
+    this.#deferredTake = take;
+  }
+
   runPendingReads(): void {
+    this.#runReads();
+    const take = this.#deferredTake;
+    this.#deferredTake = undefined;
+    take?.();
+  }
+
+  #runReads(): void {
     const reads = this.#deferredReads;
     this.#deferredReads = undefined;
     reads?.();
@@ -263,7 +275,7 @@ export class WasmEngine implements Engine {
     callNumber = 0,
   ): WriteResult | PartsNeeded {
     if (!this.#instance.isComplete && isHttpRequest(request)) return this.#instance.needed;
-    if (this.#deferredReads !== undefined) this.runPendingReads();
+    if (this.#deferredReads !== undefined) this.#runReads();
     const changes = this.#readResult(this.#callWriteOne(request, nowMs, client, callNumber));
     if (changes instanceof PartsNeeded) return changes;
     const { HEAPU8: bytes, HEAPU32: words } = this.#module;
@@ -674,7 +686,8 @@ export class WasmEngine implements Engine {
   }
 
   #catchingTraps<T>(call: (module: EntitableModule, handle: number) => T): T {
-    if (this.#deferredReads !== undefined) this.runPendingReads();
+    if (this.#deferredReads !== undefined || this.#deferredTake !== undefined)
+      this.runPendingReads();
     const handle = this.#requireHandle();
     try {
       return call(this.#module, handle);
