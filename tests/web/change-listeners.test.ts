@@ -11,10 +11,17 @@ import { requestKind, responseKind } from "../../web/src/util/engine-message-kin
 import { PartsNeeded } from "../../web/src/wasm/engine.ts";
 
 const outOfMemory = new StoreError("OutOfMemory", "injected");
-const nothingChanged = Uint8Array.of(responseKind.changes, ...new Array<number>(43).fill(0));
-const someChange = Uint8Array.of(responseKind.changes, ...new Array<number>(51).fill(0));
+const nothingChanged = changesOfWords(7); // a sequence and five counts
+const someChange = changesOfWords(9);
 const readRequest = Uint8Array.of(requestKind.readWatch);
 const page = Uint8Array.of(responseKind.watchPage);
+
+// A response to "take changes" (core/rpc/LAYOUT.md).
+function changesOfWords(count: number): Uint8Array {
+  const message = new Uint8Array(16 + 4 * count + 4);
+  message.set([responseKind.changes, 1, 0, 0, 16 + 4 * count]);
+  return message;
+}
 
 let taken: (client: number) => Uint8Array; // the response to "take changes"
 let read: (client: number) => Uint8Array | PartsNeeded; // the response to "read watch"

@@ -53,6 +53,30 @@ describe("in a tab that does not own the store", () => {
     for (const query of live) assert.equal(query.getSnapshot().status, "error");
   });
 
+  test("a commit wakes only the tabs whose live queries it concerns", async () => {
+    const origin = new Origin();
+    let changes = 0;
+    origin.alterMessage = (message) => {
+      const { responses = [] } = message as { responses?: readonly object[] };
+      changes += responses.filter((response) => "changes" in response).length;
+      return message;
+    };
+    const [a, b] = tabsIn(origin, 2) as [Tab, Tab];
+    const first = await open(a);
+    const second = await open(b);
+    await items(first).createTable();
+    const live = items(second).live({ queryOptions: { filter: "PartitionKey eq 'b'" } });
+    await live.ready;
+    for (const rowKey of ["1", "2", "3"]) await items(first).createEntity(item(rowKey));
+    await sleep(10);
+    assert.equal(changes, 0);
+    await items(first).createEntity({ ...item("4"), partitionKey: "b" });
+    await until(() => keysOf(live)?.join() === "4");
+    assert.equal(changes, 1);
+    await second.close();
+    await first.close();
+  });
+
   test("a closed query gets nothing, and a new one begins again", async () => {
     const [a, b] = tabsIn(new Origin(), 2) as [Tab, Tab];
     const first = await open(a);

@@ -34,8 +34,13 @@ const [takeNext, takeLast] = [0, 1].map((isLast) =>
 // Changes are taken after so many writes of one turn of the event loop, because the engine keeps a
 // copy of each row that they replace until then.
 const writesPerTake = 16;
-// The size of a response to "take changes" that has neither deltas nor batches.
-const emptyChangesBytes = 44;
+// Where the text of a response to "take changes" begins if there are neither deltas nor batches:
+// after the header, the sequence and five counts.
+const textAtIfEmpty = 16 + 8 + 5 * 4;
+
+function textAt(message: Uint8Array): number {
+  return new DataView(message.buffer, message.byteOffset).getUint32(4, true);
+}
 
 function zeros(count: number): number[] {
   return new Array<number>(count).fill(0);
@@ -110,7 +115,7 @@ export class ChangeListeners {
     let left = this.#clients.size;
     for (const client of [...this.#clients.values()]) {
       const changes = this.#listen(client, --left === 0 ? takeLast : takeNext);
-      if (changes.length <= emptyChangesBytes) continue;
+      if (textAt(changes) === textAtIfEmpty) continue;
       client.hasNews = true;
       client.listener.onChanges(changes);
     }
