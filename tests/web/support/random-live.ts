@@ -141,7 +141,8 @@ export async function randomWrite(
 }
 
 /** What the message of checkQuery() and Observations.check() is if a query shows a wrong result. */
-export const wrongResult = /\b(entity|count|select|window|list|whole)\b.*:\n {2}actual/;
+export const wrongResult =
+  /(\b(entity|count|select|window|list|whole)\b.*|sequences with two tables):\n {2}actual/;
 
 /** Throws if the query does not show what `all` says. */
 export function checkQuery({ name, live, expected }: CheckedQuery, all: readonly Stored[]): void {
