@@ -22,9 +22,10 @@ build_wasm() {
   cd "$root" && emcmake cmake --preset wasm && cmake --build --preset wasm
 }
 
-# The npm package: build/package/entitable-<version>.tgz. Prints sizes.
+# The npm package: build/package/entitable-<version>.tgz. Prints sizes. The entries for frameworks
+# are compiled with the frameworks' types, which are installed for the tests of types.
 build_package() {
-  cd "$root" && rm -f build/package/*.tgz && node web/build.mjs
+  "$root/scripts/setup" tests/types && cd "$root" && rm -f build/package/*.tgz && node web/build.mjs
 }
 
 # The playground: build/site.

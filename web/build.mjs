@@ -64,7 +64,7 @@ printSizes(tarball);
 function compile() {
   const tsc = join(root, "node_modules/.bin/tsc");
   const options = ["--noEmit", "false", "--outDir", dist];
-  for (const project of ["tsconfig.json", "tsconfig.tools.json"]) {
+  for (const project of ["tsconfig.json", "tsconfig.frameworks.json", "tsconfig.tools.json"]) {
     execFileSync(tsc, ["-p", join(web, project), ...options], { stdio: "inherit" });
   }
 }

@@ -1,16 +1,23 @@
 // The CommonJS form of the built package: the same exports as the ES modules, and one state.
 
 import assert from "node:assert/strict";
-import { readFileSync, statSync } from "node:fs";
+import { readFileSync, rmSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
-import { test } from "node:test";
-import { packageFolder } from "./support/package.ts";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { pathToFileURL } from "node:url";
+import { linkFrameworks, newProject } from "./support/project.ts";
 
 interface Entry {
   readonly require?: string;
   readonly default: string;
 }
 
+// In a project, so that the entries find the packages that they need.
+const project = newProject(["@playwright/test", "msw"]);
+linkFrameworks(project);
+after(() => rmSync(project, { recursive: true }));
+const packageFolder = pathToFileURL(`${join(project, "node_modules/entitable")}/`);
 const require = createRequire(packageFolder);
 const manifest = JSON.parse(readFileSync(new URL("package.json", packageFolder), "utf8"));
 const entries = Object.entries(manifest.exports as Record<string, Entry>);

@@ -4,20 +4,12 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import {
-  appendFileSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
-import { dirname, join } from "node:path";
+import { appendFileSync, cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { after, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { newProject } from "./support/project.ts";
+import { linkFrameworks, newProject } from "./support/project.ts";
 import { codeBlocksOf, examplesOf, pagesWithExamples, referencePages } from "./support/readme.ts";
 
 const types = fileURLToPath(new URL("../types", import.meta.url));
@@ -34,11 +26,7 @@ cpSync(types, join(project, "types"), {
   recursive: true,
   filter: (path) => !/node_modules|\.json$/.test(path),
 });
-for (const name of ["@types/react", "preact", "solid-js", "svelte", "vue"]) {
-  const link = join(project, "node_modules", name);
-  mkdirSync(dirname(link), { recursive: true });
-  symlinkSync(join(types, "node_modules", name), link);
-}
+linkFrameworks(project);
 
 // Options of an application that checks everything, including the declarations of its packages.
 const strictOptions = {
@@ -72,7 +60,11 @@ const viteOptions = {
 };
 
 const programs = ["every-entry.ts", "filter.test-d.ts", "table.test-d.ts"];
-const jsxPrograms = ["preact.tsx", "react.tsx", "solid.tsx", "svelte.ts", "vue.tsx"];
+const frameworkPrograms = ["preact.tsx", "react.tsx", "solid.tsx", "svelte.ts"].flatMap((file) => [
+  `frameworks/${file}`,
+  `jsx/${file}`,
+]);
+frameworkPrograms.push("frameworks/vue.ts", "jsx/vue.tsx");
 const commonJsProgram = `
 import { openStore, type OpenOptions, RestError } from "entitable";
 import { mockStore, type MockStore } from "entitable/testing";
@@ -110,14 +102,14 @@ describe("the declarations compile", { concurrency: true }, () => {
         );
       });
     }
-    test(`in JSX and templates with ${name}`, async () => {
+    test(`in components, JSX and templates with ${name}`, async () => {
       const options = { ...strictOptions, module: "esnext", moduleResolution: "bundler" };
       const jsx = { ...options, skipLibCheck: true, jsx: "react-jsx" };
       assert.equal(
         await compile(
           tsc,
           jsx,
-          jsxPrograms.map((file) => `types/jsx/${file}`),
+          frameworkPrograms.map((file) => `types/${file}`),
         ),
         "",
       );

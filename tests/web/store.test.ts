@@ -55,6 +55,15 @@ describe("a store in memory", () => {
     });
   });
 
+  test("has one handle of a table without options", async () => {
+    await using store = await openStore({ persistence: "memory" });
+    assert.equal(store.table("people"), store.table("people"));
+    assert.notEqual(store.table("people"), store.table("others"));
+    const options = { durability: "strict" } as const;
+    assert.notEqual(store.table("people", options), store.table("people"));
+    assert.notEqual(store.tableClient("people"), store.table("people"));
+  });
+
   test("is separate from other stores, and ends with close()", async () => {
     const a = await openStore({ persistence: "memory", name: "same" });
     const b = await openStore({ persistence: "memory", name: "same" });

@@ -50,6 +50,7 @@ export class StoreHandle implements Store {
   readonly restEntryPoint: RestEntryPoint; // for modules of this package that serve HTTP requests
   readonly onWarning: ((warning: StoreWarning) => void) | undefined; // for entitable/data-tables
   readonly #host: Host;
+  readonly #tables = new Map<string, TableHandle>(); // those without options, by name
 
   constructor(
     name: string,
@@ -70,18 +71,21 @@ export class StoreHandle implements Store {
 
   table<T extends object = Record<string, unknown>>(
     name: string,
-    options: TableOptions<T> = {},
+    options?: TableOptions<T>,
   ): Table<T> & ResolvedTable<T> {
-    const types = options.types as Record<string, EdmTypes> | undefined;
-    const { durability, resolver } = options;
-    const handle: unknown = new TableHandle(this.#host, name, {
-      types,
-      durability,
-      resolver,
-      extended: true,
-      onWarning: this.onWarning,
-    });
+    const known = options === undefined ? this.#tables.get(name) : undefined;
+    const handle: unknown = known ?? this.#newTable(name, options);
     return handle as Table<T> & ResolvedTable<T>;
+  }
+
+  #newTable(name: string, options: TableOptions<object> | undefined): TableHandle {
+    const { durability, resolver } = options ?? {};
+    const types = options?.types as Record<string, EdmTypes> | undefined;
+    const { onWarning } = this;
+    const extensions = { types, durability, resolver, extended: true, onWarning };
+    const handle = new TableHandle(this.#host, name, extensions);
+    if (options === undefined) this.#tables.set(name, handle);
+    return handle;
   }
 
   tableClient(name: string): TableClient {

@@ -1212,7 +1212,7 @@ export interface Store {
   readonly status: StoreStatus;
   /**
    * Returns the handle of a table. The table does not have to exist: nothing happens until one of
-   * the handle's methods is called.
+   * the handle's methods is called. Without options, it is the same object for the same name.
    */
   table<T extends object>(
     name: string,

@@ -1,7 +1,7 @@
 // Creates a project as a user would have: a folder in which the built package and some of the
 // tests' packages are installed.
 
-import { cpSync, mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -22,4 +22,18 @@ export function newProject(packages: readonly string[] = []): string {
     symlinkSync(join(installed, name), link);
   }
   return project;
+}
+
+// Installs the frameworks that the package has entries for, from tests/types.
+export function linkFrameworks(project: string): void {
+  const folder = fileURLToPath(new URL("../../types/node_modules", import.meta.url));
+  const names = Object.keys(
+    JSON.parse(readFileSync(join(folder, "../package.json"), "utf8")).devDependencies,
+  );
+  for (const name of names) {
+    if (name === "typescript") continue;
+    const link = join(project, "node_modules", name);
+    mkdirSync(dirname(link), { recursive: true });
+    symlinkSync(join(folder, name), link);
+  }
 }
