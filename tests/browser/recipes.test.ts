@@ -1,21 +1,20 @@
-// Builds the components of the recipes for React, Vue and Svelte, and uses them in a page.
+// Builds the components of the recipes for frameworks, and uses them in pages.
 import assert from "node:assert/strict";
-import { rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { build, type Plugin } from "esbuild";
-import type { BrowserContext } from "playwright-core";
-import { newProject } from "../web/support/project.ts";
-import { codeBlocksOf } from "../web/support/readme.ts";
+import type { BrowserContext, Page } from "playwright-core";
+import { linkFrameworks, newProject } from "../web/support/project.ts";
+import { codeBlocksOf, type Language } from "../web/support/readme.ts";
 import { newProfile } from "./support/browser.ts";
-import { bundleReact } from "./support/react.ts";
+import { compileSolid } from "./support/frameworks.ts";
 import { serve } from "./support/server.ts";
 
 const recipes = "demo/site/pages/recipes";
 const types = fileURLToPath(new URL("../types/", import.meta.url));
-const example = fileURLToPath(new URL("../../demo/example/", import.meta.url));
 const required = createRequire(join(types, "package.json"));
 
 let project: string;
@@ -23,21 +22,12 @@ let context: BrowserContext;
 const closing: (() => Promise<void>)[] = [];
 
 before(async () => {
-  await bundleReact(""); // installs React
   project = newProject([]);
-  for (const [folder, name] of [
-    [example, "react"],
-    [example, "react-dom"],
-    [types, "vue"],
-    [types, "svelte"],
-  ] as const) {
-    symlinkSync(join(folder, "node_modules", name), join(project, "node_modules", name));
-  }
-  for (const page of ["notes", "react"]) {
-    for (const language of ["ts", "tsx"] as const) {
-      for (const { title, source } of codeBlocksOf(`${recipes}/${page}.md`, language))
-        writeFileSync(join(project, title), source);
-    }
+  linkFrameworks(project);
+  writeBlocks("notes", "ts", project);
+  for (const language of ["svelte", "vue"] as const) writeBlocks(language, language, project);
+  for (const page of ["preact", "react", "solid"]) {
+    writeBlocks(page, "tsx", page === "react" ? project : join(project, page));
   }
   const profile = await newProfile();
   context = await profile.open();
@@ -52,31 +42,32 @@ after(async () => {
   rmSync(project, { recursive: true });
 });
 
+// Writes the files that the blocks of a page show.
+function writeBlocks(page: string, language: Language, folder: string): void {
+  mkdirSync(folder, { recursive: true });
+  for (const { title, source } of codeBlocksOf(`${recipes}/${page}.md`, language))
+    writeFileSync(join(folder, title), source);
+}
+
 // Compiles Vue's and Svelte's single-file components.
 const components: Plugin = {
   name: "components",
   setup({ onLoad }) {
-    onLoad({ filter: /\.vue$/ }, () => {
+    onLoad({ filter: /\.vue$/ }, ({ path }) => {
       const { compileScript, parse } = required("vue/compiler-sfc");
-      const { descriptor } = parse(component("vue"));
+      const { descriptor } = parse(readFileSync(path, "utf8"));
       const { content } = compileScript(descriptor, { id: "notes", inlineTemplate: true });
       return { contents: content, loader: "ts", resolveDir: project };
     });
-    onLoad({ filter: /\.svelte$/ }, () => {
+    onLoad({ filter: /\.svelte$/ }, ({ path }) => {
       const { compile } = required("svelte/compiler");
-      const { js } = compile(component("svelte"), { generate: "client" });
+      const { js } = compile(readFileSync(path, "utf8"), { generate: "client" });
       return { contents: js.code, loader: "js", resolveDir: project };
     });
   },
 };
 
-function component(language: "svelte" | "vue"): string {
-  const [block] = codeBlocksOf(`${recipes}/${language}.md`, language);
-  writeFileSync(join(project, block?.title ?? ""), block?.source ?? "");
-  return block?.source ?? "";
-}
-
-async function bundled(main: string): Promise<string> {
+async function bundled(main: string, jsxImportSource = "react"): Promise<string> {
   const { outputFiles } = await build({
     stdin: { contents: main, resolveDir: project, loader: "tsx" },
     outdir: join(project, "dist"),
@@ -84,8 +75,9 @@ async function bundled(main: string): Promise<string> {
     write: false,
     format: "esm",
     jsx: "automatic",
+    jsxImportSource,
     conditions: ["browser"],
-    plugins: [components],
+    plugins: [components, compileSolid(/solid\/.*\.tsx$/, "dom")],
     define: { "process.env.NODE_ENV": '"development"' },
   });
   return outputFiles[0]?.text ?? "";
@@ -104,38 +96,88 @@ const mains = {
     mount(NotesList, { target: document.querySelector("main") });`,
 };
 
-for (const [framework, main] of Object.entries(mains)) {
-  test(`${framework}: notes are added, survive a reload, and are deleted`, async () => {
-    for (const language of ["svelte", "vue"] as const) component(language); // writes the files
-    const script = await bundled(main);
-    const site = await serve(join(project, "node_modules/entitable/dist/wasm"), {
-      override: (path) => {
-        if (path === "/") return { body: document };
-        return path === "/main.js" ? { type: "text/javascript", body: script } : undefined;
-      },
-    });
-    closing.unshift(() => site.close());
+const liveMains = {
+  react: `import { StrictMode } from "react";
+    import { createRoot } from "react-dom/client";
+    import { LiveNotes } from "./live-notes";
+    createRoot(document.querySelector("main")).render(<StrictMode><LiveNotes /></StrictMode>);`,
+  preact: `import { render } from "preact";
+    import { LiveNotes } from "./preact/live-notes";
+    render(<LiveNotes />, document.querySelector("main"));`,
+  vue: `import { createApp } from "vue";
+    import LiveNotes from "./LiveNotes.vue";
+    createApp(LiveNotes).mount("main");`,
+  svelte: `import { mount } from "svelte";
+    import LiveNotes from "./LiveNotes.svelte";
+    mount(LiveNotes, { target: document.querySelector("main") });`,
+  solid: `import { createComponent } from "solid-js";
+    import { render } from "solid-js/web";
+    import { LiveNotes } from "./solid/live-notes";
+    render(() => createComponent(LiveNotes, {}), document.querySelector("main"));`,
+};
+
+// Opens tabs with the script of a recipe. `problems` gets their errors.
+async function openTabs(script: string, count: number, problems: string[]): Promise<Page[]> {
+  const site = await serve(join(project, "node_modules/entitable/dist/wasm"), {
+    override: (path) => {
+      if (path === "/") return { body: document };
+      return path === "/main.js" ? { type: "text/javascript", body: script } : undefined;
+    },
+  });
+  closing.unshift(() => site.close());
+  const pages: Page[] = [];
+  for (let tab = 0; tab < count; ++tab) {
     const page = await context.newPage();
-    const problems: string[] = [];
     page.on("pageerror", (error) => problems.push(String(error)));
     await page.goto(site.url);
+    pages.push(page);
+  }
+  return pages;
+}
+
+async function add(page: Page, text: string): Promise<void> {
+  await page.getByRole("textbox", { name: "Note" }).fill(text);
+  await page.getByRole("button", { name: "Add" }).click();
+  await page.getByRole("listitem").filter({ hasText: text }).waitFor();
+}
+
+async function texts(page: Page): Promise<string[]> {
+  const all = await page.getByRole("listitem").allInnerTexts();
+  return all.map((text) => text.replace(/\s*Delete/, "").trim());
+}
+
+for (const [framework, main] of Object.entries(mains)) {
+  test(`${framework}: notes are added, survive a reload, and are deleted`, async () => {
+    const problems: string[] = [];
+    const [page] = (await openTabs(await bundled(main), 1, problems)) as [Page];
     const notes = page.getByRole("listitem");
-    for (const text of ["first", "second"]) {
-      await page.getByRole("textbox", { name: "Note" }).fill(text);
-      await page.getByRole("button", { name: "Add" }).click();
-      await notes.filter({ hasText: text }).waitFor();
-    }
+    for (const text of ["first", "second"]) await add(page, text);
     await page.reload();
     await notes.nth(1).waitFor();
-    const texts = await notes.allInnerTexts();
-    assert.deepEqual(
-      texts.map((text) => text.replace(/\s*Delete/, "").trim()),
-      ["second", "first"], // the newest first
-    );
+    assert.deepEqual(await texts(page), ["second", "first"]); // the newest first
     await notes.first().getByRole("button", { name: "Delete" }).click();
     await notes.nth(1).waitFor({ state: "detached" });
     assert.deepEqual(problems, []);
     await page.close();
+  });
+}
+
+for (const [framework, main] of Object.entries(liveMains)) {
+  test(`${framework}: a list follows what another tab writes`, async () => {
+    const problems: string[] = [];
+    const script = await bundled(main, framework === "preact" ? "preact" : "react");
+    const pages = (await openTabs(script, 2, problems)) as [Page, Page];
+    const [page, other] = pages;
+    await other.getByText("Loading…").waitFor({ state: "detached" });
+    for (const text of ["first", "second"]) await add(page, text);
+    const notes = other.getByRole("listitem");
+    await notes.nth(1).waitFor();
+    assert.deepEqual(await texts(other), ["second", "first"]);
+    await notes.first().getByRole("button", { name: "Delete" }).click();
+    await page.getByRole("listitem").nth(1).waitFor({ state: "detached" });
+    assert.deepEqual(await texts(page), ["first"]);
+    assert.deepEqual(problems, []);
+    for (const one of pages) await one.close();
   });
 }
 

@@ -170,7 +170,7 @@ describe("the examples compile in a project that Vite created", { concurrency: t
       ...codeBlocksOf(name, "ts"),
       ...codeBlocksOf(name, "tsx"),
     ]);
-    assert.equal(blocks.length, 9);
+    assert.equal(blocks.length, 11);
     for (const { title, source } of blocks) {
       const name = title.replace(/^app\//, "").replaceAll("/", "-");
       writeFileSync(join(project, "recipes", name), source);
@@ -178,4 +178,19 @@ describe("the examples compile in a project that Vite created", { concurrency: t
     const options = { ...viteOptions, jsx: "react-jsx" };
     assert.equal(await compile(tsc, options, ["recipes/*"]), "");
   });
+
+  for (const [page, jsxOptions] of Object.entries({
+    preact: { jsx: "react-jsx", jsxImportSource: "preact" },
+    solid: { jsx: "preserve", jsxImportSource: "solid-js" },
+  })) {
+    test(`the recipe for ${page}`, async () => {
+      mkdirSync(join(project, `recipes-${page}`));
+      const blocks = codeBlocksOf(`demo/site/pages/recipes/${page}.md`, "tsx");
+      assert.equal(blocks.length, 1);
+      for (const { title, source } of blocks)
+        writeFileSync(join(project, `recipes-${page}`, title), source);
+      const options = { ...viteOptions, ...jsxOptions };
+      assert.equal(await compile(tsc, options, [`recipes-${page}/*`]), "");
+    });
+  }
 });

@@ -13,6 +13,12 @@ interface Entry {
   readonly pages: readonly Page[];
 }
 
+// Where a declaration is shown.
+interface Home {
+  readonly address: string; // "api/entitable/#openStore"
+  readonly declaration: Declaration;
+}
+
 // The declarations of an entry; `default`: those of its ES module.
 type Types = string | { readonly default: string };
 
@@ -39,13 +45,13 @@ export function apiReference(folder: string, pages: readonly Page[]): (page: Pag
   };
 }
 
-// The page and the fragment of each declaration: "api/entitable/#openStore". A name that several
-// entry points export has its home in the first one.
-function homesOf(entries: ReadonlyMap<string, Entry>): Map<string, string> {
-  const homes = new Map<string, string>();
+// A name that several entry points export has its home in the first one.
+function homesOf(entries: ReadonlyMap<string, Entry>): Map<string, Home> {
+  const homes = new Map<string, Home>();
   for (const entry of entries.values()) {
-    for (const name of entry.declarations.keys()) {
-      if (!homes.has(name)) homes.set(name, `${homeOf(name, entry)?.path}#${name}`);
+    for (const [name, declaration] of entry.declarations) {
+      const address = `${homeOf(name, entry)?.path}#${name}`;
+      if (!homes.has(name)) homes.set(name, { address, declaration });
     }
   }
   return homes;
@@ -76,11 +82,11 @@ function notesOf(markdown: string): Map<string, string> {
 class PageOfReference {
   readonly #page: Page;
   readonly #entry: Entry;
-  readonly #homes: ReadonlyMap<string, string>;
+  readonly #homes: ReadonlyMap<string, Home>;
   readonly #notes: Map<string, string>;
   readonly #used = new Set([""]);
 
-  constructor(page: Page, entry: Entry, homes: ReadonlyMap<string, string>) {
+  constructor(page: Page, entry: Entry, homes: ReadonlyMap<string, Home>) {
     this.#page = page;
     this.#entry = entry;
     this.#homes = homes;
@@ -107,7 +113,7 @@ class PageOfReference {
   // Types are folded and sorted by name; those with notes on their methods are shown like classes.
   #entryBody(own: readonly Declaration[]): string {
     const isElsewhere = ({ name }: Declaration) =>
-      !this.#entry.pages.some(({ path }) => this.#homes.get(name)?.startsWith(`${path}#`));
+      !this.#entry.pages.some(({ path }) => this.#addressOf(name)?.startsWith(`${path}#`));
     const here = own.filter((one) => !isElsewhere(one));
     const isOpen = ({ kind, name, methods }: Declaration) =>
       kind === "class" || methods.some((method) => this.#notes.has(`${name}.${method.name}`));
@@ -226,11 +232,19 @@ class PageOfReference {
     const html = highlight(code).map(({ kind, text }) => {
       if (kind !== "plain") return `<span class="${kind}">${escapeHtml(text)}</span>`;
       return escapeHtml(text).replace(/(?<![\w$#&])[A-Z]\w+/g, (name) => {
-        const home = this.#homes.get(name);
+        const home = this.#addressOf(name);
         return home === undefined || name === own ? name : this.#link(name, home);
       });
     });
     return codeBlock(html.join(""));
+  }
+
+  // Another entry point may declare the same name otherwise, as those for frameworks do.
+  #addressOf(name: string): string | undefined {
+    const home = this.#homes.get(name);
+    const own = this.#entry.declarations.get(name);
+    if (own === undefined || own === home?.declaration) return home?.address;
+    return `${homeOf(name, this.#entry)?.path}#${name}`;
   }
 
   #link(name: string, home: string): string {

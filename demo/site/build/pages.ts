@@ -29,7 +29,14 @@ export const areas: readonly { readonly title: string; readonly groups: readonly
   { title: "Table design", groups: ["Guide", "Patterns", "Modelling"] },
   {
     title: "API reference",
-    groups: ["entitable", "Helpers", "Tests", "Clients and servers", "Elements and modules"],
+    groups: [
+      "entitable",
+      "Helpers",
+      "Frameworks",
+      "Tests",
+      "Clients and servers",
+      "Elements and modules",
+    ],
   },
 ];
 

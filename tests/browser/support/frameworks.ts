@@ -3,9 +3,9 @@
 
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { basename, join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type BuildOptions, build, type Plugin } from "esbuild";
+import { type BuildOptions, build, type Plugin, transform } from "esbuild";
 import { linkFrameworks, newProject } from "../../web/support/project.ts";
 
 const types = fileURLToPath(new URL("../../types/package.json", import.meta.url));
@@ -88,7 +88,11 @@ export class FrameworkProject {
       jsx: "automatic",
       ...(variant.jsxImportSource && { jsxImportSource: variant.jsxImportSource }),
       logLevel: "error",
-      plugins: [compileSvelte(isServer), compileSolid(isServer), ...this.#reactVersion(variant)],
+      plugins: [
+        compileSvelte(isServer),
+        compileSolid(/frameworks\/solid.*\.jsx$/, isServer ? "ssr" : "dom"),
+        ...this.#reactVersion(variant),
+      ],
       define: {
         "process.env.NODE_ENV": '"development"',
         __VUE_OPTIONS_API__: "true",
@@ -129,21 +133,23 @@ function compileSvelte(isServer: boolean): Plugin {
   };
 }
 
-function compileSolid(isServer: boolean): Plugin {
+/** Compiles JSX of Solid, after removing types. */
+export function compileSolid(filter: RegExp, generate: "dom" | "ssr"): Plugin {
   return {
     name: "solid",
     setup: ({ onLoad }) =>
-      onLoad({ filter: /frameworks\/solid.*\.jsx$/ }, async ({ path }) => {
+      onLoad({ filter }, async ({ path }) => {
         const { transformAsync } = required("@babel/core");
-        const solid = required("babel-preset-solid");
-        const options = { generate: isServer ? "ssr" : "dom", hydratable: true };
-        const { code } = await transformAsync(readFileSync(path, "utf8"), {
-          filename: basename(path),
-          presets: [[solid, options]],
+        const preset = required("babel-preset-solid");
+        const source = readFileSync(path, "utf8");
+        const { code: untyped } = await transform(source, { loader: "tsx", jsx: "preserve" });
+        const { code } = await transformAsync(untyped, {
+          filename: path,
+          presets: [[preset, { generate, hydratable: true }]],
           configFile: false,
           babelrc: false,
         });
-        return { contents: code, loader: "js" };
+        return { contents: code, loader: "js", resolveDir: dirname(path) };
       }),
   };
 }

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 
-type Language = "js" | "sh" | "svelte" | "ts" | "tsx" | "vue";
+export type Language = "js" | "sh" | "svelte" | "ts" | "tsx" | "vue";
 
 export interface CodeBlock {
   line: number; // number of its first line in the file

@@ -40,7 +40,7 @@ export function requireProvider<T>(provided: T | undefined): T {
 }
 
 // If the store cannot be opened, the first component that is mounted after those that show the
-// error tries again.
+// error tries again. An error of closing is an unhandled rejection.
 function namedSource(name: string, options: StoreOptions | undefined): Source<StoreSnapshot> {
   return createSource(loading, (show) => {
     const opening = openStore({ ...options, name });
