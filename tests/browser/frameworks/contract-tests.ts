@@ -224,6 +224,7 @@ export const contractTests: Record<string, ContractTest> = {
     const parts = [{ id: "l", kind: "query", query }, ...others];
     contract.mount({ parts }, { isHydrated: true });
     await contract.shows("#l li", "n1");
+    equal(contract.takeShown(), ["l loading", "l ready"]);
     query?.close();
   },
 };

@@ -56,6 +56,7 @@ export interface Framework {
 export interface Environment {
   readonly entitable: Package;
   readonly takeRendered: () => Record<string, number>;
+  readonly takeShown: () => string[];
 }
 
 /** What the server renders, and what is hydrated. Neither has a store. */
@@ -71,6 +72,7 @@ export class Contract {
   readonly framework: Framework;
   readonly entitable: Package;
   readonly takeRendered: () => Record<string, number>;
+  readonly takeShown: () => string[];
   readonly target: HTMLElement;
   opened = 0;
   closed = 0;
@@ -78,12 +80,14 @@ export class Contract {
   readonly #applications: Application[] = [];
   readonly #stores: Store[] = [];
 
-  constructor(framework: Framework, { entitable, takeRendered }: Environment) {
+  constructor(framework: Framework, { entitable, takeRendered, takeShown }: Environment) {
     this.framework = framework;
     this.entitable = entitable;
     this.takeRendered = takeRendered;
+    this.takeShown = takeShown;
     this.target = document.body.appendChild(document.createElement("main"));
     takeRendered();
+    takeShown();
   }
 
   // ---- The application --------------------------------------------------------------------------

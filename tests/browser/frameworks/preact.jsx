@@ -2,7 +2,7 @@
 
 import { StoreProvider, useEntity, useLive, useStore } from "entitable/preact";
 import { Component, hydrate, render } from "preact";
-import { rendered } from "./rendered.js";
+import { rendered, shown } from "./rendered.js";
 
 class Row extends Component {
   shouldComponentUpdate({ note }) {
@@ -18,7 +18,7 @@ class Row extends Component {
 function Rows({ id, result }) {
   return (
     <>
-      <p class="status">{result.status}</p>
+      <p class="status">{shown(id, result.status)}</p>
       <p class="error">{result.error?.code ?? result.error?.name}</p>
       <ul>
         {result.data?.map((note) => (

@@ -3,7 +3,7 @@
 import { StoreProvider, useEntity, useLive, useStore, useSuspenseLive } from "entitable/react";
 import { Component, memo, StrictMode, Suspense } from "react";
 import { createRoot, hydrateRoot } from "react-dom/client";
-import { rendered } from "./rendered.js";
+import { rendered, shown } from "./rendered.js";
 
 const Row = memo(({ id, note }) => {
   rendered(`${id} row ${note.rowKey}`);
@@ -13,7 +13,7 @@ const Row = memo(({ id, note }) => {
 function Rows({ id, result }) {
   return (
     <>
-      <p className="status">{result.status}</p>
+      <p className="status">{shown(id, result.status)}</p>
       <p className="error">{result.error?.code ?? result.error?.name}</p>
       <ul>
         {result.data?.map((note) => (

@@ -1,6 +1,7 @@
-// Counts how often each component has rendered.
+// Counts how often each component has rendered, and lists the statuses that were shown.
 
 const counts = new Map();
+const statuses = [];
 
 export function rendered(label) {
   counts.set(label, (counts.get(label) ?? 0) + 1);
@@ -11,4 +12,16 @@ export function takeRendered() {
   const taken = Object.fromEntries([...counts].sort(([a], [b]) => (a < b ? -1 : 1)));
   counts.clear();
   return taken;
+}
+
+/** Called where a status is rendered. Returns it. */
+export function shown(id, status) {
+  const text = `${id} ${status}`;
+  if (statuses.at(-1) !== text) statuses.push(text);
+  return status;
+}
+
+/** Returns the statuses since the last call, without repetitions. */
+export function takeShown() {
+  return statuses.splice(0);
 }

@@ -3,7 +3,7 @@
 import { StoreProvider, useEntity, useLive, useStore } from "entitable/solid";
 import { createEffect, createSignal, For, Show } from "solid-js";
 import { Dynamic, hydrate, render } from "solid-js/web";
-import { rendered } from "./rendered.js";
+import { rendered, shown } from "./rendered.js";
 
 function Row(props) {
   rendered(`${props.id} row ${props.note.rowKey}`);
@@ -18,7 +18,7 @@ function Rows(props) {
   });
   return (
     <>
-      <p class="status">{props.result().status}</p>
+      <p class="status">{shown(props.id, props.result().status)}</p>
       <p class="error">{props.result().error?.code ?? props.result().error?.name}</p>
       <ul>
         <For each={props.result().data}>{(note) => <Row id={props.id} note={note} />}</For>
@@ -94,12 +94,12 @@ export function App(props) {
 }
 
 export function mount(target, inputs, { isHydrated = false } = {}) {
-  const [shown, setShown] = createSignal(inputs);
+  const [given, setGiven] = createSignal(inputs);
   const show = isHydrated ? hydrate : render;
-  const dispose = show(() => <App inputs={shown()} />, target);
+  const dispose = show(() => <App inputs={given()} />, target);
   const unmount = () => {
     dispose();
     target.textContent = "";
   };
-  return { update: setShown, unmount };
+  return { update: setGiven, unmount };
 }

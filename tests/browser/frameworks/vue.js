@@ -2,7 +2,7 @@
 
 import { StoreProvider, useEntity, useLive, useStore } from "entitable/vue";
 import { createApp, createSSRApp, defineComponent, h, shallowRef } from "vue";
-import { rendered } from "./rendered.js";
+import { rendered, shown } from "./rendered.js";
 
 const component = (props, setup) => defineComponent(setup, { props });
 
@@ -13,7 +13,7 @@ const Row = component(["id", "note"], (props) => () => {
 
 function rows(id, { status, error, data }) {
   return [
-    h("p", { class: "status" }, status),
+    h("p", { class: "status" }, shown(id, status)),
     h("p", { class: "error" }, error?.code ?? error?.name),
     h(
       "ul",
@@ -84,13 +84,13 @@ export const App = component(["inputs"], (props) => () => {
 });
 
 export function mount(target, inputs, { isHydrated = false } = {}) {
-  const shown = shallowRef(inputs);
+  const given = shallowRef(inputs);
   const create = isHydrated ? createSSRApp : createApp;
-  const app = create(() => h(App, { inputs: { value: shown.value } }));
+  const app = create(() => h(App, { inputs: { value: given.value } }));
   app.mount(target);
   return {
     update: (next) => {
-      shown.value = next;
+      given.value = next;
     },
     unmount: () => app.unmount(),
   };

@@ -53,8 +53,8 @@ export class FrameworkProject {
     const source = `import * as framework from "./${variant.application}";
       import * as entitable from "entitable";
       import { mountMany, runContract } from "./contract-tests.ts";
-      import { takeRendered } from "./rendered.js";
-      const environment = { entitable, takeRendered };
+      import { takeRendered, takeShown } from "./rendered.js";
+      const environment = { entitable, takeRendered, takeShown };
       globalThis.contract = {
         run: (html) => runContract({ ...framework, html }, environment),
         mountMany: (count) => mountMany(framework, environment, count),
