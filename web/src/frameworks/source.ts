@@ -11,9 +11,9 @@ export interface Source<S> {
 }
 
 /**
- * Returns a source that calls `open` with its first listener, and what `open` returned after its
- * last one has left. `show` sets the snapshot. Creating a source has no effect, so a component may
- * do so in a render that is discarded.
+ * Returns a source that calls `open` when it gets its first listener, and calls the function that
+ * `open` returned when it has lost its last one. `show` sets the snapshot. Creating a source has no
+ * effect, so a component may do so in a render that is discarded.
  */
 export function createSource<S>(
   initial: S,
@@ -23,9 +23,16 @@ export function createSource<S>(
   let snapshot = initial;
   let close: (() => void) | undefined;
 
+  // If a listener throws, the others still run, and the error is an unhandled rejection.
   const show = (next: S) => {
     snapshot = next;
-    for (const listener of [...listeners]) if (listeners.has(listener)) listener.onChange();
+    for (const listener of [...listeners]) {
+      try {
+        if (listeners.has(listener)) listener.onChange();
+      } catch (error) {
+        void Promise.reject(error);
+      }
+    }
   };
 
   // Not at once: React's StrictMode unsubscribes each component and subscribes it again.
