@@ -242,6 +242,8 @@ class User {
   }
 }
 
+const frozenMsMax = 400;
+
 // Tabs with live queries and random writes, of which some are killed, frozen, and suspended.
 async function runTabs(random: Random): Promise<number> {
   const origin = new Origin();
@@ -266,7 +268,7 @@ async function runTabs(random: Random): Promise<number> {
     if (what === "kill" && alive.length > 1) tab.kill();
     if (what === "freeze" && alive.length > 1) {
       tab.freeze();
-      setTimeout(() => tab.thaw(), random.below(400));
+      setTimeout(() => tab.thaw(), random.below(frozenMsMax));
     }
     if (what === "suspend") {
       tab.dispatch("suspend");
@@ -276,6 +278,7 @@ async function runTabs(random: Random): Promise<number> {
   }
   const alive = users.filter(({ user }) => !user.tab.dead);
   await Promise.all(alive.map(({ user }) => user.done));
+  await sleep(frozenMsMax); // a frozen tab would lose the calls that this function makes
   const { store: last } = alive[0] as (typeof alive)[number];
   const queries = alive.flatMap(({ user }) => user.queries);
   // Calls of tabs that were killed may still be applied.
