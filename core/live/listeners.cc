@@ -57,17 +57,12 @@ const FeedSelection* Listeners::feed(FeedId id) const {
   return at == feeds_.end() ? nullptr : &at->second;
 }
 
-void Listeners::publish(RecordedChanges&& changes, Newest recorded_for, std::uint64_t epoch) {
+void Listeners::publish(RecordedChanges&& changes, WatchId recorded_for, std::uint64_t epoch) {
   changes.set_epoch(epoch);
   recorded_.append(std::move(changes));
-  if (!any()) return;
-  const Newest now = newest();
-  if (recorded_for.watch != now.watch) {
-    if (!watches_to_reset_.has_value()) watches_to_reset_ = WatchIds{recorded_for.watch, 0};
-    watches_to_reset_->last = now.watch;
-  }
-  if (feeds_.upper_bound(recorded_for.feed) != feeds_.end())
-    mark_changes_unknown(CommitOrigin::local);
+  if (!any() || recorded_for == last_watch()) return;
+  if (!watches_to_reset_.has_value()) watches_to_reset_ = WatchIds{recorded_for, 0};
+  watches_to_reset_->last = last_watch();
 }
 
 TakenChanges Listeners::take(const Published& published) {

@@ -47,16 +47,11 @@ class Listeners {
   bool close_feed(FeedId id);                  // returns whether the feed was open
   const FeedSelection* feed(FeedId id) const;  // null if the feed is not open
 
-  // The newest listeners at some time. Ids ascend.
-  struct Newest {
-    WatchId watch = 0;
-    FeedId feed = 0;
-  };
-  Newest newest() const { return {watches_.last_id(), last_feed_}; }
-  // Adds the changes of commits that are now published, in this epoch. `recorded_for`: newest()
-  // when recording began. Changes were not recorded for listeners that were opened later: watches
-  // are reset, and for feeds the changes are not known. Allocates nothing.
-  void publish(RecordedChanges&& changes, Newest recorded_for, std::uint64_t epoch);
+  WatchId last_watch() const { return watches_.last_id(); }
+  // Adds the changes of commits that are now published, in this epoch. `recorded_for`: last_watch()
+  // when recording began. Changes were not recorded for watches that were opened later, so these
+  // are reset. Allocates nothing.
+  void publish(RecordedChanges&& changes, WatchId recorded_for, std::uint64_t epoch);
   // Must be called when the published version changes otherwise. Allocates nothing.
   void mark_changes_unknown(CommitOrigin origin) {
     unknown_origin_ = origin;
@@ -70,9 +65,9 @@ class Listeners {
   }
 
   // Returns what was published since the last call. If it throws std::bad_alloc, the next result
-  // resets all watches and has one batch of `unknown`. So does this result if the changes took
-  // too much memory, or rows that have
-  // changed are not in memory any more, or were not recorded while no listener covered them.
+  // resets all watches and has one batch of `unknown`. So does this result if the changes took too
+  // much memory, or rows that have changed are not in memory any more, or were not recorded while
+  // no listener covered them.
   TakenChanges take(const Published& published);
 
  private:

@@ -51,7 +51,7 @@ std::vector<PartId> ListeningClients::handle(Store& store, std::uint32_t client,
   } else if (in.ok() && kind == RequestKind::close_watch) {
     close_watch(store, client, in, out);
   } else if (in.ok() && kind == RequestKind::open_feed) {
-    open_feed(store, client, in, out);
+    return open_feed(store, client, in, out);
   } else if (in.ok() && kind == RequestKind::close_feed) {
     close_feed(store, client, in, out);
   } else if (in.ok() && kind == RequestKind::close_listeners) {
@@ -136,17 +136,22 @@ const ListeningClients::OpenWatch* ListeningClients::find_watch(std::uint32_t cl
 
 // ---- Feeds --------------------------------------------------------------------------------------
 
-void ListeningClients::open_feed(Store& store, std::uint32_t client, MessageReader& in,
-                                 ResponseBuffer& out) {
+std::vector<PartId> ListeningClients::open_feed(Store& store, std::uint32_t client,
+                                                MessageReader& in, ResponseBuffer& out) {
   const OpenFeedFields fields = read_open_feed_fields(in);
-  if (!in.ok() || (fields.flags & ~flag_before) != 0) return encode_error(out, malformed_error());
   Result<Filter> filter = parse_optional_filter(fields.filter);
-  if (!filter.ok()) return encode_error(out, filter.error());
+  const bool is_malformed = !in.ok() || (fields.flags & ~flag_before) != 0;
+  if (is_malformed || !filter.ok()) {
+    encode_error(out, is_malformed ? malformed_error() : filter.error());
+    return {};
+  }
   FeedQuery query;
   query.tables.assign(fields.tables.begin(), fields.tables.end());
   query.range = range_of(fields);
   query.filter = std::move(*filter);
-  const FeedId id = LiveQueries(store).open_feed(std::move(query));
+  const auto opened = LiveQueries(store).open_feed(std::move(query));
+  if (const auto* need = std::get_if<PartsNeeded>(&opened)) return need->ids;
+  const FeedId id = std::get<FeedId>(opened);
   try {
     const bool wants_before = (fields.flags & flag_before) != 0;
     feeds_.emplace(id, OpenFeed{client, wants_before, store.position()});
@@ -156,6 +161,7 @@ void ListeningClients::open_feed(Store& store, std::uint32_t client, MessageRead
     LiveQueries(store).close_feed(id);
     throw;
   }
+  return {};
 }
 
 void ListeningClients::close_feed(Store& store, std::uint32_t client, MessageReader& in,

@@ -27,9 +27,9 @@ namespace entitable::rpc {
 class ListeningClients {
  public:
   // Handles a request of the kinds openWatch to takeChanges. As handle_read() (operations.h),
-  // returns the parts that "read watch" needs, and otherwise no parts; `out` then holds the
-  // response. If this throws std::bad_alloc in "take changes", the changes are lost: the host must
-  // close the listeners of all clients. REQUIRES: the store is open.
+  // returns the parts that "read watch" or "open feed" needs, and otherwise no parts; `out` then
+  // holds the response. If this throws std::bad_alloc in "take changes", the changes are lost: the
+  // host must close the listeners of all clients. REQUIRES: the store is open.
   std::vector<PartId> handle(Store& store, std::uint32_t client, std::string_view request,
                              PageWriter& pages, ResponseBuffer& out);
 
@@ -49,7 +49,8 @@ class ListeningClients {
   std::vector<PartId> read_watch(Store& store, std::uint32_t client, MessageReader& in,
                                  PageWriter& pages, ResponseBuffer& out);
   void close_watch(Store& store, std::uint32_t client, MessageReader& in, ResponseBuffer& out);
-  void open_feed(Store& store, std::uint32_t client, MessageReader& in, ResponseBuffer& out);
+  std::vector<PartId> open_feed(Store& store, std::uint32_t client, MessageReader& in,
+                                ResponseBuffer& out);
   void close_feed(Store& store, std::uint32_t client, MessageReader& in, ResponseBuffer& out);
   void close_all(Store& store, std::uint32_t client, ResponseBuffer& out);
   void take_changes(Store& store, std::uint32_t client, MessageReader& in, ResponseBuffer& out);

@@ -65,12 +65,13 @@ class Candidate {
   void record_changes(const Listeners& listeners) {
     listeners_ = &listeners;
     recorded_.emplace();
-    recorded_for_ = listeners.newest();
+    recorded_for_ = listeners.last_watch();
   }
-  // The recorded changes, one batch for each commit that has any, and the newest listeners for
-  // which they were recorded. Nothing: record_changes() was not called.
+  // The recorded changes, one batch for each commit that has any, and the newest watch for which
+  // they were recorded. Nothing: record_changes() was not called. The caller may replace them by
+  // the changes that more listeners cover.
   std::optional<RecordedChanges>& recorded_changes() { return recorded_; }
-  Listeners::Newest recorded_for() const { return recorded_for_; }
+  WatchId recorded_for() const { return recorded_for_; }
 
   // From now on, upserts that replace a row do not need the row's part, unless its overlay is full
   // or a listener covers a row of the request: listeners must know the row before.
@@ -123,7 +124,7 @@ class Candidate {
   const std::set<PartId>* awaited_ = nullptr;  // null: changes are not collected in overlays
   std::uint32_t unloaded_parts_ = 0;
   const Listeners* listeners_ = nullptr;  // null: no changes are recorded
-  Listeners::Newest recorded_for_;
+  WatchId recorded_for_ = 0;
   std::optional<RecordedChanges> recorded_;
   // The greatest number of each client among the first `compared_` calls.
   struct HighestNumber {

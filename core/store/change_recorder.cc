@@ -1,8 +1,11 @@
 #include "core/store/change_recorder.h"
 
+#include <set>
 #include <utility>
 
 #include "core/base/check.h"
+#include "core/log/commit_codec.h"
+#include "core/model/property_view_arena.h"
 
 namespace entitable {
 namespace {
@@ -13,6 +16,22 @@ class Recorder {
            const Catalog* base)
       : listeners_(listeners), earlier_(earlier), before_(before), base_(base) {}
 
+  // Returns a list of one batch, or of none.
+  ChangeBatches record(const Commit& commit) {
+    ChangeBatches batches;
+    ChangeBatch& batch = batches.emplace_back();
+    batch.position.commit = commit.number;
+    batch.origin = commit.origin;
+    batch.last_timestamp = commit.last_timestamp;
+    for (const Mutation& mutation : commit.mutations) add(mutation, batch);
+    if (batch.rows.empty() && batch.tables.empty()) batches.clear();
+    return batches;
+  }
+
+  // The parts of rows that were not found. The changes of these rows were not recorded.
+  const std::set<PartId>& parts_needed() const { return parts_needed_; }
+
+ private:
   void add(const Mutation& mutation, ChangeBatch& batch) {
     if (const auto* put = std::get_if<PutRow>(&mutation)) {
       add_row(put->table, put->key, true, batch);
@@ -28,7 +47,6 @@ class Recorder {
     }
   }
 
- private:
   void drop_table(const Table& table, ChangeBatch& batch) {
     TableChange& change = batch.tables.emplace_back(TableChange{table.identity, false});
     batch.memory_bytes += sizeof(TableChange);
@@ -44,7 +62,10 @@ class Recorder {
     const Table* const base = base_ == nullptr ? nullptr : base_->find(id);
     const TableIndex::Found found =
         table.index.find_in_memory(key, base == nullptr ? nullptr : &base->index);
-    ENTITABLE_CHECK(found.part_needed == 0);
+    if (found.part_needed != 0) {
+      parts_needed_.insert(found.part_needed);
+      return;
+    }
     if (!found.row.has_value() && !exists_after) return;
     RowChange& change = batch.rows.emplace_back();
     change.table = table.identity;
@@ -69,6 +90,7 @@ class Recorder {
   const Catalog& before_;
   const Catalog* base_;
   const Table* table_ = nullptr;
+  std::set<PartId> parts_needed_;
 };
 
 }  // namespace
@@ -76,15 +98,30 @@ class Recorder {
 ChangeBatches changes_of(const Commit& commit, const Listeners& listeners,
                          const RecordedChanges& earlier, const Catalog& before,
                          const Catalog* base) {
-  ChangeBatches batches;
-  ChangeBatch& batch = batches.emplace_back();
-  batch.position.commit = commit.number;
-  batch.origin = commit.origin;
-  batch.last_timestamp = commit.last_timestamp;
   Recorder recorder(listeners, earlier, before, base);
-  for (const Mutation& mutation : commit.mutations) recorder.add(mutation, batch);
-  if (batch.rows.empty() && batch.tables.empty()) batches.clear();
+  ChangeBatches batches = recorder.record(commit);
+  ENTITABLE_CHECK(recorder.parts_needed().empty());
   return batches;
+}
+
+std::variant<RecordedChanges, PartsNeeded> changes_of_staged(const PendingRecords& records,
+                                                             std::size_t first,
+                                                             const Listeners& listeners,
+                                                             Catalog published) {
+  RecordedChanges changes;
+  for (std::size_t i = first; i < records.size() && changes.known(); ++i) {
+    ShapeDictionary shapes;
+    PropertyViewArena rows;
+    Result<Commit> commit = decode_commit(records[i], shapes, rows);
+    ENTITABLE_CHECK(commit.ok());
+    commit->origin = records.effects_at(i).origin;
+    Recorder recorder(listeners, changes, published, nullptr);
+    changes.append(recorder.record(*commit));
+    const std::set<PartId>& needed = recorder.parts_needed();
+    if (!needed.empty()) return PartsNeeded{{needed.begin(), needed.end()}};
+    published.apply(*commit);
+  }
+  return changes;
 }
 
 }  // namespace entitable

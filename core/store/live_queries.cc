@@ -4,6 +4,7 @@
 
 #include "core/base/check.h"
 #include "core/model/limits.h"
+#include "core/store/change_recorder.h"
 #include "core/store/store_state.h"
 
 namespace entitable {
@@ -34,9 +35,26 @@ std::variant<WatchPage, Error, PartsNeeded, WatchRefusal> LiveQueries::read_watc
   return WatchPage{std::move(std::get<Page>(answer)), watch->is_complete(), state_.position()};
 }
 
-FeedId LiveQueries::open_feed(FeedQuery query) {
+std::variant<FeedId, PartsNeeded> LiveQueries::open_feed(FeedQuery query) {
   ENTITABLE_CHECK(state_.is_open());
-  return state_.listeners.open_feed(std::move(query));
+  Listeners& listeners = state_.listeners;
+  const FeedId feed = listeners.open_feed(std::move(query));
+  if (!state_.candidate.has_value()) return feed;
+  try {
+    const std::uint64_t last = state_.published.last_commit;
+    ENTITABLE_CHECK(state_.stored_commit <= last);
+    auto changes = changes_of_staged(state_.pending, state_.pending.count_through(last), listeners,
+                                     state_.published.catalog);
+    if (auto* need = std::get_if<PartsNeeded>(&changes)) {
+      listeners.close_feed(feed);
+      return state_.await(std::move(*need));
+    }
+    state_.candidate->recorded_changes() = std::move(std::get<RecordedChanges>(changes));
+  } catch (...) {
+    listeners.close_feed(feed);
+    throw;
+  }
+  return feed;
 }
 
 bool LiveQueries::close_feed(FeedId feed) {

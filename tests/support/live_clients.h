@@ -124,7 +124,8 @@ class FeedClient {
  public:
   // Starts with the present content.
   FeedClient(Store& store, const TestHost& host) {
-    id_ = LiveQueries(store).open_feed({});
+    id_ =
+        std::get<FeedId>(host.with_parts(store, [&] { return LiveQueries(store).open_feed({}); }));
     read_again(store, host);
   }
 
