@@ -18,18 +18,21 @@ struct FeedPosition {
 };
 
 // Clients see a position as one number, its sequence: the epoch above the lowest
-// sequence_commit_bits, which are the commit. The bits last for a thousand commits a second for 34
-// years, and for an owner (a page load) a minute for 31 years.
+// sequence_commit_bits, which are the commit. It is not negative as a signed number. The bits last
+// for a thousand commits a second for 34 years, and for an owner (a page load) a minute for 15
+// years.
+inline constexpr unsigned sequence_bits = 63;
 inline constexpr unsigned sequence_commit_bits = 40;
 inline constexpr std::uint64_t sequence_commit_max = (std::uint64_t{1} << sequence_commit_bits) - 1;
 inline constexpr std::uint64_t sequence_epoch_max =
-    (std::uint64_t{1} << (64 - sequence_commit_bits)) - 1;
+    (std::uint64_t{1} << (sequence_bits - sequence_commit_bits)) - 1;
+inline constexpr std::uint64_t sequence_max = (std::uint64_t{1} << sequence_bits) - 1;
 
 // Returns the sequence of a position. A position that does not fit has the greatest sequence, which
 // no reader can continue: position_of() is then a commit that the log does not have.
 constexpr std::uint64_t sequence_of(const FeedPosition& position) {
   if (position.epoch > sequence_epoch_max || position.commit > sequence_commit_max)
-    return UINT64_MAX;
+    return sequence_max;
   return position.epoch << sequence_commit_bits | position.commit;
 }
 constexpr FeedPosition position_of(std::uint64_t sequence) {

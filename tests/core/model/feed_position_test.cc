@@ -12,7 +12,7 @@ TEST_CASE("a position is converted to a sequence and back") {
     CHECK(position_of(sequence_of(position)) == position);
   }
   CHECK(sequence_of({3, 5}) == 3 * (std::uint64_t{1} << 40) + 5);
-  CHECK(sequence_of(last) == UINT64_MAX);
+  CHECK(sequence_of(last) == INT64_MAX);
 }
 
 TEST_CASE("sequences are in the order of positions") {
@@ -21,9 +21,9 @@ TEST_CASE("sequences are in the order of positions") {
 }
 
 TEST_CASE("a position that does not fit has the greatest sequence") {
-  CHECK(sequence_of({1, sequence_commit_max + 1}) == UINT64_MAX);
-  CHECK(sequence_of({sequence_epoch_max + 1, 0}) == UINT64_MAX);
-  CHECK(sequence_of({UINT64_MAX, UINT64_MAX}) == UINT64_MAX);
+  CHECK(sequence_of({1, sequence_commit_max + 1}) == INT64_MAX);
+  CHECK(sequence_of({sequence_epoch_max + 1, 0}) == INT64_MAX);
+  CHECK(sequence_of({UINT64_MAX, UINT64_MAX}) == INT64_MAX);
 }
 
 }  // namespace entitable
