@@ -117,7 +117,15 @@ std::string SegmentWriter::finish() && {
   return std::move(file_).finish();
 }
 
-Result<Segment> decode_segment(std::string_view file, std::uint64_t expected_sequence) {
+namespace {
+
+struct DecodedFile {
+  Segment segment;                  // its commits have no effects
+  std::optional<Record> effects{};  // the record of effects, if the file has one
+  bool is_older = false;            // than this record: without it, the effects are unknown
+};
+
+Result<DecodedFile> decode_file(std::string_view file, std::uint64_t expected_sequence) {
   Result<RecordReader> records = RecordReader::open(file, FileKind::segment);
   if (!records.ok()) return records.error();
   Result<std::optional<Record>> record = records->next();
@@ -128,21 +136,19 @@ Result<Segment> decode_segment(std::string_view file, std::uint64_t expected_seq
     return invalid_payload_error(**record, "it is segment " + std::to_string(header->sequence) +
                                                " instead of " + std::to_string(expected_sequence));
   }
-  Segment segment{header->sequence, header->epoch, {}, {}};
+  DecodedFile decoded{{header->sequence, header->epoch, {}, {}}};
+  decoded.is_older = records->minor() < minor_with_effects;
+  Segment& segment = decoded.segment;
   ShapeDictionary shapes;
-  bool has_effects = false;
   while (true) {
     record = records->next();
     if (!record.ok()) return record.error();
     if (!*record) break;
     if (header->first_commit == 0)
       return invalid_payload_error(**record, "the segment should have no commits");
-    if (has_effects) return invalid_payload_error(**record, "it is in the wrong place");
+    if (decoded.effects) return invalid_payload_error(**record, "it is in the wrong place");
     if ((*record)->type == RecordType::segment_effects) {
-      ByteReader reader((*record)->payload);
-      if (const char* bad = read_effects(reader, segment.commits))
-        return invalid_payload_error(**record, bad);
-      has_effects = true;
+      decoded.effects = *record;
       continue;
     }
     const std::uint64_t number = header->first_commit + segment.commits.size();
@@ -150,11 +156,33 @@ Result<Segment> decode_segment(std::string_view file, std::uint64_t expected_seq
     if (!commit.ok()) return commit.error();
     segment.commits.push_back(std::move(*commit));
   }
-  if (!has_effects && records->minor() >= minor_with_effects) set_default_effects(segment.commits);
   if (header->first_commit != 0 && segment.commits.empty()) {
     return Error(ErrorCode::corrupted, "the segment has none of its commits");
   }
-  return segment;
+  return decoded;
+}
+
+}  // namespace
+
+Result<Segment> decode_segment(std::string_view file, std::uint64_t expected_sequence) {
+  Result<DecodedFile> decoded = decode_file(file, expected_sequence);
+  if (!decoded.ok()) return decoded.error();
+  auto& [segment, effects, is_older] = *decoded;
+  if (effects) {
+    ByteReader reader(effects->payload);
+    if (const char* bad = read_effects(reader, segment.commits))
+      return invalid_payload_error(*effects, bad);
+  } else if (!is_older) {
+    set_default_effects(segment.commits);
+  }
+  return std::move(segment);
+}
+
+Result<Segment> decode_segment_without_effects(std::string_view file,
+                                               std::uint64_t expected_sequence) {
+  Result<DecodedFile> decoded = decode_file(file, expected_sequence);
+  if (!decoded.ok()) return decoded.error();
+  return std::move(decoded->segment);
 }
 
 }  // namespace entitable

@@ -68,5 +68,11 @@ class SegmentWriter {
 // rows of the segment refer to `file`. REQUIRES: `file` outlives the result.
 Result<Segment> decode_segment(std::string_view file, std::uint64_t expected_sequence);
 Result<Segment> decode_segment(std::string&& file, std::uint64_t expected_sequence) = delete;
+// Does the same, except that it does not decode the effects of the commits, which only readers of
+// the change feed need.
+Result<Segment> decode_segment_without_effects(std::string_view file,
+                                               std::uint64_t expected_sequence);
+Result<Segment> decode_segment_without_effects(std::string&& file,
+                                               std::uint64_t expected_sequence) = delete;
 
 }  // namespace entitable

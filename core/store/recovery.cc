@@ -102,7 +102,7 @@ Result<void> Recovery::replay(std::uint64_t sequence, std::string_view bytes) {
   if (sequence != checked_.next_sequence) {
     return end_replay(segment_name(checked_.next_sequence), "the file is missing");
   }
-  auto segment = decode_segment(bytes, sequence);
+  auto segment = decode_segment_without_effects(bytes, sequence);
   if (!segment.ok()) {
     if (segment.error().code == ErrorCode::format_too_new) return segment.error();
     return end_replay(segment_name(sequence), segment.error().message);

@@ -24,8 +24,11 @@ inline void check_segment_bytes(std::string_view file) {
   constexpr std::size_t sequence_at = record_layout::header_bytes + record_layout::prefix_bytes;
   ByteReader reader(file.substr(std::min(sequence_at, file.size())));
   const std::uint64_t sequence = reader.u64();
+  const Result<Segment> without_effects = decode_segment_without_effects(file, sequence);
+  if (!without_effects.ok()) check_error(without_effects.error());
   const Result<Segment> segment = decode_segment(file, sequence);
   if (!segment.ok()) return check_error(segment.error());
+  ENTITABLE_CHECK(without_effects.ok() && *without_effects == *segment);
   const std::string bytes = bytes_of(*segment);
   const Result<Segment> again = decode_segment(bytes, sequence);
   ENTITABLE_CHECK(again.ok() && *again == *segment);

@@ -141,7 +141,20 @@ TEST_CASE("a segment has one record of effects, after its commits") {
   };
   CHECK(reason({0, 1, 2}).empty());
   CHECK(reason({0, 1, 2, 2}) == ": it is in the wrong place");
-  CHECK(reason({0, 2, 1}) == ": it has the wrong length");
+  CHECK(reason({0, 2, 1}) == ": it is in the wrong place");
+}
+
+TEST_CASE("a segment can be read without its effects, even if they are bad") {
+  std::vector<RawRecord> records = records_of(segment_of({commit_of(1, "u"), commit_of(2, "iu")}));
+  for (const bool is_bad : {false, true}) {
+    if (is_bad) records.back().payload = bytes_from_hex("02 40");
+    const std::string file = file_of(FileKind::segment, records);
+    CHECK(decode_segment(file, 7).ok() != is_bad);
+    const Result<Segment> segment = decode_segment_without_effects(file, 7);
+    REQUIRE(segment.ok());
+    CHECK(segment->commits.size() == 2);
+    CHECK(effects_text(segment->commits) == "0:0 0:00 ");
+  }
 }
 
 TEST_CASE("pending records keep the effects of their commits") {
