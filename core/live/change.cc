@@ -8,12 +8,17 @@ void RecordedChanges::append(ChangeBatches&& batches) {
   if (!known_) return;
   for (const ChangeBatch& batch : batches) memory_bytes_ += batch.memory_bytes;
   batches_.splice(batches_.end(), batches);
-  if (memory_bytes_ > recorded_bytes_max) drop();
+  if (memory_bytes_ > bytes_max_) drop();
 }
 
 void RecordedChanges::append(RecordedChanges&& later) {
   if (!later.known_) drop();
   append(std::move(later.batches_));
+}
+
+void RecordedChanges::set_bytes_max(std::uint64_t bytes) {
+  bytes_max_ = bytes;
+  if (memory_bytes_ > bytes_max_) drop();
 }
 
 void RecordedChanges::set_epoch(std::uint64_t epoch) {

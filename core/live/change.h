@@ -1,6 +1,7 @@
 // What a commit changed, as the change feed and live queries see it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <list>
 #include <optional>
@@ -63,26 +64,44 @@ struct ChangeBatch {
 using ChangeBatches = std::list<ChangeBatch>;
 
 // The memory that recorded changes may take until they are taken, in bytes. A host that takes them
-// after each write needs far less.
+// soon needs far less.
 inline constexpr std::uint64_t recorded_bytes_max = 32 * 1'048'576;
+// Returns the same for a store with a memory limit; 0: none. Ordinary writes do not exceed it, even
+// if the limit is small.
+constexpr std::uint64_t recorded_bytes_max_for(std::uint64_t memory_limit) {
+  constexpr std::uint64_t bytes_min = 1'048'576;
+  if (memory_limit == 0) return recorded_bytes_max;
+  return std::clamp(memory_limit / 8, bytes_min, recorded_bytes_max);
+}
 
 // Changes that were recorded and not taken yet. If they take too much memory, they are dropped, and
 // from then on the changes are not known.
 class RecordedChanges {
  public:
+  explicit RecordedChanges(std::uint64_t bytes_max = recorded_bytes_max) : bytes_max_(bytes_max) {}
+
   // Moves batches to the end. Allocates nothing.
   void append(ChangeBatches&& batches);
   void append(RecordedChanges&& later);
   void drop();                          // frees the memory; the changes are not known
   void set_epoch(std::uint64_t epoch);  // of all positions
-  ChangeBatches release() { return std::exchange(*this, {}).batches_; }
+  // Forgets the changes: none are recorded, and that is known.
+  void clear() { *this = RecordedChanges(bytes_max_); }
+  ChangeBatches release() {
+    ChangeBatches batches = std::move(batches_);
+    clear();
+    return batches;
+  }
+  void set_bytes_max(std::uint64_t bytes);
 
   bool empty() const { return batches_.empty() && known_; }
   bool known() const { return known_; }
   std::uint64_t memory_bytes() const { return memory_bytes_; }
+  std::uint64_t bytes_max() const { return bytes_max_; }
   bool lists_rows_of(TableId table) const;
 
  private:
+  std::uint64_t bytes_max_;
   ChangeBatches batches_;
   std::uint64_t memory_bytes_ = 0;
   bool known_ = true;

@@ -43,13 +43,29 @@ bool Listeners::covers(std::string_view table, const KeyView& key) const {
                      [&](const auto& feed) { return feed.second.covers(table, key); });
 }
 
+bool Listeners::close_watch(WatchId id) {
+  const bool was_open = watches_.close(id);
+  forget_if_unused();
+  return was_open;
+}
+
 FeedId Listeners::open_feed(FeedQuery query) {
   feeds_.emplace(last_feed_ + 1, FeedSelection(std::move(query)));
   return ++last_feed_;
 }
 
 bool Listeners::close_feed(FeedId id) {
-  return feeds_.erase(id) == 1;
+  const bool was_open = feeds_.erase(id) == 1;
+  forget_if_unused();
+  return was_open;
+}
+
+// What was not taken is for listeners that were open. Later ones begin with the published version.
+void Listeners::forget_if_unused() {
+  if (any()) return;
+  recorded_.clear();
+  unknown_origin_.reset();
+  watches_to_reset_.reset();
 }
 
 const FeedSelection* Listeners::feed(FeedId id) const {
@@ -58,9 +74,10 @@ const FeedSelection* Listeners::feed(FeedId id) const {
 }
 
 void Listeners::publish(RecordedChanges&& changes, WatchId recorded_for, std::uint64_t epoch) {
+  if (!any()) return;
   changes.set_epoch(epoch);
   recorded_.append(std::move(changes));
-  if (!any() || recorded_for == last_watch()) return;
+  if (recorded_for == last_watch()) return;
   if (!watches_to_reset_.has_value()) watches_to_reset_ = WatchIds{recorded_for, 0};
   watches_to_reset_->last = last_watch();
 }
@@ -104,7 +121,7 @@ TakenChanges Listeners::take_unknown(const FeedPosition& position) {
   Watches::DeltaBuilder builder(watches_, taken.rows);
   builder.reset_all();
   taken.deltas = builder.finish(nullptr);
-  recorded_ = {};
+  recorded_.clear();
   watches_to_reset_.reset();
   unknown_origin_.reset();
   return taken;

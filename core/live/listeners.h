@@ -43,6 +43,7 @@ class Listeners {
   bool covers(std::string_view table, const KeyView& key) const;
 
   Watches& watches() { return watches_; }
+  bool close_watch(WatchId id);  // returns whether the watch was open
   FeedId open_feed(FeedQuery query);
   bool close_feed(FeedId id);                  // returns whether the feed was open
   const FeedSelection* feed(FeedId id) const;  // null if the feed is not open
@@ -60,6 +61,8 @@ class Listeners {
   // The changes of published commits that were not taken yet.
   const RecordedChanges& recorded() const { return recorded_; }
   std::uint64_t memory_bytes() const { return recorded_.memory_bytes(); }
+  // Sets how much memory they may take, in bytes.
+  void set_recorded_bytes_max(std::uint64_t bytes) { recorded_.set_bytes_max(bytes); }
   bool has_changes() const {
     return !recorded_.empty() || unknown_origin_.has_value() || watches_to_reset_.has_value();
   }
@@ -71,6 +74,7 @@ class Listeners {
   TakenChanges take(const Published& published);
 
  private:
+  void forget_if_unused();
   TakenChanges take_recorded(const Published& published);
   TakenChanges take_unknown(const FeedPosition& position);
   void drop_uncovered(ChangeBatches& batches) const;

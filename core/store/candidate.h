@@ -64,7 +64,7 @@ class Candidate {
   // object.
   void record_changes(const Listeners& listeners) {
     listeners_ = &listeners;
-    recorded_.emplace();
+    recorded_.emplace(listeners.recorded().bytes_max());
     recorded_for_ = listeners.last_watch();
   }
   // The recorded changes, one batch for each commit that has any, and the newest watch for which

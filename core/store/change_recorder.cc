@@ -108,7 +108,7 @@ std::variant<RecordedChanges, PartsNeeded> changes_of_staged(const PendingRecord
                                                              std::size_t first,
                                                              const Listeners& listeners,
                                                              Catalog published) {
-  RecordedChanges changes;
+  RecordedChanges changes(listeners.recorded().bytes_max());
   for (std::size_t i = first; i < records.size() && changes.known(); ++i) {
     ShapeDictionary shapes;
     PropertyViewArena rows;

@@ -15,7 +15,7 @@ WatchId LiveQueries::open_watch(std::string_view table, WatchQuery query) {
 }
 
 bool LiveQueries::close_watch(WatchId watch) {
-  return state_.listeners.watches().close(watch);
+  return state_.listeners.close_watch(watch);
 }
 
 std::variant<WatchPage, Error, PartsNeeded, WatchRefusal> LiveQueries::read_watch(

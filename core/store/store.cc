@@ -215,6 +215,7 @@ void Store::set_part_bytes(std::uint64_t bytes) {
 
 void Store::set_memory_limit(std::uint64_t bytes) {
   state_->memory_limit = bytes;
+  state_->listeners.set_recorded_bytes_max(recorded_bytes_max_for(bytes));
   state_->update_collecting();
 }
 

@@ -223,13 +223,11 @@ struct StoreState {
   Result<void> load_listed_part(PartId id, std::optional<std::string_view> bytes,
                                 const std::vector<Catalog*>& versions);
 
-  // Passes the changes that the candidate has recorded to the listeners.
+  // Passes the changes that the candidate has recorded to the listeners. Without any, they were
+  // opened later.
   void publish_changes(Candidate& made) {
-    RecordedChanges none;  // the listeners were opened later
-    RecordedChanges& changes =
-        made.recorded_changes().has_value() ? *made.recorded_changes() : none;
-    if (listeners.any() || !changes.empty())
-      listeners.publish(std::move(changes), made.recorded_for(), feed_epoch);
+    listeners.publish(std::move(made.recorded_changes()).value_or(RecordedChanges()),
+                      made.recorded_for(), feed_epoch);
   }
   // Publishes the candidate; without changes, its calls were not applied. REQUIRES:
   // window.reserve() was called with the candidate's calls.
@@ -238,7 +236,7 @@ struct StoreState {
       const std::uint64_t commit = made.version().last_commit;
       for (ClientCall& call : made.calls()) window.add(std::move(call), commit);
       if (!made.dropped_tables().empty()) history.add_dropped(std::move(made.dropped_tables()));
-      if (listeners.any() || made.recorded_changes().has_value()) publish_changes(made);
+      if (listeners.any()) publish_changes(made);
     }
     published = std::move(made.version());
   }

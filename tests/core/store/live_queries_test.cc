@@ -635,6 +635,62 @@ TEST_CASE("changes that take too much memory are dropped, and not known any more
   CHECK(client.equals_query(store, TestHost()));
 }
 
+TEST_CASE("recorded changes are freed when the last listener is closed") {
+  Store store = people();
+  Store other = people();  // without listeners
+  const FeedId feed = open_feed(store);
+  WatchClient client = watch(store);
+  const bool is_staged = GENERATE(true, false);
+  for (Store* const each : {&store, &other}) {
+    each->write(replace_by_large(0), noon);
+    if (is_staged) {
+      REQUIRE(each->stage({replace_by_large(1)}, noon).changes);
+    } else {
+      each->write(replace_by_large(1), noon);
+    }
+  }
+  LiveQueries(store).close_feed(feed);
+  CHECK((is_staged || store.memory_bytes() > other.memory_bytes() + 480'000));
+  LiveQueries(store).close_watch(client.id());
+  if (is_staged) {
+    store.publish();
+    other.publish();
+  }
+  CHECK(store.memory_bytes() == other.memory_bytes());
+  open_feed(store);
+  CHECK(taken(store) == "");
+  store.write(upsert("people", "p", "b", 7), noon);
+  CHECK(taken(store) == "6: ~b=7<2");
+}
+
+TEST_CASE("what is not known of changes is forgotten when the last listener is closed") {
+  Store store = people();
+  const std::uint64_t kept = Versions(store).keep();
+  const FeedId feed = open_feed(store);
+  Versions(store).rollback(kept);
+  LiveQueries(store).close_feed(feed);
+  open_feed(store);
+  CHECK(taken(store) == "");
+}
+
+TEST_CASE("recorded changes take an eighth of the memory limit at most") {
+  Store store = people();
+  constexpr std::uint64_t limit = 16 * 1'048'576;
+  store.set_memory_limit(limit);
+  store.write(replace_by_large(0), noon);
+  const std::uint64_t before = store.memory_bytes();
+  open_feed(store);
+  for (int i = 1; i <= 4; ++i) store.write(replace_by_large(i), noon);
+  CHECK(store.memory_bytes() > before + 4 * 480'000);
+  store.write(replace_by_large(5), noon);
+  CHECK(store.memory_bytes() < before + limit / 8);
+  CHECK(taken(store) == "9: unknown");
+  // Ordinary writes are known with the smallest limit, too.
+  store.set_memory_limit(1);
+  store.write(upsert("people", "p", "b", 7), noon);
+  CHECK(taken(store) == "10: ~b=7<2");
+}
+
 TEST_CASE("a dropped table is kept only while changes of its rows were not taken") {
   Store store = people();
   store.write(replace_by_large(0), noon);
