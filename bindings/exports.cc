@@ -337,8 +337,10 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_rpc_read(Handle* handle, std::u
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_listen(Handle* handle, std::uint32_t client,
                                                         std::uint32_t size) {
   return guarded_response(handle, [&](Handle& h) {
+    if (h.listening_clients == nullptr)
+      h.listening_clients = std::make_unique<entitable::rpc::ListeningClients>();
     const std::vector<PartId> parts =
-        h.listening_clients.handle(h.store, client, h.input_view(size), h.page_writer, h.response);
+        h.listening_clients->handle(h.store, client, h.input_view(size), h.page_writer, h.response);
     return parts.empty() ? h.return_view(h.response.view()) : h.return_parts_needed(parts);
   });
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <exception>
 #include <map>
+#include <memory>
 #include <new>
 #include <optional>
 #include <stdexcept>
@@ -58,7 +59,8 @@ struct Handle {
   CallResult result;
   std::vector<char> input;  // the input of a call, written by JavaScript
   rpc::PageWriter page_writer;
-  rpc::ListeningClients listening_clients;        // of `store`
+  // Of `store`; null until the first call of entitable_listen().
+  std::unique_ptr<rpc::ListeningClients> listening_clients;
   rpc::ResponseBuffer response;                   // the response to a read or an HTTP request
   RowCounts rows;                                 // row counts of the last read
   std::vector<std::string_view> messages;         // views of the staged messages in `input`

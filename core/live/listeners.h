@@ -1,7 +1,7 @@
 // Everything that listens to a store: watches (live queries) and readers of the change feed. Also
 // the changes that were published and not taken yet.
 //
-// Without listeners, nothing is recorded: a write tests any(), and nothing else.
+// Without listeners, nothing is recorded.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,9 @@
 // Requests of clients that listen: live queries (watches) and readers of the change feed (feeds).
 //
 // A client is a tab, or a page of a worker, with a number that the host has given to it. Each watch
-// and each feed belongs to one client, which cannot use those of others. After each call that may
-// have changed what listeners see, the host sends one "take changes" for each client, and passes
-// the response to the client.
+// and each feed belongs to one client, which cannot use those of others. After calls that may have
+// changed what listeners see, the host sends one "take changes" for each client, and passes the
+// response to the client.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +26,12 @@ namespace entitable::rpc {
 // listeners are opened and closed by this object.
 class ListeningClients {
  public:
+  ListeningClients() = default;
+  // Virtual, so that the owner of the object does not contain the code that destroys it.
+  virtual ~ListeningClients() = default;
+  ListeningClients(const ListeningClients&) = delete;
+  ListeningClients& operator=(const ListeningClients&) = delete;
+
   // Handles a request of the kinds openWatch to takeChanges. As handle_read() (operations.h),
   // returns the parts that "read watch" or "open feed" needs, and otherwise no parts; `out` then
   // holds the response. If this throws std::bad_alloc in "take changes", the changes are lost: the

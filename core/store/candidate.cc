@@ -10,7 +10,6 @@
 #include "core/log/commit_effects.h"
 #include "core/log/field_codec.h"
 #include "core/log/shape_codec.h"
-#include "core/store/change_recorder.h"
 #include "core/txn/stage.h"
 
 namespace entitable {
@@ -125,10 +124,7 @@ void Candidate::commit(const WriteRequest& request) {
   std::string codes;
   const CommitEffects effects = effects_of(commit, codes);
   if (commit.call.has_value()) calls().push_back(std::move(*commit.call));
-  std::optional<ChangeBatches> changes;
-  if (recorded_.has_value() && recorded_->known()) {
-    changes = changes_of(commit, *listeners_, *recorded_, version_.catalog, published_);
-  }
+  if (recorder_ != nullptr) recorder_->prepare(commit, version_.catalog, published_);
   std::optional<Catalog> before;
   if (awaited_ != nullptr) before = unload_parts_to_change(commit);
   if (changes_) {
@@ -137,7 +133,7 @@ void Candidate::commit(const WriteRequest& request) {
     apply_first_commit(commit);
   }
   records_.add(commit.number, record_bytes, effects);
-  if (changes.has_value()) recorded_->append(std::move(*changes));
+  if (recorder_ != nullptr) recorder_->add_prepared();
   changes_ = true;
   version_.last_commit = commit.number;
   staged().mutations = std::move(commit.mutations);
@@ -194,10 +190,10 @@ void Candidate::stage(Mutation mutation) {
 
 // Returns whether a listener must know the rows that the write replaces.
 bool Candidate::listeners_cover(const Table& table, const WriteEntities& write) const {
-  if (listeners_ == nullptr) return false;
+  if (recorder_ == nullptr) return false;
   return std::any_of(
       write.operations.begin(), write.operations.end(), [&](const Operation& operation) {
-        return listeners_->covers(table.identity->name.folded(), operation.key.view());
+        return recorder_->covers(table.identity->name.folded(), operation.key.view());
       });
 }
 

@@ -7,18 +7,20 @@
 
 #include <cstdint>
 #include <list>
+#include <memory>
 #include <optional>
 #include <set>
+#include <utility>
 #include <variant>
 #include <vector>
 
-#include "core/live/listeners.h"
 #include "core/log/manifest_codec.h"
 #include "core/log/pending_records.h"
 #include "core/query/query.h"
 #include "core/store/call_window.h"
 #include "core/store/catalog.h"
 #include "core/store/commit_clock.h"
+#include "core/store/store_listeners.h"
 #include "core/store/write_requests.h"
 #include "core/txn/stage.h"
 
@@ -60,18 +62,12 @@ class Candidate {
   std::optional<PartsNeeded> apply_request(const WriteRequest& request, Ticks now,
                                            WriteResult& answer);
 
-  // From now on, records the changes that `listeners` cover. REQUIRES: `listeners` outlives this
-  // object.
-  void record_changes(const Listeners& listeners) {
-    listeners_ = &listeners;
-    recorded_.emplace(listeners.recorded().bytes_max());
-    recorded_for_ = listeners.last_watch();
+  // From now on, records the changes of commits.
+  void record_changes(std::unique_ptr<StoreListeners::Recorder> recorder) {
+    recorder_ = std::move(recorder);
   }
-  // The recorded changes, one batch for each commit that has any, and the newest watch for which
-  // they were recorded. Nothing: record_changes() was not called. The caller may replace them by
-  // the changes that more listeners cover.
-  std::optional<RecordedChanges>& recorded_changes() { return recorded_; }
-  WatchId recorded_for() const { return recorded_for_; }
+  // Null: no changes are recorded.
+  StoreListeners::Recorder* recorder() { return recorder_.get(); }
 
   // From now on, upserts that replace a row do not need the row's part, unless its overlay is full
   // or a listener covers a row of the request: listeners must know the row before.
@@ -123,9 +119,7 @@ class Candidate {
   const Catalog* published_ = nullptr;
   const std::set<PartId>* awaited_ = nullptr;  // null: changes are not collected in overlays
   std::uint32_t unloaded_parts_ = 0;
-  const Listeners* listeners_ = nullptr;  // null: no changes are recorded
-  WatchId recorded_for_ = 0;
-  std::optional<RecordedChanges> recorded_;
+  std::unique_ptr<StoreListeners::Recorder> recorder_;  // null: no changes are recorded
   // The greatest number of each client among the first `compared_` calls.
   struct HighestNumber {
     ClientId client;

@@ -4,26 +4,40 @@
 
 #include "core/base/check.h"
 #include "core/model/limits.h"
-#include "core/store/change_recorder.h"
+#include "core/store/open_listeners.h"
 #include "core/store/store_state.h"
 
 namespace entitable {
 
-WatchId LiveQueries::open_watch(std::string_view table, WatchQuery query) {
+OpenListeners& LiveQueries::open_listeners() {
   ENTITABLE_CHECK(state_.is_open());
-  return state_.listeners.watches().open(table, std::move(query));
+  if (state_.listeners == nullptr)
+    state_.listeners = std::make_unique<OpenListeners>(state_.memory_limit);
+  return static_cast<OpenListeners&>(*state_.listeners);
+}
+
+Listeners* LiveQueries::listeners() const {
+  if (state_.listeners == nullptr) return nullptr;
+  return &static_cast<OpenListeners&>(*state_.listeners).all();
+}
+
+WatchId LiveQueries::open_watch(std::string_view table, WatchQuery query) {
+  return open_listeners().all().watches().open(table, std::move(query));
 }
 
 bool LiveQueries::close_watch(WatchId watch) {
-  return state_.listeners.close_watch(watch);
+  Listeners* const open = listeners();
+  return open != nullptr && open->close_watch(watch);
 }
 
 std::variant<WatchPage, Error, PartsNeeded, WatchRefusal> LiveQueries::read_watch(
     WatchId id, std::uint32_t rows_max) {
   ENTITABLE_CHECK(rows_max > 0 && rows_max <= limits::page_rows_max);
-  const auto open = state_.listeners.watches().find(id);
+  Listeners* const all = listeners();
+  if (all == nullptr) return WatchRefusal::closed;
+  const auto open = all->watches().find(id);
   if (!open.has_value()) return WatchRefusal::closed;
-  if (state_.listeners.has_changes()) return WatchRefusal::changes_not_taken;
+  if (all->has_changes()) return WatchRefusal::changes_not_taken;
   const auto [name, watch] = *open;
   const Table* const table = state_.published.catalog.find(name);
   if (table == nullptr) return Error(ErrorCode::table_not_found);
@@ -36,43 +50,46 @@ std::variant<WatchPage, Error, PartsNeeded, WatchRefusal> LiveQueries::read_watc
 }
 
 std::variant<FeedId, PartsNeeded> LiveQueries::open_feed(FeedQuery query) {
-  ENTITABLE_CHECK(state_.is_open());
-  Listeners& listeners = state_.listeners;
-  const FeedId feed = listeners.open_feed(std::move(query));
+  OpenListeners& open = open_listeners();
+  const FeedId feed = open.all().open_feed(std::move(query));
   if (!state_.candidate.has_value()) return feed;
   try {
     const std::uint64_t last = state_.published.last_commit;
     ENTITABLE_CHECK(state_.stored_commit <= last);
-    auto changes = changes_of_staged(state_.pending, state_.pending.count_through(last), listeners,
-                                     state_.published.catalog);
-    if (auto* need = std::get_if<PartsNeeded>(&changes)) {
-      listeners.close_feed(feed);
+    auto recorded = open.record_staged(state_.pending, state_.pending.count_through(last),
+                                       state_.published.catalog);
+    if (auto* need = std::get_if<PartsNeeded>(&recorded)) {
+      open.all().close_feed(feed);
       return state_.await(std::move(*need));
     }
-    state_.candidate->recorded_changes() = std::move(std::get<RecordedChanges>(changes));
+    state_.candidate->record_changes(
+        std::move(std::get<std::unique_ptr<StoreListeners::Recorder>>(recorded)));
   } catch (...) {
-    listeners.close_feed(feed);
+    open.all().close_feed(feed);
     throw;
   }
   return feed;
 }
 
 bool LiveQueries::close_feed(FeedId feed) {
-  return state_.listeners.close_feed(feed);
+  Listeners* const open = listeners();
+  return open != nullptr && open->close_feed(feed);
 }
 
 const FeedSelection* LiveQueries::feed(FeedId feed) const {
-  return state_.listeners.feed(feed);
+  const Listeners* const open = listeners();
+  return open == nullptr ? nullptr : open->feed(feed);
 }
 
 TakenChanges LiveQueries::take_changes() {
-  if (!state_.listeners.has_changes()) return {};
+  Listeners* const open = listeners();
+  if (open == nullptr || !open->has_changes()) return {};
   const Catalog& catalog = state_.published.catalog;
   const auto rows_of = [&catalog](auto table) -> const TableIndex* {
     const Table* const found = catalog.find(table);
     return found == nullptr ? nullptr : &found->index;
   };
-  return state_.listeners.take({rows_of, rows_of, state_.position()});
+  return open->take({rows_of, rows_of, state_.position()});
 }
 
 }  // namespace entitable

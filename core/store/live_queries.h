@@ -8,9 +8,9 @@
 // for a single call. Listeners see what was published after they were opened.
 //
 // REQUIRES for all functions but take_changes(): the store is open. The host calls take_changes()
-// after each call that may publish, roll back, restore or find damage. If it has not, or memory ran
-// out in take_changes(), watches cannot be read until it has. The listeners of a store are not
-// those of its forks.
+// soon after calls that may publish, roll back, restore or find damage; it may take the changes of
+// several writes together. If it has not, or memory ran out in take_changes(), watches cannot be
+// read until it has. The listeners of a store are not those of its forks.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +22,8 @@
 #include "core/store/store.h"
 
 namespace entitable {
+
+class OpenListeners;
 
 // The next rows of a watch. They are exact for the position, which is that of the last commit.
 struct WatchPage {
@@ -66,6 +68,9 @@ class LiveQueries {
   TakenChanges take_changes();
 
  private:
+  OpenListeners& open_listeners();  // creates them for the first listener
+  Listeners* listeners() const;     // null if no listener was opened
+
   StoreState& state_;
 };
 

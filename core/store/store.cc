@@ -105,7 +105,7 @@ Attempt try_stage(StoreState& store, const std::vector<WriteRequest>& requests, 
   Candidate candidate(store.published, store.window, store.pending, store.scratch);
   if (in_overlays)
     candidate.collect_changes_in_overlays(&store.published.catalog, store.awaited_parts);
-  if (store.listeners.any()) candidate.record_changes(store.listeners);
+  if (store.has_listeners()) candidate.record_changes(store.listeners->make_recorder());
   for (const WriteRequest& request : requests) {
     auto need = candidate.apply_request(request, now, staged.results.emplace_back());
     if (need.has_value() && store.memory_is_short(store.published.catalog)) {
@@ -215,7 +215,7 @@ void Store::set_part_bytes(std::uint64_t bytes) {
 
 void Store::set_memory_limit(std::uint64_t bytes) {
   state_->memory_limit = bytes;
-  state_->listeners.set_recorded_bytes_max(recorded_bytes_max_for(bytes));
+  if (state_->listeners != nullptr) state_->listeners->set_memory_limit(bytes);
   state_->update_collecting();
 }
 
@@ -466,7 +466,7 @@ StageResult Store::write(const WriteRequest& request, Ticks now, StageResult mem
   } taken{*state_};
   if (state_->collects_changes)
     taken.candidate.collect_changes_in_overlays(nullptr, state_->awaited_parts);
-  if (state_->listeners.any()) taken.candidate.record_changes(state_->listeners);
+  if (state_->has_listeners()) taken.candidate.record_changes(state_->listeners->make_recorder());
   auto need = taken.candidate.apply_request(request, now, memory.results.front());
   if (need.has_value() && state_->memory_is_short(taken.candidate.version().catalog)) {
     taken.candidate.allow_upserts_without_parts();
@@ -647,7 +647,7 @@ void Store::mark_checkpoint_committed() {
     state_->window = std::move(state_->replacement->window);
     state_->stored_commit = state_->sealed_through = state_->published.last_commit;
     state_->replacement.reset();
-    if (state_->listeners.any()) state_->listeners.mark_changes_unknown(CommitOrigin::restore);
+    state_->mark_changes_unknown(CommitOrigin::restore);
     // The restore may have unloaded some of its parts.
     if (state_->memory_limit != 0 && !state_->branched) state_->has_unloaded_parts = true;
   }

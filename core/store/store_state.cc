@@ -72,8 +72,7 @@ Result<void> StoreState::load_part(PartId id, std::optional<std::string_view> by
   const std::size_t damaged_before = damage.size();
   Result<void> loaded = load_listed_part(id, bytes, versions);
   // Rows were lost that no commit has removed.
-  if (damage.size() > damaged_before && listeners.any())
-    listeners.mark_changes_unknown(CommitOrigin::local);
+  if (damage.size() > damaged_before) mark_changes_unknown(CommitOrigin::local);
   return loaded;
 }
 

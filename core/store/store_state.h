@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "core/base/check.h"
-#include "core/live/listeners.h"
 #include "core/log/pending_records.h"
 #include "core/store/call_window.h"
 #include "core/store/candidate.h"
@@ -24,6 +23,7 @@
 #include "core/store/memory_limit.h"
 #include "core/store/recovery.h"
 #include "core/store/restored_content.h"
+#include "core/store/store_listeners.h"
 #include "core/store/stored_parts.h"
 
 namespace entitable {
@@ -87,7 +87,7 @@ struct StoreState {
   std::uint64_t checkpoint_memory = 0;
   GrowthEstimate growth_estimate;  // of the checkpoint's version and the snapshots
 
-  Listeners listeners;
+  std::unique_ptr<StoreListeners> listeners;  // null until the first is opened
 
   Explanations explanations;         // those that wait for parts
   std::optional<Recovery> recovery;  // while opening
@@ -154,12 +154,15 @@ struct StoreState {
   std::uint64_t memory() const { return memory_with(published.catalog); }
   // Returns the same for another version instead of the published one.
   std::uint64_t memory_with(const Catalog& catalog) const {
-    return memory_of(catalog) + checkpoint_memory + listeners.memory_bytes();
+    return memory_of(catalog) + checkpoint_memory + memory_of_listeners();
+  }
+  std::uint64_t memory_of_listeners() const {
+    return listeners == nullptr ? 0 : listeners->memory_bytes();
   }
   // Returns how much of `bytes`, a limit of memory(), is left for tables. At least 1: 0 is no
   // limit.
   std::uint64_t limit_for_tables(std::uint64_t bytes) const {
-    return bytes - std::min(bytes - 1, listeners.memory_bytes());
+    return bytes - std::min(bytes - 1, memory_of_listeners());
   }
   // If that memory exceeds `bytes`, unloads parts until it is well below, though the published
   // version keeps half of what is left for tables.
@@ -223,11 +226,10 @@ struct StoreState {
   Result<void> load_listed_part(PartId id, std::optional<std::string_view> bytes,
                                 const std::vector<Catalog*>& versions);
 
-  // Passes the changes that the candidate has recorded to the listeners. Without any, they were
-  // opened later.
-  void publish_changes(Candidate& made) {
-    listeners.publish(std::move(made.recorded_changes()).value_or(RecordedChanges()),
-                      made.recorded_for(), feed_epoch);
+  bool has_listeners() const { return listeners != nullptr && listeners->any(); }
+  // Must be called when the published version changes otherwise than by a candidate.
+  void mark_changes_unknown(CommitOrigin origin) {
+    if (has_listeners()) listeners->mark_changes_unknown(origin);
   }
   // Publishes the candidate; without changes, its calls were not applied. REQUIRES:
   // window.reserve() was called with the candidate's calls.
@@ -236,7 +238,7 @@ struct StoreState {
       const std::uint64_t commit = made.version().last_commit;
       for (ClientCall& call : made.calls()) window.add(std::move(call), commit);
       if (!made.dropped_tables().empty()) history.add_dropped(std::move(made.dropped_tables()));
-      if (listeners.any()) publish_changes(made);
+      if (has_listeners()) listeners->publish(made.recorder(), feed_epoch);
     }
     published = std::move(made.version());
   }

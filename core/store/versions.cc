@@ -47,7 +47,7 @@ void Versions::rollback(std::uint64_t version) {
   state_.history.clear();
   state_.claims = std::move(claims);
   state_.epoch = state_.feed_epoch = epoch;
-  if (state_.listeners.any()) state_.listeners.mark_changes_unknown(CommitOrigin::local);
+  state_.mark_changes_unknown(CommitOrigin::local);
 }
 
 void Versions::release(std::uint64_t version) {

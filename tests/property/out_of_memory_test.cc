@@ -145,8 +145,8 @@ TEST_CASE("memory runs out while a watch is opened and read") {
   CHECK(failures > 3);
   // No failed attempt left a watch behind.
   LiveQueries(store).close_watch(client->id());
-  CHECK(!store.state().listeners.any());
-  CHECK(!store.state().listeners.covers("big", {"p", row_key(at)}));
+  CHECK(!store.state().has_listeners());
+  CHECK(!store.state().listeners->make_recorder()->covers("big", {"p", row_key(at)}));
 
   client.emplace(store, "big", query);
   for (const std::uint32_t rows_max : {2U, 100U}) {

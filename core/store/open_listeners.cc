@@ -1,4 +1,4 @@
-#include "core/store/change_recorder.h"
+#include "core/store/open_listeners.h"
 
 #include <set>
 #include <utility>
@@ -10,14 +10,16 @@
 namespace entitable {
 namespace {
 
-class Recorder {
+// Derives the changes of one commit.
+class CommitChanges {
  public:
-  Recorder(const Listeners& listeners, const RecordedChanges& earlier, const Catalog& before,
-           const Catalog* base)
+  // `earlier`: what was recorded for commits that are not published yet.
+  CommitChanges(const Listeners& listeners, const RecordedChanges& earlier, const Catalog& before,
+                const Catalog* base)
       : listeners_(listeners), earlier_(earlier), before_(before), base_(base) {}
 
-  // Returns a list of one batch, or of none.
-  ChangeBatches record(const Commit& commit) {
+  // Returns a list of one batch, or of none if the commit changes nothing that a listener covers.
+  ChangeBatches derive(const Commit& commit) {
     ChangeBatches batches;
     ChangeBatch& batch = batches.emplace_back();
     batch.position.commit = commit.number;
@@ -28,7 +30,7 @@ class Recorder {
     return batches;
   }
 
-  // The parts of rows that were not found. The changes of these rows were not recorded.
+  // The parts of rows that were not found. The changes of these rows are not in the batch.
   const std::set<PartId>& parts_needed() const { return parts_needed_; }
 
  private:
@@ -95,33 +97,64 @@ class Recorder {
 
 }  // namespace
 
-ChangeBatches changes_of(const Commit& commit, const Listeners& listeners,
-                         const RecordedChanges& earlier, const Catalog& before,
-                         const Catalog* base) {
-  Recorder recorder(listeners, earlier, before, base);
-  ChangeBatches batches = recorder.record(commit);
-  ENTITABLE_CHECK(recorder.parts_needed().empty());
-  return batches;
+class OpenListeners::CommitRecorder final : public Recorder {
+ public:
+  explicit CommitRecorder(const Listeners& listeners)
+      : listeners_(listeners),
+        recorded_for_(listeners.last_watch()),
+        changes_(listeners.recorded().bytes_max()) {}
+
+  bool covers(std::string_view table, const KeyView& key) const override {
+    return listeners_.covers(table, key);
+  }
+  void prepare(const Commit& commit, const Catalog& before, const Catalog* base) override {
+    ENTITABLE_CHECK(find_changes(commit, before, base).empty());
+  }
+  void add_prepared() override { changes_.append(std::move(prepared_)); }
+
+  // As prepare(), but returns the parts of rows that are not in memory; nothing can be added then.
+  std::set<PartId> find_changes(const Commit& commit, const Catalog& before, const Catalog* base) {
+    prepared_.clear();
+    if (!changes_.known()) return {};
+    CommitChanges changes(listeners_, changes_, before, base);
+    prepared_ = changes.derive(commit);
+    return changes.parts_needed();
+  }
+  RecordedChanges release() { return std::move(changes_); }
+  WatchId recorded_for() const { return recorded_for_; }
+
+ private:
+  const Listeners& listeners_;
+  WatchId recorded_for_;  // the newest watch when recording began
+  ChangeBatches prepared_;
+  RecordedChanges changes_;
+};
+
+std::unique_ptr<StoreListeners::Recorder> OpenListeners::make_recorder() const {
+  return std::make_unique<CommitRecorder>(listeners_);
 }
 
-std::variant<RecordedChanges, PartsNeeded> changes_of_staged(const PendingRecords& records,
-                                                             std::size_t first,
-                                                             const Listeners& listeners,
-                                                             Catalog published) {
-  RecordedChanges changes(listeners.recorded().bytes_max());
-  for (std::size_t i = first; i < records.size() && changes.known(); ++i) {
+void OpenListeners::publish(Recorder* recorder, std::uint64_t epoch) {
+  if (recorder == nullptr) return listeners_.publish(RecordedChanges(), 0, epoch);
+  auto& made = static_cast<CommitRecorder&>(*recorder);
+  listeners_.publish(made.release(), made.recorded_for(), epoch);
+}
+
+std::variant<std::unique_ptr<StoreListeners::Recorder>, PartsNeeded> OpenListeners::record_staged(
+    const PendingRecords& records, std::size_t first, Catalog published) const {
+  auto recorder = std::make_unique<CommitRecorder>(listeners_);
+  for (std::size_t i = first; i < records.size(); ++i) {
     ShapeDictionary shapes;
     PropertyViewArena rows;
     Result<Commit> commit = decode_commit(records[i], shapes, rows);
     ENTITABLE_CHECK(commit.ok());
     commit->origin = records.effects_at(i).origin;
-    Recorder recorder(listeners, changes, published, nullptr);
-    changes.append(recorder.record(*commit));
-    const std::set<PartId>& needed = recorder.parts_needed();
+    const std::set<PartId> needed = recorder->find_changes(*commit, published, nullptr);
     if (!needed.empty()) return PartsNeeded{{needed.begin(), needed.end()}};
+    recorder->add_prepared();
     published.apply(*commit);
   }
-  return changes;
+  return recorder;
 }
 
 }  // namespace entitable
