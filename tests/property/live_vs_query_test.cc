@@ -1,9 +1,10 @@
 // Random live queries and random writes. After each publish, the rows that a client gets by
 // applying deltas must be those that the query returns when it is run again. A reader of the change
 // feed must arrive at the store's content, and reading the log back must give the same changes. The
-// operations include discarded groups, tables that are
-// created and dropped, checkpoints, unloaded parts, restores, rollbacks and reopening.
+// operations include discarded groups, tables that are created and dropped, checkpoints, unloaded
+// parts, restores, rollbacks and reopening.
 // ENTITABLE_SEED replays one seed, ENTITABLE_STEPS sets the number of steps.
+#include <list>
 #include <memory>
 
 #include "core/store/change_history.h"
@@ -34,6 +35,10 @@ const std::vector<std::string> names = {"a", "b", "Age", "name"};
 
 // What a store may do: a store with kept versions has no parts.
 enum class Kind { with_parts, with_versions };
+
+// Which rows have listeners. All rows: a feed reads the whole store, so that all changes are
+// recorded. Some rows: the other changes are not recorded, and there may be no listener at all.
+enum class Listening { all_rows, some_rows };
 
 std::vector<Property> random_properties(Prng& prng) {
   std::vector<Property> properties;
@@ -93,8 +98,8 @@ PastBatch past_batch(const ChangeBatch& batch) {
 
 class Run {
  public:
-  Run(std::uint64_t seed, Kind kind)
-      : prng_(seed), kind_(kind), vocabulary_(make_vocabulary(prng_)) {
+  Run(std::uint64_t seed, Kind kind, Listening listening)
+      : prng_(seed), kind_(kind), listening_(listening), vocabulary_(make_vocabulary(prng_)) {
     store_ = std::make_unique<Store>(std::move(*host_.open()));
     open_listeners();
   }
@@ -119,7 +124,7 @@ class Run {
     } else if (prng_.chance(40)) {
       change_versions();
     }
-    if (prng_.chance(60)) compare_history();
+    if (feed_ != nullptr && prng_.chance(60)) compare_history();
     return settle() && (!prng_.chance(50) || check_everything());
   }
 
@@ -128,7 +133,11 @@ class Run {
       read_on(client, 1000);
       if (!client.equals_query(*store_, host_)) return false;
     }
-    return feed_->equals_store(*store_, host_) && store_->verify().empty();
+    for (const FeedClient& feed : feeds_) {
+      if (!feed.equals_store(*store_, host_)) return false;
+    }
+    if (feed_ != nullptr && !feed_->equals_store(*store_, host_)) return false;
+    return store_->verify().empty();
   }
 
   std::uint64_t checks() const { return checks_; }
@@ -136,23 +145,72 @@ class Run {
  private:
   // ---- Listeners ----
 
+  bool listens_to_all() const { return listening_ == Listening::all_rows; }
+
   void open_listeners() {
     clients_.clear();
-    feed_ = std::make_unique<FeedClient>(*store_, host_);
-    while (clients_.size() < 20) open_watch();
+    feeds_.clear();
+    if (listens_to_all()) feed_ = std::make_unique<FeedClient>(*store_, host_);
+    while (clients_.size() < watches_max()) open_watch();
   }
 
+  std::size_t watches_max() const { return listens_to_all() ? 20 : 4; }
+
   void change_listeners() {
-    if (!prng_.chance(8)) return;
-    const auto at = clients_.begin() + static_cast<std::ptrdiff_t>(prng_.below(clients_.size()));
-    LiveQueries(*store_).close_watch(at->id());
-    clients_.erase(at);
-    open_watch();
+    if (prng_.chance(8)) change_watches();
+    if (prng_.chance(8)) change_feeds();
+    if (!listens_to_all() && prng_.chance(60)) {
+      while (!clients_.empty()) close_watch(0);
+      while (!feeds_.empty()) close_feed();
+    }
+  }
+
+  void change_watches() {
+    const bool closes = listens_to_all() || clients_.size() == watches_max() ||
+                        (!clients_.empty() && prng_.chance(2));
+    if (closes) close_watch(prng_.below(clients_.size()));
+    if (listens_to_all() || !closes) open_watch();
+  }
+
+  void close_watch(std::size_t i) {
+    LiveQueries(*store_).close_watch(clients_[i].id());
+    clients_.erase(clients_.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+
+  void close_feed() {
+    LiveQueries(*store_).close_feed(feeds_.front().id());
+    feeds_.pop_front();
+  }
+
+  // Opens or closes a feed of a table and some keys.
+  void change_feeds() {
+    if (feeds_.size() == 2 || (!feeds_.empty() && prng_.chance(2))) return close_feed();
+    FeedQuery query;
+    query.tables.push_back(pick(prng_, tables));
+    query.range.lower = EntityKey(pick(prng_, partitions), random_row(prng_));
+    if (prng_.chance(2))
+      query.range.upper = EntityKey(query.range.lower.partition, random_row(prng_) + "0");
+    feeds_.emplace_back(*store_, host_, query);
+  }
+
+  // Returns a condition that few rows of a partition fulfil.
+  Filter narrow_filter() {
+    std::string from = random_row(prng_);
+    std::string to = random_row(prng_) + "0";
+    if (to < from) std::swap(from, to);
+    std::string text = "PartitionKey eq '" + pick(prng_, partitions) + "' and RowKey ge '" + from +
+                       "' and RowKey lt '" + to + "'";
+    if (prng_.chance(3)) text += " and Age ge 2";
+    Result<Filter> filter = parse_filter(text);
+    REQUIRE(filter.ok());
+    return std::move(*filter);
   }
 
   void open_watch() {
     WatchQuery query;
-    if (!prng_.chance(5)) {
+    if (!listens_to_all()) {
+      query.filter = narrow_filter();
+    } else if (!prng_.chance(5)) {
       query.filter =
           test::RandomFilter(prng_, vocabulary_).make(static_cast<std::uint32_t>(prng_.below(4)));
     }
@@ -174,6 +232,8 @@ class Run {
   void take() {
     const TakenChanges taken = LiveQueries(*store_).take_changes();
     for (const ChangeBatch& batch : taken.batches) {
+      for (FeedClient& feed : feeds_) feed.apply(*store_, host_, batch);
+      if (feed_ == nullptr) continue;
       feed_->apply(*store_, host_, batch);
       if (batch.unknown) {
         forget_past();
@@ -192,7 +252,10 @@ class Run {
   // Takes the changes, and compares some clients. Some clients read their rows later.
   bool settle() {
     take();
-    for (int i = 0; i < 4; ++i) {
+    for (const FeedClient& feed : feeds_) {
+      if (prng_.chance(8) && !feed.equals_store(*store_, host_)) return false;
+    }
+    for (int i = 0; i < 4 && !clients_.empty(); ++i) {
       WatchClient& client = clients_[prng_.below(clients_.size())];
       if (!client.is_complete() && prng_.chance(3)) {
         client.read(*store_, host_, 1 + static_cast<std::uint32_t>(prng_.below(5)));
@@ -306,7 +369,7 @@ class Run {
     const StageResult staged = host_.stage(*store_, requests, now_);
     if (!staged.changes) return;
     change_listeners();
-    if (prng_.chance(4)) read_on(clients_[prng_.below(clients_.size())], 3);
+    if (!clients_.empty() && prng_.chance(4)) read_on(clients_[prng_.below(clients_.size())], 3);
     if (prng_.chance(6)) return store_->discard();
     if (kind_ == Kind::with_parts && prng_.chance(2)) host_.store_pending(*store_);
     store_->publish();
@@ -337,6 +400,7 @@ class Run {
     const bool crashes = prng_.chance(2);  // and loses what was not stored
     if (!crashes) host_.store_pending(*store_);
     clients_.clear();
+    feeds_.clear();
     feed_.reset();
     store_ = std::make_unique<Store>(std::move(*host_.open(TestHost::Load::on_demand)));
     host_.claim(*store_);
@@ -381,11 +445,13 @@ class Run {
 
   Prng prng_;
   Kind kind_;
+  Listening listening_;
   test::FilterVocabulary vocabulary_;
   TestHost host_;
   std::unique_ptr<Store> store_;
   std::vector<WatchClient> clients_;
-  std::unique_ptr<FeedClient> feed_;
+  std::unique_ptr<FeedClient> feed_;  // of the whole store, or null
+  std::list<FeedClient> feeds_;       // of some rows
   std::string snapshot_;
   std::vector<std::uint64_t> kept_;
   std::vector<PastBatch> past_;  // the batches after past_begins_
@@ -397,11 +463,11 @@ class Run {
   Ticks now_ = test::noon;
 };
 
-void run_steps(Kind kind, std::uint64_t seed_offset) {
+void run_steps(Kind kind, Listening listening, std::uint64_t seed_offset) {
   const std::uint64_t seed = number_from_env("ENTITABLE_SEED", 20261125 + seed_offset);
   const std::uint64_t steps = number_from_env("ENTITABLE_STEPS", 3000);
   INFO("replay with ENTITABLE_SEED=" << seed);
-  Run run(seed, kind);
+  Run run(seed, kind, listening);
   for (std::uint64_t step = 0; step < steps; ++step) {
     INFO("step " << step);
     REQUIRE(run.step());
@@ -412,15 +478,23 @@ void run_steps(Kind kind, std::uint64_t seed_offset) {
 }  // namespace
 
 TEST_CASE("live queries return what the query returns again, with parts and restores") {
-  run_steps(Kind::with_parts, 0);
+  run_steps(Kind::with_parts, Listening::all_rows, 0);
 }
 
 TEST_CASE("live queries return what the query returns again, with rollbacks") {
-  run_steps(Kind::with_versions, 1);
+  run_steps(Kind::with_versions, Listening::all_rows, 1);
+}
+
+TEST_CASE("live queries of some rows return what the query returns again, with parts") {
+  run_steps(Kind::with_parts, Listening::some_rows, 2);
+}
+
+TEST_CASE("live queries of some rows return what the query returns again, with rollbacks") {
+  run_steps(Kind::with_versions, Listening::some_rows, 3);
 }
 
 TEST_CASE("canary: the check finds a client that ignores rows that leave") {
-  Run run(20261125, Kind::with_parts);
+  Run run(20261125, Kind::with_parts, Listening::all_rows);
   run.drop_leaves();
   bool equal = true;
   for (int step = 0; step < 1000 && equal; ++step) equal = run.step();

@@ -119,14 +119,15 @@ class WatchClient {
   std::vector<Entity> rows_;  // in key order
 };
 
-// A reader of the whole change feed: keeps a copy of the store's content.
+// A reader of the change feed, of all or some tables and keys: keeps a copy of their content.
 class FeedClient {
  public:
-  // Starts with the present content.
-  FeedClient(Store& store, const TestHost& host) {
-    id_ =
-        std::get<FeedId>(host.with_parts(store, [&] { return LiveQueries(store).open_feed({}); }));
+  // Starts with the present content. REQUIRES: the query has no filter.
+  FeedClient(Store& store, const TestHost& host, const FeedQuery& query = {}) : selection_(query) {
+    id_ = std::get<FeedId>(
+        host.with_parts(store, [&] { return LiveQueries(store).open_feed(query); }));
     read_again(store, host);
+    opened_at_ = position_;
   }
 
   FeedId id() const { return id_; }
@@ -139,11 +140,15 @@ class FeedClient {
       REQUIRE(batch.position == store.position());
       return read_again(store, host);
     }
+    if (batch.position <= opened_at_) return;
     REQUIRE(batch.position > position_);
     REQUIRE((!batch.rows.empty() || !batch.tables.empty()));
     position_ = batch.position;
-    for (const RowChange& change : batch.rows) apply(change);
+    for (const RowChange& change : batch.rows) {
+      if (selection_.accepts(change)) apply(change);
+    }
     for (const TableChange& change : batch.tables) {
+      if (!selection_.accepts(change)) continue;
       const std::string& table = change.table->name.folded();
       REQUIRE(tables_.count(table) == (change.created ? 0 : 1));
       change.created ? static_cast<void>(tables_[table]) : static_cast<void>(tables_.erase(table));
@@ -173,17 +178,20 @@ class FeedClient {
     rows.emplace(key, std::move(after));
   }
 
-  static Tables content_of(Store& store, const TestHost& host) {
+  Tables content_of(Store& store, const TestHost& host) const {
     Tables tables;
     const auto listed = store.tables(Filter{}, 1000, "");
     REQUIRE(listed.ok());
     for (const std::string& name : listed->names) {
-      Rows& rows = tables[fold_table_name(name)];
+      const std::string folded = fold_table_name(name);
+      if (!selection_.covers_table(folded)) continue;
+      Rows& rows = tables[folded];
       Query query;
       do {
         const auto answer = host.with_parts(store, [&] { return store.query(name, query); });
         const Page& page = std::get<Page>(answer);
         for (const RowView& row : page.rows) {
+          if (!selection_.covers(folded, row.key())) continue;
           rows.emplace(std::pair(std::string(row.partition()), std::string(row.row_key())),
                        sorted(row.materialize()));
         }
@@ -198,7 +206,9 @@ class FeedClient {
     position_ = store.position();
   }
 
+  FeedSelection selection_;
   FeedId id_ = 0;
+  FeedPosition opened_at_;  // batches up to this one are not for it
   FeedPosition position_;
   Tables tables_;
 };
