@@ -1,4 +1,4 @@
-// Tests live queries whose rows cannot be read at first.
+// Tests live queries whose rows cannot be read at first, and those whose changes fill the memory.
 
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, mock, test } from "node:test";
@@ -108,4 +108,23 @@ describe("a live query whose rows cannot be read", () => {
     one.close();
     live.close();
   });
+});
+
+test("deferred writes are acknowledged although their changes make the memory grow", async () => {
+  const host = await openHost({
+    engine: await createEngine(),
+    storage: new MemoryStorage(),
+    durability: "deferred",
+    memoryLimit: 512 * 1024 * 1024,
+  });
+  const large = new StoreHandle("large", host);
+  await large.table("items").createTable();
+  const feed = large.changes({ before: true });
+  await feed.ready;
+  const properties = Array.from({ length: 15 }, (_, i) => [`text${i}`, "x".repeat(30_000)]);
+  const row = (i: number) => ({ ...item(i), ...Object.fromEntries(properties) });
+  const writes = Array.from({ length: 15 }, (_, i) => large.table("items").createEntity(row(i)));
+  await Promise.all(writes);
+  for (const _ of writes) assert.equal((await feed.next()).value?.changes.length, 1);
+  await large.close();
 });

@@ -60,6 +60,7 @@ describe("the memory guard", () => {
     await bench.write(20, 10);
     bench.memory = memoryLimit + 1;
     for (let i = 0; i < 8; ++i) bench.guard.addWritten(10);
+    assert.equal(bench.measured, 2); // the engine was not called since the 16th write
     assert.equal(bench.trimmed, 0);
     await Promise.resolve();
     assert.equal(bench.trimmed, 1);

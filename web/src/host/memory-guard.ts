@@ -39,27 +39,29 @@ export class MemoryGuard {
     return this.#isFull;
   }
 
-  // Counts published writes, and measures memory now and then. Memory is freed in a microtask,
-  // because the caller may be using a response in the engine's memory. Not every write starts one:
-  // that can take as long as the write itself.
+  // Counts published writes, and measures memory now and then, in a microtask: the caller may be
+  // using a response in the engine's memory, and any call of the engine may move that memory. Not
+  // every write starts a microtask: that can take as long as the write itself.
   addWritten(bytes: number): void {
     if (this.#options.memoryLimit === 0) return;
     this.#writtenBytes += bytes;
     this.#groups += 1;
-    if (this.#scheduled || !this.#isDue()) return;
+    if (this.#scheduled || !(this.#hasWrittenMuch || this.#groups >= checkWrites)) return;
     this.#scheduled = true;
     inMicrotask(() => {
       this.#scheduled = false;
-      ifEngineWorks(() => this.update());
+      ifEngineWorks(() => this.#updateIfDue());
     });
   }
 
-  #isDue(): boolean {
+  get #hasWrittenMuch(): boolean {
+    return this.#writtenBytes >= this.#options.memoryLimit * checkShare;
+  }
+
+  #updateIfDue(): void {
     const { engine, memoryLimit } = this.#options;
-    if (this.#writtenBytes >= memoryLimit * checkShare) return true;
-    if (this.#groups < checkWrites) return false;
     this.#groups = 0;
-    return ifEngineWorks(() => engine.memoryBytes > memoryLimit) ?? false;
+    if (this.#hasWrittenMuch || engine.memoryBytes > memoryLimit) this.update();
   }
 
   // Measures memory. Called when something was stored, too, because that may have freed memory.
