@@ -172,6 +172,7 @@ export class CallServer {
           this.#queueResponse({ reset: true });
         },
         onClosed: (error) => {
+          this.#listening = undefined;
           if (!this.#policy.leavesToNextOwner(error))
             this.#queueResponse({ closed: errorToWire(error) });
         },
