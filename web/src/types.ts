@@ -329,8 +329,8 @@ export interface LiveSnapshot<R> {
   readonly status: "loading" | "ready" | "error";
   readonly error?: Error;
   /**
-   * The number of a commit at which the store returns exactly `data`. It rises, but not with
-   * commits that change nothing in `data`.
+   * The position in the change feed (ChangeBatch.sequence) of a commit at which the store returns
+   * exactly `data`. It rises, but not with commits that change nothing in `data`.
    */
   readonly sequence: bigint;
 }
@@ -418,7 +418,10 @@ export interface Change<T = Record<string, unknown>> {
 
 /** The changes of one commit: a single write, or a transaction. */
 export interface ChangeBatch<T = Record<string, unknown>> {
-  /** The number of the commit. */
+  /**
+   * The position of the commit in the change feed. It rises from commit to commit, also when another
+   * tab takes the store over, but not always by 1.
+   */
   readonly sequence: bigint;
   /** The newest timestamp that the store had issued by then. */
   readonly at: Date;
