@@ -9,11 +9,12 @@ import type { CallResponse, RemoteCall, ToClient, ToOwner } from "../../web/src/
 import type { ChangeListener, Host, ListenerConnection } from "../../web/src/transport.ts";
 import { requestKind } from "../../web/src/util/engine-message-kinds.ts";
 
+const closeRequest = Uint8Array.of(requestKind.closeListeners);
 const readRequest = Uint8Array.of(requestKind.readWatch);
 
 let server: CallServer;
-let listeners: ChangeListener[]; // of the connections that were opened; the last one may be open
-let open: number; // connections
+let listener: ChangeListener | undefined; // of the open connection
+let opened: number; // how many connections were opened
 let posted: CallResponse[][]; // the responses in each message to the client
 let lastNumber: number;
 
@@ -23,21 +24,22 @@ class Connection implements ListenerConnection {
     respond(request);
   }
   close(): void {
-    open -= 1;
+    listener = undefined;
   }
 }
 
 beforeEach(() => {
-  listeners = [];
-  open = 0;
+  listener = undefined;
+  opened = 0;
   posted = [];
   lastNumber = 0;
   const host = {
     status: {},
+    flush: async () => {},
     on: () => () => {},
-    listen(listener: ChangeListener): ListenerConnection {
-      listeners.push(listener);
-      open += 1;
+    listen(added: ChangeListener): ListenerConnection {
+      listener = added;
+      opened += 1;
       return new Connection();
     },
   };
@@ -70,14 +72,94 @@ function messages(): string[] {
   return posted.splice(0).map((responses) => responses.map(textOf).join(", "));
 }
 
+// The store tells its listener of a change.
+async function change(number: number, size = 100): Promise<void> {
+  listener?.onChanges(new Uint8Array(size).fill(number));
+  listener?.onChangesEnd();
+  await turn();
+}
+
+// The client has read the last message with changes.
+async function acknowledge(): Promise<void> {
+  send({ hasReadChanges: true });
+  await turn();
+}
+
 describe("a client that listens", () => {
   test("can listen again after the store has closed its listeners", async () => {
     await listen(readRequest);
-    listeners.at(-1)?.onClosed(new Error("broken"));
+    listener?.onClosed(new Error("broken"));
     await turn();
     assert.deepEqual(messages(), ["response 1", "closed: broken"]);
     await listen(readRequest);
-    assert.equal(listeners.length, 2);
+    assert.equal(opened, 2);
     assert.deepEqual(messages(), ["response 2"]);
+  });
+
+  test("gets changes one message at a time, once it has read the one before", async () => {
+    await listen(readRequest);
+    await change(1);
+    assert.deepEqual(messages(), ["response 1", "changes 1"]);
+    await change(2);
+    await change(3);
+    await listen(readRequest);
+    assert.deepEqual(messages(), []);
+    await acknowledge();
+    assert.deepEqual(messages(), ["changes 2, changes 3, response 2"]);
+    await change(4);
+    assert.deepEqual(messages(), []);
+    await acknowledge();
+    assert.deepEqual(messages(), ["changes 4"]);
+    await acknowledge();
+    assert.deepEqual(messages(), []);
+    await change(5);
+    assert.deepEqual(messages(), ["changes 5"]);
+  });
+
+  test("gets responses to other calls although it does not read changes", async () => {
+    await listen(readRequest);
+    await change(1);
+    messages();
+    const flush: RemoteCall = { number: ++lastNumber, kind: "flush" };
+    send({ calls: [flush] });
+    await turn();
+    assert.deepEqual(messages(), ["response 2"]);
+  });
+
+  test("begins again once it reads, if too much waits for it", async () => {
+    await listen(readRequest);
+    await change(1);
+    messages();
+    for (let i = 0; i < 100; ++i) await change(2, 100_000);
+    assert.equal(listener, undefined);
+    await listen(readRequest); // an old request
+    assert.deepEqual(messages(), []);
+    await acknowledge();
+    assert.deepEqual(messages(), ["reset"]);
+    await listen(readRequest); // an old request, again
+    await listen(readRequest, 1);
+    assert.deepEqual(messages(), ["response 4"]);
+    await change(3);
+    assert.deepEqual(messages(), ["changes 3"]);
+    assert.equal(opened, 2);
+  });
+
+  test("gets a large change as a whole", async () => {
+    await listen(readRequest);
+    await change(1, 10_000_000);
+    assert.deepEqual(messages(), ["response 1", "changes 1"]);
+    assert.equal(opened, 1);
+  });
+
+  test("gets nothing after it has closed its listeners, and then begins again", async () => {
+    await listen(readRequest);
+    await change(1);
+    await change(2);
+    messages();
+    await listen(closeRequest);
+    assert.equal(listener, undefined);
+    await listen(readRequest);
+    await acknowledge();
+    assert.deepEqual(messages(), ["response 3"]);
   });
 });

@@ -77,6 +77,38 @@ describe("in a tab that does not own the store", () => {
     await first.close();
   });
 
+  test("a frozen tab gets one message, and then shows the newest result", async () => {
+    for (const note of ["short", "long".repeat(4500)]) {
+      const origin = new Origin();
+      let messages = 0;
+      origin.alterMessage = (message) => {
+        const { responses = [] } = message as { responses?: readonly object[] };
+        if (responses.some((response) => "changes" in response)) messages += 1;
+        return message;
+      };
+      const [a, b] = tabsIn(origin, 2) as [Tab, Tab];
+      const first = await open(a);
+      const second = await open(b);
+      await items(first).createTable();
+      const live = items(second).live();
+      await live.ready;
+      b.freeze();
+      for (let batch = 0; batch < 6; ++batch) {
+        const row = (_: unknown, i: number) => ({ ...item(`${batch}-${i}`), note });
+        const rows = Array.from({ length: 100 }, row);
+        await items(first).submitTransaction(rows.map((row) => ["create", row] as const));
+      }
+      assert.equal(messages, 1);
+      b.thaw();
+      await until(() => keysOf(live)?.length === 600);
+      await items(first).createEntity(item("last"));
+      await until(() => keysOf(live)?.length === 601);
+      assert(messages < 4, `${messages}`);
+      await second.close();
+      await first.close();
+    }
+  });
+
   test("a closed query gets nothing, and a new one begins again", async () => {
     const [a, b] = tabsIn(new Origin(), 2) as [Tab, Tab];
     const first = await open(a);

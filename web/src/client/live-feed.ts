@@ -91,7 +91,9 @@ export class OpenFeed {
   // The store has closed the feed.
   onReset(): void {
     this.id = 0;
-    this.#truncate("the store has another owner, or has run out of memory");
+    this.#truncate(
+      "the store has another owner, has run out of memory, or waited too long for this tab",
+    );
   }
 
   abort(): void {

@@ -96,6 +96,7 @@ export class CallClient {
   #listener: ChangeListener | undefined;
   readonly #listening = new Map<number, ListenRequest>(); // without a response, by call number
   #resets = 0; // how many resets the listener has received in this session
+  #hasReadChanges = false; // and has not told the owner yet
   #mustRecover = false; // no ordered call is sent before "recover" has succeeded
   #recovering: number | undefined; // the number of the "recover" call without a response
   #hasRecoverFailed = false; // in this session
@@ -296,6 +297,7 @@ export class CallClient {
     this.#mustRecover = this.#id !== undefined;
     this.#listening.clear();
     this.#resets = 0;
+    this.#hasReadChanges = false;
     for (const call of this.#ordered.values()) call.isSent = false;
     for (const call of this.#unordered.values()) call.isSent = false;
   }
@@ -327,7 +329,9 @@ export class CallClient {
     }
     this.#onStored(stored);
     this.#schedule();
-    if (hasChanges) this.#listener?.onChangesEnd();
+    if (!hasChanges) return;
+    this.#hasReadChanges = true;
+    this.#listener?.onChangesEnd();
   }
 
   #tellListener(news: ListenerNews): void {
@@ -608,7 +612,10 @@ export class CallClient {
       calls.push({ number, kind: "listen", request: listen.request, resets: this.#resets });
     }
     const { owner: to, session } = this.#link;
-    if (calls.length > 0) this.#link.post({ to, type: "calls", session, calls });
+    const hasReadChanges = this.#hasReadChanges || undefined;
+    this.#hasReadChanges = false;
+    if (calls.length > 0 || hasReadChanges)
+      this.#link.post({ to, type: "calls", session, calls, hasReadChanges });
   }
 }
 

@@ -3,13 +3,13 @@
 // events back.
 
 import { SnapshotInterrupted, StoreError } from "../errors.ts";
-import type { Host, ListenerConnection, OwnerHost } from "../transport.ts";
+import type { Host, OwnerHost } from "../transport.ts";
 import type { StoreEvents } from "../types.ts";
 import { callIdOf } from "../util/call-message.ts";
-import { requestKind } from "../util/engine-message-kinds.ts";
 import { inMicrotask } from "../util/event-loop.ts";
 import { isBytes } from "../util/platform-objects.ts";
 import { type Channel, ownBuffer } from "./channel.ts";
+import { ListenerServer } from "./listener-server.ts";
 import { forgottenError, mayBeForgotten } from "./lost-writes.ts";
 import {
   allEvents,
@@ -68,8 +68,7 @@ export class CallServer {
   #unstored: { number: number; position: number }[] = [];
   #stored = 0; // the call number of the last one that was stored
   #isPostScheduled = false;
-  #listening: ListenerConnection | undefined; // of the client, if it listens
-  #resets = 0; // how often the client was told that its watches are gone
+  readonly #listener: ListenerServer;
   #closed = false;
 
   // `owner`: this owner's name in messages. `session`: calls of other sessions are ignored
@@ -86,6 +85,9 @@ export class CallServer {
     this.#channel = channel;
     this.#policy = policy;
     this.#session = session;
+    const { leavesToNextOwner } = policy;
+    const onNews = () => this.#schedulePost();
+    this.#listener = new ListenerServer({ host, leavesToNextOwner, onNews });
     this.#stopListening = policy.events.map((name) =>
       host.on(name, (event) => {
         const plain = "error" in event ? { ...event, error: errorToWire(event.error) } : event;
@@ -103,6 +105,7 @@ export class CallServer {
     if (message.type === "calls") {
       const { lastCommit } = this.#host;
       for (const call of message.calls) this.#handleCall(call, lastCommit);
+      if (message.hasReadChanges) this.#listener.onRead();
     } else if (message.type === "chunk") this.#pulls.get(message.number)?.resolve(message);
     else this.#writeAborts.get(message.number)?.abort();
   }
@@ -112,7 +115,7 @@ export class CallServer {
   // overtake others.
   close(): void {
     this.#closed = true;
-    this.#listening?.close();
+    this.#listener.close();
     for (const abort of this.#writeAborts.values()) abort.abort();
     for (const chunks of this.#snapshots.values()) chunks.return(undefined).catch(() => {});
     for (const { reject } of this.#pulls.values()) reject(sessionEndedError());
@@ -123,7 +126,7 @@ export class CallServer {
   #handleCall(call: RemoteCall, lastCommit: number | undefined): void {
     const { number } = call;
     if (call.kind === "listen") {
-      this.#listen(call);
+      this.#listener.receive(call);
       return;
     }
     let unstored: { mayBeLost: true; appliedAfter: number | undefined } | undefined;
@@ -150,40 +153,6 @@ export class CallServer {
     }
   }
 
-  // Everything goes into the list of responses as soon as the host says it, so that the client
-  // learns it in that order.
-  #listen({ number, request = new Uint8Array(0), resets }: RemoteCall): void {
-    if (request[0] === requestKind.closeListeners) {
-      this.#listening?.close();
-      this.#listening = undefined;
-      return;
-    }
-    if (resets !== this.#resets) return;
-    const reject = (error: unknown) => {
-      if (!this.#policy.leavesToNextOwner(error))
-        this.#queueResponse({ number, error: errorToWire(error) });
-    };
-    try {
-      this.#listening ??= this.#host.listen({
-        onChanges: (changes) => this.#queueResponse({ changes: changes.slice() }),
-        onChangesEnd: () => {},
-        onReset: () => {
-          this.#resets += 1;
-          this.#queueResponse({ reset: true });
-        },
-        onClosed: (error) => {
-          this.#listening = undefined;
-          if (!this.#policy.leavesToNextOwner(error))
-            this.#queueResponse({ closed: errorToWire(error) });
-        },
-      });
-      const respond = (value: Uint8Array) => this.#queueResponse({ number, value: value.slice() });
-      this.#listening.send(request, respond, reject);
-    } catch (error) {
-      reject(error);
-    }
-  }
-
   #dispatch(
     call: RemoteCall,
     onDeferred: (position: number) => void,
@@ -191,7 +160,7 @@ export class CallServer {
     const { kind, request, mode, snapshot = 0 } = call;
     switch (kind) {
       case "listen":
-        throw new Error("This call is handled by #listen().");
+        throw new Error("This call is handled by the ListenerServer.");
       case "read":
         return this.#host.read(request as Uint8Array);
       case "readHttp":
@@ -332,7 +301,7 @@ export class CallServer {
     this.#isPostScheduled = true;
     inMicrotask(() => {
       this.#isPostScheduled = false;
-      const responses = this.#responses.splice(0);
+      const responses = [...this.#responses.splice(0), ...this.#listener.takeNews()];
       const bytes = responses.flatMap((r) => {
         const value = "changes" in r ? r.changes : "value" in r ? r.value : undefined;
         return isBytes(value) ? [value] : [];

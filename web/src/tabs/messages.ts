@@ -129,11 +129,20 @@ export interface CallValue {
 // response again, in order. A tab that becomes the owner again continues the numbers of its earlier
 // sessions, so that it ignores those calls too.
 export type ToOwner =
-  | { to: string; type: "calls"; session: number; calls: RemoteCall[] }
+  | ClientCalls
   | { to: string; type: "cancel"; session: number; number: number }
   | FileChunk
   | { to: string; type: "ping" }
   | { to: string; type: "bye" };
+
+export interface ClientCalls {
+  to: string;
+  type: "calls";
+  session: number;
+  calls: RemoteCall[];
+  // The client has read the last message with changes. Before, the owner sends no other one.
+  hasReadChanges?: true | undefined;
+}
 
 // The next chunk of the file of the "restore" with this number. Neither bytes nor an error: the
 // file has ended.

@@ -1,0 +1,107 @@
+// The owner's side of a client that listens: passes the client's requests to the host, and what the
+// host says to the client, in that order.
+//
+// At most one message with changes is on its way: the client may be slow, or frozen. What follows
+// waits here until the client has read that message. If too much waits, the client's watches and
+// feeds are closed, and the client begins again once it reads.
+
+import type { ListenerConnection, Transport } from "../transport.ts";
+import { requestKind } from "../util/engine-message-kinds.ts";
+import { type CallResponse, errorToWire, type RemoteCall } from "./messages.ts";
+
+export interface ListenerServerOptions {
+  host: Pick<Transport, "listen">;
+  leavesToNextOwner(error: unknown): boolean; // ServerPolicy
+  onNews(): void; // takeNews() may return something
+}
+
+const waitingBytesMax = 8 * 1024 * 1024;
+
+export class ListenerServer {
+  readonly #options: ListenerServerOptions;
+  #connection: ListenerConnection | undefined;
+  #resets = 0; // how often the client was told that its watches are gone
+  #isUnread = false; // the client was sent changes, and has not reported that it has read them
+  #news: CallResponse[] = [];
+  #bytes = 0; // of the changes in #news
+
+  constructor(options: ListenerServerOptions) {
+    this.#options = options;
+  }
+
+  // Handles a call of the kind "listen".
+  receive({ number, request = new Uint8Array(0), resets }: RemoteCall): void {
+    if (request[0] === requestKind.closeListeners) {
+      this.close();
+      return;
+    }
+    if (resets !== this.#resets) return;
+    const reject = (error: unknown) => {
+      if (!this.#options.leavesToNextOwner(error)) this.#add({ number, error: errorToWire(error) });
+    };
+    try {
+      this.#connection ??= this.#connect();
+      const respond = (value: Uint8Array) => this.#add({ number, value: value.slice() });
+      this.#connection.send(request, respond, reject);
+    } catch (error) {
+      reject(error);
+    }
+  }
+
+  #connect(): ListenerConnection {
+    return this.#options.host.listen({
+      onChanges: (changes) => {
+        this.#bytes += changes.length;
+        this.#add({ changes: changes.slice() });
+      },
+      onChangesEnd: () => {
+        if (!this.#isUnread || this.#bytes <= waitingBytesMax) return;
+        this.close();
+        this.#reset();
+      },
+      onReset: () => this.#reset(),
+      onClosed: (error) => {
+        this.#connection = undefined;
+        if (!this.#options.leavesToNextOwner(error)) this.#add({ closed: errorToWire(error) });
+      },
+    });
+  }
+
+  // What is left to say no longer matters.
+  #reset(): void {
+    this.#dropNews();
+    this.#resets += 1;
+    this.#add({ reset: true });
+  }
+
+  // The client is still told of resets, because it counts them.
+  #dropNews(): void {
+    this.#news = this.#news.filter((news) => "reset" in news);
+    this.#bytes = 0;
+  }
+
+  #add(news: CallResponse): void {
+    this.#news.push(news);
+    if (!this.#isUnread) this.#options.onNews();
+  }
+
+  // Returns what can be sent to the client now.
+  takeNews(): CallResponse[] {
+    if (this.#isUnread) return [];
+    this.#isUnread = this.#news.some((news) => "changes" in news);
+    this.#bytes = 0;
+    return this.#news.splice(0);
+  }
+
+  // Called when the client has read the changes that it was sent.
+  onRead(): void {
+    this.#isUnread = false;
+    if (this.#news.length > 0) this.#options.onNews();
+  }
+
+  close(): void {
+    this.#connection?.close();
+    this.#connection = undefined;
+    this.#dropNews();
+  }
+}
