@@ -143,6 +143,33 @@ describe("a live query", () => {
     assert.deepEqual(data(live), await listed(lamps.listEntities()));
   });
 
+  test("lets other tasks run while it reads many rows", async (t) => {
+    const rows = Array.from({ length: 20_000 }, (_, i) => ({
+      partitionKey: "desk",
+      rowKey: String(i).padStart(5, "0"),
+      name: "lamp",
+      stock: i,
+    }));
+    await lamps.bulk(rows.map((row) => ["upsert", row] as const));
+    const other = lamps.liveEntity("desk", "none");
+    await other.ready; // what live queries do is loaded
+    let now = 0;
+    t.mock.method(performance, "now", () => (now += 4)); // each page seems to take 4 ms
+    let tasks = 0;
+    let task = setImmediate(function count() {
+      tasks += 1;
+      task = setImmediate(count);
+    });
+    t.after(() => clearImmediate(task));
+    const queries = [lamps.live(), lamps.liveCount({ queryOptions: { filter: "stock lt 0" } })];
+    await Promise.all(queries.map(({ ready }) => ready));
+    assert(tasks >= 3, `${tasks}`);
+    assert.deepEqual(
+      queries.map((query) => data<unknown>(query)),
+      [await listed(lamps.listEntities()), 0],
+    );
+  });
+
   test("keeps objects that did not change, and never changes an array", async () => {
     for (const row of ["1", "2", "3"]) await put(row, 1);
     const live = lamps.live();

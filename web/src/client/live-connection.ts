@@ -25,10 +25,12 @@ export interface LiveEnvironment {
   readonly StoreError: typeof StoreError;
   readonly AbortError: typeof AbortError;
   inMicrotask(call: () => void): void;
+  yieldToEventLoop(): Promise<void>;
   nextRetryMs(previousMs: number): number;
 }
 
 const pageRows = 1000;
+const turnMs = 8; // how long a task reads
 const absent = -1;
 const countsFlag = 1;
 
@@ -44,6 +46,7 @@ export class LiveConnection implements ChangeListener {
   #connection: ListenerConnection | undefined;
   #resets = 0; // responses to requests from before the last reset are ignored
   #isSettleDue = false;
+  #isYielding = false; // other tasks run before anything else is read
 
   constructor(environment: LiveEnvironment) {
     this.#environment = environment;
@@ -135,16 +138,31 @@ export class LiveConnection implements ChangeListener {
   #settle(): void {
     for (const feed of this.#toOpen) this.#openFeed(feed);
     this.#toOpen.clear();
-    for (const query of this.#toRead) {
-      this.#toRead.delete(query);
-      if (query.watch === 0) this.#openWatch(query);
-      this.#readOn(query);
-    }
+    this.#readQueries();
     if (this.#delaying.size > 0) return;
     const changed = [...this.#changed];
     this.#changed.clear();
     const shown = changed.map((query) => ({ query, deltas: this.#show(query) }));
     for (const { query, deltas } of shown) if (deltas !== undefined) query.source.onChange(deltas);
+  }
+
+  // Reads a page of each query in turn. Now and then, lets other tasks of the thread run first.
+  #readQueries(): void {
+    if (this.#isYielding) return;
+    const end = performance.now() + turnMs;
+    for (const query of this.#toRead) {
+      if (performance.now() >= end) {
+        this.#isYielding = true;
+        void this.#environment.yieldToEventLoop().then(() => {
+          this.#isYielding = false;
+          this.#settle();
+        });
+        return;
+      }
+      this.#toRead.delete(query);
+      if (query.watch === 0) this.#openWatch(query);
+      else this.#readPage(query);
+    }
   }
 
   #openFeed(feed: OpenFeed): void {
@@ -212,33 +230,28 @@ export class LiveConnection implements ChangeListener {
     this.#send(openWatch, (writer) => putOpenWatch(writer, source), onResponse, onError);
   }
 
-  #readOn(query: OpenQuery): void {
+  #readPage(query: OpenQuery): void {
+    if (query.isWaiting || !query.mustRead) return;
+    query.isWaiting = true;
     const { readWatch } = this.#environment.requestKind;
-    let canRead = true;
-    while (canRead && query.watch !== 0 && !query.isWaiting && query.mustRead) {
-      query.isWaiting = true;
-      const { watch } = query;
-      const put = (writer: MessageWriter) => {
-        writer.putWord(watch);
-        writer.putWord(pageRows);
-      };
-      const onResponse = (response: Uint8Array) => {
-        const page = this.#environment.decoder.watchPage(response);
-        if (!this.#queries.has(query)) return;
-        query.isWaiting = false;
-        this.#update(query, () => query.add(page));
-        canRead = this.#queries.has(query);
-        this.#scheduleSettle();
-      };
-      const onError = (error: unknown) => {
-        query.isWaiting = false;
-        canRead = false;
-        if ((error as { code?: unknown }).code !== "TableNotFound") this.#reopenLater(query, error);
-        // The watch stays open: it is reset when its table is created.
-        else void this.#withHint(query, error, (reason) => this.#fail(query, reason));
-      };
-      this.#send(readWatch, put, onResponse, onError);
-    }
+    const put = (writer: MessageWriter) => {
+      writer.putWord(query.watch);
+      writer.putWord(pageRows);
+    };
+    const onResponse = (response: Uint8Array) => {
+      const page = this.#environment.decoder.watchPage(response);
+      if (!this.#queries.has(query)) return;
+      query.isWaiting = false;
+      this.#update(query, () => query.add(page));
+      this.#scheduleSettle();
+    };
+    const onError = (error: unknown) => {
+      query.isWaiting = false;
+      if ((error as { code?: unknown }).code !== "TableNotFound") this.#reopenLater(query, error);
+      // The watch stays open: it is reset when its table is created.
+      else void this.#withHint(query, error, (reason) => this.#fail(query, reason));
+    };
+    this.#send(readWatch, put, onResponse, onError);
   }
 
   // The rows that a query has may be only a part now. Shows the error, and begins again later.

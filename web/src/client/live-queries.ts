@@ -6,7 +6,7 @@ import type { Transport } from "../transport.ts";
 import type { ChangeFeed, ChangesOptions, LiveOptions } from "../types.ts";
 import { nextRetryMs } from "../util/back-off.ts";
 import { requestKind, responseKind } from "../util/engine-message-kinds.ts";
-import { inMicrotask } from "../util/event-loop.ts";
+import { inMicrotask, yieldToEventLoop } from "../util/event-loop.ts";
 import { requireKnownOptions } from "../util/option-names.ts";
 import type { LiveConnection } from "./live-connection.ts";
 import type { FeedSource, OpenFeed } from "./live-feed.ts";
@@ -30,8 +30,9 @@ function liveConnection(transport: Transport): Promise<LiveConnection> {
 async function connect(transport: Transport): Promise<LiveConnection> {
   const { LiveConnection } = await import("./live-connection.ts");
   const { encoder, decoder } = storeCodec(transport);
-  const environment = { transport, encoder, decoder, requestKind, responseKind };
-  return new LiveConnection({ ...environment, StoreError, AbortError, inMicrotask, nextRetryMs });
+  const environment = { transport, encoder, decoder, requestKind, responseKind, StoreError };
+  const functions = { AbortError, inMicrotask, yieldToEventLoop, nextRetryMs };
+  return new LiveConnection({ ...environment, ...functions });
 }
 
 // `source`: returns what the query is, or throws the error of its options.
