@@ -156,6 +156,18 @@ describe("a client that listens", () => {
     assert.deepEqual(client.news, ["reported: not found"]);
   });
 
+  test("has no watches and feeds in the engine as soon as it closes, even if it is the last one", () => {
+    const [one, two] = [new Client(), new Client()];
+    one.connection.close();
+    assert.deepEqual(closed, [1]);
+    two.connection.close();
+    assert.deepEqual(closed, [1, 2]);
+    two.connection.close();
+    assert.deepEqual(closed, [1, 2]);
+    engineChanged?.(); // nothing is taken any more
+    assert.deepEqual(takes, []);
+  });
+
   test("is closed if the engine breaks", async () => {
     const client = new Client();
     await change();
