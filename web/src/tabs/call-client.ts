@@ -109,7 +109,8 @@ export class CallClient {
   // Without an id the owner never changes and no write is sent twice. Writes are then sent
   // unwrapped, and without a limit on how many are in flight. `onPersistError`: called when the
   // owner could not apply deferred writes again. They are sent again after `retryInMs`; undefined:
-  // they are lost. `onReadsContinue`: called when `readsWait` has become false.
+  // they are lost. `onReadsContinue`: called when `readsWait` may have become false, which only the
+  // end of "recover" does.
   constructor(
     id?: Uint8Array,
     onPersistError: (error: Error, retryInMs: number | undefined) => void = () => {},
