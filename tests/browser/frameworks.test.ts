@@ -23,7 +23,8 @@ const mounts = 10_000;
 const leakBytes = 100;
 
 // What React's development form prints for an error that goes to an error boundary.
-const boundaryError = /'wrong eq'|The above error occurred in the <Ready> component/;
+const boundaryError =
+  /'wrong eq'|The live query was closed|The above error occurred in the <Ready> component/;
 
 let profile: Profile;
 let browser: Browser;

@@ -387,7 +387,9 @@ describe("a live query", () => {
     await using live = lamps.live();
     const early = lamps.live();
     early.close();
-    await assert.rejects(early.ready, { name: "AbortError" });
+    const snapshot = early.getSnapshot(); // it had no result, and gets none
+    assert.deepEqual([snapshot.status, snapshot.error?.name], ["error", "AbortError"]);
+    await assert.rejects(early.ready, snapshot.error);
     await live.ready;
     let calls = 0;
     live.subscribe(() => ++calls);
@@ -397,6 +399,7 @@ describe("a live query", () => {
     assert.deepEqual([calls, keys(live)], [1, ["1"]]);
     const again = lamps.live();
     assert.equal((await again.ready).length, 2);
+    assert.equal(early.getSnapshot(), snapshot);
   });
 
   test("applies resolvers", async () => {

@@ -381,6 +381,9 @@ export interface LiveQuery<R, E = unknown> {
   [Symbol.asyncIterator](): AsyncIterator<R, undefined>;
   /** Resolves to the first result. Rejects like listEntities if there is none. */
   readonly ready: Promise<R>;
+  /**
+   * The result changes no more. If there was none yet, the status becomes "error", with AbortError.
+   */
   close(): void;
   [Symbol.asyncDispose](): Promise<void>;
 }

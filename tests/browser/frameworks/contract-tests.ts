@@ -284,6 +284,14 @@ const suspenseTests: Record<string, ContractTest> = {
     await contract.hasOpen(0); // after the time in which a component could have been mounted
   },
 
+  async "a query that is closed before its first result is an error, too"(contract) {
+    const store = await contract.store(1);
+    const query = contract.open(store);
+    contract.mount({ store, parts: [{ id: "a", kind: "suspended", query }] });
+    query?.close();
+    await contract.shows("#a", "AbortError");
+  },
+
   async "in StrictMode, suspended components share one query"(contract) {
     const store = await contract.store(1);
     const parts = [{ id: "a", kind: "suspended", open: contract.open, queryKey: [] }];

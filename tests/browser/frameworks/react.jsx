@@ -55,20 +55,20 @@ function Named({ name, options }) {
   return <p>{store?.name ?? error?.code ?? status}</p>;
 }
 
-function Suspended({ id, open, queryKey }) {
+function Suspended({ id, query, open, queryKey = [] }) {
   return (
     <Boundary>
       <Suspense fallback={<p>suspended</p>}>
-        <Ready id={id} open={open} queryKey={queryKey} />
+        <Ready id={id} query={query} open={open} queryKey={queryKey} />
       </Suspense>
     </Boundary>
   );
 }
 
-function Ready({ id, open, queryKey }) {
+function Ready({ id, query, open, queryKey }) {
   rendered(id);
   const { store } = useStore();
-  const notes = useSuspenseLive(() => open(store), [store, ...queryKey]);
+  const notes = useSuspenseLive(query ?? (() => open(store)), [store, ...queryKey]);
   return <p>{notes.map(({ text }) => text).join()}</p>;
 }
 
@@ -80,7 +80,8 @@ class Boundary extends Component {
   }
 
   render() {
-    return this.state.error ? <p>{this.state.error.code}</p> : this.props.children;
+    const { error } = this.state;
+    return error ? <p>{error.code ?? error.name}</p> : this.props.children;
   }
 }
 

@@ -18,7 +18,7 @@ export class LiveQueryHandle<R> implements LiveQuery<R> {
   readonly #deltaListeners = new Set<(delta: LiveDelta<unknown>) => void>();
   readonly #waiting: (() => void)[] = []; // each continues an iteration
   #state: LiveState | undefined;
-  #failed: LiveSnapshot<R> | undefined; // if the state could not be loaded
+  #failed: LiveSnapshot<R> | undefined; // if there will be no state, or it had no result
   #isClosed = false;
   #isReadySettled = false;
   #resolveReady: (data: R) => void = () => {};
@@ -32,6 +32,7 @@ export class LiveQueryHandle<R> implements LiveQuery<R> {
     });
     this.ready.catch(() => {}); // the snapshot has the error too
     open(this).catch((error: Error) => {
+      if (this.#isClosed) return;
       this.#failed = { ...loading, status: "error", error };
       this.onChange([]);
     });
@@ -112,7 +113,9 @@ export class LiveQueryHandle<R> implements LiveQuery<R> {
     this.#listeners.clear();
     this.#deltaListeners.clear();
     this.#state?.close();
-    this.#rejectReady(new AbortError("The live query was closed."));
+    const error = new AbortError("The live query was closed.");
+    if (!this.#isReadySettled) this.#failed = { ...loading, status: "error", error };
+    this.#rejectReady(error);
     this.#continueIterations();
   }
 
