@@ -422,7 +422,7 @@ export interface Change<T = Record<string, unknown>> {
 /** The changes of one commit: a single write, or a transaction. */
 export interface ChangeBatch<T = Record<string, unknown>> {
   /**
-   * The position of the commit in the change feed. It rises from commit to commit, also when another
+   * The position of the commit in the change feed. It rises from commit to commit, even if another
    * tab takes the store over, but not always by 1.
    */
   readonly sequence: bigint;
@@ -1295,9 +1295,9 @@ export interface Store {
    * Opens the feed of all changes from now on, whichever tab makes them: an item for each commit,
    * in their order, when it becomes visible. Writes never wait for the reader. If 1,000 batches
    * wait to be read, or changes are not known (after a rollback, a restore that replaces the
-   * content, if memory runs out, if another tab takes the store over, or if this tab is frozen while
-   * more than 8 MB change), the iteration throws StoreError FeedTruncated: read the tables again.
-   * Ends when the store is closed.
+   * content, if memory runs out, if another tab takes the store over, or if this tab is frozen
+   * while more than 8 MB change), the iteration throws StoreError FeedTruncated: read the tables
+   * again. Ends when the store is closed.
    */
   changes(options?: ChangesOptions): ChangeFeed;
   on<K extends keyof StoreEvents>(event: K, listener: (event: StoreEvents[K]) => void): () => void;

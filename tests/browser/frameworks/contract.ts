@@ -7,8 +7,8 @@
 //   entity     the text of useEntity(table, "p", rowKey); default: the store's table "notes"
 //   parent     the part `child`, while useLive(() => open(store)) has rows
 //   named      the name of the store of useStore(name, options), or its status, or its error
-//   suspended  the texts of useSuspenseLive(query), or of useSuspenseLive(() => open(store), [store,
-//              ...queryKey]) (React)
+//   suspended  the texts of useSuspenseLive(query), or else of useSuspenseLive(() => open(store),
+//              [store, ...queryKey]) (React)
 //
 // A row is rendered again only when it has changed. rendered.js counts how often each component
 // renders, by its id, and rows by "<id> row <row key>".
