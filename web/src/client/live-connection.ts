@@ -6,10 +6,10 @@
 
 import type { AbortError, StoreError } from "../errors.ts";
 import type { ChangeListener, ListenerConnection, Transport } from "../transport.ts";
-import type { LiveDelta } from "../types.ts";
+import type { ChangesOptions, LiveDelta } from "../types.ts";
 import type { requestKind, responseKind } from "../util/engine-message-kinds.ts";
 import { decodeChanges } from "./changes-decoder.ts";
-import { type FeedSource, OpenFeed } from "./live-feed.ts";
+import { OpenFeed } from "./live-feed.ts";
 import { type LiveSource, OpenQuery } from "./live-state.ts";
 import type { MessageWriter } from "./message-writer.ts";
 import type { RequestEncoder } from "./request-encoder.ts";
@@ -33,6 +33,7 @@ const pageRows = 1000;
 const turnMs = 8; // how long a task reads
 const absent = -1;
 const countsFlag = 1;
+const maxLimit = 0xffff_fffe;
 
 export class LiveConnection implements ChangeListener {
   readonly #environment: LiveEnvironment;
@@ -52,9 +53,12 @@ export class LiveConnection implements ChangeListener {
     this.#environment = environment;
   }
 
-  // Throws StoreError if the store is closed. `attach` gets the query before anything is read, and
-  // returns whether it is still needed.
+  // Throws StoreError if an option is invalid, or the store is closed. `attach` gets the query
+  // before anything is read, and returns whether it is still needed.
   openQuery(source: LiveSource, attach: (query: OpenQuery) => boolean): OpenQuery {
+    const { StoreError } = this.#environment;
+    const mistake = mistakeInWindow(source);
+    if (mistake !== undefined) throw new StoreError("ValidationFailed", mistake);
     const query = new OpenQuery(source, () => this.#closeQuery(query));
     if (!attach(query)) return query;
     this.#connect();
@@ -64,10 +68,10 @@ export class LiveConnection implements ChangeListener {
     return query;
   }
 
-  // Throws StoreError if the store is closed.
-  openFeed(source: FeedSource): OpenFeed {
-    const feed = new OpenFeed(source, this.#environment, () => this.#closeFeed(feed));
-    if (source.signal?.aborted) {
+  // Throws StoreError if an option is invalid, or the store is closed.
+  openFeed(options: ChangesOptions): OpenFeed {
+    const feed = new OpenFeed(options, this.#environment, () => this.#closeFeed(feed));
+    if (options.signal?.aborted) {
       feed.abort();
       return feed;
     }
@@ -361,6 +365,13 @@ export class LiveConnection implements ChangeListener {
       this.#send(kind, (writer) => writer.putWord(id), ignore, ignore);
     }
   }
+}
+
+function mistakeInWindow({ limit, from }: LiveSource): string | undefined {
+  if (limit !== undefined && !(Number.isInteger(limit) && limit >= 1 && limit <= maxLimit))
+    return `limit must be a whole number from 1, not ${limit}.`;
+  const isKey = typeof from?.partitionKey === "string" && typeof from.rowKey === "string";
+  return from === undefined || isKey ? undefined : "from must have a partitionKey and a rowKey.";
 }
 
 function putOpenWatch(writer: MessageWriter, source: LiveSource): void {

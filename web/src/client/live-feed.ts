@@ -1,18 +1,9 @@
 // A reader of the change feed: the batches that wait to be read.
 
-import type { AbortSignalLike, Change, ChangeBatch, TableEntityResult } from "../types.ts";
+import type { Change, ChangeBatch, ChangesOptions, TableEntityResult } from "../types.ts";
 import type { FeedBatch, RowChange } from "./changes-decoder.ts";
 import type { LiveEnvironment } from "./live-connection.ts";
 import type { MessageWriter } from "./message-writer.ts";
-
-export interface FeedSource {
-  readonly tables: readonly string[];
-  readonly filter: string | undefined;
-  readonly from: { partitionKey: string; rowKey: string };
-  readonly to: { partitionKey: string; rowKey: string } | undefined; // exclusive
-  readonly before: boolean;
-  readonly signal: AbortSignalLike | undefined;
-}
 
 type Result = IteratorResult<ChangeBatch, undefined>;
 
@@ -24,7 +15,7 @@ const done: Result = { done: true, value: undefined };
 
 export class OpenFeed {
   readonly ready: Promise<void>;
-  readonly #source: FeedSource;
+  readonly #options: ChangesOptions;
   readonly #environment: Pick<LiveEnvironment, "AbortError" | "StoreError">;
   readonly #onClose: () => void;
   readonly #stopListening: () => void;
@@ -36,12 +27,15 @@ export class OpenFeed {
   #resolveReady: () => void = () => {};
   #rejectReady: (error: unknown) => void = () => {};
 
+  // Throws StoreError ValidationFailed.
   constructor(
-    source: FeedSource,
+    options: ChangesOptions,
     environment: Pick<LiveEnvironment, "AbortError" | "StoreError">,
     onClose: () => void,
   ) {
-    this.#source = source;
+    if (options.rowKey !== undefined && options.partitionKey === undefined)
+      throw new environment.StoreError("ValidationFailed", "rowKey needs a partitionKey.");
+    this.#options = options;
     this.#environment = environment;
     this.#onClose = onClose;
     this.ready = new Promise((resolve, reject) => {
@@ -49,7 +43,7 @@ export class OpenFeed {
       this.#rejectReady = reject;
     });
     this.ready.catch(() => {}); // next() rejects, too
-    const { signal } = source;
+    const { signal } = options;
     const onAbort = () => this.abort();
     signal?.addEventListener("abort", onAbort);
     this.#stopListening = () => signal?.removeEventListener("abort", onAbort);
@@ -57,15 +51,19 @@ export class OpenFeed {
 
   // Writes the request that opens the feed (core/rpc/LAYOUT.md).
   put(writer: MessageWriter): void {
-    const { tables, filter, from, to, before } = this.#source;
+    const { tables = [], filter, before = false, partitionKey, rowKey } = this.#options;
     writer.putWord(before ? beforeFlag : 0);
     writer.putWord(tables.length);
     for (const table of tables) writer.putText(table);
     writer.putOptionalText(filter);
-    writer.putText(from.partitionKey);
-    writer.putText(from.rowKey);
-    writer.putOptionalText(to?.partitionKey);
-    writer.putOptionalText(to?.rowKey);
+    writer.putText(partitionKey ?? "");
+    writer.putText(rowKey?.from ?? "");
+    // Without an end, the range ends before the next partition key.
+    const to = rowKey?.to;
+    writer.putOptionalText(
+      to === undefined && partitionKey !== undefined ? `${partitionKey}\0` : partitionKey,
+    );
+    writer.putOptionalText(partitionKey === undefined ? undefined : (to ?? ""));
   }
 
   onOpen(id: number): void {

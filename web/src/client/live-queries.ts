@@ -3,13 +3,13 @@
 
 import { AbortError, StoreError } from "../errors.ts";
 import type { Transport } from "../transport.ts";
-import type { ChangeFeed, ChangesOptions, LiveOptions } from "../types.ts";
+import type { ChangeFeed, ChangesOptions } from "../types.ts";
 import { nextRetryMs } from "../util/back-off.ts";
 import { requestKind, responseKind } from "../util/engine-message-kinds.ts";
 import { inMicrotask, yieldToEventLoop } from "../util/event-loop.ts";
 import { requireKnownOptions } from "../util/option-names.ts";
 import type { LiveConnection } from "./live-connection.ts";
-import type { FeedSource, OpenFeed } from "./live-feed.ts";
+import type { OpenFeed } from "./live-feed.ts";
 import { LiveQueryHandle } from "./live-query.ts";
 import type { LiveSource } from "./live-state.ts";
 import { storeCodec } from "./store-codec.ts";
@@ -35,7 +35,8 @@ async function connect(transport: Transport): Promise<LiveConnection> {
   return new LiveConnection({ ...environment, ...functions });
 }
 
-// `source`: returns what the query is, or throws the error of its options.
+// `source`: returns what the query is, or throws the error of its options. The connection checks
+// the limit and the first key.
 export function openLiveQuery<R>(
   transport: Transport,
   source: () => Omit<LiveSource, "onChange" | "wantsDeltas">,
@@ -50,20 +51,6 @@ export function openLiveQuery<R>(
     connection.openQuery({ ...checked, ...user }, (query) => handle.attach(query));
   });
 }
-
-const maxLimit = 0xffff_fffe;
-
-// Throws ValidationFailed if `limit` or `from` is invalid.
-export function checkedWindow({ limit, from }: LiveOptions): Pick<LiveSource, "limit" | "from"> {
-  if (limit !== undefined && !(Number.isInteger(limit) && limit >= 1 && limit <= maxLimit))
-    throw new StoreError("ValidationFailed", `limit must be a whole number from 1, not ${limit}.`);
-  const isKey = typeof from?.partitionKey === "string" && typeof from.rowKey === "string";
-  if (from !== undefined && !isKey)
-    throw new StoreError("ValidationFailed", "from must have a partitionKey and a rowKey.");
-  return { limit, from };
-}
-
-// ---- Change feed ------------------------------------------------------------------------------
 
 const changesOptions = ["tables", "partitionKey", "rowKey", "filter", "before", "signal"];
 
@@ -83,22 +70,7 @@ export function openChangeFeed(transport: Transport, options: ChangesOptions): C
 
 async function openFeed(transport: Transport, options: ChangesOptions): Promise<OpenFeed> {
   requireKnownOptions("changes", options, changesOptions);
-  const { tables = [], filter, before = false, signal } = options;
-  if (signal?.aborted) throw new AbortError();
-  const source = { tables, filter, before, signal, ...keyRange(options) };
+  const copy = { ...options }; // the caller may change the object
   const connection = await liveConnection(transport);
-  return connection.openFeed(source);
-}
-
-function keyRange({ partitionKey, rowKey }: ChangesOptions): Pick<FeedSource, "from" | "to"> {
-  if (partitionKey === undefined) {
-    if (rowKey === undefined) return { from: { partitionKey: "", rowKey: "" }, to: undefined };
-    throw new StoreError("ValidationFailed", "rowKey needs a partitionKey.");
-  }
-  const { from = "", to } = rowKey ?? {};
-  const end =
-    to === undefined
-      ? { partitionKey: `${partitionKey}\0`, rowKey: "" }
-      : { partitionKey, rowKey: to };
-  return { from: { partitionKey, rowKey: from }, to: end };
+  return connection.openFeed(copy);
 }

@@ -44,7 +44,7 @@ import type {
 import { requireKnownOptions } from "../util/option-names.ts";
 import { inDevelopment } from "./development.ts";
 import { convertEntityBySchema } from "./entity-resolver.ts";
-import { checkedWindow, openLiveQuery } from "./live-queries.ts";
+import { openLiveQuery } from "./live-queries.ts";
 import type { LiveSource } from "./live-state.ts";
 import {
   checkOperationOptions,
@@ -304,8 +304,8 @@ export class TableHandle
   live(options: LiveOptions = {}): LiveQuery<readonly object[]> {
     return this.#openLiveQuery(() => {
       rejectUnknownOptions("live", options, liveOptions, filterAndSelect);
-      const { filter, select } = options.queryOptions ?? {};
-      return { result: "list", filter, select, ...checkedWindow(options) };
+      const { queryOptions: { filter, select } = {}, limit, from } = options;
+      return { result: "list", filter, select, limit, from };
     });
   }
 
