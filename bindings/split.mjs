@@ -1,41 +1,45 @@
 // node split.mjs <folder> <folder of Binaryen's tools> [names]
 //
 // Splits entitable.wasm into the primary module (entitable.core.wasm), which has everything that
-// tables need, and the deferred module (entitable.rest.wasm), which web/src/wasm links to the
-// primary module when a call needs it. entitable.wasm stays complete and loses only its function
+// tables need, and the deferred modules, which web/src/wasm links to the primary module when a call
+// needs them: entitable.rest.wasm (the REST protocol, plans, snapshots) and entitable.live.wasm
+// (live queries and the change feed). entitable.wasm stays complete and loses only its function
 // names, which this script needs.
 //
-// deferred-functions.json lists what moves. A function moves if it is reachable only through the
-// listed functions. A function whose callers are unknown stays in the primary module: that costs a
-// few bytes, while a call of a missing function would fail. An entry of the list that moves nothing
-// fails the build.
+// deferred-functions.json lists for each deferred module what moves into it. A function moves if it
+// is reachable only through the functions that are listed for one module. Other functions stay in
+// the primary module: those that several modules need, and those whose callers are unknown. That
+// costs a few bytes, while a call of a missing function would fail. An entry of the list that moves
+// nothing fails the build.
 //
 // With "names" (profiles, debuggers) the names stay and nothing is split: the files of the primary
-// and the deferred module are copies of the complete module.
+// and the deferred modules are copies of the complete module.
 
 import { execFileSync } from "node:child_process";
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { withoutTableMaximum } from "./wasm-binary.mjs";
 
 const readList = (name) => JSON.parse(readFileSync(join(import.meta.dirname, name), "utf8"));
 const modules = readList("modules.json");
 
-// `exports`: C exports that web/src/wasm/wasm-engine.ts calls only after the deferred module is
-//     linked.
-// `functions`: C++ functions, without parameters, that other exports call for some requests only.
+// By deferred module:
+// `bytesMin`: a smaller module means that the list no longer fits the code.
+// `exports`: C exports that web/src/wasm/wasm-engine.ts calls only after the module is linked.
+// `functions`: C++ functions, without parameters, that other functions call for some requests only,
+//     or only while what they need is open, which a function of the module has opened.
 // `addressTaken`: namespaces and functions. Their functions in the function table may move, because
-//     only deferred functions call through these pointers.
+//     only functions of the module call through these pointers.
 const deferred = readList("deferred-functions.json");
+const deferredNames = Object.keys(deferred);
 
 const [folder, tools, names] = process.argv.slice(2);
-const [completeFile, primaryFile, deferredFile] = [
-  modules.complete,
-  modules.primary,
-  modules.deferred,
-].map((name) => join(folder, name));
+const fileOf = (module) => join(folder, modules[module]);
+const splitNames = ["primary", ...deferredNames];
+const primaryBytesMin = 150_000;
 // Features that emcc of any version may have used, and that not every version records in the file.
-// mutable-globals: both modules share the stack pointer.
+// mutable-globals: the modules share the stack pointer.
 const features = [
   "bulk-memory",
   "exception-handling",
@@ -44,25 +48,26 @@ const features = [
   "nontrapping-float-to-int",
   "sign-ext",
 ].map((name) => `--enable-${name}`);
-const moduleBytesMin = 150_000; // a smaller module means that the list no longer fits the code
 
 const scratch = mkdtempSync(join(tmpdir(), "entitable-split-"));
 try {
   if (names === "names")
-    for (const file of [primaryFile, deferredFile]) copyFileSync(completeFile, file);
+    for (const module of splitNames) copyFileSync(fileOf("complete"), fileOf(module));
   else split();
 } finally {
   rmSync(scratch, { recursive: true });
 }
 
 function split() {
-  const { calls, roots, table } = readCallGraph(completeFile);
-  const entryPoints = new Set([...calls.keys()].filter(isEntryPoint));
-  const primaryFunctions = reachableFrom(roots, calls, entryPoints);
-  checkList([...calls.keys()], table, primaryFunctions);
-  splitModule(primaryFunctions, [...calls.keys()]);
-  for (const file of [primaryFile, deferredFile])
-    if (statSync(file).size < moduleBytesMin) throw new Error(`${file} is too small.`);
+  const { calls, roots, table } = readCallGraph(fileOf("complete"));
+  const functions = [...calls.keys()];
+  const moduleOf = placeFunctions(calls, roots, table);
+  for (const module of deferredNames) checkList(module, functions, table, moduleOf);
+  splitModule(functions, moduleOf);
+  for (const module of splitNames) {
+    const bytesMin = deferred[module]?.bytesMin ?? primaryBytesMin;
+    if (statSync(fileOf(module)).size < bytesMin) throw new Error(`${module} is too small.`);
+  }
 }
 
 // Returns the callees of each function, in the order of the module; the functions that code outside
@@ -81,12 +86,12 @@ function readCallGraph(file) {
     } else if (line.startsWith(" (elem")) {
       table.push(...namesIn(line));
     } else if (/^ \((export|start)/.test(line)) {
-      roots.push(...namesIn(line).filter((name) => !isEntryPoint(name)));
+      roots.push(...namesIn(line).filter((name) => moduleEnteredBy(name) === undefined));
     } else if (/\((call|return_call|ref\.func) \$/.test(line)) {
       current.push(namesIn(line)[0]);
     }
   }
-  roots.push(...table.filter((name) => staysInPrimary(name, table)));
+  roots.push(...table.filter((name) => moduleOfTableFunction(name, table) === undefined));
   return { calls, roots: roots.filter((name) => calls.has(name)), table };
 }
 
@@ -101,15 +106,23 @@ function withoutParameters(name) {
   return name.replace(/\((?!anonymous).*/, "");
 }
 
-function isEntryPoint(name) {
-  return deferred.exports.includes(name) || deferred.functions.includes(withoutParameters(name));
+// Returns the deferred module whose list has the function as an entry point.
+function moduleEnteredBy(name) {
+  return deferredNames.find(
+    (module) =>
+      deferred[module].exports.includes(name) ||
+      deferred[module].functions.includes(withoutParameters(name)),
+  );
 }
 
-// A name that is in the table twice belongs to several identical functions that the optimiser
-// merged: other code may call it by its other names, so it stays.
-function staysInPrimary(name, table) {
-  const movable = deferred.addressTaken.some((entry) => isAddressTakenBy(name, entry));
-  return !movable || table.indexOf(name) !== table.lastIndexOf(name);
+// Returns the deferred module into which a function of the table may move. A name that is in the
+// table twice belongs to several identical functions that the optimiser merged: other code may call
+// it by its other names, so it stays.
+function moduleOfTableFunction(name, table) {
+  if (table.indexOf(name) !== table.lastIndexOf(name)) return undefined;
+  return deferredNames.find((module) =>
+    deferred[module].addressTaken.some((entry) => isAddressTakenBy(name, entry)),
+  );
 }
 
 // Whether a function in the table belongs to the entry: by its own name, or as an instance of a
@@ -122,35 +135,55 @@ function isAddressTakenBy(name, entry) {
   );
 }
 
-function reachableFrom(roots, calls, entryPoints) {
+// Returns the deferred module of each function that moves.
+function placeFunctions(calls, roots, table) {
+  const primary = reachableFrom(roots, calls);
+  const moduleOf = new Map();
+  const shared = new Set();
+  for (const module of deferredNames) {
+    const entryPoints = [...calls.keys()].filter((name) => moduleEnteredBy(name) === module);
+    const pointers = table.filter((name) => moduleOfTableFunction(name, table) === module);
+    for (const name of reachableFrom([...entryPoints, ...pointers], calls)) {
+      if (moduleOf.has(name)) shared.add(name);
+      else if (!primary.has(name)) moduleOf.set(name, module);
+    }
+  }
+  for (const name of shared) moduleOf.delete(name);
+  return moduleOf;
+}
+
+// Entry points are not followed: they are called through the function table.
+function reachableFrom(roots, calls) {
   const reached = new Set(roots);
   for (const name of reached) {
-    for (const callee of calls.get(name) ?? []) if (!entryPoints.has(callee)) reached.add(callee);
+    for (const callee of calls.get(name) ?? [])
+      if (moduleEnteredBy(callee) === undefined) reached.add(callee);
   }
   return reached;
 }
 
-// REQUIRES: `functions` are all functions of the module. Throws if an entry of the list matches no
-// function, or if what it matches stays in the primary module. With any version of the tools
+// REQUIRES: `functions` are all functions. Throws if an entry of the module's list matches no
+// function, or if what it matches does not move into the module. With any version of the tools
 // (scripts/setup) it only warns, because other compilers inline other functions.
-function checkList(functions, table, primaryFunctions) {
+function checkList(module, functions, table, moduleOf) {
+  const { exports, functions: listed, addressTaken } = deferred[module];
+  const moves = (name) => moduleOf.get(name) === module;
   const matches = [
-    ...deferred.exports.map((entry) => [entry, functions.filter((name) => name === entry)]),
-    ...deferred.functions.map((entry) => [
+    ...exports.map((entry) => [entry, functions.filter((name) => name === entry)]),
+    ...listed.map((entry) => [
       entry,
       functions.filter((name) => withoutParameters(name) === entry),
     ]),
   ];
   for (const [entry, matching] of matches) {
     if (matching.length === 0) fail(entry, "matches no function: renamed, or inlined");
-    const stays = matching.find((name) => primaryFunctions.has(name));
-    if (stays !== undefined) fail(entry, `stays in the primary module, as ${stays}`);
+    const stays = matching.find((name) => !moves(name));
+    if (stays !== undefined) fail(entry, `does not move into ${modules[module]}, as ${stays}`);
   }
-  for (const entry of deferred.addressTaken) {
+  for (const entry of addressTaken) {
     const matching = table.filter((name) => isAddressTakenBy(name, entry));
     if (matching.length === 0) fail(entry, "matches no function whose address is taken");
-    if (matching.every((name) => primaryFunctions.has(name)))
-      fail(entry, "moves no function: the primary module reaches all of them");
+    if (!matching.some(moves)) fail(entry, `moves no function into ${modules[module]}`);
   }
 }
 
@@ -160,26 +193,28 @@ function fail(entry, reason) {
   console.warn(message);
 }
 
-// The names are stripped first, so wasm-split takes the functions by their numbers.
-function splitModule(primaryFunctions, functions) {
-  const list = join(scratch, "primary-functions");
-  writeFileSync(
-    list,
-    functions.flatMap((name, i) => (primaryFunctions.has(name) ? [i] : [])).join("\n"),
-  );
-  const outputs = ["-o1", primaryFile, "-o2", deferredFile];
-  run("wasm-opt", completeFile, ...features, "--strip-debug", "-o", completeFile);
-  run(
-    "wasm-split",
-    completeFile,
-    "--split",
-    ...features,
-    `--keep-funcs=@${list}`,
-    ...outputs,
-    "--export-prefix=%",
-  );
-  for (const file of [primaryFile, deferredFile])
-    run("wasm-opt", file, ...features, "-O3", "-o", file);
+// Splits off one deferred module after the other. The names are stripped first, so wasm-split takes
+// the functions by their numbers, in what is left of the primary module. It adds functions after
+// them, for exports that moved.
+function splitModule(functions, moduleOf) {
+  const primary = join(scratch, "primary.wasm");
+  run("wasm-opt", fileOf("complete"), ...features, "--strip-debug", "-o", fileOf("complete"));
+  copyFileSync(fileOf("complete"), primary);
+  let left = functions;
+  for (const module of deferredNames) {
+    const list = join(scratch, `functions-of-${module}`);
+    const numbers = left.flatMap((name, i) => (moduleOf.get(name) === module ? [i] : []));
+    writeFileSync(list, numbers.join("\n"));
+    const outputs = ["-o1", primary, "-o2", fileOf(module), "--export-prefix=%"];
+    run("wasm-split", primary, "--split", ...features, `--split-funcs=@${list}`, ...outputs);
+    left = left.filter((name) => moduleOf.get(name) !== module);
+  }
+  copyFileSync(primary, fileOf("primary"));
+  for (const module of splitNames)
+    run("wasm-opt", fileOf(module), ...features, "-O3", "-o", fileOf(module));
+  // Each split enlarges the table, so the one that it was split from has another maximum.
+  for (const module of deferredNames)
+    writeFileSync(fileOf(module), withoutTableMaximum(readFileSync(fileOf(module))));
 }
 
 function run(tool, ...args) {

@@ -10,6 +10,7 @@ import { createHash } from "node:crypto";
 import { copyFileSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { prune } from "./prune-glue.mjs";
+import { customSection } from "./wasm-binary.mjs";
 
 const [folder, version, copyTo] = process.argv.slice(2);
 const glueFile = join(folder, "entitable.mjs");
@@ -35,22 +36,4 @@ for (const name of outputs) {
   const file = join(folder, name);
   if (copyTo) copyFileSync(file, join(copyTo, name));
   process.stdout.write(`${statSync(file).size.toString().padStart(8)} bytes  ${file}\n`);
-}
-
-// Returns a custom section: id 0 and the length of its payload, which is the length of the name,
-// the name and the contents.
-function customSection(name, contents) {
-  const payload = Buffer.concat([leb128(name.length), Buffer.from(name), Buffer.from(contents)]);
-  return Buffer.concat([Buffer.from([0]), leb128(payload.length), payload]);
-}
-
-function leb128(value) {
-  const bytes = [];
-  for (let rest = value; ; rest >>>= 7) {
-    if (rest < 0x80) {
-      bytes.push(rest);
-      return Buffer.from(bytes);
-    }
-    bytes.push((rest & 0x7f) | 0x80);
-  }
 }

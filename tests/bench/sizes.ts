@@ -78,7 +78,11 @@ const rows: [string, readonly Uint8Array[]][] = [
     "entitable.rest.wasm, with the first request, plan, snapshot or `verify`",
     [shipped("dist/wasm/entitable.rest.wasm")],
   ],
-  ["entitable.wasm, both in one, for Service Workers", [shipped("dist/wasm/entitable.wasm")]],
+  [
+    "entitable.live.wasm, with the first live query or change feed",
+    [shipped("dist/wasm/entitable.live.wasm")],
+  ],
+  ["entitable.wasm, all in one, for Service Workers", [shipped("dist/wasm/entitable.wasm")]],
   ["`entitable`, all of it", await bundled(everything("entitable"))],
   ["`entitable/data-tables`", dropIn],
   ["`entitable/msw`", await bundled(everything("entitable/msw"))],

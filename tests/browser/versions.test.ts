@@ -31,11 +31,11 @@ async function update(page: Page, site: string): Promise<void> {
   });
 }
 
-// Removes the file of the deferred module from the site, as this page sees it.
-async function removeDeferredModule(page: Page): Promise<void> {
+// Removes the files of the deferred modules from the site, as this page sees it.
+async function removeDeferredModules(page: Page): Promise<void> {
   await page.setRequestInterception(true);
   page.on("request", async (request) => {
-    const isRemoved = request.url().endsWith("/entitable.rest.wasm");
+    const isRemoved = /\/entitable\.(rest|live)\.wasm$/.test(request.url());
     await (isRemoved ? request.respond({ status: 404 }) : request.continue());
   });
 }
@@ -84,28 +84,33 @@ test("an older tab cannot open the store of a newer one", async (t) => {
   assert.equal(await codeOf(page), "done");
 });
 
-test("an owner that no longer finds its deferred module hands the store over", async (t) => {
+test("an owner that no longer finds its deferred modules hands the store over", async (t) => {
   const tabs = await newTabs(t);
   const [first, second] = [await tabs.blank(), await tabs.blank()];
   for (const page of [first, second]) {
-    await removeDeferredModule(page);
+    await removeDeferredModules(page);
     await tabs.open(page);
   }
   assert.deepEqual([await ownerOf(first), await ownerOf(second)], ["self", "other-tab"]);
-  const verified = (page: Page) =>
-    page.evaluate(() =>
-      user.verify().catch((error: { code?: string; hint?: string }) => [error.code, error.hint]),
+  const outcome = (page: Page, call: "verify" | "openLiveQuery") =>
+    page.evaluate(
+      (name) =>
+        user[name]().catch((error: { code?: string; hint?: string }) => [error.code, error.hint]),
+      call,
     );
-  for (const page of [first, second, first]) {
-    const [code, hint] = (await verified(page)) as string[];
-    assert.equal(code, "WasmLoadFailed");
-    assert.match(hint ?? "", /^Reload the page/);
+  for (const call of ["verify", "openLiveQuery"] as const) {
+    for (const page of [first, second, first]) {
+      const [code, hint] = (await outcome(page, call)) as string[];
+      assert.equal(code, "WasmLoadFailed");
+      assert.match(hint ?? "", /^Reload the page/);
+    }
   }
   assert.equal(await ownerOf(second), "self", "handed over once");
 
   const newest = await tabs.tab();
   for (const page of [newest, first, second]) {
-    assert.equal(await verified(page), true);
+    for (const call of ["openLiveQuery", "verify"] as const)
+      assert.equal(await outcome(page, call), true);
     assert.equal(await codeOf(page), "done");
   }
   assert.equal(await ownerOf(newest), "self");

@@ -186,8 +186,8 @@ describe("a store in a worker", () => {
   });
 });
 
-// Runs in the page: uses tables, then sends REST requests, first while the server fails to deliver
-// the deferred module, then when it succeeds.
+// Runs in the page: uses tables, then sends REST requests and opens live queries, first while the
+// server fails to deliver the deferred module for them, then when it succeeds.
 async function splitModule(thread: "inline" | "worker"): Promise<unknown[]> {
   const { openStore, deleteStore } = await entitable();
   const seen: unknown[] = [];
@@ -199,22 +199,28 @@ async function splitModule(thread: "inline" | "worker"): Promise<unknown[]> {
   seen.push((await people.getEntity("p", "1")).n);
   await recordRequests();
   const list = () => store.fetch("https://acct.table.core.windows.net/people()?$select=n");
-  await list().catch(({ code, message }: { code: string; message: string }) =>
-    seen.push(code, message.replace(/http:.*/, "…")),
-  );
+  const see = ({ code, message }: { code: string; message: string }) =>
+    void seen.push(code, message.replace(/http:.*/, "…"));
+  await list().catch(see);
   await people.createEntity({ partitionKey: "p", rowKey: "2", n: 8 });
   const answers = await Promise.all([list(), people.getEntity("p", "2"), list()]);
   seen.push(answers[0].status, answers[1].n, answers[2].status);
   seen.push((await people.explain()).rowsRead);
+  await recordRequests();
+  await people.live().ready.catch(see);
+  const [live, count] = [people.live(), people.liveCount()];
+  seen.push((await live.ready).length, await count.ready);
+  await people.createEntity({ partitionKey: "p", rowKey: "3", n: 9 });
+  seen.push(live.getSnapshot().data?.length);
   await recordRequests();
   await store.close();
   await deleteStore("halves");
   return seen;
 }
 
-describe("the deferred module", () => {
+describe("a deferred module", () => {
   for (const thread of ["inline", "worker"] as const) {
-    test(`is loaded for the first REST request, and again if loading failed (${thread})`, async () => {
+    test(`is loaded for the first call, and again if loading failed (${thread})`, async () => {
       const requested: string[] = [];
       const page = await newPage({
         override: (path) => {
@@ -222,22 +228,28 @@ describe("the deferred module", () => {
             return { type: "application/json", body: JSON.stringify(requested) };
           const [name] = /[^/]+\.wasm$/.exec(path) ?? [];
           if (name === undefined) return undefined;
+          const fails = name !== "entitable.core.wasm" && !requested.includes(name);
           requested.push(name);
-          const fails = requested.filter((each) => each === "entitable.rest.wasm").length === 1;
-          return name === "entitable.rest.wasm" && fails ? { status: 503, body: "" } : undefined;
+          return fails ? { status: 503, body: "" } : undefined;
         },
       });
-      const [first, second] = ["entitable.core.wasm", "entitable.rest.wasm"];
+      const [core, rest, live] = ["core", "rest", "live"].map((name) => `entitable.${name}.wasm`);
       assert.deepEqual(await page.evaluate(splitModule, thread), [
         7,
-        [first],
+        [core],
         "WasmLoadFailed",
         "entitable.rest.wasm could not be loaded: HTTP status 503 for …",
         200,
         8,
         200,
         2,
-        [first, second, second],
+        [core, rest, rest],
+        "WasmLoadFailed",
+        "entitable.live.wasm could not be loaded: HTTP status 503 for …",
+        2,
+        2,
+        3,
+        [core, rest, rest, live, live],
       ]);
       await page.close();
     });

@@ -40,7 +40,7 @@ beforeEach(() => {
     load = (error) => (error === undefined ? resolve() : reject(error));
   });
   const engine = {
-    isComplete: true,
+    hasDeferredModule: () => true,
     onChange: undefined,
     runBeforeNextChange: (take: () => void) => void takes.push(take),
     runBeforeOtherCalls() {},

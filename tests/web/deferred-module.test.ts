@@ -1,4 +1,4 @@
-// Tests the deferred module. Tables work with the primary module alone. The deferred module is
+// Tests the deferred modules. Tables work with the primary module alone. A deferred module is
 // loaded once, when a call needs it. A failure to load it is reported.
 
 import assert from "node:assert/strict";
@@ -20,21 +20,29 @@ import { wasmWithMaxPages } from "./support/limited-memory.ts";
 import { openHost } from "./support/open-host.ts";
 
 const file = (name: string) => readFile(new URL(`../../web/src/wasm/${name}`, import.meta.url));
-const second = await file("entitable.rest.wasm");
-const stale = outdated(second);
+const moduleFiles: Readonly<Record<string, Buffer>> = {
+  core: await file("entitable.core.wasm"),
+  rest: await file("entitable.rest.wasm"),
+  live: await file("entitable.live.wasm"),
+};
+const rest = moduleFiles.rest as Buffer;
 
-// Serves the deferred module, unless a test sets another response.
+// Serves the modules, unless a test sets another response. A path is a number, which makes the URL
+// a new one, because compiled modules are cached by URL; then the module's name.
 let server: Server;
 let origin = "";
-let requests = 0;
-const right = (response: ServerResponse) =>
-  void response.setHeader("content-type", "application/wasm").end(second);
-const busy = (response: ServerResponse) => void response.writeHead(503).end();
-let answer: (response: ServerResponse) => void = right;
+const requests: string[] = []; // paths
+type Answer = (response: ServerResponse, module: string) => void;
+const right: Answer = (response, module) =>
+  void response.setHeader("content-type", "application/wasm").end(moduleFiles[module]);
+const outdatedFile: Answer = (response, module) =>
+  void response.end(outdated(moduleFiles[module] as Buffer));
+const busy: Answer = (response) => void response.writeHead(503).end();
+let answer = right;
 before(async () => {
-  server = createServer((_, response) => {
-    ++requests;
-    answer(response);
+  server = createServer(({ url = "" }, response) => {
+    requests.push(url);
+    answer(response, url.split("/").at(-1) ?? "");
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   origin = `http://127.0.0.1:${(server.address() as { port: number }).port}`;
@@ -48,23 +56,28 @@ function outdated(binary: Buffer): Buffer {
   return other;
 }
 
-let stores = 0;
+let folders = 0;
+
+// Returns new URLs for the modules.
+function newUrls() {
+  const folder = `${origin}/${++folders}`;
+  return { core: `${folder}/core`, rest: `${folder}/rest`, live: `${folder}/live` };
+}
 
 interface Opened {
   store: StoreHandle;
   host: LocalHost;
-  requestCount(): number; // requests for the deferred module
+  requested(): string[]; // the deferred modules that were requested
 }
 
 async function open(durability: Durability = "strict", files = new Map()): Promise<Opened> {
   answer = right;
-  const from = requests;
-  // a new URL, because compiled modules are cached by URL
-  const deferredModuleUrl = `${origin}/${++stores}`;
-  const engine = await createEngine({ splitModule: true, deferredModuleUrl });
+  const from = requests.length;
+  const engine = await createEngine({ preload: [], deferredModuleUrls: newUrls() });
   engine.configureAccount(accountFromOptions({}, "acct"), undefined);
   const host = await openHost({ engine, storage: new MemoryStorage(files), durability });
-  return { store: new StoreHandle("halves", host), host, requestCount: () => requests - from };
+  const requested = () => requests.slice(from).map((path) => path.split("/").at(-1) ?? "");
+  return { store: new StoreHandle("parts", host), host, requested };
 }
 
 async function openWithTable(durability: Durability = "strict"): Promise<Opened> {
@@ -108,11 +121,12 @@ function fails(code: string, message: RegExp) {
   };
 }
 const missing = fails("WasmLoadFailed", /entitable.rest\.wasm could not be loaded.*503/);
+const liveMissing = fails("WasmLoadFailed", /entitable.live\.wasm could not be loaded.*503/);
 
 describe("the primary module", () => {
   test("is sufficient for tables, even after reopening", async () => {
     const files = new Map<string, Uint8Array>();
-    const { store, requestCount } = await open("strict", files);
+    const { store, requested } = await open("strict", files);
     const table = store.table("people");
     await table.createTable();
     for (let i = 0; i < 5; ++i)
@@ -131,17 +145,17 @@ describe("the primary module", () => {
     await table.updateEntity(row("2", 22), "Replace");
     assert.equal((await store.stats()).rows, 5);
     await store.close();
-    assert.equal(requestCount(), 0);
+    assert.deepEqual(requested(), []);
 
     const again = await open("strict", files);
     assert.equal((await again.store.table("people").getEntity("p", "2")).n, 22);
     assert.deepEqual(await again.store.stats().then(({ rows }) => rows), 5);
-    assert.equal(again.requestCount(), 0);
+    assert.deepEqual(again.requested(), []);
     await again.store.close();
   });
 
-  test("reports that a message needs the deferred module", async () => {
-    const engine = await createEngine({ splitModule: true });
+  test("reports that a message needs a deferred module", async () => {
+    const engine = await createEngine({ preload: [] });
     engine.recover(undefined);
     engine.finishRecovery();
     const explain = encodeGet("people", "p", "r");
@@ -151,9 +165,9 @@ describe("the primary module", () => {
     inCall.set([32, 1]);
     inCall[32] = 64;
     assert.ok(engine.read(explain) instanceof DeferredModuleNeeded);
+    assert.ok(engine.listen(1, Uint8Array.of(0)) instanceof DeferredModuleNeeded);
     for (const request of [Uint8Array.of(64), inCall]) {
       assert.ok(engine.readHttp(request, 0) instanceof DeferredModuleNeeded);
-      assert.ok(engine.listen(1, request) instanceof DeferredModuleNeeded);
       assert.ok(engine.stage([explain, request], 0) instanceof DeferredModuleNeeded);
       assert.ok(engine.stageAndPublish([request], 0) instanceof DeferredModuleNeeded);
       assert.ok(engine.stageAndPublishOne(request, 0) instanceof DeferredModuleNeeded);
@@ -165,17 +179,17 @@ describe("the primary module", () => {
 test("a primary module of another build is rejected by name", async () => {
   const wasm = outdated(await file("entitable.core.wasm"));
   const named = fails("WasmVersionMismatch", /^entitable.core\.wasm is of another build/);
-  await assert.rejects(createEngine({ wasm, splitModule: true }), named);
+  await assert.rejects(createEngine({ wasm, preload: [] }), named);
 });
 
-describe("the deferred module", () => {
+describe("a deferred module", () => {
   test("is loaded once, for all concurrent calls", async () => {
-    const { store, requestCount } = await openWithTable();
+    const { store, requested } = await openWithTable();
     await store.table("people").createEntity(row("1", 1));
-    assert.equal(requestCount(), 0);
+    assert.deepEqual(requested(), []);
     assert.deepEqual(await Promise.all([list(store), list(store), list(store)]), [[1], [1], [1]]);
     assert.deepEqual(await list(store), [1]);
-    assert.equal(requestCount(), 1);
+    assert.deepEqual(requested(), ["rest"]);
     await store.close();
   });
 
@@ -195,18 +209,40 @@ describe("the deferred module", () => {
   }
 
   test("is loaded by the first live query or feed, and by each that could not load it", async () => {
-    const { store, requestCount } = await openWithTable();
+    const { store, requested } = await openWithTable();
     const table = store.table("people");
     answer = busy;
-    await assert.rejects(table.live().ready, missing);
-    await assert.rejects(store.changes().next(), missing);
+    await assert.rejects(table.live().ready, liveMissing);
+    await assert.rejects(store.changes().next(), liveMissing);
     answer = right;
     const [live, count, feed] = [table.live(), table.liveCount(), store.changes()];
     await Promise.all([live.ready, count.ready, feed.ready]);
-    assert.equal(requestCount(), 3);
+    assert.deepEqual(requested(), ["live", "live", "live"]);
     await table.createEntity(row("1", 1));
     assert.equal(live.getSnapshot().data?.length, 1);
     assert.equal((await feed.next()).value?.changes.length, 1);
+    await store.close();
+  });
+
+  test("has nothing that calls of the other need", async () => {
+    const { store, requested } = await openWithTable();
+    const table = store.table("people");
+    await using live = table.live();
+    await live.ready;
+    assert.deepEqual(requested(), ["live"]);
+    const before = await store.snapshot();
+    await table.createEntity(row("1", 1));
+    await table.deleteTable();
+    await store.restore(before, { mode: "merge" });
+    await store.restore(before);
+    assert.ok((await store.verify()).ok);
+    assert.equal(await put(store, "2", 2), 204);
+    await store.flush();
+    assert.deepEqual(
+      live.getSnapshot().data?.map(({ n }) => n),
+      [2],
+    );
+    assert.deepEqual([...new Set(requested())], ["live", "rest"]);
     await store.close();
   });
 
@@ -223,28 +259,32 @@ describe("the deferred module", () => {
     const snapshot = await full.snapshot();
     await full.close();
     for (const [name, way] of ways) {
-      const { store, requestCount } = await openWithTable();
+      const { store, requested } = await openWithTable();
       answer = busy;
       await assert.rejects(way(store, snapshot), missing, name);
       answer = right;
       await way(store, snapshot);
-      assert.ok(requestCount() >= 2, name); // verifying opens a second engine
+      assert.deepEqual(requested(), ["rest", "rest"], name);
       assert.equal(typeof (await store.table("people").createEntity(row("7"))).etag, "string");
       await store.close();
     }
   });
 
   test("of an engine is shared with its forks, and a new engine loads its own", async () => {
-    const engine = await createEngine({ splitModule: true });
+    const engine = await createEngine({ preload: [] });
     engine.recover(undefined);
     engine.finishRecovery();
     const early = await engine.createEmptyEngine();
-    await engine.loadDeferredModule();
+    await engine.loadDeferredModule("rest");
     assert.equal(engine.verify(), "");
     const fork = engine.fork();
     const late = await engine.createEmptyEngine();
-    for (const complete of [fork, late]) {
-      assert.ok(!(complete.readHttp(Uint8Array.of(64), 0) instanceof DeferredModuleNeeded));
+    for (const each of [fork, late]) {
+      assert.ok(!(each.readHttp(Uint8Array.of(64), 0) instanceof DeferredModuleNeeded));
+      assert.deepEqual(
+        [each.hasDeferredModule("rest"), each.hasDeferredModule("live")],
+        [true, false],
+      );
     }
     assert.ok(early.readHttp(Uint8Array.of(64), 0) instanceof DeferredModuleNeeded);
     for (const each of [engine, early, fork, late]) each.close();
@@ -252,11 +292,7 @@ describe("the deferred module", () => {
 
   test("may run out of memory: the call fails, and the store continues", async () => {
     const wasm = await wasmWithMaxPages(400, "entitable.core.wasm");
-    const engine = await createEngine({
-      wasm,
-      splitModule: true,
-      deferredModuleUrl: `${origin}/small`,
-    });
+    const engine = await createEngine({ wasm, preload: [], deferredModuleUrls: newUrls() });
     engine.configureAccount(accountFromOptions({}, "acct"), undefined);
     const host = await openHost({ engine, storage: new MemoryStorage() });
     const store = new StoreHandle("small", host);
@@ -283,7 +319,7 @@ describe("the deferred module", () => {
 
 describe("a deferred module that cannot be loaded", () => {
   test("rejects that call, and the next call requests it again", async () => {
-    const { store, requestCount } = await openWithTable();
+    const { store, requested } = await openWithTable();
     const table = store.table("people");
     answer = busy;
     await assert.rejects(list(store), missing);
@@ -293,7 +329,7 @@ describe("a deferred module that cannot be loaded", () => {
     answer = right;
     assert.equal(await put(store, "1", 1), 204);
     assert.deepEqual(await list(store), [1, 2]);
-    assert.equal(requestCount(), 3);
+    assert.deepEqual(requested(), ["rest", "rest", "rest"]);
     await store.close();
   });
 
@@ -318,17 +354,17 @@ describe("a deferred module that cannot be loaded", () => {
     });
   }
 
-  const downloads: [string, (response: ServerResponse) => void][] = [
+  const downloads: [string, Answer][] = [
     ["sends no response", () => {}],
-    ["stops in the middle", (response) => void response.write(second.subarray(0, 1000))],
+    ["stops in the middle", (response) => void response.write(rest.subarray(0, 1000))],
   ];
   for (const [what, stall] of downloads) {
     test(`ends with an error after a minute if the download ${what}`, async () => {
-      const { store, host, requestCount } = await openWithTable();
+      const { store, host, requested } = await openWithTable();
       const table = store.table("people");
       const arrived = new Promise<ServerResponse>((resolve) => {
-        answer = (response) => {
-          stall(response);
+        answer = (response, module) => {
+          stall(response, module);
           resolve(response);
         };
       });
@@ -353,7 +389,7 @@ describe("a deferred module that cannot be loaded", () => {
       }
       answer = right;
       assert.deepEqual(await list(store), [2]);
-      assert.equal(requestCount(), 2);
+      assert.deepEqual(requested(), ["rest", "rest"]);
       await store.close();
     });
   }
@@ -379,20 +415,25 @@ describe("a deferred module that cannot be loaded", () => {
 
   test("says to reload the page, because the site may have been redeployed", async () => {
     const { store } = await openWithTable();
-    const answers: ((response: ServerResponse) => void)[] = [
+    const answers: Answer[] = [
       (response) => void response.writeHead(404).end(),
       (response) => void response.end("<!doctype html>"),
-      (response) => void response.end(stale),
+      outdatedFile,
     ];
     for (const each of answers) {
       answer = each;
-      await assert.rejects(list(store), { name: "StoreError", hint: /^Reload the page/ });
+      const reload = (module: string) => ({
+        name: "StoreError",
+        hint: new RegExp(`^Reload the page.*entitable\\.${module}\\.wasm of the same`),
+      });
+      await assert.rejects(list(store), reload("rest"));
+      await assert.rejects(store.table("people").live().ready, reload("live"));
     }
     await store.close();
   });
 
   test("is requested once for writes that wait together", async () => {
-    const { store, host, requestCount } = await openWithTable();
+    const { store, host, requested } = await openWithTable();
     answer = busy;
     const puts = Array.from({ length: 10 }, (_, i) => host.write(putBlock(`${i}`, i)));
     const [direct, ...rejected] = await Promise.allSettled([
@@ -401,7 +442,7 @@ describe("a deferred module that cannot be loaded", () => {
     ]);
     assert.equal(direct.status, "fulfilled");
     for (const put of rejected) assert.ok(missing(put.status === "rejected" && put.reason));
-    assert.equal(requestCount(), 1);
+    assert.deepEqual(requested(), ["rest"]);
     answer = right;
     assert.deepEqual(await list(store), [9]);
     await store.close();
@@ -409,8 +450,12 @@ describe("a deferred module that cannot be loaded", () => {
 
   test("has its own error for another build, and for data that is not a module", async () => {
     const { store } = await openWithTable();
-    answer = (response) => void response.end(stale);
+    answer = outdatedFile;
     await assert.rejects(list(store), fails("WasmVersionMismatch", /^entitable.rest\.wasm is of/));
+    await assert.rejects(
+      store.changes().next(),
+      fails("WasmVersionMismatch", /^entitable.live\.wasm is of/),
+    );
     answer = (response) => void response.end("<!doctype html>");
     await assert.rejects(list(store), fails("WasmLoadFailed", /not a WebAssembly module/));
     answer = right;
@@ -419,24 +464,29 @@ describe("a deferred module that cannot be loaded", () => {
   });
 
   test("of another build leaves the primary module usable, for the next store", async () => {
-    const first = await file("entitable.core.wasm");
-    const options = {
-      wasm: `${origin}/first`,
-      splitModule: true,
-      deferredModuleUrl: `${origin}/stale`,
-    };
-    answer = (response) => void response.end(first);
-    const engine = await createEngine(options);
-    answer = (response) => void response.end(stale);
-    await assert.rejects(
-      engine.loadDeferredModule(),
-      fails("WasmVersionMismatch", /another build/),
-    );
-    const from = requests;
-    const another = await createEngine(options); // the site no longer serves this primary module
-    assert.equal(requests, from);
+    const { core, ...deferredModuleUrls } = newUrls();
+    const options = { wasm: core, preload: [], deferredModuleUrls };
     answer = right;
-    await another.loadDeferredModule();
+    const engine = await createEngine(options);
+    answer = outdatedFile;
+    for (const module of ["rest", "live"] as const) {
+      await assert.rejects(
+        engine.loadDeferredModule(module),
+        fails("WasmVersionMismatch", /another build/),
+      );
+    }
+    assert.equal(engine.moduleLoading, "fails");
+    const from = requests.length;
+    const another = await createEngine(options); // the site no longer serves this primary module
+    assert.equal(requests.length, from);
+    answer = right;
+    assert.equal(another.moduleLoading, "unused");
+    for (const module of ["rest", "live"] as const) await another.loadDeferredModule(module);
+    assert.equal(another.moduleLoading, "works");
+    await engine.loadDeferredModule("live");
+    assert.equal(engine.moduleLoading, "fails"); // the other module
+    await engine.loadDeferredModule("rest");
+    assert.equal(engine.moduleLoading, "works");
     for (const each of [engine, another]) each.close();
   });
 
@@ -455,7 +505,7 @@ describe("a deferred module that cannot be loaded", () => {
       });
       await new Promise((resolve) => setTimeout(resolve, 20));
       assert.equal(isClosed, !writes);
-      right(response);
+      right(response, "rest");
       if (writes) assert.equal(await call, 204);
       else await assert.rejects(call, fails("StoreClosed", /closed/));
       await closing;
@@ -468,10 +518,12 @@ describe("the complete module", () => {
   test("needs no deferred module", async () => {
     const engine = await createEngine({
       wasm: await file("entitable.wasm"),
-      splitModule: true,
-      deferredModuleUrl: "http://nowhere/",
+      preload: [],
+      deferredModuleUrls: { rest: "http://nowhere/", live: "http://nowhere/" },
     });
     assert.ok(!(engine.readHttp(Uint8Array.of(64), 0) instanceof DeferredModuleNeeded));
+    assert.equal(engine.moduleLoading, "works");
+    for (const module of ["rest", "live"] as const) assert.ok(engine.hasDeferredModule(module));
     engine.close();
   });
 
@@ -481,14 +533,16 @@ describe("the complete module", () => {
       WebAssembly.Module.exports(await compileModule(await file("entitable.wasm"))),
     );
     const primary = names(WebAssembly.Module.exports(await compileModule()));
-    const wanted = WebAssembly.Module.imports(await WebAssembly.compile(second));
     assert.deepEqual(
       complete.filter((name) => !primary.includes(name)),
       [],
     );
-    for (const { module, name } of wanted) {
-      assert.equal(module, "primary");
-      assert.ok(primary.includes(name), name);
+    for (const deferred of ["rest", "live"]) {
+      const compiled = await WebAssembly.compile(moduleFiles[deferred] as Buffer<ArrayBuffer>);
+      for (const { module, name } of WebAssembly.Module.imports(compiled)) {
+        assert.equal(module, "primary");
+        assert.ok(primary.includes(name), name);
+      }
     }
   });
 });

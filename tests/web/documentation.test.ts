@@ -57,6 +57,7 @@ test("the README's sizes are those of the benchmark", () => {
       kilobytesOf(/.*of it entitable\.core\.wasm.*/),
       kilobytesOf(/.*of it JavaScript.*/),
       kilobytesOf(/.*entitable\.rest\.wasm.*/),
+      kilobytesOf(/.*entitable\.live\.wasm.*/),
     ],
   );
 });

@@ -481,8 +481,8 @@ describe("failures", () => {
 });
 
 describe("memory of a closed engine", () => {
-  // Returns the number of instances that `work` creates. The deferred module uses the memory of the
-  // primary one, so it does not count.
+  // Returns the number of instances that `work` creates. Deferred modules use the memory of the
+  // primary one, so they do not count.
   async function instancesOf(work: () => Promise<void>): Promise<number> {
     const { instantiate } = WebAssembly;
     let count = 0;

@@ -122,10 +122,12 @@ describe("entitable/msw", () => {
     const all = handlers(store, { baseUrl: /./ });
     const said = async (url: URL) =>
       (await getResponse(all, new Request(url)))?.headers.get("x-msw-intention");
-    const more = new URL("wasm/entitable.rest.wasm", entry);
-    assert.equal(await said(more), "passthrough");
-    assert.equal(await said(new URL("?v=1", more)), "passthrough");
-    assert.equal(await said(new URL("entitable.rest.css", more)), null);
+    for (const name of ["rest", "live"]) {
+      const module = new URL(`wasm/entitable.${name}.wasm`, entry);
+      assert.equal(await said(module), "passthrough");
+      assert.equal(await said(new URL("?v=1", module)), "passthrough");
+      assert.equal(await said(new URL(`entitable.${name}.css`, module)), null);
+    }
   });
 
   test("reports a closed store as a busy service does", async () => {

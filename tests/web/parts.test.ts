@@ -645,7 +645,7 @@ describe("verifying", () => {
         },
       });
     };
-    const loadDeferredModule = () => engine.loadDeferredModule();
+    const loadDeferredModule = (name: "rest" | "live") => engine.loadDeferredModule(name);
     const observed = { createEmptyEngine, loadDeferredModule, verify: () => engine.verify() };
     const { storage } = bench;
     const { ok } = await verify({ name: "parts", engine: observed, storage, memoryLimit: 0 });

@@ -1,12 +1,12 @@
 // Tests tabs that share a store after the site was redeployed: an old tab has the files that it
-// loaded before, but the file of its deferred module is gone. All tabs run in one process
+// loaded before, but the files of its deferred modules are gone. All tabs run in one process
 // (support/simulated-tabs.ts).
 
 import assert from "node:assert/strict";
 import { copyFile, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe } from "node:test";
+import { describe, type TestContext } from "node:test";
 import { pathToFileURL } from "node:url";
 import "../../web/src/client/live-connection.ts"; // loaded before virtual time begins
 import { encodeHttpRequest } from "../../web/src/rest/http-message.ts";
@@ -16,14 +16,19 @@ import { isAnnouncement } from "../../web/src/tabs/messages.ts";
 import type { SharedHost, SharedHostOptions } from "../../web/src/tabs/shared-host.ts";
 import type { Store } from "../../web/src/types.ts";
 import { platformRandom } from "../../web/src/util/random.ts";
+import type { DeferredModuleUrls } from "../../web/src/wasm/engine.ts";
 import { ControlledStorage } from "./support/controlled-storage.ts";
 import { Origin, Tab } from "./support/simulated-tabs.ts";
 import { simulatedTest as test } from "./support/simulated-test.ts";
-import { sleep, until } from "./support/simulation.ts";
+import { type Simulation, sleep, until } from "./support/simulation.ts";
 
-// Reading this file fails, as a download fails with status 404.
-const removedFile = "file:///removed/entitable.rest.wasm";
-const deferredModule = new URL("../../web/src/wasm/entitable.rest.wasm", import.meta.url);
+const urlsIn = (folder: string) => ({
+  rest: `${folder}/entitable.rest.wasm`,
+  live: `${folder}/entitable.live.wasm`,
+});
+// Reading these files fails, as a download fails with status 404.
+const removedFiles = urlsIn("file:///removed");
+const filesOfPackage = new URL("../../web/src/wasm/", import.meta.url);
 const url = "http://localhost/shop/people";
 const json = { "Content-Type": "application/json" };
 const row = (rowKey: string, n: number) => ({ partitionKey: "p", rowKey, n });
@@ -34,20 +39,20 @@ const ownerTimeoutMs = 2000;
 class Tabs {
   readonly origin = new Origin();
   readonly all: Tab[] = [];
-  readonly #deferredModuleUrl: string;
+  readonly #urls: DeferredModuleUrls;
 
-  // `deferredModuleUrl`: of old tabs. By default, its file does not exist.
-  constructor(deferredModuleUrl = removedFile) {
-    this.#deferredModuleUrl = deferredModuleUrl;
+  // `urls`: of the deferred modules of old tabs. By default, their files do not exist.
+  constructor(urls = removedFiles) {
+    this.#urls = urls;
   }
 
   async open(
     age: "old" | "new",
     options: Partial<SharedHostOptions> = {},
-    url = this.#deferredModuleUrl,
+    urls = this.#urls,
   ): Promise<Store> {
     const tab = new Tab(this.origin);
-    if (age === "old") tab.deferredModuleUrl = url;
+    if (age === "old") tab.deferredModuleUrls = urls;
     this.all.push(tab);
     const store = new StoreHandle("shop", await tab.open({ ownerTimeoutMs, ...options }));
     await store.table("people").createTable();
@@ -91,7 +96,7 @@ async function valuesIn(store: Store): Promise<unknown[]> {
   return values;
 }
 
-// A call that needs the deferred module. Resolves to a text, the same in every tab.
+// A call that needs a deferred module. Resolves to a text, the same in every tab.
 type Call = (store: Store, snapshot: Uint8Array) => Promise<string>;
 
 async function liveStatus(store: Store): Promise<string> {
@@ -123,6 +128,15 @@ async function snapshotOfNewTab(): Promise<Uint8Array> {
   const snapshot = await (await tabs.open("new")).snapshot();
   await tabs.close();
   return snapshot;
+}
+
+// A folder to which the files of deferred modules can be copied, and their URLs.
+async function emptyFolder(simulation: Simulation, t: TestContext) {
+  const folder = await simulation.real(() => mkdtemp(join(tmpdir(), "entitable-")));
+  t.after(() => rm(folder, { recursive: true }));
+  const publish = (name: string) =>
+    simulation.real(() => copyFile(new URL(name, filesOfPackage), join(folder, name)));
+  return { urls: urlsIn(pathToFileURL(folder).href), publish };
 }
 
 const reloadHint = { name: "StoreError", code: "WasmLoadFailed", hint: /^Reload the page/ };
@@ -347,7 +361,7 @@ describe("old tabs without a new one", () => {
   });
 
   test("do not hand it over for a failure that may be temporary", async () => {
-    const tabs = new Tabs("http://127.0.0.1:1/entitable.rest.wasm"); // a port that fetch() rejects
+    const tabs = new Tabs(urlsIn("http://127.0.0.1:1")); // a port that fetch() rejects
     const [first, second] = [await tabs.open("old"), await tabs.open("new")];
     await assert.rejects(first.table("people").explain(), reloadHint);
     await assert.rejects(put(second, "1", 1), reloadHint);
@@ -417,15 +431,13 @@ describe("old tabs without a new one", () => {
   });
 
   test("hand it over to one of them that has loaded the file meanwhile", async (simulation, t) => {
-    const folder = await simulation.real(() => mkdtemp(join(tmpdir(), "entitable-")));
-    t.after(() => rm(folder, { recursive: true }));
-    const file = join(folder, "entitable.rest.wasm");
+    const { urls, publish } = await emptyFolder(simulation, t);
     const tabs = new Tabs();
     const first = await tabs.open("old");
-    const second = await tabs.open("old", {}, pathToFileURL(file).href);
+    const second = await tabs.open("old", {}, urls);
     await assert.rejects(first.snapshot(), reloadHint);
     assert.equal(second.status.owner, "self");
-    await simulation.real(() => copyFile(deferredModule, file));
+    await publish("entitable.rest.wasm");
     assert.equal((await second.verify()).ok, true);
     const [, b] = tabs.all as [Tab, Tab];
     b.dispatch("suspend");
@@ -437,16 +449,18 @@ describe("old tabs without a new one", () => {
     await tabs.close();
   });
 
-  test("serve such calls once the file can be loaded", async (simulation, t) => {
-    const folder = await simulation.real(() => mkdtemp(join(tmpdir(), "entitable-")));
-    t.after(() => rm(folder, { recursive: true }));
-    const file = join(folder, "entitable.rest.wasm");
-    const tabs = new Tabs(pathToFileURL(file).href);
+  test("serve such calls once the files can be loaded", async (simulation, t) => {
+    const { urls, publish } = await emptyFolder(simulation, t);
+    const tabs = new Tabs(urls);
     const [first, second] = [await tabs.open("old"), await tabs.open("old")];
     await assert.rejects(first.snapshot(), reloadHint);
-    await simulation.real(() => copyFile(deferredModule, file));
+    await assert.rejects(liveStatus(second), reloadHint);
+    await publish("entitable.rest.wasm");
     assert.equal((await first.verify()).ok, true);
     assert.equal((await second.fetch(url)).status, 200);
+    await assert.rejects(liveStatus(second), reloadHint);
+    await publish("entitable.live.wasm");
+    for (const store of [first, second]) assert.equal(await liveStatus(store), "ready");
     assert.equal(tabs.ownerships, 2);
     await tabs.close();
   });

@@ -29,7 +29,7 @@ import type {
   VerifyReport,
 } from "../../web/src/types.ts";
 import { buildId, compileModule } from "../../web/src/wasm/module.ts";
-import { deferredModuleUrl } from "../../web/src/wasm/module-urls.ts";
+import { deferredModuleUrls } from "../../web/src/wasm/module-urls.ts";
 import { startWorker, WorkerUnavailable } from "../../web/src/worker/start-worker.ts";
 import { serveStore, type WorkerEnvironment } from "../../web/src/worker/store-server.ts";
 import { WorkerHost } from "../../web/src/worker/worker-host.ts";
@@ -95,7 +95,7 @@ class Page {
       settings: {
         ...given,
         wasm: await compileModule(given.wasm),
-        deferredModuleUrl: (await deferredModuleUrl()).href,
+        deferredModuleUrls: await deferredModuleUrls(),
       },
       thread: { port: port1, failure, end: () => void ++this.ended },
       pageServices: {

@@ -6,7 +6,7 @@ import { fetchResponseFromError, isSimulatedNetworkError } from "./rest/error-re
 import { serviceUrlPattern } from "./rest/service-url.ts";
 import type { StoreHandle } from "./store.ts";
 import type { Store } from "./types.ts";
-import { deferredFile } from "./wasm/module-urls.ts";
+import { type DeferredModuleName, deferredFile, deferredModuleNames } from "./wasm/module-urls.ts";
 
 export interface HandlersOptions {
   /**
@@ -28,17 +28,18 @@ export function handlers(store: Store, options: HandlersOptions = {}): RequestHa
   ];
 }
 
-// Passes through the request for the deferred wasm module, which the store makes during its first
-// response. If the store had to respond to this request, it would wait for itself; without a
-// handler, MSW would warn.
+// Passes through the requests for the deferred wasm modules, which the store makes during its first
+// response and for the first live query. If the store had to respond to such a request, it would
+// wait for itself; without a handler, MSW would warn.
 function moduleRequestHandlers(): RequestHandler[] {
-  return deferredModulePatterns().map((pattern) => http.get(pattern, () => passthrough()));
+  const patterns = deferredModuleNames.flatMap(urlPatterns);
+  return patterns.map((pattern) => http.get(pattern, () => passthrough()));
 }
 
-function deferredModulePatterns(): RegExp[] {
-  const unbundled = /\/entitable\/dist\/wasm\/entitable\.rest\.wasm$/;
+function urlPatterns(module: DeferredModuleName): RegExp[] {
+  const unbundled = new RegExp(`/entitable/dist/wasm/entitable\\.${module}\\.wasm$`);
   try {
-    const { origin, pathname } = deferredFile(); // MSW compares only these parts
+    const { origin, pathname } = deferredFile(module); // MSW compares only these parts
     const literally = (origin + pathname).replace(/[^\w/:]/g, "\\$&");
     return [new RegExp(`^${literally}$`), unbundled];
   } catch {

@@ -19,7 +19,7 @@ import { broadcastChannelFactory } from "./tabs/channel.ts";
 import type { Host } from "./transport.ts";
 import type { OpenOptions, Store, StoreInfo, StoreLocation } from "./types.ts";
 import { compileModule } from "./wasm/module.ts";
-import { deferredModuleUrl, movedPackage } from "./wasm/module-urls.ts";
+import { deferredModuleUrls, movedPackage } from "./wasm/module-urls.ts";
 import { startWorker, WorkerUnavailable } from "./worker/start-worker.ts";
 import { WorkerHost } from "./worker/worker-host.ts";
 
@@ -118,15 +118,15 @@ export async function listStores(options: StoreLocation = {}): Promise<StoreInfo
 
 // Opens the store in a worker, or in the page if a worker can't be started. The page compiles the
 // primary wasm module and sends it to the worker, so that all stores share the compiled code. The
-// worker gets the URL of the deferred module, if there is one.
+// worker gets the URLs of the deferred modules, if there are any.
 async function openInWorker(given: Settings, pageServices: PageServices): Promise<Host> {
   let settings = given;
   try {
     const thread = startWorker(given, await movedScripts());
     try {
       const wasm = await compileModule(given.wasm);
-      const deferred = await deferredModuleUrl().catch(() => undefined);
-      settings = { ...given, wasm, deferredModuleUrl: deferred?.href };
+      const urls = await deferredModuleUrls().catch(() => undefined);
+      settings = { ...given, wasm, deferredModuleUrls: urls };
       return await WorkerHost.open({ settings, thread, pageServices, locks: locks() });
     } catch (error) {
       thread.end();

@@ -885,7 +885,7 @@ export interface OpenOptions {
   memoryLimit?: number;
   /**
    * The WebAssembly module or its URL. Default: entitable.core.wasm next to this package's code,
-   * and entitable.rest.wasm once it is needed.
+   * and entitable.rest.wasm and entitable.live.wasm once they are needed.
    */
   wasm?: string | URL | Response | BufferSource | WebAssembly.Module;
   /**

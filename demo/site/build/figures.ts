@@ -25,6 +25,8 @@ const sizeRows: Readonly<Record<string, string>> = {
   "of it JavaScript": "of it JavaScript",
   "entitable.rest.wasm, with the first request, plan, snapshot or `verify`":
     "in addition, with the first REST request, query plan or snapshot",
+  "entitable.live.wasm, with the first live query or change feed":
+    "in addition, with the first live query or change feed",
 };
 
 /** `bench` is the benchmark's document. Throws an Error if it lacks one of the figures. */

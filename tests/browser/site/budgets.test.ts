@@ -21,7 +21,7 @@ interface Budget {
   readonly run?: { readonly kilobytes: number; readonly files: number };
 }
 
-// Compilers that are newer than the pinned ones make the two wasm modules a fifth larger.
+// Compilers that are newer than the pinned ones make the wasm modules a fifth larger.
 const newerKilobytes = process.env["ENTITABLE_ANY_VERSION"] === undefined ? 0 : 43;
 
 // The site promises that a first load takes at most 100 KB.

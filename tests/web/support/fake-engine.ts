@@ -58,7 +58,7 @@ export class FakeEngine implements Engine {
   #nextPart = 1;
   #coveredCommit = 0;
   closed = false;
-  readonly isComplete = true;
+  readonly moduleLoading = "works";
   stageCalls: number[] = []; // size of each staged group
   readonly callNumbers: number[] = []; // of the messages that were staged and wrapped in a call
 
@@ -105,6 +105,7 @@ export class FakeEngine implements Engine {
   releaseVersion(): void {}
 
   async loadDeferredModule(): Promise<void> {}
+  hasDeferredModule = () => true;
 
   createEmptyEngine(): Promise<Engine> {
     return Promise.resolve(new FakeEngine());

@@ -13,8 +13,12 @@ import { MemoryStorage } from "../../../web/src/storage/memory.ts";
 import type { StorageReserve } from "../../../web/src/storage/storage-reserve.ts";
 import type { Channel } from "../../../web/src/tabs/channel.ts";
 import { SharedHost, type SharedHostOptions } from "../../../web/src/tabs/shared-host.ts";
-import { createEngine, type Engine } from "../../../web/src/wasm/engine.ts";
-import { ModuleInstance } from "../../../web/src/wasm/module-instance.ts";
+import { DeferredModule } from "../../../web/src/wasm/deferred-module.ts";
+import {
+  createEngine,
+  type DeferredModuleUrls,
+  type Engine,
+} from "../../../web/src/wasm/engine.ts";
 import { openHost } from "./open-host.ts";
 import { currentSimulation, isSimulating, type SimulatedProcess, sleep } from "./simulation.ts";
 
@@ -148,8 +152,8 @@ export class Tab {
   storage: TabStorage | undefined;
   opening = false; // whether it is reading the log
   openCount = 0; // how often it began to read the log
-  // The URL of its deferred module. Undefined: its module is complete.
-  deferredModuleUrl: string | undefined;
+  // The URLs of its deferred modules. Undefined: its module is complete.
+  deferredModuleUrls: DeferredModuleUrls | undefined;
   host: SharedHost | undefined;
 
   constructor(origin: Origin) {
@@ -240,9 +244,9 @@ export class Tab {
   async #newEngine(): Promise<Engine> {
     const { simulation } = this.origin;
     await sleep(2 + simulation.random.below(20));
-    const { deferredModuleUrl } = this;
-    const splitModule = deferredModuleUrl !== undefined;
-    const engine = await simulation.real(() => createEngine({ splitModule, deferredModuleUrl }));
+    const { deferredModuleUrls } = this;
+    const options = deferredModuleUrls === undefined ? {} : { preload: [], deferredModuleUrls };
+    const engine = await simulation.real(() => createEngine(options));
     const createEmptyEngine = engine.createEmptyEngine.bind(engine);
     engine.createEmptyEngine = () => simulation.real(createEmptyEngine);
     engine.configureAccount(accountFromOptions({}, "shop"), undefined);
@@ -272,10 +276,10 @@ export class Tab {
 }
 
 // Reading and instantiating a module is not virtual.
-const { loadDeferredModule } = ModuleInstance.prototype;
-ModuleInstance.prototype.loadDeferredModule = function (this: ModuleInstance) {
-  const load = () => loadDeferredModule.call(this);
-  return isSimulating() ? currentSimulation().real(load) : load();
+const { load } = DeferredModule.prototype;
+DeferredModule.prototype.load = function (this: DeferredModule) {
+  const loadNow = () => load.call(this);
+  return isSimulating() ? currentSimulation().real(loadNow) : loadNow();
 };
 
 // The storage of a tab. Each call and each response is a separate task, so that the tab can die or

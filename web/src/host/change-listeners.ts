@@ -11,10 +11,10 @@ import type { PartLoader } from "./part-loader.ts";
 export interface ChangeListenersOptions {
   engine: Pick<
     Engine,
-    "listen" | "onChange" | "runBeforeNextChange" | "runBeforeOtherCalls" | "isComplete"
+    "listen" | "onChange" | "runBeforeNextChange" | "runBeforeOtherCalls" | "hasDeferredModule"
   >;
   parts: Pick<PartLoader, "loadAndRetry">;
-  // Resolves to the error to report for a request that failed while it waited for parts or for the
+  // Resolves to the error to report for a request that failed while it waited for parts or for a
   // deferred module.
   errorOfRead(error: unknown): Promise<Error>;
 }
@@ -108,10 +108,11 @@ export class ChangeListeners {
     }
   };
 
-  // Throws OutOfMemory if memory ran out. The changes are then lost. As long as the engine is not
-  // complete, no client has opened a listener. Clients that no change concerns are not woken.
+  // Throws OutOfMemory if memory ran out. The changes are then lost. As long as the engine has not
+  // loaded the module for it, no client has opened a listener. Clients that no change concerns are
+  // not woken.
   #take(): void {
-    if (!this.#options.engine.isComplete) return;
+    if (!this.#options.engine.hasDeferredModule("live")) return;
     let left = this.#clients.size;
     for (const client of [...this.#clients.values()]) {
       const changes = this.#listen(client, --left === 0 ? takeLast : takeNext);
@@ -180,7 +181,7 @@ export class ChangeListeners {
     if (!this.#clients.delete(client.number)) return;
     const { engine } = this.#options;
     if (this.#clients.size === 0) engine.onChange = undefined;
-    if (!engine.isComplete) return;
+    if (!engine.hasDeferredModule("live")) return;
     try {
       this.#listen(client, closeRequest);
     } catch {

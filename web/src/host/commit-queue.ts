@@ -69,7 +69,7 @@ export interface CommitQueueOptions {
   hidden: () => boolean; // while true, deferred writes are stored without delay
   memory: Pick<MemoryGuard, "isFull" | "addWritten">; // while it is full, no write is staged
   onWaitingForMemory: () => void;
-  // The deferred module cannot be loaded. Resolves to the error for the writes that need it. May
+  // A deferred module cannot be loaded. Resolves to the error for the writes that need it. May
   // stop the queue before it resolves. Nothing is staged meanwhile.
   onDeferredModuleFailed?: ((error: Error) => Promise<Error>) | undefined;
   onStored: (size: LogSize) => void;
@@ -96,7 +96,7 @@ interface QueuedWrite {
 
 // Why the queue stages nothing. The reasons exclude each other: a paused queue starts nothing else.
 //   exclusive work   the work of runExclusively(), and before it the storing of pending writes
-//   loading          the group at the head needs parts or the deferred module
+//   loading          the group at the head needs parts or a deferred module
 type PauseReason = "exclusive work" | "loading";
 
 // A group at the head of the queue, and what it needs.
@@ -655,7 +655,7 @@ export class CommitQueue {
     }
   }
 
-  // The group at the head of the queue needs parts or the deferred module. The queue is paused
+  // The group at the head of the queue needs parts or a deferred module. The queue is paused
   // until they are loaded. If the group then needs more, that is loaded too, while what was loaded
   // first stays loaded. A later group gets a load of its own: it may need a part again that the
   // group before it has unloaded. If loading fails, each write of the group is tried alone. If the

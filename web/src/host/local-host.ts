@@ -50,7 +50,7 @@ import { verify } from "./verify.ts";
 
 // How a host learns whether it still owns the log, which other tabs may claim. `isOwner` returns
 // whether this tab may claim the log. `onReplaced` is called when storing fails because another
-// owner has written. `handOver` is called when the file of the deferred module is no longer on the
+// owner has written. `handOver` is called when the file of a deferred module is no longer on the
 // server. If another tab can become the owner, it begins to close this host before it resolves.
 // Resolves to whether the next owner gets the calls that fail now.
 export interface LogOwnership {
@@ -578,7 +578,7 @@ export class LocalHost implements OwnerHost {
     this.#onLogOwned();
   }
 
-  // If the call fails because the deferred module cannot be loaded, and another tab becomes the
+  // If the call fails because a deferred module cannot be loaded, and another tab becomes the
   // owner, rejects with StoreClosed, so that the call is sent to that tab.
   async #orHandOver<T>(call: Promise<T>): Promise<T> {
     try {
@@ -595,18 +595,18 @@ export class LocalHost implements OwnerHost {
     return await this.#errorOfCall(toError(error));
   }
 
-  // If a call failed because the file of the deferred module is no longer on the server, hands the
+  // If a call failed because the file of a deferred module is no longer on the server, hands the
   // store over, if possible. Resolves to the error for the call: StoreClosed if the next owner gets
   // the call.
   async #errorOfCall(error: Error): Promise<Error> {
     const { engine, logOwnership } = this.#options;
-    if (engine.isComplete || !isModuleMissing(error)) return error;
+    if (engine.moduleLoading !== "fails" || !isModuleMissing(error)) return error;
     return (await logOwnership?.handOver()) ? this.#closedError() : error;
   }
 
-  // Whether this host can run every call.
-  get isEngineComplete(): boolean {
-    return this.#options.engine.isComplete;
+  // Whether this host has loaded a deferred module, and is not known to lack the file of another.
+  get hasLoadedModule(): boolean {
+    return this.#options.engine.moduleLoading === "works";
   }
 
   // Makes the store read-only because a part that was loaded on demand is damaged, as if the damage

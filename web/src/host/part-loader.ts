@@ -1,4 +1,4 @@
-// Loads the parts (files of rows) and the deferred wasm module that a call needs. Unloads parts
+// Loads the parts (files of rows) and the deferred wasm modules that a call needs. Unloads parts
 // when memory is full.
 
 import { StoreError } from "../errors.ts";

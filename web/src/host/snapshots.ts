@@ -105,7 +105,7 @@ export class Snapshots {
     call: Uint8Array | undefined,
   ): Promise<RestoreReport> {
     const { engine, queue, replace, deleteParts } = this.#options;
-    await engine.loadDeferredModule();
+    await engine.loadDeferredModule("rest");
     if (this.#stopError !== undefined) throw this.#stopError;
     engine.beginRestore();
     try {

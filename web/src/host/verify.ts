@@ -35,7 +35,7 @@ export async function verify({
   const addDamageIf = (index: string, wrong: string) => {
     if (wrong !== "") damage.push({ file: index, message: wrong });
   };
-  await engine.loadDeferredModule();
+  await engine.loadDeferredModule("rest");
   addDamageIf("index in use", engine.verify());
   const second = await engine.createEmptyEngine();
   try {

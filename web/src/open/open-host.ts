@@ -20,7 +20,7 @@ import { SharedHost, type SharedHostOptions } from "../tabs/shared-host.ts";
 import type { Host } from "../transport.ts";
 import type { StoreWarning } from "../types.ts";
 import { yieldToEventLoop } from "../util/event-loop.ts";
-import { createEngine, type Engine } from "../wasm/engine.ts";
+import { createEngine, type DeferredModuleName, type Engine } from "../wasm/engine.ts";
 import { prefetchModule } from "../wasm/module.ts";
 import {
   isPersisted,
@@ -59,12 +59,12 @@ export async function openHost(settings: Settings, pageServices: PageServices): 
 }
 
 // Opens a store in memory. `instead`: why it replaces a persistent store, which is reported as a
-// warning. `whole`: loads both wasm modules at once, which mock stores need.
+// warning. `preload`: the deferred wasm modules to load at once.
 export async function openInMemory(
   settings: Settings,
-  { instead, whole = false }: { instead?: StoreError; whole?: boolean } = {},
+  { instead, preload }: { instead?: StoreError; preload?: readonly DeferredModuleName[] } = {},
 ): Promise<LocalHost> {
-  const engine = await startEngine(settings, whole);
+  const engine = await startEngine(settings, preload);
   const host = await LocalHost.open({
     ...settings,
     memoryLimit: 0, // no limit: unloaded parts could not be read again
@@ -247,15 +247,15 @@ function warnDamaged({ status }: Host, { name, onWarning }: Settings): void {
 }
 
 async function startEngine(
-  { wasm, deferredModuleUrl, account, memoryLimit }: Settings,
-  whole = false,
+  { wasm, deferredModuleUrls, account, memoryLimit }: Settings,
+  preload: readonly DeferredModuleName[] = [],
 ): Promise<Engine> {
   const hmac = account.authorize ? await loadHmac() : undefined;
   const reusedBytesMax = memoryLimit === 0 ? Number.POSITIVE_INFINITY : 2 * memoryLimit;
   const engine = await createEngine({
     wasm,
-    deferredModuleUrl,
-    splitModule: !whole,
+    deferredModuleUrls,
+    preload,
     reusedBytesMax,
   });
   engine.configureAccount(account, hmac);

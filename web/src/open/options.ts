@@ -5,6 +5,7 @@ import { accountFromOptions } from "../rest/account.ts";
 import type { OpenOptions, StoreLocation, StoreWarning, WarningCode } from "../types.ts";
 import { isolatedListener } from "../util/isolated-listener.ts";
 import { requireKnownOptions } from "../util/option-names.ts";
+import type { DeferredModuleUrls } from "../wasm/engine.ts";
 
 const deferredDelayMaxMs = 1000;
 const memoryLimitDefault = 512 * 1024 * 1024;
@@ -60,9 +61,8 @@ export function settingsFromOptions(options: OpenOptions, method = "openStore") 
     tabs,
     thread,
     wasm: options.wasm,
-    // The URL of the deferred wasm module; undefined: the module is in the folder of this package's
-    // code.
-    deferredModuleUrl: undefined as string | undefined,
+    // Undefined: the deferred wasm modules are in the folder of this package's code.
+    deferredModuleUrls: undefined as DeferredModuleUrls | undefined,
     clock: options.clock ?? { now: () => Date.now() },
     account: accountFromOptions(options.account ?? {}, name),
     readOnly: options.readOnly ?? false,

@@ -47,8 +47,8 @@ export interface Announcement {
   account?: string; // of all types: the account option as comparable text, for the REST entry point
   // Of "owner": each tab that the sender does not serve yet must send "hello".
   asksForHello?: boolean | undefined;
-  // Of "hello": when the sender last was the owner, it could not open the store or load the
-  // deferred module. An owner that cannot load it does not hand the store over to the sender.
+  // Of "hello": when the sender last was the owner, it could not open the store or load a
+  // deferred module. An owner that cannot load one does not hand the store over to the sender.
   hasFailed?: boolean | undefined;
 }
 

@@ -458,7 +458,7 @@ export class SharedHost implements Host {
     const local = this.#local;
     this.#local = undefined;
     this.#setListenerSource();
-    if (local?.isEngineComplete) this.#hasFailed = false;
+    if (local?.hasLoadedModule) this.#hasFailed = false;
     return local;
   }
 
@@ -556,7 +556,7 @@ export class SharedHost implements Host {
     this.#client.connect({ owner: this.#tabId, session: 0, lastCommit, post });
   }
 
-  // Called when a call needs the deferred module and this tab, the owner, cannot load it. Hands the
+  // Called when a call needs a deferred module and this tab, the owner, cannot load it. Hands the
   // store over to another tab, unless each of them has failed as well. Each tab that fails says so
   // in its next "hello", so the store is handed over at most once per tab. The call is then sent to
   // the next owner, and so are all queued writes, to keep their order. Resolves to whether this tab

@@ -69,7 +69,7 @@ export async function openMock(options: MockOptions, log: RequestRecorder): Prom
   const openOptions = { ...rest, name, account, persistence: "memory", clock } as const;
   const settings = settingsFromOptions(openOptions, "mockStore");
   if (settings.signal?.aborted) throw new AbortError();
-  const host = await openInMemory(settings, { whole: true });
+  const host = await openInMemory(settings, { preload: ["rest"] });
   const store = new MockStoreHandle(settings.name, {
     account: settings.account.name,
     host,

@@ -8,10 +8,16 @@
 import type { RequestDescription } from "../types.ts";
 import type { AccountSettings, Hmac } from "./entitable.mjs";
 import { compileModule, type WasmSource } from "./module.ts";
+import {
+  type DeferredModuleName,
+  type DeferredModuleUrls,
+  deferredModuleNames,
+} from "./module-urls.ts";
 import type { PartsNeeded } from "./parts-needed.ts";
 import { WasmEngine } from "./wasm-engine.ts";
 
 export { DeferredModuleNeeded, PartsNeeded } from "./parts-needed.ts";
+export type { DeferredModuleName, DeferredModuleUrls };
 
 export interface PartInfo {
   id: number;
@@ -279,35 +285,38 @@ export interface Engine {
 
   stats(): EngineStats;
   verify(): string; // returns the first violated invariant; empty: all hold
-  // Links the deferred module (module.ts). Has no effect if the module is complete. Rejects with
+  // Links a deferred module (module.ts). Has no effect if the module is complete. Rejects with
   // StoreError WasmLoadFailed or WasmVersionMismatch. Then nothing has changed, and the caller may
   // try again.
   //
-  // If read(), listen(), readHttp(), stage(), stageAndPublish(), stageAndPublishOne() or
-  // nextSnapshotChunk() needs it, it returns DeferredModuleNeeded, which is a PartsNeeded. The
-  // following need it too, but do not report that, so the caller must await this function first:
-  // describeRequest(), makeErrorResponse(), responseOutcome(), beginRestore(), restoreChunk(),
-  // nextRestoredPart(), finishRestoreInput(), beginReplace(), stageRestoredRows(), the functions of
-  // versions, verify(), and queries while emulateServiceScans() is on. All other functions work
-  // without it.
-  loadDeferredModule(): Promise<void>;
-  // Whether no call needs loadDeferredModule() any more.
-  readonly isComplete: boolean;
+  // listen() needs "live"; if it is not linked, listen() returns DeferredModuleNeeded, which is a
+  // PartsNeeded. So do read(), readHttp(), stage(), stageAndPublish(), stageAndPublishOne() and
+  // nextSnapshotChunk() if they need "rest". The following need "rest" too, but do not report that,
+  // so the caller must await this function first: describeRequest(), makeErrorResponse(),
+  // responseOutcome(), beginRestore(), restoreChunk(), nextRestoredPart(), finishRestoreInput(),
+  // beginReplace(), stageRestoredRows(), the functions of versions, verify(), and queries while
+  // emulateServiceScans() is on. All other functions work without a deferred module.
+  loadDeferredModule(name: DeferredModuleName): Promise<void>;
+  // Whether no call needs loadDeferredModule(name) any more.
+  hasDeferredModule(name: DeferredModuleName): boolean;
+  // "fails": for one of the deferred modules, the last attempt to load it has failed. "unused":
+  // none was loaded.
+  readonly moduleLoading: "unused" | "works" | "fails";
   // Opens the IndexedDB database of IDBFS (storage/idbfs-database.ts). Its name is the mount point.
   openIdbfsDatabase(mountPoint: string): Promise<IDBDatabase>;
-  // Creates an engine with an empty store, in another module instance. That instance is complete if
-  // this engine's is.
+  // Creates an engine with an empty store, in another module instance, which has the deferred
+  // modules that this engine's has.
   createEmptyEngine(): Promise<Engine>;
   close(): void;
 }
 
 export interface EngineOptions {
   wasm?: WasmSource | undefined;
-  // true: loads the deferred module when it is needed. Default: loads it at once, so that the
-  // engine can execute all calls.
-  splitModule?: boolean;
-  // The URL of the deferred module. Default: the file in this folder.
-  deferredModuleUrl?: string | undefined;
+  // The deferred modules to load at once; the others are loaded when they are needed. Default: all,
+  // so that the engine can execute all calls.
+  preload?: readonly DeferredModuleName[];
+  // Default: the files in this folder.
+  deferredModuleUrls?: DeferredModuleUrls | undefined;
   // The instance of a closed engine is used again if its memory has at most this size, in bytes.
   // Default: 0.
   reusedBytesMax?: number;
@@ -315,8 +324,8 @@ export interface EngineOptions {
 
 // Creates an engine with an empty store, in a new module instance.
 export async function createEngine(options: EngineOptions = {}): Promise<Engine> {
-  const { wasm, splitModule = false, deferredModuleUrl, reusedBytesMax } = options;
-  const engine = await WasmEngine.start(compileModule(wasm), deferredModuleUrl, reusedBytesMax);
-  if (!splitModule) await engine.loadDeferredModule();
+  const { wasm, preload = deferredModuleNames, deferredModuleUrls, reusedBytesMax } = options;
+  const engine = await WasmEngine.start(compileModule(wasm), deferredModuleUrls, reusedBytesMax);
+  await Promise.all(preload.map((name) => engine.loadDeferredModule(name)));
   return engine;
 }

@@ -1,16 +1,10 @@
-// An instance of the wasm module. It has the complete module, or the primary module, to which the
-// deferred module is linked when needed (module.ts).
+// An instance of the wasm module. It has the complete module, or the primary module, to which
+// deferred modules are linked when needed (module.ts).
 
-import { callHeaderBytes, callKind, httpRequestKind } from "../util/engine-message-kinds.ts";
+import { DeferredModule } from "./deferred-module.ts";
 import type { EntitableModule } from "./entitable.mjs";
-import { type Instantiated, linkDeferredModule } from "./module.ts";
-import { DeferredModuleNeeded } from "./parts-needed.ts";
-
-// Returns whether a request message, or the one inside a call, is an HTTP request, which needs the
-// deferred module.
-export function isHttpRequest(request: Uint8Array): boolean {
-  return request[request[0] === callKind ? callHeaderBytes : 0] === httpRequestKind;
-}
+import type { Instantiated } from "./module.ts";
+import type { DeferredModuleUrls } from "./module-urls.ts";
 
 // Instances whose engines are all closed; the last is the one that was used last. The memory of an
 // instance cannot shrink, and stays until the garbage collector removes the instance. New engines
@@ -21,11 +15,10 @@ let unused: WeakRef<ModuleInstance>[] = [];
 export class ModuleInstance {
   readonly module: EntitableModule;
   readonly code: WebAssembly.Module;
-  readonly deferredModuleUrl: string | undefined;
-  readonly needed = new DeferredModuleNeeded(() => this.loadDeferredModule(), isHttpRequest);
+  readonly deferredModuleUrls: DeferredModuleUrls | undefined;
+  readonly rest: DeferredModule;
+  readonly live: DeferredModule;
   hasTrapped = false; // after a trap (a crash of the code), the memory may be corrupt
-  #primaryExports: WebAssembly.Exports | undefined; // undefined: the module is complete
-  #loading: Promise<void> | undefined;
   #engines = 0; // open engines
   #isSound = true; // no closed engine may have corrupted the memory
 
@@ -33,7 +26,7 @@ export class ModuleInstance {
   // is one.
   static async takeUnused(
     compiling: WebAssembly.Module | Promise<WebAssembly.Module>,
-    deferredModuleUrl: string | undefined,
+    urls: DeferredModuleUrls | undefined,
     bytesMax: number,
   ): Promise<ModuleInstance | undefined> {
     unused = unused.filter((reference) => reference.deref() !== undefined);
@@ -41,8 +34,8 @@ export class ModuleInstance {
     const code = await compiling;
     for (const reference of [...unused].reverse()) {
       const instance = reference.deref();
-      const isAlike = instance?.code === code && instance.deferredModuleUrl === deferredModuleUrl;
-      if (!isAlike || instance.module.HEAPU8.length > bytesMax) continue;
+      if (instance === undefined || !instance.isOf(code, urls)) continue;
+      if (instance.module.HEAPU8.length > bytesMax) continue;
       unused = unused.filter((other) => other !== reference);
       return instance;
     }
@@ -52,12 +45,22 @@ export class ModuleInstance {
   constructor(
     { module, exports }: Instantiated,
     code: WebAssembly.Module,
-    deferredModuleUrl: string | undefined,
+    urls: DeferredModuleUrls | undefined,
   ) {
     this.module = module;
     this.code = code;
-    this.deferredModuleUrl = deferredModuleUrl;
-    this.#primaryExports = exports;
+    this.deferredModuleUrls = urls;
+    this.rest = new DeferredModule("rest", exports, urls?.rest);
+    this.live = new DeferredModule("live", exports, urls?.live);
+  }
+
+  isOf(code: WebAssembly.Module, urls: DeferredModuleUrls | undefined): boolean {
+    const { rest, live } = this.deferredModuleUrls ?? {};
+    return this.code === code && rest === urls?.rest && live === urls?.live;
+  }
+
+  get deferredModules(): readonly DeferredModule[] {
+    return [this.rest, this.live];
   }
 
   onEngineOpened(): void {
@@ -69,21 +72,5 @@ export class ModuleInstance {
     this.#engines -= 1;
     this.#isSound &&= isSound;
     if (this.#engines === 0 && this.#isSound) unused.push(new WeakRef(this));
-  }
-
-  get isComplete(): boolean {
-    return this.#primaryExports === undefined;
-  }
-
-  loadDeferredModule(): Promise<void> {
-    if (this.#primaryExports === undefined) return Promise.resolve();
-    this.#loading ??= linkDeferredModule(this.#primaryExports, this.deferredModuleUrl)
-      .then(() => {
-        this.#primaryExports = undefined;
-      })
-      .finally(() => {
-        this.#loading = undefined;
-      });
-    return this.#loading;
   }
 }

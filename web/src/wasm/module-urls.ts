@@ -3,15 +3,29 @@
 
 import { absoluteUrl, movedPackageFolder } from "../util/asset-url.ts";
 
+/** The deferred modules (module.ts). */
+export type DeferredModuleName = "rest" | "live";
+export const deferredModuleNames: readonly DeferredModuleName[] = ["rest", "live"];
+export type DeferredModuleUrls = Readonly<Record<DeferredModuleName, string>>;
+
+export function deferredFileName(name: DeferredModuleName): string {
+  return `entitable.${name}.wasm`;
+}
+
 // The URLs must be literals, so that bundlers find and copy the files. The functions throw if a
 // bundler removed `import.meta.url`, or gave the file a URL without an origin and there is no page.
 function primaryFile(): URL {
   return absoluteUrl(new URL("./entitable.core.wasm", import.meta.url));
 }
 
-/** Returns the URL of the deferred module if the files are next to the code. May throw. */
-export function deferredFile(): URL {
-  return absoluteUrl(new URL("./entitable.rest.wasm", import.meta.url));
+const deferredFiles: Readonly<Record<DeferredModuleName, () => URL>> = {
+  rest: () => absoluteUrl(new URL("./entitable.rest.wasm", import.meta.url)),
+  live: () => absoluteUrl(new URL("./entitable.live.wasm", import.meta.url)),
+};
+
+/** Returns the URL of a deferred module if the files are next to the code. May throw. */
+export function deferredFile(name: DeferredModuleName): URL {
+  return deferredFiles[name]();
 }
 
 let folder: Promise<URL | undefined> | undefined;
@@ -35,8 +49,15 @@ export async function primaryModuleUrl(): Promise<URL> {
   return moved === undefined ? primaryFile() : new URL("dist/wasm/entitable.core.wasm", moved);
 }
 
-/** Resolves to the URL of the deferred module. Rejects like movedPackage(). */
-export async function deferredModuleUrl(): Promise<URL> {
+/** Resolves to the URL of a deferred module. Rejects like movedPackage(). */
+export async function deferredModuleUrl(name: DeferredModuleName): Promise<URL> {
   const moved = await movedPackage();
-  return moved === undefined ? deferredFile() : new URL("dist/wasm/entitable.rest.wasm", moved);
+  if (moved === undefined) return deferredFile(name);
+  return new URL(`dist/wasm/${deferredFileName(name)}`, moved);
+}
+
+/** Resolves to the URLs of all deferred modules. Rejects like movedPackage(). */
+export async function deferredModuleUrls(): Promise<DeferredModuleUrls> {
+  const [rest, live] = await Promise.all([deferredModuleUrl("rest"), deferredModuleUrl("live")]);
+  return { rest: rest.href, live: live.href };
 }

@@ -1,9 +1,10 @@
 // Finds, checks and instantiates the WebAssembly module.
 //
-// The complete module is entitable.wasm. The same code also exists in two files
+// The complete module is entitable.wasm. The same code also exists in three files
 // (bindings/split.mjs): the *primary module* (entitable.core.wasm) has everything that tables need.
-// The *deferred module* (entitable.rest.wasm) has the rest, and is linked to the primary module
-// when a call needs it.
+// The *deferred modules* have the rest, and are linked to the primary module when a call needs
+// them: entitable.live.wasm for live queries and the change feed, entitable.rest.wasm for the
+// others.
 //
 // Without the option `wasm`, the primary module is loaded from its file (module-urls.ts). In Node,
 // the file is read with node:fs; elsewhere, it is compiled while it streams in. No other copy of
@@ -16,7 +17,13 @@ import { errorMessage, isPlatformObject, isUrl } from "../util/platform-objects.
 import createModule, { buildId, type EntitableModule } from "./entitable.mjs";
 import { patchIdbfs } from "./idbfs-patch.ts";
 import { NoModuleError, statusError } from "./module-missing.ts";
-import { deferredModuleUrl, primaryModuleUrl } from "./module-urls.ts";
+import {
+  type DeferredModuleName,
+  deferredFileName,
+  deferredModuleNames,
+  deferredModuleUrl,
+  primaryModuleUrl,
+} from "./module-urls.ts";
 
 export { buildId };
 
@@ -51,26 +58,28 @@ export async function compileModule(source?: WasmSource): Promise<WebAssembly.Mo
   return compiled;
 }
 
-// Writes and close() wait for the download of the deferred module, so it must end.
+// Writes and close() wait for the download of a deferred module, so it must end.
 const downloadSecondsMax = 60;
 
 /**
- * Links the deferred module to an instance of the primary module. The URL defaults to the file next
+ * Links a deferred module to an instance of the primary module. The URL defaults to the file next
  * to the code. Rejects with the errors of compileModule(), also if the download takes longer than
  * downloadSecondsMax; the caller may try again.
  * @internal
  */
 export async function linkDeferredModule(
+  name: DeferredModuleName,
   exports: WebAssembly.Exports,
   given?: string,
 ): Promise<void> {
+  const fileName = deferredFileName(name);
   try {
-    const url = given ?? (await deferredModuleUrl()).href;
+    const url = given ?? (await deferredModuleUrl(name)).href;
     const compiled = await cached(url, () => compileUrlInTime(new URL(url)));
-    checkBuild(compiled, deferredName, url);
+    checkBuild(compiled, fileName, url);
     await WebAssembly.instantiate(compiled, { primary: exports as WebAssembly.ModuleImports });
   } catch (error) {
-    throw loadFailed("could not be loaded", error, deferredName);
+    throw loadFailed("could not be loaded", error, fileName);
   }
 }
 
@@ -132,10 +141,10 @@ export function instantiateCompiled(
   });
 }
 
-// ---- Primary and deferred module ----------------------------------------------------------------
+// ---- Primary and deferred modules ---------------------------------------------------------------
 
-// Returns placeholders for the primary module's imports from the deferred module. Calling one of
-// them is a bug.
+// Returns placeholders for the primary module's imports from deferred modules. Calling one of them
+// is a bug.
 function deferredPlaceholders(compiled: WebAssembly.Module): WebAssembly.Imports {
   const all = WebAssembly.Module.imports(compiled).map(({ module }) => module);
   return Object.fromEntries(
@@ -153,7 +162,7 @@ const throwingImports: WebAssembly.ModuleImports = new Proxy(
   {},
   {
     get: () => () => {
-      throw new Error("entitable.rest.wasm is not loaded");
+      throw new Error("a deferred module is not loaded");
     },
   },
 );
@@ -171,7 +180,7 @@ function checkBuild(
   const section = WebAssembly.Module.customSections(compiled, "entitable")[0];
   const found = section === undefined ? "none" : new TextDecoder().decode(section);
   if (found === buildId) return;
-  // The next attempt must fetch the module again. For the deferred module (`url`), the primary
+  // The next attempt must fetch the module again. For a deferred module (`url`), the primary
   // module stays cached, because the file at its URL may be of another build by now.
   if (url === undefined) compiledByUrl.clear();
   else compiledByUrl.delete(url);
@@ -183,15 +192,18 @@ function checkBuild(
 }
 
 const primaryName = "entitable.core.wasm";
-const deferredName = "entitable.rest.wasm";
-
-const redeployedHint =
-  "Reload the page, because the site may have been redeployed since the page was loaded. If that " +
-  `does not help, serve the ${deferredName} of the same package version.`;
+const deferredFileNames = deferredModuleNames.map(deferredFileName);
 
 function buildHint(name: string): string {
-  if (name === deferredName) return redeployedHint;
+  if (deferredFileNames.includes(name)) return redeployedHint(name);
   return `Serve the ${name} of the same package version; clear caches that hold an older one.`;
+}
+
+function redeployedHint(name: string): string {
+  return (
+    "Reload the page, because the site may have been redeployed since the page was loaded. If " +
+    `that does not help, serve the ${name} of the same package version.`
+  );
 }
 
 function loadFailed(what: string, cause: unknown, name = "entitable.wasm"): StoreError {
@@ -209,9 +221,10 @@ const optionHint =
 const hints: Readonly<Record<string, string>> = {
   [primaryName]:
     'On a server, do not bundle the package (Next.js: serverExternalPackages: ["entitable"]). In a ' +
-    `page, copy ${primaryName} and ${deferredName} from node_modules/entitable/dist/wasm to the ` +
-    "folder of the bundle, or import { wasm } from 'entitable/inline' for openStore({ wasm }).",
-  [deferredName]: redeployedHint,
+    `page, copy ${[primaryName, ...deferredFileNames].join(", ")} from ` +
+    "node_modules/entitable/dist/wasm to the folder of the bundle, or import { wasm } from " +
+    "'entitable/inline' for openStore({ wasm }).",
+  ...Object.fromEntries(deferredFileNames.map((name) => [name, redeployedHint(name)])),
 };
 
 // ---- Sources ------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-// The results of engine calls that did nothing because parts or the deferred module are not loaded.
+// The results of engine calls that did nothing because parts or a deferred module are not loaded.
 
 // A call needs parts that are not in memory. The caller must load the first one, and may load
 // others (the call would need them next). Then it must repeat the call.
@@ -10,10 +10,10 @@ export class PartsNeeded {
   }
 }
 
-// A call needs the deferred module. The caller must await load() and then repeat the call.
+// A call needs a deferred module. The caller must await load() and then repeat the call.
 export class DeferredModuleNeeded extends PartsNeeded {
   readonly load: () => Promise<void>;
-  // Returns whether this message, one of several in a call, needs the deferred module.
+  // Returns whether this message, one of several in a call, needs the module.
   readonly isNeededBy: (request: Uint8Array) => boolean;
 
   constructor(load: () => Promise<void>, isNeededBy: (request: Uint8Array) => boolean) {

@@ -7,6 +7,7 @@ import { copyToArena } from "../util/byte-arena.ts";
 import { writeCallHeader } from "../util/call-message.ts";
 import { callHeaderBytes, requestKind } from "../util/engine-message-kinds.ts";
 import { SubarrayCache } from "../util/subarray-cache.ts";
+import { type DeferredModule, isHttpRequest } from "./deferred-module.ts";
 import type {
   CheckpointEnd,
   CheckpointPart,
@@ -30,15 +31,16 @@ import { errorFromText, internalError, outOfMemoryError } from "./engine-errors.
 import type { AccountSettings, EntitableModule, Hmac, ResultAddress } from "./entitable.mjs";
 import { openIdbfsConnection } from "./idbfs-connection.ts";
 import { instantiateCompiled } from "./module.ts";
-import { isHttpRequest, ModuleInstance } from "./module-instance.ts";
+import { ModuleInstance } from "./module-instance.ts";
+import type { DeferredModuleName, DeferredModuleUrls } from "./module-urls.ts";
 import { PartsNeeded } from "./parts-needed.ts";
 
 async function newInstance(
   compiling: WebAssembly.Module | Promise<WebAssembly.Module>,
-  deferredModuleUrl: string | undefined,
+  urls: DeferredModuleUrls | undefined,
 ): Promise<ModuleInstance> {
   const [instantiated, code] = await Promise.all([instantiateCompiled(compiling), compiling]);
-  return new ModuleInstance(instantiated, code, deferredModuleUrl);
+  return new ModuleInstance(instantiated, code, urls);
 }
 
 type ModuleCall = (module: EntitableModule, handle: number) => ResultAddress;
@@ -58,7 +60,9 @@ const emptyBytes = new Uint8Array(0);
 
 export class WasmEngine implements Engine {
   readonly #instance: ModuleInstance;
-  readonly #module: EntitableModule; // #instance.module, kept here to save a lookup in each read
+  // Members of #instance, kept here to save a lookup in each read or write.
+  readonly #module: EntitableModule;
+  readonly #rest: DeferredModule;
   #handle: number; // 0: closed
   #deferredReads: (() => void) | undefined; // to be called before the next call
   #deferredTake: (() => void) | undefined; // the same, but single writes may come first
@@ -67,13 +71,13 @@ export class WasmEngine implements Engine {
 
   static async start(
     compiling: WebAssembly.Module | Promise<WebAssembly.Module>,
-    deferredModuleUrl: string | undefined,
+    urls: DeferredModuleUrls | undefined,
     reusedBytesMax = 0,
   ): Promise<WasmEngine> {
-    const unused = await ModuleInstance.takeUnused(compiling, deferredModuleUrl, reusedBytesMax);
+    const unused = await ModuleInstance.takeUnused(compiling, urls, reusedBytesMax);
     const engine = unused === undefined ? undefined : WasmEngine.#openIn(unused);
     if (engine !== undefined) return engine;
-    const opened = WasmEngine.#openIn(await newInstance(compiling, deferredModuleUrl));
+    const opened = WasmEngine.#openIn(await newInstance(compiling, urls));
     if (opened === undefined) throw outOfMemoryError();
     return opened;
   }
@@ -87,6 +91,7 @@ export class WasmEngine implements Engine {
   private constructor(instance: ModuleInstance, handle: number) {
     this.#instance = instance;
     this.#module = instance.module;
+    this.#rest = instance.rest;
     this.#handle = handle;
     instance.onEngineOpened();
   }
@@ -207,8 +212,7 @@ export class WasmEngine implements Engine {
   // Does not use #call: creating its closures would slow down a point read.
   read(request: Uint8Array): Uint8Array | PartsNeeded {
     const handle = this.#requireHandle();
-    if (!this.#instance.isComplete && request[0] === requestKind.explain)
-      return this.#instance.needed;
+    if (!this.#rest.isLinked && request[0] === requestKind.explain) return this.#rest.needed;
     const module = this.#module;
     try {
       const input = module._entitable_reserve_input(handle, request.length) >>> 0;
@@ -227,7 +231,8 @@ export class WasmEngine implements Engine {
   }
 
   listen(client: number, request: Uint8Array): Uint8Array | PartsNeeded {
-    if (!this.#instance.isComplete) return this.#instance.needed;
+    const { live } = this.#instance;
+    if (!live.isLinked) return live.needed;
     this.#writeInput(request);
     const result = this.#callForResult((m, h) => m._entitable_listen(h, client, request.length));
     return result instanceof PartsNeeded ? result : this.#view();
@@ -238,14 +243,14 @@ export class WasmEngine implements Engine {
   }
 
   readHttp(request: Uint8Array, nowMs: number): Uint8Array | PartsNeeded {
-    if (!this.#instance.isComplete) return this.#instance.needed;
+    if (!this.#rest.isLinked) return this.#rest.needed;
     this.#writeInput(request);
     const result = this.#callForResult((m, h) => m._entitable_rest_read(h, request.length, nowMs));
     return result instanceof PartsNeeded ? result : this.#view();
   }
 
   stage(requests: readonly Uint8Array[], nowMs: number): StagedResponses | PartsNeeded {
-    if (!this.#instance.isComplete && requests.some(isHttpRequest)) return this.#instance.needed;
+    if (!this.#rest.isLinked && requests.some(isHttpRequest)) return this.#rest.needed;
     const size = this.#writeRequests(requests);
     const changes = this.#callForResult((m, h) =>
       m._entitable_stage(h, requests.length, size, nowMs),
@@ -256,7 +261,7 @@ export class WasmEngine implements Engine {
   }
 
   stageAndPublish(requests: readonly Uint8Array[], nowMs: number): StagedResponses | PartsNeeded {
-    if (!this.#instance.isComplete && requests.some(isHttpRequest)) return this.#instance.needed;
+    if (!this.#rest.isLinked && requests.some(isHttpRequest)) return this.#rest.needed;
     const size = this.#writeRequests(requests);
     const changes = this.#callForResult((m, h) =>
       m._entitable_stage_and_publish(h, requests.length, size, nowMs),
@@ -274,7 +279,7 @@ export class WasmEngine implements Engine {
     client?: Uint8Array,
     callNumber = 0,
   ): WriteResult | PartsNeeded {
-    if (!this.#instance.isComplete && isHttpRequest(request)) return this.#instance.needed;
+    if (!this.#rest.isLinked && isHttpRequest(request)) return this.#rest.needed;
     if (this.#deferredReads !== undefined) this.#runReads();
     const changes = this.#readResult(this.#callWriteOne(request, nowMs, client, callNumber));
     if (changes instanceof PartsNeeded) return changes;
@@ -499,7 +504,7 @@ export class WasmEngine implements Engine {
   }
 
   nextSnapshotChunk(snapshot: number): Uint8Array<ArrayBuffer> | PartsNeeded | undefined {
-    if (!this.#instance.isComplete) return this.#instance.needed;
+    if (!this.#rest.isLinked) return this.#rest.needed;
     const next = this.#callForResult((m, h) => m._entitable_next_snapshot_chunk(h, snapshot));
     return next === undefined || next instanceof PartsNeeded ? next : this.#copy();
   }
@@ -578,18 +583,25 @@ export class WasmEngine implements Engine {
     return openIdbfsConnection(this.#module, mountPoint);
   }
 
-  get isComplete(): boolean {
-    return this.#instance.isComplete;
+  hasDeferredModule(name: DeferredModuleName): boolean {
+    return this.#instance[name].isLinked;
   }
 
-  loadDeferredModule(): Promise<void> {
-    return this.#instance.loadDeferredModule();
+  loadDeferredModule(name: DeferredModuleName): Promise<void> {
+    return this.#instance[name].load();
+  }
+
+  get moduleLoading(): "unused" | "works" | "fails" {
+    const { deferredModules } = this.#instance;
+    if (deferredModules.some(({ hasFailed }) => hasFailed)) return "fails";
+    return deferredModules.some(({ isLinked }) => isLinked) ? "works" : "unused";
   }
 
   async createEmptyEngine(): Promise<Engine> {
-    const { code, deferredModuleUrl, isComplete } = this.#instance;
-    const engine = await WasmEngine.start(code, deferredModuleUrl, Number.POSITIVE_INFINITY);
-    if (isComplete) await engine.loadDeferredModule();
+    const { code, deferredModuleUrls, deferredModules } = this.#instance;
+    const engine = await WasmEngine.start(code, deferredModuleUrls, Number.POSITIVE_INFINITY);
+    const linked = deferredModules.filter(({ isLinked }) => isLinked);
+    await Promise.all(linked.map(({ name }) => engine.loadDeferredModule(name)));
     return engine;
   }
 
