@@ -8,7 +8,7 @@ import type { AbortError, StoreError } from "../errors.ts";
 import type { ChangeListener, ListenerConnection, Transport } from "../transport.ts";
 import type { ChangesOptions, LiveDelta } from "../types.ts";
 import type { requestKind, responseKind } from "../util/engine-message-kinds.ts";
-import { decodeChanges } from "./changes-decoder.ts";
+import { decodeChanges, type RowKey } from "./changes-decoder.ts";
 import { OpenFeed } from "./live-feed.ts";
 import { type LiveSource, OpenQuery } from "./live-state.ts";
 import type { MessageWriter } from "./message-writer.ts";
@@ -374,11 +374,16 @@ function mistakeInWindow({ limit, from }: LiveSource): string | undefined {
   return from === undefined || isKey ? undefined : "from must have a partitionKey and a rowKey.";
 }
 
+function filterOfKey({ partitionKey, rowKey }: RowKey): string {
+  const [partition, row] = [partitionKey, rowKey].map((key) => `'${key.replaceAll("'", "''")}'`);
+  return `PartitionKey eq ${partition} and RowKey eq ${row}`;
+}
+
 function putOpenWatch(writer: MessageWriter, source: LiveSource): void {
   const { table, filter, limit, from, result } = source;
   writer.putWord(result === "count" ? countsFlag : 0);
   writer.putText(table);
-  writer.putOptionalText(filter);
+  writer.putOptionalText(result === "entity" ? filterOfKey(from as RowKey) : filter);
   writer.putWord(limit ?? absent);
   writer.putOptionalText(from?.partitionKey);
   writer.putOptionalText(from?.rowKey);

@@ -13,9 +13,9 @@ import type { WatchPage } from "./response-decoder.ts";
 
 export interface LiveSource {
   readonly table: string;
-  readonly filter: string | undefined;
+  readonly filter?: string | undefined; // not of an entity
   readonly limit?: number | undefined;
-  readonly from?: { partitionKey: string; rowKey: string } | undefined;
+  readonly from?: { partitionKey: string; rowKey: string } | undefined; // or the entity's key
   readonly result: "list" | "entity" | "count";
   readonly select?: readonly string[] | undefined;
   // Converts what is selected of a row. undefined: it stays as it is.

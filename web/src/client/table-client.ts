@@ -311,8 +311,7 @@ export class TableHandle
 
   liveEntity(partitionKey: string, rowKey: string): LiveQuery<object | undefined> {
     requireKeys(partitionKey, rowKey);
-    const filter = `PartitionKey eq ${quoted(partitionKey)} and RowKey eq ${quoted(rowKey)}`;
-    return this.#openLiveQuery(() => ({ result: "entity", filter }));
+    return this.#openLiveQuery(() => ({ result: "entity", from: { partitionKey, rowKey } }));
   }
 
   liveCount(options: LiveCountOptions = {}): LiveQuery<number> {
@@ -464,11 +463,6 @@ export class TableHandle
     if (this.#durability === undefined || options.durability !== undefined) return options;
     return { ...options, durability: this.#durability };
   }
-}
-
-// Returns the key as a literal of a filter.
-function quoted(key: string): string {
-  return `'${key.replaceAll("'", "''")}'`;
 }
 
 // Checks the options of a list, and returns its order.

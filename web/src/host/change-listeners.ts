@@ -25,11 +25,9 @@ interface Client {
   hasNews: boolean; // onChanges() was called, and onChangesEnd() was not
 }
 
-// Request messages (core/rpc/LAYOUT.md).
-const closeRequest = Uint8Array.of(requestKind.closeListeners, 1, 0, 0, 16, ...zeros(11));
-const [takeNext, takeLast] = [0, 1].map((isLast) =>
-  Uint8Array.of(requestKind.takeChanges, 1, 0, 0, 20, ...zeros(11), isLast, 0, 0, 0),
-) as [Uint8Array, Uint8Array];
+const closeRequest = requestMessage(requestKind.closeListeners);
+const takeNext = requestMessage(requestKind.takeChanges, 0);
+const takeLast = requestMessage(requestKind.takeChanges, 1);
 
 // Changes are taken after so many writes of one turn of the event loop, because the engine keeps a
 // copy of each row that they replace until then.
@@ -42,8 +40,10 @@ function textAt(message: Uint8Array): number {
   return new DataView(message.buffer, message.byteOffset).getUint32(4, true);
 }
 
-function zeros(count: number): number[] {
-  return new Array<number>(count).fill(0);
+// Returns a request message (core/rpc/LAYOUT.md).
+function requestMessage(kind: number, ...words: number[]): Uint8Array {
+  const header = [kind | (1 << 8), 16 + 4 * words.length, 0, 0];
+  return new Uint8Array(Uint32Array.of(...header, ...words).buffer);
 }
 
 export class ChangeListeners {

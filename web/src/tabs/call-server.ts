@@ -124,8 +124,8 @@ export class CallServer {
 
   // `lastCommit`: OwnerHost.lastCommit, before the call.
   #handleCall(call: RemoteCall, lastCommit: number | undefined): void {
-    const { number } = call;
-    if (call.kind === "listen") {
+    const { number, kind } = call;
+    if (kind === "listen") {
       this.#listener.receive(call);
       return;
     }
@@ -145,7 +145,7 @@ export class CallServer {
         this.#queueResponse({ number, error: errorToWire(error) });
     };
     try {
-      const value = this.#dispatch(call, onDeferred);
+      const value = this.#dispatch(kind, call, onDeferred);
       if (value instanceof Promise) value.then(respond, reject);
       else respond(value.slice()); // a view (Transport.read)
     } catch (error) {
@@ -154,13 +154,12 @@ export class CallServer {
   }
 
   #dispatch(
+    kind: Exclude<RemoteCall["kind"], "listen">,
     call: RemoteCall,
     onDeferred: (position: number) => void,
   ): Uint8Array | Promise<unknown> {
-    const { kind, request, mode, snapshot = 0 } = call;
+    const { request, mode, snapshot = 0 } = call;
     switch (kind) {
-      case "listen":
-        throw new Error("This call is handled by the ListenerServer.");
       case "read":
         return this.#host.read(request as Uint8Array);
       case "readHttp":

@@ -30,8 +30,9 @@ export class ListenerServer {
   }
 
   // Handles a call of the kind "listen".
-  receive({ number, request = new Uint8Array(0), resets }: RemoteCall): void {
-    if (request[0] === requestKind.closeListeners) {
+  receive({ number, request, resets }: RemoteCall): void {
+    const bytes = request as Uint8Array;
+    if (bytes[0] === requestKind.closeListeners) {
       this.close();
       return;
     }
@@ -42,7 +43,7 @@ export class ListenerServer {
     try {
       this.#connection ??= this.#connect();
       const respond = (value: Uint8Array) => this.#add({ number, value: value.slice() });
-      this.#connection.send(request, respond, reject);
+      this.#connection.send(bytes, respond, reject);
     } catch (error) {
       reject(error);
     }
