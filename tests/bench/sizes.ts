@@ -45,7 +45,10 @@ async function bundled(source: string, platform: BuildOptions["platform"] = "bro
     legalComments: "none",
     logLevel: "error",
   });
-  const entry = Object.keys(metafile.outputs).find((path) => metafile.outputs[path]?.entryPoint);
+  // Code that is imported later has entry points too.
+  const entry = Object.keys(metafile.outputs).find((path) =>
+    metafile.outputs[path]?.entryPoint?.endsWith("/page.js"),
+  );
   const wanted = new Set<string>();
   const visit = (path: string) => {
     if (wanted.has(path)) return;

@@ -221,9 +221,9 @@ const optionHint =
 const hints: Readonly<Record<string, string>> = {
   [primaryName]:
     'On a server, do not bundle the package (Next.js: serverExternalPackages: ["entitable"]). In a ' +
-    `page, copy ${[primaryName, ...deferredFileNames].join(", ")} from ` +
-    "node_modules/entitable/dist/wasm to the folder of the bundle, or import { wasm } from " +
-    "'entitable/inline' for openStore({ wasm }).",
+    `page, copy ${[primaryName, ...deferredFileNames].join(", ")} to the folder of the bundle ` +
+    "(they are in node_modules/entitable/dist/wasm), or import { wasm } from 'entitable/inline' " +
+    "for openStore({ wasm }).",
   ...Object.fromEntries(deferredFileNames.map((name) => [name, redeployedHint(name)])),
 };
 
