@@ -8,7 +8,7 @@ const url = /\bnew URL\("\.\/([\w.]+\.wasm)", import\.meta\.url\)/g;
 const quotedName = /"(?:\.\/)?([\w.]+\.wasm)"/g;
 
 /**
- * The URLs in web/src/wasm are those of the primary and the deferred module, and no source names a
+ * The URLs in web/src/wasm are those of the primary and the deferred modules, and no source names a
  * file that is not listed. A URL of the complete module would add a second copy of the engine to
  * every bundle.
  */
