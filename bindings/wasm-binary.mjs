@@ -56,6 +56,7 @@ class Reader {
   }
 
   byte() {
+    if (this.at >= this.bytes.length) throw new Error("The module ends too early.");
     return this.bytes[this.at++];
   }
 
