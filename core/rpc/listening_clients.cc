@@ -24,7 +24,7 @@ Result<Filter> parse_optional_filter(std::optional<std::string_view> text) {
   return parse_filter(*text);
 }
 
-// Encodes the id of a listener that was opened or closed; 0: it was not open.
+// Encodes the id of a listener that was opened or closed; 0: it was not.
 void encode_listener(ResponseBuffer& out, std::uint32_t id) {
   ResponseWriter writer(out, ResponseKind::listener, 1);
   writer.word(id);
@@ -51,7 +51,7 @@ std::vector<PartId> ListeningClients::handle(Store& store, std::uint32_t client,
   } else if (in.ok() && kind == RequestKind::close_watch) {
     close_watch(store, client, in, out);
   } else if (in.ok() && kind == RequestKind::open_feed) {
-    return open_feed(store, client, in, out);
+    open_feed(store, client, in, out);
   } else if (in.ok() && kind == RequestKind::close_feed) {
     close_feed(store, client, in, out);
   } else if (in.ok() && kind == RequestKind::close_listeners) {
@@ -136,32 +136,27 @@ const ListeningClients::OpenWatch* ListeningClients::find_watch(std::uint32_t cl
 
 // ---- Feeds --------------------------------------------------------------------------------------
 
-std::vector<PartId> ListeningClients::open_feed(Store& store, std::uint32_t client,
-                                                MessageReader& in, ResponseBuffer& out) {
+void ListeningClients::open_feed(Store& store, std::uint32_t client, MessageReader& in,
+                                 ResponseBuffer& out) {
   const OpenFeedFields fields = read_open_feed_fields(in);
   Result<Filter> filter = parse_optional_filter(fields.filter);
-  const bool is_malformed = !in.ok() || (fields.flags & ~flag_before) != 0;
-  if (is_malformed || !filter.ok()) {
-    encode_error(out, is_malformed ? malformed_error() : filter.error());
-    return {};
-  }
+  if (!in.ok() || (fields.flags & ~flag_before) != 0) return encode_error(out, malformed_error());
+  if (!filter.ok()) return encode_error(out, filter.error());
   FeedQuery query;
   query.tables.assign(fields.tables.begin(), fields.tables.end());
   query.range = range_of(fields);
   query.filter = std::move(*filter);
-  const auto opened = LiveQueries(store).open_feed(std::move(query));
-  if (const auto* need = std::get_if<PartsNeeded>(&opened)) return need->ids;
-  const FeedId id = std::get<FeedId>(opened);
+  const std::optional<FeedId> id = LiveQueries(store).open_feed(std::move(query));
+  if (!id.has_value()) return encode_listener(out, 0);
   try {
     const bool wants_before = (fields.flags & flag_before) != 0;
-    feeds_.emplace(id, OpenFeed{client, wants_before, store.position()});
-    encode_listener(out, id);
+    feeds_.emplace(*id, OpenFeed{client, wants_before, store.position()});
+    encode_listener(out, *id);
   } catch (...) {
-    feeds_.erase(id);
-    LiveQueries(store).close_feed(id);
+    feeds_.erase(*id);
+    LiveQueries(store).close_feed(*id);
     throw;
   }
-  return {};
 }
 
 void ListeningClients::close_feed(Store& store, std::uint32_t client, MessageReader& in,

@@ -33,9 +33,9 @@ class ListeningClients {
   ListeningClients& operator=(const ListeningClients&) = delete;
 
   // Handles a request of the kinds openWatch to takeChanges. As handle_read() (operations.h),
-  // returns the parts that "read watch" or "open feed" needs, and otherwise no parts; `out` then
-  // holds the response. If this throws std::bad_alloc in "take changes", the changes are lost: the
-  // host must close the listeners of all clients. REQUIRES: the store is open.
+  // returns the parts that "read watch" needs, and otherwise no parts; `out` then holds the
+  // response. If this throws std::bad_alloc in "take changes", the changes are lost: the host must
+  // close the listeners of all clients. REQUIRES: the store is open.
   std::vector<PartId> handle(Store& store, std::uint32_t client, std::string_view request,
                              PageWriter& pages, ResponseBuffer& out);
 
@@ -55,8 +55,7 @@ class ListeningClients {
   std::vector<PartId> read_watch(Store& store, std::uint32_t client, MessageReader& in,
                                  PageWriter& pages, ResponseBuffer& out);
   void close_watch(Store& store, std::uint32_t client, MessageReader& in, ResponseBuffer& out);
-  std::vector<PartId> open_feed(Store& store, std::uint32_t client, MessageReader& in,
-                                ResponseBuffer& out);
+  void open_feed(Store& store, std::uint32_t client, MessageReader& in, ResponseBuffer& out);
   void close_feed(Store& store, std::uint32_t client, MessageReader& in, ResponseBuffer& out);
   void close_all(Store& store, std::uint32_t client, ResponseBuffer& out);
   void take_changes(Store& store, std::uint32_t client, MessageReader& in, ResponseBuffer& out);

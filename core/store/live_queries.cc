@@ -49,26 +49,10 @@ std::variant<WatchPage, Error, PartsNeeded, WatchRefusal> LiveQueries::read_watc
   return WatchPage{std::move(std::get<Page>(answer)), watch->is_complete(), state_.position()};
 }
 
-std::variant<FeedId, PartsNeeded> LiveQueries::open_feed(FeedQuery query) {
-  OpenListeners& open = open_listeners();
-  const FeedId feed = open.all().open_feed(std::move(query));
-  if (!state_.candidate.has_value()) return feed;
-  try {
-    const std::uint64_t last = state_.published.last_commit;
-    ENTITABLE_CHECK(state_.stored_commit <= last);
-    auto recorded = open.record_staged(state_.pending, state_.pending.count_through(last),
-                                       state_.published.catalog);
-    if (auto* need = std::get_if<PartsNeeded>(&recorded)) {
-      open.all().close_feed(feed);
-      return state_.await(std::move(*need));
-    }
-    state_.candidate->record_changes(
-        std::move(std::get<std::unique_ptr<StoreListeners::Recorder>>(recorded)));
-  } catch (...) {
-    open.all().close_feed(feed);
-    throw;
-  }
-  return feed;
+std::optional<FeedId> LiveQueries::open_feed(FeedQuery query) {
+  ENTITABLE_CHECK(state_.is_open());
+  if (state_.candidate.has_value()) return std::nullopt;
+  return open_listeners().all().open_feed(std::move(query));
 }
 
 bool LiveQueries::close_feed(FeedId feed) {

@@ -14,6 +14,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <variant>
 
@@ -55,9 +56,9 @@ class LiveQueries {
                                                                        std::uint32_t rows_max);
 
   // Opens a feed. Batches up to Store::last_commit() are not for it: they were published before,
-  // and not taken yet. If there is a candidate, its changes are recorded for the feed now. This may
-  // need parts; the feed is not open then. REQUIRES: the candidate is not marked as stored.
-  std::variant<FeedId, PartsNeeded> open_feed(FeedQuery query);
+  // and not taken yet. Returns nothing if there is a candidate, whose changes were not recorded for
+  // the feed: the host repeats the call when the candidate was published or discarded.
+  std::optional<FeedId> open_feed(FeedQuery query);
   bool close_feed(FeedId feed);  // returns whether the feed was open
   // The reader wants those changes of a batch that FeedSelection::accepts() accepts.
   const FeedSelection* feed(FeedId feed) const;  // null if the feed is not open

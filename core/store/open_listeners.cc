@@ -1,11 +1,8 @@
 #include "core/store/open_listeners.h"
 
-#include <set>
 #include <utility>
 
 #include "core/base/check.h"
-#include "core/log/commit_codec.h"
-#include "core/model/property_view_arena.h"
 
 namespace entitable {
 namespace {
@@ -29,9 +26,6 @@ class CommitChanges {
     if (batch.rows.empty() && batch.tables.empty()) batches.clear();
     return batches;
   }
-
-  // The parts of rows that were not found. The changes of these rows are not in the batch.
-  const std::set<PartId>& parts_needed() const { return parts_needed_; }
 
  private:
   void add(const Mutation& mutation, ChangeBatch& batch) {
@@ -64,10 +58,7 @@ class CommitChanges {
     const Table* const base = base_ == nullptr ? nullptr : base_->find(id);
     const TableIndex::Found found =
         table.index.find_in_memory(key, base == nullptr ? nullptr : &base->index);
-    if (found.part_needed != 0) {
-      parts_needed_.insert(found.part_needed);
-      return;
-    }
+    ENTITABLE_CHECK(found.part_needed == 0);
     if (!found.row.has_value() && !exists_after) return;
     RowChange& change = batch.rows.emplace_back();
     change.table = table.identity;
@@ -92,7 +83,6 @@ class CommitChanges {
   const Catalog& before_;
   const Catalog* base_;
   const Table* table_ = nullptr;
-  std::set<PartId> parts_needed_;
 };
 
 }  // namespace
@@ -108,18 +98,11 @@ class OpenListeners::CommitRecorder final : public Recorder {
     return listeners_.covers(table, key);
   }
   void prepare(const Commit& commit, const Catalog& before, const Catalog* base) override {
-    ENTITABLE_CHECK(find_changes(commit, before, base).empty());
+    prepared_.clear();
+    if (changes_.known()) prepared_ = CommitChanges(listeners_, changes_, before, base).derive(commit);
   }
   void add_prepared() override { changes_.append(std::move(prepared_)); }
 
-  // As prepare(), but returns the parts of rows that are not in memory; nothing can be added then.
-  std::set<PartId> find_changes(const Commit& commit, const Catalog& before, const Catalog* base) {
-    prepared_.clear();
-    if (!changes_.known()) return {};
-    CommitChanges changes(listeners_, changes_, before, base);
-    prepared_ = changes.derive(commit);
-    return changes.parts_needed();
-  }
   RecordedChanges release() { return std::move(changes_); }
   WatchId recorded_for() const { return recorded_for_; }
 
@@ -138,23 +121,6 @@ void OpenListeners::publish(Recorder* recorder, std::uint64_t epoch) {
   if (recorder == nullptr) return listeners_.publish(RecordedChanges(), 0, epoch);
   auto& made = static_cast<CommitRecorder&>(*recorder);
   listeners_.publish(made.release(), made.recorded_for(), epoch);
-}
-
-std::variant<std::unique_ptr<StoreListeners::Recorder>, PartsNeeded> OpenListeners::record_staged(
-    const PendingRecords& records, std::size_t first, Catalog published) const {
-  auto recorder = std::make_unique<CommitRecorder>(listeners_);
-  for (std::size_t i = first; i < records.size(); ++i) {
-    ShapeDictionary shapes;
-    PropertyViewArena rows;
-    Result<Commit> commit = decode_commit(records[i], shapes, rows);
-    ENTITABLE_CHECK(commit.ok());
-    commit->origin = records.effects_at(i).origin;
-    const std::set<PartId> needed = recorder->find_changes(*commit, published, nullptr);
-    if (!needed.empty()) return PartsNeeded{{needed.begin(), needed.end()}};
-    recorder->add_prepared();
-    published.apply(*commit);
-  }
-  return recorder;
 }
 
 }  // namespace entitable

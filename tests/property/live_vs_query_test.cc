@@ -182,15 +182,21 @@ class Run {
     feeds_.pop_front();
   }
 
-  // Opens or closes a feed of a table and some keys.
+  // Opens or closes a feed of a table and some keys. As a host does, opens it after the changes
+  // were taken if a group is staged.
   void change_feeds() {
-    if (feeds_.size() == 2 || (!feeds_.empty() && prng_.chance(2))) return close_feed();
+    if (feeds_.size() >= 2 || (!feeds_.empty() && prng_.chance(2))) return close_feed();
     FeedQuery query;
     query.tables.push_back(pick(prng_, tables));
     query.range.lower = EntityKey(pick(prng_, partitions), random_row(prng_));
     if (prng_.chance(2))
       query.range.upper = EntityKey(query.range.lower.partition, random_row(prng_) + "0");
-    feeds_.emplace_back(*store_, host_, query);
+    if (!is_staged_) {
+      feeds_.emplace_back(*store_, host_, query);
+      return;
+    }
+    REQUIRE(!LiveQueries(*store_).open_feed(query).has_value());
+    feeds_to_open_.push_back(std::move(query));
   }
 
   // Returns a condition that few rows of a partition fulfil.
@@ -242,6 +248,8 @@ class Run {
       }
     }
     for (const WatchDelta& delta : taken.deltas) client_of(delta.watch).apply(delta, taken.rows);
+    for (const FeedQuery& query : feeds_to_open_) feeds_.emplace_back(*store_, host_, query);
+    feeds_to_open_.clear();
   }
 
   void read_on(WatchClient& client, std::uint32_t rows_max) {
@@ -368,7 +376,9 @@ class Run {
       requests.push_back(random_request());
     const StageResult staged = host_.stage(*store_, requests, now_);
     if (!staged.changes) return;
+    is_staged_ = true;
     change_listeners();
+    is_staged_ = false;
     if (!clients_.empty() && prng_.chance(4)) read_on(clients_[prng_.below(clients_.size())], 3);
     if (prng_.chance(6)) return store_->discard();
     if (kind_ == Kind::with_parts && prng_.chance(2)) host_.store_pending(*store_);
@@ -452,6 +462,8 @@ class Run {
   std::vector<WatchClient> clients_;
   std::unique_ptr<FeedClient> feed_;  // of the whole store, or null
   std::list<FeedClient> feeds_;       // of some rows
+  std::vector<FeedQuery> feeds_to_open_;
+  bool is_staged_ = false;
   std::string snapshot_;
   std::vector<std::uint64_t> kept_;
   std::vector<PastBatch> past_;  // the batches after past_begins_

@@ -175,7 +175,7 @@ TEST_CASE("memory runs out while changes are recorded and taken") {
   query.filter = *parse_filter("PartitionKey eq 'p' and RowKey ge '" + row_key(at) + "'");
   query.limit = 5;
   WatchClient client(store, "big", query);
-  const FeedId feed = std::get<FeedId>(LiveQueries(store).open_feed({}));
+  const FeedId feed = LiveQueries(store).open_feed({}).value();
   client.read(store, host, 1000);
   REQUIRE(client.is_complete());
 

@@ -122,10 +122,11 @@ class WatchClient {
 // A reader of the change feed, of all or some tables and keys: keeps a copy of their content.
 class FeedClient {
  public:
-  // Starts with the present content. REQUIRES: the query has no filter.
+  // Starts with the present content. REQUIRES: there is no candidate, and the query has no filter.
   FeedClient(Store& store, const TestHost& host, const FeedQuery& query = {}) : selection_(query) {
-    id_ = std::get<FeedId>(
-        host.with_parts(store, [&] { return LiveQueries(store).open_feed(query); }));
+    const std::optional<FeedId> id = LiveQueries(store).open_feed(query);
+    REQUIRE(id.has_value());
+    id_ = *id;
     read_again(store, host);
     opened_at_ = position_;
   }

@@ -15,6 +15,12 @@ const nothingChanged = changesOfWords(7); // a sequence and five counts
 const someChange = changesOfWords(9);
 const readRequest = Uint8Array.of(requestKind.readWatch);
 const page = Uint8Array.of(responseKind.watchPage);
+const openFeedRequest = Uint8Array.of(requestKind.openFeed);
+
+// A response to "open feed" (core/rpc/LAYOUT.md); 0: a group is staged.
+function feedOpened(id: number): Uint8Array {
+  return new Uint8Array(Uint32Array.of(responseKind.listener | (1 << 8), 20, 0, 0, id).buffer);
+}
 
 // A response to "take changes" (core/rpc/LAYOUT.md).
 function changesOfWords(count: number): Uint8Array {
@@ -25,6 +31,8 @@ function changesOfWords(count: number): Uint8Array {
 
 let taken: (client: number) => Uint8Array; // the response to "take changes"
 let read: (client: number) => Uint8Array | PartsNeeded; // the response to "read watch"
+let isStaged: boolean; // a group is staged, so that no feed can be opened
+let storingError: Error | undefined;
 let takes: (() => void)[]; // what is to run before the next change
 let closed: number[]; // the clients whose listeners were closed
 let load: (error?: Error) => void; // ends loading parts, which has begun
@@ -34,6 +42,8 @@ let listeners: ChangeListeners;
 beforeEach(() => {
   taken = () => nothingChanged;
   read = () => page;
+  isStaged = false;
+  storingError = undefined;
   takes = [];
   closed = [];
   const loading = new Promise<void>((resolve, reject) => {
@@ -47,6 +57,7 @@ beforeEach(() => {
     listen(client: number, [kind]: Uint8Array): Uint8Array | PartsNeeded {
       if (kind === requestKind.takeChanges) return taken(client);
       if (kind === requestKind.closeListeners) closed.push(client);
+      if (kind === requestKind.openFeed) return feedOpened(isStaged ? 0 : 7);
       return kind === requestKind.readWatch ? read(client) : Uint8Array.of(responseKind.listener);
     },
   };
@@ -59,7 +70,12 @@ beforeEach(() => {
     },
   };
   const errorOfRead = async (error: unknown) => new Error(`reported: ${(error as Error).message}`);
-  listeners = new ChangeListeners({ engine, parts, errorOfRead });
+  listeners = new ChangeListeners({
+    engine,
+    parts,
+    errorOfRead,
+    storingError: () => storingError,
+  });
   engineChanged = () => (engine.onChange as (() => void) | undefined)?.();
 });
 
@@ -79,6 +95,13 @@ class Client implements ChangeListener {
   }
   onClosed(error: Error): void {
     this.news.push(`closed: ${error.message}`);
+  }
+  openFeed(): void {
+    const respond = (response: Uint8Array) =>
+      void this.news.push(
+        `feed ${new DataView(response.buffer, response.byteOffset).getUint32(16, true)}`,
+      );
+    this.connection.send(openFeedRequest, respond, ({ message }) => this.news.push(message));
   }
   read(): void {
     const respond = () => void this.news.push("page");
@@ -145,6 +168,51 @@ describe("a client that listens", () => {
     assert.deepEqual(client.news, ["reset"]);
     client.read();
     assert.deepEqual(client.news, ["reset", "page"]);
+  });
+
+  test("gets its feed when the group that was staged is published, after its changes", async () => {
+    const [one, two] = [new Client(), new Client()];
+    await change();
+    isStaged = true;
+    one.openFeed();
+    two.openFeed();
+    await change(); // the group is still staged
+    assert.deepEqual([one.news, two.news], [[], []]);
+    two.connection.close();
+    isStaged = false;
+    taken = () => someChange;
+    await change();
+    assert.deepEqual([one.news, two.news], [["changes", "feed 7", "end"], []]);
+    await change();
+    assert.deepEqual(one.news, ["changes", "feed 7", "end", "changes", "end"]);
+  });
+
+  test("gets no feed that it requested before a reset", async () => {
+    const client = new Client();
+    await change();
+    isStaged = true;
+    client.openFeed();
+    taken = () => {
+      if (closed.length === 0) throw outOfMemory;
+      return nothingChanged;
+    };
+    await change();
+    isStaged = false;
+    await change();
+    assert.deepEqual(client.news, ["reset"]);
+    client.openFeed();
+    assert.deepEqual(client.news, ["reset", "feed 7"]);
+  });
+
+  test("gets an error for a feed if the group that is staged will never be stored", async () => {
+    const client = new Client();
+    await change();
+    isStaged = true;
+    client.openFeed();
+    storingError = new Error("broken");
+    listeners.openFeeds();
+    client.openFeed();
+    assert.deepEqual(client.news, ["broken", "broken"]);
   });
 
   test("gets the error that the host reports if loading fails", async () => {

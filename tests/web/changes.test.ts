@@ -1,6 +1,9 @@
 // Tests the change feed with an engine in this thread.
 
 import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterEach, beforeEach, describe, test } from "node:test";
 import type { ChangeBatch, ChangeFeed, Store, Table } from "../../web/src/types.ts";
 import { openStore } from "./support/package.ts";
@@ -232,6 +235,37 @@ describe("the change feed", () => {
       count += changes.length;
     }
     assert.equal(count, rowCount);
+  });
+
+  test("has what is written once it is ready, though writes are being stored all the time", async (t) => {
+    const path = mkdtempSync(join(tmpdir(), "entitable-feed-"));
+    t.after(() => rmSync(path, { recursive: true }));
+    await store.close();
+    store = await openStore({ persistence: "file", path, durability: "strict" });
+    lamps = store.table("lamps");
+    await lamps.createTable();
+    const earlier = store.changes();
+    await earlier.ready;
+    let written = 0;
+    let isOver = false;
+    const writeOn = async () => {
+      while (!isOver) await put(String(++written));
+    };
+    const writers = [writeOn(), writeOn(), writeOn()];
+    for (let round = 0; round < 10; ++round) {
+      const feed = store.changes();
+      await feed.ready;
+      const isListed = new Set<string>();
+      for await (const { rowKey } of lamps.listEntities()) isListed.add(rowKey as string);
+      const [batch] = await read(feed, 1);
+      const rowKey = Number(batch?.changes[0]?.rowKey);
+      for (let row = 1; row < rowKey; ++row) assert(isListed.has(String(row)), `row ${row}`);
+      await feed.return?.();
+    }
+    isOver = true;
+    await Promise.all(writers);
+    const all = Array.from({ length: written }, (_, i) => [`lamps insert desk ${i + 1} 1 `]);
+    assert.deepEqual((await readAll(earlier)).map(texts), all);
   });
 
   test("is truncated by what it cannot list", async () => {

@@ -450,7 +450,11 @@ export interface ChangesOptions {
 
 /** The changes of the store from now on. Iterate over it once. */
 export interface ChangeFeed {
-  /** Resolves when the feed is open: all later commits are in it. */
+  /**
+   * Resolves when the feed is open: all later commits are in it. If a write is being stored, the
+   * feed opens when that write is visible, or has failed. While it is unknown whether the write is
+   * stored, the feed waits; it rejects if the store becomes read-only meanwhile.
+   */
   readonly ready: Promise<void>;
   next(): Promise<IteratorResult<ChangeBatch, undefined>>;
   /** Closes the feed. */

@@ -2,7 +2,7 @@
 // of this tab and of others. Takes what has changed from the engine, and passes it to them.
 
 import type { ChangeListener, ListenerConnection } from "../transport.ts";
-import { requestKind } from "../util/engine-message-kinds.ts";
+import { requestKind, responseKind } from "../util/engine-message-kinds.ts";
 import { inMicrotask } from "../util/event-loop.ts";
 import { toError } from "../util/platform-objects.ts";
 import { type Engine, PartsNeeded } from "../wasm/engine.ts";
@@ -17,12 +17,15 @@ export interface ChangeListenersOptions {
   // Resolves to the error to report for a request that failed while it waited for parts or for a
   // deferred module.
   errorOfRead(error: unknown): Promise<Error>;
+  // Why nothing can be stored any more; undefined: that is not so.
+  storingError(): Error | undefined;
 }
 
 interface Client {
   readonly listener: ChangeListener;
   number: number; // another one after each reset; requests with an earlier one get no response
   hasNews: boolean; // onChanges() was called, and onChangesEnd() was not
+  feedsToOpen: (() => void)[]; // repeat the requests for feeds that a write delays
 }
 
 const closeRequest = requestMessage(requestKind.closeListeners);
@@ -46,6 +49,12 @@ function requestMessage(kind: number, ...words: number[]): Uint8Array {
   return new Uint8Array(Uint32Array.of(...header, ...words).buffer);
 }
 
+// Whether a request to open a feed must be repeated later, because a group is staged.
+function isFeedDelayed([kind]: Uint8Array, response: Uint8Array): boolean {
+  if (kind !== requestKind.openFeed || response[0] !== responseKind.listener) return false;
+  return new Uint32Array(response.slice(16, 20).buffer)[0] === 0;
+}
+
 export class ChangeListeners {
   readonly #options: ChangeListenersOptions;
   readonly #clients = new Map<number, Client>(); // by number
@@ -57,7 +66,8 @@ export class ChangeListeners {
   }
 
   listen(listener: ChangeListener): ListenerConnection {
-    const client: Client = { listener, number: ++this.#lastNumber, hasNews: false };
+    const number = ++this.#lastNumber;
+    const client: Client = { listener, number, hasNews: false, feedsToOpen: [] };
     this.#clients.set(client.number, client);
     this.#options.engine.onChange = this.#onChange;
     this.#onChange(); // changes that were recorded for earlier clients were perhaps not taken
@@ -103,6 +113,7 @@ export class ChangeListeners {
         if ((error as { code?: unknown }).code !== "OutOfMemory") throw error;
         this.#resetAll();
       }
+      this.openFeeds();
     } catch (cause) {
       this.closeAll(toError(cause)); // the engine broke
     }
@@ -122,6 +133,17 @@ export class ChangeListeners {
     }
   }
 
+  // Opens the feeds that a write has delayed, unless another one does now. The engine opens no feed
+  // while a group is staged: that group's changes are not recorded for it. A change is reported
+  // when the group was published or discarded, and this runs before the next one is staged. So a
+  // feed waits for one group at most, and has all changes of later ones. If the outcome of storing
+  // the group is unknown, the feed waits until it is known, as writes do. It fails if that will
+  // never be.
+  openFeeds(): void {
+    for (const client of [...this.#clients.values()])
+      for (const open of client.feedsToOpen.splice(0)) open();
+  }
+
   // Closes all watches and feeds, so that the core forgets what could not be taken.
   #resetAll(): void {
     const clients = [...this.#clients.values()];
@@ -131,6 +153,7 @@ export class ChangeListeners {
     for (const client of clients) {
       client.number = ++this.#lastNumber;
       client.hasNews = false;
+      client.feedsToOpen = [];
       this.#clients.set(client.number, client);
     }
     for (const { listener } of clients) listener.onReset();
@@ -149,32 +172,38 @@ export class ChangeListeners {
   ): void {
     const { number } = client;
     const isCurrent = () => this.#clients.has(number);
-    if (!isCurrent()) return;
     const { engine, parts } = this.#options;
+    // Returns what the engine needs. Responds as soon as the engine does: changes that it returns
+    // later refer to the response.
+    const answer = (message: Uint8Array): PartsNeeded | undefined => {
+      if (!isCurrent()) return undefined;
+      const response = engine.listen(number, message); // may take changes first, and reset clients
+      if (!isCurrent()) return undefined;
+      if (response instanceof PartsNeeded) return response;
+      if (isFeedDelayed(message, response)) this.#delayFeed(client, message.slice(), respond, fail);
+      else respond(response);
+      return undefined;
+    };
     try {
-      const response = engine.listen(number, request); // may take changes first, and reset clients
-      if (!isCurrent()) return;
-      if (!(response instanceof PartsNeeded)) {
-        respond(response);
-        return;
-      }
+      const needed = answer(request);
+      if (needed === undefined) return;
       const copy = request.slice();
-      // Responds as soon as the engine does: changes that it returns later refer to the response.
-      const retry = () => {
-        if (!isCurrent()) return undefined;
-        const again = engine.listen(number, copy);
-        if (again instanceof PartsNeeded) return again;
-        if (isCurrent()) respond(again);
-        return undefined;
-      };
-      parts.loadAndRetry<undefined>(response, retry).catch(async (error: unknown) => {
-        if (!isCurrent()) return;
-        const reason = await this.#options.errorOfRead(error);
-        if (isCurrent()) fail(reason);
-      });
+      parts
+        .loadAndRetry<undefined>(needed, () => answer(copy))
+        .catch(async (error: unknown) => {
+          if (!isCurrent()) return;
+          const reason = await this.#options.errorOfRead(error);
+          if (isCurrent()) fail(reason);
+        });
     } catch (error) {
       fail(toError(error));
     }
+  }
+
+  #delayFeed(client: Client, ...request: Parameters<ListenerConnection["send"]>): void {
+    const error = this.#options.storingError();
+    if (error === undefined) client.feedsToOpen.push(() => this.#send(client, ...request));
+    else request[2](error);
   }
 
   #close(client: Client): void {

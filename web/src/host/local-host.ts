@@ -148,8 +148,7 @@ export class LocalHost implements OwnerHost {
     this.#damage = options.engine.damage();
     this.#writeError = writeErrorFor(options);
     this.#parts = new PartLoader({ ...options, onDamage: () => this.#onDamage() });
-    const errorOfRead = (error: unknown) => this.#errorOfRead(error);
-    this.#changeListeners = new ChangeListeners({ ...options, parts: this.#parts, errorOfRead });
+    this.#changeListeners = this.#makeChangeListeners();
     this.#memory = new MemoryGuard({
       engine: options.engine,
       memoryLimit: options.memoryLimit,
@@ -619,6 +618,15 @@ export class LocalHost implements OwnerHost {
     this.#events.emit("status", this.status);
   }
 
+  #makeChangeListeners(): ChangeListeners {
+    return new ChangeListeners({
+      engine: this.#options.engine,
+      parts: this.#parts,
+      errorOfRead: (error) => this.#errorOfRead(error),
+      storingError: () => this.#queue.fatalError,
+    });
+  }
+
   #watchEviction(written: boolean): EvictionDetector | undefined {
     const { marker } = this.#options;
     if (marker === undefined) return undefined;
@@ -652,8 +660,10 @@ export class LocalHost implements OwnerHost {
     if (this.#reportIfReplaced(error)) return;
     const pendingBytes = this.#queue.pendingBytes;
     this.#events.emit("persist-error", { error, pendingBytes, retryInMs });
+    if (retryInMs !== undefined) return;
     // The store is now read-only.
-    if (retryInMs === undefined) this.#events.emit("status", this.status);
+    this.#changeListeners.openFeeds();
+    this.#events.emit("status", this.status);
   }
 
   #onCheckpointFailed(error: unknown): void {

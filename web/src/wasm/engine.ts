@@ -174,7 +174,8 @@ export interface Engine {
   // Executes a request of a client that listens (core/rpc/listening_clients.h). The response is a
   // view like that of read().
   listen(client: number, request: Uint8Array): Uint8Array | PartsNeeded;
-  // Called at the end of each call that may have changed what listeners see.
+  // Called at the end of each call that may have changed what listeners see, or after which feeds
+  // can be opened.
   onChange: (() => void) | undefined;
 
   // Sets the account that the REST entry point serves. `hmac` computes HMAC-SHA256 to check

@@ -404,6 +404,7 @@ export class WasmEngine implements Engine {
 
   discard(): void {
     this.#call((m, h) => m._entitable_discard(h));
+    this.onChange?.();
   }
 
   seal(segmentBytes = unlimitedBytes): SealedSegments | undefined {
