@@ -69,7 +69,7 @@ class SegmentWriter {
 Result<Segment> decode_segment(std::string_view file, std::uint64_t expected_sequence);
 Result<Segment> decode_segment(std::string&& file, std::uint64_t expected_sequence) = delete;
 // Does the same, except that it does not decode the effects of the commits, which only readers of
-// the change feed need.
+// the change feed need. Their checksum is checked, so bytes that have changed are still found.
 Result<Segment> decode_segment_without_effects(std::string_view file,
                                                std::uint64_t expected_sequence);
 Result<Segment> decode_segment_without_effects(std::string&& file,

@@ -21,6 +21,7 @@ const partsBytesMax = 4 * 1024 * 1024;
  * Reads every file and decodes it in a second engine, and checks the invariants of both engines'
  * indexes. The second engine keeps few parts in memory, but the changes of the log may take twice
  * the memory limit: a change can make a whole part unsaved that in the first engine is an overlay.
+ * Of what segments hold only for readers of the change feed, it checks nothing but the checksum.
  * Rejects with StoreError OutOfMemory or FormatTooNew, and with errors of the storage and of
  * Engine.loadDeferredModule().
  */
