@@ -126,7 +126,7 @@ const CallResult* stage_messages(Handle& h, StageFunction stage_function, std::u
   discard.done = true;
   return h.return_view(
       {reinterpret_cast<const char*>(h.response_locations.data()), h.response_locations.size() * 4},
-      h.staged.changes ? 1 : 0);
+      (h.staged.changes ? 1 : 0) | (h.store.must_take_changes() ? 2 : 0));
 }
 
 }  // namespace
@@ -359,7 +359,8 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_rest_read(Handle* handle, std::
 
 // Input: `count` lengths of one word each, then that many messages, each an RPC write or an HTTP
 // request. Bytes: per message three words: address and size of its response, and flags: 1 if the
-// message changes nothing, 2 if it only deletes rows or a table. Value: 1 if there are changes.
+// message changes nothing, 2 if it only deletes rows or a table. Value: flags: 1 if there are
+// changes, 2 if Store::must_take_changes().
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_stage(Handle* handle, std::uint32_t count,
                                                        std::uint32_t size, double now_ms) {
   return guarded(handle, [&](Handle& h) {

@@ -6,7 +6,10 @@ namespace entitable {
 
 void RecordedChanges::append(ChangeBatches&& batches) {
   if (!known_) return;
-  for (const ChangeBatch& batch : batches) memory_bytes_ += batch.memory_bytes;
+  for (const ChangeBatch& batch : batches) {
+    memory_bytes_ += batch.memory_bytes;
+    dropped_bytes_ += batch.dropped_bytes;
+  }
   batches_.splice(batches_.end(), batches);
   if (memory_bytes_ > bytes_max_) drop();
 }
@@ -28,6 +31,7 @@ void RecordedChanges::set_epoch(std::uint64_t epoch) {
 void RecordedChanges::drop() {
   batches_.clear();
   memory_bytes_ = 0;
+  dropped_bytes_ = 0;
   known_ = false;
 }
 

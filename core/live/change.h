@@ -57,25 +57,27 @@ struct ChangeBatch {
   // The changes are not known, or too many to list: readers must read again what they need. `rows`
   // and `tables` are empty then.
   bool unknown = false;
-  std::uint64_t memory_bytes = 0;  // estimated, of the recorded changes
+  std::uint64_t memory_bytes = 0;   // estimated, of the recorded changes
+  std::uint64_t dropped_bytes = 0;  // of the rows of dropped tables
 };
 
 // A list, because moving batches from one list to another allocates nothing.
 using ChangeBatches = std::list<ChangeBatch>;
 
-// The memory that recorded changes may take until they are taken, in bytes. A host that takes them
-// soon needs far less.
+// The memory that recorded changes may take until they are taken, in bytes.
 inline constexpr std::uint64_t recorded_bytes_max = 32 * 1'048'576;
-// Returns the same for a store with a memory limit; 0: none. Ordinary writes do not exceed it, even
-// if the limit is small.
+// Returns the same for a store with a memory limit; 0: none. Even if the limit is small, a group of
+// writes that replaces rows of 16 MiB stays below: that memory is freed soon, when the changes are
+// taken. A group of merges may replace larger rows than it has itself, and then exceed the bound.
 constexpr std::uint64_t recorded_bytes_max_for(std::uint64_t memory_limit) {
-  constexpr std::uint64_t bytes_min = 1'048'576;
+  constexpr std::uint64_t bytes_min = 17 * 1'048'576;
   if (memory_limit == 0) return recorded_bytes_max;
   return std::clamp(memory_limit / 8, bytes_min, recorded_bytes_max);
 }
 
 // Changes that were recorded and not taken yet. If they take too much memory, they are dropped, and
-// from then on the changes are not known.
+// from then on the changes are not known. The rows of dropped tables do not count for that: they
+// were in memory before.
 class RecordedChanges {
  public:
   explicit RecordedChanges(std::uint64_t bytes_max = recorded_bytes_max) : bytes_max_(bytes_max) {}
@@ -96,14 +98,15 @@ class RecordedChanges {
 
   bool empty() const { return batches_.empty() && known_; }
   bool known() const { return known_; }
-  std::uint64_t memory_bytes() const { return memory_bytes_; }
+  std::uint64_t memory_bytes() const { return memory_bytes_ + dropped_bytes_; }
   std::uint64_t bytes_max() const { return bytes_max_; }
   bool lists_rows_of(TableId table) const;
 
  private:
   std::uint64_t bytes_max_;
   ChangeBatches batches_;
-  std::uint64_t memory_bytes_ = 0;
+  std::uint64_t memory_bytes_ = 0;   // without dropped tables
+  std::uint64_t dropped_bytes_ = 0;  // of these
   bool known_ = true;
 };
 

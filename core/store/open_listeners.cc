@@ -49,7 +49,7 @@ class CommitChanges {
     const TableId id = table.id();
     if (!listeners_.recorded().lists_rows_of(id) && !earlier_.lists_rows_of(id)) return;
     change.dropped = table.index;
-    batch.memory_bytes += table.index.memory_bytes();
+    batch.dropped_bytes += table.index.memory_bytes();
   }
 
   void add_row(TableId id, const KeyView& key, bool exists_after, ChangeBatch& batch) {
@@ -99,7 +99,8 @@ class OpenListeners::CommitRecorder final : public Recorder {
   }
   void prepare(const Commit& commit, const Catalog& before, const Catalog* base) override {
     prepared_.clear();
-    if (changes_.known()) prepared_ = CommitChanges(listeners_, changes_, before, base).derive(commit);
+    if (changes_.known())
+      prepared_ = CommitChanges(listeners_, changes_, before, base).derive(commit);
   }
   void add_prepared() override { changes_.append(std::move(prepared_)); }
 

@@ -244,6 +244,10 @@ std::uint64_t Store::memory_bytes() const {
   return state_->memory();
 }
 
+bool Store::must_take_changes() const {
+  return state_->memory_of_listeners() > StoreListeners::bytes_to_take;
+}
+
 std::uint64_t Store::unsaved_memory() const {
   return unsaved_memory_of(state_->published.catalog) + state_->checkpoint_memory;
 }

@@ -134,6 +134,9 @@ class Store {
   // As in stats(). Rows that only the version of an open checkpoint has are included as of the last
   // enforce_memory_limit().
   std::uint64_t memory_bytes() const;
+  // Returns whether so many changes were recorded for listeners that the host should take them
+  // before the next write (LiveQueries::take_changes()).
+  bool must_take_changes() const;
   // Returns how much of memory_bytes() no unloading can free: changes that no part holds. Includes
   // all rows that only the checkpoint's version has, even those of parts that were loaded for the
   // checkpoint and may be unloaded. Visits every leaf.

@@ -17,6 +17,11 @@ namespace entitable {
 
 class StoreListeners {
  public:
+  // If the changes that were not taken use more memory, the host takes them before the next write.
+  // So ordinary writes do not exceed the bound (recorded_bytes_max_for), however many of them the
+  // host would else take together.
+  static constexpr std::uint64_t bytes_to_take = 4 * 1'048'576;
+
   // Records what the commits of one candidate change.
   class Recorder {
    public:

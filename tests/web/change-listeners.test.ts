@@ -36,7 +36,7 @@ let storingError: Error | undefined;
 let takes: (() => void)[]; // what is to run before the next change
 let closed: number[]; // the clients whose listeners were closed
 let load: (error?: Error) => void; // ends loading parts, which has begun
-let engineChanged: (() => void) | undefined;
+let engineChanged: ((mustTake?: boolean) => void) | undefined;
 let listeners: ChangeListeners;
 
 beforeEach(() => {
@@ -76,7 +76,8 @@ beforeEach(() => {
     errorOfRead,
     storingError: () => storingError,
   });
-  engineChanged = () => (engine.onChange as (() => void) | undefined)?.();
+  engineChanged = (mustTake) =>
+    (engine.onChange as ((mustTake?: boolean) => void) | undefined)?.(mustTake);
 });
 
 // A client that writes down what it learns.
@@ -134,6 +135,17 @@ describe("a client that listens", () => {
     }
     await sleep(1);
     assert.deepEqual(client.news, ["changes", "changes", "changes", "end"]);
+  });
+
+  test("gets changes before the next write if they take much memory", async () => {
+    const client = new Client();
+    await change();
+    taken = () => someChange;
+    engineChanged?.();
+    assert.equal(takes.length, 0);
+    engineChanged?.(true);
+    for (const take of takes.splice(0)) take();
+    assert.deepEqual(client.news, ["changes"]);
   });
 
   test("is reset if memory runs out, and then gets changes again", async () => {

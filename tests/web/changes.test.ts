@@ -268,6 +268,24 @@ describe("the change feed", () => {
     assert.deepEqual((await readAll(earlier)).map(texts), all);
   });
 
+  test("has all transactions of one turn, however much they replace", async () => {
+    const text = "é".repeat(30_000);
+    const texts = Object.fromEntries(Array.from({ length: 14 }, (_, i) => [`text${i}`, text]));
+    const write = (stock: number, more: Record<string, string> = {}) =>
+      lamps.submitTransaction(
+        ["1", "2", "3", "4"].map(
+          (rowKey) =>
+            ["upsert", { partitionKey: "desk", rowKey, stock, ...more }, "Merge"] as const,
+        ),
+      );
+    await write(0, texts);
+    const feed = store.changes();
+    await feed.ready;
+    const transactions = Array.from({ length: 12 }, (_, i) => write(i + 1));
+    await Promise.all(transactions);
+    assert.equal((await readAll(feed)).length, transactions.length);
+  });
+
   test("is truncated by what it cannot list", async () => {
     await put("1");
     const snapshot = await store.snapshot();

@@ -462,7 +462,8 @@ TEST_CASE("a feed cannot be opened while a group is staged, and other listeners 
   if (is_unloaded) store.set_memory_limit(1);
   const bool is_first = GENERATE(true, false);
   if (!is_first) open_feed(store, {"others"});
-  REQUIRE(store.stage({upsert("people", "p", "a", 5), upsert("people", "p", "b", 6)}, noon).changes);
+  REQUIRE(
+      store.stage({upsert("people", "p", "a", 5), upsert("people", "p", "b", 6)}, noon).changes);
   CHECK(!LiveQueries(store).open_feed({}).has_value());
   const bool is_published = GENERATE(true, false);
   is_published ? store.publish() : store.discard();
@@ -533,13 +534,13 @@ TEST_CASE("a listener that is not open is refused") {
 
 namespace {
 
-// Replaces row "a" by one of about 480,000 bytes.
-WriteRequest replace_by_large(int value) {
-  Operation large = operation(OperationKind::insert_or_replace, "p", "a", value);
-  for (int i = 0; i < 16; ++i) {
-    large.properties.push_back(
-        {"text" + std::to_string(i), Value::of_string(std::string(30'000, 'x'))});
-  }
+// Replaces a row by one of 480,000 characters.
+WriteRequest replace_by_large(int value, std::string row = "a", std::string_view character = "x") {
+  std::string text;
+  for (int i = 0; i < 30'000; ++i) text += character;
+  Operation large = operation(OperationKind::insert_or_replace, "p", std::move(row), value);
+  for (int i = 0; i < 16; ++i)
+    large.properties.push_back({"text" + std::to_string(i), Value::of_string(text)});
   return write("people", std::move(large));
 }
 
@@ -627,20 +628,66 @@ TEST_CASE("what is not known of changes is forgotten when the last listener is c
 
 TEST_CASE("recorded changes take an eighth of the memory limit at most") {
   Store store = people();
-  constexpr std::uint64_t limit = 16 * 1'048'576;
+  constexpr std::uint64_t limit = 160 * 1'048'576;
   store.set_memory_limit(limit);
   store.write(replace_by_large(0), noon);
   const std::uint64_t before = store.memory_bytes();
   open_feed(store);
-  for (int i = 1; i <= 4; ++i) store.write(replace_by_large(i), noon);
-  CHECK(store.memory_bytes() > before + 4 * 480'000);
-  store.write(replace_by_large(5), noon);
-  CHECK(store.memory_bytes() < before + limit / 8);
-  CHECK(taken(store) == "9: unknown");
+  for (int i = 1; i <= 43; ++i) store.write(replace_by_large(i), noon);
+  CHECK(store.memory_bytes() > before + 43 * 480'000);
+  store.write(replace_by_large(44), noon);
+  CHECK(store.memory_bytes() < before + 1'000'000);
+  CHECK(taken(store) == "48: unknown");
   // Ordinary writes are known with the smallest limit, too.
   store.set_memory_limit(1);
   store.write(upsert("people", "p", "b", 7), noon);
-  CHECK(taken(store) == "10: ~b=7<2");
+  CHECK(taken(store) == "49: ~b=7<2");
+}
+
+TEST_CASE("the changes of 16 large rows are known with the smallest memory limit, too") {
+  Store store = people();
+  store.write(replace_by_large(0, "a", "é"), noon);
+  store.set_memory_limit(1);
+  open_feed(store);
+  const bool is_group = GENERATE(true, false);
+  std::vector<WriteRequest> requests;
+  for (int i = 1; i <= 16; ++i) {
+    if (is_group) {
+      requests.push_back(replace_by_large(i, "a", "é"));
+    } else {
+      store.write(replace_by_large(i, "a", "é"), noon);
+    }
+  }
+  if (is_group) publish(store, std::move(requests));
+  const TakenChanges changes = LiveQueries(store).take_changes();
+  REQUIRE(changes.batches.size() == 16);
+  CHECK(!changes.batches.front().unknown);
+}
+
+TEST_CASE("the host is to take changes before the next write if they take much memory") {
+  Store store = people();
+  store.write(replace_by_large(0), noon);
+  CHECK(!store.must_take_changes());
+  open_feed(store);
+  for (int i = 1; i <= 8; ++i) store.write(replace_by_large(i), noon);
+  CHECK(!store.must_take_changes());
+  store.write(replace_by_large(9), noon);
+  CHECK(store.must_take_changes());
+  LiveQueries(store).take_changes();
+  CHECK(!store.must_take_changes());
+}
+
+TEST_CASE("that a large table was dropped is known with the smallest memory limit, too") {
+  Store store = people();
+  for (int i = 0; i < 40; ++i) store.write(replace_by_large(i, std::to_string(i)), noon);
+  store.set_memory_limit(1);
+  open_feed(store);
+  publish(store, {upsert("people", "p", "b", 7)});
+  publish(store, {drop("people")});
+  const std::uint64_t with_table = store.memory_bytes();
+  CHECK(with_table > 40 * 480'000);
+  CHECK(taken(store) == "44: ~b=7<2; 45: drop people");
+  CHECK(store.memory_bytes() < 1'000'000);
 }
 
 TEST_CASE("a dropped table is kept only while changes of its rows were not taken") {

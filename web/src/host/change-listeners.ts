@@ -86,11 +86,13 @@ export class ChangeListeners {
   }
 
   // The changes are taken at the end of this turn of the event loop, or earlier: before the engine
-  // is called otherwise than by single writes, and before the 17th of them. Writes that are made in
-  // one turn then have one notification, but each has a batch of its own in the change feed.
-  readonly #onChange = () => {
+  // is called otherwise than by single writes, before the 17th of them, and before the next one if
+  // the changes take much memory. Writes that are made in one turn then have one notification, but
+  // each has a batch of its own in the change feed.
+  readonly #onChange = (mustTake = false) => {
     const { engine } = this.#options;
-    if (++this.#changes === writesPerTake) engine.runBeforeNextChange(this.#takeIfDue);
+    this.#changes += 1;
+    if (mustTake || this.#changes === writesPerTake) engine.runBeforeNextChange(this.#takeIfDue);
     if (this.#changes > 1) return;
     engine.runBeforeOtherCalls(this.#takeIfDue);
     inMicrotask(() => {

@@ -175,8 +175,8 @@ export interface Engine {
   // view like that of read().
   listen(client: number, request: Uint8Array): Uint8Array | PartsNeeded;
   // Called at the end of each call that may have changed what listeners see, or after which feeds
-  // can be opened.
-  onChange: (() => void) | undefined;
+  // can be opened. `mustTake`: the changes should be taken before the next call.
+  onChange: ((mustTake?: boolean) => void) | undefined;
 
   // Sets the account that the REST entry point serves. `hmac` computes HMAC-SHA256 to check
   // signatures; its arguments are views of wasm memory, valid only during the call. undefined:

@@ -55,8 +55,15 @@ const statusPartsNeeded = 4;
 // The flags of a staged message.
 const failedFlag = 1;
 const onlyDeletesFlag = 2;
+// The flags of all staged messages.
+const changesFlag = 1;
+const mustTakeFlag = 2;
 const unlimitedBytes = 0xffff_ffff;
 const emptyBytes = new Uint8Array(0);
+
+function hasFlag(flags: number | undefined, flag: number): boolean {
+  return ((flags ?? 0) & flag) !== 0;
+}
 
 export class WasmEngine implements Engine {
   readonly #instance: ModuleInstance;
@@ -67,7 +74,7 @@ export class WasmEngine implements Engine {
   #deferredReads: (() => void) | undefined; // to be called before the next call
   #deferredTake: (() => void) | undefined; // the same, but single writes may come first
   readonly #views = new SubarrayCache(); // views of results in wasm memory
-  onChange: (() => void) | undefined;
+  onChange: ((mustTake?: boolean) => void) | undefined;
 
   static async start(
     compiling: WebAssembly.Module | Promise<WebAssembly.Module>,
@@ -252,23 +259,23 @@ export class WasmEngine implements Engine {
   stage(requests: readonly Uint8Array[], nowMs: number): StagedResponses | PartsNeeded {
     if (!this.#rest.isLinked && requests.some(isHttpRequest)) return this.#rest.needed;
     const size = this.#writeRequests(requests);
-    const changes = this.#callForResult((m, h) =>
+    const flags = this.#callForResult((m, h) =>
       m._entitable_stage(h, requests.length, size, nowMs),
     );
-    return changes instanceof PartsNeeded
-      ? changes
-      : this.#responses(requests.length, changes !== 0);
+    return flags instanceof PartsNeeded
+      ? flags
+      : this.#responses(requests.length, hasFlag(flags, changesFlag));
   }
 
   stageAndPublish(requests: readonly Uint8Array[], nowMs: number): StagedResponses | PartsNeeded {
     if (!this.#rest.isLinked && requests.some(isHttpRequest)) return this.#rest.needed;
     const size = this.#writeRequests(requests);
-    const changes = this.#callForResult((m, h) =>
+    const flags = this.#callForResult((m, h) =>
       m._entitable_stage_and_publish(h, requests.length, size, nowMs),
     );
-    if (changes instanceof PartsNeeded) return changes;
-    const responses = this.#responses(requests.length, changes !== 0);
-    this.onChange?.();
+    if (flags instanceof PartsNeeded) return flags;
+    const responses = this.#responses(requests.length, hasFlag(flags, changesFlag));
+    this.onChange?.(hasFlag(flags, mustTakeFlag));
     return responses;
   }
 
@@ -281,14 +288,14 @@ export class WasmEngine implements Engine {
   ): WriteResult | PartsNeeded {
     if (!this.#rest.isLinked && isHttpRequest(request)) return this.#rest.needed;
     if (this.#deferredReads !== undefined) this.#runReads();
-    const changes = this.#readResult(this.#callWriteOne(request, nowMs, client, callNumber));
-    if (changes instanceof PartsNeeded) return changes;
+    const flags = this.#readResult(this.#callWriteOne(request, nowMs, client, callNumber));
+    if (flags instanceof PartsNeeded) return flags;
     const { HEAPU8: bytes, HEAPU32: words } = this.#module;
     const word = this.#address >>> 2;
     const response = this.#views.view(bytes, words[word] as number, words[word + 1] as number);
     const onlyDeletes = ((words[word + 2] as number) & onlyDeletesFlag) !== 0;
-    this.onChange?.();
-    return { response, changes: changes !== 0, onlyDeletes };
+    this.onChange?.(hasFlag(flags, mustTakeFlag));
+    return { response, changes: hasFlag(flags, changesFlag), onlyDeletes };
   }
 
   #callWriteOne(
