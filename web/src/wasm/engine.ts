@@ -301,7 +301,10 @@ export interface Engine {
   // Whether no call needs loadDeferredModule(name) any more.
   hasDeferredModule(name: DeferredModuleName): boolean;
   // "fails": for one of the deferred modules, the last attempt to load it has failed. "unused":
-  // none was loaded.
+  // none was loaded. It does not say which module failed, so a tab that lacks one of them is not
+  // asked for calls that need another one. After a redeployment, a call may thus be rejected though
+  // an open tab has loaded the module that it needs. This is accepted: it takes two tabs that have
+  // each loaded another module before, and it ends when one of them is loaded again.
   readonly moduleLoading: "unused" | "works" | "fails";
   // Opens the IndexedDB database of IDBFS (storage/idbfs-database.ts). Its name is the mount point.
   openIdbfsDatabase(mountPoint: string): Promise<IDBDatabase>;
