@@ -2,9 +2,9 @@
 //
 // Splits entitable.wasm into the primary module (entitable.core.wasm), which has everything that
 // tables need, and the deferred modules, which web/src/wasm links to the primary module when a call
-// needs them: entitable.rest.wasm (the REST protocol, plans, snapshots) and entitable.live.wasm
-// (live queries and the change feed). entitable.wasm stays complete and loses only its function
-// names, which this script needs.
+// needs them: entitable.rest.wasm (the REST protocol, plans, versions), entitable.live.wasm (live
+// queries and the change feed) and entitable.snapshot.wasm (snapshots, restoring, verifying).
+// entitable.wasm stays complete and loses only its function names, which this script needs.
 //
 // deferred-functions.json lists for each deferred module what moves into it. A function moves if it
 // is reachable only through the functions that are listed for one module. Other functions stay in
@@ -30,7 +30,7 @@ const modules = readList("modules.json");
 // `functions`: C++ functions, without parameters, that other functions call for some requests only,
 //     or only while what they need is open, which a function of the module has opened.
 // `addressTaken`: namespaces and functions. Their functions in the function table may move, because
-//     only functions of the module call through these pointers.
+//     these pointers are called only while the module is linked.
 const deferred = readList("deferred-functions.json");
 const deferredNames = Object.keys(deferred);
 

@@ -78,12 +78,16 @@ const rows: [string, readonly Uint8Array[]][] = [
   ["of it JavaScript", page],
   ["with `entitable/data-tables` instead", [wasm, ...dropIn]],
   [
-    "entitable.rest.wasm, with the first request, plan, snapshot or `verify`",
+    "entitable.rest.wasm, with the first request, plan or restore",
     [shipped("dist/wasm/entitable.rest.wasm")],
   ],
   [
     "entitable.live.wasm, with the first live query or change feed",
     [shipped("dist/wasm/entitable.live.wasm")],
+  ],
+  [
+    "entitable.snapshot.wasm, with the first snapshot, restore or `verify`",
+    [shipped("dist/wasm/entitable.snapshot.wasm")],
   ],
   ["entitable.wasm, all in one, for Service Workers", [shipped("dist/wasm/entitable.wasm")]],
   ["`entitable`, all of it", await bundled(everything("entitable"))],

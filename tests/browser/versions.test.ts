@@ -35,7 +35,7 @@ async function update(page: Page, site: string): Promise<void> {
 async function removeDeferredModules(page: Page): Promise<void> {
   await page.setRequestInterception(true);
   page.on("request", async (request) => {
-    const isRemoved = /\/entitable\.(rest|live)\.wasm$/.test(request.url());
+    const isRemoved = /\/entitable\.(rest|live|snapshot)\.wasm$/.test(request.url());
     await (isRemoved ? request.respond({ status: 404 }) : request.continue());
   });
 }
@@ -92,13 +92,15 @@ test("an owner that no longer finds its deferred modules hands the store over", 
     await tabs.open(page);
   }
   assert.deepEqual([await ownerOf(first), await ownerOf(second)], ["self", "other-tab"]);
-  const outcome = (page: Page, call: "verify" | "openLiveQuery") =>
+  // Each needs another of the deferred modules.
+  const calls = ["verify", "openLiveQuery", "explain"] as const;
+  const outcome = (page: Page, call: (typeof calls)[number]) =>
     page.evaluate(
       (name) =>
         user[name]().catch((error: { code?: string; hint?: string }) => [error.code, error.hint]),
       call,
     );
-  for (const call of ["verify", "openLiveQuery"] as const) {
+  for (const call of calls) {
     for (const page of [first, second, first]) {
       const [code, hint] = (await outcome(page, call)) as string[];
       assert.equal(code, "WasmLoadFailed");
@@ -109,8 +111,7 @@ test("an owner that no longer finds its deferred modules hands the store over", 
 
   const newest = await tabs.tab();
   for (const page of [newest, first, second]) {
-    for (const call of ["openLiveQuery", "verify"] as const)
-      assert.equal(await outcome(page, call), true);
+    for (const call of calls) assert.equal(await outcome(page, call), true);
     assert.equal(await codeOf(page), "done");
   }
   assert.equal(await ownerOf(newest), "self");

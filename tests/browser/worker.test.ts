@@ -186,8 +186,9 @@ describe("a store in a worker", () => {
   });
 });
 
-// Runs in the page: uses tables, then sends REST requests and opens live queries, first while the
-// server fails to deliver the deferred module for them, then when it succeeds.
+// Runs in the page: uses tables, then sends REST requests, opens live queries, and verifies the
+// store, first while the server fails to deliver the deferred module for each, then when it
+// succeeds.
 async function splitModule(thread: "inline" | "worker"): Promise<unknown[]> {
   const { openStore, deleteStore } = await entitable();
   const seen: unknown[] = [];
@@ -213,6 +214,9 @@ async function splitModule(thread: "inline" | "worker"): Promise<unknown[]> {
   await people.createEntity({ partitionKey: "p", rowKey: "3", n: 9 });
   seen.push(live.getSnapshot().data?.length);
   await recordRequests();
+  await store.verify().catch(see);
+  seen.push((await store.verify()).ok, (await store.snapshot()).length > 0);
+  await recordRequests();
   await store.close();
   await deleteStore("halves");
   return seen;
@@ -233,7 +237,9 @@ describe("a deferred module", () => {
           return fails ? { status: 503, body: "" } : undefined;
         },
       });
-      const [core, rest, live] = ["core", "rest", "live"].map((name) => `entitable.${name}.wasm`);
+      const [core, rest, live, snapshot] = ["core", "rest", "live", "snapshot"].map(
+        (name) => `entitable.${name}.wasm`,
+      );
       assert.deepEqual(await page.evaluate(splitModule, thread), [
         7,
         [core],
@@ -250,6 +256,11 @@ describe("a deferred module", () => {
         2,
         3,
         [core, rest, rest, live, live],
+        "WasmLoadFailed",
+        "entitable.snapshot.wasm could not be loaded: HTTP status 503 for …",
+        true,
+        true,
+        [core, rest, rest, live, live, snapshot, snapshot],
       ]);
       await page.close();
     });

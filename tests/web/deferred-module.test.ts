@@ -13,8 +13,13 @@ import { MemoryStorage } from "../../web/src/storage/memory.ts";
 import { StoreHandle } from "../../web/src/store.ts";
 import type { Durability } from "../../web/src/types.ts";
 import { platformRandom } from "../../web/src/util/random.ts";
-import { createEngine, DeferredModuleNeeded } from "../../web/src/wasm/engine.ts";
+import {
+  createEngine,
+  type DeferredModuleName,
+  DeferredModuleNeeded,
+} from "../../web/src/wasm/engine.ts";
 import { compileModule } from "../../web/src/wasm/module.ts";
+import { deferredModuleNames } from "../../web/src/wasm/module-urls.ts";
 import { encodeGet } from "./support/copied-messages.ts";
 import { wasmWithMaxPages } from "./support/limited-memory.ts";
 import { openHost } from "./support/open-host.ts";
@@ -24,6 +29,7 @@ const moduleFiles: Readonly<Record<string, Buffer>> = {
   core: await file("entitable.core.wasm"),
   rest: await file("entitable.rest.wasm"),
   live: await file("entitable.live.wasm"),
+  snapshot: await file("entitable.snapshot.wasm"),
 };
 const rest = moduleFiles.rest as Buffer;
 
@@ -61,7 +67,8 @@ let folders = 0;
 // Returns new URLs for the modules.
 function newUrls() {
   const folder = `${origin}/${++folders}`;
-  return { core: `${folder}/core`, rest: `${folder}/rest`, live: `${folder}/live` };
+  const [rest, live, snapshot] = [`${folder}/rest`, `${folder}/live`, `${folder}/snapshot`];
+  return { core: `${folder}/core`, rest, live, snapshot };
 }
 
 interface Opened {
@@ -120,8 +127,10 @@ function fails(code: string, message: RegExp) {
     return true;
   };
 }
-const missing = fails("WasmLoadFailed", /entitable.rest\.wasm could not be loaded.*503/);
-const liveMissing = fails("WasmLoadFailed", /entitable.live\.wasm could not be loaded.*503/);
+const lacks = (module: DeferredModuleName) =>
+  fails("WasmLoadFailed", new RegExp(`entitable\\.${module}\\.wasm could not be loaded.*503`));
+const missing = lacks("rest");
+const liveMissing = lacks("live");
 
 describe("the primary module", () => {
   test("is sufficient for tables, even after reopening", async () => {
@@ -166,6 +175,9 @@ describe("the primary module", () => {
     inCall[32] = 64;
     assert.ok(engine.read(explain) instanceof DeferredModuleNeeded);
     assert.ok(engine.listen(1, Uint8Array.of(0)) instanceof DeferredModuleNeeded);
+    const snapshot = engine.beginSnapshot();
+    assert.ok(engine.nextSnapshotChunk(snapshot) instanceof DeferredModuleNeeded);
+    engine.endSnapshot(snapshot);
     for (const request of [Uint8Array.of(64), inCall]) {
       assert.ok(engine.readHttp(request, 0) instanceof DeferredModuleNeeded);
       assert.ok(engine.stage([explain, request], 0) instanceof DeferredModuleNeeded);
@@ -224,13 +236,15 @@ describe("a deferred module", () => {
     await store.close();
   });
 
-  test("has nothing that calls of the other need", async () => {
+  test("has nothing that calls of the others need", async () => {
     const { store, requested } = await openWithTable();
     const table = store.table("people");
     await using live = table.live();
     await live.ready;
     assert.deepEqual(requested(), ["live"]);
     const before = await store.snapshot();
+    assert.ok((await store.verify()).ok);
+    assert.deepEqual([...new Set(requested())], ["live", "snapshot"]);
     await table.createEntity(row("1", 1));
     await table.deleteTable();
     await store.restore(before, { mode: "merge" });
@@ -242,29 +256,30 @@ describe("a deferred module", () => {
       live.getSnapshot().data?.map(({ n }) => n),
       [2],
     );
-    assert.deepEqual([...new Set(requested())], ["live", "rest"]);
+    assert.deepEqual([...new Set(requested())], ["live", "snapshot", "rest"]);
     await store.close();
   });
 
   test("has plans, snapshots, restoring and verifying", async () => {
-    const ways: [string, (store: StoreHandle, file: Uint8Array) => Promise<unknown>][] = [
-      ["explain", (store) => store.table("people").explain()],
-      ["snapshot", (store) => store.snapshot()],
-      ["restore", (store, file) => store.restore(file)],
-      ["merge", (store, file) => store.restore(file, { mode: "merge" })],
-      ["verify", async (store) => assert.ok((await store.verify()).ok)],
+    type Way = (store: StoreHandle, file: Uint8Array) => Promise<unknown>;
+    const ways: [string, [DeferredModuleName, ...string[]], Way][] = [
+      ["explain", ["rest"], (store) => store.table("people").explain()],
+      ["snapshot", ["snapshot"], (store) => store.snapshot()],
+      ["restore", ["rest", "snapshot"], (store, file) => store.restore(file)],
+      ["merge", ["rest", "snapshot"], (store, file) => store.restore(file, { mode: "merge" })],
+      ["verify", ["snapshot"], async (store) => assert.ok((await store.verify()).ok)],
     ];
     const { store: full } = await openWithTable();
     await full.table("people").createEntity(row("1", 1));
     const snapshot = await full.snapshot();
     await full.close();
-    for (const [name, way] of ways) {
+    for (const [name, modules, way] of ways) {
       const { store, requested } = await openWithTable();
       answer = busy;
-      await assert.rejects(way(store, snapshot), missing, name);
+      await assert.rejects(way(store, snapshot), lacks(modules[0]), name);
       answer = right;
       await way(store, snapshot);
-      assert.deepEqual(requested(), ["rest", "rest"], name);
+      assert.deepEqual(requested(), [modules[0], ...modules], name);
       assert.equal(typeof (await store.table("people").createEntity(row("7"))).etag, "string");
       await store.close();
     }
@@ -276,15 +291,15 @@ describe("a deferred module", () => {
     engine.finishRecovery();
     const early = await engine.createEmptyEngine();
     await engine.loadDeferredModule("rest");
+    await engine.loadDeferredModule("snapshot");
     assert.equal(engine.verify(), "");
     const fork = engine.fork();
     const late = await engine.createEmptyEngine();
     for (const each of [fork, late]) {
       assert.ok(!(each.readHttp(Uint8Array.of(64), 0) instanceof DeferredModuleNeeded));
-      assert.deepEqual(
-        [each.hasDeferredModule("rest"), each.hasDeferredModule("live")],
-        [true, false],
-      );
+      assert.equal(each.verify(), "");
+      const linked = deferredModuleNames.filter((name) => each.hasDeferredModule(name));
+      assert.deepEqual(linked, ["rest", "snapshot"]);
     }
     assert.ok(early.readHttp(Uint8Array.of(64), 0) instanceof DeferredModuleNeeded);
     for (const each of [engine, early, fork, late]) each.close();
@@ -428,6 +443,7 @@ describe("a deferred module that cannot be loaded", () => {
       });
       await assert.rejects(list(store), reload("rest"));
       await assert.rejects(store.table("people").live().ready, reload("live"));
+      await assert.rejects(store.verify(), reload("snapshot"));
     }
     await store.close();
   });
@@ -456,6 +472,10 @@ describe("a deferred module that cannot be loaded", () => {
       store.changes().next(),
       fails("WasmVersionMismatch", /^entitable.live\.wasm is of/),
     );
+    await assert.rejects(
+      store.snapshot(),
+      fails("WasmVersionMismatch", /^entitable.snapshot\.wasm is of/),
+    );
     answer = (response) => void response.end("<!doctype html>");
     await assert.rejects(list(store), fails("WasmLoadFailed", /not a WebAssembly module/));
     answer = right;
@@ -469,7 +489,7 @@ describe("a deferred module that cannot be loaded", () => {
     answer = right;
     const engine = await createEngine(options);
     answer = outdatedFile;
-    for (const module of ["rest", "live"] as const) {
+    for (const module of deferredModuleNames) {
       await assert.rejects(
         engine.loadDeferredModule(module),
         fails("WasmVersionMismatch", /another build/),
@@ -481,10 +501,12 @@ describe("a deferred module that cannot be loaded", () => {
     assert.equal(requests.length, from);
     answer = right;
     assert.equal(another.moduleLoading, "unused");
-    for (const module of ["rest", "live"] as const) await another.loadDeferredModule(module);
+    for (const module of deferredModuleNames) await another.loadDeferredModule(module);
     assert.equal(another.moduleLoading, "works");
-    await engine.loadDeferredModule("live");
-    assert.equal(engine.moduleLoading, "fails"); // the other module
+    for (const module of ["live", "snapshot"] as const) {
+      await engine.loadDeferredModule(module);
+      assert.equal(engine.moduleLoading, "fails"); // another module
+    }
     await engine.loadDeferredModule("rest");
     assert.equal(engine.moduleLoading, "works");
     for (const each of [engine, another]) each.close();
@@ -516,14 +538,15 @@ describe("a deferred module that cannot be loaded", () => {
 
 describe("the complete module", () => {
   test("needs no deferred module", async () => {
+    const nowhere = "http://nowhere/";
     const engine = await createEngine({
       wasm: await file("entitable.wasm"),
       preload: [],
-      deferredModuleUrls: { rest: "http://nowhere/", live: "http://nowhere/" },
+      deferredModuleUrls: { rest: nowhere, live: nowhere, snapshot: nowhere },
     });
     assert.ok(!(engine.readHttp(Uint8Array.of(64), 0) instanceof DeferredModuleNeeded));
     assert.equal(engine.moduleLoading, "works");
-    for (const module of ["rest", "live"] as const) assert.ok(engine.hasDeferredModule(module));
+    for (const module of deferredModuleNames) assert.ok(engine.hasDeferredModule(module));
     engine.close();
   });
 
@@ -537,7 +560,7 @@ describe("the complete module", () => {
       complete.filter((name) => !primary.includes(name)),
       [],
     );
-    for (const deferred of ["rest", "live"]) {
+    for (const deferred of deferredModuleNames) {
       const compiled = await WebAssembly.compile(moduleFiles[deferred] as Buffer<ArrayBuffer>);
       for (const { module, name } of WebAssembly.Module.imports(compiled)) {
         assert.equal(module, "primary");

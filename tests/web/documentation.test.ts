@@ -58,6 +58,7 @@ test("the README's sizes are those of the benchmark", () => {
       kilobytesOf(/.*of it JavaScript.*/),
       kilobytesOf(/.*entitable\.rest\.wasm.*/),
       kilobytesOf(/.*entitable\.live\.wasm.*/),
+      kilobytesOf(/.*entitable\.snapshot\.wasm.*/),
     ],
   );
 });

@@ -11,7 +11,7 @@ import { type OnPart, StorageError } from "../../web/src/storage/log-storage.ts"
 import { MemoryStorage } from "../../web/src/storage/memory.ts";
 import { StoreHandle } from "../../web/src/store.ts";
 import type { StoreWarning } from "../../web/src/types.ts";
-import { createEngine, type Engine } from "../../web/src/wasm/engine.ts";
+import { createEngine, type DeferredModuleName, type Engine } from "../../web/src/wasm/engine.ts";
 import { ControlledStorage } from "./support/controlled-storage.ts";
 import { openHost } from "./support/open-host.ts";
 
@@ -645,7 +645,7 @@ describe("verifying", () => {
         },
       });
     };
-    const loadDeferredModule = (name: "rest" | "live") => engine.loadDeferredModule(name);
+    const loadDeferredModule = (name: DeferredModuleName) => engine.loadDeferredModule(name);
     const observed = { createEmptyEngine, loadDeferredModule, verify: () => engine.verify() };
     const { storage } = bench;
     const { ok } = await verify({ name: "parts", engine: observed, storage, memoryLimit: 0 });

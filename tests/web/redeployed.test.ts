@@ -25,6 +25,7 @@ import { type Simulation, sleep, until } from "./support/simulation.ts";
 const urlsIn = (folder: string) => ({
   rest: `${folder}/entitable.rest.wasm`,
   live: `${folder}/entitable.live.wasm`,
+  snapshot: `${folder}/entitable.snapshot.wasm`,
 });
 // Reading these files fails, as a download fails with status 404.
 const removedFiles = urlsIn("file:///removed");
@@ -437,7 +438,7 @@ describe("old tabs without a new one", () => {
     const second = await tabs.open("old", {}, urls);
     await assert.rejects(first.snapshot(), reloadHint);
     assert.equal(second.status.owner, "self");
-    await publish("entitable.rest.wasm");
+    await publish("entitable.snapshot.wasm");
     assert.equal((await second.verify()).ok, true);
     const [, b] = tabs.all as [Tab, Tab];
     b.dispatch("suspend");
@@ -455,8 +456,10 @@ describe("old tabs without a new one", () => {
     const [first, second] = [await tabs.open("old"), await tabs.open("old")];
     await assert.rejects(first.snapshot(), reloadHint);
     await assert.rejects(liveStatus(second), reloadHint);
-    await publish("entitable.rest.wasm");
+    await publish("entitable.snapshot.wasm");
     assert.equal((await first.verify()).ok, true);
+    await assert.rejects(second.fetch(url), reloadHint);
+    await publish("entitable.rest.wasm");
     assert.equal((await second.fetch(url)).status, 200);
     await assert.rejects(liveStatus(second), reloadHint);
     await publish("entitable.live.wasm");

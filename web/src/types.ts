@@ -889,7 +889,7 @@ export interface OpenOptions {
   memoryLimit?: number;
   /**
    * The WebAssembly module or its URL. Default: entitable.core.wasm next to this package's code,
-   * and entitable.rest.wasm and entitable.live.wasm once they are needed.
+   * and entitable.rest.wasm, entitable.live.wasm and entitable.snapshot.wasm once they are needed.
    */
   wasm?: string | URL | Response | BufferSource | WebAssembly.Module;
   /**

@@ -23,10 +23,12 @@ const sizeRows: Readonly<Record<string, string>> = {
   [total]: "a page that opens a store and uses a table",
   "of it entitable.core.wasm": "of it WebAssembly",
   "of it JavaScript": "of it JavaScript",
-  "entitable.rest.wasm, with the first request, plan, snapshot or `verify`":
-    "in addition, with the first REST request, query plan or snapshot",
+  "entitable.rest.wasm, with the first request, plan or restore":
+    "in addition, with the first REST request, query plan or restore",
   "entitable.live.wasm, with the first live query or change feed":
     "in addition, with the first live query or change feed",
+  "entitable.snapshot.wasm, with the first snapshot, restore or `verify`":
+    "in addition, with the first snapshot, restore or verify",
 };
 
 /** `bench` is the benchmark's document. Throws an Error if it lacks one of the figures. */

@@ -56,7 +56,7 @@ export const missedTargetReasons: Readonly<Record<string, string>> = {
   transfer:
     "The primary module is three quarters of the transfer. It contains little except what a page of tables needs: opening, writing, reading and checkpoints. " +
     "By the names of its functions, half of its code is the store, a fifth is instances of standard library templates, a tenth is RPC, and another tenth is the C, C++ and Emscripten libraries. " +
-    "The rest of the transfer is JavaScript, of which a quarter is Emscripten's glue code with IDBFS. REST requests, plans, snapshots and `verify` are in a deferred module, which is loaded on first use.",
+    "The rest of the transfer is JavaScript, of which a quarter is Emscripten's glue code with IDBFS. REST requests, plans, snapshots and `verify` are in deferred modules, which are loaded on first use.",
   open:
     "The browser needs {open-floor} ms for the same calls without running the module, as the next row of the table shows. It compiles each function of the module on the first call. A trace shows about 560 functions in 13 ms, " +
     "most of them while the manifest is applied and while the part with the row is loaded. Loading this part takes 7 ms in code that is not optimised yet. The fifth part takes 3.6 ms.",

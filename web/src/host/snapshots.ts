@@ -105,7 +105,8 @@ export class Snapshots {
     call: Uint8Array | undefined,
   ): Promise<RestoreReport> {
     const { engine, queue, replace, deleteParts } = this.#options;
-    await engine.loadDeferredModule("rest");
+    await engine.loadDeferredModule("rest"); // checks the file's service properties
+    await engine.loadDeferredModule("snapshot");
     if (this.#stopError !== undefined) throw this.#stopError;
     engine.beginRestore();
     try {

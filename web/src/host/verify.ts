@@ -36,7 +36,7 @@ export async function verify({
   const addDamageIf = (index: string, wrong: string) => {
     if (wrong !== "") damage.push({ file: index, message: wrong });
   };
-  await engine.loadDeferredModule("rest");
+  await engine.loadDeferredModule("snapshot");
   addDamageIf("index in use", engine.verify());
   const second = await engine.createEmptyEngine();
   try {

@@ -291,12 +291,13 @@ export interface Engine {
   // try again.
   //
   // listen() needs "live"; if it is not linked, listen() returns DeferredModuleNeeded, which is a
-  // PartsNeeded. So do read(), readHttp(), stage(), stageAndPublish(), stageAndPublishOne() and
-  // nextSnapshotChunk() if they need "rest". The following need "rest" too, but do not report that,
-  // so the caller must await this function first: describeRequest(), makeErrorResponse(),
-  // responseOutcome(), beginRestore(), restoreChunk(), nextRestoredPart(), finishRestoreInput(),
-  // beginReplace(), stageRestoredRows(), the functions of versions, verify(), and queries while
-  // emulateServiceScans() is on. All other functions work without a deferred module.
+  // PartsNeeded. So does nextSnapshotChunk(), which needs "snapshot", and so do read(), readHttp(),
+  // stage(), stageAndPublish() and stageAndPublishOne() if they need "rest". The following do not
+  // report what they need, so the caller must await this function first. describeRequest(),
+  // makeErrorResponse(), responseOutcome(), the functions of versions, and queries while
+  // emulateServiceScans() is on need "rest". verify() needs "snapshot". beginRestore(),
+  // restoreChunk(), nextRestoredPart(), finishRestoreInput(), beginReplace() and
+  // stageRestoredRows() need both. All other functions work without a deferred module.
   loadDeferredModule(name: DeferredModuleName): Promise<void>;
   // Whether no call needs loadDeferredModule(name) any more.
   hasDeferredModule(name: DeferredModuleName): boolean;

@@ -4,7 +4,7 @@
 import { DeferredModule } from "./deferred-module.ts";
 import type { EntitableModule } from "./entitable.mjs";
 import type { Instantiated } from "./module.ts";
-import type { DeferredModuleUrls } from "./module-urls.ts";
+import { type DeferredModuleUrls, deferredModuleNames } from "./module-urls.ts";
 
 // Instances whose engines are all closed; the last is the one that was used last. The memory of an
 // instance cannot shrink, and stays until the garbage collector removes the instance. New engines
@@ -18,6 +18,7 @@ export class ModuleInstance {
   readonly deferredModuleUrls: DeferredModuleUrls | undefined;
   readonly rest: DeferredModule;
   readonly live: DeferredModule;
+  readonly snapshot: DeferredModule;
   hasTrapped = false; // after a trap (a crash of the code), the memory may be corrupt
   #engines = 0; // open engines
   #isSound = true; // no closed engine may have corrupted the memory
@@ -52,15 +53,16 @@ export class ModuleInstance {
     this.deferredModuleUrls = urls;
     this.rest = new DeferredModule("rest", exports, urls?.rest);
     this.live = new DeferredModule("live", exports, urls?.live);
+    this.snapshot = new DeferredModule("snapshot", exports, urls?.snapshot);
   }
 
   isOf(code: WebAssembly.Module, urls: DeferredModuleUrls | undefined): boolean {
-    const { rest, live } = this.deferredModuleUrls ?? {};
-    return this.code === code && rest === urls?.rest && live === urls?.live;
+    const ours = this.deferredModuleUrls;
+    return this.code === code && deferredModuleNames.every((name) => ours?.[name] === urls?.[name]);
   }
 
   get deferredModules(): readonly DeferredModule[] {
-    return [this.rest, this.live];
+    return [this.rest, this.live, this.snapshot];
   }
 
   onEngineOpened(): void {

@@ -4,8 +4,8 @@
 import { absoluteUrl, movedPackageFolder } from "../util/asset-url.ts";
 
 /** The deferred modules (module.ts). */
-export type DeferredModuleName = "rest" | "live";
-export const deferredModuleNames: readonly DeferredModuleName[] = ["rest", "live"];
+export type DeferredModuleName = "rest" | "live" | "snapshot";
+export const deferredModuleNames: readonly DeferredModuleName[] = ["rest", "live", "snapshot"];
 export type DeferredModuleUrls = Readonly<Record<DeferredModuleName, string>>;
 
 export function deferredFileName(name: DeferredModuleName): string {
@@ -21,6 +21,7 @@ function primaryFile(): URL {
 const deferredFiles: Readonly<Record<DeferredModuleName, () => URL>> = {
   rest: () => absoluteUrl(new URL("./entitable.rest.wasm", import.meta.url)),
   live: () => absoluteUrl(new URL("./entitable.live.wasm", import.meta.url)),
+  snapshot: () => absoluteUrl(new URL("./entitable.snapshot.wasm", import.meta.url)),
 };
 
 /** Returns the URL of a deferred module if the files are next to the code. May throw. */
@@ -58,6 +59,8 @@ export async function deferredModuleUrl(name: DeferredModuleName): Promise<URL> 
 
 /** Resolves to the URLs of all deferred modules. Rejects like movedPackage(). */
 export async function deferredModuleUrls(): Promise<DeferredModuleUrls> {
-  const [rest, live] = await Promise.all([deferredModuleUrl("rest"), deferredModuleUrl("live")]);
-  return { rest: rest.href, live: live.href };
+  const entries = deferredModuleNames.map(
+    async (name) => [name, (await deferredModuleUrl(name)).href] as const,
+  );
+  return Object.fromEntries(await Promise.all(entries)) as DeferredModuleUrls;
 }

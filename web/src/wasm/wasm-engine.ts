@@ -512,7 +512,8 @@ export class WasmEngine implements Engine {
   }
 
   nextSnapshotChunk(snapshot: number): Uint8Array<ArrayBuffer> | PartsNeeded | undefined {
-    if (!this.#rest.isLinked) return this.#rest.needed;
+    const module = this.#instance.snapshot;
+    if (!module.isLinked) return module.needed;
     const next = this.#callForResult((m, h) => m._entitable_next_snapshot_chunk(h, snapshot));
     return next === undefined || next instanceof PartsNeeded ? next : this.#copy();
   }
