@@ -303,4 +303,30 @@ describe("the change feed", () => {
     const feed = store.changes({ filter: "stock eq" });
     await assert.rejects(feed.ready, code("InvalidInput"));
   });
+
+  test("rejects options of a wrong type, which harm no other reader", async () => {
+    const live = lamps.liveCount();
+    await live.ready;
+    const wrong: Record<string, unknown>[] = [
+      { filter: null },
+      { filter: 5 },
+      { tables: null },
+      { tables: "lamps" },
+      { tables: ["lamps", 5] },
+      { partitionKey: 5 },
+      { partitionKey: null },
+      { partitionKey: "desk", rowKey: "1" },
+      { partitionKey: "desk", rowKey: null },
+      { partitionKey: "desk", rowKey: { from: 1 } },
+      { partitionKey: "desk", rowKey: { to: null } },
+    ];
+    for (const options of wrong) {
+      const feed = store.changes(options);
+      await assert.rejects(feed.ready, code("ValidationFailed"), JSON.stringify(options));
+      await assert.rejects(feed.next(), { name: "StoreError", hint: /For example/ });
+    }
+    await put("1");
+    assert.equal(live.getSnapshot().data, 1);
+    assert.equal((await lamps.live().ready).length, 1);
+  });
 });

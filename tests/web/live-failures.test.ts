@@ -6,7 +6,9 @@ import { setImmediate as turn } from "node:timers/promises";
 import { StorageError } from "../../web/src/storage/log-storage.ts";
 import { MemoryStorage } from "../../web/src/storage/memory.ts";
 import { StoreHandle } from "../../web/src/store.ts";
+import type { ListenerConnection } from "../../web/src/transport.ts";
 import type { LiveQuery, Store } from "../../web/src/types.ts";
+import { requestKind } from "../../web/src/util/engine-message-kinds.ts";
 import { createEngine } from "../../web/src/wasm/engine.ts";
 import { openHost } from "./support/open-host.ts";
 
@@ -108,6 +110,28 @@ describe("a live query whose rows cannot be read", () => {
     one.close();
     live.close();
   });
+});
+
+test("a feed is opened again if memory runs out while it is being opened", async () => {
+  const host = await openHost({ engine: await createEngine(), storage: new MemoryStorage() });
+  let opens = 0;
+  const { listen } = host;
+  host.listen = (listener) => {
+    const connection = listen.call(host, listener);
+    const send: ListenerConnection["send"] = (request, respond, fail) => {
+      // As ChangeListeners does: the request gets no response.
+      if (request[0] === requestKind.openFeed && ++opens === 1) listener.onReset();
+      else connection.send(request, respond, fail);
+    };
+    return { send, close: () => connection.close() };
+  };
+  const own = new StoreHandle("own", host);
+  const feed = own.changes();
+  await feed.ready;
+  assert.equal(opens, 2);
+  await own.table("items").createTable();
+  assert.deepEqual((await feed.next()).value?.tables, [{ table: "items", op: "create" }]);
+  await own.close();
 });
 
 test("deferred writes are acknowledged although their changes make the memory grow", async () => {

@@ -447,6 +447,24 @@ describe("a live query fails", () => {
     }, code("InvalidInput"));
   });
 
+  test("if its filter is no text, while another one yields", async (t) => {
+    for (let i = 0; i < 3; ++i) await put(String(i), i);
+    const other = lamps.live();
+    await other.ready;
+    let now = 0;
+    t.mock.method(performance, "now", () => (now += 4)); // each page seems to take 4 ms
+    const wrong = [null, 5].map((filter) => lamps.live({ queryOptions: { filter } } as never));
+    const queries = Array.from({ length: 5 }, () => lamps.live());
+    wrong.push(lamps.liveCount({ queryOptions: { filter: null } } as never) as never);
+    for (const query of wrong) {
+      await assert.rejects(query.ready, code("ValidationFailed"));
+      assert.equal(query.getSnapshot().status, "error");
+    }
+    await Promise.all(queries.map(({ ready }) => ready));
+    await put("3", 3);
+    for (const query of [other, ...queries]) assert.equal(data(query).length, 4);
+  });
+
   test("while there is no table", async () => {
     const later = store.table<Lamp>("later");
     const live = later.live();

@@ -57,8 +57,8 @@ export class LiveConnection implements ChangeListener {
   // before anything is read, and returns whether it is still needed.
   openQuery(source: LiveSource, attach: (query: OpenQuery) => boolean): OpenQuery {
     const { StoreError } = this.#environment;
-    const mistake = mistakeInWindow(source);
-    if (mistake !== undefined) throw new StoreError("ValidationFailed", mistake);
+    const mistake = mistakeIn(source);
+    if (mistake !== undefined) throw new StoreError("ValidationFailed", ...mistake);
     const query = new OpenQuery(source, () => this.#closeQuery(query));
     if (!attach(query)) return query;
     this.#connect();
@@ -140,8 +140,8 @@ export class LiveConnection implements ChangeListener {
 
   // Opens and reads queries as far as that needs no waiting. Then shows users what has changed.
   #settle(): void {
-    for (const feed of this.#toOpen) this.#openFeed(feed);
-    this.#toOpen.clear();
+    // A feed that is reset while it is being opened is in #toOpen again, for the next time.
+    for (const feed of [...this.#toOpen]) if (this.#toOpen.delete(feed)) this.#openFeed(feed);
     this.#readQueries();
     if (this.#delaying.size > 0) return;
     const changed = [...this.#changed];
@@ -297,8 +297,8 @@ export class LiveConnection implements ChangeListener {
     this.#connection ??= this.#environment.transport.listen(this);
   }
 
-  // `onError` gets the error that the response holds, or why there is no response. Neither function
-  // is called after a reset.
+  // `onError` gets the error of encoding the request, the error that the response holds, or why
+  // there is no response. Neither function is called after a reset.
   #send(
     kind: number,
     put: (writer: MessageWriter) => void,
@@ -316,9 +316,13 @@ export class LiveConnection implements ChangeListener {
         fail(error);
       }
     };
-    this.#environment.encoder.message(kind, put, (message) =>
-      this.#connection?.send(message, respond, fail),
-    );
+    try {
+      this.#environment.encoder.message(kind, put, (message) =>
+        this.#connection?.send(message, respond, fail),
+      );
+    } catch (error) {
+      fail(error);
+    }
   }
 
   #listenerIn(response: Uint8Array): number {
@@ -367,11 +371,16 @@ export class LiveConnection implements ChangeListener {
   }
 }
 
-function mistakeInWindow({ limit, from }: LiveSource): string | undefined {
+// Returns the message and the hint of the error for a wrong option.
+function mistakeIn({ filter, limit, from }: LiveSource): [string, { hint?: string }] | undefined {
+  if (filter !== undefined && typeof filter !== "string")
+    return ["filter must be a text.", { hint: 'For example: filter: "stock gt 5".' }];
   if (limit !== undefined && !(Number.isInteger(limit) && limit >= 1 && limit <= maxLimit))
-    return `limit must be a whole number from 1, not ${limit}.`;
+    return [`limit must be a whole number from 1, not ${limit}.`, {}];
   const isKey = typeof from?.partitionKey === "string" && typeof from.rowKey === "string";
-  return from === undefined || isKey ? undefined : "from must have a partitionKey and a rowKey.";
+  return from === undefined || isKey
+    ? undefined
+    : ["from must have a partitionKey and a rowKey.", {}];
 }
 
 function filterOfKey({ partitionKey, rowKey }: RowKey): string {

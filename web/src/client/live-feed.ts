@@ -33,8 +33,11 @@ export class OpenFeed {
     environment: Pick<LiveEnvironment, "AbortError" | "StoreError">,
     onClose: () => void,
   ) {
-    if (options.rowKey !== undefined && options.partitionKey === undefined)
-      throw new environment.StoreError("ValidationFailed", "rowKey needs a partitionKey.");
+    const { message, hint } = mistakeIn(options) ?? {};
+    if (message !== undefined)
+      throw new environment.StoreError("ValidationFailed", message, {
+        hint: `For example: ${hint}.`,
+      });
     this.#options = options;
     this.#environment = environment;
     this.#onClose = onClose;
@@ -141,6 +144,24 @@ export class OpenFeed {
     this.end(error);
     this.#onClose();
   }
+}
+
+function mistakeIn(options: ChangesOptions): { message: string; hint: string } | undefined {
+  const { tables, partitionKey, rowKey, filter } = options;
+  const isText = (value: unknown) => value === undefined || typeof value === "string";
+  if (
+    tables !== undefined &&
+    !(Array.isArray(tables) && tables.every((t) => typeof t === "string"))
+  )
+    return { message: "tables must be a list of names.", hint: 'tables: ["lamps"]' };
+  if (!isText(filter)) return { message: "filter must be a text.", hint: 'filter: "stock gt 5"' };
+  if (!isText(partitionKey))
+    return { message: "partitionKey must be a text.", hint: 'partitionKey: "desk"' };
+  if (rowKey === undefined) return undefined;
+  const hint = 'partitionKey: "desk", rowKey: { from: "1", to: "5" }';
+  if (partitionKey === undefined) return { message: "rowKey needs a partitionKey.", hint };
+  const isRange = typeof rowKey === "object" && isText(rowKey?.from) && isText(rowKey?.to);
+  return rowKey !== null && isRange ? undefined : { message: "rowKey must be a range.", hint };
 }
 
 function publicBatch({ sequence, at, origin, rows, tables }: FeedBatch): ChangeBatch {
