@@ -153,7 +153,7 @@ describe("a live query", () => {
     await lamps.bulk(rows.map((row) => ["upsert", row] as const));
     const other = lamps.liveEntity("desk", "none");
     await other.ready; // what live queries do is loaded
-    let now = 0;
+    let now = performance.now();
     t.mock.method(performance, "now", () => (now += 4)); // each page seems to take 4 ms
     let tasks = 0;
     let task = setImmediate(function count() {
@@ -168,6 +168,26 @@ describe("a live query", () => {
       queries.map((query) => data<unknown>(query)),
       [await listed(lamps.listEntities()), 0],
     );
+  });
+
+  test("lets other tasks run while many live queries are opened at once", async (t) => {
+    for (let i = 0; i < 3; ++i) await put(String(i), i);
+    const other = lamps.liveEntity("desk", "none");
+    await other.ready; // what live queries do is loaded
+    let now = performance.now();
+    t.mock.method(performance, "now", () => ++now); // each request seems to take a millisecond
+    const queries = Array.from({ length: 20 }, () => lamps.live());
+    let ready = 0;
+    const counts = [0]; // how many are ready, in each task
+    let task = setImmediate(function count() {
+      counts.push(ready);
+      task = setImmediate(count);
+    });
+    t.after(() => clearImmediate(task));
+    await Promise.all(queries.map(async (query) => [await query.ready, ++ready]));
+    const between = [...counts, ready].map((count, i) => count - (counts[i - 1] ?? 0));
+    assert(Math.max(...between) < 15, `${counts}`); // perhaps of more than one task that reads
+    for (const query of queries) assert.equal(data(query).length, 3);
   });
 
   test("keeps objects that did not change, and never changes an array", async () => {
@@ -451,7 +471,7 @@ describe("a live query fails", () => {
     for (let i = 0; i < 3; ++i) await put(String(i), i);
     const other = lamps.live();
     await other.ready;
-    let now = 0;
+    let now = performance.now();
     t.mock.method(performance, "now", () => (now += 4)); // each page seems to take 4 ms
     const wrong = [null, 5].map((filter) => lamps.live({ queryOptions: { filter } } as never));
     const queries = Array.from({ length: 5 }, () => lamps.live());

@@ -47,6 +47,7 @@ export class LiveConnection implements ChangeListener {
   #connection: ListenerConnection | undefined;
   #resets = 0; // responses to requests from before the last reset are ignored
   #isSettleDue = false;
+  #readUntil: number | undefined; // in this task; undefined: it has read nothing
   #isYielding = false; // other tasks run before anything else is read
 
   constructor(environment: LiveEnvironment) {
@@ -153,20 +154,28 @@ export class LiveConnection implements ChangeListener {
   // Reads a page of each query in turn. Now and then, lets other tasks of the thread run first.
   #readQueries(): void {
     if (this.#isYielding) return;
-    const end = performance.now() + turnMs;
     for (const query of this.#toRead) {
-      if (performance.now() >= end) {
+      if (this.#readUntil === undefined) {
+        this.#limitReading();
+      } else if (performance.now() >= this.#readUntil) {
         this.#isYielding = true;
-        void this.#environment.yieldToEventLoop().then(() => {
-          this.#isYielding = false;
-          this.#settle();
-        });
         return;
       }
       this.#toRead.delete(query);
       if (query.watch === 0) this.#openWatch(query);
       else this.#readPage(query);
     }
+  }
+
+  // Limits how long this task reads, however many queries are opened in it.
+  #limitReading(): void {
+    this.#readUntil = performance.now() + turnMs;
+    void this.#environment.yieldToEventLoop().then(() => {
+      this.#readUntil = undefined;
+      if (!this.#isYielding) return;
+      this.#isYielding = false;
+      this.#settle();
+    });
   }
 
   #openFeed(feed: OpenFeed): void {
