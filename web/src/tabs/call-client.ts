@@ -309,8 +309,9 @@ export class CallClient {
     let hasChanges = false; // that the listener was told
     for (const response of responses) {
       if (!("number" in response)) {
-        this.#tellListener(response);
         hasChanges ||= "changes" in response;
+        this.#hasReadChanges ||= hasChanges;
+        this.#callListener(() => this.#tellListener(response));
         continue;
       }
       if (this.#settleListening(response)) continue;
@@ -330,9 +331,19 @@ export class CallClient {
     }
     this.#onStored(stored);
     this.#schedule();
-    if (!hasChanges) return;
-    this.#hasReadChanges = true;
-    this.#listener?.onChangesEnd();
+    if (hasChanges) this.#callListener(() => this.#listener?.onChangesEnd());
+  }
+
+  // Ends listening if the listener throws. The responses to calls behind its news must be settled.
+  #callListener(call: () => void): void {
+    try {
+      call();
+    } catch (error) {
+      const listener = this.#listener;
+      if (listener === undefined) return;
+      this.#stopListening(listener);
+      listener.onClosed(toError(error));
+    }
   }
 
   #tellListener(news: ListenerNews): void {
