@@ -93,7 +93,7 @@ export class OpenFeed {
   onReset(): void {
     this.id = 0;
     this.#truncate(
-      "the store has another owner, has run out of memory, or waited too long for this tab",
+      "the store has another owner or has run out of memory, or too many changes waited for this tab",
     );
   }
 

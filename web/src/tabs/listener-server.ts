@@ -3,10 +3,12 @@
 //
 // At most one message with changes is on its way: the client may be slow, or frozen. What follows
 // waits here until the client has read that message. If too much waits, the client's watches and
-// feeds are closed, and the client begins again once it reads.
+// feeds are closed, and the client begins again once it reads. This tab may write for long without
+// receiving a message, so a client is only called slow after a timer, and then a later task.
 
 import type { ListenerConnection, Transport } from "../transport.ts";
 import { requestKind } from "../util/engine-message-kinds.ts";
+import { yieldToEventLoop } from "../util/event-loop.ts";
 import { type CallResponse, errorToWire, type RemoteCall } from "./messages.ts";
 
 export interface ListenerServerOptions {
@@ -15,13 +17,17 @@ export interface ListenerServerOptions {
   onNews(): void; // takeNews() may return something
 }
 
-const waitingBytesMax = 8 * 1024 * 1024;
+const readMsMax = 5000; // after this time, a client that has not read a message is slow
+const waitingBytesMax = 8 * 1024 * 1024; // if the client is slow
+const waitingBytesHardMax = 64 * 1024 * 1024; // otherwise
 
 export class ListenerServer {
   readonly #options: ListenerServerOptions;
   #connection: ListenerConnection | undefined;
   #resets = 0; // how often the client was told that its watches are gone
   #isUnread = false; // the client was sent changes, and has not reported that it has read them
+  #isSlow = false; // it has not done so for a long time
+  #slowTimer: ReturnType<typeof setTimeout> | undefined;
   #news: CallResponse[] = [];
   #bytes = 0; // of the changes in #news
 
@@ -55,17 +61,20 @@ export class ListenerServer {
         this.#bytes += changes.length;
         this.#add({ changes: changes.slice() });
       },
-      onChangesEnd: () => {
-        if (!this.#isUnread || this.#bytes <= waitingBytesMax) return;
-        this.close();
-        this.#reset();
-      },
+      onChangesEnd: () => this.#limitWaiting(),
       onReset: () => this.#reset(),
       onClosed: (error) => {
         this.#connection = undefined;
         if (!this.#options.leavesToNextOwner(error)) this.#add({ closed: errorToWire(error) });
       },
     });
+  }
+
+  #limitWaiting(): void {
+    const bytesMax = this.#isSlow ? waitingBytesMax : waitingBytesHardMax;
+    if (!this.#isUnread || this.#bytes <= bytesMax) return;
+    this.close();
+    this.#reset();
   }
 
   // What is left to say no longer matters.
@@ -90,13 +99,29 @@ export class ListenerServer {
   takeNews(): CallResponse[] {
     if (this.#isUnread) return [];
     this.#isUnread = this.#news.some((news) => "changes" in news);
+    if (this.#isUnread) this.#startTimer();
     this.#bytes = 0;
     return this.#news.splice(0);
   }
 
+  // The client may have reported while this tab was busy: its message is received before a task
+  // that begins after the timer.
+  #startTimer(): void {
+    const timer = setTimeout(async () => {
+      await yieldToEventLoop();
+      if (this.#slowTimer !== timer) return;
+      this.#isSlow = true;
+      this.#limitWaiting();
+    }, readMsMax);
+    (timer as { unref?(): void }).unref?.(); // it must not keep a Node process alive
+    this.#slowTimer = timer;
+  }
+
   // Called when the client has read the changes that it was sent.
   onRead(): void {
-    this.#isUnread = false;
+    this.#isUnread = this.#isSlow = false;
+    clearTimeout(this.#slowTimer);
+    this.#slowTimer = undefined;
     if (this.#news.length > 0) this.#options.onNews();
   }
 
