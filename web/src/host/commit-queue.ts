@@ -658,7 +658,7 @@ export class CommitQueue {
   // The group at the head of the queue needs parts or a deferred module. The queue is paused
   // until they are loaded. If the group then needs more, that is loaded too, while what was loaded
   // first stays loaded. A later group gets a load of its own: it may need a part again that the
-  // group before it has unloaded. If loading fails, each write of the group is tried alone. If the
+  // group before it has unloaded. If loading fails, each write of the group is tried alone. If a
   // deferred module cannot be loaded, the writes that need it are rejected at once.
   #loadNeeded(needed: PartsNeeded, group: QueuedWrite[]): void {
     this.#pausedFor = "loading";

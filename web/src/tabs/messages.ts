@@ -140,7 +140,8 @@ export interface ClientCalls {
   type: "calls";
   session: number;
   calls: RemoteCall[];
-  // The client has read the last message with changes. Before, the owner sends no other one.
+  // The client has read the last message with changes. Until then, the owner sends no other message
+  // with changes.
   hasReadChanges?: true | undefined;
 }
 
