@@ -295,6 +295,24 @@ describe("the change feed", () => {
     await assert.rejects(feed.next(), code("FeedTruncated"));
   });
 
+  test("has the options that it was opened with", async () => {
+    const tables = ["lamps"];
+    const rowKey = { from: "2", to: "4" };
+    const options = { tables, partitionKey: "desk", rowKey, filter: "stock eq 1" };
+    const feed = store.changes(options);
+    tables[0] = "others";
+    rowKey.from = "3";
+    options.partitionKey = "shelf";
+    options.filter = "stock eq 2";
+    await feed.ready;
+    for (const key of ["1", "2", "3", "4"]) await put(key);
+    const batches = await readAll(feed);
+    assert.deepEqual(
+      batches.map(({ changes }) => changes[0]?.rowKey),
+      ["2", "3"],
+    );
+  });
+
   test("rejects wrong options", async () => {
     const wrong = (options: object) => store.changes(options).next();
     await assert.rejects(wrong({ filter: "stock eq" }), code("InvalidInput"));

@@ -7,7 +7,7 @@ import type { ChangeFeed, ChangesOptions } from "../types.ts";
 import { nextRetryMs } from "../util/back-off.ts";
 import { requestKind, responseKind } from "../util/engine-message-kinds.ts";
 import { inMicrotask, yieldToEventLoop } from "../util/event-loop.ts";
-import { requireKnownOptions } from "../util/option-names.ts";
+import { copyOf, requireKnownOptions } from "../util/option-names.ts";
 import type { LiveConnection } from "./live-connection.ts";
 import type { OpenFeed } from "./live-feed.ts";
 import { LiveQueryHandle } from "./live-query.ts";
@@ -70,7 +70,9 @@ export function openChangeFeed(transport: Transport, options: ChangesOptions): C
 
 async function openFeed(transport: Transport, options: ChangesOptions): Promise<OpenFeed> {
   requireKnownOptions("changes", options, changesOptions);
-  const copy = { ...options }; // the caller may change the object
+  const { tables, rowKey } = options;
+  // The caller may change the objects.
+  const copy = { ...options, tables: copyOf(tables), rowKey: copyOf(rowKey) };
   const connection = await liveConnection(transport);
   return connection.openFeed(copy);
 }

@@ -41,7 +41,7 @@ import type {
   UpsertEntityResponse,
   WriteOptions,
 } from "../types.ts";
-import { requireKnownOptions } from "../util/option-names.ts";
+import { copyOf, requireKnownOptions } from "../util/option-names.ts";
 import { inDevelopment } from "./development.ts";
 import { convertEntityBySchema } from "./entity-resolver.ts";
 import { openLiveQuery } from "./live-queries.ts";
@@ -305,7 +305,8 @@ export class TableHandle
     return this.#openLiveQuery(() => {
       rejectUnknownOptions("live", options, liveOptions, filterAndSelect);
       const { queryOptions: { filter, select } = {}, limit, from } = options;
-      return { result: "list", filter, select, limit, from };
+      requireList(select);
+      return { result: "list", filter, select: copyOf(select), limit, from: copyOf(from) };
     });
   }
 

@@ -1,11 +1,12 @@
 // Rejects options that a function does not have: a misspelled option must not be ignored silently.
+// Copies the values of options.
 
 import { StoreError } from "../errors.ts";
 
 /**
  * Throws ValidationFailed if `options` has an option that is not in `known`. An option that is
- * undefined counts as absent. `hints` says what to
- * write in place of options that callers expect. `parent`: the option whose value `options` is.
+ * undefined counts as absent. `hints` says what to write in place of options that callers expect.
+ * `parent`: the option whose value `options` is.
  */
 export function requireKnownOptions(
   method: string,
@@ -22,4 +23,10 @@ export function requireKnownOptions(
       hint: hint ?? `The options${owner} are: ${known.join(", ")}.`,
     });
   }
+}
+
+/** Returns a copy of a list or an object, which the caller may change. Returns other values. */
+export function copyOf<T>(value: T): T {
+  if (Array.isArray(value)) return [...value] as T;
+  return typeof value === "object" && value !== null ? { ...value } : value;
 }
