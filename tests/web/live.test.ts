@@ -86,6 +86,25 @@ describe("a live query", () => {
     assert.deepEqual(keys(two), ["25", "3"]);
   });
 
+  test("has the options that it was opened with", async () => {
+    for (const rowKey of ["1", "2", "3"]) await put(rowKey, 1);
+    const select: ("stock" | "name")[] = ["stock"];
+    const from = { partitionKey: "desk", rowKey: "2" };
+    const queryOptions = { filter: "stock eq 1", select };
+    const options = { queryOptions, limit: 1, from };
+    const live = lamps.live(options);
+    select[0] = "name";
+    from.rowKey = "3";
+    queryOptions.filter = "stock eq 2";
+    options.limit = 2;
+    const [row, ...more] = await live.ready;
+    assert.deepEqual([row?.stock, Object.keys(row ?? {}), more], [1, ["etag", "stock"], []]);
+    await lamps.deleteEntity("desk", "2");
+    assert.equal(data(live).length, 1);
+    const wrong = lamps.live({ queryOptions: { select: "stock" } } as never);
+    await assert.rejects(wrong.ready, code("ValidationFailed"));
+  });
+
   test("selects properties like listEntities", async () => {
     await put("1", 1);
     await lamps.upsertEntity({ partitionKey: "desk", rowKey: "2", name: "no stock" }, "Replace");
@@ -406,7 +425,14 @@ describe("a live query", () => {
   test("stops following changes when it is closed", async () => {
     await using live = lamps.live();
     const early = lamps.live();
+    let earlyCalls = 0;
+    early.subscribe(() => {
+      earlyCalls += 1;
+      early.close();
+    });
     early.close();
+    early.close();
+    assert.equal(earlyCalls, 1); // it showed "loading"
     const snapshot = early.getSnapshot(); // it had no result, and gets none
     assert.deepEqual([snapshot.status, snapshot.error?.name], ["error", "AbortError"]);
     await assert.rejects(early.ready, snapshot.error);
@@ -417,6 +443,8 @@ describe("a live query", () => {
     live.close();
     await put("2", 1);
     assert.deepEqual([calls, keys(live)], [1, ["1"]]);
+    const { status } = live.getSnapshot(); // it keeps its last result
+    assert.equal(status, "ready");
     const again = lamps.live();
     assert.equal((await again.ready).length, 2);
     assert.equal(early.getSnapshot(), snapshot);

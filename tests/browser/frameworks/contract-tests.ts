@@ -113,6 +113,14 @@ export const contractTests: Record<string, ContractTest> = {
     await contract.shows("li", "n1");
   },
 
+  async "a query that was passed and is closed before its first result shows an error"(contract) {
+    const store = await contract.store(1);
+    const query = contract.open(store);
+    contract.mount({ store, parts: [{ id: "a", kind: "query", query }] });
+    query?.close();
+    await contract.shows("#a .error", "AbortError");
+  },
+
   async "a query is closed when its component is unmounted, one that was passed stays open"(
     contract,
   ) {

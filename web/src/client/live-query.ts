@@ -110,12 +110,15 @@ export class LiveQueryHandle<R> implements LiveQuery<R> {
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    this.#listeners.clear();
-    this.#deltaListeners.clear();
     this.#state?.close();
     const error = new AbortError("The live query was closed.");
-    if (!this.#isReadySettled) this.#failed = { ...loading, status: "error", error };
     this.#rejectReady(error);
+    if (!this.#isReadySettled) {
+      this.#failed = { ...loading, status: "error", error };
+      callEach(this.#listeners, undefined);
+    }
+    this.#listeners.clear();
+    this.#deltaListeners.clear();
     this.#continueIterations();
   }
 

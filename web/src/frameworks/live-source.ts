@@ -32,6 +32,7 @@ export function liveSource<R>(input: LiveInput<R>): Source<LiveSnapshot<R>> {
 export function openedSource<R>(open: OpenLive<R>, onClose = () => {}): Source<LiveSnapshot<R>> {
   return createSource<LiveSnapshot<R>>(loading, (show) => {
     let live: LiveQuery<R> | null | undefined;
+    let stop: (() => void) | undefined;
     // A source that is opened again shows its last result until it has a new one.
     const update = () => {
       const snapshot = live?.getSnapshot() ?? loading;
@@ -39,12 +40,13 @@ export function openedSource<R>(open: OpenLive<R>, onClose = () => {}): Source<L
     };
     try {
       live = open();
-      live?.subscribe(update);
+      stop = live?.subscribe(update);
       update();
     } catch (error) {
       show({ ...loading, status: "error", error: error as Error });
     }
     return () => {
+      stop?.(); // it would show that the query was closed
       live?.close();
       onClose();
     };
