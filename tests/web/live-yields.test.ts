@@ -1,0 +1,206 @@
+// Compares live queries with the table while other tasks run between the pages that they read:
+// writes, also by listeners, queries that are opened and closed, feeds that are aborted, resets.
+// ENTITABLE_SEED and ENTITABLE_STEPS choose the run.
+
+import assert from "node:assert/strict";
+import { after, describe, mock, test } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
+import { OpenQuery } from "../../web/src/client/live-state.ts";
+import { MemoryStorage } from "../../web/src/storage/memory.ts";
+import { StoreHandle } from "../../web/src/store.ts";
+import type { ChangeListener, Host, ListenerConnection } from "../../web/src/transport.ts";
+import type { ChangeFeed, LiveQuery, Store } from "../../web/src/types.ts";
+import { requestKind } from "../../web/src/util/engine-message-kinds.ts";
+import { createEngine } from "../../web/src/wasm/engine.ts";
+import { openHost } from "./support/open-host.ts";
+import { type Random, seededRandom } from "./support/random.ts";
+import {
+  type CheckedQuery,
+  checkQuery,
+  type Item,
+  listAll,
+  Observations,
+  openRandomQuery,
+  randomWrite,
+  wrongResult,
+} from "./support/random-live.ts";
+
+const seed = Number(process.env["ENTITABLE_SEED"] ?? 1);
+const steps = Number(process.env["ENTITABLE_STEPS"] ?? 300);
+const queryCount = 8;
+const pageRowsMax = 6;
+const pageRowsAt = 20; // in the request (core/rpc/LAYOUT.md): behind the header and the watch
+
+// The host's listener, which reads small pages, and can be reset.
+class SmallPages {
+  pages = 0;
+  readonly #listen: Host["listen"];
+  readonly #random: Random;
+  #listener: ChangeListener | undefined;
+  #connection: ListenerConnection | undefined;
+
+  constructor(host: Host, random: Random) {
+    this.#listen = host.listen.bind(host);
+    this.#random = random;
+    host.listen = (listener) => {
+      this.#listener = listener;
+      this.#connection = this.#listen(listener);
+      return {
+        send: (request, respond, fail) => {
+          this.#limitPage(request);
+          this.#connection?.send(request, respond, fail);
+        },
+        close: () => this.#connection?.close(),
+      };
+    };
+  }
+
+  #limitPage(request: Uint8Array): void {
+    if (request[0] !== requestKind.readWatch) return;
+    this.pages += 1;
+    const words = new DataView(request.buffer, request.byteOffset);
+    words.setUint32(pageRowsAt, 1 + this.#random.below(pageRowsMax), true);
+  }
+
+  // As when another tab takes the store over, or memory runs out.
+  reset(): void {
+    const listener = this.#listener;
+    if (listener === undefined) return;
+    this.#connection?.close();
+    this.#connection = this.#listen(listener);
+    listener.onReset();
+  }
+}
+
+class Run {
+  readonly #random: Random;
+  readonly #store: Store;
+  readonly #pages: SmallPages;
+  readonly #observations = new Observations();
+  readonly #calls: Promise<void>[] = [];
+  #listenerWrites = 0;
+  #whole: LiveQuery<readonly Item[]> | undefined;
+  #queries: CheckedQuery[] = [];
+
+  constructor(random: Random, host: Host) {
+    this.#random = random;
+    this.#pages = new SmallPages(host, random);
+    this.#store = new StoreHandle("test", host);
+  }
+
+  get #table() {
+    return this.#store.table<Item>("items");
+  }
+
+  #write(): void {
+    this.#start(randomWrite(this.#table, this.#random));
+  }
+
+  // Another error may end the run before finish() awaits the call.
+  #start(call: Promise<void>): void {
+    call.catch(() => {});
+    this.#calls.push(call);
+  }
+
+  #openQueries(): void {
+    this.#whole ??= this.#table.live();
+    const open = () => openRandomQuery(this.#table, this.#random);
+    const added = Array.from({ length: queryCount - this.#queries.length }, open);
+    this.#observations.observe(this.#whole, added);
+    for (const { live } of added) live.subscribe(() => this.#onChange());
+    this.#queries.push(...added);
+  }
+
+  #onChange(): void {
+    if (this.#random.below(10) > 0 || this.#listenerWrites === steps) return;
+    this.#listenerWrites += 1;
+    this.#write();
+  }
+
+  #close(): void {
+    this.#queries.splice(this.#random.below(this.#queries.length), 1)[0]?.live.close();
+  }
+
+  async #abortFeed(): Promise<void> {
+    const abort = new AbortController();
+    const feed: ChangeFeed = this.#store.changes({ signal: abort.signal, before: true });
+    for (let left = this.#random.below(4); left > 0; --left) await turn();
+    abort.abort();
+    const reading = async () => {
+      for await (const _ of feed);
+    };
+    // A reset or a restore may have ended it before.
+    await assert.rejects(reading, (error: { name: string; code?: string }) =>
+      ["AbortError", "FeedTruncated"].includes(error.code ?? error.name),
+    );
+  }
+
+  async #step(snapshot: Uint8Array<ArrayBuffer>): Promise<void> {
+    const random = this.#random;
+    for (let left = random.below(3); left > 0; --left) this.#write();
+    if (random.below(4) === 0) this.#openQueries();
+    if (random.below(4) === 0) this.#close();
+    if (random.below(30) === 0) this.#pages.reset();
+    if (random.below(20) === 0) this.#start(this.#abortFeed());
+    if (random.below(100) === 0) await this.#store.restore(snapshot);
+    for (let left = random.below(30); left > 0; --left) await turn();
+  }
+
+  // Returns how many results were checked, and how many pages were read.
+  async check(): Promise<{ checked: number; pages: number }> {
+    await this.#table.createTable();
+    for (let i = 0; i < 100; ++i) await randomWrite(this.#table, this.#random);
+    const snapshot = await this.#store.snapshot();
+    for (let step = 0; step < steps; ++step) await this.#step(snapshot);
+    await this.#finish();
+    const checked = this.#observations.check();
+    await this.#store.close();
+    return { checked, pages: this.#pages.pages };
+  }
+
+  // Waits until all queries show the last state. Throws if one does not.
+  async #finish(): Promise<void> {
+    for (let written = 0; written < this.#calls.length; ) {
+      written = this.#calls.length;
+      await Promise.all(this.#calls);
+      for (let turns = 0; turns < 500; ++turns) await turn();
+    }
+    const all = await listAll(this.#table);
+    const live = this.#whole as LiveQuery<readonly Item[]>;
+    checkQuery({ name: "whole", live, expected: (items) => items }, all);
+    for (const query of this.#queries) checkQuery(query, all);
+  }
+}
+
+async function check(): Promise<{ checked: number; pages: number }> {
+  const host = await openHost({
+    engine: await createEngine(),
+    storage: new MemoryStorage(),
+    durability: "deferred",
+  });
+  return await new Run(seededRandom(seed), host).check();
+}
+
+describe("live queries of which each page is read in a task of its own", () => {
+  let now = performance.now();
+  mock.method(performance, "now", () => (now += 1000));
+  after(() => mock.restoreAll());
+
+  test(`show the truth (seed ${seed})`, async (t) => {
+    const { checked, pages } = await check();
+    t.diagnostic(`${checked} results, ${pages} pages`);
+    assert(checked >= steps / 2 && pages >= steps * 2, `${checked} ${pages}`);
+  });
+
+  test("the check fails if changes to rows that were read are ignored meanwhile", async (t) => {
+    const { apply } = OpenQuery.prototype;
+    t.mock.method(
+      OpenQuery.prototype,
+      "apply",
+      function (this: OpenQuery, ...args: Parameters<typeof apply>) {
+        if (!this.mustRead || args[0].isReset) apply.apply(this, args);
+      },
+    );
+    await assert.rejects(check(), { message: wrongResult });
+  });
+});
