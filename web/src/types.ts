@@ -1299,9 +1299,9 @@ export interface Store {
    * Opens the feed of all changes from now on, whichever tab makes them: an item for each commit,
    * in their order, when it becomes visible. Writes never wait for the reader. If 1,000 batches
    * wait to be read, or changes are not known (after a rollback, a restore that replaces the
-   * content, if memory runs out, if another tab takes the store over, or if too many changes waited
-   * for this tab), the iteration throws StoreError FeedTruncated: read the tables again. Ends when
-   * the store is closed.
+   * content, if memory runs out, if one group of writes replaces more than 17 MiB of rows, if
+   * another tab takes the store over, or if too many changes waited for this tab), the iteration
+   * throws StoreError FeedTruncated: read the tables again. Ends when the store is closed.
    */
   changes(options?: ChangesOptions): ChangeFeed;
   on<K extends keyof StoreEvents>(event: K, listener: (event: StoreEvents[K]) => void): () => void;

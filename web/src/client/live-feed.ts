@@ -78,7 +78,8 @@ export class OpenFeed {
     if (this.#hasEnded) return;
     if (batch.isUnknown) {
       this.#truncate(
-        "the changes of a rollback, or of a restore that replaces the content, are unknown",
+        "the changes are unknown: after a rollback, after a restore that replaced the content, or " +
+          "because one group of writes replaced too many large rows",
       );
       return;
     }
