@@ -68,7 +68,8 @@ using ChangeBatches = std::list<ChangeBatch>;
 inline constexpr std::uint64_t recorded_bytes_max = 32 * 1'048'576;
 // Returns the same for a store with a memory limit; 0: none. Even if the limit is small, a group of
 // writes that replaces rows of 16 MiB stays below: that memory is freed soon, when the changes are
-// taken. A group of merges may replace larger rows than it has itself, and then exceed the bound.
+// taken. A group of deletes or merges may replace larger rows than it has itself, and then exceed
+// the bound.
 constexpr std::uint64_t recorded_bytes_max_for(std::uint64_t memory_limit) {
   constexpr std::uint64_t bytes_min = 17 * 1'048'576;
   if (memory_limit == 0) return recorded_bytes_max;

@@ -115,7 +115,7 @@ export class CallServer {
   // overtake others.
   close(): void {
     this.#closed = true;
-    this.#listener.close();
+    this.#listener.end();
     for (const abort of this.#writeAborts.values()) abort.abort();
     for (const chunks of this.#snapshots.values()) chunks.return(undefined).catch(() => {});
     for (const { reject } of this.#pulls.values()) reject(sessionEndedError());

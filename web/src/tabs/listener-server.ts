@@ -125,9 +125,17 @@ export class ListenerServer {
     if (this.#news.length > 0) this.#options.onNews();
   }
 
+  // Closes all watches and feeds of the client, which may open others.
   close(): void {
     this.#connection?.close();
     this.#connection = undefined;
     this.#dropNews();
+  }
+
+  // Must be called when the session ends.
+  end(): void {
+    this.close();
+    clearTimeout(this.#slowTimer);
+    this.#slowTimer = undefined;
   }
 }
