@@ -28,6 +28,7 @@ const problems: string[] = [];
 before(async () => {
   profile = await newProfile();
   context = await profile.open();
+  await context.addInitScript(offerPackage);
   scripts.set("/contract.js", await bundle(fixture("contract-page.ts")));
   site = await serve(staging, {
     headers: {
@@ -74,13 +75,9 @@ async function newPage(): Promise<Page> {
 // variables of this file.
 declare function entitable(): Promise<Package>;
 
-async function pageWithPackage(): Promise<Page> {
-  const page = await newPage();
-  await page.addInitScript(() => {
-    (globalThis as { entitable?: unknown }).entitable = () => import("/dist/index.js" as string);
-  });
-  await page.reload();
-  return page;
+// Runs in each page before its own scripts.
+function offerPackage(): void {
+  (globalThis as { entitable?: unknown }).entitable = () => import("/dist/index.js" as string);
 }
 
 describe("in Chromium", () => {
@@ -99,7 +96,7 @@ describe("in Chromium", () => {
   });
 
   test("a store has values of every type after a reload", async () => {
-    const page = await pageWithPackage();
+    const page = await newPage();
     await page.evaluate(async () => {
       const { openStore, edm } = await entitable();
       const store = await openStore({ name: "reload" });
@@ -141,7 +138,7 @@ describe("in Chromium", () => {
   });
 
   test("deferred writes are stored when the page is left", async () => {
-    const page = await pageWithPackage();
+    const page = await newPage();
     await page.evaluate(async () => {
       const { openStore } = await entitable();
       const store = await openStore({
@@ -160,7 +157,7 @@ describe("in Chromium", () => {
   });
 
   test("a second tab of an exclusive store waits, gets StoreLocked, and opens when the first closes", async () => {
-    const first = await pageWithPackage();
+    const first = await newPage();
     await first.evaluate(async () => {
       const { openStore } = await entitable();
       (globalThis as { kept?: unknown }).kept = await openStore({
@@ -168,7 +165,7 @@ describe("in Chromium", () => {
         tabs: "exclusive",
       });
     });
-    const second = await pageWithPackage();
+    const second = await newPage();
     const failure = await second.evaluate(async () => {
       const { openStore } = await entitable();
       const started = performance.now();
@@ -188,7 +185,7 @@ describe("in Chromium", () => {
   });
 
   test("checkpoints shorten the log, and the store opens again", async () => {
-    const page = await pageWithPackage();
+    const page = await newPage();
     const written = await page.evaluate(async () => {
       const { openStore } = await entitable();
       const store = await openStore({ name: "checkpoints", durability: "relaxed" });
@@ -234,7 +231,7 @@ describe("in Chromium", () => {
       "-sDYNAMIC_EXECUTION=0 -sEXPORTED_RUNTIME_METHODS=FS,IDBFS,ccall";
     execFileSync("emcc", [fixture("idbfs-reader.c"), ...flags.split(" "), "-o", output]);
     scripts.set("/reader.mjs", readFileSync(output, "utf8"));
-    const page = await pageWithPackage();
+    const page = await newPage();
     const files = await filesOf(page, "checkpoints");
     // The strict policy forbids the data: URL that the single-file build uses.
     await page.goto("about:blank");
@@ -275,7 +272,7 @@ describe("in Chromium", () => {
   });
 
   test("deleteStore and listStores", async () => {
-    const page = await pageWithPackage();
+    const page = await newPage();
     const seen = await page.evaluate(async () => {
       const { openStore, deleteStore, listStores } = await entitable();
       await (await openStore({ name: "shortLived" })).close();
@@ -334,10 +331,7 @@ describe("a browser that is killed while writing", () => {
       await page.exposeFunction("report", (i: number) => {
         acknowledged = i;
       });
-      await page.addInitScript(() => {
-        (globalThis as { entitable?: unknown }).entitable = () =>
-          import("/dist/index.js" as string);
-      });
+      await page.addInitScript(offerPackage);
       await page.goto(site.url);
       const writing = page.evaluate(async (level) => {
         const { openStore } = await entitable();
@@ -360,10 +354,7 @@ describe("a browser that is killed while writing", () => {
 
       killed = await own.open();
       const again = await killed.newPage();
-      await again.addInitScript(() => {
-        (globalThis as { entitable?: unknown }).entitable = () =>
-          import("/dist/index.js" as string);
-      });
+      await again.addInitScript(offerPackage);
       await again.goto(site.url);
       const found = await again.evaluate(async () => {
         const { openStore } = await entitable();
@@ -378,6 +369,21 @@ describe("a browser that is killed while writing", () => {
         assert(found.numbers.length > known, `${found.numbers.length} of ${known + 1}`);
     });
   }
+});
+
+test("Chromium disables all features that Playwright disables", async (t) => {
+  const own = await newProfile();
+  const browser = await own.open();
+  t.after(async () => {
+    await browser.close();
+    await own.remove();
+  });
+  const line = readFileSync(`/proc/${browserProcess(own.folder)}/cmdline`, "utf8");
+  const [theirs, ours, ...more] = [...line.matchAll(/--disable-features=([^ \0]*)/g)].map(
+    ([, names = ""]) => new Set(names.split(",")),
+  );
+  assert(theirs !== undefined && ours !== undefined && more.length === 0, line);
+  assert.deepEqual([...theirs.difference(ours)], []);
 });
 
 // Returns the id of the browser's process. Chromium's profile contains it: SingletonLock ->

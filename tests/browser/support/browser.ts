@@ -18,6 +18,32 @@ export const flags = [
   "--disable-dev-shm-usage",
 ];
 
+// The pages that Chromium loads for the menu of its address bar. They need about as much time as
+// everything else that Chromium does when it starts.
+export const menuFeatures = ["WebUIOmniboxPopup", "WebUIOmniboxAimPopup", "WebUIOmniboxFullPopup"];
+
+// Chromium uses only the last --disable-features, so ours repeats what Playwright disables. A test
+// in package.test.ts compares them.
+const disabledFeatures = [
+  ...menuFeatures,
+  "AimEnabled",
+  "AvoidCorsURLLoaderRestartOnRedirect",
+  "AvoidUnnecessaryBeforeUnloadCheckSync",
+  "DestroyProfileOnBrowserClose",
+  "HttpsFirstBalancedModeAutoEnable",
+  "HttpsUpgrades",
+  "LensOverlay",
+  "MediaRouter",
+  "NetworkTimeServiceQuerying",
+  "OptimizationHints",
+  "PaintHolding",
+  "PreconnectToSearch",
+  "TcpPortRandomizationWin",
+  "ThirdPartyStoragePartitioning",
+  "msEdgeUpdateLaunchServicesPreferredVersion",
+  "msForceBrowserSignIn",
+];
+
 // How long tests wait for a condition: so long that it does not matter how busy the machine is.
 export const waitMs = 60_000;
 
@@ -41,7 +67,7 @@ export async function newProfile(): Promise<Profile> {
       const context = await chromium.launchPersistentContext(folder, {
         executablePath: executable(),
         headless: true,
-        args: flags,
+        args: [...flags, `--disable-features=${disabledFeatures.join()}`],
         viewport: { width: 1280, height: 900 },
       });
       context.setDefaultTimeout(waitMs);

@@ -1,6 +1,6 @@
 // Chromium controlled by Puppeteer, for what Playwright does not offer.
 import puppeteer, { type Browser, type LaunchOptions } from "puppeteer-core";
-import { executable, flags, type Profile } from "./browser.ts";
+import { executable, flags, menuFeatures, type Profile } from "./browser.ts";
 
 // Starts Chromium with this profile. evaluate() has no timeout.
 export function launch(
@@ -11,8 +11,9 @@ export function launch(
     executablePath: executable(),
     headless: true,
     userDataDir: folder,
-    args: flags,
     protocolTimeout: 3_600_000,
     ...more,
+    // Puppeteer adds these features to its own.
+    args: [...(more?.args ?? flags), `--disable-features=${menuFeatures.join()}`],
   });
 }
