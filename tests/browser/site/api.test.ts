@@ -135,7 +135,7 @@ test("types lead to their declarations", async () => {
   const options = page.locator("#OpenOptions pre");
   await options.waitFor({ state: "visible" }); // the link has unfolded it
   assert.match((await options.textContent()) ?? "", /durability\?: Durability;/);
-  await page.close();
+  await guide.leave(page);
 });
 
 test("no page of the reference is very long", async () => {

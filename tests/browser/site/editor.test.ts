@@ -10,10 +10,6 @@ let guide: Guide;
 
 before(async () => {
   guide = await openGuide();
-  // Without a Service Worker, all requests reach the server, where the test can observe them.
-  await guide.context.addInitScript(() => {
-    Object.defineProperty(Navigator.prototype, "serviceWorker", { value: undefined });
-  });
 });
 
 after(() => guide?.close());
@@ -64,7 +60,7 @@ test("the editor is loaded on the first edit, once; the edited code runs", async
   await block(page).getByText("it ran", { exact: true }).waitFor();
   await block(page).getByRole("button", { name: "Back to the original" }).click();
   assert.match(await text(block(page)), /RowKey eq '2'/);
-  await page.close();
+  await guide.leave(page);
 });
 
 test("text typed while the editor loads is kept, as is the caret, and all can be undone", async () => {
@@ -86,7 +82,7 @@ test("text typed while the editor loads is kept, as is the caret, and all can be
     await page.keyboard.press("Control+z");
   }
   assert.equal(await text(block(page)), original);
-  await page.close();
+  await guide.leave(page);
 });
 
 test("an editor that loads late does not take back the focus", async () => {
@@ -98,7 +94,7 @@ test("an editor that loads late does not take back the focus", async () => {
   await route.continue();
   await editorOf(block(page)).waitFor();
   assert.equal(await focused(page), "Run");
-  await page.close();
+  await guide.leave(page);
 });
 
 test("if the editor can't be loaded, the text area stays, and the next focus tries again", async () => {
@@ -114,7 +110,7 @@ test("if the editor can't be loaded, the text area stays, and the next focus tri
   await page.keyboard.press("Control+Enter");
   await block(page).getByText("all the same", { exact: true }).waitFor();
   assert.equal(errors.length, 1);
-  await page.close();
+  await guide.leave(page);
 });
 
 test("the keyboard enters and leaves, indents, and completes words; axe finds no problem", async () => {
@@ -150,7 +146,7 @@ test("the keyboard enters and leaves, indents, and completes words; axe finds no
   assert.equal(await focused(page), "Run");
   await page.keyboard.press("Shift+Tab");
   assert.equal(await focused(page), "Code");
-  await page.close();
+  await guide.leave(page);
 });
 
 test("no page printed or threw anything", () => {

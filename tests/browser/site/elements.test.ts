@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { type Guide, openGuide, runBlock } from "../support/guide.ts";
+import { checkedPages, checkPage, pagesWithOwnTest } from "../support/guide-check.ts";
 
 let guide: Guide;
 
@@ -62,7 +63,8 @@ test("import and export: invalid rows are reported by line, and types are kept",
       ["floor", "0012", "floor", "Bow"],
     ],
   ]);
-  await page.close();
+  await checkPage(guide, page);
+  await guide.leave(page);
 });
 
 test("the table-explorer element: a query runs, and its plan is shown", async () => {
@@ -78,7 +80,8 @@ test("the table-explorer element: a query runs, and its plan is shown", async ()
   assert.deepEqual(keys, ["0000", "0003", "0006", "0009"]);
   assert.equal(await explorer.locator("[data-figure=Plan] dd").textContent(), "Row range");
   assert.equal(await explorer.locator("[data-figure='Rows read'] dd").textContent(), "4");
-  await page.close();
+  await checkPage(guide, page);
+  await guide.leave(page);
 });
 
 test("the table-playground element: the code block of its page runs", async () => {
@@ -87,7 +90,12 @@ test("the table-playground element: the code block of its page runs", async () =
   assert.deepEqual(captions, ["In stock"]);
   assert.deepEqual(tables, [[["desk", "0042", "Arc", "7"]]]);
   assert.equal(figures["Access"], "table scan");
-  await page.close();
+  await checkPage(guide, page);
+  await guide.leave(page);
+});
+
+test("all pages whose blocks run here are checked", () => {
+  assert.deepEqual(checkedPages(), pagesWithOwnTest.elements);
 });
 
 test("no page printed or threw anything", () => assert.deepEqual(guide.problems, []));

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { type Guide, openGuide, runBlock, writeCode } from "../support/guide.ts";
+import { checkedPages, checkPage, pagesWithOwnTest } from "../support/guide-check.ts";
 
 let guide: Guide;
 
@@ -36,7 +37,8 @@ test("the design guide: a table scan and a point query", async () => {
   });
   assert.deepEqual(pattern.tables, [employee]);
   assert.deepEqual(pattern.heat, { Legal: "1 read" });
-  await page.close();
+  await checkPage(guide, page);
+  await guide.leave(page);
 });
 
 test("one button runs both panes and compares them", async () => {
@@ -50,7 +52,7 @@ test("one button runs both panes and compares them", async () => {
   await page.locator("table-playground").first().getByRole("textbox").fill("throw new Error();");
   await runBlock(page, 0);
   assert.equal(await comparison.textContent(), "");
-  await page.close();
+  await guide.leave(page);
 
   const append = await guide.open("patterns/append-anti-pattern");
   await append.getByRole("button", { name: "Run both" }).click();
@@ -58,12 +60,12 @@ test("one button runs both panes and compares them", async () => {
   // mislead, so none is shown.
   await append.getByText("Rows written: 5,000 instead of 2,000").waitFor();
   await append.getByText("Rejected: none instead of 3,000").waitFor();
-  await append.close();
+  await guide.leave(append);
 
   const servers = await guide.open("servers");
   await servers.getByRole("button", { name: "Run both" }).click();
   await servers.getByText("Both blocks take the same number of requests and rows.").waitFor();
-  await servers.close();
+  await guide.leave(servers);
 });
 
 test("the home page: ten lines run, also a second time", async () => {
@@ -73,7 +75,8 @@ test("the home page: ten lines run, also a second time", async () => {
     assert.equal(error, "");
     assert.deepEqual(tables, [[["desk", "0042", "Arc", "7"]]]);
   }
-  await page.close();
+  await checkPage(guide, page);
+  await guide.leave(page);
 });
 
 test("getting started: a row in a persistent store is still there after a reload", async () => {
@@ -100,7 +103,8 @@ test("getting started: a row in a persistent store is still there after a reload
     ["rowsRead", "3"],
     ["rowsReturned", "2"],
   ]);
-  await page.close();
+  await checkPage(guide, page);
+  await guide.leave(page);
 });
 
 test("the data model", async () => {
@@ -130,7 +134,8 @@ test("the data model", async () => {
   assert.equal(await numbers(3), "1,2,9,10,11,100");
   const merged = await runBlock(page, 4);
   assert.deepEqual(merged.tables[0], [["Marketing", "Department", "Marketing", "154"]]);
-  await page.close();
+  await checkPage(guide, page);
+  await guide.leave(page);
 });
 
 // The filters of the design guide. What they return follows from the data: 26 surnames that repeat
@@ -157,7 +162,7 @@ test("querying: the filters run with the plans that the text states", async () =
     const [Requests, read, Returned] = cost.map((n) => n.toLocaleString("en-US"));
     assert.deepEqual(figures, { Access: access, Requests, "Rows read": read, Returned }, filter);
   }
-  await page.close();
+  await guide.leave(page);
 });
 
 test("querying: what is shown, and the picture", async () => {
@@ -207,7 +212,8 @@ test("querying: what is shown, and the picture", async () => {
   );
   const selected = await runBlock(page, 11);
   assert.deepEqual(selected.tables[0]?.[0], ["Smith-0", "Customer"]);
-  await page.close();
+  await checkPage(guide, page);
+  await guide.leave(page);
 });
 
 test("querying: the bytes that a projection saves", async () => {
@@ -235,7 +241,7 @@ test("querying: the bytes that a projection saves", async () => {
   assert(all && name && keys && missing && minimal);
   assert(name.bytes * 6 < all.bytes && keys.bytes < all.bytes && name.bytes < minimal.bytes);
   assert.equal(missing.bytes - name.bytes, 660 * ',"Email":null'.length);
-  await page.close();
+  await guide.leave(page);
 });
 
 test("entity group transactions", async () => {
@@ -270,7 +276,8 @@ test("entity group transactions", async () => {
       ["more than 4 MiB", "413 RequestBodyTooLarge"],
     ],
   );
-  await page.close();
+  await checkPage(guide, page);
+  await guide.leave(page);
 });
 
 test("optimistic concurrency", async () => {
@@ -289,7 +296,8 @@ test("optimistic concurrency", async () => {
     ["fulfilled", ""],
     ["rejected", "EntityAlreadyExists"],
   ]);
-  await page.close();
+  await checkPage(guide, page);
+  await guide.leave(page);
 });
 
 test("merge, replace and upsert, on existing and missing rows", async () => {
@@ -314,7 +322,7 @@ test("merge, replace and upsert, on existing and missing rows", async () => {
     ["newer", "PUT", "", "204", "10", ""],
     ["nowhere", "PUT", "*", "404", "", ""],
   ]);
-  await page.close();
+  await guide.leave(page);
 });
 
 test("paging, and a continuation token that is used after a reload", async () => {
@@ -347,7 +355,8 @@ test("paging, and a continuation token that is used after a reload", async () =>
     ["rows", String(dear.length)],
     ["all of them, in order", "true"],
   ]);
-  await page.close();
+  await checkPage(guide, page);
+  await guide.leave(page);
 });
 
 test("limits and errors", async () => {
@@ -395,7 +404,8 @@ test("limits and errors", async () => {
     ["16", "ok", "400 InvalidInput"],
   ]);
   assert.deepEqual(comparisons.values, ["TableScan, ManyComparisons"]);
-  await page.close();
+  await checkPage(guide, page);
+  await guide.leave(page);
 });
 
 test("limits of access policies, CORS rules and throughput", async () => {
@@ -423,7 +433,7 @@ test("limits of access policies, CORS rules and throughput", async () => {
     [["the partition, one second later", "served"]],
     [["request 20,001 of the account", "503 ServerBusy"]],
   ]);
-  await page.close();
+  await guide.leave(page);
 });
 
 test("errors and retries", async () => {
@@ -436,7 +446,7 @@ test("errors and retries", async () => {
   ]);
   assert.deepEqual(retried.tables[0], [["p", "r", "1"]]);
   assert.deepEqual((await runBlock(page, 9)).values, ["ETIMEDOUT", "EntityAlreadyExists"]);
-  await page.close();
+  await guide.leave(page);
 });
 
 test("load balancing: a simulation of the requests of the run, at a chosen rate", async () => {
@@ -477,11 +487,13 @@ test("load balancing: a simulation of the requests of the run, at a chosen rate"
   assert.match(spread, /^In 30 seconds, 1\d,\d{3} requests for 2\d\d,\d{3} entities were served/);
   assert.doesNotMatch(spread, /partition was too busy/);
 
+  await checkPage(guide, page);
+
   // The counts of an earlier run are no longer shown.
   await page.locator("table-playground").nth(2).getByRole("textbox").fill("show(1);");
   await runBlock(page, 2);
   await page.getByText("This run sent no request to a partition.").waitFor();
-  await page.close();
+  await guide.leave(page);
 });
 
 test("the picture of the partitions is drawn during a run, and is cleared for each run", async () => {
@@ -504,7 +516,7 @@ test("the picture of the partitions is drawn during a run, and is cleared for ea
   await writeCode(block, "show(1);");
   assert.deepEqual((await runBlock(page, 2)).heat, {});
   assert.equal(await picture.isHidden(), true); // no partition was used
-  await page.close();
+  await guide.leave(page);
 });
 
 test("persistence: rows exist after a reload and in a snapshot", async () => {
@@ -531,7 +543,8 @@ test("persistence: rows exist after a reload and in a snapshot", async () => {
   const copied = (await runBlock(page, 3)).tables[0];
   assert(copied?.some((row) => row.join() === "Visits,1"));
   assert(copied?.some((row) => row.join() === "Writes,150"));
-  await page.close();
+  await checkPage(guide, page);
+  await guide.leave(page);
 });
 
 test("testing with a mock store", async () => {
@@ -566,7 +579,8 @@ test("testing with a mock store", async () => {
     tests.tables[0]?.map(([, outcome]) => outcome),
     ["passed", "passed"],
   );
-  await page.close();
+  await checkPage(guide, page);
+  await guide.leave(page);
 });
 
 test("using @azure/data-tables", async () => {
@@ -579,7 +593,8 @@ test("using @azure/data-tables", async () => {
     ["insert", "204", ""],
   ]);
   assert.deepEqual((await runBlock(page, 2)).tables[0], [["desk", "0042", "Arc", "7"]]);
-  await page.close();
+  await checkPage(guide, page);
+  await guide.leave(page);
 });
 
 test("a chosen colour scheme is kept", async () => {
@@ -598,7 +613,7 @@ test("a chosen colour scheme is kept", async () => {
   assert.equal(await scheme(), "dark");
   await page.getByRole("button", { name: /^Colours/ }).click();
   assert.equal(await scheme(), "light dark");
-  await page.close();
+  await guide.leave(page);
 });
 
 test("on a phone the contents are a menu, which the keyboard opens", async () => {
@@ -611,7 +626,11 @@ test("on a phone the contents are a menu, which the keyboard opens", async () =>
   await entry.click();
   await page.waitForURL("**/some/path/start/");
   assert.equal(await page.locator("[aria-current=page]").textContent(), "Getting started");
-  await page.close();
+  await guide.leave(page);
+});
+
+test("all pages whose blocks run here are checked", () => {
+  assert.deepEqual(checkedPages(), pagesWithOwnTest.guide);
 });
 
 test("no page printed or threw anything", () => {

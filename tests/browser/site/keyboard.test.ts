@@ -45,7 +45,7 @@ test("the first focusable element skips the contents", async () => {
   );
   await page.keyboard.press("Enter");
   await page.getByText("const surnames").first().waitFor({ state: "visible" });
-  await page.close();
+  await guide.leave(page);
 });
 
 test("code is reached, changed, run, and left again", async () => {
@@ -64,7 +64,7 @@ test("code is reached, changed, run, and left again", async () => {
   await page.keyboard.press("Control+Enter");
   await page.getByText("point query", { exact: true }).waitFor();
   await tabUntil(page, "One row each: scan the department: Code", "Shift+Tab");
-  await page.close();
+  await guide.leave(page);
 });
 
 test("the focus is visible on every element", async () => {
@@ -84,7 +84,7 @@ test("the focus is visible on every element", async () => {
     if (marked === "none") break;
     assert.equal(marked, "yes");
   }
-  await page.close();
+  await guide.leave(page);
 });
 
 test("no page printed or threw anything", () => {

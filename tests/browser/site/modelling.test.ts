@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { type Guide, openGuide, runBlock } from "../support/guide.ts";
+import { checkedPages, checkPage, pagesWithOwnTest } from "../support/guide-check.ts";
 
 let guide: Guide;
 
@@ -55,7 +56,8 @@ test("choosing PartitionKey and RowKey", async () => {
     ["orders", "30"],
   ]);
   assert.deepEqual(hashed.heat, { "04": "30 read" });
-  await page.close();
+  await checkPage(guide, page);
+  await guide.leave(page);
 });
 
 // Returns the number of rows per partition for each choice of the partition key. There are 12,000
@@ -102,7 +104,7 @@ test("sortable keys: zero padding and ISO dates", async () => {
     padded.tables[0]?.map((row) => row[1]),
     ["00000008", "00000009", "00000010", "00000011", "00000012"],
   );
-  await page.close();
+  await guide.leave(page);
 });
 
 test("one-to-many relationships", async () => {
@@ -122,7 +124,8 @@ test("one-to-many relationships", async () => {
     ["before", "200"],
     ["after", "201"],
   ]);
-  await page.close();
+  await checkPage(guide, page);
+  await guide.leave(page);
 });
 
 test("one-to-one relationships", async () => {
@@ -153,7 +156,8 @@ test("one-to-one relationships", async () => {
       ["Name", "New employee"],
     ],
   ]);
-  await page.close();
+  await checkPage(guide, page);
+  await guide.leave(page);
 });
 
 test("joins in the client", async () => {
@@ -163,7 +167,8 @@ test("joins in the client", async () => {
   assert.deepEqual(naive.tables, pattern.tables);
   assert.deepEqual([naive.figures["Returned"], pattern.figures["Returned"]], ["300", "160"]);
   assert.deepEqual(naive.tables[0]?.[7], ["000007", "Sales", "Building 5"]);
-  await page.close();
+  await checkPage(guide, page);
+  await guide.leave(page);
 });
 
 test("inheritance relationships", async () => {
@@ -177,7 +182,8 @@ test("inheritance relationships", async () => {
     ["Person 5 <p5@contoso.com>, ordered 5 times"],
     ["Person 4 <p4@contoso.com>, earns 3004"],
   ]);
-  await page.close();
+  await checkPage(guide, page);
+  await guide.leave(page);
 });
 
 test("parallel operations: the same sum in a twentieth of the time", async () => {
@@ -206,7 +212,8 @@ test("parallel operations: the same sum in a twentieth of the time", async () =>
     ["parallel", "50", left],
   ]);
   assert.deepEqual([written.captions, written.values], [["The same rows"], ["true"]]);
-  await page.close();
+  await checkPage(guide, page);
+  await guide.leave(page);
 });
 
 test("the cost of denormalized entities", async () => {
@@ -245,7 +252,8 @@ test("the cost of denormalized entities", async () => {
     Returned: String(3 * (0 + 2 + 20 + 200)),
     "Rows written": written,
   });
-  await page.close();
+  await checkPage(guide, page);
+  await guide.leave(page);
 });
 
 test("shared access signatures", async () => {
@@ -275,7 +283,7 @@ test("shared access signatures", async () => {
     ],
     [["stored access policy", "403"]],
   ]);
-  await page.close();
+  await guide.leave(page);
 });
 
 test("shared access signatures: contents of a SAS token, and add-only permission", async () => {
@@ -315,7 +323,12 @@ test("shared access signatures: contents of a SAS token, and add-only permission
     [["meter-7", "2026-01-01", "12.5"]],
   ]);
   assert.deepEqual([meter.figures["Rows written"], meter.figures["Rejected"]], ["1", "4"]);
-  await page.close();
+  await checkPage(guide, page);
+  await guide.leave(page);
+});
+
+test("all pages whose blocks run here are checked", () => {
+  assert.deepEqual(checkedPages(), pagesWithOwnTest.modelling);
 });
 
 test("no page printed or threw anything", () => {

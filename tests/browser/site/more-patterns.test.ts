@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { type Guide, openGuide, runBlock } from "../support/guide.ts";
+import { checkedPages, checkPage, pagesWithOwnTest } from "../support/guide-check.ts";
 
 let guide: Guide;
 
@@ -10,6 +11,29 @@ before(async () => {
 });
 
 after(() => guide?.close());
+
+test("a queue in the browser continues after a reload", async () => {
+  const page = await guide.open("patterns/eventually-consistent");
+  const block = (await page.locator("table-playground").count()) - 1;
+  const givenOut = async () => {
+    const { tables, values } = await runBlock(page, block);
+    const [message, times] = tables[0] ?? [];
+    if (message === undefined)
+      assert.deepEqual(values, ["Hidden: a worker has received the message."]);
+    else assert.deepEqual(message, ["message", "Move 000456 to the archive"]);
+    return times?.[1];
+  };
+  assert.equal(await givenOut(), "1");
+  await page.reload();
+  // The message is hidden for three seconds.
+  let times = await givenOut();
+  while (times === undefined) {
+    await page.waitForTimeout(500);
+    times = await givenOut();
+  }
+  assert.equal(times, "2");
+  await guide.leave(page);
+});
 
 test("eventually consistent transactions", async () => {
   const page = await guide.open("patterns/eventually-consistent");
@@ -54,27 +78,8 @@ test("eventually consistent transactions", async () => {
   );
   assert.deepEqual(got.flat().sort(), ["1", "2", "3", "4", "5", "6"]);
   assert.equal(workers.tables[1]?.length, 6);
-  await page.close();
-});
-
-test("a queue in the browser continues after a reload", async () => {
-  const page = await guide.open("patterns/eventually-consistent");
-  const block = (await page.locator("table-playground").count()) - 1;
-  const givenOut = async () => {
-    const { tables, values } = await runBlock(page, block);
-    const [message, times] = tables[0] ?? [];
-    if (message === undefined)
-      assert.deepEqual(values, ["Hidden: a worker has received the message."]);
-    else assert.deepEqual(message, ["message", "Move 000456 to the archive"]);
-    return times?.[1];
-  };
-  assert.equal(await givenOut(), "1");
-  await page.reload();
-  // The message is hidden for three seconds.
-  let times = await givenOut();
-  while (times === undefined) times = await givenOut();
-  assert.equal(times, "2");
-  await page.close();
+  await checkPage(guide, page);
+  await guide.leave(page);
 });
 
 test("compound key", async () => {
@@ -161,7 +166,8 @@ test("compound key", async () => {
   ]);
   assert.deepEqual(parts.captions, [`RowKey ge 'app!' and RowKey lt 'app"'`]);
   assert.deepEqual(parts.values, ["main, old_notes"]);
-  await page.close();
+  await checkPage(guide, page);
+  await guide.leave(page);
 });
 
 // Inverted ticks, counted as in .NET from the end of the year 9999.
@@ -227,7 +233,8 @@ test("log tail", async () => {
     same.tables[0]?.map((row) => row[1]),
     [now, `${now}!hotel`, `${now}!taxi`],
   );
-  await page.close();
+  await checkPage(guide, page);
+  await guide.leave(page);
 });
 
 test("high-volume delete", async () => {
@@ -264,7 +271,8 @@ test("high-volume delete", async () => {
   assert.deepEqual(again.values, ["409 TableBeingDeleted", "created"]);
   // The requests went to the store that the block opened.
   assert.deepEqual(again.figures, { Requests: "3", Rejected: "1" });
-  await page.close();
+  await checkPage(guide, page);
+  await guide.leave(page);
 });
 
 test("data series", async () => {
@@ -306,7 +314,8 @@ test("data series", async () => {
   const long = await runBlock(page, 5);
   assert.deepEqual(long.captions, ["252 values", "253 values"]);
   assert.deepEqual(long.values, ["written", "400 TooManyProperties"]);
-  await page.close();
+  await checkPage(guide, page);
+  await guide.leave(page);
 });
 
 test("wide entities", async () => {
@@ -348,7 +357,8 @@ test("wide entities", async () => {
   const points = await runBlock(page, 5);
   assert.deepEqual(points.values, ["365", "1, 2"]);
   assert.equal(points.figures["Access"], "point query");
-  await page.close();
+  await checkPage(guide, page);
+  await guide.leave(page);
 });
 
 test("heterogeneous entity types", async () => {
@@ -395,7 +405,8 @@ test("heterogeneous entity types", async () => {
     ["EntityType", "String", "Department"],
   ]);
   assert.deepEqual(typed.values, ["301"]);
-  await page.close();
+  await checkPage(guide, page);
+  await guide.leave(page);
 });
 
 test("client-side encryption", async () => {
@@ -446,7 +457,12 @@ test("client-side encryption", async () => {
   );
   assert.deepEqual(rejected.values, ["0", "DE90"]);
   assert.equal(rejected.figures["Requests"], "4"); // all of them for writes that were not rejected
-  await page.close();
+  await checkPage(guide, page);
+  await guide.leave(page);
+});
+
+test("all pages whose blocks run here are checked", () => {
+  assert.deepEqual(checkedPages(), pagesWithOwnTest.morePatterns);
 });
 
 test("no page printed or threw anything", () => {

@@ -2,12 +2,19 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Page } from "playwright-core";
-import { type Guide, openGuide, runBlock, writeCode } from "../support/guide.ts";
+import {
+  filesOfGuide,
+  type Guide,
+  openGuide,
+  pagesOfGuide,
+  runBlock,
+  writeCode,
+} from "../support/guide.ts";
 
 let guide: Guide;
 
 before(async () => {
-  guide = await openGuide();
+  guide = await openGuide({ serviceWorker: true });
 });
 
 after(() => guide?.close());
@@ -52,6 +59,23 @@ test("without the server, pages that were never visited open and run", async () 
   await page.getByRole("button", { name: "Search" }).click();
   await page.getByRole("combobox", { name: "Search the site" }).fill("createEntity");
   await page.getByRole("option", { name: "Table › createEntity" }).first().waitFor();
+  await page.close();
+});
+
+// The other tests of pages run without the Service Worker.
+test("without the server, the Service Worker responds with every file of the site", async () => {
+  const page = await guide.open("");
+  const files = filesOfGuide().filter(([path]) => path !== "sw.js");
+  const sizes = await page.evaluate(
+    (urls) =>
+      Promise.all(urls.map(async (url) => (await (await fetch(url)).arrayBuffer()).byteLength)),
+    files.map(([path]) => `${guide.url}${path}`),
+  );
+  assert(files.length > pagesOfGuide().length);
+  assert.deepEqual(
+    files.map(([path], index) => [path, sizes[index]]),
+    files,
+  );
   await page.close();
 });
 

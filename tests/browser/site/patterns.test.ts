@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { type Guide, openGuide, runBlock } from "../support/guide.ts";
+import { checkedPages, checkPage, pagesWithOwnTest } from "../support/guide-check.ts";
 
 let guide: Guide;
 
@@ -60,7 +61,8 @@ test("intra-partition secondary index", async () => {
   assert.match(failure?.[2] ?? "", /^1:The specified entity already exists\./);
   assert.deepEqual(both.tables[1], [["Sales", "empid_002000", "002000", "new@contoso.com"]]);
   assert.deepEqual([both.figures["Rejected"], both.figures["Rows written"]], ["1", "2"]);
-  await page.close();
+  await checkPage(guide, page);
+  await guide.leave(page);
 });
 
 test("intra-partition secondary index: a transaction changes or deletes both rows, or neither", async () => {
@@ -91,7 +93,7 @@ test("intra-partition secondary index: a transaction changes or deletes both row
   // Two rows changed. For the new address: a new row, the employee's row, and a deleted row. Then
   // two rows deleted.
   assert.deepEqual([changed.figures["Rows written"], changed.figures["Rows deleted"]], ["4", "3"]);
-  await page.close();
+  await guide.leave(page);
 });
 
 test("inter-partition secondary index", async () => {
@@ -125,7 +127,8 @@ test("inter-partition secondary index", async () => {
     ["status", "400 Bad Request"],
     ["code", "CommandsInBatchActOnDifferentPartitions"],
   ]);
-  await page.close();
+  await checkPage(guide, page);
+  await guide.leave(page);
 });
 
 test("inter-partition secondary index: inconsistent copies are repaired", async () => {
@@ -159,7 +162,7 @@ test("inter-partition secondary index: inconsistent copies are repaired", async 
   ];
   const stopped = await runBlock(page, 5);
   assert.deepEqual(stopped.tables, [afterEach(steps, left), afterAll(steps, after, "no", "yes")]);
-  await page.close();
+  await guide.leave(page);
 });
 
 test("index entities", async () => {
@@ -202,7 +205,8 @@ test("index entities", async () => {
   const limit = await runBlock(page, 8);
   assert.deepEqual(limit.captions, ["32,766 characters", "One more key"]);
   assert.deepEqual(limit.values, ["written", "400 PropertyValueTooLarge"]);
-  await page.close();
+  await checkPage(guide, page);
+  await guide.leave(page);
 });
 
 test("index entities in another table and in a file", async () => {
@@ -232,7 +236,7 @@ test("index entities in another table and in a file", async () => {
   ];
   const stopped = await runBlock(page, 7);
   assert.deepEqual(stopped.tables, [afterEach(steps, left), afterAll(steps, "1", "1", "1")]);
-  await page.close();
+  await guide.leave(page);
 });
 
 test("denormalization", async () => {
@@ -251,7 +255,8 @@ test("denormalization", async () => {
     ["department", "boss@contoso.com"],
   ]);
   assert.deepEqual(changed.heat, { Sales: "3 read, 2 written" });
-  await page.close();
+  await checkPage(guide, page);
+  await guide.leave(page);
 });
 
 test("large entities", async () => {
@@ -293,7 +298,8 @@ test("large entities", async () => {
     // Without a file, there is nothing to do.
     [["message put", "1", "1", "0"], ...afterAll(stored, "2", "2")],
   ]);
-  await page.close();
+  await checkPage(guide, page);
+  await guide.leave(page);
 });
 
 test("large entities over several rows", async () => {
@@ -321,7 +327,7 @@ test("large entities over several rows", async () => {
     "A value has at most 2883584 bytes, and this one has 2883585. " +
       "Store it outside the table, and put its address into a row.",
   ]);
-  await page.close();
+  await guide.leave(page);
 });
 
 test("prepend/append anti-pattern", async () => {
@@ -340,7 +346,8 @@ test("prepend/append anti-pattern", async () => {
   assert(spread.every(([name, text]) => name.startsWith("Sales_") && text === "100 written"));
   const everybody = await runBlock(page, 2);
   assert.deepEqual(everybody.values, ["500"]);
-  await page.close();
+  await checkPage(guide, page);
+  await guide.leave(page);
 });
 
 test("log data anti-pattern", async () => {
@@ -387,7 +394,12 @@ test("log data anti-pattern", async () => {
     ],
   ]);
   assert.deepEqual(written.figures, { Requests: "0" });
-  await page.close();
+  await checkPage(guide, page);
+  await guide.leave(page);
+});
+
+test("all pages whose blocks run here are checked", () => {
+  assert.deepEqual(checkedPages(), pagesWithOwnTest.patterns);
 });
 
 test("no page printed or threw anything", () => {

@@ -44,7 +44,7 @@ test("finds headings, text, names of the API and error codes", async () => {
   assert.deepEqual(await accessibilityProblems(page, ["color-contrast"]), [], "dark");
   assert.deepEqual(await search(page, "zzzzzz"), []);
   await page.getByText("Nothing was found.").waitFor();
-  await page.close();
+  await guide.leave(page);
 });
 
 test("is used by the keyboard, and leads to the section", async () => {
@@ -61,7 +61,7 @@ test("is used by the keyboard, and leads to the section", async () => {
   await search(page, "point");
   await page.keyboard.press("Escape");
   await page.getByRole("dialog").waitFor({ state: "hidden" });
-  await page.close();
+  await guide.leave(page);
 });
 
 test("loads its code and its index only when it is opened", async () => {
@@ -77,7 +77,7 @@ test("loads its code and its index only when it is opened", async () => {
   await page.keyboard.press("Control+k");
   await search(page, "point");
   assert(ofSearch().includes("search.json"), requested.join(" "));
-  await page.close();
+  await guide.leave(page);
 });
 
 test("headings link to themselves, and the outline lists them", async () => {
@@ -90,7 +90,7 @@ test("headings link to themselves, and the outline lists them", async () => {
   await page.waitForURL("**/opening/#stores-in-files-node");
   await page.locator("article").getByRole("link", { name: "List and delete stores" }).click();
   await page.waitForURL("**/opening/#list-and-delete-stores");
-  await page.close();
+  await guide.leave(page);
 });
 
 test("every block has a button that copies its code", async () => {
@@ -107,7 +107,7 @@ test("every block has a button that copies its code", async () => {
   await page.waitForFunction(async () =>
     (await navigator.clipboard.readText()).startsWith("const lamps"),
   );
-  await page.close();
+  await guide.leave(page);
 });
 
 test("no page printed or threw anything", () => assert.deepEqual(guide.problems, []));

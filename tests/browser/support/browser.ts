@@ -44,6 +44,9 @@ const disabledFeatures = [
   "msForceBrowserSignIn",
 ];
 
+// The size of tabs.
+export const desktop = { width: 1280, height: 900 };
+
 // How long tests wait for a condition: so long that it does not matter how busy the machine is.
 export const waitMs = 60_000;
 
@@ -68,7 +71,7 @@ export async function newProfile(): Promise<Profile> {
         executablePath: executable(),
         headless: true,
         args: [...flags, `--disable-features=${disabledFeatures.join()}`],
-        viewport: { width: 1280, height: 900 },
+        viewport: desktop,
       });
       context.setDefaultTimeout(waitMs);
       return context;

@@ -1,9 +1,10 @@
 // The guide as a visitor sees it. A static file server serves the built site under a path other
 // than the root.
-import { globSync } from "node:fs";
+import { globSync, statSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { BrowserContext, Locator, Page } from "playwright-core";
-import { newProfile } from "./browser.ts";
+import { desktop, newProfile } from "./browser.ts";
 import { serve } from "./server.ts";
 
 const build = new URL("../../../build/", import.meta.url);
@@ -29,10 +30,12 @@ export interface Guide {
   /** What any page printed or threw. */
   readonly problems: string[];
   /**
-   * Opens a page by its path, such as "patterns/log-tail". A tab that is given shows it next, which
-   * is faster: its process has compiled the scripts already.
+   * Opens a page by its path, such as "patterns/log-tail", in the tab that is given, in one that a
+   * test has left, or in a new one, which takes as much time as loading a page twice.
    */
   open(path: string, tab?: Page): Promise<Page>;
+  /** Lets later tests use a tab. */
+  leave(page: Page): Promise<void>;
   /** Stops the server. */
   stopServing(): Promise<void>;
   close(): Promise<void>;
@@ -46,11 +49,37 @@ export function pagesOfGuide(): string[] {
     .sort();
 }
 
-export async function openGuide(): Promise<Guide> {
-  const site = await serve(folder, { under: "/some/path/" });
+/** Returns the path and the size of all files. The path of a page ends with a slash. */
+export function filesOfGuide(): [path: string, bytes: number][] {
+  return globSync("**/*.*", { cwd: folder }).map((file) => [
+    file.replace(/(^|\/)index\.html$/, "$1"),
+    statSync(join(folder, file)).size,
+  ]);
+}
+
+export interface GuideOptions {
+  /**
+   * Pages register the Service Worker, which caches the whole site. By default, Chromium's HTTP
+   * cache keeps the files, which needs less time; offline.test.ts requests all pages from the
+   * Service Worker.
+   */
+  readonly serviceWorker?: boolean;
+  /** The server lets Chromium cache files. True by default without the Service Worker. */
+  readonly cachesFiles?: boolean;
+}
+
+export async function openGuide(options: GuideOptions = {}): Promise<Guide> {
+  const { serviceWorker = false, cachesFiles = !serviceWorker } = options;
+  const site = await serve(folder, { under: "/some/path/", cachesFiles });
   const profile = await newProfile();
   const context = await profile.open();
+  if (!serviceWorker) {
+    await context.addInitScript(() => {
+      Object.defineProperty(Navigator.prototype, "serviceWorker", { value: undefined });
+    });
+  }
   const problems: string[] = [];
+  const idleTabs: Page[] = [];
   const openTab = async () => {
     const page = await context.newPage();
     page.on("pageerror", (error) => problems.push(`${page.url()}: ${error}`));
@@ -58,9 +87,15 @@ export async function openGuide(): Promise<Guide> {
     return page;
   };
   const open = async (path: string, tab?: Page) => {
-    const page = tab ?? (await openTab());
+    const page = tab ?? idleTabs.pop() ?? (await openTab());
     await page.goto(`${site.url}${path === "" ? "" : `${path}/`}`);
     return page;
+  };
+  const leave = async (page: Page) => {
+    await page.unrouteAll();
+    await page.setViewportSize(desktop);
+    await page.emulateMedia({ colorScheme: "light" });
+    idleTabs.push(page);
   };
   const stopServing = () => site.close();
   const close = async () => {
@@ -68,7 +103,7 @@ export async function openGuide(): Promise<Guide> {
     await stopServing();
     await profile.remove();
   };
-  return { context, url: site.url, problems, open, stopServing, close };
+  return { context, url: site.url, problems, open, leave, stopServing, close };
 }
 
 /**
