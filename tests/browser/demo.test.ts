@@ -2,16 +2,16 @@
 // reloads, queries and compares with plain JavaScript over the same data, edits with a conflict,
 // and runs a transaction that fails.
 import assert from "node:assert/strict";
-import { mkdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { BrowserContext, Page } from "playwright-core";
 import { accessibilityProblems } from "./support/axe.ts";
 import { newProfile, type Profile } from "./support/browser.ts";
+import { screenshot } from "./support/screenshot.ts";
 import { type Site, serve } from "./support/server.ts";
 
 const build = new URL("../../build/", import.meta.url);
-const screenshots = new URL("screenshots/", build);
 const total = 135_233;
 
 type Row = [number, string, string, string, string, string, number, number, number];
@@ -50,13 +50,6 @@ async function openPage(): Promise<Page> {
   return opened;
 }
 
-async function screenshot(name: string): Promise<void> {
-  await page.screenshot({
-    path: fileURLToPath(new URL(`${name}.png`, screenshots)),
-    fullPage: true,
-  });
-}
-
 // Runs a query through the explorer.
 async function query(filter: string, select = ""): Promise<{ kind: string; text: string }> {
   await page.fill("#filter", filter);
@@ -80,7 +73,6 @@ async function says(text: string | RegExp): Promise<void> {
 }
 
 before(async () => {
-  mkdirSync(screenshots, { recursive: true });
   profile = await newProfile();
   site = await serve(fileURLToPath(new URL("site/", build)));
   context = await profile.open();
@@ -95,7 +87,7 @@ after(async () => {
 
 test("loads every city with a progress bar, and can pause", { timeout: 240_000 }, async () => {
   await page.waitForSelector("#load-button:not([disabled])");
-  await screenshot("1-empty");
+  await screenshot(page, "1-empty", true);
   await page.click("#load-button");
   await page.waitForFunction(
     () => (document.querySelector("#load-bar") as HTMLProgressElement).value > 0.02,
@@ -107,11 +99,11 @@ test("loads every city with a progress bar, and can pause", { timeout: 240_000 }
   const paused = await page.textContent("#load-numbers");
   await page.waitForTimeout(300);
   assert.equal(await page.textContent("#load-numbers"), paused);
-  await screenshot("2-paused");
+  await screenshot(page, "2-paused", true);
   await page.click("#load-button");
   await page.waitForSelector("#clear-button:not([hidden])", { timeout: 200_000 });
   assert.equal(await page.textContent("#fact-rows"), (total + 1).toLocaleString("en-US"));
-  await screenshot("3-loaded");
+  await screenshot(page, "3-loaded", true);
 });
 
 test("has all data after a reload", async () => {
@@ -172,7 +164,7 @@ test("queries return what plain JavaScript computes over the same data", async (
     );
   }
   await query("PartitionKey eq 'US' and latitude gt 60.0");
-  await screenshot("4-query");
+  await screenshot(page, "4-query", true);
 });
 
 test("a page is followed by the next one", async () => {
@@ -201,7 +193,7 @@ test("a mistake in a filter is shown with its position", async () => {
   await said.waitFor();
   assert.match((await said.textContent()) ?? "", /400 InvalidInput.*Syntax error at position/s);
   assert.equal(await page.textContent("table-explorer .where mark"), "adn");
-  await screenshot("5-error");
+  await screenshot(page, "5-error", true);
 });
 
 const value = (name: string) =>
@@ -223,7 +215,7 @@ test("an ETag conflict is shown and nothing is overwritten", async () => {
   await value("name").fill("Overwritten");
   await page.getByRole("button", { name: "Save" }).click();
   await page.getByRole("dialog").locator(".error").filter({ hasText: "412" }).waitFor();
-  await screenshot("6-conflict");
+  await screenshot(page, "6-conflict", true);
   // What is stored now, with its ETag, saves.
   await page.getByRole("button", { name: "Load the stored version" }).click();
   await page
@@ -276,7 +268,7 @@ test("a transaction that fails changes nothing", async () => {
   const text = (await page.textContent("#transaction-result")) ?? "";
   assert.match(text, /409 EntityAlreadyExists.*2:The specified entity already exists\./s);
   assert.match(text, /are unchanged, including their ETags/);
-  await screenshot("7-transaction");
+  await screenshot(page, "7-transaction", true);
 });
 
 test("works in a phone-sized window and in dark mode", async () => {
@@ -287,10 +279,10 @@ test("works in a phone-sized window and in dark mode", async () => {
     await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth),
     "no sideways scrolling",
   );
-  await screenshot("8-phone-dark");
+  await screenshot(page, "8-phone-dark", true);
   assert.deepEqual(await accessibilityProblems(page), [], "on a phone, dark");
   await page.setViewportSize({ width: 1280, height: 900 });
-  await screenshot("9-dark");
+  await screenshot(page, "9-dark", true);
   await page.emulateMedia({ colorScheme: "light" });
   assert.deepEqual(await accessibilityProblems(page), [], "light");
 });

@@ -1,19 +1,20 @@
 // Uses <table-explorer> as a user would: by mouse and by keyboard, in a plain page with one script
 // tag under a strict Content-Security-Policy, and in a React application.
 import assert from "node:assert/strict";
-import { mkdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { BrowserContext, Locator, Page } from "playwright-core";
 import { accessibilityProblems } from "./support/axe.ts";
 import { newProfile, type Profile } from "./support/browser.ts";
 import { bundleReact } from "./support/react.ts";
+import { screenshot } from "./support/screenshot.ts";
 import { scrollShadowsOf } from "./support/scroll-shadows.ts";
 import { type Site, serve } from "./support/server.ts";
+import { TabPool } from "./support/tab-pool.ts";
 
 const root = new URL("../../", import.meta.url);
 const staging = fileURLToPath(new URL("build/package/staging/", root));
-const screenshots = new URL("build/screenshots/", root);
 const policy =
   "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; connect-src 'self'";
 
@@ -81,7 +82,7 @@ let profile: Profile;
 let context: BrowserContext;
 let site: Site;
 let reactCode = "";
-const problems: string[] = [];
+let tabs: TabPool;
 
 function override(path: string) {
   const pages: Record<string, { type?: string; body: string; status?: number }> = {
@@ -101,9 +102,9 @@ function override(path: string) {
 }
 
 before(async () => {
-  mkdirSync(screenshots, { recursive: true });
   profile = await newProfile();
   context = await profile.open();
+  tabs = new TabPool(context);
   const headers = { "content-security-policy": policy };
   site = await serve(staging, { headers, cachesFiles: true, override });
 });
@@ -115,11 +116,7 @@ after(async () => {
 });
 
 async function openPage(path = ""): Promise<Page> {
-  const page = await context.newPage();
-  page.on("pageerror", (error) => problems.push(String(error)));
-  page.on("console", (message) => problems.push(message.text()));
-  await page.goto(site.url + path);
-  return page;
+  return await tabs.open(site.url + path);
 }
 
 const explorer = (page: Page): Locator => page.locator("table-explorer");
@@ -241,10 +238,6 @@ async function stored(
   );
 }
 
-async function screenshot(page: Page, name: string): Promise<void> {
-  await page.screenshot({ path: fileURLToPath(new URL(`explorer-${name}.png`, screenshots)) });
-}
-
 describe("<table-explorer> in a plain page", () => {
   test("lists tables with row counts, and shows a table's rows, plan and pages", async () => {
     const page = await openPage();
@@ -286,12 +279,12 @@ describe("<table-explorer> in a plain page", () => {
       "9007199254740993",
       "2026-01-01T00:00:00.1234567Z",
     ]);
-    await screenshot(page, "light");
+    await screenshot(page, "explorer-light");
     await button(explorer(page), "Next page").click();
     await shows(status(page), "250 entities shown, that is all.");
     await button(explorer(page), "Next page").waitFor({ state: "hidden" });
     assert.deepEqual(await accessibilityProblems(page), []);
-    await page.close();
+    await tabs.leave(page);
   });
 
   test("filters, with the plan of each", async () => {
@@ -339,7 +332,7 @@ describe("<table-explorer> in a plain page", () => {
     await explorer(page).locator("tr[data-row='0']").click();
     assert.equal(await dialog(page).getByLabel("PartitionKey").inputValue(), "desk");
     assert.equal(await dialog(page).getByRole("group").count(), 5); // one group for each property
-    await page.close();
+    await tabs.leave(page);
   });
 
   test("marks the position of an error in a filter", async () => {
@@ -357,14 +350,14 @@ describe("<table-explorer> in a plain page", () => {
     );
     assert.equal(selected, "adn");
     assert.deepEqual(await accessibilityProblems(page), []);
-    await screenshot(page, "error");
+    await screenshot(page, "explorer-error");
     // The wrong word is selected, so typing replaces it.
     await page.keyboard.type("and");
     assert.equal(await explorer(page).locator(".where").isVisible(), false);
     await page.keyboard.press("Escape");
     await page.keyboard.press("Enter");
     await shows(status(page), "14 entities shown, that is all.");
-    await page.close();
+    await tabs.leave(page);
   });
 
   test("completes properties, operators, and values of rows shown before", async () => {
@@ -401,7 +394,7 @@ describe("<table-explorer> in a plain page", () => {
     await page.keyboard.press("ArrowDown");
     await page.keyboard.press("Tab");
     assert.deepEqual(await options(), ["'desk'seen", "'floor'seen", "''String"]);
-    await screenshot(page, "completion");
+    await screenshot(page, "explorer-completion");
     assert.deepEqual(await accessibilityProblems(page), []);
     await page.emulateMedia({ colorScheme: "dark" });
     await page.keyboard.press("ArrowDown");
@@ -413,7 +406,7 @@ describe("<table-explorer> in a plain page", () => {
     await page.keyboard.press("Escape");
     await page.keyboard.press("Enter");
     await shows(status(page), "100 entities shown, that is all.");
-    await page.close();
+    await tabs.leave(page);
   });
 
   test("keeps the types of an edited entity, and adds and removes properties", async () => {
@@ -424,7 +417,7 @@ describe("<table-explorer> in a plain page", () => {
     await explorer(page).locator("tr[data-row='0']").click();
     await dialog(page).waitFor();
     assert.deepEqual(await accessibilityProblems(page), []);
-    await screenshot(page, "entity");
+    await screenshot(page, "explorer-entity");
     await dialog(page)
       .getByRole("group", { name: "int", exact: true })
       .getByLabel("Value")
@@ -462,7 +455,7 @@ describe("<table-explorer> in a plain page", () => {
       added: { type: "Int64", value: "12" },
     });
     await shows(explorer(page).locator("tbody"), "12");
-    await page.close();
+    await tabs.leave(page);
   });
 
   test("shows a conflict, and loads the stored entity", async () => {
@@ -483,7 +476,7 @@ describe("<table-explorer> in a plain page", () => {
       ((await stored(page, "lamps", "desk", "0000"))["stock"] as { value: string }).value,
       "99",
     );
-    await screenshot(page, "conflict");
+    await screenshot(page, "explorer-conflict");
     await button(dialog(page), "Load the stored version").click();
     await page.waitForFunction(() =>
       [
@@ -496,7 +489,7 @@ describe("<table-explorer> in a plain page", () => {
     await dialog(page).waitFor({ state: "detached" });
     await shows(status(page), "No entity matches.");
     await explorer(page).locator("nav li", { hasText: "lamps249 entities" }).waitFor();
-    await page.close();
+    await tabs.leave(page);
   });
 
   test("creates a table, inserts into it, and deletes it", async () => {
@@ -527,7 +520,7 @@ describe("<table-explorer> in a plain page", () => {
     await button(dialog(page), "Delete the table").click();
     await explorer(page).locator("nav [aria-current]", { hasText: "Everything" }).waitFor();
     assert.equal(await explorer(page).locator("nav li").count(), 2);
-    await page.close();
+    await tabs.leave(page);
   });
 
   test("exports a query, imports it elsewhere, and reports rows by line", async () => {
@@ -571,14 +564,14 @@ describe("<table-explorer> in a plain page", () => {
       /^16InvalidInput: stock is "many", which is not a valid Int32\.$/,
     );
     assert.deepEqual(await accessibilityProblems(page), []);
-    await screenshot(page, "import");
+    await screenshot(page, "explorer-import");
     await page.keyboard.press("Escape");
     await explorer(page).locator("nav [aria-current]", { hasText: "copy" }).waitFor();
     assert.deepEqual(
       await stored(page, "copy", "desk", "0006"),
       await stored(page, "lamps", "desk", "0006"),
     );
-    await page.close();
+    await tabs.leave(page);
   });
 
   test("always exports the keys, so that the file can be imported", async () => {
@@ -621,7 +614,7 @@ describe("<table-explorer> in a plain page", () => {
     assert.equal(await changeCount(), 2);
     await into("made", Buffer.from("PartitionKey,RowKey\r\n"), "0 rows read, 0 written");
     assert.equal(await changeCount(), 3, "a table was made");
-    await page.close();
+    await tabs.leave(page);
   });
 
   test("keeps a query made before the first table exists, and typed text during a refresh", async () => {
@@ -637,7 +630,7 @@ describe("<table-explorer> in a plain page", () => {
     await button(explorer(page), /^chairs/).click();
     await shows(status(page), "3 entities shown, that is all.");
     assert.equal(await box.inputValue(), "");
-    await page.close();
+    await tabs.leave(page);
   });
 
   test("can be used with the keyboard only", async () => {
@@ -689,7 +682,7 @@ describe("<table-explorer> in a plain page", () => {
     await page.keyboard.press("Enter");
     await shows(status(page), "250 entities shown, that is all.");
     assert.match(String(await focused(page)), /^row \d+$/);
-    await page.close();
+    await tabs.leave(page);
   });
 
   describe("while reading a page takes long", () => {
@@ -709,7 +702,7 @@ describe("<table-explorer> in a plain page", () => {
       await askForNext();
     });
 
-    afterEach(() => page.close());
+    afterEach(() => tabs.leave(page));
 
     async function askForNext(): Promise<void> {
       await next.focus();
@@ -772,7 +765,7 @@ describe("<table-explorer> in a plain page", () => {
       .locator(".grid")
       .evaluate((grid) => grid.scrollTo(0, grid.scrollHeight));
     await explorer(page).locator("tr[data-row='249']").waitFor();
-    await page.close();
+    await tabs.leave(page);
   });
 
   test("shows shadows at edges with more columns behind them", async () => {
@@ -786,7 +779,7 @@ describe("<table-explorer> in a plain page", () => {
     assert.deepEqual(await scrollShadowsOf(grid), [true, true]);
     await scrollTo(100_000);
     assert.deepEqual(await scrollShadowsOf(grid), [true, false]);
-    await page.close();
+    await tabs.leave(page);
   });
 
   test("fits a phone, in dark and light mode", async () => {
@@ -794,15 +787,15 @@ describe("<table-explorer> in a plain page", () => {
     await shows(status(page), "200 entities");
     await page.emulateMedia({ colorScheme: "dark" });
     assert.deepEqual(await accessibilityProblems(page), []);
-    await screenshot(page, "dark");
+    await screenshot(page, "explorer-dark");
     await page.setViewportSize({ width: 390, height: 844 });
     assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth));
-    await screenshot(page, "phone-dark");
+    await screenshot(page, "explorer-phone-dark");
     await page.emulateMedia({ colorScheme: "light" });
-    await screenshot(page, "phone");
+    await screenshot(page, "explorer-phone");
     await explorer(page).locator("tr[data-row='0']").click();
     await dialog(page).waitFor();
-    await screenshot(page, "phone-entity");
+    await screenshot(page, "explorer-phone-entity");
     for (const colorScheme of ["light", "dark"] as const) {
       await page.emulateMedia({ colorScheme });
       assert.deepEqual(await accessibilityProblems(page), [], colorScheme);
@@ -820,14 +813,14 @@ describe("<table-explorer> in a plain page", () => {
       assert.equal(covered, false, `stop ${stop}`);
     }
     assert.ok(await dialog(page).evaluate((element) => element.scrollWidth <= element.clientWidth));
-    await page.close();
+    await tabs.leave(page);
   });
 
   test("opens a store by its name, also after a reload", async () => {
     const page = await openPage("named");
     await shows(explorer(page), "This store has no tables yet.");
     assert.deepEqual(await accessibilityProblems(page), []);
-    await screenshot(page, "empty");
+    await screenshot(page, "explorer-empty");
     await button(explorer(page), "New table…").click();
     await page.keyboard.type("kept");
     await page.keyboard.press("Enter");
@@ -843,7 +836,7 @@ describe("<table-explorer> in a plain page", () => {
     // An empty name is the same as none.
     await explorer(page).evaluate((element) => element.setAttribute("store", ""));
     await error.waitFor({ state: "hidden" });
-    await page.close();
+    await tabs.leave(page);
   });
   test("accepts a store that was set before the element was defined, and opens none itself", async () => {
     const page = await openPage("late");
@@ -856,10 +849,10 @@ describe("<table-explorer> in a plain page", () => {
       (await indexedDB.databases()).map(({ name }) => name ?? ""),
     );
     assert.ok(!names.some((name) => name.includes("default")), names.join());
-    await page.close();
+    await tabs.leave(page);
   });
 
-  test("no page printed or threw anything", () => assert.deepEqual(problems.splice(0), []));
+  test("no page printed or threw anything", () => assert.deepEqual(tabs.problems.splice(0), []));
 });
 
 describe("<table-explorer> in a React application", () => {
@@ -902,7 +895,7 @@ describe("<table-explorer> in a React application", () => {
     // The page supplied the store, so it is still open.
     await shows(explorer(page).locator("tbody"), "chairs");
     assert.deepEqual(await accessibilityProblems(page), []);
-    assert.deepEqual(problems, []);
-    await page.close();
+    assert.deepEqual(tabs.problems, []);
+    await tabs.leave(page);
   });
 });

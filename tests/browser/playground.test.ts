@@ -13,6 +13,7 @@ import { accessibilityProblems } from "./support/axe.ts";
 import { newProfile, type Profile } from "./support/browser.ts";
 import { bundleReact } from "./support/react.ts";
 import { type Site, serve } from "./support/server.ts";
+import { TabPool } from "./support/tab-pool.ts";
 
 const staging = fileURLToPath(new URL("../../build/package/staging/", import.meta.url));
 const policy =
@@ -39,11 +40,12 @@ let context: BrowserContext;
 let site: Site;
 let body = "";
 let pageScript = "";
-const problems: string[] = [];
+let tabs: TabPool;
 
 before(async () => {
   profile = await newProfile();
   context = await profile.open();
+  tabs = new TabPool(context);
   site = await serve(staging, {
     headers: { "content-security-policy": policy },
     cachesFiles: true,
@@ -62,11 +64,7 @@ after(async () => {
 
 async function openPage(html: string): Promise<Page> {
   body = html;
-  const page = await context.newPage();
-  page.on("pageerror", (error) => problems.push(String(error)));
-  page.on("console", (message) => problems.push(message.text()));
-  await page.goto(site.url);
-  return page;
+  return await tabs.open(site.url);
 }
 
 // Presses the run button. Returns the figures and the text that are then shown.
@@ -110,7 +108,7 @@ describe("<table-playground>", () => {
     assert.match(text, /Aged 21.*000001.*27$/s);
     assert.equal((await page.$$("table-playground >> tbody tr")).length, 9);
     assert.deepEqual(await accessibilityProblems(page), []);
-    await page.close();
+    await tabs.leave(page);
   });
 
   test("each run begins with the same store, whatever the previous run did", async () => {
@@ -123,7 +121,7 @@ describe("<table-playground>", () => {
     assert.equal(first.figures["Rows written"], "1");
     const second = await run(page);
     assert.equal(second.text.replace(/Time.*?s/, ""), first.text.replace(/Time.*?s/, ""));
-    await page.close();
+    await tabs.leave(page);
   });
 
   test("code is edited, run by the keyboard, and reset", async () => {
@@ -142,7 +140,7 @@ describe("<table-playground>", () => {
     await page.keyboard.press("Enter");
     assert.equal(await code.inputValue(), 'show("first");');
     assert.equal(await page.evaluate(focusedText), "Run");
-    await page.close();
+    await tabs.leave(page);
   });
 
   test("imports modules that the page offers; an error names other modules", async () => {
@@ -165,7 +163,7 @@ describe("<table-playground>", () => {
       failed.text,
       /The module "elsewhere" is not available here\. Available modules: entitable,/,
     );
-    await page.close();
+    await tabs.leave(page);
   });
 
   test("shows the service's error with its line in the code", async () => {
@@ -179,7 +177,7 @@ describe("<table-playground>", () => {
     await page.getByRole("textbox").fill("\n\nundefined.length;");
     assert.match((await run(page)).text, /TypeError \(line 3\)/);
     assert.deepEqual(await accessibilityProblems(page), []);
-    await page.close();
+    await tabs.leave(page);
   });
 
   test("a page may replace the editor when a reader focuses the code", async () => {
@@ -223,7 +221,7 @@ describe("<table-playground>", () => {
     await page.getByText("second", { exact: true }).waitFor();
     await page.getByRole("button", { name: "Back to the original" }).click();
     assert.equal(await other.inputValue(), 'show("first");');
-    await page.close();
+    await tabs.leave(page);
   });
 
   test("an editor that loads after the reader left the code does not take the focus", async () => {
@@ -254,7 +252,7 @@ describe("<table-playground>", () => {
     const other = page.getByLabel("Another editor in table-playground");
     assert.equal(await other.inputValue(), 'show("typed meanwhile");');
     assert.equal(await page.evaluate(focusedText), "Run");
-    await page.close();
+    await tabs.leave(page);
   });
 
   test("elements that name the same store share it, and the last one closes it", async () => {
@@ -285,7 +283,7 @@ describe("<table-playground>", () => {
         (globalThis as unknown as { kept: { status: { state: string } } }).kept.status.state ===
         "closed",
     );
-    await page.close();
+    await tabs.leave(page);
   });
 
   test("counts requests as the service would need them, including those to forks", async () => {
@@ -306,7 +304,7 @@ describe("<table-playground>", () => {
       Returned: "0",
       "Rows written": "4",
     });
-    await page.close();
+    await tabs.leave(page);
   });
 
   test("fires playground-start with requests that are added during the run", async () => {
@@ -332,7 +330,7 @@ describe("<table-playground>", () => {
       return [soFar, start.requests.length, first?.value.rowKey];
     });
     assert.deepEqual(eventCounts, [1, 3, "000000"]);
-    await page.close();
+    await tabs.leave(page);
   });
 
   test("counts only the run's requests to a mock store that the page supplies", async () => {
@@ -349,7 +347,7 @@ describe("<table-playground>", () => {
       const { figures } = await run(page);
       assert.deepEqual([figures["Requests"], figures["Rows read"]], ["1", "2"]);
     }
-    await page.close();
+    await tabs.leave(page);
   });
 
   test("concurrent playgrounds each count the stores that their own code opens", async () => {
@@ -377,7 +375,7 @@ describe("<table-playground>", () => {
         [5, false, undefined],
       ],
     );
-    await page.close();
+    await tabs.leave(page);
   });
 
   test("says that requests to stores from openStore are not counted", async () => {
@@ -406,7 +404,7 @@ describe("<table-playground>", () => {
     await page.locator("table-playground").evaluate((block) => block.setAttribute("store", "kept"));
     await page.getByRole("textbox").fill('show("as it is kept");');
     assert.match((await run(page)).text, new RegExp(`^Time here.*${note}as it is kept$`));
-    await page.close();
+    await tabs.leave(page);
   });
 
   test("waits for shown values, even if the code does not await them", async () => {
@@ -419,7 +417,7 @@ describe("<table-playground>", () => {
       .getByRole("textbox")
       .fill('show(table("missing").getEntity("a", "b")); show("at once");');
     assert.match((await run(page)).text, /at once404 TableNotFound/);
-    await page.close();
+    await tabs.leave(page);
   });
 
   test("formats counts with thousands separators, and other numbers without", async () => {
@@ -445,7 +443,7 @@ describe("<table-playground>", () => {
       "1,000, 0.125, 1,000,000,000,000,000, NaN, 12345",
       "2,000",
     ]);
-    await page.close();
+    await tabs.leave(page);
   });
 
   test("shows long texts completely, in wide and narrow pages", async () => {
@@ -476,7 +474,7 @@ describe("<table-playground>", () => {
       );
     }
     assert.deepEqual(await accessibilityProblems(page), []);
-    await page.close();
+    await tabs.leave(page);
   });
 
   test("keeps data in the store that it names", async () => {
@@ -491,7 +489,7 @@ describe("<table-playground>", () => {
       assert.equal((await page.$$("table-playground >> tbody tr")).length, visits);
       await page.reload();
     }
-    await page.close();
+    await tabs.leave(page);
   });
 
   test("runs at once where a framework sets the property `run`, and keeps its method", async () => {
@@ -525,7 +523,7 @@ describe("<table-playground>", () => {
       shown: [7, 7, 7, 7, 7, 7],
       attributes: [null, null, "", null, null, null],
     });
-    await page.close();
+    await tabs.leave(page);
   });
 
   test("accepts properties and attributes that were set before its class was defined", async () => {
@@ -564,7 +562,7 @@ describe("<table-playground>", () => {
       resets: [false, false, false, false, false],
       own: [],
     });
-    await page.close();
+    await tabs.leave(page);
   });
 
   test("in a React application it runs at once with the attribute `run`", async () => {
@@ -577,7 +575,7 @@ describe("<table-playground>", () => {
     );
     await page.getByText("Done.").waitFor();
     assert.match((await run(page)).text, /7$/);
-    await page.close();
+    await tabs.leave(page);
   });
 
   test("in a React application it accepts properties, fires events, and can be removed and added", async () => {
@@ -616,11 +614,11 @@ describe("<table-playground>", () => {
     // the page supplied the store, so it is still open
     assert.match((await run(page)).text, /changed$/);
     assert.deepEqual(await accessibilityProblems(page), []);
-    await page.close();
+    await tabs.leave(page);
   });
 
   test("no page printed or threw anything", () => {
-    assert.deepEqual(problems, []);
+    assert.deepEqual(tabs.problems, []);
   });
 });
 

@@ -3,7 +3,6 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { init, parse } from "es-module-lexer";
-import type { Page } from "playwright-core";
 import { packageFolder } from "../../web/support/package.ts";
 import { type Guide, openGuide } from "../support/guide.ts";
 
@@ -54,14 +53,13 @@ interface ReferencePage {
   readonly height: number; // in pixels
 }
 
-let tab: Page | undefined;
 const pagesRead = new Map<string, ReferencePage>();
 
 /** Reads a page in the browser, once for all tests. */
 async function read(path: string): Promise<ReferencePage> {
   const known = pagesRead.get(path);
   if (known !== undefined) return known;
-  tab = await guide.open(path, tab);
+  const tab = await guide.open(path);
   const declarations = await tab.$$eval(".declaration", (sections) =>
     sections.map((section): [string, Declared] => [
       section.id,
@@ -80,6 +78,7 @@ async function read(path: string): Promise<ReferencePage> {
   const height = await tab.evaluate(() => document.documentElement.scrollHeight);
   const page = { path, declarations, parts, height };
   pagesRead.set(path, page);
+  await guide.leave(tab);
   return page;
 }
 

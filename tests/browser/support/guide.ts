@@ -4,8 +4,9 @@ import { globSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { BrowserContext, Locator, Page } from "playwright-core";
-import { desktop, newProfile } from "./browser.ts";
+import { newProfile } from "./browser.ts";
 import { serve } from "./server.ts";
+import { TabPool } from "./tab-pool.ts";
 
 const build = new URL("../../../build/", import.meta.url);
 const folder = fileURLToPath(new URL("site/", build));
@@ -29,11 +30,8 @@ export interface Guide {
   readonly url: string;
   /** What any page printed or threw. */
   readonly problems: string[];
-  /**
-   * Opens a page by its path, such as "patterns/log-tail", in the tab that is given, in one that a
-   * test has left, or in a new one, which takes as much time as loading a page twice.
-   */
-  open(path: string, tab?: Page): Promise<Page>;
+  /** Opens a page by its path, such as "patterns/log-tail", in a tab of the TabPool. */
+  open(path: string): Promise<Page>;
   /** Lets later tests use a tab. */
   leave(page: Page): Promise<void>;
   /** Stops the server. */
@@ -78,31 +76,16 @@ export async function openGuide(options: GuideOptions = {}): Promise<Guide> {
       Object.defineProperty(Navigator.prototype, "serviceWorker", { value: undefined });
     });
   }
-  const problems: string[] = [];
-  const idleTabs: Page[] = [];
-  const openTab = async () => {
-    const page = await context.newPage();
-    page.on("pageerror", (error) => problems.push(`${page.url()}: ${error}`));
-    page.on("console", (message) => problems.push(`${page.url()}: ${message.text()}`));
-    return page;
-  };
-  const open = async (path: string, tab?: Page) => {
-    const page = tab ?? idleTabs.pop() ?? (await openTab());
-    await page.goto(`${site.url}${path === "" ? "" : `${path}/`}`);
-    return page;
-  };
-  const leave = async (page: Page) => {
-    await page.unrouteAll();
-    await page.setViewportSize(desktop);
-    await page.emulateMedia({ colorScheme: "light" });
-    idleTabs.push(page);
-  };
+  const tabs = new TabPool(context);
+  const open = (path: string) => tabs.open(`${site.url}${path === "" ? "" : `${path}/`}`);
+  const leave = (page: Page) => tabs.leave(page);
   const stopServing = () => site.close();
   const close = async () => {
     await context.close();
     await stopServing();
     await profile.remove();
   };
+  const { problems } = tabs;
   return { context, url: site.url, problems, open, leave, stopServing, close };
 }
 
