@@ -36,7 +36,7 @@ test("a queue in the browser continues after a reload", async () => {
 });
 
 test("eventually consistent transactions", async () => {
-  const page = await guide.open("patterns/eventually-consistent");
+  const page = await guide.resume("patterns/eventually-consistent");
 
   const naive = await runBlock(page, 0);
   const where = (current: string) => [

@@ -61,12 +61,11 @@ test("intra-partition secondary index", async () => {
   assert.match(failure?.[2] ?? "", /^1:The specified entity already exists\./);
   assert.deepEqual(both.tables[1], [["Sales", "empid_002000", "002000", "new@contoso.com"]]);
   assert.deepEqual([both.figures["Rejected"], both.figures["Rows written"]], ["1", "2"]);
-  await checkPage(guide, page);
   await guide.leave(page);
 });
 
 test("intra-partition secondary index: a transaction changes or deletes both rows, or neither", async () => {
-  const page = await guide.open("patterns/intra-partition-index");
+  const page = await guide.resume("patterns/intra-partition-index");
   const changed = await runBlock(page, 4);
   const [before, after] = ["jonesj@contoso.com", "jones@contoso.com"];
   const none = ["not found", ""];
@@ -93,6 +92,7 @@ test("intra-partition secondary index: a transaction changes or deletes both row
   // Two rows changed. For the new address: a new row, the employee's row, and a deleted row. Then
   // two rows deleted.
   assert.deepEqual([changed.figures["Rows written"], changed.figures["Rows deleted"]], ["4", "3"]);
+  await checkPage(guide, page);
   await guide.leave(page);
 });
 
@@ -127,12 +127,11 @@ test("inter-partition secondary index", async () => {
     ["status", "400 Bad Request"],
     ["code", "CommandsInBatchActOnDifferentPartitions"],
   ]);
-  await checkPage(guide, page);
   await guide.leave(page);
 });
 
 test("inter-partition secondary index: inconsistent copies are repaired", async () => {
-  const page = await guide.open("patterns/inter-partition-index");
+  const page = await guide.resume("patterns/inter-partition-index");
   const repaired = await runBlock(page, 4);
   assert.deepEqual(repaired.values, ["503 ServerBusy"]);
   assert.deepEqual(repaired.tables, [
@@ -162,6 +161,7 @@ test("inter-partition secondary index: inconsistent copies are repaired", async 
   ];
   const stopped = await runBlock(page, 5);
   assert.deepEqual(stopped.tables, [afterEach(steps, left), afterAll(steps, after, "no", "yes")]);
+  await checkPage(guide, page);
   await guide.leave(page);
 });
 
@@ -205,12 +205,11 @@ test("index entities", async () => {
   const limit = await runBlock(page, 8);
   assert.deepEqual(limit.captions, ["32,766 characters", "One more key"]);
   assert.deepEqual(limit.values, ["written", "400 PropertyValueTooLarge"]);
-  await checkPage(guide, page);
   await guide.leave(page);
 });
 
 test("index entities in another table and in a file", async () => {
-  const page = await guide.open("patterns/index-entities");
+  const page = await guide.resume("patterns/index-entities");
   const scanned = await runBlock(page, 4);
   assert.deepEqual(scanned.figures, scan("table scan", "21,000", "200", "10"));
   const indexed = await runBlock(page, 5);
@@ -236,6 +235,7 @@ test("index entities in another table and in a file", async () => {
   ];
   const stopped = await runBlock(page, 7);
   assert.deepEqual(stopped.tables, [afterEach(steps, left), afterAll(steps, "1", "1", "1")]);
+  await checkPage(guide, page);
   await guide.leave(page);
 });
 
@@ -298,12 +298,11 @@ test("large entities", async () => {
     // Without a file, there is nothing to do.
     [["message put", "1", "1", "0"], ...afterAll(stored, "2", "2")],
   ]);
-  await checkPage(guide, page);
   await guide.leave(page);
 });
 
 test("large entities over several rows", async () => {
-  const page = await guide.open("patterns/large-entities");
+  const page = await guide.resume("patterns/large-entities");
   const chunks = await runBlock(page, 4);
   assert.deepEqual(chunks.tables, [
     [
@@ -327,6 +326,7 @@ test("large entities over several rows", async () => {
     "A value has at most 2883584 bytes, and this one has 2883585. " +
       "Store it outside the table, and put its address into a row.",
   ]);
+  await checkPage(guide, page);
   await guide.leave(page);
 });
 

@@ -6,6 +6,9 @@ import type { Page } from "playwright-core";
 
 const source = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
+// The rules whose results depend on the styles of a text and of the elements around it.
+const contrastRules = ["color-contrast", "link-in-text-block"];
+
 interface AxeGlobal {
   axe: typeof axe;
   textToCheck: Map<string, Element>; // set by textStyles()
@@ -20,26 +23,31 @@ export async function accessibilityProblems(page: Page, rules?: string[]): Promi
 /**
  * Checks many pages with the same style sheet. Axe needs most of its time for the contrast of
  * texts, which depends only on styles. So the contrast is checked once for each combination of
- * styles, and all other rules on each page. With --all, the contrast of every text is checked.
+ * styles, and all other rules on each page. With --all, the contrast of every text is checked: that
+ * fails if the contrast depends on something that textStyles() does not regard.
  */
 export class PagesCheck {
   readonly #checkedStyles = new Set<string>();
 
   /** Like accessibilityProblems(), but without contrastProblems(). */
   async problems(page: Page): Promise<string[]> {
-    return await problemsOf(page, { rules: { "color-contrast": { enabled: false } } });
+    const rules = Object.fromEntries(contrastRules.map((rule) => [rule, { enabled: false }]));
+    return await problemsOf(page, { rules });
   }
 
-  /** Returns a line for each text of which the contrast is too low, unless checked before. */
+  /**
+   * Returns a line for each text whose contrast to its background, or to the text around a link, is
+   * too low, unless one with the same styles was checked before.
+   */
   async contrastProblems(page: Page): Promise<string[]> {
     if (process.env["ENTITABLE_ALL"] !== undefined) {
-      return await accessibilityProblems(page, ["color-contrast"]);
+      return await accessibilityProblems(page, contrastRules);
     }
     const styles = await page.evaluate(textStyles);
     const unchecked = styles.filter((style) => !this.#checkedStyles.has(style));
     for (const style of unchecked) this.#checkedStyles.add(style);
     if (unchecked.length === 0) return [];
-    return await problemsOf(page, { runOnly: ["color-contrast"] }, unchecked);
+    return await problemsOf(page, { runOnly: contrastRules }, unchecked);
   }
 }
 
@@ -68,10 +76,21 @@ async function problemsOf(
 // Runs in the page. Returns all combinations of styles that visible texts have, and keeps one
 // element for each in `textToCheck`. A combination contains what axe compares: the colour and size
 // of the text, and the backgrounds of the element and of those around it. The classes and positions
-// distinguish elements over other backgrounds than those of their ancestors.
+// distinguish elements over other backgrounds than those of their ancestors. For links it also
+// contains how they differ from the text around them.
 function textStyles(): string[] {
   const plain = "rgba(0, 0, 0, 0) none 1 static none normal none"; // no effect on the contrast
   const found = new Map<string, Element>();
+  const describeLink = (link: Element, style: CSSStyleDeclaration) => {
+    let block = link.parentElement;
+    while (block !== null && getComputedStyle(block).display.startsWith("inline")) {
+      block = block.parentElement;
+    }
+    const isAlone = block?.textContent?.trim() === link.textContent?.trim();
+    const { color = "", fontWeight = "" } = block === null ? {} : getComputedStyle(block);
+    const { textDecorationLine, borderBottom, fontStyle } = style;
+    return [isAlone, color, fontWeight, textDecorationLine, borderBottom, fontStyle].join(" ");
+  };
   const describe = (element: Element, around: string) => {
     const style = getComputedStyle(element);
     if (style.display === "none") return;
@@ -95,7 +114,8 @@ function textStyles(): string[] {
       const { color, fontSize, fontWeight, textShadow } = style;
       const parent = element.parentElement;
       const names = `${parent?.localName}.${parent?.getAttribute("class")} ${name}`;
-      const key = `${within} | ${names} ${color} ${fontSize} ${fontWeight} ${textShadow}`;
+      const link = element.localName === "a" ? describeLink(element, style) : "";
+      const key = `${within} | ${names} ${color} ${fontSize} ${fontWeight} ${textShadow} ${link}`;
       if (!found.has(key)) found.set(key, element);
     }
     for (const child of (element.shadowRoot ?? element).children) describe(child, within);

@@ -32,6 +32,11 @@ export interface Guide {
   readonly problems: string[];
   /** Opens a page by its path, such as "patterns/log-tail", in a tab of the TabPool. */
   open(path: string): Promise<Page>;
+  /**
+   * Returns a page as the previous test has left it: checkPage() need not run the blocks again that
+   * have run in it.
+   */
+  resume(path: string): Promise<Page>;
   /** Lets later tests use a tab. */
   leave(page: Page): Promise<void>;
   /** Stops the server. */
@@ -77,7 +82,9 @@ export async function openGuide(options: GuideOptions = {}): Promise<Guide> {
     });
   }
   const tabs = new TabPool(context);
-  const open = (path: string) => tabs.open(`${site.url}${path === "" ? "" : `${path}/`}`);
+  const urlOf = (path: string) => `${site.url}${path === "" ? "" : `${path}/`}`;
+  const open = (path: string) => tabs.open(urlOf(path));
+  const resume = (path: string) => tabs.resume(urlOf(path));
   const leave = (page: Page) => tabs.leave(page);
   const stopServing = () => site.close();
   const close = async () => {
@@ -86,7 +93,7 @@ export async function openGuide(options: GuideOptions = {}): Promise<Guide> {
     await profile.remove();
   };
   const { problems } = tabs;
-  return { context, url: site.url, problems, open, leave, stopServing, close };
+  return { context, url: site.url, problems, open, resume, leave, stopServing, close };
 }
 
 /**

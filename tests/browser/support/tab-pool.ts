@@ -19,7 +19,13 @@ export class TabPool {
     return page;
   }
 
-  /** Lets later tests use a tab. Their pages begin as in a new tab. */
+  /** Returns a page as a test has left it. Opens it if no test has left it. */
+  async resume(url: string): Promise<Page> {
+    const index = this.#idle.findLastIndex((page) => page.url() === url);
+    return this.#idle.splice(index, index === -1 ? 0 : 1)[0] ?? (await this.open(url));
+  }
+
+  /** Lets later tests use a tab. */
   async leave(page: Page): Promise<void> {
     await page.unrouteAll();
     await page.setViewportSize(desktop);
