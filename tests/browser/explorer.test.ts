@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { BrowserContext, Locator, Page } from "playwright-core";
-import { accessibilityProblems } from "./support/axe.ts";
+import { PagesCheck } from "./support/axe.ts";
 import { newProfile, type Profile } from "./support/browser.ts";
 import { bundleReact } from "./support/react.ts";
 import { screenshot } from "./support/screenshot.ts";
@@ -83,6 +83,7 @@ let context: BrowserContext;
 let site: Site;
 let reactCode = "";
 let tabs: TabPool;
+const pagesCheck = new PagesCheck();
 
 function override(path: string) {
   const pages: Record<string, { type?: string; body: string; status?: number }> = {
@@ -283,7 +284,7 @@ describe("<table-explorer> in a plain page", () => {
     await button(explorer(page), "Next page").click();
     await shows(status(page), "250 entities shown, that is all.");
     await button(explorer(page), "Next page").waitFor({ state: "hidden" });
-    assert.deepEqual(await accessibilityProblems(page), []);
+    assert.deepEqual(await pagesCheck.allProblems(page), []);
     await tabs.leave(page);
   });
 
@@ -349,7 +350,7 @@ describe("<table-explorer> in a plain page", () => {
       input.value.slice(input.selectionStart ?? 0, input.selectionEnd ?? 0),
     );
     assert.equal(selected, "adn");
-    assert.deepEqual(await accessibilityProblems(page), []);
+    assert.deepEqual(await pagesCheck.allProblems(page), []);
     await screenshot(page, "explorer-error");
     // The wrong word is selected, so typing replaces it.
     await page.keyboard.type("and");
@@ -395,10 +396,10 @@ describe("<table-explorer> in a plain page", () => {
     await page.keyboard.press("Tab");
     assert.deepEqual(await options(), ["'desk'seen", "'floor'seen", "''String"]);
     await screenshot(page, "explorer-completion");
-    assert.deepEqual(await accessibilityProblems(page), []);
+    assert.deepEqual(await pagesCheck.allProblems(page), []);
     await page.emulateMedia({ colorScheme: "dark" });
     await page.keyboard.press("ArrowDown");
-    assert.deepEqual(await accessibilityProblems(page), [], "dark");
+    assert.deepEqual(await pagesCheck.allProblems(page), [], "dark");
     await page.keyboard.type("fl");
     await page.getByRole("option").click();
     assert.equal(await box.inputValue(), "PartitionKey eq 'floor' ");
@@ -416,7 +417,7 @@ describe("<table-explorer> in a plain page", () => {
     const before = await stored(page, "Everything", "p", "r");
     await explorer(page).locator("tr[data-row='0']").click();
     await dialog(page).waitFor();
-    assert.deepEqual(await accessibilityProblems(page), []);
+    assert.deepEqual(await pagesCheck.allProblems(page), []);
     await screenshot(page, "explorer-entity");
     await dialog(page)
       .getByRole("group", { name: "int", exact: true })
@@ -516,7 +517,7 @@ describe("<table-explorer> in a plain page", () => {
     await shows(dialog(page).locator(".error"), "409 EntityAlreadyExists");
     await page.keyboard.press("Escape");
     await button(explorer(page), "Delete table…").click();
-    assert.deepEqual(await accessibilityProblems(page), []);
+    assert.deepEqual(await pagesCheck.allProblems(page), []);
     await button(dialog(page), "Delete the table").click();
     await explorer(page).locator("nav [aria-current]", { hasText: "Everything" }).waitFor();
     assert.equal(await explorer(page).locator("nav li").count(), 2);
@@ -528,7 +529,7 @@ describe("<table-explorer> in a plain page", () => {
     await ask(page, "PartitionKey eq 'desk' and stock eq 6");
     await shows(status(page), "14 entities");
     await button(explorer(page), "Export…").click();
-    assert.deepEqual(await accessibilityProblems(page), []);
+    assert.deepEqual(await pagesCheck.allProblems(page), []);
     const [download] = await Promise.all([
       page.waitForEvent("download"),
       button(dialog(page), "Export").click(),
@@ -563,7 +564,7 @@ describe("<table-explorer> in a plain page", () => {
       (await dialog(page).locator(".rejections tbody tr").textContent()) ?? "",
       /^16InvalidInput: stock is "many", which is not a valid Int32\.$/,
     );
-    assert.deepEqual(await accessibilityProblems(page), []);
+    assert.deepEqual(await pagesCheck.allProblems(page), []);
     await screenshot(page, "explorer-import");
     await page.keyboard.press("Escape");
     await explorer(page).locator("nav [aria-current]", { hasText: "copy" }).waitFor();
@@ -786,7 +787,7 @@ describe("<table-explorer> in a plain page", () => {
     const page = await openPage();
     await shows(status(page), "200 entities");
     await page.emulateMedia({ colorScheme: "dark" });
-    assert.deepEqual(await accessibilityProblems(page), []);
+    assert.deepEqual(await pagesCheck.allProblems(page), []);
     await screenshot(page, "explorer-dark");
     await page.setViewportSize({ width: 390, height: 844 });
     assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth));
@@ -798,7 +799,7 @@ describe("<table-explorer> in a plain page", () => {
     await screenshot(page, "explorer-phone-entity");
     for (const colorScheme of ["light", "dark"] as const) {
       await page.emulateMedia({ colorScheme });
-      assert.deepEqual(await accessibilityProblems(page), [], colorScheme);
+      assert.deepEqual(await pagesCheck.allProblems(page), [], colorScheme);
     }
     // The focused element is never covered by the buttons.
     for (let stop = 0; stop < 20; ++stop) {
@@ -819,7 +820,7 @@ describe("<table-explorer> in a plain page", () => {
   test("opens a store by its name, also after a reload", async () => {
     const page = await openPage("named");
     await shows(explorer(page), "This store has no tables yet.");
-    assert.deepEqual(await accessibilityProblems(page), []);
+    assert.deepEqual(await pagesCheck.allProblems(page), []);
     await screenshot(page, "explorer-empty");
     await button(explorer(page), "New table…").click();
     await page.keyboard.type("kept");
@@ -894,7 +895,7 @@ describe("<table-explorer> in a React application", () => {
     await page.getByRole("button", { name: "Toggle" }).click();
     // The page supplied the store, so it is still open.
     await shows(explorer(page).locator("tbody"), "chairs");
-    assert.deepEqual(await accessibilityProblems(page), []);
+    assert.deepEqual(await pagesCheck.allProblems(page), []);
     assert.deepEqual(tabs.problems, []);
     await tabs.leave(page);
   });

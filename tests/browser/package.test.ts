@@ -312,6 +312,18 @@ describe("in Chromium", () => {
     await sandbox.close();
   });
 
+  test("Chromium disables all features that Playwright disables", () => {
+    const line = readFileSync(`/proc/${browserProcess(profile.folder)}/cmdline`, "utf8");
+    const [theirs, ours, ...more] = [...line.matchAll(/--disable-features=([^ \0]*)/g)].map(
+      ([, names = ""]) => new Set(names.split(",")),
+    );
+    assert(theirs !== undefined && ours !== undefined && more.length === 0, line);
+    assert.deepEqual(
+      [...theirs].filter((name) => !ours.has(name)),
+      [],
+    );
+  });
+
   test("no page printed or threw anything", () => {
     assert.deepEqual(problems, []);
   });
@@ -369,24 +381,6 @@ describe("a browser that is killed while writing", () => {
         assert(found.numbers.length > known, `${found.numbers.length} of ${known + 1}`);
     });
   }
-});
-
-test("Chromium disables all features that Playwright disables", async (t) => {
-  const own = await newProfile();
-  const browser = await own.open();
-  t.after(async () => {
-    await browser.close();
-    await own.remove();
-  });
-  const line = readFileSync(`/proc/${browserProcess(own.folder)}/cmdline`, "utf8");
-  const [theirs, ours, ...more] = [...line.matchAll(/--disable-features=([^ \0]*)/g)].map(
-    ([, names = ""]) => new Set(names.split(",")),
-  );
-  assert(theirs !== undefined && ours !== undefined && more.length === 0, line);
-  assert.deepEqual(
-    [...theirs].filter((name) => !ours.has(name)),
-    [],
-  );
 });
 
 // Returns the id of the browser's process. Chromium's profile contains it: SingletonLock ->

@@ -9,7 +9,7 @@ import type {
   PlaygroundStartEvent,
   TablePlayground,
 } from "../../web/src/explorer/index.ts";
-import { accessibilityProblems } from "./support/axe.ts";
+import { PagesCheck } from "./support/axe.ts";
 import { newProfile, type Profile } from "./support/browser.ts";
 import { bundleReact } from "./support/react.ts";
 import { type Site, serve } from "./support/server.ts";
@@ -41,6 +41,7 @@ let site: Site;
 let body = "";
 let pageScript = "";
 let tabs: TabPool;
+const pagesCheck = new PagesCheck();
 
 before(async () => {
   profile = await newProfile();
@@ -107,7 +108,7 @@ describe("<table-playground>", () => {
     assert.match(time ?? "", /^[\d.]+ (µs|ms)$/);
     assert.match(text, /Aged 21.*000001.*27$/s);
     assert.equal((await page.$$("table-playground >> tbody tr")).length, 9);
-    assert.deepEqual(await accessibilityProblems(page), []);
+    assert.deepEqual(await pagesCheck.allProblems(page), []);
     await tabs.leave(page);
   });
 
@@ -176,7 +177,7 @@ describe("<table-playground>", () => {
     assert.equal(figures["Rejected"], "1");
     await page.getByRole("textbox").fill("\n\nundefined.length;");
     assert.match((await run(page)).text, /TypeError \(line 3\)/);
-    assert.deepEqual(await accessibilityProblems(page), []);
+    assert.deepEqual(await pagesCheck.allProblems(page), []);
     await tabs.leave(page);
   });
 
@@ -389,7 +390,7 @@ describe("<table-playground>", () => {
     const { figures, text } = await run(page);
     assert.deepEqual(Object.keys(figures), ["Time here"]);
     assert.equal(text.endsWith(note), true, text);
-    assert.deepEqual(await accessibilityProblems(page), []);
+    assert.deepEqual(await pagesCheck.allProblems(page), []);
 
     const code = await page.textContent("table-playground");
     await page
@@ -473,7 +474,7 @@ describe("<table-playground>", () => {
         `${width}`,
       );
     }
-    assert.deepEqual(await accessibilityProblems(page), []);
+    assert.deepEqual(await pagesCheck.allProblems(page), []);
     await tabs.leave(page);
   });
 
@@ -613,7 +614,7 @@ describe("<table-playground>", () => {
     await page.getByRole("button", { name: "Toggle" }).click();
     // the page supplied the store, so it is still open
     assert.match((await run(page)).text, /changed$/);
-    assert.deepEqual(await accessibilityProblems(page), []);
+    assert.deepEqual(await pagesCheck.allProblems(page), []);
     await tabs.leave(page);
   });
 

@@ -29,8 +29,13 @@ export async function accessibilityProblems(page: Page, rules?: string[]): Promi
 export class PagesCheck {
   readonly #checkedStyles = new Set<string>();
 
+  /** Like accessibilityProblems(), but checks the contrast like contrastProblems(). */
+  async allProblems(page: Page): Promise<string[]> {
+    return [...(await this.#problems(page)), ...(await this.contrastProblems(page))];
+  }
+
   /** Like accessibilityProblems(), but without contrastProblems(). */
-  async problems(page: Page): Promise<string[]> {
+  async #problems(page: Page): Promise<string[]> {
     const rules = Object.fromEntries(contrastRules.map((rule) => [rule, { enabled: false }]));
     return await problemsOf(page, { rules });
   }

@@ -74,8 +74,7 @@ export async function checkPage(guide: Guide, page: Page): Promise<void> {
   assert.deepEqual(await deadLinks(guide, page), []);
   await runRemainingBlocks(page);
   await checkFoot(page);
-  assert.deepEqual(await pagesCheck.problems(page), [], "light");
-  assert.deepEqual(await pagesCheck.contrastProblems(page), [], "light");
+  assert.deepEqual(await pagesCheck.allProblems(page), [], "light");
   await page.emulateMedia({ colorScheme: "dark" });
   assert.deepEqual(await pagesCheck.contrastProblems(page), [], "dark");
   await page.setViewportSize({ width: 390, height: 844 });

@@ -28,7 +28,7 @@ export class TabPool {
   /** Lets later tests use a tab. */
   async leave(page: Page): Promise<void> {
     await page.unrouteAll();
-    await page.setViewportSize(desktop);
+    if (page.viewportSize()?.width !== desktop.width) await page.setViewportSize(desktop);
     await page.emulateMedia({ colorScheme: "light" });
     this.#idle.push(page);
   }
