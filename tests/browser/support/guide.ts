@@ -33,8 +33,8 @@ export interface Guide {
   /** Opens a page by its path, such as "patterns/log-tail", in a tab of the TabPool. */
   open(path: string): Promise<Page>;
   /**
-   * Returns a page as the previous test has left it: checkPage() need not run the blocks again that
-   * have run in it.
+   * Returns a page as the previous test has left it, so that checkPage() does not run the blocks
+   * again that have run in it.
    */
   resume(path: string): Promise<Page>;
   /** Lets later tests use a tab. */
