@@ -120,6 +120,7 @@ function virtualMessageChannel(simulation: Simulation) {
       );
     }
     close(): void {}
+    unref(): void {} // as in Node
   }
   return class {
     readonly port1 = new Port();

@@ -1,5 +1,7 @@
 // When code runs: in a microtask, or in a later task of the event loop.
 
+import { nodeProcess } from "./node.ts";
+
 const resolved = Promise.resolve();
 
 /**
@@ -10,20 +12,38 @@ export function inMicrotask(call: () => void): void {
   void resolved.then(call);
 }
 
+// Pages use one channel. Not Node, because an open port would keep the process alive.
+let sharedChannel: MessageChannel | undefined;
+const waiting: (() => void)[] = []; // each message to the channel continues the next one
+
 // Resolves in a later task, so that the browser can first handle input and paint. setTimeout would
-// not do, because browsers delay it by up to a second in hidden pages. Only simulated pages of test
-// runners, which are never hidden, may lack MessageChannel.
+// not do, because browsers delay it by up to a second in hidden pages, and fake timers replace it.
 export function yieldToEventLoop(): Promise<void> {
   return new Promise((resolve) => {
-    if (typeof MessageChannel === "undefined") {
+    const Channel = channelClass();
+    if (Channel === undefined) {
       setTimeout(resolve);
       return;
     }
-    const { port1, port2 } = new MessageChannel();
-    port1.onmessage = () => {
-      port1.close();
-      resolve();
-    };
+    const channel = sharedChannel ?? new Channel();
+    const { port1, port2 } = channel;
+    if ("unref" in port1) {
+      port1.onmessage = () => {
+        port1.close();
+        resolve();
+      };
+    } else {
+      sharedChannel = channel;
+      waiting.push(resolve);
+      port1.onmessage = () => waiting.shift()?.();
+    }
     port2.postMessage(undefined);
   });
+}
+
+// Simulated pages of test runners may lack MessageChannel, but they are in Node, which has it.
+function channelClass(): typeof MessageChannel | undefined {
+  if (typeof MessageChannel !== "undefined") return MessageChannel;
+  const module = nodeProcess()?.getBuiltinModule?.("node:worker_threads");
+  return (module as { MessageChannel: typeof MessageChannel } | undefined)?.MessageChannel;
 }
