@@ -70,7 +70,6 @@ export class ChangeListeners {
     const client: Client = { listener, number, hasNews: false, feedsToOpen: [] };
     this.#clients.set(client.number, client);
     this.#options.engine.onChange = this.#onChange;
-    this.#onChange(); // changes that were recorded for earlier clients were perhaps not taken
     return {
       send: (request, respond, fail) => this.#send(client, request, respond, fail),
       close: () => this.#close(client),

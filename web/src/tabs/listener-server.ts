@@ -117,11 +117,15 @@ export class ListenerServer {
     this.#slowTimer = timer;
   }
 
+  #stopTimer(): void {
+    clearTimeout(this.#slowTimer);
+    this.#slowTimer = undefined;
+  }
+
   // Called when the client has read the changes that it was sent.
   onRead(): void {
     this.#isUnread = this.#isSlow = false;
-    clearTimeout(this.#slowTimer);
-    this.#slowTimer = undefined;
+    this.#stopTimer();
     if (this.#news.length > 0) this.#options.onNews();
   }
 
@@ -135,7 +139,6 @@ export class ListenerServer {
   // Must be called when the session ends.
   end(): void {
     this.close();
-    clearTimeout(this.#slowTimer);
-    this.#slowTimer = undefined;
+    this.#stopTimer();
   }
 }
