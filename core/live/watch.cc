@@ -45,6 +45,10 @@ Watch::Watch(WatchId id, WatchQuery query, RangeTree& ranges) : id_(id), ranges_
   reset();
 }
 
+bool Watch::covers_all_keys() const {
+  return ranges_.list.size() == 1 && *ranges_.list.front() == KeyRange();
+}
+
 void Watch::reset() {
   if (!next_) next_ = std::make_unique<EntityKey>();
   *next_ = EntityKey();

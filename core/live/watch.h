@@ -47,6 +47,8 @@ class Watch {
 
   WatchId id() const { return id_; }
   bool is_complete() const { return next_ == nullptr || is_full(); }
+  // Returns whether the watch's ranges hold all keys: every write to the table must be tested then.
+  bool covers_all_keys() const;
 
   // Forgets which rows were read: the watch must be read again from its start. If this throws
   // std::bad_alloc, nothing has changed.

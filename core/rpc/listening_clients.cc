@@ -25,9 +25,10 @@ Result<Filter> parse_optional_filter(std::optional<std::string_view> text) {
 }
 
 // Encodes the id of a listener that was opened or closed; 0: it was not.
-void encode_listener(ResponseBuffer& out, std::uint32_t id) {
-  ResponseWriter writer(out, ResponseKind::listener, 1);
+void encode_listener(ResponseBuffer& out, std::uint32_t id, bool covers_all_keys = false) {
+  ResponseWriter writer(out, ResponseKind::listener, 2);
   writer.word(id);
+  writer.word(covers_all_keys ? 1 : 0);
   writer.finish();
 }
 
@@ -83,7 +84,7 @@ void ListeningClients::open_watch(Store& store, std::uint32_t client, MessageRea
   const WatchId id = LiveQueries(store).open_watch(fields.table, std::move(query));
   try {
     watches_.emplace(id, OpenWatch{client, (fields.flags & flag_counts) != 0, &*table});
-    encode_listener(out, id);
+    encode_listener(out, id, LiveQueries(store).covers_all_keys(id));
   } catch (...) {
     watches_.erase(id);
     LiveQueries(store).close_watch(id);

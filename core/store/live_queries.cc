@@ -30,6 +30,13 @@ bool LiveQueries::close_watch(WatchId watch) {
   return open != nullptr && open->close_watch(watch);
 }
 
+bool LiveQueries::covers_all_keys(WatchId watch) const {
+  Listeners* const open = listeners();
+  if (open == nullptr) return false;
+  const auto found = open->watches().find(watch);
+  return found.has_value() && found->watch->covers_all_keys();
+}
+
 std::variant<WatchPage, Error, PartsNeeded, WatchRefusal> LiveQueries::read_watch(
     WatchId id, std::uint32_t rows_max) {
   ENTITABLE_CHECK(rows_max > 0 && rows_max <= limits::page_rows_max);

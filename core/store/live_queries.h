@@ -46,7 +46,8 @@ class LiveQueries {
   // Opens a watch. The table may not exist yet. If there is a candidate, whose changes were not
   // recorded for the watch, publishing it resets the watch. REQUIRES: the limit is not 0.
   WatchId open_watch(std::string_view table, WatchQuery query);
-  bool close_watch(WatchId watch);  // returns whether the watch was open
+  bool close_watch(WatchId watch);            // returns whether the watch was open
+  bool covers_all_keys(WatchId watch) const;  // Watch::covers_all_keys(); false: it is not open
   // Reads the next rows, at most `rows_max`, and none if the watch is complete. There may be none,
   // too, if many rows did not match (limits::watch_rows_tested_max): read on. While memory
   // exceeds its limit, ends at the first unloaded leaf, like Store::query(). Error: TableNotFound;

@@ -261,6 +261,22 @@ TEST_CASE("one delta may fill a limit, replace its rows and update them") {
   CHECK(test.watch().is_complete());
 }
 
+TEST_CASE("a watch covers all keys if nothing limits them") {
+  RangeTree tree;
+  const auto covers = [&](WatchQuery query) {
+    return Watch(1, std::move(query), tree).covers_all_keys();
+  };
+  CHECK(covers(query_of("")));
+  CHECK(covers(query_of("value eq 1", 3)));
+  CHECK(!covers(query_of("PartitionKey eq 'a'")));
+  CHECK(!covers(query_of("PartitionKey gt 'a'")));
+  CHECK(!covers(query_of("PartitionKey lt 'a' or PartitionKey gt 'b'")));
+  CHECK(!covers(query_of("PartitionKey lt 'a' and PartitionKey gt 'b'")));
+  WatchQuery from = query_of("");
+  from.from = EntityKey("a", "");
+  CHECK(!covers(std::move(from)));
+}
+
 TEST_CASE("a watch removes its ranges from the tree") {
   RangeTree tree;
   {

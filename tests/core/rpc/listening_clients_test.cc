@@ -207,6 +207,19 @@ using Texts = std::vector<std::string>;
 
 }  // namespace
 
+TEST_CASE("The response to \"open watch\" says whether every write will be tested") {
+  Fixture fixture;
+  const auto covers_all_keys = [&](const RequestBuilder& request) {
+    ResponseReader in(fixture.call(1, request));
+    CHECK(in.word() != 0);
+    return in.word();
+  };
+  CHECK(covers_all_keys(Fixture::watch_request()) == 1);
+  CHECK(covers_all_keys(Fixture::watch_request("value ge 0", 5)) == 1);
+  CHECK(covers_all_keys(Fixture::watch_request("PartitionKey eq 'p'")) == 0);
+  CHECK(covers_all_keys(Fixture::feed_request(0)) == 0);
+}
+
 TEST_CASE("Pages of changes are aligned, whatever text and binaries the rows have") {
   Fixture fixture;
   const WatchId people = fixture.listener(1, Fixture::watch_request());
