@@ -3,7 +3,8 @@
 
 import assert from "node:assert/strict";
 import { describe, test as realTest } from "node:test";
-import "../../web/src/client/live-connection.ts"; // loaded before virtual time begins
+import "../../web/src/client/live-connection.ts"; // these two are loaded before virtual time begins
+import "../../web/src/client/observed-query.ts";
 import { LiveRows } from "../../web/src/client/live-rows.ts";
 import { StoreHandle } from "../../web/src/store.ts";
 import type { ChangeBatch, LiveQuery, Store } from "../../web/src/types.ts";
@@ -12,10 +13,8 @@ import {
   type CheckedQuery,
   checkQuery,
   type Item,
-  listAll,
   Observations,
-  openRandomQuery,
-  randomWrite,
+  RandomItems,
   wrongResult,
 } from "./support/random-live.ts";
 import { Origin, Tab } from "./support/simulated-tabs.ts";
@@ -267,12 +266,12 @@ class User {
   }
 
   async work(store: Store, random: Random, observations: Observations): Promise<void> {
-    const table = items(store);
-    const whole = table.live();
-    this.queries = Array.from({ length: 6 }, () => openRandomQuery(table, random));
-    observations.observe(whole, this.queries);
-    this.queries.push({ name: "whole", live: whole, expected: (all) => all });
-    for (let i = 0; i < 15; ++i) await randomWrite(table, random);
+    const items = new RandomItems(store, random);
+    const whole = items.openWhole();
+    this.queries = Array.from({ length: 6 }, () => items.openQuery());
+    observations.observe(whole.live, this.queries);
+    this.queries.push(whole);
+    for (let i = 0; i < 15; ++i) await items.write();
   }
 }
 
@@ -317,7 +316,7 @@ async function runTabs(random: Random): Promise<number> {
   const queries = alive.flatMap(({ user }) => user.queries);
   // Calls of tabs that were killed may still be applied.
   for (let trial = 0; ; ++trial) {
-    const all = await listAll(items(last));
+    const all = await new RandomItems(last, random).list();
     try {
       for (const query of queries) checkQuery(query, all);
       break;

@@ -5,11 +5,12 @@
 import assert from "node:assert/strict";
 import { after, describe, mock, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
-import { OpenQuery } from "../../web/src/client/live-state.ts";
+import { LiveConnection } from "../../web/src/client/live-connection.ts";
+import { type LiveSource, OpenQuery } from "../../web/src/client/live-state.ts";
 import { MemoryStorage } from "../../web/src/storage/memory.ts";
 import { StoreHandle } from "../../web/src/store.ts";
 import type { ChangeListener, Host, ListenerConnection } from "../../web/src/transport.ts";
-import type { ChangeFeed, LiveQuery, Store } from "../../web/src/types.ts";
+import type { ChangeFeed, Store } from "../../web/src/types.ts";
 import { requestKind } from "../../web/src/util/engine-message-kinds.ts";
 import { createEngine } from "../../web/src/wasm/engine.ts";
 import { openHost } from "./support/open-host.ts";
@@ -17,11 +18,8 @@ import { type Random, seededRandom } from "./support/random.ts";
 import {
   type CheckedQuery,
   checkQuery,
-  type Item,
-  listAll,
   Observations,
-  openRandomQuery,
-  randomWrite,
+  RandomItems,
   wrongResult,
 } from "./support/random-live.ts";
 
@@ -75,25 +73,23 @@ class SmallPages {
 class Run {
   readonly #random: Random;
   readonly #store: Store;
+  readonly #items: RandomItems;
   readonly #pages: SmallPages;
   readonly #observations = new Observations();
   readonly #calls: Promise<void>[] = [];
   #listenerWrites = 0;
-  #whole: LiveQuery<readonly Item[]> | undefined;
+  #whole: ReturnType<RandomItems["openWhole"]> | undefined;
   #queries: CheckedQuery[] = [];
 
   constructor(random: Random, host: Host) {
     this.#random = random;
     this.#pages = new SmallPages(host, random);
     this.#store = new StoreHandle("test", host);
-  }
-
-  get #table() {
-    return this.#store.table<Item>("items");
+    this.#items = new RandomItems(this.#store, random);
   }
 
   #write(): void {
-    this.#start(randomWrite(this.#table, this.#random));
+    this.#start(this.#items.write());
   }
 
   // Another error may end the run before finish() awaits the call.
@@ -103,10 +99,10 @@ class Run {
   }
 
   #openQueries(): void {
-    this.#whole ??= this.#table.live();
-    const open = () => openRandomQuery(this.#table, this.#random);
+    this.#whole ??= this.#items.openWhole();
+    const open = () => this.#items.openQuery();
     const added = Array.from({ length: queryCount - this.#queries.length }, open);
-    this.#observations.observe(this.#whole, added);
+    this.#observations.observe(this.#whole.live, added);
     for (const { live } of added) live.subscribe(() => this.#onChange());
     this.#queries.push(...added);
   }
@@ -148,8 +144,8 @@ class Run {
 
   // Returns how many results were checked, and how many pages were read.
   async check(): Promise<{ checked: number; pages: number }> {
-    await this.#table.createTable();
-    for (let i = 0; i < 100; ++i) await randomWrite(this.#table, this.#random);
+    await this.#items.table.createTable();
+    for (let i = 0; i < 100; ++i) await this.#items.write();
     const snapshot = await this.#store.snapshot();
     for (let step = 0; step < steps; ++step) await this.#step(snapshot);
     await this.#finish();
@@ -165,9 +161,8 @@ class Run {
       await Promise.all(this.#calls);
       for (let turns = 0; turns < 500; ++turns) await turn();
     }
-    const all = await listAll(this.#table);
-    const live = this.#whole as LiveQuery<readonly Item[]>;
-    checkQuery({ name: "whole", live, expected: (items) => items }, all);
+    const all = await this.#items.list();
+    checkQuery(this.#whole as CheckedQuery, all);
     for (const query of this.#queries) checkQuery(query, all);
   }
 }
@@ -202,5 +197,21 @@ describe("live queries of which each page is read in a task of its own", () => {
       },
     );
     await assert.rejects(check(), { message: wrongResult });
+  });
+
+  test("the check fails if observed queries learn late that a read has changed", async (t) => {
+    const { openQuery } = LiveConnection.prototype;
+    t.mock.method(
+      LiveConnection.prototype,
+      "openQuery",
+      function (this: LiveConnection, source: LiveSource, attach: Parameters<typeof openQuery>[1]) {
+        const onChange: LiveSource["onChange"] = async (deltas) => {
+          for (let left = 5; left > 0; --left) await turn();
+          source.onChange(deltas);
+        };
+        return openQuery.call(this, { ...source, onChange }, attach);
+      },
+    );
+    await assert.rejects(check(), { message: /observed .*:\n {2}actual/ });
   });
 });

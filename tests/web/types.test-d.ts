@@ -136,10 +136,35 @@ async function liveQueries(): Promise<void> {
   (await people.liveCount({ queryOptions: { filter: "age gt 3.0" } }).ready) satisfies number;
   await using count = people.liveCount();
   count.subscribe(() => {}) satisfies () => void;
+  (await count.explain()).rowsWatched satisfies number;
+  await observedQueries();
   for await (const { changes, sequence } of store.changes({ partitionKey: "p", before: true })) {
     sequence satisfies bigint;
     changes[0]?.op satisfies "insert" | "update" | "delete" | undefined;
   }
+}
+
+async function observedQueries(): Promise<void> {
+  const observed = store.observe(async (read) => {
+    const [first] = await read.entities(people, { limit: 5, from: key });
+    const selected = await read.entities(people, { queryOptions: { select: ["age"] } });
+    selected[0]?.age satisfies number | undefined;
+    // @ts-expect-error: name is not selected
+    selected[0]?.name;
+    // @ts-expect-error: the result cannot be changed
+    selected.sort();
+    // @ts-expect-error: no such property
+    await read.entities(people, { queryOptions: { select: ["surname"] } });
+    // @ts-expect-error: a name is no table
+    await read.count("people");
+    const one = await read.entity(people, "p", "r");
+    one?.born satisfies Date | undefined;
+    return { age: first?.age, name: one?.name, count: await read.count(people) };
+  });
+  (await observed.ready).age satisfies number | undefined;
+  observed.getSnapshot().data?.count satisfies number | undefined;
+  store.observe(() => 5) satisfies ours.LiveQuery<number>;
+  store.observe(async (read) => (await read.count(people)) > 0) satisfies ours.LiveQuery<boolean>;
 }
 
 async function untyped(): Promise<void> {

@@ -1,6 +1,6 @@
 // The handle of an open store: it creates clients, and forwards all other calls to its host.
 
-import { openChangeFeed } from "./client/live-queries.ts";
+import { openChangeFeed, openObservedQuery } from "./client/live-queries.ts";
 import { releaseStoreCodec } from "./client/store-codec.ts";
 import { TableHandle } from "./client/table-client.ts";
 import { ServiceHandle } from "./client/table-service-client.ts";
@@ -18,7 +18,9 @@ import type {
   ImportOptions,
   ImportReport,
   ImportSource,
+  LiveQuery,
   RandomSource,
+  Reader,
   ResolvedTable,
   RestoreOptions,
   SnapshotSource,
@@ -143,6 +145,10 @@ export class StoreHandle implements Store {
   async import(source: ImportSource, options: ImportOptions): Promise<ImportReport> {
     const { importFile } = await import("./transfer/import.ts");
     return await importFile(this.tableClient(options.table), source, options, dependencies);
+  }
+
+  observe<R>(query: (read: Reader) => R | Promise<R>): LiveQuery<R, never> {
+    return openObservedQuery(this.#host, query);
   }
 
   changes(options: ChangesOptions = {}): ChangeFeed {

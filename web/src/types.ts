@@ -350,6 +350,13 @@ export interface LiveDelta<E> {
   readonly deleted: readonly { readonly index: number; readonly entity: E }[];
 }
 
+export interface LiveExplain {
+  /** The number of entities that the query has read, and whose changes it follows. */
+  rowsWatched: number;
+  /** `EveryWriteTested`: the query tests every write to a table. */
+  warnings: ExplainWarning[];
+}
+
 /**
  * The result of a query, which follows the changes of the store. It must be closed when it is no
  * longer needed.
@@ -370,8 +377,8 @@ export interface LiveQuery<R, E = unknown> {
    */
   subscribe(listener: () => void): () => void;
   /**
-   * Calls the function with each change of the result, before the functions of subscribe(). A count
-   * has no such changes. Returns a function that ends the subscription.
+   * Calls the function with each change of the result, before the functions of subscribe(). Counts
+   * and queries of observe() have no such changes. Returns a function that ends the subscription.
    */
   onDelta(listener: (delta: LiveDelta<E>) => void): () => void;
   /**
@@ -381,6 +388,11 @@ export interface LiveQuery<R, E = unknown> {
   [Symbol.asyncIterator](): AsyncIterator<R, undefined>;
   /** Resolves to the first result. Rejects like listEntities if there is none. */
   readonly ready: Promise<R>;
+  /**
+   * Resolves to what it takes to follow the changes, after the first result. A closed query takes
+   * nothing. Rejects with the error of the snapshot.
+   */
+  explain(): Promise<LiveExplain>;
   /**
    * The result changes no more. If there was none yet, the status becomes "error", with AbortError.
    */
@@ -399,6 +411,35 @@ export interface LiveOptions<
   limit?: number | undefined;
   /** The first key that may be returned. */
   from?: { partitionKey: string; rowKey: string } | undefined;
+}
+
+/**
+ * What a query of observe() reads. All that one run reads is of one version of the store. The
+ * tables are handles of the same store. Do not change what the methods return.
+ */
+export interface Reader {
+  /** Resolves to the entities that Table.live() shows with the same options. */
+  entities<T extends object, K extends PropertyName<T> = never>(
+    table: Table<T>,
+    options?: LiveOptions<T, K>,
+  ): Promise<readonly EntityResult<T, K>[]>;
+  entities<T extends object, K extends string = never>(
+    table: ResolvedTable<T>,
+    options?: LiveOptions<Record<string, unknown>, K>,
+  ): Promise<readonly ResolvedEntity<T, K>[]>;
+  /** Resolves to an entity; to undefined, if there is none. */
+  entity<T extends object>(
+    table: Table<T>,
+    partitionKey: string,
+    rowKey: string,
+  ): Promise<EntityResult<T> | undefined>;
+  entity<T extends object>(
+    table: ResolvedTable<T>,
+    partitionKey: string,
+    rowKey: string,
+  ): Promise<ResolvedEntity<T> | undefined>;
+  /** Resolves to the number of entities that match the filter. */
+  count<T extends object>(table: WritableTable<T>, options?: LiveCountOptions<T>): Promise<number>;
 }
 
 export interface LiveCountOptions<T extends object = Record<string, unknown>> {
@@ -1295,6 +1336,16 @@ export interface Store {
    * have been written by then.
    */
   import(source: ImportSource, options: ImportOptions): Promise<ImportReport>;
+  /**
+   * Opens a live query whose result the function returns, or its promise resolves to. The function
+   * may read any tables. It runs again when a commit has changed what one of its reads returned.
+   * Runs do not overlap. If what a run has read changes before it has ended, its other reads are
+   * rejected with AbortError, its result is ignored, and the function runs again. If a run rejects,
+   * the snapshot has the error until what it has read changes. A result that equals the last one,
+   * compared as plain objects, arrays, dates and bytes, is no change. The function must have no
+   * other effects, and depend on nothing else that changes.
+   */
+  observe<R>(query: (read: Reader) => R | Promise<R>): LiveQuery<R, never>;
   /**
    * Opens the feed of all changes from now on, whichever tab makes them: an item for each commit,
    * in their order, when it becomes visible. Writes never wait for the reader. If 1,000 batches

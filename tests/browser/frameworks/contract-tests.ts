@@ -44,6 +44,21 @@ export const contractTests: Record<string, ContractTest> = {
     equal(await contract.rendered(), {});
   },
 
+  async "a list shows what an observed query returns"(contract) {
+    const store = await contract.store();
+    const parts = [{ ...list(contract, "l", "RowKey ge '2'"), open: contract.observe }];
+    const application = contract.mount({ store, parts });
+    await contract.shows("#l li", "n2,n3");
+    await contract.rendered();
+    await notesOf(store).upsertEntity(note(1, "changed"));
+    equal(await contract.rendered(), {});
+    await notesOf(store).upsertEntity(note(3, "changed"));
+    await contract.shows("#l li", "n2,changed");
+    equal(await contract.rendered(), { l: 1, "l row 3": 1 });
+    application.update({ store, parts: [] });
+    await contract.hasOpen(0);
+  },
+
   async "a component that does not match a change is not rendered"(contract) {
     const store = await contract.store();
     const parts = [list(contract, "a", "RowKey eq '1'"), list(contract, "b", "RowKey eq '2'")];

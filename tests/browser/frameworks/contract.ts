@@ -133,6 +133,12 @@ export class Contract {
   readonly open = (store?: Store, filter?: string): Notes | undefined =>
     store && this.#counted(notesOf(store).live({ queryOptions: { filter } }));
 
+  /** Observes all notes that match the filter. */
+  readonly observe = (store?: Store, filter?: string): Notes | undefined => {
+    const options = { queryOptions: { filter } };
+    return store && this.#counted(store.observe((read) => read.entities(notesOf(store), options)));
+  };
+
   table(store: Store): object {
     const notes = notesOf(store);
     return {

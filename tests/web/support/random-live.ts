@@ -1,6 +1,6 @@
 // Random live queries and random writes, and a check of the former. Runs in Node and in pages.
 
-import type { Durability, LiveQuery, Table } from "../../../web/src/types.ts";
+import type { Durability, LiveQuery, Reader, Store, Table } from "../../../web/src/types.ts";
 import { equal, show } from "./equal.ts";
 import type { Random } from "./random.ts";
 
@@ -59,10 +59,74 @@ function randomRowKey(random: Random): string {
 export interface CheckedQuery {
   readonly name: string;
   readonly live: LiveQuery<unknown>;
+  /** Whether it shows a commit in a later task than other queries. */
+  readonly isLate?: boolean;
   expected(all: readonly Stored[]): unknown;
 }
 
-export function openRandomQuery(table: Table<Item>, random: Random): CheckedQuery {
+/** The items of a store, with random writes and queries. */
+export class RandomItems {
+  readonly table: Table<Item>;
+  readonly #store: Store;
+  readonly #random: Random;
+
+  constructor(store: Store, random: Random) {
+    this.#store = store;
+    this.#random = random;
+    this.table = store.table<Item>("items");
+  }
+
+  openWhole(): CheckedQuery & { readonly live: LiveQuery<readonly Item[]> } {
+    return { name: "whole", live: this.table.live(), expected: (all) => all };
+  }
+
+  openQuery(): CheckedQuery {
+    return this.#random.below(4) === 0
+      ? openObservedQuery(this.#store, this.table, this.#random)
+      : openRandomQuery(this.table, this.#random);
+  }
+
+  write(durabilities?: readonly Durability[]): Promise<void> {
+    return randomWrite(this.table, this.#random, durabilities);
+  }
+
+  async list(): Promise<Stored[]> {
+    const all: Stored[] = [];
+    for await (const item of this.table.listEntities()) all.push(item as Stored);
+    return all;
+  }
+}
+
+// Reads entities, a count of the same, and an entity whose key depends on the first of them. Other
+// tasks run between some of these reads.
+function openObservedQuery(store: Store, table: Table<Item>, random: Random): CheckedQuery {
+  const { filter, accepts } = randomCondition(random);
+  const hasPauses = random.below(2) === 0;
+  const pause = () => hasPauses && new Promise<void>((resolve) => setTimeout(resolve));
+  const other = ({ partitionKey, value }: Item) => ({ partitionKey, rowKey: `0${value}` });
+  let torn: string | undefined; // what a run has read of two versions
+  const query = async (read: Reader) => {
+    const list = await read.entities(table, { queryOptions: { filter } });
+    await pause();
+    const [first] = list;
+    const key = first === undefined ? undefined : other(first);
+    const entity = key && (await read.entity(table, key.partitionKey, key.rowKey));
+    await pause();
+    const count = await read.count(table, { queryOptions: { filter } });
+    if (count !== list.length) torn = `${count} of ${list.length}`;
+    return { list, entity, count, torn };
+  };
+  const expected = (all: readonly Stored[]) => {
+    const list = all.filter(accepts);
+    const key = list[0] && other(list[0]);
+    const isIt = (item: Item) =>
+      item.partitionKey === key?.partitionKey && item.rowKey === key.rowKey;
+    return { list, entity: all.find(isIt), count: list.length };
+  };
+  return { name: `observed ${filter}`, live: store.observe(query), isLate: true, expected };
+}
+
+function openRandomQuery(table: Table<Item>, random: Random): CheckedQuery {
   const { filter, accepts } = randomCondition(random);
   const from = {
     partitionKey: partitions[random.below(3)] as string,
@@ -106,8 +170,8 @@ export function openRandomQuery(table: Table<Item>, random: Random): CheckedQuer
   }
 }
 
-/** Makes one random write. Rejects if the store does, except for the service's errors. */
-export async function randomWrite(
+// Rejects if the store does, except for the service's errors.
+async function randomWrite(
   table: Table<Item>,
   random: Random,
   durabilities: readonly Durability[] = ["deferred", "relaxed", "strict"],
@@ -142,19 +206,13 @@ export async function randomWrite(
 
 /** What the message of checkQuery() and Observations.check() is if a query shows a wrong result. */
 export const wrongResult =
-  /(\b(entity|count|select|window|list|whole)\b.*|sequences with two tables):\n {2}actual/;
+  /(\b(entity|count|select|window|list|observed|whole)\b.*|sequences with two tables):\n {2}actual/;
 
 /** Throws if the query does not show what `all` says. */
 export function checkQuery({ name, live, expected }: CheckedQuery, all: readonly Stored[]): void {
   const { data, status, error } = live.getSnapshot();
   equal(status, "ready", `${name}: ${String(error)}`);
   equal(data, expected(all), name);
-}
-
-export async function listAll(table: Table<Item>): Promise<Stored[]> {
-  const all: Stored[] = [];
-  for await (const item of table.listEntities()) all.push(item as Stored);
-  return all;
 }
 
 /** What live queries showed: at each sequence, the whole table and the results of queries. */

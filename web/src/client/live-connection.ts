@@ -12,6 +12,7 @@ import { decodeChanges, type RowKey } from "./changes-decoder.ts";
 import { OpenFeed } from "./live-feed.ts";
 import { type LiveSource, OpenQuery } from "./live-state.ts";
 import type { MessageWriter } from "./message-writer.ts";
+import type { ObservedQuery } from "./observed-query.ts";
 import type { RequestEncoder } from "./request-encoder.ts";
 import type { ResponseDecoder } from "./response-decoder.ts";
 
@@ -42,9 +43,12 @@ export class LiveConnection implements ChangeListener {
   readonly #toRead = new Set<OpenQuery>(); // must be opened or read, and wait for nothing
   readonly #delaying = new Set<OpenQuery>(); // OpenQuery.delaysOthers
   readonly #changed = new Set<OpenQuery>(); // may have something else to show
+  readonly #observed = new Set<ObservedQuery>();
   readonly #feeds = new Set<OpenFeed>();
   readonly #toOpen = new Set<OpenFeed>();
   #connection: ListenerConnection | undefined;
+  #sequence = 0n; // of the last version that is known
+  #shownSequence = 0n;
   #resets = 0; // responses to requests from before the last reset are ignored
   #isSettleDue = false;
   #readUntil: number | undefined; // in this task; undefined: it has read nothing
@@ -69,6 +73,28 @@ export class LiveConnection implements ChangeListener {
     return query;
   }
 
+  // Opens the reads of the query with openQuery(). Throws StoreError if the store is closed.
+  openObserved(query: ObservedQuery): void {
+    this.#connect();
+    this.#observed.add(query);
+    void query.run();
+  }
+
+  closeObserved(query: ObservedQuery): void {
+    this.#observed.delete(query);
+    this.#disconnectIfUnused();
+  }
+
+  // Returns whether the query is open: it was not closed, and could be opened.
+  has(query: OpenQuery): boolean {
+    return this.#queries.has(query);
+  }
+
+  // The sequence of the version that all queries show.
+  get shownSequence(): bigint {
+    return this.#shownSequence;
+  }
+
   // Throws StoreError if an option is invalid, or the store is closed.
   openFeed(options: ChangesOptions): OpenFeed {
     const feed = new OpenFeed(options, this.#environment, () => this.#closeFeed(feed));
@@ -87,6 +113,7 @@ export class LiveConnection implements ChangeListener {
 
   onChanges(message: Uint8Array): void {
     const { sequence, deltas, batches } = decodeChanges(this.#environment.decoder, message);
+    this.#sequence = sequence;
     for (const delta of deltas) {
       const query = this.#watches.get(delta.watch);
       if (query !== undefined) this.#update(query, () => query.apply(delta, sequence));
@@ -116,9 +143,10 @@ export class LiveConnection implements ChangeListener {
 
   onClosed(error: Error): void {
     this.#connection = undefined;
-    const queries = [...this.#queries];
+    const queries = [...this.#queries, ...this.#observed];
     for (const query of queries) query.end(error);
     for (const all of [this.#queries, this.#toRead, this.#delaying, this.#changed]) all.clear();
+    this.#observed.clear();
     this.#watches.clear();
     for (const feed of this.#feeds) feed.end(undefined);
     this.#feeds.clear();
@@ -148,7 +176,9 @@ export class LiveConnection implements ChangeListener {
     const changed = [...this.#changed];
     this.#changed.clear();
     const shown = changed.map((query) => ({ query, deltas: this.#show(query) }));
+    this.#shownSequence = this.#sequence;
     for (const { query, deltas } of shown) if (deltas !== undefined) query.source.onChange(deltas);
+    for (const query of this.#observed) query.onSettled();
   }
 
   // Reads a page of each query in turn. Now and then, lets other tasks of the thread run first.
@@ -224,13 +254,14 @@ export class LiveConnection implements ChangeListener {
     const { openWatch, closeWatch } = this.#environment.requestKind;
     const { source } = query;
     const onResponse = (response: Uint8Array) => {
-      const id = this.#listenerIn(response);
+      const { id, coversAllKeys } = this.#watchIn(response);
       if (!this.#queries.has(query)) {
         this.#closeListener(closeWatch, id);
         return;
       }
       query.isWaiting = false;
       query.watch = id;
+      query.coversAllKeys = coversAllKeys;
       query.wasOpen = true;
       this.#watches.set(id, query);
       this.#toRead.add(query);
@@ -254,6 +285,7 @@ export class LiveConnection implements ChangeListener {
     const onResponse = (response: Uint8Array) => {
       const page = this.#environment.decoder.watchPage(response);
       if (!this.#queries.has(query)) return;
+      this.#sequence = page.sequence;
       query.isWaiting = false;
       this.#update(query, () => query.add(page));
       this.#scheduleSettle();
@@ -339,6 +371,14 @@ export class LiveConnection implements ChangeListener {
     return decoder.message(response, responseKind.listener, (reader) => reader.readWord());
   }
 
+  #watchIn(response: Uint8Array): { id: number; coversAllKeys: boolean } {
+    const { decoder, responseKind } = this.#environment;
+    return decoder.message(response, responseKind.listener, (reader) => ({
+      id: reader.readWord(),
+      coversAllKeys: reader.readWord() === 1,
+    }));
+  }
+
   // ---- Closing ----------------------------------------------------------------------------------
 
   // The query cannot go on: closes it, and shows the error.
@@ -370,13 +410,16 @@ export class LiveConnection implements ChangeListener {
   }
 
   #closeListener(kind: number, id: number): void {
-    if (this.#queries.size + this.#feeds.size === 0) {
-      this.#connection?.close();
-      this.#connection = undefined;
-    } else if (id !== 0) {
-      const ignore = () => {};
-      this.#send(kind, (writer) => writer.putWord(id), ignore, ignore);
-    }
+    if (this.#disconnectIfUnused() || id === 0) return;
+    const ignore = () => {};
+    this.#send(kind, (writer) => writer.putWord(id), ignore, ignore);
+  }
+
+  #disconnectIfUnused(): boolean {
+    if (this.#queries.size + this.#feeds.size + this.#observed.size > 0) return false;
+    this.#connection?.close();
+    this.#connection = undefined;
+    return true;
   }
 }
 

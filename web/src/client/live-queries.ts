@@ -3,15 +3,17 @@
 
 import { AbortError, StoreError } from "../errors.ts";
 import type { Transport } from "../transport.ts";
-import type { ChangeFeed, ChangesOptions } from "../types.ts";
+import type { ChangeFeed, ChangesOptions, LiveQuery } from "../types.ts";
 import { nextRetryMs } from "../util/back-off.ts";
 import { requestKind, responseKind } from "../util/engine-message-kinds.ts";
 import { inMicrotask, yieldToEventLoop } from "../util/event-loop.ts";
 import { copyOf, requireKnownOptions } from "../util/option-names.ts";
+import { isDate, toError } from "../util/platform-objects.ts";
 import type { LiveConnection } from "./live-connection.ts";
 import type { OpenFeed } from "./live-feed.ts";
 import { LiveQueryHandle } from "./live-query.ts";
-import type { LiveSource } from "./live-state.ts";
+import type { LiveSource, QuerySource } from "./live-state.ts";
+import type { ObservedFunction } from "./observed-query.ts";
 import { storeCodec } from "./store-codec.ts";
 
 const connections = new WeakMap<Transport, Promise<LiveConnection>>();
@@ -39,7 +41,7 @@ async function connect(transport: Transport): Promise<LiveConnection> {
 // the limit and the first key.
 export function openLiveQuery<R>(
   transport: Transport,
-  source: () => Omit<LiveSource, "onChange" | "wantsDeltas">,
+  source: () => QuerySource,
 ): LiveQueryHandle<R> {
   return new LiveQueryHandle<R>(async (handle) => {
     const checked = source();
@@ -49,6 +51,23 @@ export function openLiveQuery<R>(
       wantsDeltas: () => handle.wantsDeltas,
     };
     connection.openQuery({ ...checked, ...user }, (query) => handle.attach(query));
+  });
+}
+
+export function openObservedQuery<R>(
+  transport: Transport,
+  query: ObservedFunction,
+): LiveQuery<R, never> {
+  return new LiveQueryHandle<R, never>(async (handle) => {
+    if (typeof query !== "function")
+      throw new StoreError("ValidationFailed", "observe needs a function.");
+    const loading = [liveConnection(transport), import("./observed-query.ts")] as const;
+    const [connection, { ObservedQuery }] = await Promise.all(loading);
+    const functions = { isDate, toError, yieldToEventLoop };
+    const environment = { AbortError, StoreError, transport, ...functions };
+    const onChange = () => handle.onChange([]);
+    const observed = new ObservedQuery(query, onChange, connection, environment);
+    if (handle.attach(observed)) connection.openObserved(observed);
   });
 }
 

@@ -2,17 +2,20 @@
 // (live-connection.ts), because most pages have none.
 
 import { AbortError } from "../errors.ts";
-import type { LiveDelta, LiveQuery, LiveSnapshot } from "../types.ts";
+import type { LiveDelta, LiveExplain, LiveQuery, LiveSnapshot } from "../types.ts";
 
 // The state of a live query, once live-connection.ts is loaded.
 export interface LiveState {
   snapshot(): LiveSnapshot<unknown> | undefined; // undefined: nothing was read yet
+  explain(): LiveExplain; // of what is shown
   close(): void;
 }
 
 const loading: LiveSnapshot<never> = { data: undefined, status: "loading", sequence: 0n };
 
-export class LiveQueryHandle<R> implements LiveQuery<R> {
+const watchesNothing: LiveExplain = { rowsWatched: 0, warnings: [] };
+
+export class LiveQueryHandle<R, E = unknown> implements LiveQuery<R, E> {
   readonly ready: Promise<R>;
   readonly #listeners = new Set<() => void>();
   readonly #deltaListeners = new Set<(delta: LiveDelta<unknown>) => void>();
@@ -25,7 +28,7 @@ export class LiveQueryHandle<R> implements LiveQuery<R> {
   #rejectReady: (error: unknown) => void = () => {};
 
   // `open` begins to read. It calls attach(), and then onChange() after each change.
-  constructor(open: (query: LiveQueryHandle<R>) => Promise<void>) {
+  constructor(open: (query: LiveQueryHandle<R, E>) => Promise<void>) {
     this.ready = new Promise((resolve, reject) => {
       this.#resolveReady = resolve;
       this.#rejectReady = reject;
@@ -52,8 +55,8 @@ export class LiveQueryHandle<R> implements LiveQuery<R> {
     return add(this.#listeners, () => listener());
   }
 
-  onDelta(listener: (delta: LiveDelta<unknown>) => void): () => void {
-    return add(this.#deltaListeners, (delta) => listener(delta));
+  onDelta(listener: (delta: LiveDelta<E>) => void): () => void {
+    return add(this.#deltaListeners, (delta) => listener(delta as LiveDelta<E>));
   }
 
   get wantsDeltas(): boolean {
@@ -100,6 +103,13 @@ export class LiveQueryHandle<R> implements LiveQuery<R> {
         return done;
       },
     };
+  }
+
+  async explain(): Promise<LiveExplain> {
+    await this.ready.catch(() => {});
+    const { status, error } = this.getSnapshot();
+    if (status === "error") throw error;
+    return this.#isClosed ? watchesNothing : (this.#state as LiveState).explain();
   }
 
   // Those that have nothing to yield wait again.

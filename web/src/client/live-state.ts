@@ -5,13 +5,14 @@
 // reset, or when a limit has lost a row that is not in memory), they are collected beside the rows
 // that are shown.
 
-import type { LiveDelta, LiveSnapshot } from "../types.ts";
+import type { ExplainWarning, LiveDelta, LiveExplain, LiveSnapshot } from "../types.ts";
 import type { Row, WatchDelta } from "./changes-decoder.ts";
 import type { LiveState } from "./live-query.ts";
 import { LiveRows, newDelta } from "./live-rows.ts";
 import type { WatchPage } from "./response-decoder.ts";
 
-export interface LiveSource {
+// What a live query reads, and how.
+export interface QuerySource {
   readonly table: string;
   readonly filter?: string | undefined; // not of an entity
   readonly limit?: number | undefined;
@@ -20,12 +21,15 @@ export interface LiveSource {
   readonly select?: readonly string[] | undefined;
   // Converts what is selected of a row. undefined: it stays as it is.
   readonly convert?: ((entity: object) => object) | undefined;
+  // Rejects with the error of a request about this query, perhaps with a hint.
+  rejectWith(error: unknown): Promise<never>;
+}
+
+export interface LiveSource extends QuerySource {
   // Called after the snapshot has changed.
   onChange(deltas: readonly LiveDelta<unknown>[]): void;
   // Whether onChange() needs the deltas.
   wantsDeltas(): boolean;
-  // Rejects with the error of a request about this query, perhaps with a hint.
-  rejectWith(error: unknown): Promise<never>;
 }
 
 // Rows that are being read, with the changes to those that were read before.
@@ -41,6 +45,7 @@ export class OpenQuery implements LiveState {
   readonly #onClose: (query: OpenQuery) => void;
   watch = 0; // its id; 0: it is not open
   wasOpen = false; // the store has accepted the query
+  coversAllKeys = false; // every write to the table is tested
   isWaiting = false; // for the response to a request, or for an attempt to open it again
   retryMs = 0; // the delay after the last failure; 0: there was none since it was complete
   restarts = 0; // how often restart() was called
@@ -69,6 +74,13 @@ export class OpenQuery implements LiveState {
     return this.#snapshot;
   }
 
+  explain(): LiveExplain {
+    const { result, table } = this.source;
+    const rowsWatched = result === "count" ? this.#count : this.#rows.size;
+    const warnings = this.coversAllKeys ? [everyWriteTested(table)] : [];
+    return { rowsWatched, warnings };
+  }
+
   close(): void {
     this.#onClose(this);
   }
@@ -83,7 +95,12 @@ export class OpenQuery implements LiveState {
   // Whether this query shows a result but cannot show the next one yet, so that the other queries
   // have to wait.
   get delaysOthers(): boolean {
-    return this.mustRead && this.#status === "ready" && this.#error === undefined;
+    return this.isBehind && this.#error === undefined;
+  }
+
+  // Whether another result than the one that is shown is being read.
+  get isBehind(): boolean {
+    return this.mustRead && this.#status === "ready";
   }
 
   // Forgets the rows that were read: they are read again.
@@ -224,6 +241,14 @@ export class OpenQuery implements LiveState {
     const entities = this.#rows.giveOut();
     return this.source.result === "list" ? entities : entities[0];
   }
+}
+
+function everyWriteTested(table: string): ExplainWarning {
+  return {
+    code: "EveryWriteTested",
+    message: `The live query tests every write to the table ${table}.`,
+    help: "Limit the keys: with PartitionKey eq '…', it tests writes to this partition only.",
+  };
 }
 
 const clientNames: Readonly<Record<string, string>> = {

@@ -45,7 +45,7 @@ import { copyOf, requireKnownOptions } from "../util/option-names.ts";
 import { inDevelopment } from "./development.ts";
 import { convertEntityBySchema } from "./entity-resolver.ts";
 import { openLiveQuery } from "./live-queries.ts";
-import type { LiveSource } from "./live-state.ts";
+import type { LiveSource, QuerySource } from "./live-state.ts";
 import {
   checkOperationOptions,
   countOptions,
@@ -230,9 +230,8 @@ export class TableHandle
     return this.#resolver !== undefined && disableTypeConversion !== true;
   }
 
-  #applyResolver(entity: object): object {
-    return convertEntityBySchema(entity as RawEntity, this.#resolver as Resolver<object>);
-  }
+  readonly #applyResolver = (entity: object): object =>
+    convertEntityBySchema(entity as RawEntity, this.#resolver as Resolver<object>);
 
   // Each response counts up to the first rows that are not in memory.
   async count(options: CountOptions = {}): Promise<number> {
@@ -302,38 +301,50 @@ export class TableHandle
   // ---- Live queries -----------------------------------------------------------------------------
 
   live(options: LiveOptions = {}): LiveQuery<readonly object[]> {
-    return this.#openLiveQuery(() => {
-      rejectUnknownOptions("live", options, liveOptions, filterAndSelect);
-      const { queryOptions: { filter, select } = {}, limit, from } = options;
-      requireList(select);
-      return { result: "list", filter, select: copyOf(select), limit, from: copyOf(from) };
-    });
+    return openLiveQuery(this.#transport, () => this.listSource("live", options));
   }
 
   liveEntity(partitionKey: string, rowKey: string): LiveQuery<object | undefined> {
     requireKeys(partitionKey, rowKey);
-    return this.#openLiveQuery(() => ({ result: "entity", from: { partitionKey, rowKey } }));
+    return openLiveQuery(this.#transport, () => this.entitySource(partitionKey, rowKey));
   }
 
   liveCount(options: LiveCountOptions = {}): LiveQuery<number> {
-    return this.#openLiveQuery(() => {
-      rejectUnknownOptions("liveCount", options, ["queryOptions"], ["filter"]);
-      return { result: "count", filter: options.queryOptions?.filter };
-    });
+    return openLiveQuery(this.#transport, () => this.countSource("liveCount", options));
   }
 
-  #openLiveQuery<R>(
-    source: () => Pick<LiveSource, "result" | "filter" | "select" | "limit" | "from">,
-  ): LiveQuery<R> {
+  // The following functions are for observed queries, too.
+
+  belongsTo(transport: Transport): boolean {
+    return this.#transport === transport;
+  }
+
+  // The next three return what a live query reads, or throw the error of the options of `method`.
+
+  listSource(method: string, options: LiveOptions): QuerySource {
+    rejectUnknownOptions(method, options, liveOptions, filterAndSelect);
+    const { queryOptions: { filter, select } = {}, limit, from } = options;
+    requireList(select);
+    const copies = { select: copyOf(select), from: copyOf(from) }; // the caller may change them
+    return this.#source({ result: "list", filter, limit, ...copies });
+  }
+
+  entitySource(partitionKey: string, rowKey: string): QuerySource {
+    requireKeys(partitionKey, rowKey);
+    return this.#source({ result: "entity", from: { partitionKey, rowKey } });
+  }
+
+  countSource(method: string, options: LiveCountOptions): QuerySource {
+    rejectUnknownOptions(method, options, ["queryOptions"], ["filter"]);
+    return this.#source({ result: "count", filter: options.queryOptions?.filter });
+  }
+
+  #source(query: Pick<LiveSource, "result" | "filter" | "select" | "limit" | "from">): QuerySource {
     const table = this.tableName;
-    const convert =
-      this.#resolver === undefined ? undefined : (entity: object) => this.#applyResolver(entity);
-    return openLiveQuery<R>(this.#transport, () => {
-      const query = source();
-      const { filter } = query;
-      const rejectWith = (error: unknown) => rejectWithHint(error, { table, filter });
-      return { ...query, table, convert, rejectWith };
-    });
+    const { filter } = query;
+    const rejectWith = (error: unknown) => rejectWithHint(error, { table, filter });
+    const convert = this.#resolver === undefined ? undefined : this.#applyResolver;
+    return { ...query, table, convert, rejectWith };
   }
 
   // ---- Writing ----------------------------------------------------------------------------------

@@ -1,0 +1,262 @@
+// A query that is a function of several reads. Loaded with the first of them.
+//
+// Each read is an open query of the connection, and stays one as long as each run of the function
+// asks for it. So a run reads only what the run before it did not.
+//
+// All open queries of a connection show the same version of the store. If a read that a run was
+// given shows something else before the run has ended, the run is stale: it is given nothing more,
+// and its result is dropped. So what a run is given is of one version, and so is what is shown.
+
+import type { LiveExplain, LiveSnapshot, Reader } from "../types.ts";
+import { isEqualResult } from "./equal-results.ts";
+import type { LiveConnection, LiveEnvironment } from "./live-connection.ts";
+import type { LiveState } from "./live-query.ts";
+import type { LiveSource, OpenQuery, QuerySource } from "./live-state.ts";
+import type { TableHandle } from "./table-client.ts";
+
+export type ObservedFunction = (read: Reader) => unknown;
+
+// What a page has loaded anyway, like all of LiveEnvironment.
+interface Environment
+  extends Pick<LiveEnvironment, "AbortError" | "StoreError" | "transport" | "yieldToEventLoop"> {
+  isDate(value: unknown): boolean;
+  toError(thrown: unknown): Error;
+}
+
+interface Read {
+  query: OpenQuery;
+  askedBy: number; // the last run that asked for it
+  givenTo: number; // the last run that was given its result, or its error
+  readonly waiting: (() => void)[];
+}
+
+interface Run {
+  readonly number: number;
+  isStale: boolean;
+  hasEnded: boolean;
+}
+
+export class ObservedQuery implements LiveState {
+  readonly source: Pick<LiveSource, "onChange">;
+  readonly #query: ObservedFunction;
+  readonly #connection: LiveConnection;
+  readonly #environment: Environment;
+  readonly #reads = new Map<string, Read>(); // by #keyOf()
+  readonly #converters = new WeakMap<object, number>();
+  #converterCount = 0;
+  #run: Run = { number: 0, isStale: false, hasEnded: true }; // the last one
+  #lastComplete = 0; // the number of the last run that was not stale
+  readonly #waiting: (() => void)[] = []; // until queries have shown what has changed
+  #snapshot: LiveSnapshot<unknown> | undefined; // undefined: there was no result yet
+  #endError: Error | undefined; // why it has ended
+
+  // `onChange` is called after the snapshot has changed.
+  constructor(
+    query: ObservedFunction,
+    onChange: LiveSource["onChange"],
+    connection: LiveConnection,
+    environment: Environment,
+  ) {
+    this.#query = query;
+    this.source = { onChange };
+    this.#connection = connection;
+    this.#environment = environment;
+  }
+
+  snapshot(): LiveSnapshot<unknown> | undefined {
+    return this.#snapshot;
+  }
+
+  // All reads of the last run.
+  explain(): LiveExplain {
+    const reads = [...this.#reads.values()].map(({ query }) => query.explain());
+    const warnings = new Map(reads.flatMap((read) => read.warnings).map((w) => [w.message, w]));
+    const rowsWatched = reads.reduce((sum, read) => sum + read.rowsWatched, 0);
+    return { rowsWatched, warnings: [...warnings.values()] };
+  }
+
+  close(): void {
+    this.#end(new this.#environment.AbortError("The live query was closed."));
+    for (const { query } of this.#reads.values()) query.close();
+    this.#reads.clear();
+    this.#connection.closeObserved(this);
+  }
+
+  // Shows the error beside the last result. Nothing else follows.
+  end(error: Error): void {
+    const { data, sequence } = this.#snapshot ?? { data: undefined, sequence: 0n };
+    this.#snapshot = { data, status: "error", error, sequence };
+    this.#end(error);
+  }
+
+  #end(error: Error): void {
+    this.#endError ??= error;
+    this.#wakeAll();
+    this.onSettled();
+  }
+
+  // ---- Runs -------------------------------------------------------------------------------------
+
+  // Runs do not overlap. REQUIRES: the last run has ended.
+  async run(): Promise<void> {
+    const run: Run = { number: this.#run.number + 1, isStale: false, hasEnded: false };
+    this.#run = run;
+    const result = await this.#resultOf(run);
+    while (this.#endError === undefined && !run.isStale && this.#isBehind(run))
+      await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    run.hasEnded = true;
+    if (this.#endError !== undefined) return;
+    this.#wakeAll();
+    this.#closeUnusedReads(run);
+    if (run.isStale) {
+      this.#runLater();
+      return;
+    }
+    this.#lastComplete = run.number;
+    this.#show(result);
+  }
+
+  // Called after queries have shown what has changed.
+  onSettled(): void {
+    for (const resolve of this.#waiting.splice(0)) resolve();
+  }
+
+  // Other queries do not wait for one whose reading has failed. What it shows is then older.
+  #isBehind({ number }: Run): boolean {
+    return [...this.#reads.values()].some(
+      ({ givenTo, query }) => givenTo === number && query.isBehind,
+    );
+  }
+
+  // In a task of its own, so that many commits of one task cause one run.
+  #runLater(): void {
+    void this.#environment.yieldToEventLoop().then(() => {
+      if (this.#endError === undefined) void this.run();
+    });
+  }
+
+  async #resultOf(run: Run): Promise<Omit<LiveSnapshot<unknown>, "sequence">> {
+    try {
+      return { data: await this.#query(this.#readerFor(run)), status: "ready" };
+    } catch (thrown) {
+      return { data: undefined, status: "error", error: this.#environment.toError(thrown) };
+    }
+  }
+
+  #show(result: Omit<LiveSnapshot<unknown>, "sequence">): void {
+    const isReady = this.#snapshot?.status === "ready" && result.status === "ready";
+    const { isDate } = this.#environment;
+    if (isReady && isEqualResult(this.#snapshot?.data, result.data, isDate)) return;
+    this.#snapshot = { ...result, sequence: this.#connection.shownSequence };
+    this.source.onChange([]);
+  }
+
+  // A stale run may not have come as far as the one before it, so that one's reads stay, too.
+  #closeUnusedReads({ number, isStale }: Run): void {
+    for (const [key, { query, askedBy, givenTo }] of this.#reads) {
+      const isUsed = isStale
+        ? askedBy === number || givenTo === this.#lastComplete
+        : givenTo === number;
+      if (isUsed && this.#connection.has(query)) continue;
+      this.#reads.delete(key);
+      query.close();
+    }
+  }
+
+  // ---- Reads ------------------------------------------------------------------------------------
+
+  #readerFor(run: Run): Reader {
+    const read = (table: unknown, name: string, source: (handle: TableHandle) => QuerySource) =>
+      this.#read(run, () => source(this.#handle(table, name)));
+    return {
+      entities: (table: unknown, options = {}) =>
+        read(table, "entities", (handle) => handle.listSource("entities", options)),
+      entity: (table: unknown, partitionKey: string, rowKey: string) =>
+        read(table, "entity", (handle) => handle.entitySource(partitionKey, rowKey)),
+      count: (table: unknown, options = {}) =>
+        read(table, "count", (handle) => handle.countSource("count", options)),
+    } as Reader;
+  }
+
+  #handle(table: unknown, method: string): TableHandle {
+    const { StoreError, transport } = this.#environment;
+    if ((table as Partial<TableHandle> | undefined)?.belongsTo?.(transport))
+      return table as TableHandle;
+    throw new StoreError("ValidationFailed", `${method}() needs a table of this store.`, {
+      hint: `For example: read.${method}(store.table("lamps")).`,
+    });
+  }
+
+  // The result is given in a microtask: by then, all changed queries have called #onChange().
+  async #read(run: Run, source: () => QuerySource): Promise<unknown> {
+    this.#requireCurrent(run);
+    const read = this.#openRead(source());
+    read.askedBy = run.number;
+    let snapshot: LiveSnapshot<unknown> | undefined;
+    do {
+      if (read.query.snapshot() === undefined)
+        await new Promise<void>((resolve) => read.waiting.push(resolve));
+      else await undefined;
+      this.#requireCurrent(run);
+      snapshot = read.query.snapshot();
+    } while (snapshot === undefined);
+    read.givenTo = run.number;
+    if (snapshot.status === "error") throw snapshot.error;
+    const { data } = snapshot;
+    // A function that sorts it in place would break the order of the keys.
+    return Array.isArray(data) ? Object.freeze(data) : data;
+  }
+
+  #requireCurrent({ isStale, hasEnded }: Run): void {
+    const { AbortError } = this.#environment;
+    if (this.#endError !== undefined) throw this.#endError;
+    if (hasEnded) throw new AbortError("The run of the query has ended.");
+    if (isStale) throw new AbortError("What this run has read has changed. It is run again.");
+  }
+
+  #openRead(source: QuerySource): Read {
+    const key = this.#keyOf(source);
+    const known = this.#reads.get(key);
+    if (known !== undefined) return known;
+    const read: Partial<Read> = { askedBy: 0, givenTo: 0, waiting: [] };
+    const user: Pick<LiveSource, "onChange" | "wantsDeltas"> = {
+      onChange: () => this.#onChange(read as Read),
+      wantsDeltas: () => false,
+    };
+    this.#connection.openQuery({ ...source, ...user }, (query) => {
+      read.query = query;
+      this.#reads.set(key, read as Read);
+      return true;
+    });
+    return read as Read;
+  }
+
+  #keyOf({ table, result, filter, select, limit, from, convert }: QuerySource): string {
+    const parts = [table, result, filter, select, limit, from, this.#numberOf(convert)];
+    return JSON.stringify(parts, (_, value) => (typeof value === "bigint" ? `${value}n` : value));
+  }
+
+  #numberOf(convert: object | undefined): number {
+    if (convert === undefined) return 0;
+    const number = this.#converters.get(convert) ?? ++this.#converterCount;
+    this.#converters.set(convert, number);
+    return number;
+  }
+
+  #onChange(read: Read): void {
+    wake(read);
+    const run = this.#run;
+    if (read.givenTo !== run.number || run.isStale) return;
+    run.isStale = true;
+    if (run.hasEnded) this.#runLater();
+    else this.#wakeAll();
+  }
+
+  #wakeAll(): void {
+    for (const read of this.#reads.values()) wake(read);
+  }
+}
+
+function wake(read: Read): void {
+  for (const resolve of read.waiting.splice(0)) resolve();
+}
