@@ -216,6 +216,7 @@ describe("an observed query", () => {
       [new Date(5), new Date(6)],
       [new Uint8Array([1, 2]), new Uint8Array([1, 3])],
       [new Map(), new Map()],
+      [new DataView(new ArrayBuffer(1)), new DataView(new ArrayBuffer(1))],
       [new Lamp(), new Lamp()],
       [new Array(2), []],
       [cycle(), { name: "one", self: {} }],

@@ -214,7 +214,7 @@ function compareKeys(a: RowKey, b: RowKey): number {
 
 // Returns whether two rows, or two values in rows, are equal. Rows consist of primitive values,
 // dates, bytes, and pairs of a value and its type.
-export function isEqual(a: unknown, b: unknown): boolean {
+function isEqual(a: unknown, b: unknown): boolean {
   if (Object.is(a, b)) return true;
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
   if (Object.getPrototypeOf(a) !== Object.getPrototypeOf(b)) return false;
