@@ -28,6 +28,8 @@ export interface LiveEnvironment {
   inMicrotask(call: () => void): void;
   yieldToEventLoop(): Promise<void>;
   nextRetryMs(previousMs: number): number;
+  isDate(value: unknown): value is Date;
+  toError(thrown: unknown): Error;
 }
 
 const pageRows = 1000;
@@ -37,7 +39,7 @@ const countsFlag = 1;
 const maxLimit = 0xffff_fffe;
 
 export class LiveConnection implements ChangeListener {
-  readonly #environment: LiveEnvironment;
+  readonly environment: LiveEnvironment;
   readonly #queries = new Set<OpenQuery>();
   readonly #watches = new Map<number, OpenQuery>(); // by id
   readonly #toRead = new Set<OpenQuery>(); // must be opened or read, and wait for nothing
@@ -55,13 +57,13 @@ export class LiveConnection implements ChangeListener {
   #isYielding = false; // other tasks run before anything else is read
 
   constructor(environment: LiveEnvironment) {
-    this.#environment = environment;
+    this.environment = environment;
   }
 
   // Throws StoreError if an option is invalid, or the store is closed. `attach` gets the query
   // before anything is read, and returns whether it is still needed.
   openQuery(source: LiveSource, attach: (query: OpenQuery) => boolean): OpenQuery {
-    const { StoreError } = this.#environment;
+    const { StoreError } = this.environment;
     const mistake = mistakeIn(source);
     if (mistake !== undefined) throw new StoreError("ValidationFailed", ...mistake);
     const query = new OpenQuery(source, () => this.#closeQuery(query));
@@ -97,7 +99,7 @@ export class LiveConnection implements ChangeListener {
 
   // Throws StoreError if an option is invalid, or the store is closed.
   openFeed(options: ChangesOptions): OpenFeed {
-    const feed = new OpenFeed(options, this.#environment, () => this.#closeFeed(feed));
+    const feed = new OpenFeed(options, this.environment, () => this.#closeFeed(feed));
     if (options.signal?.aborted) {
       feed.abort();
       return feed;
@@ -112,7 +114,7 @@ export class LiveConnection implements ChangeListener {
   // ---- ChangeListener ---------------------------------------------------------------------------
 
   onChanges(message: Uint8Array): void {
-    const { sequence, deltas, batches } = decodeChanges(this.#environment.decoder, message);
+    const { sequence, deltas, batches } = decodeChanges(this.environment.decoder, message);
     this.#sequence = sequence;
     for (const delta of deltas) {
       const query = this.#watches.get(delta.watch);
@@ -151,7 +153,7 @@ export class LiveConnection implements ChangeListener {
     for (const feed of this.#feeds) feed.end(undefined);
     this.#feeds.clear();
     this.#toOpen.clear();
-    this.#environment.inMicrotask(() => {
+    this.environment.inMicrotask(() => {
       for (const { source } of queries) source.onChange([]);
     });
   }
@@ -161,7 +163,7 @@ export class LiveConnection implements ChangeListener {
   #scheduleSettle(): void {
     if (this.#isSettleDue) return;
     this.#isSettleDue = true;
-    this.#environment.inMicrotask(() => {
+    this.environment.inMicrotask(() => {
       this.#isSettleDue = false;
       this.#settle();
     });
@@ -200,7 +202,7 @@ export class LiveConnection implements ChangeListener {
   // Limits how long this task reads, however many queries are opened in it.
   #limitReading(): void {
     this.#readUntil = performance.now() + turnMs;
-    void this.#environment.yieldToEventLoop().then(() => {
+    void this.environment.yieldToEventLoop().then(() => {
       this.#readUntil = undefined;
       if (!this.#isYielding) return;
       this.#isYielding = false;
@@ -209,7 +211,7 @@ export class LiveConnection implements ChangeListener {
   }
 
   #openFeed(feed: OpenFeed): void {
-    const { openFeed, closeFeed } = this.#environment.requestKind;
+    const { openFeed, closeFeed } = this.environment.requestKind;
     const onResponse = (response: Uint8Array) => {
       const id = this.#listenerIn(response);
       if (this.#feeds.has(feed)) feed.onOpen(id);
@@ -251,7 +253,7 @@ export class LiveConnection implements ChangeListener {
   #openWatch(query: OpenQuery): void {
     if (query.isWaiting) return;
     query.isWaiting = true;
-    const { openWatch, closeWatch } = this.#environment.requestKind;
+    const { openWatch, closeWatch } = this.environment.requestKind;
     const { source } = query;
     const onResponse = (response: Uint8Array) => {
       const { id, coversAllKeys } = this.#watchIn(response);
@@ -277,13 +279,13 @@ export class LiveConnection implements ChangeListener {
   #readPage(query: OpenQuery): void {
     if (query.isWaiting || !query.mustRead) return;
     query.isWaiting = true;
-    const { readWatch } = this.#environment.requestKind;
+    const { readWatch } = this.environment.requestKind;
     const put = (writer: MessageWriter) => {
       writer.putWord(query.watch);
       writer.putWord(pageRows);
     };
     const onResponse = (response: Uint8Array) => {
-      const page = this.#environment.decoder.watchPage(response);
+      const page = this.environment.decoder.watchPage(response);
       if (!this.#queries.has(query)) return;
       this.#sequence = page.sequence;
       query.isWaiting = false;
@@ -306,11 +308,11 @@ export class LiveConnection implements ChangeListener {
     query.watch = 0;
     query.isWaiting = true;
     this.#watches.delete(watch);
-    this.#closeListener(this.#environment.requestKind.closeWatch, watch);
+    this.#closeListener(this.environment.requestKind.closeWatch, watch);
     this.#update(query, () => query.restart());
     void this.#withHint(query, error, (reason) => this.#fail(query, reason));
     const { restarts } = query;
-    query.retryMs = this.#environment.nextRetryMs(query.retryMs);
+    query.retryMs = this.environment.nextRetryMs(query.retryMs);
     const timer = setTimeout(() => {
       if (!this.#queries.has(query) || query.restarts !== restarts) return;
       query.isWaiting = false;
@@ -335,7 +337,7 @@ export class LiveConnection implements ChangeListener {
   // ---- Requests ---------------------------------------------------------------------------------
 
   #connect(): void {
-    this.#connection ??= this.#environment.transport.listen(this);
+    this.#connection ??= this.environment.transport.listen(this);
   }
 
   // `onError` gets the error of encoding the request, the error that the response holds, or why
@@ -358,7 +360,7 @@ export class LiveConnection implements ChangeListener {
       }
     };
     try {
-      this.#environment.encoder.message(kind, put, (message) =>
+      this.environment.encoder.message(kind, put, (message) =>
         this.#connection?.send(message, respond, fail),
       );
     } catch (error) {
@@ -367,12 +369,12 @@ export class LiveConnection implements ChangeListener {
   }
 
   #listenerIn(response: Uint8Array): number {
-    const { decoder, responseKind } = this.#environment;
+    const { decoder, responseKind } = this.environment;
     return decoder.message(response, responseKind.listener, (reader) => reader.readWord());
   }
 
   #watchIn(response: Uint8Array): { id: number; coversAllKeys: boolean } {
-    const { decoder, responseKind } = this.#environment;
+    const { decoder, responseKind } = this.environment;
     return decoder.message(response, responseKind.listener, (reader) => ({
       id: reader.readWord(),
       coversAllKeys: reader.readWord() === 1,
@@ -400,13 +402,13 @@ export class LiveConnection implements ChangeListener {
     this.#toRead.delete(query);
     if (this.#delaying.delete(query)) this.#scheduleSettle();
     this.#watches.delete(query.watch);
-    this.#closeListener(this.#environment.requestKind.closeWatch, query.watch);
+    this.#closeListener(this.environment.requestKind.closeWatch, query.watch);
   }
 
   #closeFeed(feed: OpenFeed): void {
     this.#toOpen.delete(feed);
     if (this.#feeds.delete(feed))
-      this.#closeListener(this.#environment.requestKind.closeFeed, feed.id);
+      this.#closeListener(this.environment.requestKind.closeFeed, feed.id);
   }
 
   #closeListener(kind: number, id: number): void {

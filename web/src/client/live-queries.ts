@@ -33,7 +33,7 @@ async function connect(transport: Transport): Promise<LiveConnection> {
   const { LiveConnection } = await import("./live-connection.ts");
   const { encoder, decoder } = storeCodec(transport);
   const environment = { transport, encoder, decoder, requestKind, responseKind, StoreError };
-  const functions = { AbortError, inMicrotask, yieldToEventLoop, nextRetryMs };
+  const functions = { AbortError, inMicrotask, yieldToEventLoop, nextRetryMs, isDate, toError };
   return new LiveConnection({ ...environment, ...functions });
 }
 
@@ -59,15 +59,9 @@ export function openObservedQuery<R>(
   query: ObservedFunction,
 ): LiveQuery<R, never> {
   return new LiveQueryHandle<R, never>(async (handle) => {
-    if (typeof query !== "function")
-      throw new StoreError("ValidationFailed", "observe needs a function.");
     const loading = [liveConnection(transport), import("./observed-query.ts")] as const;
-    const [connection, { ObservedQuery }] = await Promise.all(loading);
-    const functions = { isDate, toError, yieldToEventLoop };
-    const environment = { AbortError, StoreError, transport, ...functions };
-    const onChange = () => handle.onChange([]);
-    const observed = new ObservedQuery(query, onChange, connection, environment);
-    if (handle.attach(observed)) connection.openObserved(observed);
+    const [connection, { openObserved }] = await Promise.all(loading);
+    openObserved(query, handle, connection);
   });
 }
 

@@ -10,18 +10,11 @@
 import type { LiveExplain, LiveSnapshot, Reader } from "../types.ts";
 import { isEqualResult } from "./equal-results.ts";
 import type { LiveConnection, LiveEnvironment } from "./live-connection.ts";
-import type { LiveState } from "./live-query.ts";
+import type { LiveQueryHandle, LiveState } from "./live-query.ts";
 import type { LiveSource, OpenQuery, QuerySource } from "./live-state.ts";
 import type { TableHandle } from "./table-client.ts";
 
 export type ObservedFunction = (read: Reader) => unknown;
-
-// What a page has loaded anyway, like all of LiveEnvironment.
-interface Environment
-  extends Pick<LiveEnvironment, "AbortError" | "StoreError" | "transport" | "yieldToEventLoop"> {
-  isDate(value: unknown): boolean;
-  toError(thrown: unknown): Error;
-}
 
 interface Read {
   query: OpenQuery;
@@ -36,11 +29,24 @@ interface Run {
   hasEnded: boolean;
 }
 
+// Throws StoreError if `query` is no function, or the store is closed.
+export function openObserved(
+  query: ObservedFunction,
+  handle: Pick<LiveQueryHandle<unknown>, "attach" | "onChange">,
+  connection: LiveConnection,
+): void {
+  const { StoreError } = connection.environment;
+  if (typeof query !== "function")
+    throw new StoreError("ValidationFailed", "observe needs a function.");
+  const observed = new ObservedQuery(query, () => handle.onChange([]), connection);
+  if (handle.attach(observed)) connection.openObserved(observed);
+}
+
 export class ObservedQuery implements LiveState {
   readonly source: Pick<LiveSource, "onChange">;
   readonly #query: ObservedFunction;
   readonly #connection: LiveConnection;
-  readonly #environment: Environment;
+  readonly #environment: LiveEnvironment;
   readonly #reads = new Map<string, Read>(); // by #keyOf()
   readonly #converters = new WeakMap<object, number>();
   #converterCount = 0;
@@ -55,12 +61,11 @@ export class ObservedQuery implements LiveState {
     query: ObservedFunction,
     onChange: LiveSource["onChange"],
     connection: LiveConnection,
-    environment: Environment,
   ) {
     this.#query = query;
     this.source = { onChange };
     this.#connection = connection;
-    this.#environment = environment;
+    this.#environment = connection.environment;
   }
 
   snapshot(): LiveSnapshot<unknown> | undefined {

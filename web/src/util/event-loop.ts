@@ -44,6 +44,6 @@ export function yieldToEventLoop(): Promise<void> {
 // Simulated pages of test runners may lack MessageChannel, but they are in Node, which has it.
 function channelClass(): typeof MessageChannel | undefined {
   if (typeof MessageChannel !== "undefined") return MessageChannel;
-  const module = nodeProcess()?.getBuiltinModule?.("node:worker_threads");
-  return (module as { MessageChannel: typeof MessageChannel } | undefined)?.MessageChannel;
+  const threads = nodeProcess()?.getBuiltinModule?.("node:worker_threads");
+  return (threads as typeof globalThis | undefined)?.MessageChannel;
 }
