@@ -25,6 +25,7 @@ export async function addCommonJs({ build, dist, manifest, located }) {
     format: "cjs",
     target: "node20",
     packages: "external",
+    legalComments: "linked", // the licences are in a file beside the bundle
     supported: { "dynamic-import": false }, // vm contexts have no import()
     inject: [join(web, "commonjs-globals.mjs")],
     define: { "import.meta.url": "fileUrl" },

@@ -64,7 +64,12 @@ const frameworkPrograms = ["preact.tsx", "react.tsx", "solid.tsx", "svelte.ts"].
   `frameworks/${file}`,
   `jsx/${file}`,
 ]);
-frameworkPrograms.push("frameworks/vue.ts", "jsx/vue.tsx");
+frameworkPrograms.push(
+  "frameworks/tanstack-db.ts",
+  "frameworks/tanstack-query.ts",
+  "frameworks/vue.ts",
+  "jsx/vue.tsx",
+);
 const commonJsProgram = `
 import { openStore, type OpenOptions, RestError } from "entitable";
 import { mockStore, type MockStore } from "entitable/testing";

@@ -14,12 +14,13 @@ import { after, describe, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { format } from "node:util";
 import type { Store } from "../../web/src/index.ts";
-import { newProject } from "./support/project.ts";
+import { linkFrameworks, newProject } from "./support/project.ts";
 import { examplesOf, pagesWithExamples } from "./support/readme.ts";
 
 // The blocks are written into a project where their imports resolve to the built package and its
 // peer dependencies.
 const project = newProject(["@azure/data-tables", "msw"]);
+linkFrameworks(project);
 after(() => rmSync(project, { recursive: true }));
 
 declare global {
