@@ -26,6 +26,8 @@ before(async () => {
   linkFrameworks(project);
   writeBlocks("notes", "ts", project);
   for (const language of ["svelte", "vue"] as const) writeBlocks(language, language, project);
+  writeBlocks("notebooks", "ts", project);
+  for (const page of ["notebooks", "dexie"]) writeBlocks(page, "tsx", project);
   for (const page of ["preact", "react", "solid"]) {
     writeBlocks(page, "tsx", page === "react" ? project : join(project, page));
   }
@@ -180,6 +182,78 @@ for (const [framework, main] of Object.entries(liveMains)) {
     for (const one of pages) await one.close();
   });
 }
+
+test("the data of the notes in notebooks takes at most 30 lines", () => {
+  const [{ source = "" } = {}] = codeBlocksOf(`${recipes}/notebooks.md`, "ts");
+  assert(source.includes("useNotes"));
+  const lines = source.split("\n").filter((line) => line.trim() !== "");
+  assert(lines.length <= 30, `${lines.length} lines`);
+});
+
+test("notes in notebooks: tabs follow each other, and notice a conflict", async () => {
+  const problems: string[] = [];
+  const main = `import { StrictMode } from "react";
+    import { createRoot } from "react-dom/client";
+    import { Notebooks } from "./notebooks";
+    createRoot(document.querySelector("main")).render(<StrictMode><Notebooks /></StrictMode>);`;
+  const [page, other] = (await openTabs(await bundled(main), 2, problems)) as [Page, Page];
+  for (const name of ["Work/2026", "Home"]) {
+    await page.getByRole("textbox", { name: "Notebook" }).fill(name);
+    await page.getByRole("button", { name: "Add notebook" }).click();
+    await other.getByRole("button", { name, exact: true }).waitFor();
+  }
+  for (const one of [page, other]) await one.getByRole("button", { name: "Work/2026" }).click();
+  for (const text of ["bread", "milk"]) {
+    await page.getByRole("textbox", { name: "Note", exact: true }).fill(text);
+    await page.getByRole("button", { name: "Add note", exact: true }).click();
+    await other.getByRole("listitem").filter({ hasText: text }).waitFor();
+  }
+  const shown = async () =>
+    (await other.getByRole("listitem").allInnerTexts()).map((text) => text.split(/\s*Edit/)[0]);
+  assert.deepEqual(await shown(), ["milk", "bread"]); // the newest first
+  await other.getByRole("button", { name: "Home" }).click();
+  await other.getByRole("listitem").first().waitFor({ state: "detached" });
+  await other.getByRole("button", { name: "Work/2026" }).click();
+
+  const edit = async (one: Page, text: string) => {
+    await one.getByRole("listitem").last().getByRole("button", { name: "Edit" }).click();
+    await one.getByRole("textbox", { name: "Text" }).fill(text);
+  };
+  await edit(page, "bread and jam");
+  await edit(other, "bread and cheese");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByRole("listitem").filter({ hasText: "bread and jam" }).waitFor();
+  await other.getByRole("button", { name: "Save" }).click();
+  await other.getByText("Meanwhile changed to: bread and jam").waitFor();
+  await page.getByRole("listitem").filter({ hasText: "bread and jam" }).waitFor(); // unchanged
+  await other.getByRole("button", { name: "Overwrite" }).click();
+  await page.getByRole("listitem").filter({ hasText: "bread and cheese" }).waitFor();
+
+  await page.getByRole("listitem").first().getByRole("button", { name: "Delete" }).click();
+  await other.getByRole("listitem").nth(1).waitFor({ state: "detached" });
+  assert.deepEqual(await shown(), ["bread and cheese"]);
+  assert.deepEqual(problems, []);
+  for (const one of [page, other]) await one.close();
+});
+
+test("the live query for users of Dexie follows what is written", async () => {
+  const problems: string[] = [];
+  const main = `import { createRoot } from "react-dom/client";
+    import { openStore } from "entitable";
+    import { Friends } from "./friends";
+    createRoot(document.querySelector("main")).render(<Friends />);
+    globalThis.add = async (name, age) => {
+      const store = await openStore({ name: "people", version: 1 });
+      await store.table("friends").createEntity({ partitionKey: "all", rowKey: name, name, age });
+      await store.close();
+    };`;
+  const [page] = (await openTabs(await bundled(main), 1, problems)) as [Page];
+  await page.getByText("Adults:").waitFor();
+  await page.evaluate("add('Ann', 31).then(() => add('Bo', 7)).then(() => add('Cy', 40))");
+  await page.getByText("Adults: Ann,Cy").waitFor();
+  assert.deepEqual(problems, []);
+  await page.close();
+});
 
 const document = `<!doctype html><html lang="en"><title>Notes</title><link rel="icon" href="data:,">
 <main></main><script type="module" src="/main.js"></script></html>`;

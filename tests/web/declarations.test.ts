@@ -168,14 +168,15 @@ describe("the examples compile in a project that Vite created", { concurrency: t
     });
   }
 
-  test("the recipes for React and Next.js", async () => {
+  test("the recipes for React, Next.js and users of Dexie", async () => {
     mkdirSync(join(project, "recipes"));
-    const recipes = ["notes", "react", "next"].map((name) => `demo/site/pages/recipes/${name}.md`);
-    const blocks = recipes.flatMap((name) => [
-      ...codeBlocksOf(name, "ts"),
-      ...codeBlocksOf(name, "tsx"),
-    ]);
-    assert.equal(blocks.length, 11);
+    const recipes = ["notes", "react", "notebooks", "next", "dexie"].map(
+      (name) => `demo/site/pages/recipes/${name}.md`,
+    );
+    const blocks = recipes
+      .flatMap((name) => [...codeBlocksOf(name, "ts"), ...codeBlocksOf(name, "tsx")])
+      .filter(({ title }) => title !== "");
+    assert.equal(blocks.length, 14);
     for (const { title, source } of blocks) {
       const name = title.replace(/^app\//, "").replaceAll("/", "-");
       writeFileSync(join(project, "recipes", name), source);
