@@ -92,6 +92,8 @@ const rows: [string, readonly Uint8Array[]][] = [
   ["entitable.wasm, all in one, for Service Workers", [shipped("dist/wasm/entitable.wasm")]],
   ["`entitable`, all of it", await bundled(everything("entitable"))],
   ["`entitable/data-tables`", dropIn],
+  ["`entitable/tanstack-db`", await bundled(everything("entitable/tanstack-db"))],
+  ["`entitable/tanstack-query`", await bundled(everything("entitable/tanstack-query"))],
   ["`entitable/msw`", await bundled(everything("entitable/msw"))],
   ["`entitable/playwright`", await bundled(everything("entitable/playwright"), "node")],
   ["`entitable/server`", await bundled(everything("entitable/server"), "node")],
