@@ -51,7 +51,8 @@ test("the entries share their classes, and the engine's files", async () => {
   const store = await require("./dist/cjs/testing.cjs").mockStore({ fixtures: { lamps: [] } });
   await assert.rejects(store.table("lamps").getEntity("desk", "1"), core.RestError);
   await store.close();
-  assert.ok(statSync(new URL("dist/cjs/entitable.cjs", packageFolder)).size < 500_000);
+  // one copy of the code, without the engine
+  assert.ok(statSync(new URL("dist/cjs/entitable.cjs", packageFolder)).size < 550_000);
 });
 
 test("entitable/inline reads the complete module from its file", () => {
