@@ -1,86 +1,119 @@
-// Measures what live queries cost in the core, natively, beside their targets. The benchmarks run
-// in turns, and the figures are those of the fastest turns, because other work on the machine only
-// makes turns slower.
-//
-//   live [--write]     --write puts the table into README.md
+// Measures live queries of entitable and of other databases in one Chromium. README.md describes
+// the measurements, and `run` the options.
 
-import { execFileSync } from "node:child_process";
-import { fileURLToPath } from "node:url";
-import { markdownTable, writeTable } from "./support/readme.ts";
+import { availableParallelism, loadavg } from "node:os";
+import { parseArgs } from "node:util";
+import { flags, newProfile } from "../browser/support/browser.ts";
+import { launch } from "../browser/support/puppeteer.ts";
+import { type ComparedLiveDatabase, liveDatabases, liveLibraries } from "./live/databases.ts";
+import { LiveResults } from "./live/results.ts";
+import { isMeasured, type LiveGroup, type LiveSizes, liveGroups, runGroup } from "./live/round.ts";
+import { liveReport } from "./live/table.ts";
+import { peerSite, staging } from "./peers/site.ts";
+import { count } from "./peers/table.ts";
+import { shuffled } from "./peers/workload.ts";
+import { writeTable } from "./support/readme.ts";
 
-interface Measured {
-  run_name: string; // such as live_update_that_10000_miss/100000
-  run_type: "iteration" | "aggregate";
-  items_per_second: number;
-  deltas?: number; // of a write
-  bytes?: number; // of memory
-}
-
-const program = fileURLToPath(
-  new URL("../../build/bench/tests/bench/core/core_bench", import.meta.url),
-);
-const words = [
-  "--benchmark_filter=^live_.*/(100000|1000000|iterations:1)$",
-  "--benchmark_format=json",
-  "--benchmark_min_time=0.1",
-  "--benchmark_repetitions=7",
-  "--benchmark_enable_random_interleaving=true",
-];
-const output = execFileSync(program, words, {
-  encoding: "utf8",
-  stdio: ["ignore", "pipe", "inherit"],
+const { values: options } = parseArgs({
+  options: {
+    rounds: { type: "string", default: "7" },
+    only: { type: "string" },
+    groups: { type: "string" },
+    small: { type: "boolean", default: false },
+    budget: { type: "string", default: "60" },
+    seed: { type: "string", default: String(Date.now() % 1_000_000) },
+    package: { type: "string", default: staging },
+    write: { type: "boolean", default: false },
+  },
 });
 
-const fastest = new Map<string, Measured>();
-for (const turn of (JSON.parse(output) as { benchmarks: Measured[] }).benchmarks) {
-  if (turn.run_type !== "iteration") continue;
-  const before = fastest.get(turn.run_name);
-  if (before === undefined || turn.items_per_second > before.items_per_second)
-    fastest.set(turn.run_name, turn);
+const full: LiveSizes = {
+  rows: 100_000,
+  total: 1_000_000,
+  queries: 10_000,
+  watches: 100_000,
+  list: 10_000,
+  inserts: 20_000,
+  insertsMs: 4000,
+  messages: 200,
+  listMs: 3000,
+};
+const small: LiveSizes = {
+  rows: 10_000,
+  total: 20_000,
+  queries: 1000,
+  watches: 10_000,
+  list: 1000,
+  inserts: 4000,
+  insertsMs: 500,
+  messages: 50,
+  listMs: 1000,
+};
+
+// If a group of a peer takes more seconds than this, it takes part in only so many rounds.
+const slowSeconds = 30;
+const slowRounds = 3;
+
+interface Job {
+  entry: ComparedLiveDatabase;
+  group: LiveGroup;
 }
 
-function measured(name: string): Measured {
-  const found = fastest.get(name);
-  if (found === undefined) throw new Error(`There is no benchmark ${name}.`);
-  return found;
+// What is measured in a round, in the order of the table.
+function jobs(): Job[] {
+  const only = options.only?.split(",");
+  const groups = options.groups?.split(",");
+  return liveDatabases.flatMap((entry) => {
+    if (only?.includes(entry.id) === false) return [];
+    return (Object.keys(liveGroups) as LiveGroup[])
+      .filter((group) => groups?.includes(group) !== false)
+      .filter((group) => isMeasured(entry.id, group))
+      .map((group) => ({ entry, group }));
+  });
 }
-const microseconds = (name: string) => 1e6 / measured(name).items_per_second;
-const n = (value: number) => value.toFixed(2);
 
-const sizes = ["100000", "1000000"];
-const row = (what: string, target: string, figure: (size: string) => string) => [
-  what,
-  target,
-  ...sizes.map(figure),
-];
-const at = (name: string) => (size: string) => microseconds(`live_${name}/${size}`);
-const nearby = at("update_nearby_without_listeners");
-const missed = at("update_that_10000_miss");
-const seen = at("update_that_20_of_10000_see");
-const deltas = (size: string) =>
-  measured(`live_update_that_20_of_10000_see/${size}`).deltas as number;
-const insert = at("insert_in_groups_without_listeners");
-const table = markdownTable(
-  ["", "target", "100,000 rows", "1,000,000 rows"],
-  [
-    row("an update without listeners, µs", "", (size) => n(at("update_without_listeners")(size))),
-    row("an update of a row in a live query of all rows, µs", "50", (size) =>
-      n(at("update_in_query_of_all_rows")(size)),
-    ),
-    row("10,000 live queries that an update does not concern, µs more", "10", (size) =>
-      n(missed(size) - nearby(size)),
-    ),
-    row("live queries that an update concerns", "", (size) => n(deltas(size))),
-    row("of 10,000 live queries, µs more for each that an update concerns", "5", (size) =>
-      n((seen(size) - nearby(size)) / deltas(size)),
-    ),
-    row("inserts in groups that a live query sees, times those without", "", (size) =>
-      n(at("insert_in_groups_that_a_query_sees")(size) / insert(size)),
-    ),
-    row("memory of 100,000 live queries, MB", "50", (size) =>
-      size === "100000" ? n((measured("live_open_100000/iterations:1").bytes as number) / 1e6) : "",
-    ),
-  ],
-);
-console.log(table);
-if (process.argv.includes("--write")) writeTable("live", table);
+const sizes = options.small ? small : full;
+const rounds = Number(options.rounds);
+const seed = Number(options.seed);
+const results = new LiveResults();
+const site = await peerSite({
+  page: new URL("live/page.ts", import.meta.url),
+  libraries: liveLibraries,
+  unpacked: options.package,
+  named: false,
+});
+const profile = await newProfile();
+const browser = await launch(profile, { args: [...flags, "--js-flags=--expose-gc"] });
+const load = (loadavg()[0] ?? 0).toFixed(1);
+const machine = `${await browser.version()}, ${availableParallelism()} cores, load average ${load} at the start, seed ${seed}`;
+
+let report = "";
+
+async function measure(): Promise<void> {
+  const dropped = new Set<string>();
+  for (let round = 1; round <= rounds; ++round) {
+    for (const { entry, group } of shuffled(jobs(), seed + round)) {
+      const name = `${entry.title}, ${group}`;
+      if (dropped.has(name)) continue;
+      const budgetMs = Number(options.budget) * 1000;
+      const result = await runGroup(group, { browser, site, entry, round, sizes, budgetMs });
+      results.add(entry.id, group, result);
+      const { seconds, stopped } = result;
+      const isSlow = entry.id !== "entitable" && seconds > slowSeconds && round >= slowRounds;
+      if (stopped !== undefined || isSlow) dropped.add(name);
+      console.error(`round ${round}: ${name}, ${seconds.toFixed(0)} s ${stopped ?? ""}`);
+    }
+    // after each round, so that results are not lost
+    report = liveReport(`${machine}, medians of ${count(round)} rounds.`, results, sizes);
+    if (options.write) writeTable("live", report);
+  }
+}
+
+try {
+  await measure();
+  console.log(report);
+} finally {
+  await browser.close();
+  await site.close();
+  await profile.remove();
+}

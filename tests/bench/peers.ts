@@ -9,7 +9,7 @@ import { parseArgs } from "node:util";
 import type { Browser } from "puppeteer-core";
 import { flags, newProfile } from "../browser/support/browser.ts";
 import { launch } from "../browser/support/puppeteer.ts";
-import { databases } from "./peers/databases.ts";
+import { databases, libraries } from "./peers/databases.ts";
 import { expected } from "./peers/expected.ts";
 import { Results } from "./peers/results.ts";
 import { type RoundResult, runRound } from "./peers/round.ts";
@@ -101,7 +101,12 @@ function spent({ seconds, longest, stopped }: RoundResult): string {
   return `${seconds.toFixed(0)} s, ${most}${stopped === undefined ? "" : `; ${stopped.why}`}`;
 }
 
-const site = await peerSite(options.package, options.profile);
+const site = await peerSite({
+  page: new URL("peers/page.ts", import.meta.url),
+  libraries,
+  unpacked: options.package,
+  named: options.profile,
+});
 const profile = await newProfile();
 const folder = await mkdtemp(join(tmpdir(), "entitable-bench-"));
 const node = { package: pathToFileURL(resolve(options.package, "dist/index.js")).href, folder };

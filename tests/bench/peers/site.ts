@@ -1,5 +1,5 @@
-// The site on which the databases are measured: an empty page, its script, and each library bundled
-// as its users would.
+// The site on which databases are measured: an empty page, its script, and each library bundled as
+// its users would.
 
 import { copyFileSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { brotliCompressSync } from "node:zlib";
 import { build } from "esbuild";
 import { serve } from "../../browser/support/server.ts";
-import { libraries } from "./databases.ts";
+import type { Library } from "./databases.ts";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 const folder = join(root, "build/bench/site");
@@ -23,10 +23,15 @@ export interface PeerSite {
   close(): Promise<void>;
 }
 
-// `unpacked`: the folder of the measured package. `named`: keeps the names of functions and files,
-// for profiles.
-export async function peerSite(unpacked: string, named: boolean): Promise<PeerSite> {
-  await buildSite(resolve(unpacked), named);
+export interface SiteOptions {
+  page: URL; // the script of the page
+  libraries: Readonly<Record<string, Library>>;
+  unpacked: string; // the folder of the measured package
+  named: boolean; // keeps the names of functions and files, for profiles
+}
+
+export async function peerSite(options: SiteOptions): Promise<PeerSite> {
+  await buildSite(options);
   const sent = new Set<string>();
   const compressed = new Map<string, number>(); // cached, because compressing takes seconds
   // Cross-origin isolation, which SQLite recommends. It also makes the page's clock more precise.
@@ -60,15 +65,15 @@ export async function peerSite(unpacked: string, named: boolean): Promise<PeerSi
   };
 }
 
-async function buildSite(unpacked: string, named: boolean): Promise<void> {
+async function buildSite({ page, libraries, unpacked, named }: SiteOptions): Promise<void> {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(libraryFolder, { recursive: true });
-  const page = fileURLToPath(new URL("page.ts", import.meta.url));
+  const dist = (file: string) => resolve(unpacked, "dist", file);
   const common = { bundle: true, format: "esm", target: "es2022" } as const;
   await build({
     ...common,
-    entryPoints: [page],
-    outdir: folder,
+    entryPoints: [fileURLToPath(page)],
+    outfile: join(folder, "page.js"),
     external: ["/library/*", "node:*"],
   });
   for (const [name, { script, files }] of Object.entries(libraries)) {
@@ -82,12 +87,13 @@ async function buildSite(unpacked: string, named: boolean): Promise<void> {
       minifyWhitespace: !named, // keeps the comments that mark where each file begins
       minifyIdentifiers: !named,
       legalComments: "none",
+      nodePaths: [modules], // for a library that the package imports
       define: { "process.env.NODE_ENV": '"production"' },
-      alias: { entitable: join(unpacked, "dist/index.js") },
+      alias: { entitable: dist("index.js"), "entitable/react": dist("frameworks/react.js") },
       external: ["node:*"],
     });
     for (const file of files ?? []) {
-      const from = name === "entitable" ? join(unpacked, file) : join(modules, file);
+      const from = name === "entitable" ? resolve(unpacked, file) : join(modules, file);
       copyFileSync(from, join(libraryFolder, basename(file)));
     }
   }
