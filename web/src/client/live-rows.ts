@@ -136,6 +136,8 @@ export class LiveRows {
     const keys = this.#keys;
     let low = 0;
     let high = keys.length;
+    // Rows are often inserted behind all others.
+    if (high > 0 && compareKeys(keys[high - 1] as RowKey, key) < 0) return -1 - high;
     while (low < high) {
       const middle = (low + high) >>> 1;
       const order = compareKeys(keys[middle] as RowKey, key);
@@ -151,7 +153,7 @@ export class LiveRows {
   #splice(updates: readonly Update[], delta: MutableDelta | undefined): void {
     let shift = 0;
     for (const { key, entity, at } of updates) {
-      const index = (at < 0 ? -1 - at : at) + shift;
+      const index = positionOf({ at }) + shift;
       const previous = at < 0 ? undefined : (this.#entities[index] as Entity);
       if (entity === undefined) {
         if (previous === undefined) continue;
@@ -171,17 +173,19 @@ export class LiveRows {
     }
   }
 
+  // Merges the rows from the first change on with the changes.
   #merge(updates: readonly Update[], delta: MutableDelta | undefined): void {
-    const entities = this.#entities;
-    const keys = this.#keys;
-    this.#entities = [];
-    this.#keys = keys === (entities as unknown) ? (this.#entities as RowKey[]) : [];
+    const first = positionOf(updates[0] as Update);
+    const entities = this.#entities.slice(first);
+    const keys = this.#hasOwnKeys ? this.#keys.slice(first) : (entities as RowKey[]);
+    this.#entities.length = first;
+    this.#keys.length = first;
     let from = 0;
     const copyUpTo = (end: number) => {
       for (; from < end; ++from) this.#push(keys[from] as RowKey, entities[from] as Entity);
     };
     for (const { key, entity, at } of updates) {
-      copyUpTo(at < 0 ? -1 - at : at);
+      copyUpTo(positionOf({ at }) - first);
       const index = this.#entities.length;
       const previous = at < 0 ? undefined : (entities[from++] as Entity);
       if (entity === undefined) {
@@ -195,6 +199,9 @@ export class LiveRows {
     copyUpTo(entities.length);
   }
 }
+
+// Returns where the row is, or would be.
+const positionOf = ({ at }: Pick<Update, "at">) => (at < 0 ? -1 - at : at);
 
 interface Update {
   readonly key: RowKey;
