@@ -10,7 +10,6 @@ import { LiveResults } from "./live/results.ts";
 import { isMeasured, type LiveGroup, type LiveSizes, liveGroups, runGroup } from "./live/round.ts";
 import { liveReport } from "./live/table.ts";
 import { peerSite, staging } from "./peers/site.ts";
-import { count } from "./peers/table.ts";
 import { shuffled } from "./peers/workload.ts";
 import { writeTable } from "./support/readme.ts";
 
@@ -104,7 +103,8 @@ async function measure(): Promise<void> {
       console.error(`round ${round}: ${name}, ${seconds.toFixed(0)} s ${stopped ?? ""}`);
     }
     // after each round, so that results are not lost
-    report = liveReport(`${machine}, medians of ${count(round)} rounds.`, results, sizes);
+    const done = round === 1 ? "one round" : `medians of ${round} rounds`;
+    report = liveReport(`${machine}, ${done}.`, results, sizes);
     if (options.write) writeTable("live", report);
   }
 }

@@ -30,8 +30,11 @@ export class LivePage {
     budgetMs: number,
   ): Promise<LivePage> {
     const page = await browser.newPage({ type: "window" });
+    const printed = new Set<string>(); // an error that a library reports again and again
     page.on("console", (message) => {
-      if (message.type() === "error") console.error(`${title}: ${message.text()}`);
+      const text = message.text();
+      if (message.type() === "error" && !printed.has(text)) console.error(`${title}: ${text}`);
+      printed.add(text);
     });
     page.on("pageerror", (error) => console.error(`${title}: ${String(error)}`));
     await page.goto(url);

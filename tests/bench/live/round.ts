@@ -125,8 +125,8 @@ const watches: Group = async ({ watches }, open, add) => {
 
 const tabs: Group = async ({ messages }, open, add) => {
   const writer = await open(1, true);
-  await writer.call("fillShared");
   const follower = await open(1, true);
+  await writer.call("fillShared");
   await follower.call("follow");
   const { sent, offset } = await writer.call("ping", messages);
   await writer.call("writeShared", messages / 10); // a warm-up
