@@ -96,6 +96,7 @@ async function measure(): Promise<void> {
       if (dropped.has(name)) continue;
       const budgetMs = Number(options.budget) * 1000;
       const result = await runGroup(group, { browser, site, entry, round, sizes, budgetMs });
+      if (!browser.connected) throw new Error("The browser was closed.");
       results.add(entry.id, group, result);
       const { seconds, stopped } = result;
       const isSlow = entry.id !== "entitable" && seconds > slowSeconds && round >= slowRounds;
