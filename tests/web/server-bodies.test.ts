@@ -37,15 +37,28 @@ function authorization(): string {
   return `x-ms-date: ${date}\r\nAuthorization: SharedKeyLite devstoreaccount1:${signature}\r\n`;
 }
 
-// Sends one request on its own connection. Resolves to the status of the response.
-function post({ port }: ServerProcess, headers: string): Promise<string> {
+// Sends one request on its own connection. Resolves to the status of the response. If it is
+// rejected before its body is sent, the server reads on only while more arrives within a second. On
+// a busy machine this process may be slower, and is then disconnected: it sends the request again.
+async function post(served: ServerProcess, headers: string): Promise<string> {
+  for (let tries = 5; ; --tries) {
+    try {
+      return await postOnce(served, headers);
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (tries === 1 || (code !== "EPIPE" && code !== "ECONNRESET")) throw error;
+    }
+  }
+}
+
+function postOnce({ port }: ServerProcess, headers: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, "127.0.0.1");
     let text = "";
     socket.setEncoding("latin1").on("data", (data) => {
       text += data;
     });
-    socket.on("error", reject);
+    socket.on("error", (error) => text === "" && reject(error));
     socket.on("close", () => resolve(text.slice(9, 12)));
     const head = `Host: 127.0.0.1\r\nConnection: close\r\nContent-Length: ${body.length}\r\n`;
     socket.write(`POST ${path} HTTP/1.1\r\n${head}${headers}\r\n`);
