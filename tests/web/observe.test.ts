@@ -387,6 +387,30 @@ describe("a run of an observed query", () => {
     assert(results === 20, `${results} results, ${writes} writes`);
   });
 
+  test("reads no error of an older version while rows are being read", async (t) => {
+    const later = store.table<Lamp>("later");
+    await later.createTable();
+    const rows = Array.from({ length: 3500 }, (_, i) => ["upsert", lamp(`${i}`, i)] as const);
+    await later.bulk(rows);
+    await put("1", 2);
+    const snapshot = await store.snapshot();
+    await later.deleteTable();
+    await put("1", 1);
+    const { live } = observe(async (read) => {
+      const count = (list: readonly unknown[]) => `${list.length} rows`;
+      const found = await read.entities(later).then(count, (error) => error.code);
+      return `${found}, stock ${(await read.entity(lamps, "desk", "1"))?.stock}`;
+    });
+    assert.equal(await live.ready, "TableNotFound, stock 1");
+    const seen: unknown[] = [];
+    live.subscribe(() => seen.push(live.getSnapshot().data));
+    let now = performance.now();
+    t.mock.method(performance, "now", () => (now += 10)); // each page is read in its own task
+    await store.restore(snapshot);
+    await until(() => seen.at(-1) === "3500 rows, stock 2");
+    assert.deepEqual(seen, ["3500 rows, stock 2"]);
+  });
+
   test("cannot read after it has ended", async () => {
     let kept: Reader | undefined;
     const { live } = observe((read) => {

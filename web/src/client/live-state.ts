@@ -49,6 +49,8 @@ export class OpenQuery implements LiveState {
   isWaiting = false; // for the response to a request, or for an attempt to open it again
   retryMs = 0; // the delay after the last failure; 0: there was none since it was complete
   restarts = 0; // how often restart() was called
+  // Whether the store may no longer have what led to the error that is shown.
+  #isErrorOutdated = false;
   // What is shown.
   #status: LiveSnapshot<unknown>["status"] = "loading";
   #rows: LiveRows;
@@ -92,21 +94,23 @@ export class OpenQuery implements LiveState {
     return this.#reading?.isComplete === false;
   }
 
-  // Whether this query shows a result but cannot show the next one yet, so that the other queries
-  // have to wait.
+  // Whether this query shows a result, or an error, but cannot show the next one yet, so that the
+  // other queries have to wait.
   get delaysOthers(): boolean {
     return this.isBehind && this.#error === undefined;
   }
 
-  // Whether another result than the one that is shown is being read.
+  // Whether another result than the one that is shown is being read. An error counts only if the
+  // query was restarted since: others do not wait for each attempt to read after a failure.
   get isBehind(): boolean {
-    return this.mustRead && this.#status === "ready";
+    return this.mustRead && (this.#status === "ready" || this.#isErrorOutdated);
   }
 
   // Forgets the rows that were read: they are read again.
   restart(): void {
     this.restarts += 1;
     this.#dropRows();
+    this.#isErrorOutdated = this.#status === "error";
   }
 
   // The following two throw the resolver's error.
@@ -141,6 +145,7 @@ export class OpenQuery implements LiveState {
   fail(error: Error): void {
     this.#dropRows();
     this.#error = error;
+    this.#isErrorOutdated = false;
   }
 
   #dropRows(): void {
@@ -191,6 +196,7 @@ export class OpenQuery implements LiveState {
 
   #showReading({ rows, count, sequence }: Reading): LiveDelta<unknown>[] | undefined {
     this.#reading = undefined;
+    this.#isErrorOutdated = false;
     const wasReady = this.#status === "ready";
     const deltas = this.#replaceRows(rows, sequence);
     if (wasReady && deltas === undefined && count === this.#count) return undefined;
