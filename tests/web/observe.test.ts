@@ -445,6 +445,36 @@ describe("an observed query fails", () => {
     await assert.rejects(sync.ready, RangeError);
   });
 
+  test("without unhandled rejections of the reads that it did not await", async (t) => {
+    const unhandled: unknown[] = [];
+    const listener = (reason: unknown) => unhandled.push(reason);
+    process.on("unhandledRejection", listener);
+    t.after(() => process.off("unhandledRejection", listener));
+    await put("1", 1);
+    let pause: (() => void) | undefined;
+    const { live, counts } = observe(async (read) => {
+      const lampCount = await read.count(lamps);
+      if (counts.runs === 1)
+        await new Promise<void>((resolve) => {
+          pause = resolve;
+        });
+      const [one, other] = [read.count(rooms), read.count(lamps)];
+      return [lampCount, await one, await other];
+    });
+    await until(() => pause !== undefined);
+    await put("2", 1);
+    pause?.();
+    assert.deepEqual(await live.ready, [2, 0, 2]);
+    const closed = observe(async (read) => {
+      const [one, other] = [read.entities(lamps), read.entities(rooms)];
+      closed.live.close();
+      return [await one, await other];
+    });
+    await assert.rejects(closed.live.ready, code("AbortError"));
+    await turns();
+    assert.deepEqual(unhandled, []);
+  });
+
   test("while there is no table, unless it expects that", async () => {
     const later = store.table<Lamp>("later");
     const { live } = observe((read) => read.entities(later));

@@ -171,8 +171,11 @@ export class ObservedQuery implements LiveState {
   // ---- Reads ------------------------------------------------------------------------------------
 
   #readerFor(run: Run): Reader {
-    const read = (table: unknown, name: string, source: (handle: TableHandle) => QuerySource) =>
-      this.#read(run, () => source(this.#handle(table, name)));
+    const read = (table: unknown, name: string, source: (handle: TableHandle) => QuerySource) => {
+      const result = this.#read(run, () => source(this.#handle(table, name)));
+      result.catch(() => {}); // the function may have ended before it awaits this one
+      return result;
+    };
     return {
       entities: (table: unknown, options = {}) =>
         read(table, "entities", (handle) => handle.listSource("entities", options)),
