@@ -475,6 +475,29 @@ describe("an observed query fails", () => {
     assert.deepEqual(unhandled, []);
   });
 
+  test("if it throws a value that has no text", async () => {
+    const { live } = observe(async (read) => {
+      if ((await read.count(lamps)) === 0) throw Object.create(null);
+      return "one";
+    });
+    await assert.rejects(live.ready, Error);
+    await put("1", 1);
+    await until(() => live.getSnapshot().data === "one");
+  });
+
+  test("not if two results cannot be compared", async () => {
+    const result = (name: string) => ({
+      name,
+      get stock() {
+        throw new Error("not known");
+      },
+    });
+    const { live } = observe(async (read) => result(`${await read.count(lamps)}`));
+    assert.equal((await live.ready).name, "0");
+    await put("1", 1);
+    await until(() => data(live).name === "1");
+  });
+
   test("while there is no table, unless it expects that", async () => {
     const later = store.table<Lamp>("later");
     const { live } = observe((read) => read.entities(later));

@@ -144,16 +144,31 @@ export class ObservedQuery implements LiveState {
     try {
       return { data: await this.#query(this.#readerFor(run)), status: "ready" };
     } catch (thrown) {
-      return { data: undefined, status: "error", error: this.#environment.toError(thrown) };
+      return { data: undefined, status: "error", error: this.#errorOf(thrown) };
+    }
+  }
+
+  #errorOf(thrown: unknown): Error {
+    try {
+      return this.#environment.toError(thrown);
+    } catch {
+      return new Error("The function threw a value that cannot be converted to a text.");
     }
   }
 
   #show(result: Omit<LiveSnapshot<unknown>, "sequence">): void {
-    const isReady = this.#snapshot?.status === "ready" && result.status === "ready";
-    const { isDate } = this.#environment;
-    if (isReady && isEqualResult(this.#snapshot?.data, result.data, isDate)) return;
+    if (result.status === "ready" && this.#isShown(result.data)) return;
     this.#snapshot = { ...result, sequence: this.#connection.shownSequence };
     this.source.onChange([]);
+  }
+
+  #isShown(result: unknown): boolean {
+    if (this.#snapshot?.status !== "ready") return false;
+    try {
+      return isEqualResult(this.#snapshot.data, result, this.#environment.isDate);
+    } catch {
+      return false; // one of its getters throws
+    }
   }
 
   // A stale run may not have come as far as the one before it, so that one's reads stay, too.
