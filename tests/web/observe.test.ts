@@ -411,6 +411,31 @@ describe("a run of an observed query", () => {
     assert.deepEqual(seen, ["3500 rows, stock 2"]);
   });
 
+  test("keeps what the last result was made of, also while runs are dropped", async () => {
+    for (const key of ["1", "2"]) await put(key, 1);
+    await putRoom("attic", "1");
+    const gates: (() => void)[] = [];
+    const pause = () => new Promise<void>((resolve) => gates.push(resolve));
+    const { live, counts } = observe(async (read) => {
+      const stock = (await read.entity(lamps, "desk", "1"))?.stock;
+      if (counts.runs === 3) await pause();
+      const all = await read.entities(rooms);
+      if (counts.runs === 2) await pause();
+      return { stock, all };
+    });
+    const first = await live.ready;
+    await put("1", 2);
+    await until(() => gates.length === 1);
+    await put("1", 3); // run 2 has read all, run 3 only the lamp
+    gates[0]?.();
+    await until(() => gates.length === 2);
+    await put("1", 4);
+    gates[1]?.();
+    await until(() => data(live).stock === 4);
+    assert.deepEqual(counts, { runs: 4, results: 2 });
+    assert.equal(data(live).all, first.all);
+  });
+
   test("cannot read after it has ended", async () => {
     let kept: Reader | undefined;
     const { live } = observe((read) => {

@@ -20,6 +20,7 @@ interface Read {
   query: OpenQuery;
   askedBy: number; // the last run that asked for it
   givenTo: number; // the last run that was given its result, or its error
+  usedBy: number; // the last run that was given its result, and was not stale
   readonly waiting: (() => void)[];
 }
 
@@ -112,13 +113,10 @@ export class ObservedQuery implements LiveState {
     run.hasEnded = true;
     if (this.#endError !== undefined) return;
     this.#wakeAll();
+    if (!run.isStale) this.#lastComplete = run.number;
     this.#closeUnusedReads(run);
-    if (run.isStale) {
-      this.#runLater();
-      return;
-    }
-    this.#lastComplete = run.number;
-    this.#show(result);
+    if (run.isStale) this.#runLater();
+    else this.#show(result);
   }
 
   // Called after queries have shown what has changed.
@@ -173,13 +171,12 @@ export class ObservedQuery implements LiveState {
 
   // A stale run may not have come as far as the one before it, so that one's reads stay, too.
   #closeUnusedReads({ number, isStale }: Run): void {
-    for (const [key, { query, askedBy, givenTo }] of this.#reads) {
-      const isUsed = isStale
-        ? askedBy === number || givenTo === this.#lastComplete
-        : givenTo === number;
-      if (isUsed && this.#connection.has(query)) continue;
+    for (const [key, read] of this.#reads) {
+      if (!isStale && read.givenTo === number) read.usedBy = number;
+      const isUsed = read.usedBy === this.#lastComplete || (isStale && read.askedBy === number);
+      if (isUsed && this.#connection.has(read.query)) continue;
       this.#reads.delete(key);
-      query.close();
+      read.query.close();
     }
   }
 
@@ -241,7 +238,7 @@ export class ObservedQuery implements LiveState {
     const key = this.#keyOf(source);
     const known = this.#reads.get(key);
     if (known !== undefined) return known;
-    const read: Partial<Read> = { askedBy: 0, givenTo: 0, waiting: [] };
+    const read: Partial<Read> = { askedBy: 0, givenTo: 0, usedBy: 0, waiting: [] };
     const user: Pick<LiveSource, "onChange" | "wantsDeltas"> = {
       onChange: () => this.#onChange(read as Read),
       wantsDeltas: () => false,
