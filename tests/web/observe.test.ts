@@ -585,6 +585,27 @@ describe("an observed query fails", () => {
     await other.close();
   });
 
+  test("if the options of a read are wrong that another read has, too", async () => {
+    const cycle: Record<string, unknown> = {};
+    cycle["self"] = cycle;
+    const wrong = [
+      { limit: Number.NaN },
+      { limit: Number.POSITIVE_INFINITY },
+      { limit: null },
+      { from: null },
+      { queryOptions: { filter: null } },
+      { queryOptions: { filter: cycle } },
+    ];
+    for (const options of wrong) {
+      const { live } = observe(async (read) => [
+        await read.entities(lamps),
+        await read.entities(lamps, options as never),
+      ]);
+      await assert.rejects(live.ready, code("ValidationFailed"));
+      live.close();
+    }
+  });
+
   test("if a resolver does, until another run", async () => {
     await put("13", 13);
     const unlucky = store.table<{ stock: number }>("lamps", {

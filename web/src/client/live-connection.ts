@@ -10,7 +10,7 @@ import type { ChangesOptions, LiveDelta } from "../types.ts";
 import type { requestKind, responseKind } from "../util/engine-message-kinds.ts";
 import { decodeChanges, type RowKey } from "./changes-decoder.ts";
 import { OpenFeed } from "./live-feed.ts";
-import { type LiveSource, OpenQuery } from "./live-state.ts";
+import { type LiveSource, OpenQuery, type QuerySource } from "./live-state.ts";
 import type { MessageWriter } from "./message-writer.ts";
 import type { ObservedQuery } from "./observed-query.ts";
 import type { RequestEncoder } from "./request-encoder.ts";
@@ -63,9 +63,7 @@ export class LiveConnection implements ChangeListener {
   // Throws StoreError if an option is invalid, or the store is closed. `attach` gets the query
   // before anything is read, and returns whether it is still needed.
   openQuery(source: LiveSource, attach: (query: OpenQuery) => boolean): OpenQuery {
-    const { StoreError } = this.environment;
-    const mistake = mistakeIn(source);
-    if (mistake !== undefined) throw new StoreError("ValidationFailed", ...mistake);
+    this.check(source);
     const query = new OpenQuery(source, () => this.#closeQuery(query));
     if (!attach(query)) return query;
     this.#connect();
@@ -73,6 +71,13 @@ export class LiveConnection implements ChangeListener {
     this.#toRead.add(query);
     this.#settle();
     return query;
+  }
+
+  // Throws StoreError if an option is invalid.
+  check(source: QuerySource): void {
+    const mistake = mistakeIn(source);
+    if (mistake !== undefined)
+      throw new this.environment.StoreError("ValidationFailed", ...mistake);
   }
 
   // Opens the reads of the query with openQuery(). Throws StoreError if the store is closed.
@@ -426,7 +431,7 @@ export class LiveConnection implements ChangeListener {
 }
 
 // Returns the message and the hint of the error for a wrong option.
-function mistakeIn({ filter, limit, from }: LiveSource): [string, { hint?: string }] | undefined {
+function mistakeIn({ filter, limit, from }: QuerySource): [string, { hint?: string }] | undefined {
   if (filter !== undefined && typeof filter !== "string")
     return ["filter must be a text.", { hint: 'For example: filter: "stock gt 5".' }];
   if (limit !== undefined && !(Number.isInteger(limit) && limit >= 1 && limit <= maxLimit))

@@ -235,6 +235,7 @@ export class ObservedQuery implements LiveState {
   }
 
   #openRead(source: QuerySource): Read {
+    this.#connection.check(source); // #keyOf() could take a wrong option for a valid one
     const key = this.#keyOf(source);
     const known = this.#reads.get(key);
     if (known !== undefined) return known;
@@ -251,9 +252,10 @@ export class ObservedQuery implements LiveState {
     return read as Read;
   }
 
+  // REQUIRES: the options are valid.
   #keyOf({ table, result, filter, select, limit, from, convert }: QuerySource): string {
-    const parts = [table, result, filter, select, limit, from, this.#numberOf(convert)];
-    return JSON.stringify(parts, (_, value) => (typeof value === "bigint" ? `${value}n` : value));
+    const [first, names] = [from && [from.partitionKey, from.rowKey], select?.map(String)];
+    return JSON.stringify([table, result, filter, names, limit, first, this.#numberOf(convert)]);
   }
 
   #numberOf(convert: object | undefined): number {
