@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
-import type { LiveQuery, Reader, Store, Table } from "../../web/src/types.ts";
+import type { LiveQuery, Reader, Resolver, Store, Table } from "../../web/src/types.ts";
 import { openStore } from "./support/package.ts";
 import { until } from "./support/until.ts";
 
@@ -169,6 +169,22 @@ describe("an observed query", () => {
     assert.notEqual(data(live).lamps, first.lamps);
     assert.equal(data(live).lamps[0], first.lamps[0]);
     assert.equal(first.lamps[1]?.stock, 1);
+  });
+
+  test("gives a run the same objects through a new handle with the same resolver", async () => {
+    await put("1", 1);
+    const resolver: Resolver<{ twice: number }> = {
+      discriminator: () => "lamp",
+      schemas: { lamp: ({ stock }) => ({ twice: Number(stock) * 2 }) },
+    };
+    const { live } = observe(async (read) => ({
+      count: await read.count(rooms),
+      lamps: await read.entities(store.table<{ twice: number }>("lamps", { resolver })),
+    }));
+    const first = await live.ready;
+    await putRoom("attic", "1");
+    await until(() => data(live).count === 1);
+    assert.equal(data(live).lamps, first.lamps);
   });
 
   test("does not let a function change what it has read", async () => {

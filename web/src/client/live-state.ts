@@ -19,8 +19,9 @@ export interface QuerySource {
   readonly from?: { partitionKey: string; rowKey: string } | undefined; // or the entity's key
   readonly result: "list" | "entity" | "count";
   readonly select?: readonly string[] | undefined;
-  // Converts what is selected of a row. undefined: it stays as it is.
+  // Converts what is selected of a row, with the resolver. undefined: it stays as it is.
   readonly convert?: ((entity: object) => object) | undefined;
+  readonly resolver?: object | undefined;
   // Rejects with the error of a request about this query, perhaps with a hint.
   rejectWith(error: unknown): Promise<never>;
 }

@@ -49,8 +49,8 @@ export class ObservedQuery implements LiveState {
   readonly #connection: LiveConnection;
   readonly #environment: LiveEnvironment;
   readonly #reads = new Map<string, Read>(); // by #keyOf()
-  readonly #converters = new WeakMap<object, number>();
-  #converterCount = 0;
+  readonly #resolvers = new WeakMap<object, number>();
+  #resolverCount = 0;
   #run: Run = { number: 0, isStale: false, hasEnded: true }; // the last one
   #lastComplete = 0; // the number of the last run that was not stale
   readonly #waiting: (() => void)[] = []; // until queries have shown what has changed
@@ -253,15 +253,15 @@ export class ObservedQuery implements LiveState {
   }
 
   // REQUIRES: the options are valid.
-  #keyOf({ table, result, filter, select, limit, from, convert }: QuerySource): string {
+  #keyOf({ table, result, filter, select, limit, from, resolver }: QuerySource): string {
     const [first, names] = [from && [from.partitionKey, from.rowKey], select?.map(String)];
-    return JSON.stringify([table, result, filter, names, limit, first, this.#numberOf(convert)]);
+    return JSON.stringify([table, result, filter, names, limit, first, this.#numberOf(resolver)]);
   }
 
-  #numberOf(convert: object | undefined): number {
-    if (convert === undefined) return 0;
-    const number = this.#converters.get(convert) ?? ++this.#converterCount;
-    this.#converters.set(convert, number);
+  #numberOf(resolver: object | undefined): number {
+    if (resolver === undefined) return 0;
+    const number = this.#resolvers.get(resolver) ?? ++this.#resolverCount;
+    this.#resolvers.set(resolver, number);
     return number;
   }
 

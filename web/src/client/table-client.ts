@@ -344,7 +344,7 @@ export class TableHandle
     const { filter } = query;
     const rejectWith = (error: unknown) => rejectWithHint(error, { table, filter });
     const convert = this.#resolver === undefined ? undefined : this.#applyResolver;
-    return { ...query, table, convert, rejectWith };
+    return { ...query, table, convert, resolver: this.#resolver, rejectWith };
   }
 
   // ---- Writing ----------------------------------------------------------------------------------
