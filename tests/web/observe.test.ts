@@ -648,6 +648,22 @@ describe("an observed query fails", () => {
 });
 
 describe("an observed query ends", () => {
+  test("not when its function rejects because another store is closed", async () => {
+    const other = await openStore({ persistence: "memory" });
+    const elsewhere = other.table("lamps");
+    await other.close();
+    const live = store.observe(async (read) => {
+      if ((await read.count(lamps)) === 1) await elsewhere.getEntity("desk", "1");
+      return "nothing";
+    });
+    const iterating = (async () => {
+      for await (const _ of live) await put("1", 1);
+    })();
+    await assert.rejects(iterating, code("StoreClosed"));
+    await put("2", 1);
+    await until(() => live.getSnapshot().status === "ready");
+  });
+
   test("when it is closed, also during a run or before the first", async () => {
     await put("1", 1);
     const early = observe((read) => read.count(lamps));

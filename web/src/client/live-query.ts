@@ -8,6 +8,7 @@ import type { LiveDelta, LiveExplain, LiveQuery, LiveSnapshot } from "../types.t
 export interface LiveState {
   snapshot(): LiveSnapshot<unknown> | undefined; // undefined: nothing was read yet
   explain(): LiveExplain; // of what is shown
+  readonly isOpen?: boolean; // whether something can follow an error with the code StoreClosed
   close(): void;
 }
 
@@ -94,7 +95,8 @@ export class LiveQueryHandle<R, E = unknown> implements LiveQuery<R, E> {
         const { status, data, error } = snapshot;
         if (status === "ready") return { done: false, value: data as R };
         hasEnded = true;
-        if ((error as { code?: unknown }).code === "StoreClosed") return done;
+        const isStoreClosed = (error as { code?: unknown }).code === "StoreClosed";
+        if (isStoreClosed && this.#state?.isOpen !== true) return done;
         throw error;
       },
       return: async () => {

@@ -69,6 +69,10 @@ export class ObservedQuery implements LiveState {
     this.#environment = connection.environment;
   }
 
+  get isOpen(): boolean {
+    return this.#endError === undefined;
+  }
+
   snapshot(): LiveSnapshot<unknown> | undefined {
     return this.#snapshot;
   }
