@@ -22,6 +22,7 @@ import {
   RandomItems,
   wrongResult,
 } from "./support/random-live.ts";
+import { until } from "./support/until.ts";
 
 const seed = Number(process.env["ENTITABLE_SEED"] ?? 1);
 const steps = Number(process.env["ENTITABLE_STEPS"] ?? 300);
@@ -214,4 +215,41 @@ describe("live queries of which each page is read in a task of its own", () => {
     );
     await assert.rejects(check(), { message: /observed .*:\n {2}actual/ });
   });
+});
+
+test("an observed query shows no result while a read has yet to show an error", async (t) => {
+  const { openQuery } = LiveConnection.prototype;
+  t.mock.method(
+    LiveConnection.prototype,
+    "openQuery",
+    function (this: LiveConnection, source: LiveSource, attach: Parameters<typeof openQuery>[1]) {
+      const rejectWith: LiveSource["rejectWith"] = async (error) => {
+        for (let left = 20; left > 0; --left) await turn(); // as if the hint had to be loaded
+        return await source.rejectWith(error);
+      };
+      return openQuery.call(this, { ...source, rejectWith }, attach);
+    },
+  );
+  const storage = new MemoryStorage();
+  const host = await openHost({ engine: await createEngine(), storage, durability: "deferred" });
+  const store: Store = new StoreHandle("test", host);
+  const [lamps, rooms] = [store.table<{ stock: number }>("lamps"), store.table("rooms")];
+  const put = (stock: number) =>
+    lamps.upsertEntity({ partitionKey: "desk", rowKey: "1", stock }, "Replace");
+  await lamps.createTable();
+  await put(2);
+  const snapshot = await store.snapshot();
+  await put(1);
+  await rooms.createTable();
+  const live = store.observe(async (read) => {
+    const found = await read.count(rooms).catch((error) => error.code);
+    return `${found} ${(await read.entity(lamps, "desk", "1"))?.stock}`;
+  });
+  assert.equal(await live.ready, "0 1");
+  const seen: unknown[] = [];
+  live.subscribe(() => seen.push(live.getSnapshot().data));
+  await store.restore(snapshot);
+  await until(() => seen.at(-1) === "TableNotFound 2");
+  assert.deepEqual(seen, ["TableNotFound 2"]);
+  await store.close();
 });
