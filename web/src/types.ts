@@ -389,8 +389,8 @@ export interface LiveQuery<R, E = unknown> {
   /** Resolves to the first result. Rejects like listEntities if there is none. */
   readonly ready: Promise<R>;
   /**
-   * Resolves to what it takes to follow the changes, after the first result. A closed query takes
-   * nothing. Rejects with the error of the snapshot.
+   * Resolves to how many entities the query follows, and to warnings. Zero and none after close().
+   * Waits for the first result. Rejects with the error of the snapshot.
    */
   explain(): Promise<LiveExplain>;
   /**
@@ -1341,9 +1341,11 @@ export interface Store {
    * may read any tables. It runs again when a commit has changed what one of its reads returned.
    * Runs do not overlap. If what a run has read changes before it has ended, its other reads are
    * rejected with AbortError, its result is ignored, and the function runs again. If a run rejects,
-   * the snapshot has the error until what it has read changes. A result that equals the last one,
-   * compared as plain objects, arrays, dates and bytes, is no change. The function must have no
-   * other effects, and depend on nothing else that changes.
+   * the snapshot has the error until what it has read changes; a read whose resolver has thrown is
+   * not followed. A result that equals the last one, compared as plain objects, arrays, dates and
+   * bytes, is no change. The function must have no other effects, and depend on nothing else that
+   * changes. It should await only reads: while what it has read changes faster than it runs, no
+   * result is shown.
    */
   observe<R>(query: (read: Reader) => R | Promise<R>): LiveQuery<R, never>;
   /**

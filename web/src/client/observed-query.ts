@@ -1,7 +1,7 @@
 // A query that is a function of several reads. Loaded with the first of them.
 //
-// Each read is an open query of the connection, and stays one as long as each run of the function
-// asks for it. So a run reads only what the run before it did not.
+// Each read is an open query of the connection, and stays one until a run that was not stale did
+// not ask for it. So a run reads only what neither the last such run nor the run before it did.
 //
 // All open queries of a connection show the same version of the store. If a read that a run was
 // given shows something else before the run has ended, the run is stale: it is given nothing more,
@@ -77,7 +77,7 @@ export class ObservedQuery implements LiveState {
     return this.#snapshot;
   }
 
-  // All reads of the last run.
+  // All reads of the last run that was not stale. While a run is under way, also its own.
   explain(): LiveExplain {
     const reads = [...this.#reads.values()].map(({ query }) => query.explain());
     const warnings = new Map(reads.flatMap((read) => read.warnings).map((w) => [w.message, w]));
