@@ -258,20 +258,17 @@ describe("an observed query", () => {
     }
   });
 
-  test("compares large results quickly", async () => {
+  test("keeps bytes that are equal to those before", async () => {
     const bytes = () => new Uint8Array(8 << 20);
     const { live, counts } = observe(async (read) => {
       await read.count(lamps);
       return bytes();
     });
     const first = await live.ready;
-    const before = process.cpuUsage();
     await put("1", 1);
     await until(() => counts.runs === 2);
     await turns();
-    const { user } = process.cpuUsage(before);
     assert.equal(data(live), first);
-    assert(user < 1_000_000, `${user} µs`);
   });
 
   test("runs once for many commits of a task", async () => {
