@@ -83,13 +83,14 @@ export function entitableCollectionOptions<T extends object, R extends object>(
   const writer = new RowWriter<T>({
     openTable,
     entityOf,
-    async whenShown(table, { partitionKey, rowKey }) {
+    async whenCommitted(table, { partitionKey, rowKey }) {
       // By the time that a new live query has its result, the others show the same commits.
       const live = table.liveEntity(partitionKey, rowKey);
-      await live.ready.catch(() => {}); // what was written stays written
+      await live.ready.catch(() => {}); // the write has succeeded, even if this fails
       live.close();
       rows?.flush();
     },
+    whenShown: async () => await rows?.whenShown(),
   });
   const write = async ({ transaction }: { transaction: { mutations: readonly unknown[] } }) =>
     await writer.write(transaction.mutations as readonly RowMutation[]);

@@ -19,8 +19,13 @@ export interface RowMutation {
 export interface WriterOptions<T extends object> {
   openTable(): Table<T> | Promise<Table<T>>;
   entityOf(row: object): TableEntity<EntityInput<T>>;
-  /** Resolves when the collection has what was written to the table by now. */
-  whenShown(table: Table<T>, entity: TableEntity<object>): Promise<void>;
+  /** Resolves when what was written to the table by now was committed to the collection. */
+  whenCommitted(table: Table<T>, entity: TableEntity<object>): Promise<void>;
+  /**
+   * Resolves when the rows of the collection have what was committed to it. TanStack DB defers that
+   * while a transaction of the collection is being written.
+   */
+  whenShown(): Promise<void>;
 }
 
 type Entity = TableEntity<Record<string, unknown>>;
@@ -51,7 +56,7 @@ export class RowWriter<T extends object> {
   /**
    * Writes the mutations: up to 100 of one partition in one transaction. Several transactions
    * follow each other; if one fails, the earlier ones stay. Writes of the same row follow each
-   * other, too. Resolves when the collection has the written rows.
+   * other, too. Resolves when the written rows were committed to the collection.
    */
   async write(mutations: readonly RowMutation[]): Promise<void> {
     const writes = mutations.map((mutation) => {
@@ -70,8 +75,14 @@ export class RowWriter<T extends object> {
     try {
       await writing;
     } finally {
-      for (const id of ids) if (this.#own.get(id)?.last === writing) this.#own.delete(id);
+      void this.#forget(ids, writing);
     }
+  }
+
+  // The write must not wait for this, because the collection waits for the write.
+  async #forget(ids: readonly string[], writing: Promise<void>): Promise<void> {
+    await this.#options.whenShown();
+    for (const id of ids) if (this.#own.get(id)?.last === writing) this.#own.delete(id);
   }
 
   async #writeAfter(
@@ -83,7 +94,7 @@ export class RowWriter<T extends object> {
     try {
       for (const group of transactionsOf(writes)) await this.#submit(table, group);
     } finally {
-      for (const { entity } of writes.slice(-1)) await this.#options.whenShown(table, entity);
+      for (const { entity } of writes.slice(-1)) await this.#options.whenCommitted(table, entity);
     }
   }
 

@@ -93,6 +93,15 @@ export class SyncedRows<T extends object, R extends object> {
     this.#changed.clear();
   }
 
+  /** Resolves when the collection shows what was written to it, or is cleaned up. */
+  async whenShown(): Promise<void> {
+    try {
+      await this.#applied;
+    } catch {
+      // The collection was cleaned up.
+    }
+  }
+
   /** Writes to the collection what has changed. */
   flush(): void {
     const { begin, write, commit } = this.#context;
