@@ -25,12 +25,15 @@ interface Subset<T extends object> {
 
 interface Entry<R extends object> {
   readonly id: string; // of the entity
-  readonly key: string; // of the row
+  key: string; // of the row
   row: R;
   etag: string;
   subsets: number; // how many have the row
-  written: string | undefined; // the ETag of what the collection has; undefined: nothing
+  written: { readonly key: string; readonly etag: string } | undefined; // what the collection has
+  isReported: boolean; // that its key belongs to the row of another entity
 }
+
+type RowMessage<R extends object> = Parameters<SyncContext<R>["write"]>[0];
 
 export interface RowSource<T extends object, R extends object> {
   openTable(): Table<T> | Promise<Table<T>>;
@@ -43,6 +46,8 @@ export class SyncedRows<T extends object, R extends object> {
   readonly #context: SyncContext<R>;
   readonly #subsets = new Map<string, Subset<T>>();
   readonly #entries = new Map<string, Entry<R>>(); // by id
+  readonly #owners = new Map<string, Entry<R>>(); // by the keys of the collection's rows
+  // The entries to write, among them those whose keys belong to other entries.
   readonly #changed = new Set<Entry<R>>();
   #isFlushDue = false;
   #applied: unknown; // resolves when what was written last is visible
@@ -102,23 +107,67 @@ export class SyncedRows<T extends object, R extends object> {
     }
   }
 
-  /** Writes to the collection what has changed. */
+  /** Writes to the collection what has changed. Never throws. */
   flush(): void {
-    const { begin, write, commit } = this.#context;
-    let hasBegun = false;
+    const free = this.#releaseKeys();
+    const messages: RowMessage<R>[] = [];
     for (const entry of this.#changed) {
-      const { id, key, row: value, subsets, written } = entry;
-      const etag = subsets > 0 ? entry.etag : undefined;
-      if (etag === undefined) this.#entries.delete(id);
-      if (etag === written) continue;
-      if (!hasBegun) begin();
-      hasBegun = true;
-      if (etag === undefined) write({ type: "delete", key });
-      else write({ type: written === undefined ? "insert" : "update", value, metadata: { etag } });
-      entry.written = etag;
+      if (entry.subsets > 0 && !this.#ownsKey(entry)) continue;
+      this.#changed.delete(entry);
+      if (entry.subsets === 0 || entry.etag === entry.written?.etag) continue;
+      const { key, row: value, etag, written } = entry;
+      const isUpdate = free.delete(key) || written !== undefined;
+      messages.push({ type: isUpdate ? "update" : "insert", value, metadata: { etag } });
+      entry.written = { key, etag };
     }
-    this.#changed.clear();
-    if (hasBegun) this.#applied = commit();
+    this.#commit([...[...free].map((key) => ({ type: "delete", key }) as const), ...messages]);
+  }
+
+  // Returns the keys of rows that the collection has of entities that have them no more.
+  #releaseKeys(): Set<string> {
+    const free = new Set<string>();
+    for (const entry of this.#changed) {
+      const { id, key, subsets, written } = entry;
+      if (subsets === 0) this.#entries.delete(id);
+      if (written === undefined || (subsets > 0 && key === written.key)) continue;
+      this.#owners.delete(written.key);
+      free.add(written.key);
+      entry.written = undefined;
+    }
+    return free;
+  }
+
+  // Returns whether the key of the row belongs to its entity. If it belongs to no other one, the
+  // entity gets it.
+  #ownsKey(entry: Entry<R>): boolean {
+    const { id, key } = entry;
+    const owner = this.#owners.get(key) ?? entry;
+    if (owner !== entry) {
+      if (!entry.isReported) report(new Error(`${owner.id} and ${id} have the same key: ${key}`));
+      entry.isReported = true;
+      return false;
+    }
+    entry.isReported = false;
+    this.#owners.set(key, entry);
+    return true;
+  }
+
+  #commit(messages: readonly RowMessage<R>[]): void {
+    if (messages.length === 0) return;
+    const { begin, write, commit } = this.#context;
+    begin();
+    for (const message of messages) {
+      try {
+        write(message);
+      } catch (error) {
+        report(error);
+      }
+    }
+    try {
+      this.#applied = commit();
+    } catch (error) {
+      report(error);
+    }
   }
 
   #open(
@@ -153,21 +202,19 @@ export class SyncedRows<T extends object, R extends object> {
       this.#note(entry);
     } catch (error) {
       this.#remove(subset, id);
-      void Promise.reject(error); // an unhandled rejection
+      report(error);
     }
   }
 
   #entryOf(id: string, entity: EntityResult<T>): Entry<R> {
     const { etag } = entity;
-    let entry = this.#entries.get(id);
-    if (entry === undefined) {
-      const row = this.#source.rowOf(entity);
-      entry = { id, key: this.#source.keyOf(row), row, etag, subsets: 0, written: undefined };
-      this.#entries.set(id, entry);
-    } else if (entry.etag !== etag) {
-      entry.row = this.#source.rowOf(entity);
-      entry.etag = etag;
-    }
+    const known = this.#entries.get(id);
+    if (known?.etag === etag) return known;
+    const row = this.#source.rowOf(entity);
+    const key = this.#source.keyOf(row);
+    if (known !== undefined) return Object.assign(known, { key, row, etag });
+    const entry = { id, key, row, etag, subsets: 0, written: undefined, isReported: false };
+    this.#entries.set(id, entry);
     return entry;
   }
 
@@ -203,4 +250,11 @@ export function entityId({
   rowKey: string;
 }): string {
   return `${partitionKey}/${rowKey}`;
+}
+
+// Reports the error as one that no code catches.
+function report(error: unknown): void {
+  const { reportError } = globalThis as { reportError?: (error: unknown) => void };
+  if (reportError !== undefined) reportError(error);
+  else void Promise.reject(error);
 }
