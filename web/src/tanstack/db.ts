@@ -90,6 +90,7 @@ export function entitableCollectionOptions<T extends object, R extends object>(
       live.close();
       rows?.flush();
     },
+    etagOf: (row) => rows?.etagOf(row),
     whenShown: async () => await rows?.whenShown(),
   });
   const write = async ({ transaction }: { transaction: { mutations: readonly unknown[] } }) =>

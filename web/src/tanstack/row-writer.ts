@@ -17,6 +17,8 @@ export interface RowMutation {
 }
 
 export interface WriterOptions<T extends object> {
+  /** Returns the ETag of a row that was read from the table; undefined: the row is another one. */
+  etagOf(row: object): string | undefined;
   openTable(): Table<T> | Promise<Table<T>>;
   entityOf(row: object): TableEntity<EntityInput<T>>;
   /** Resolves when what was written to the table by now was committed to the collection. */
@@ -103,7 +105,7 @@ export class RowWriter<T extends object> {
     const etags = await submit(table as Table, actions);
     for (const [index, { mutation, entity }] of writes.entries()) {
       const own = this.#own.get(entityId(entity)) as OwnWrites;
-      own.replaced.add(mutation.syncMetadata.etag).add(own.etag);
+      own.replaced.add(this.#seenBy(mutation)).add(own.etag);
       own.etag = etags[index];
     }
   }
@@ -122,11 +124,17 @@ export class RowWriter<T extends object> {
     return ["update", merged, "Merge", { etag }];
   }
 
-  #conditionOf({ metadata, syncMetadata }: RowMutation, id: string): string {
-    const given = (metadata as { etag?: unknown } | undefined)?.etag;
+  // Returns the ETag of the row that the user saw. TanStack DB merges the mutations of a transaction:
+  // `original` is of the first one, but `syncMetadata` of the last one.
+  #seenBy({ original, syncMetadata }: RowMutation): unknown {
+    return this.#options.etagOf(original) ?? syncMetadata.etag;
+  }
+
+  #conditionOf(mutation: RowMutation, id: string): string {
+    const given = (mutation.metadata as { etag?: unknown } | undefined)?.etag;
     const own = this.#own.get(id);
-    const seen = own?.replaced.has(syncMetadata.etag) ? own.etag : syncMetadata.etag;
-    const etag = given ?? seen;
+    const seen = this.#seenBy(mutation);
+    const etag = given ?? (own?.replaced.has(seen) ? own.etag : seen);
     // "*" would change a row that others have inserted.
     if (typeof etag !== "string") throw new Error(`The row ${id} was not stored.`);
     return etag;

@@ -44,6 +44,7 @@ export interface RowSource<T extends object, R extends object> {
 export class SyncedRows<T extends object, R extends object> {
   readonly #source: RowSource<T, R>;
   readonly #context: SyncContext<R>;
+  readonly #etags = new WeakMap<object, string>(); // of the rows
   readonly #subsets = new Map<string, Subset<T>>();
   readonly #entries = new Map<string, Entry<R>>(); // by id
   readonly #owners = new Map<string, Entry<R>>(); // by the keys of the collection's rows
@@ -96,6 +97,11 @@ export class SyncedRows<T extends object, R extends object> {
     }
     this.#subsets.clear();
     this.#changed.clear();
+  }
+
+  /** Returns the ETag that the entity of a row had; undefined: the row is of no live query. */
+  etagOf(row: object): string | undefined {
+    return this.#etags.get(row);
   }
 
   /** Resolves when the collection shows what was written to it, or is cleaned up. */
@@ -212,6 +218,7 @@ export class SyncedRows<T extends object, R extends object> {
     if (known?.etag === etag) return known;
     const row = this.#source.rowOf(entity);
     const key = this.#source.keyOf(row);
+    this.#etags.set(row, etag);
     if (known !== undefined) return Object.assign(known, { key, row, etag });
     const entry = { id, key, row, etag, subsets: 0, written: undefined, isReported: false };
     this.#entries.set(id, entry);
