@@ -12,7 +12,7 @@ export interface RowMutation {
   readonly type: "insert" | "update" | "delete";
   readonly original: object;
   readonly modified: object;
-  readonly metadata: unknown; // of the call; its `etag` is the condition of an update
+  readonly metadata: unknown; // of the call; its `etag` is the condition
   readonly syncMetadata: { readonly etag?: unknown }; // of the row that the user saw
 }
 
@@ -102,7 +102,8 @@ export class RowWriter<T extends object> {
 
   async #submit(table: Table<T>, writes: readonly Write[]): Promise<void> {
     const actions = writes.map((write) => this.#actionOf(write));
-    const etags = await submit(table as Table, actions);
+    const [first] = writes as [Write, ...Write[]];
+    const etags = await submit(table as Table, actions, deleteCondition(first));
     for (const [index, { mutation, entity }] of writes.entries()) {
       const own = this.#own.get(entityId(entity)) as OwnWrites;
       own.replaced.add(this.#seenBy(mutation)).add(own.etag);
@@ -113,8 +114,8 @@ export class RowWriter<T extends object> {
   #actionOf({ mutation, entity }: Write): TableAction {
     const { partitionKey, rowKey } = entity;
     if (mutation.type === "insert") return ["create", entity as TableEntity];
-    if (mutation.type === "delete") return ["delete", { partitionKey, rowKey }];
     const etag = this.#conditionOf(mutation, entityId(entity));
+    if (mutation.type === "delete") return ["delete", { partitionKey, rowKey }];
     const before = this.#options.entityOf(mutation.original) as Entity;
     // Only a replaced row loses properties. A merge keeps the types of those that did not change.
     if (Object.keys(before).some((name) => isPresent(before[name]) && !isPresent(entity[name])))
@@ -141,10 +142,19 @@ export class RowWriter<T extends object> {
   }
 }
 
-// Returns the ETags after the actions; undefined: the entity is deleted.
+// Returns the ETag that the call names for a delete. A delete without one is carried out whatever
+// version of the row is stored.
+function deleteCondition({ mutation: { type, metadata } }: Write): string | undefined {
+  const etag = (metadata as { etag?: unknown } | undefined)?.etag;
+  return type === "delete" && typeof etag === "string" && etag !== "*" ? etag : undefined;
+}
+
+// `etag`: of a delete, which is then the only action. Returns the ETags after the actions;
+// undefined: the entity is deleted.
 async function submit(
   table: Table,
   actions: readonly TableAction[],
+  etag: string | undefined,
 ): Promise<(string | undefined)[]> {
   const [action, ...others] = actions as [TableAction, ...TableAction[]];
   if (others.length > 0) {
@@ -154,10 +164,11 @@ async function submit(
   const [verb, entity, mode, options] = action;
   if (verb === "create") return [(await table.createEntity(entity)).etag];
   if (verb === "update") return [(await table.updateEntity(entity, mode, options)).etag];
-  await table.deleteEntity(entity.partitionKey, entity.rowKey);
+  await table.deleteEntity(entity.partitionKey, entity.rowKey, { etag: etag ?? "*" });
   return [undefined];
 }
 
+// A delete in a transaction has no condition, so a delete with an ETag is sent alone.
 function transactionsOf(writes: readonly Write[]): Write[][] {
   const partitions = new Map<string, Write[][]>();
   for (const write of writes) {
@@ -165,7 +176,9 @@ function transactionsOf(writes: readonly Write[]): Write[][] {
     const groups = partitions.get(partitionKey) ?? [];
     partitions.set(partitionKey, groups);
     const last = groups.at(-1);
-    if (last !== undefined && last.length < transactionMax) last.push(write);
+    const isFull = last === undefined || last.length >= transactionMax;
+    const isAlone = [write, ...(last ?? []).slice(0, 1)].some((w) => deleteCondition(w));
+    if (!isFull && !isAlone) last.push(write);
     else groups.push([write]);
   }
   return [...partitions.values()].flat();
