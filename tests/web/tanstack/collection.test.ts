@@ -94,6 +94,31 @@ describe("a collection of all rows", () => {
     assert.equal(calls, 0);
     await collection.preload();
     assert.equal(calls, 1);
+    for (const rowKey of ["1", "2"]) {
+      const row = { partitionKey: "desk", rowKey, name: "Bow", stock: 1 };
+      await collection.insert(row).isPersisted.promise;
+    }
+    assert.equal(calls, 1);
+    await collection.cleanup();
+    await collection.preload();
+    assert.equal(calls, 2);
+  });
+
+  test("opens the table again if that failed, and does not open it to write nothing", async () => {
+    let calls = 0;
+    const table = async () => {
+      calls += 1;
+      if (calls === 1) throw new Error("not yet");
+      return lamps;
+    };
+    const config = { table, syncMode: "on-demand" } as const;
+    const collection = keep(createCollection(entitableCollectionOptions<Lamp>(config)));
+    await collection.utils.acceptMutations({ mutations: [] });
+    assert.equal(calls, 0);
+    const row = { partitionKey: "desk", rowKey: "1", name: "Bow", stock: 1 };
+    await assert.rejects(collection.insert(row).isPersisted.promise, /not yet/);
+    await collection.insert(row).isPersisted.promise;
+    assert.equal(calls, 2);
   });
 
   test("fails without the table, and has its rows once it is created", async () => {

@@ -10,6 +10,7 @@ import type { EntityInput, EntityResult, Filter, Table, TableEntity } from "../t
 import { type RowMutation, RowWriter } from "./row-writer.ts";
 import { isOnePartition, nameIn, type PropertyNames, subsetFilter } from "./subset-filter.ts";
 import { entityId, type SubsetOptions, type SyncContext, SyncedRows } from "./synced-rows.ts";
+import { TableOpening } from "./table-opening.ts";
 
 /** A row of a collection: an entity. Rows that are inserted have no ETag and no timestamp. */
 export type CollectionRow<T extends object> = T & {
@@ -46,7 +47,10 @@ type Handlers = "onInsert" | "onUpdate" | "onDelete";
 
 export interface EntitableCollectionConfig<T extends object, R extends object>
   extends Omit<BaseCollectionConfig<R, string>, Handlers | "getKey" | "schema" | "utils"> {
-  /** The table, or a function that returns it. It is called when the collection is first used. */
+  /**
+   * The table, or a function that returns it. It is called when the collection is first used, when
+   * the collection starts again after cleanup(), and after a call or a live query that failed.
+   */
   table: Table<T> | (() => Table<T> | Promise<Table<T>>);
   /** The collection has only the entities that match. */
   filter?: string | Filter<T> | undefined;
@@ -75,7 +79,8 @@ export function entitableCollectionOptions<T extends object, R extends object>(
   config: EntitableCollectionConfig<T, R> & Partial<RowConversion<T, R>>,
 ): EntitableCollectionOptions<R> {
   const { table, filter, toRow, toEntity, sameProperties, ...options } = config;
-  const openTable = () => (typeof table === "function" ? table() : table);
+  const opening = new TableOpening(table);
+  const openTable = () => opening.table();
   const entityOf = (row: object) => (toEntity?.(row as R) ?? row) as TableEntity<EntityInput<T>>;
   const getKey = config.getKey ?? ((row: R) => entityId(entityOf(row)));
   let rows: SyncedRows<T, R> | undefined;
@@ -115,8 +120,9 @@ export function entitableCollectionOptions<T extends object, R extends object>(
     sync: {
       rowUpdateMode: "full",
       sync: (context) => {
+        opening.forget();
         const rowOf = (entity: EntityResult<T>) => toRow?.(entity) ?? (entity as unknown as R);
-        const synced = new SyncedRows({ openTable, rowOf, keyOf: getKey }, context);
+        const synced = new SyncedRows({ opening, rowOf, keyOf: getKey }, context);
         rows = synced;
         if (config.syncMode === "on-demand") {
           const names: PropertyNames = (name) =>

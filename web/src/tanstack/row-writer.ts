@@ -61,6 +61,7 @@ export class RowWriter<T extends object> {
    * other, too. Resolves when the written rows were committed to the collection.
    */
   async write(mutations: readonly RowMutation[]): Promise<void> {
+    if (mutations.length === 0) return;
     const writes = mutations.map((mutation) => {
       const row = mutation.type === "delete" ? mutation.original : mutation.modified;
       return { mutation, entity: this.#options.entityOf(row) as Entity };

@@ -6,6 +6,7 @@
 import type { SyncConfig } from "@tanstack/db";
 import type { EntityResult, LiveDelta, LiveQuery, Table } from "../types.ts";
 import { inMicrotask } from "../util/event-loop.ts";
+import type { TableOpening } from "./table-opening.ts";
 
 export type SyncContext<R extends object> = Parameters<SyncConfig<R, string>["sync"]>[0];
 
@@ -36,7 +37,7 @@ interface Entry<R extends object> {
 type RowMessage<R extends object> = Parameters<SyncContext<R>["write"]>[0];
 
 export interface RowSource<T extends object, R extends object> {
-  openTable(): Table<T> | Promise<Table<T>>;
+  readonly opening: TableOpening<T>;
   rowOf(entity: EntityResult<T>): R;
   keyOf(row: R): string;
 }
@@ -69,12 +70,15 @@ export class SyncedRows<T extends object, R extends object> {
     const subset = known ?? { entities: new Set(), users: 0, live: undefined };
     this.#subsets.set(id, subset);
     subset.users += 1;
-    const table = await this.#source.openTable();
-    if (subset.users === 0) return;
+    // A live query that failed is replaced: its table or its store may have been opened again.
     if (subset.live?.getSnapshot().status === "error") {
       subset.live.close();
-      subset.live = undefined; // whether that is still so, a new one says
+      subset.live = undefined;
+      this.#source.opening.forget();
+      for (const entity of [...subset.entities]) this.#remove(subset, entity);
     }
+    const table = await this.#source.opening.table();
+    if (subset.users === 0) return;
     subset.live ??= this.#open(subset, table, options, onReady);
     if (subset.live.getSnapshot().status !== "ready") await subset.live.ready;
     this.flush();
