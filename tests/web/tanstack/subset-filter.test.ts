@@ -35,9 +35,9 @@ const rowKey = ref("rowKey");
 
 test("comparisons become comparisons", () => {
   assert.equal(filterOf(call("eq", age, 31)), "age eq 31");
-  assert.equal(filterOf(call("gt", age, 31)), "age gt 31");
-  assert.equal(filterOf(call("gte", age, 31)), "age ge 31");
-  assert.equal(filterOf(call("lt", 31, age)), "age gt 31");
+  assert.equal(filterOf(call("gt", age, 31)), "not (age le 31)");
+  assert.equal(filterOf(call("gte", age, 31)), "not (age lt 31)");
+  assert.equal(filterOf(call("lt", 31, age)), "not (age le 31)");
   assert.equal(filterOf(call("lte", rowKey, "O'Neill")), "RowKey le 'O''Neill'");
   assert.equal(filterOf(call("eq", ref("isActive"), true)), "isActive eq true");
   assert.equal(filterOf(call("not", call("gt", age, 31))), "age le 31");
@@ -45,11 +45,11 @@ test("comparisons become comparisons", () => {
 });
 
 test("numbers are compared with properties of each type", () => {
-  assert.equal(filterOf(call("gt", age, 1.5)), "age gt 1");
-  assert.equal(filterOf(call("gte", age, -1.5)), "age gt -2");
+  assert.equal(filterOf(call("gt", age, 1.5)), "not (age le 1)");
+  assert.equal(filterOf(call("gte", age, -1.5)), "not (age le -2)");
   assert.equal(filterOf(call("lt", age, 1.5)), "age lt 2");
   assert.equal(filterOf(call("eq", age, 1.5)), "age eq 1.5");
-  assert.equal(filterOf(call("gt", age, 5_000_000_000)), "age ge 5000000000L");
+  assert.equal(filterOf(call("gt", age, 5_000_000_000)), "not (age lt 5000000000L)");
   assert.equal(filterOf(call("lt", age, -5_000_000_000n)), "age le -5000000000L");
   assert.equal(filterOf(call("gt", age, -5_000_000_000)), undefined); // an Int32 is less
   assert.equal(filterOf(call("eq", age, 7n)), "age eq 7");
@@ -57,6 +57,11 @@ test("numbers are compared with properties of each type", () => {
   assert.equal(filterOf(call("lt", age, Number.POSITIVE_INFINITY)), undefined);
   assert.equal(filterOf(call("eq", age, Number.NaN)), undefined);
   assert.equal(filterOf(call("not", call("eq", age, 0))), undefined); // accepts 0n
+});
+
+test("NaN counts as greater than every number", () => {
+  assert.equal(filterOf(call("gt", age, 3)), "not (age le 3)");
+  assert.equal(filterOf(call("not", call("lt", age, 3))), "not (age lt 3)");
 });
 
 test("a date is compared as the range of times that it stands for", () => {
@@ -83,7 +88,7 @@ test("and, or and not are joined so that no row is lost", () => {
   assert.equal(filterOf(call("not", call("or", a, upper))), "RowKey ne 'a'");
   assert.equal(
     filterOf(call("and", call("or", a, b), call("gt", age, 3))),
-    "(RowKey eq 'a' or RowKey eq 'b') and age gt 3",
+    "(RowKey eq 'a' or RowKey eq 'b') and not (age le 3)",
   );
 });
 
@@ -144,6 +149,7 @@ const numbers = [
   { value: 2.5, type: "Double" },
   { value: 3_000_000_000, type: "Double" },
   { value: "9007199254740993", type: "Int64" },
+  ...["NaN", "Infinity", "-Infinity"].map((value) => ({ value, type: "Double" })),
 ];
 const texts = ["", "a", "A", "ab", "b", "ä", "\u{1F600}", "\uFFFF", "it's"];
 const times = [

@@ -151,9 +151,17 @@ class Translator {
       return this.#numberText(name, isLowest ? "gt" : "lt", whole);
     }
     const whole = BigInt(value);
-    if (whole === BigInt.asIntN(32, whole)) return this.#f[operator](name, Number(whole));
+    if (whole === BigInt.asIntN(32, whole)) return this.#number(operator, name, Number(whole));
     if (whole !== BigInt.asIntN(64, whole) || (isLowest && whole < 0n)) return undefined;
-    return this.#f[orEqual[operator]](name, whole); // a Double is compared with the nearest Double
+    // A Double is compared with the nearest Double.
+    return this.#number(orEqual[operator], name, whole);
+  }
+
+  // TanStack DB counts NaN as greater than every number, but no comparison in a filter matches it.
+  #number(operator: Operator, name: string, value: number | bigint): string {
+    return operator === "gt" || operator === "ge"
+      ? this.#f.not(this.#f[opposite[operator]](name, value))
+      : this.#f[operator](name, value);
   }
 
   // A DateTime has more digits than a Date.
