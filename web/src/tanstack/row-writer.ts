@@ -126,8 +126,8 @@ export class RowWriter<T extends object> {
     return ["update", merged, "Merge", { etag }];
   }
 
-  // Returns the ETag of the row that the user saw. TanStack DB merges the mutations of a transaction:
-  // `original` is of the first one, but `syncMetadata` of the last one.
+  // Returns the ETag of the row that the user saw. Of the mutations that TanStack DB merges in a
+  // transaction, `original` is of the first one, but `syncMetadata` of the last one.
   #seenBy({ original, syncMetadata }: RowMutation): unknown {
     return this.#options.etagOf(original) ?? syncMetadata.etag;
   }
