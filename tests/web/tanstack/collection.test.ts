@@ -338,6 +338,25 @@ describe("mutations", () => {
     assert.equal(collection.get("desk/1")?.stock, 4);
   });
 
+  test("insert copies of rows, without what TanStack DB adds to them", async () => {
+    await put("1", 1);
+    const collection = allLamps();
+    await collection.preload();
+    const row = collection.get("desk/1");
+    assert(row !== undefined);
+    await collection.insert({ ...row, rowKey: "2" }).isPersisted.promise;
+    const { etag, timestamp, ...stored } = await lamps.getEntity("desk", "2");
+    assert.deepEqual(
+      { ...stored },
+      { partitionKey: "desk", rowKey: "2", name: "lamp 1", stock: 1 },
+    );
+    assert.equal(collection.get("desk/2")?.etag, etag);
+    assert.notEqual(timestamp, undefined);
+    await collection.delete("desk/1").isPersisted.promise;
+    await collection.insert(row).isPersisted.promise; // undo
+    assert.equal(await lamps.count(), 2);
+  });
+
   test("fail when the store is closed", async () => {
     const other = await openStore({ persistence: "memory" });
     const table = other.table<Lamp>("lamps");

@@ -81,7 +81,8 @@ export function entitableCollectionOptions<T extends object, R extends object>(
   const { table, filter, toRow, toEntity, sameProperties, ...options } = config;
   const opening = new TableOpening(table);
   const openTable = () => opening.table();
-  const entityOf = (row: object) => (toEntity?.(row as R) ?? row) as TableEntity<EntityInput<T>>;
+  const entityOf = (row: object) =>
+    (toEntity?.(row as R) ?? withoutAddedNames(row)) as TableEntity<EntityInput<T>>;
   const getKey = config.getKey ?? ((row: R) => entityId(entityOf(row)));
   let rows: SyncedRows<T, R> | undefined;
 
@@ -180,6 +181,13 @@ function subsetOptions(
     filter: both(filter, wanted.text),
     limit: isWindow && limit !== undefined ? Math.max(1, offset + limit) : undefined,
   };
+}
+
+// Rows that are read from a collection have properties of TanStack DB, such as `$synced`, which a
+// copy of the row has, too. An ETag and a timestamp are of the row that was copied.
+function withoutAddedNames(row: object): object {
+  const isOwn = (name: string) => !name.startsWith("$") && name !== "etag" && name !== "timestamp";
+  return Object.fromEntries(Object.entries(row).filter(([name]) => isOwn(name)));
 }
 
 function both(first: string | undefined, second: string | undefined): string | undefined {
