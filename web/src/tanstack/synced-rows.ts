@@ -99,8 +99,7 @@ export class SyncedRows<T extends object, R extends object> {
       subset.users = 0;
       subset.live?.close();
     }
-    this.#subsets.clear();
-    this.#changed.clear();
+    for (const rows of [this.#subsets, this.#entries, this.#owners, this.#changed]) rows.clear();
   }
 
   /** Returns the ETag that the entity of a row had; undefined: the row is of no live query. */
