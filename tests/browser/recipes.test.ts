@@ -190,22 +190,45 @@ test("the data of the notes in notebooks takes at most 30 lines", () => {
   assert(lines.length <= 30, `${lines.length} lines`);
 });
 
+const notebooksMain = `import { StrictMode } from "react";
+  import { createRoot } from "react-dom/client";
+  import { openStore } from "entitable";
+  import { Notebooks } from "./notebooks";
+  createRoot(document.querySelector("main")).render(<StrictMode><Notebooks /></StrictMode>);
+  // Changes the only note, and presses the Delete that was shown before.
+  globalThis.changeAndDelete = async (text) => {
+    const store = await openStore({ name: "notebooks", version: 1 });
+    const notes = store.table("notes");
+    for await (const { partitionKey, rowKey } of notes.listEntities()) {
+      const button = document.querySelector("li button:last-child");
+      const { onClick } = button[Object.keys(button).find((key) => key.startsWith("__reactProps"))];
+      await notes.updateEntity({ partitionKey, rowKey, text });
+      onClick();
+    }
+    await store.close();
+  };`;
+
+async function addNotebook(page: Page, name: string): Promise<void> {
+  await page.getByRole("textbox", { name: "Notebook" }).fill(name);
+  await page.getByRole("button", { name: "Add notebook" }).click();
+}
+
+async function addNote(page: Page, text: string): Promise<void> {
+  await page.getByRole("textbox", { name: "Note", exact: true }).fill(text);
+  await page.getByRole("button", { name: "Add note", exact: true }).click();
+}
+
 test("notes in notebooks: tabs follow each other, and notice a conflict", async () => {
   const problems: string[] = [];
-  const main = `import { StrictMode } from "react";
-    import { createRoot } from "react-dom/client";
-    import { Notebooks } from "./notebooks";
-    createRoot(document.querySelector("main")).render(<StrictMode><Notebooks /></StrictMode>);`;
-  const [page, other] = (await openTabs(await bundled(main), 2, problems)) as [Page, Page];
+  const script = await bundled(notebooksMain);
+  const [page, other] = (await openTabs(script, 2, problems)) as [Page, Page];
   for (const name of ["Work/2026", "Home"]) {
-    await page.getByRole("textbox", { name: "Notebook" }).fill(name);
-    await page.getByRole("button", { name: "Add notebook" }).click();
+    await addNotebook(page, name);
     await other.getByRole("button", { name, exact: true }).waitFor();
   }
   for (const one of [page, other]) await one.getByRole("button", { name: "Work/2026" }).click();
   for (const text of ["bread", "milk"]) {
-    await page.getByRole("textbox", { name: "Note", exact: true }).fill(text);
-    await page.getByRole("button", { name: "Add note", exact: true }).click();
+    await addNote(page, text);
     await other.getByRole("listitem").filter({ hasText: text }).waitFor();
   }
   const shown = async () =>
@@ -234,6 +257,58 @@ test("notes in notebooks: tabs follow each other, and notice a conflict", async 
   assert.deepEqual(await shown(), ["bread and cheese"]);
   assert.deepEqual(problems, []);
   for (const one of [page, other]) await one.close();
+});
+
+test("notes in notebooks: a text stays if another tab deletes its note", async () => {
+  const problems: string[] = [];
+  const script = await bundled(notebooksMain);
+  const [page, other] = (await openTabs(script, 2, problems)) as [Page, Page];
+  await addNotebook(page, "Work");
+  for (const one of [page, other]) await one.getByRole("button", { name: "Work" }).click();
+  await addNote(page, "bread");
+  await other.getByRole("listitem").getByRole("button", { name: "Edit" }).click();
+  await other.getByRole("textbox", { name: "Text" }).fill("bread and cheese");
+  await page.getByRole("listitem").getByRole("button", { name: "Delete" }).click();
+  await other.getByRole("listitem").waitFor({ state: "detached" });
+  assert.equal(await other.getByRole("textbox", { name: "Text" }).inputValue(), "bread and cheese");
+  await other.getByRole("button", { name: "Add again" }).click();
+  await page.getByRole("listitem").filter({ hasText: "bread and cheese" }).waitFor();
+  await other.getByRole("textbox", { name: "Text" }).waitFor({ state: "detached" });
+  assert.deepEqual(problems, []);
+  for (const one of [page, other]) await one.close();
+});
+
+test("notes in notebooks: a note that was changed since it was shown is not deleted", async () => {
+  const problems: string[] = [];
+  const [page] = (await openTabs(await bundled(notebooksMain), 1, problems)) as [Page];
+  await addNotebook(page, "Work");
+  await page.getByRole("button", { name: "Work" }).click();
+  await addNote(page, "bread");
+  await page.getByRole("listitem").waitFor();
+  await page.evaluate("changeAndDelete('milk')");
+  await page.getByText("Not deleted").waitFor();
+  await page.getByRole("listitem").filter({ hasText: "milk" }).waitFor();
+  assert.deepEqual(problems, []);
+  await page.close();
+});
+
+test("notes in notebooks: nothing can be added before the store is open", async () => {
+  const problems: string[] = [];
+  const [page] = (await openTabs(await bundled(notebooksMain), 1, problems)) as [Page];
+  let load = () => {};
+  const loaded = new Promise<void>((resolve) => {
+    load = resolve;
+  });
+  await page.route("**/*.wasm", (route) => loaded.then(() => route.continue()));
+  await page.reload();
+  const button = page.getByRole("button", { name: "Add notebook" });
+  await button.waitFor();
+  assert(await button.isDisabled());
+  load();
+  await addNotebook(page, "Work"); // waits until the form is enabled
+  await page.getByRole("button", { name: "Work" }).waitFor();
+  assert.deepEqual(problems, []);
+  await page.close();
 });
 
 test("the live query for users of Dexie follows what is written", async () => {
