@@ -23,6 +23,7 @@ export interface QueryClientLike {
 export interface QueryLike {
   readonly queryKey: readonly unknown[];
   readonly options: { readonly queryFn?: unknown };
+  readonly state: { readonly fetchStatus: string };
   getObserversCount(): number;
 }
 
@@ -40,6 +41,14 @@ export interface ListQueryInput<T extends object>
 interface Source {
   readonly store: Store;
   readonly changes: ChangesOptions;
+}
+
+// A query that is followed.
+interface Feed {
+  readonly store: Store;
+  /** Reads the query again if it may be older than the store, and is not being read. */
+  refresh(): void;
+  end(): void;
 }
 
 const sources = new WeakMap<object, Source>(); // by queryFn
@@ -86,29 +95,41 @@ export function entityQueryOptions<T extends object = Record<string, unknown>>(
  * it has, or would have. Returns a function that ends this.
  */
 export function invalidateOnChange(client: QueryClientLike): () => void {
-  const feeds = new Map<QueryLike, AbortController>();
+  const feeds = new Map<QueryLike, Feed>();
   const cache = client.getQueryCache();
   const update = (query: QueryLike) => {
     const source = sources.get(Object(query.options.queryFn));
+    const store = query.getObserversCount() > 0 ? source?.store : undefined;
     const feed = feeds.get(query);
-    if (source === undefined || query.getObserversCount() === 0) {
-      feeds.delete(query);
-      feed?.abort();
-    } else if (feed === undefined) {
-      const controller = new AbortController();
-      feeds.set(query, controller);
-      const { queryKey } = query;
-      void follow(source, controller.signal, () => {
-        void client.invalidateQueries({ queryKey, exact: true });
-      });
-    }
+    if (feed?.store === store) return feed?.refresh();
+    feed?.end();
+    feeds.delete(query);
+    if (source && store) feeds.set(query, open(client, query, source));
   };
   const unsubscribe = cache.subscribe(({ query }) => update(query));
   for (const query of cache.getAll()) update(query);
   return () => {
     unsubscribe();
-    for (const feed of feeds.values()) feed.abort();
+    for (const feed of feeds.values()) feed.end();
   };
+}
+
+// While a query is being read, changes wait for its end: the client would not repeat its first
+// read, and would cancel any later one.
+function open(client: QueryClientLike, query: QueryLike, source: Source): Feed {
+  const { queryKey } = query;
+  const controller = new AbortController();
+  let isOlder = false;
+  const refresh = () => {
+    if (!isOlder || query.state.fetchStatus !== "idle") return;
+    isOlder = false;
+    void client.invalidateQueries({ queryKey, exact: true });
+  };
+  void follow(source, controller.signal, () => {
+    isOlder = true;
+    refresh();
+  });
+  return { store: source.store, refresh, end: () => controller.abort() };
 }
 
 // Calls the function after each change. Also once the feed is open, and after it had a gap: what
