@@ -199,12 +199,19 @@ test("a query of an entity is null while it does not exist", async () => {
   shown.end();
 });
 
-test("the queries of two stores differ", async () => {
-  const other = await openStore({ name: "other", persistence: "memory", onWarning() {} });
-  const options = [store, other].map((one) => listQueryOptions(one, "lamps").queryKey);
-  assert.notDeepEqual(options[0], options[1]);
-  await other.close();
-});
+for (const name of ["other", undefined]) {
+  test(`the queries of two stores differ, the second with the name ${name}`, async () => {
+    const other = await openStore({ ...(name && { name }), persistence: "memory", onWarning() {} });
+    const keysOf = (one: Store) => [
+      listQueryOptions(one, "lamps").queryKey,
+      entityQueryOptions(one, "lamps", "desk", "1").queryKey,
+    ];
+    const [ofStore, ofOther] = [keysOf(store), keysOf(other)];
+    for (const [index, key] of ofStore.entries()) assert.notDeepEqual(key, ofOther[index]);
+    assert.deepEqual(keysOf(store), ofStore);
+    await other.close();
+  });
+}
 
 test("nothing is invalidated after the end", async () => {
   const shown = show<{ rowKey: string }[]>(above(3));

@@ -52,6 +52,16 @@ interface Feed {
 }
 
 const sources = new WeakMap<object, Source>(); // by queryFn
+const idsInMemory = new WeakMap<Store, number>();
+let idLast = 0;
+
+// Returns what tells the store from others in a key. Stores in memory may have the same name.
+function identityOf(store: Store): unknown {
+  if (store.status.persistence !== "memory") return store.name;
+  const id = idsInMemory.get(store) ?? ++idLast;
+  idsInMemory.set(store, id);
+  return id;
+}
 
 /** Returns the options of a query of what listEntities returns. */
 export function listQueryOptions<T extends object = Record<string, unknown>>(
@@ -70,7 +80,7 @@ export function listQueryOptions<T extends object = Record<string, unknown>>(
     store,
     changes: { tables: [table], filter: options.queryOptions?.filter },
   });
-  return { queryKey: ["entitable", store.name, table, options], queryFn };
+  return { queryKey: ["entitable", identityOf(store), table, options], queryFn };
 }
 
 /** Returns the options of a query of one entity. The result is null while it does not exist. */
@@ -87,7 +97,8 @@ export function entityQueryOptions<T extends object = Record<string, unknown>>(
   const first = async (context: { readonly signal: AbortSignal }) =>
     (await queryFn(context))[0] ?? null;
   sources.set(first, sources.get(queryFn) as Source);
-  return { queryKey: ["entitable", store.name, table, partitionKey, rowKey], queryFn: first };
+  const queryKey = ["entitable", identityOf(store), table, partitionKey, rowKey];
+  return { queryKey, queryFn: first };
 }
 
 /**
