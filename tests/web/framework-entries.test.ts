@@ -17,8 +17,8 @@ const budgets = {
   solid: 1024,
   svelte: 1024,
   vue: 1024,
-  "tanstack-db": 3072,
-  "tanstack-query": 512,
+  "tanstack-db": 3584,
+  "tanstack-query": 576,
 };
 const entries = Object.keys(budgets);
 
