@@ -21,6 +21,7 @@ class CommitChanges {
     ChangeBatch& batch = batches.emplace_back();
     batch.position.commit = commit.number;
     batch.origin = commit.origin;
+    if (commit.call.has_value()) batch.client = commit.call->client;
     batch.last_timestamp = commit.last_timestamp;
     for (const Mutation& mutation : commit.mutations) add(mutation, batch);
     if (batch.rows.empty() && batch.tables.empty()) batches.clear();

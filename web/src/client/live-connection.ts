@@ -8,7 +8,7 @@ import type { AbortError, StoreError } from "../errors.ts";
 import type { ChangeListener, ListenerConnection, Transport } from "../transport.ts";
 import type { ChangesOptions, LiveDelta } from "../types.ts";
 import type { requestKind, responseKind } from "../util/engine-message-kinds.ts";
-import { decodeChanges, type RowKey } from "./changes-decoder.ts";
+import { decodeChanges, decodePastChanges, type RowKey } from "./changes-decoder.ts";
 import { OpenFeed } from "./live-feed.ts";
 import { type LiveSource, OpenQuery } from "./live-state.ts";
 import type { MessageWriter } from "./message-writer.ts";
@@ -43,7 +43,7 @@ export class LiveConnection implements ChangeListener {
   readonly #delaying = new Set<OpenQuery>(); // OpenQuery.delaysOthers
   readonly #changed = new Set<OpenQuery>(); // may have something else to show
   readonly #feeds = new Set<OpenFeed>();
-  readonly #toOpen = new Set<OpenFeed>();
+  readonly #feedsToServe = new Set<OpenFeed>(); // may need something from the store
   #connection: ListenerConnection | undefined;
   #resets = 0; // responses to requests from before the last reset are ignored
   #isSettleDue = false;
@@ -71,14 +71,22 @@ export class LiveConnection implements ChangeListener {
 
   // Throws StoreError if an option is invalid, or the store is closed.
   openFeed(options: ChangesOptions): OpenFeed {
-    const feed = new OpenFeed(options, this.#environment, () => this.#closeFeed(feed));
+    const feed = new OpenFeed(
+      options,
+      this.#environment,
+      () => this.#closeFeed(feed),
+      () => {
+        this.#feedsToServe.add(feed);
+        this.#scheduleSettle();
+      },
+    );
     if (options.signal?.aborted) {
       feed.abort();
       return feed;
     }
     this.#connect();
     this.#feeds.add(feed);
-    this.#toOpen.add(feed);
+    this.#feedsToServe.add(feed);
     this.#settle();
     return feed;
   }
@@ -108,8 +116,8 @@ export class LiveConnection implements ChangeListener {
       this.#update(query, () => query.restart());
     }
     for (const feed of this.#feeds) {
-      if (feed.id === 0) this.#toOpen.add(feed);
-      else feed.onReset();
+      feed.onReset();
+      this.#feedsToServe.add(feed);
     }
     this.#scheduleSettle();
   }
@@ -122,7 +130,7 @@ export class LiveConnection implements ChangeListener {
     this.#watches.clear();
     for (const feed of this.#feeds) feed.end(undefined);
     this.#feeds.clear();
-    this.#toOpen.clear();
+    this.#feedsToServe.clear();
     this.#environment.inMicrotask(() => {
       for (const { source } of queries) source.onChange([]);
     });
@@ -141,8 +149,9 @@ export class LiveConnection implements ChangeListener {
 
   // Opens and reads queries as far as that needs no waiting. Then shows users what has changed.
   #settle(): void {
-    // A feed that is reset while it is being opened is in #toOpen again, for the next time.
-    for (const feed of [...this.#toOpen]) if (this.#toOpen.delete(feed)) this.#openFeed(feed);
+    // A feed that is reset meanwhile is in #feedsToServe again, for the next time.
+    for (const feed of [...this.#feedsToServe])
+      if (this.#feedsToServe.delete(feed)) this.#serveFeed(feed);
     this.#readQueries();
     if (this.#delaying.size > 0) return;
     const changed = [...this.#changed];
@@ -178,18 +187,45 @@ export class LiveConnection implements ChangeListener {
     });
   }
 
-  #openFeed(feed: OpenFeed): void {
-    const { openFeed, closeFeed } = this.#environment.requestKind;
+  #serveFeed(feed: OpenFeed): void {
+    const { requestKind } = this.#environment;
+    const { staleId } = feed;
+    feed.staleId = 0;
+    this.#closeListener(requestKind.closeFeed, staleId);
+    const request = feed.nextRequest;
+    if (request === undefined) return;
+    feed.isWaiting = true;
     const onResponse = (response: Uint8Array) => {
-      const id = this.#listenerIn(response);
-      if (this.#feeds.has(feed)) feed.onOpen(id);
-      else this.#closeListener(closeFeed, id);
+      feed.isWaiting = false;
+      if (request === "open") this.#onFeedOpened(feed, response);
+      else if (this.#feeds.has(feed)) this.#onPastChanges(feed, response);
+      if (!this.#feeds.has(feed) || feed.nextRequest === undefined) return;
+      this.#feedsToServe.add(feed);
+      this.#scheduleSettle();
     };
     const onError = (error: unknown) => {
       this.#closeFeed(feed);
       feed.end(error as Error);
     };
-    this.#send(openFeed, (writer) => feed.put(writer), onResponse, onError);
+    const kind = request === "open" ? requestKind.openFeed : requestKind.readPast;
+    this.#send(kind, (writer) => feed.put(request, writer), onResponse, onError);
+  }
+
+  #onFeedOpened(feed: OpenFeed, response: Uint8Array): void {
+    const { decoder, responseKind, requestKind } = this.#environment;
+    const [id, openedAt] = decoder.message(
+      response,
+      responseKind.listener,
+      (reader) => [reader.readWord(), reader.readLong()] as const,
+    );
+    if (this.#feeds.has(feed)) feed.onOpen(id, openedAt);
+    else this.#closeListener(requestKind.closeFeed, id);
+  }
+
+  #onPastChanges(feed: OpenFeed, response: Uint8Array): void {
+    const { decoder } = this.#environment;
+    const past = decodePastChanges(decoder, response);
+    feed.onPast(past, past.isTruncated ? undefined : decodeChanges(decoder, past.changes));
   }
 
   #show(query: OpenQuery): readonly LiveDelta<unknown>[] | undefined {
@@ -364,9 +400,10 @@ export class LiveConnection implements ChangeListener {
   }
 
   #closeFeed(feed: OpenFeed): void {
-    this.#toOpen.delete(feed);
-    if (this.#feeds.delete(feed))
-      this.#closeListener(this.#environment.requestKind.closeFeed, feed.id);
+    this.#feedsToServe.delete(feed);
+    if (!this.#feeds.delete(feed)) return;
+    const { closeFeed } = this.#environment.requestKind;
+    for (const id of [feed.staleId, feed.id]) this.#closeListener(closeFeed, id);
   }
 
   #closeListener(kind: number, id: number): void {
