@@ -189,7 +189,7 @@ describe("mutations", () => {
     await assert.rejects(lamps.getEntity("desk", "1"), { statusCode: 404 });
   });
 
-  test("that fail are taken back", async () => {
+  test("that fail are rolled back", async () => {
     await put("1", 1);
     const config = { table: lamps, filter: "stock gt 3" };
     const collection = keep(createCollection(entitableCollectionOptions<Lamp>(config)));

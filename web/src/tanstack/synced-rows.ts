@@ -208,7 +208,7 @@ export class SyncedRows<T extends object, R extends object> {
       const entry = this.#entryOf(id, entity);
       if (!subset.entities.has(id)) entry.subsets += 1;
       subset.entities.add(id);
-      this.#note(entry);
+      this.#writeLater(entry);
     } catch (error) {
       this.#remove(subset, id);
       report(error);
@@ -232,11 +232,11 @@ export class SyncedRows<T extends object, R extends object> {
     const entry = this.#entries.get(id);
     if (entry === undefined || !subset.entities.delete(id)) return;
     entry.subsets -= 1;
-    this.#note(entry);
+    this.#writeLater(entry);
   }
 
   // Not at once: other live queries have yet to report what the same commits changed.
-  #note(entry: Entry<R>): void {
+  #writeLater(entry: Entry<R>): void {
     this.#changed.add(entry);
     if (this.#isFlushDue) return;
     this.#isFlushDue = true;
