@@ -58,15 +58,18 @@ export class LiveRows {
     return this.#entities;
   }
 
-  // Adds rows whose keys are above all others.
-  append(rows: readonly Row[]): void {
-    this.#ownArrays();
-    for (const row of rows) this.#push(row, this.#toEntity?.(row) ?? row);
+  // Adds rows whose keys are above all others. The array is not the caller's any more.
+  append(rows: Row[]): void {
+    this.#append(rows, this.#entitiesOf(rows));
   }
 
   // Applies changes, in the order of their keys. Adds what they did to `delta`, if there is one. If
   // a row cannot be converted, nothing has changed.
   apply(rows: readonly DeltaRow[], delta?: MutableDelta): void {
+    if (this.#areBehindAll(rows)) {
+      this.#applyBehindAll(rows, delta);
+      return;
+    }
     const updates = rows.map(({ key, row }) => {
       const entity = row === undefined ? undefined : (this.#toEntity?.(row) ?? row);
       return { key, entity, at: this.#find(key) };
@@ -81,6 +84,7 @@ export class LiveRows {
   // whether anything is different, and adds what is to `delta`. If nothing is, the array stays the
   // same, too.
   replace(old: LiveRows, delta?: MutableDelta): boolean {
+    if (old.size === 0 && this.size > 0 && delta === undefined) return true;
     this.#ownArrays();
     let isDifferent = old.#keys.length !== this.#keys.length;
     let from = 0;
@@ -129,6 +133,43 @@ export class LiveRows {
   #push(key: RowKey, entity: Entity): void {
     if (this.#hasOwnKeys) this.#keys.push(keyOf(key));
     this.#entities.push(entity);
+  }
+
+  // Whether all these rows are inserted behind all others: most changes are such.
+  #areBehindAll(rows: readonly DeltaRow[]): boolean {
+    const first = rows[0];
+    const last = this.#keys[this.#keys.length - 1];
+    if (first === undefined || (last !== undefined && compareKeys(last, first.key) >= 0))
+      return false;
+    return rows.every(({ row }) => row !== undefined);
+  }
+
+  #applyBehindAll(rows: readonly DeltaRow[], delta: MutableDelta | undefined): void {
+    const added = rows.map(({ row }) => row as Row);
+    const entities = this.#entitiesOf(added);
+    let index = this.size;
+    if (delta !== undefined)
+      for (const entity of entities) delta.inserted.push({ index: index++, entity });
+    this.#append(added, entities);
+  }
+
+  // Returns the same array if entities are rows.
+  #entitiesOf(rows: Row[]): Entity[] {
+    const toEntity = this.#toEntity;
+    return toEntity === undefined ? rows : rows.map((row) => toEntity(row));
+  }
+
+  // `entities`: of these rows. The arrays are not the caller's any more.
+  #append(rows: readonly Row[], entities: Entity[]): void {
+    const keys = this.#hasOwnKeys ? rows.map(keyOf) : undefined;
+    if (this.#isGivenOut || this.size === 0) {
+      this.#isGivenOut = false;
+      this.#entities = joined(this.#entities, entities);
+      this.#keys = keys === undefined ? (this.#entities as RowKey[]) : joined(this.#keys, keys);
+    } else {
+      for (const entity of entities) this.#entities.push(entity);
+      if (keys !== undefined) for (const key of keys) this.#keys.push(key);
+    }
   }
 
   // Returns the position of the key; if it is not there, -1 - the position where it would be.
@@ -198,6 +239,13 @@ export class LiveRows {
     }
     copyUpTo(entities.length);
   }
+}
+
+// concat() copies the elements once, whereas push() copies them again to get space for more. Of a
+// frozen array, concat() takes far longer than spreading.
+function joined<T>(elements: T[], added: T[]): T[] {
+  if (elements.length === 0) return added;
+  return (Object.isExtensible(elements) ? elements : [...elements]).concat(added);
 }
 
 // Returns where the row is, or would be.
