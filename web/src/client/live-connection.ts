@@ -10,7 +10,7 @@ import type { ChangesOptions, LiveDelta } from "../types.ts";
 import type { requestKind, responseKind } from "../util/engine-message-kinds.ts";
 import { decodeChanges, type RowKey } from "./changes-decoder.ts";
 import { OpenFeed } from "./live-feed.ts";
-import { type LiveSource, OpenQuery, type QuerySource } from "./live-state.ts";
+import { type LiveSource, OpenQuery, type QueryOwner, type QuerySource } from "./live-state.ts";
 import type { MessageWriter } from "./message-writer.ts";
 import type { ObservedQuery } from "./observed-query.ts";
 import type { RequestEncoder } from "./request-encoder.ts";
@@ -38,7 +38,7 @@ const absent = -1;
 const countsFlag = 1;
 const maxLimit = 0xffff_fffe;
 
-export class LiveConnection implements ChangeListener {
+export class LiveConnection implements ChangeListener, QueryOwner {
   readonly environment: LiveEnvironment;
   readonly #queries = new Set<OpenQuery>();
   readonly #watches = new Map<number, OpenQuery>(); // by id
@@ -64,7 +64,7 @@ export class LiveConnection implements ChangeListener {
   // before anything is read, and returns whether it is still needed.
   openQuery(source: LiveSource, attach: (query: OpenQuery) => boolean): OpenQuery {
     this.check(source);
-    const query = new OpenQuery(source, () => this.#closeQuery(query));
+    const query = new OpenQuery(source, this);
     if (!attach(query)) return query;
     this.#connect();
     this.#queries.add(query);
@@ -233,7 +233,7 @@ export class LiveConnection implements ChangeListener {
     try {
       return query.show();
     } catch (error) {
-      this.#closeQuery(query);
+      this.closeQuery(query);
       query.fail(error as Error); // of the resolver
       return query.show();
     }
@@ -390,7 +390,7 @@ export class LiveConnection implements ChangeListener {
 
   // The query cannot go on: closes it, and shows the error.
   #abandon(query: OpenQuery, error: Error): void {
-    this.#closeQuery(query);
+    this.closeQuery(query);
     this.#fail(query, error);
   }
 
@@ -401,7 +401,7 @@ export class LiveConnection implements ChangeListener {
     this.#scheduleSettle();
   }
 
-  #closeQuery(query: OpenQuery): void {
+  closeQuery(query: OpenQuery): void {
     this.#changed.delete(query);
     if (!this.#queries.delete(query)) return;
     this.#toRead.delete(query);

@@ -3,7 +3,7 @@
 
 import { AbortError, StoreError } from "../errors.ts";
 import type { Transport } from "../transport.ts";
-import type { ChangeFeed, ChangesOptions, LiveQuery } from "../types.ts";
+import type { ChangeFeed, ChangesOptions, LiveDelta, LiveQuery } from "../types.ts";
 import { nextRetryMs } from "../util/back-off.ts";
 import { requestKind, responseKind } from "../util/engine-message-kinds.ts";
 import { inMicrotask, yieldToEventLoop } from "../util/event-loop.ts";
@@ -46,12 +46,23 @@ export function openLiveQuery<R>(
   return new LiveQueryHandle<R>(async (handle) => {
     const checked = source();
     const connection = await liveConnection(transport);
-    const user: Pick<LiveSource, "onChange" | "wantsDeltas"> = {
-      onChange: (deltas) => handle.onChange(deltas),
-      wantsDeltas: () => handle.wantsDeltas,
-    };
-    connection.openQuery({ ...checked, ...user }, (query) => handle.attach(query));
+    const shown: ShownSource = { ...checked, handle, onChange, wantsDeltas };
+    connection.openQuery(shown, (query) => handle.attach(query));
   });
+}
+
+interface ShownSource extends LiveSource {
+  readonly handle: Pick<LiveQueryHandle<unknown>, "onChange" | "wantsDeltas">;
+}
+
+// Methods of all sources: there may be very many, and closures of each would take memory.
+
+function onChange(this: ShownSource, deltas: readonly LiveDelta<unknown>[]): void {
+  this.handle.onChange(deltas);
+}
+
+function wantsDeltas(this: ShownSource): boolean {
+  return this.handle.wantsDeltas;
 }
 
 export function openObservedQuery<R>(

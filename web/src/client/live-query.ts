@@ -16,17 +16,20 @@ const loading: LiveSnapshot<never> = { data: undefined, status: "loading", seque
 
 const watchesNothing: LiveExplain = { rowsWatched: 0, warnings: [] };
 
+const ignore = () => {};
+
+// There may be very many live queries, so most collections are created when they are needed.
 export class LiveQueryHandle<R, E = unknown> implements LiveQuery<R, E> {
   readonly ready: Promise<R>;
-  readonly #listeners = new Set<() => void>();
-  readonly #deltaListeners = new Set<(delta: LiveDelta<unknown>) => void>();
-  readonly #waiting: (() => void)[] = []; // each continues an iteration
+  #listeners: Set<() => void> | undefined;
+  #deltaListeners: Set<(delta: LiveDelta<unknown>) => void> | undefined;
+  #waiting: (() => void)[] | undefined; // each continues an iteration
   #state: LiveState | undefined;
   #failed: LiveSnapshot<R> | undefined; // if there will be no state, or it had no result
   #isClosed = false;
   #isReadySettled = false;
-  #resolveReady: (data: R) => void = () => {};
-  #rejectReady: (error: unknown) => void = () => {};
+  #resolveReady: (data: R) => void = ignore;
+  #rejectReady: (error: unknown) => void = ignore;
 
   // `open` begins to read. It calls attach(), and then onChange() after each change.
   constructor(open: (query: LiveQueryHandle<R, E>) => Promise<void>) {
@@ -34,7 +37,7 @@ export class LiveQueryHandle<R, E = unknown> implements LiveQuery<R, E> {
       this.#resolveReady = resolve;
       this.#rejectReady = reject;
     });
-    this.ready.catch(() => {}); // the snapshot has the error too
+    this.ready.catch(ignore); // the snapshot has the error too
     open(this).catch((error: Error) => {
       if (this.#isClosed) return;
       this.#failed = { ...loading, status: "error", error };
@@ -53,15 +56,17 @@ export class LiveQueryHandle<R, E = unknown> implements LiveQuery<R, E> {
   }
 
   subscribe(listener: () => void): () => void {
+    this.#listeners ??= new Set();
     return add(this.#listeners, () => listener());
   }
 
   onDelta(listener: (delta: LiveDelta<E>) => void): () => void {
+    this.#deltaListeners ??= new Set();
     return add(this.#deltaListeners, (delta) => listener(delta as LiveDelta<E>));
   }
 
   get wantsDeltas(): boolean {
-    return this.#deltaListeners.size > 0;
+    return this.#deltaListeners !== undefined && this.#deltaListeners.size > 0;
   }
 
   // Called after the snapshot has changed.
@@ -78,6 +83,7 @@ export class LiveQueryHandle<R, E = unknown> implements LiveQuery<R, E> {
     this.#isReadySettled = true;
     if (status === "ready") this.#resolveReady(data as R);
     else this.#rejectReady(error);
+    this.#resolveReady = this.#rejectReady = ignore; // they take memory
   }
 
   // Not a generator: return() of a generator would wait for the next result.
@@ -89,7 +95,7 @@ export class LiveQueryHandle<R, E = unknown> implements LiveQuery<R, E> {
       next: async () => {
         let snapshot = this.getSnapshot();
         for (; !hasEnded && !this.#isClosed && snapshot === seen; snapshot = this.getSnapshot())
-          await new Promise<void>((resolve) => this.#waiting.push(resolve));
+          await this.#nextChange();
         if (hasEnded || this.#isClosed) return done;
         seen = snapshot;
         const { status, data, error } = snapshot;
@@ -114,9 +120,15 @@ export class LiveQueryHandle<R, E = unknown> implements LiveQuery<R, E> {
     return this.#isClosed ? watchesNothing : (this.#state as LiveState).explain();
   }
 
+  #nextChange(): Promise<void> {
+    this.#waiting ??= [];
+    const waiting = this.#waiting;
+    return new Promise((resolve) => waiting.push(resolve));
+  }
+
   // Those that have nothing to yield wait again.
   #continueIterations(): void {
-    for (const resolve of this.#waiting.splice(0)) resolve();
+    for (const resolve of this.#waiting?.splice(0) ?? []) resolve();
   }
 
   close(): void {
@@ -129,8 +141,8 @@ export class LiveQueryHandle<R, E = unknown> implements LiveQuery<R, E> {
       this.#failed = { ...loading, status: "error", error };
       callEach(this.#listeners, undefined);
     }
-    this.#listeners.clear();
-    this.#deltaListeners.clear();
+    this.#listeners?.clear();
+    this.#deltaListeners?.clear();
     this.#continueIterations();
   }
 
@@ -146,7 +158,8 @@ function add<L>(listeners: Set<L>, listener: L): () => void {
 
 // Calls each listener that was there before the first call and still is. If a listener throws, the
 // others still run, and the error is reported as an unhandled rejection (Emitter).
-function callEach<T>(listeners: ReadonlySet<(value: T) => void>, value: T): void {
+function callEach<T>(listeners: ReadonlySet<(value: T) => void> | undefined, value: T): void {
+  if (listeners === undefined) return;
   for (const listener of [...listeners]) {
     if (!listeners.has(listener)) continue;
     try {

@@ -41,9 +41,22 @@ interface Reading {
   sequence: bigint;
 }
 
+interface QueryChange {
+  readonly delta: WatchDelta;
+  readonly sequence: bigint;
+}
+
+// What closes a query.
+export interface QueryOwner {
+  closeQuery(query: OpenQuery): void;
+}
+
+// Shared by all queries that count, which get no rows: there may be very many.
+const rowsOfCounts = new LiveRows(undefined, true);
+
 export class OpenQuery implements LiveState {
   readonly source: LiveSource;
-  readonly #onClose: (query: OpenQuery) => void;
+  readonly #owner: QueryOwner;
   watch = 0; // its id; 0: it is not open
   wasOpen = false; // the store has accepted the query
   coversAllKeys = false; // every write to the table is tested
@@ -59,13 +72,13 @@ export class OpenQuery implements LiveState {
   #sequence = 0n;
   #snapshot: LiveSnapshot<unknown> | undefined; // undefined: not made yet, or nothing is shown
   // What will be shown: the shown rows with these changes, or else the rows of #reading.
-  #changes: { delta: WatchDelta; sequence: bigint }[] = [];
+  #changes: QueryChange[] | undefined;
   #reading: Reading | undefined;
   #error: Error | undefined; // is shown instead
 
-  constructor(source: LiveSource, onClose: (query: OpenQuery) => void) {
+  constructor(source: LiveSource, owner: QueryOwner) {
     this.source = source;
-    this.#onClose = onClose;
+    this.#owner = owner;
     this.#rows = this.#noRows();
     this.#reading = this.#startReading();
   }
@@ -85,7 +98,7 @@ export class OpenQuery implements LiveState {
   }
 
   close(): void {
-    this.#onClose(this);
+    this.#owner.closeQuery(this);
   }
 
   // ---- What the connection learns ---------------------------------------------------------------
@@ -116,6 +129,7 @@ export class OpenQuery implements LiveState {
 
   // The following two throw the resolver's error.
 
+  // The rows are not the caller's any more.
   add({ rows, rowsRead, isComplete, sequence }: WatchPage): void {
     this.#reading ??= this.#continueReading();
     const reading = this.#reading;
@@ -130,8 +144,9 @@ export class OpenQuery implements LiveState {
     if (delta.isReset) {
       this.restart();
     } else if (this.#reading === undefined && delta.isComplete) {
-      const changes = delta.rows.length > 0 || delta.countChange !== 0;
-      if (changes) this.#changes.push({ delta, sequence });
+      if (delta.rows.length === 0 && delta.countChange === 0) return;
+      this.#changes ??= [];
+      this.#changes.push({ delta, sequence });
     } else {
       this.#reading ??= this.#continueReading();
       const reading = this.#reading;
@@ -150,7 +165,7 @@ export class OpenQuery implements LiveState {
   }
 
   #dropRows(): void {
-    this.#changes = [];
+    this.#changes = undefined;
     this.#error = undefined;
     this.#reading = this.#startReading();
   }
@@ -163,8 +178,8 @@ export class OpenQuery implements LiveState {
     if (this.#error !== undefined) return this.#showError(this.#error);
     if (this.#reading?.isComplete) return this.#showReading(this.#reading);
     const changes = this.#changes;
-    if (changes.length === 0) return undefined;
-    this.#changes = [];
+    if (changes === undefined) return undefined;
+    this.#changes = undefined;
     const deltas: LiveDelta<unknown>[] = [];
     for (const { delta, sequence } of changes) {
       const shown = this.#wantsDeltas ? newDelta(sequence) : undefined;
@@ -229,15 +244,17 @@ export class OpenQuery implements LiveState {
   #continueReading(): Reading {
     const rows = this.#rows.copy();
     let count = this.#count;
-    for (const { delta } of this.#changes.splice(0)) {
+    for (const { delta } of this.#changes ?? []) {
       rows.apply(delta.rows);
       count += delta.countChange;
     }
+    this.#changes = undefined;
     return { rows, count, isComplete: false, sequence: 0n };
   }
 
   #noRows(): LiveRows {
-    const { select, convert } = this.source;
+    const { select, convert, result } = this.source;
+    if (result === "count") return rowsOfCounts;
     const project = projection(select);
     const toEntity = convert === undefined ? project : (row: Row) => convert(project?.(row) ?? row);
     return new LiveRows(toEntity, convert === undefined);

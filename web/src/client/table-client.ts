@@ -98,6 +98,12 @@ const liveOptions = ["queryOptions", "limit", "from"];
 
 // Implements the public types TableClient (the official types) and Table<T> (typed by T). They
 // differ only in their types.
+// A method of all sources of live queries: there may be very many, and closures of each would take
+// memory.
+function rejectWith(this: QuerySource, error: unknown): Promise<never> {
+  return rejectWithHint(error, { table: this.table, filter: this.filter });
+}
+
 export class TableHandle
   implements TableClient, Pick<Table, "bulk" | "count" | "explain" | "partitionKeys">
 {
@@ -341,10 +347,10 @@ export class TableHandle
 
   #source(query: Pick<LiveSource, "result" | "filter" | "select" | "limit" | "from">): QuerySource {
     const table = this.tableName;
-    const { filter } = query;
-    const rejectWith = (error: unknown) => rejectWithHint(error, { table, filter });
     const convert = this.#resolver === undefined ? undefined : this.#applyResolver;
-    return { ...query, table, convert, resolver: this.#resolver, rejectWith };
+    const { result, filter, select, limit, from } = query;
+    const resolver = this.#resolver;
+    return { result, table, filter, select, limit, from, convert, resolver, rejectWith };
   }
 
   // ---- Writing ----------------------------------------------------------------------------------
