@@ -235,7 +235,11 @@ std::optional<Leaf::FindResult> Leaf::find_at_hint(const KeyView& key, std::uint
   const std::uint32_t first = run_first(run);
   const std::uint32_t last = run_end(run);
   if (slot < first || slot > last) return std::nullopt;
-  if (slot > first && compare_utf16(row_key(slot - 1), key.row) >= 0) return std::nullopt;
+  if (slot > first) {
+    const int order = compare_utf16(row_key(slot - 1), key.row);
+    if (order == 0) return FindResult{run, slot - 1, true, true};
+    if (order > 0) return std::nullopt;
+  }
   for (std::uint32_t at = slot; at <= slot + 1; ++at) {
     if (at == last) return FindResult{run, at, true, false};
     const int order = compare_utf16(key.row, row_key(at));

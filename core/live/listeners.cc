@@ -8,6 +8,9 @@
 namespace entitable {
 namespace {
 
+// For how many rows of deltas memory is allocated before it is known how many there are.
+constexpr std::size_t rows_expected_max = 100;
+
 bool same_row(const RowChange& a, const RowChange& b) {
   return a.table->id == b.table->id && a.key == b.key;
 }
@@ -18,11 +21,21 @@ std::vector<RowChange*> in_key_order(ChangeBatches& batches) {
   for (ChangeBatch& batch : batches) {
     for (RowChange& change : batch.rows) changes.push_back(&change);
   }
-  std::stable_sort(changes.begin(), changes.end(), [](const RowChange* a, const RowChange* b) {
+  const auto is_before = [](const RowChange* a, const RowChange* b) {
     if (a->table->id != b->table->id) return a->table->id < b->table->id;
     return compare(a->key.view(), b->key.view()) < 0;
-  });
+  };
+  // Most groups are written in this order. Sorting allocates memory.
+  if (!std::is_sorted(changes.begin(), changes.end(), is_before))
+    std::stable_sort(changes.begin(), changes.end(), is_before);
   return changes;
+}
+
+// Returns the row with this key, or nothing if its part is not in memory. The row was changed not
+// long ago, and so was the one before it: the path to these is known.
+std::optional<RowView> find_changed(const TableIndex& index, const KeyView& key) {
+  const TableIndex::Found found = index.find_for_update(key);
+  return found.row.has_value() ? found.row : index.find_in_memory(key).row;
 }
 
 // Returns the rows of a table that was dropped after its last change.
@@ -99,6 +112,7 @@ TakenChanges Listeners::take_recorded(const Published& published) {
     changes = in_key_order(taken.batches);
     if (!find_rows_after(taken, changes, published)) return take_unknown(published.position);
   }
+  taken.rows.reserve(std::min(changes.size(), rows_expected_max));
   Watches::DeltaBuilder builder(watches_, taken.rows);
   match(taken, changes, builder);
   if (watches_to_reset_.has_value()) builder.reset(*watches_to_reset_);
@@ -162,9 +176,8 @@ bool Listeners::find_rows_after(TakenChanges& taken, std::vector<RowChange*>& ch
       if (index == nullptr) return false;
       taken.pins.push_back(*index);
     }
-    const TableIndex::Found found = index->find_in_memory(change.key.view());
-    if (!found.row.has_value()) return false;
-    change.after = found.row;
+    change.after = find_changed(*index, change.key.view());
+    if (!change.after.has_value()) return false;
   }
   return true;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "core/base/check.h"
@@ -21,29 +22,36 @@ constexpr std::uint32_t flag_unknown = 1;
 struct RowRun {
   std::string_view table;
   const Schema* schema;
-  std::vector<RowView> rows{};
+  std::size_t first;  // position in Rows::all()
+  std::size_t count;
 };
 
 // The rows of the message, numbered from 0, and the keys of rows that it does not have.
 class Rows {
  public:
+  void reserve(std::size_t count) { rows_.reserve(count); }
   std::uint32_t add(std::string_view table, const RowView& row) {
     const Schema* const schema = &row.shape().schema();
-    if (runs_.empty() || runs_.back().schema != schema) runs_.push_back({table, schema});
-    runs_.back().rows.push_back(row);
-    return count_++;
+    if (runs_.empty() || runs_.back().schema != schema)
+      runs_.push_back({table, schema, rows_.size(), 0});
+    ++runs_.back().count;
+    rows_.push_back(row);
+    return static_cast<std::uint32_t>(rows_.size() - 1);
   }
   std::uint32_t add_key(const KeyView& key) {
     keys_.push_back(key);
     return static_cast<std::uint32_t>(keys_.size() - 1);
   }
   const std::vector<RowRun>& runs() const { return runs_; }
+  std::span<const RowView> rows_of(const RowRun& run) const {
+    return std::span(rows_).subspan(run.first, run.count);
+  }
   const std::vector<KeyView>& keys() const { return keys_; }
 
  private:
+  std::vector<RowView> rows_;
   std::vector<RowRun> runs_;
   std::vector<KeyView> keys_;
-  std::uint32_t count_ = 0;
 };
 
 // The words of the deltas of a client. Each listed row gets one number, however many deltas refer
@@ -61,6 +69,7 @@ class DeltaEncoder {
   std::vector<std::uint32_t> encode(Rows& rows) {
     number_rows(rows);
     std::vector<std::uint32_t> words;
+    words.reserve(words_max());
     for (const auto& [delta, watch] : deltas_) {
       words.push_back(delta->watch);
       words.push_back((delta->reset ? flag_reset : 0) | (delta->complete ? flag_complete : 0) |
@@ -76,19 +85,36 @@ class DeltaEncoder {
     ClientWatch watch;
   };
 
+  // What the client gets of a listed row.
+  struct SentRow {
+    const ClientWatch* needed_by = nullptr;  // null: not the row
+    std::uint32_t number = none;
+    std::uint32_t key_number = none;  // none: not the key, so far
+  };
+
+  std::size_t words_max() const {
+    std::size_t words = 0;
+    for (const auto& [delta, watch] : deltas_)
+      words += 2 + (watch.counts ? 2 : 1 + delta->rows.size());
+    return words;
+  }
+
   void number_rows(Rows& rows) {
-    numbers_.assign(taken_.rows.size(), none);
-    std::vector<const ClientWatch*> needed_by(taken_.rows.size(), nullptr);
+    sent_.assign(taken_.rows.size(), {});
+    std::size_t count = 0;
     for (const auto& [delta, watch] : deltas_) {
       if (watch.counts) continue;
       for (const DeltaRow& row : delta->rows) {
-        if (row.kind != DeltaKind::leave) needed_by[row.row] = &watch;
+        if (row.kind == DeltaKind::leave) continue;
+        if (sent_[row.row].needed_by == nullptr) ++count;
+        sent_[row.row].needed_by = &watch;
       }
     }
-    for (std::size_t i = 0; i < needed_by.size(); ++i) {
-      if (needed_by[i] != nullptr) numbers_[i] = rows.add(needed_by[i]->table, *taken_.rows[i].row);
+    rows.reserve(count);
+    for (std::size_t i = 0; i < sent_.size(); ++i) {
+      if (sent_[i].needed_by != nullptr)
+        sent_[i].number = rows.add(sent_[i].needed_by->table, *taken_.rows[i].row);
     }
-    key_numbers_.assign(taken_.rows.size(), none);
   }
 
   static void count_rows(const WatchDelta& delta, std::vector<std::uint32_t>& words) {
@@ -104,12 +130,13 @@ class DeltaEncoder {
   void refer_to_rows(const WatchDelta& delta, Rows& rows, std::vector<std::uint32_t>& words) {
     words.push_back(static_cast<std::uint32_t>(delta.rows.size()));
     for (const DeltaRow& row : delta.rows) {
-      std::uint32_t number = numbers_[row.row];
+      SentRow& sent = sent_[row.row];
+      std::uint32_t number = sent.number;
       auto kind = static_cast<std::uint32_t>(row.kind);
       if (number == none) {
-        std::uint32_t& key = key_numbers_[row.row];
-        if (key == none) key = rows.add_key(taken_.rows[row.row].key_view());
-        number = key;
+        if (sent.key_number == none)
+          sent.key_number = rows.add_key(taken_.rows[row.row].key_view());
+        number = sent.key_number;
         kind = leave_by_key;
       }
       words.push_back(kind | number << 2);
@@ -118,8 +145,7 @@ class DeltaEncoder {
 
   const TakenChanges& taken_;
   std::vector<ClientDelta> deltas_;
-  std::vector<std::uint32_t> numbers_;      // of the listed rows; none: the client needs the key
-  std::vector<std::uint32_t> key_numbers_;  // of the keys of listed rows; none: not sent so far
+  std::vector<SentRow> sent_;  // by listed row
 };
 
 // The batches of a client's feeds.
@@ -241,7 +267,7 @@ void ChangesWriter::write(ResponseBuffer& out, const TakenChanges& taken,
   writer.two_words(sequence_of(position));
   writer.word(static_cast<std::uint32_t>(rows.runs().size()));
   for (const RowRun& run : rows.runs()) {
-    pages_.write(page_, run.table, run.rows, {}, std::nullopt);
+    pages_.write(page_, run.table, rows.rows_of(run), {}, std::nullopt);
     page_.pad();
     writer.binary(page_.view());
   }

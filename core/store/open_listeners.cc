@@ -1,8 +1,10 @@
 #include "core/store/open_listeners.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/base/check.h"
+#include "core/model/limits.h"
 
 namespace entitable {
 namespace {
@@ -22,6 +24,7 @@ class CommitChanges {
     batch.position.commit = commit.number;
     batch.origin = commit.origin;
     batch.last_timestamp = commit.last_timestamp;
+    rows_expected_ = std::min<std::size_t>(commit.mutations.size(), limits::group_operations_max);
     for (const Mutation& mutation : commit.mutations) add(mutation, batch);
     if (batch.rows.empty() && batch.tables.empty()) batches.clear();
     return batches;
@@ -30,7 +33,7 @@ class CommitChanges {
  private:
   void add(const Mutation& mutation, ChangeBatch& batch) {
     if (const auto* put = std::get_if<PutRow>(&mutation)) {
-      add_row(put->table, put->key, true, batch);
+      add_row(put->table, put->key, true, batch, put->effect);
     } else if (const auto* erase = std::get_if<DeleteRow>(&mutation)) {
       add_row(erase->table, erase->key.view(), false, batch);
     } else if (const auto* create = std::get_if<CreateTable>(&mutation)) {
@@ -52,14 +55,14 @@ class CommitChanges {
     batch.dropped_bytes += table.index.memory_bytes();
   }
 
-  void add_row(TableId id, const KeyView& key, bool exists_after, ChangeBatch& batch) {
+  void add_row(TableId id, const KeyView& key, bool exists_after, ChangeBatch& batch,
+               PutEffect effect = PutEffect::unknown) {
     const Table& table = table_of(id);
     if (!listeners_.covers(table.identity->name.folded(), key)) return;
-    const Table* const base = base_ == nullptr ? nullptr : base_->find(id);
-    const TableIndex::Found found =
-        table.index.find_in_memory(key, base == nullptr ? nullptr : &base->index);
-    ENTITABLE_CHECK(found.part_needed == 0);
+    TableIndex::Found found;
+    if (effect != PutEffect::insert) found = find_before(table, key);
     if (!found.row.has_value() && !exists_after) return;
+    if (batch.rows.empty()) batch.rows.reserve(rows_expected_);
     RowChange& change = batch.rows.emplace_back();
     change.table = table.identity;
     change.key = EntityKey(key.partition, key.row);
@@ -69,6 +72,14 @@ class CommitChanges {
     if (!found.row.has_value()) return;
     change.before.emplace(*found.row);
     batch.memory_bytes += change.before->memory_bytes();
+  }
+
+  TableIndex::Found find_before(const Table& table, const KeyView& key) const {
+    const Table* const base = base_ == nullptr ? nullptr : base_->find(table.id());
+    TableIndex::Found found =
+        table.index.find_in_memory(key, base == nullptr ? nullptr : &base->index);
+    ENTITABLE_CHECK(found.part_needed == 0);
+    return found;
   }
 
   // Returns a table. Most mutations of a commit have the same.
@@ -83,6 +94,7 @@ class CommitChanges {
   const Catalog& before_;
   const Catalog* base_;
   const Table* table_ = nullptr;
+  std::size_t rows_expected_ = 0;  // for how many rows of a batch memory is allocated at first
 };
 
 }  // namespace

@@ -13,8 +13,10 @@
 
 #include "core/base/check.h"
 #include "core/dispatch/dispatcher.h"
+#include "core/rpc/listening_clients.h"
 #include "core/rpc/operations.h"
 #include "tests/bench/core/workload.h"
+#include "tests/core/rpc/request_builder.h"
 #include "tests/support/call_messages.h"
 
 namespace entitable::bench {
@@ -227,6 +229,64 @@ void count_writes(Store& store) {
       [&](const Messages& messages) { writer.stage(messages); });
 }
 
+// ---- Live queries -------------------------------------------------------------------------------
+
+// A client with a live query of the rows from a key on.
+class LiveClient {
+ public:
+  LiveClient(Store& store, const EntityKey& from) : store_(store) {
+    using test::RequestBuilder;
+    RequestBuilder open(rpc::RequestKind::open_watch);
+    open.word(0).text(table).text("PartitionKey ge '" + from.partition + "'");
+    send(open.word(rpc::none).no_text().no_text().build());
+    const auto watch = static_cast<std::uint32_t>(response_.view()[rpc::header_bytes]);
+    send(RequestBuilder(rpc::RequestKind::read_watch).word(watch).word(1000).build());
+    take_ = RequestBuilder(rpc::RequestKind::take_changes).word(1).build();
+  }
+  ~LiveClient() { send(test::RequestBuilder(rpc::RequestKind::close_listeners).build()); }
+  LiveClient(const LiveClient&) = delete;
+  LiveClient& operator=(const LiveClient&) = delete;
+
+  void take_changes() { send(take_); }
+
+ private:
+  void send(const std::string& message) { clients_.handle(store_, 1, message, pages_, response_); }
+
+  Store& store_;
+  rpc::ListeningClients clients_;
+  rpc::PageWriter pages_;
+  rpc::ResponseBuffer response_;
+  std::string take_;
+};
+
+// Inserts after all other rows, stored later. The changes of each message are taken.
+void count_live(Store& store, std::size_t end) {
+  LiveClient client(store, key(end));
+  Writer writer(store);
+  const auto write = [&](const Messages& messages) {
+    Messages one(1);
+    for (const std::string_view message : messages) {
+      one[0] = message;
+      writer.defer(one);
+      client.take_changes();
+    }
+    writer.store_deferred();
+  };
+  std::vector<std::string> groups;
+  for (std::size_t i = 0; i < 2 * writes; i += group_rows)
+    groups.push_back(write_message(insert_group(end + i)));
+  count("insert, in groups of 100, that a live query sees", "entity", writes,
+        [&](std::size_t round) {
+          const auto half = static_cast<std::ptrdiff_t>(writes / group_rows);
+          const auto first = groups.begin() + static_cast<std::ptrdiff_t>(round) * half;
+          write(Messages(first, first + half));
+        });
+  end += 2 * writes;
+  count_messages(
+      "insert, after all others, that a live query sees",
+      [&](std::size_t i) { return write_message({insert_operation(key(end + i), i)}); }, write);
+}
+
 // ---- Opening ------------------------------------------------------------------------------------
 
 void count_opening(Store& store) {
@@ -272,6 +332,7 @@ int main() {
   entitable::Store store = filled_store(store_rows);
   count_reads(store);
   count_writes(store);
+  count_live(store, 10 * store_rows);
   count_opening(store);
   return 0;
 }

@@ -134,11 +134,12 @@ TEST_CASE("a lookup near a slot finds what a search finds, or nothing") {
         for (std::uint32_t slot = 0; slot < 8; ++slot) {
           CAPTURE(partition, row, run, slot);
           const auto near = t.leaf->find_at_hint({partition, row}, run, slot);
-          // A result is required if the hint is the key's slot, or the slot before it in the same
-          // partition.
-          const bool sure = position.run_found && run == position.run &&
-                            (slot == position.slot ||
-                             (slot + 1 == position.slot && slot >= t.leaf->run_first(run)));
+          // A result is required if the hint is the key's slot, the slot before it in the same
+          // partition, or the slot behind a row with this key.
+          const bool sure =
+              position.run_found && run == position.run &&
+              (slot == position.slot || (position.found && slot == position.slot + 1) ||
+               (slot + 1 == position.slot && slot >= t.leaf->run_first(run)));
           REQUIRE(near.has_value() == sure);
           if (near) CHECK(*near == position);
         }
