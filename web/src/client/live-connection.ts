@@ -292,7 +292,9 @@ export class LiveConnection implements ChangeListener, QueryOwner {
     const onResponse = (response: Uint8Array) => {
       const page = this.environment.decoder.watchPage(response);
       if (!this.#queries.has(query)) return;
-      this.#sequence = page.sequence;
+      // Equal sequences are one object: there may be very many queries.
+      if (page.sequence === this.#sequence) page.sequence = this.#sequence;
+      else this.#sequence = page.sequence;
       query.isWaiting = false;
       this.#update(query, () => query.add(page));
       this.#scheduleSettle();
