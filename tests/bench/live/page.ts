@@ -12,7 +12,7 @@ import { inLargeTable, load, opening, updates } from "./list-steps.ts";
 import type { LiveDatabase, LiveDatabaseId } from "./live-adapter.ts";
 import { ManyQueries } from "./many-steps.ts";
 import { type ListSource, ReactList } from "./react-steps.ts";
-import { FollowingTab, fillShared, ping, writeShared } from "./tab-steps.ts";
+import { clockOffset, FollowingTab, fillShared, writeShared } from "./tab-steps.ts";
 
 trackWasmMemories();
 const databases: LiveDatabase[] = [];
@@ -58,8 +58,8 @@ export const bench = {
 
   fillShared: () => fillShared(database()),
   follow: () => tab.follow(database()),
-  writeShared: (count: number) => writeShared(database(), count),
-  ping: (count: number) => ping(count),
+  writeShared: (first: number, count: number) => writeShared(database(), first, count),
+  clockOffset: (messages: number) => clockOffset(messages),
   times: () => tab.times(),
 
   async loadList(rows: number) {

@@ -23,24 +23,36 @@ export async function fillShared(db: LiveDatabase): Promise<void> {
   await load(db, tabRows);
 }
 
-// Returns when each update was called.
-export async function writeShared(db: LiveDatabase, count: number): Promise<Times> {
-  const times: Times = {};
-  for (let i = 0; i < count; ++i) {
-    times[leastCount + i] = clock();
-    await db.update(row, leastCount + i);
+export interface SharedWrites {
+  written: Times; // when each update was called
+  sent: Times; // when each message was sent
+}
+
+// Updates the row, and sends a message to the other tab between two updates: what else the browser
+// does then, such as storing, affects both alike.
+//
+// `first`: the first number that is written; each may be written only once.
+export async function writeShared(
+  db: LiveDatabase,
+  first: number,
+  count: number,
+): Promise<SharedWrites> {
+  const channel = new BroadcastChannel("pings");
+  const [written, sent]: [Times, Times] = [{}, {}];
+  for (let n = leastCount + first; n < leastCount + first + count; ++n) {
+    written[n] = clock();
+    await db.update(row, n);
+    await sleep(intervalMs);
+    sent[n] = clock();
+    channel.postMessage(n);
     await sleep(intervalMs);
   }
-  return times;
+  channel.close();
+  return { written, sent };
 }
 
-export interface Pings {
-  sent: Times;
-  offset: number; // of the other tab's clock, in milliseconds
-}
-
-// Sends messages to the other tab, as many and as often as writes.
-export async function ping(count: number): Promise<Pings> {
+// Sends messages to the other tab. Returns how far its clock is ahead, in milliseconds.
+export async function clockOffset(count: number): Promise<number> {
   const channel = new BroadcastChannel("pings");
   const sent: Times = {};
   let best = { roundTrip: Number.POSITIVE_INFINITY, offset: 0 };
@@ -57,7 +69,7 @@ export async function ping(count: number): Promise<Pings> {
   }
   while (answered < count) await sleep(intervalMs);
   channel.close();
-  return { sent, offset: best.offset };
+  return best.offset;
 }
 
 // ---- The tab that follows -----------------------------------------------------------------------
