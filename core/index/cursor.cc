@@ -7,14 +7,6 @@
 
 namespace entitable {
 
-namespace {
-
-const InnerNode& inner_of(const Node* node) {
-  return static_cast<const InnerNode&>(*node);
-}
-
-}  // namespace
-
 Cursor::Cursor(const TableIndex& index, const KeyRange& range)
     : root_(index.root_), schema_(index.schema_), range_(range) {
   if (range_.empty()) return;

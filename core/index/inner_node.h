@@ -62,4 +62,9 @@ class InnerNode : public Node {
   std::array<Ref<Node>, inner_children_max> children_;
 };
 
+// REQUIRES: the node is an inner node.
+inline const InnerNode& inner_of(const Node* node) {
+  return static_cast<const InnerNode&>(*node);
+}
+
 }  // namespace entitable

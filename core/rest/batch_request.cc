@@ -60,7 +60,7 @@ Result<Batch> read_change_set(std::string_view body, std::string_view boundary,
 
 // Returns whether a path begins with an account. The path of an entity or a table of entities has
 // one segment, so a path of several segments names an account too, although maybe another one.
-bool names_account(std::string_view path, std::string_view account) {
+bool begins_with_account(std::string_view path, std::string_view account) {
   path = path.substr(0, path.find('?'));
   path.remove_prefix(std::min(path.find_first_not_of('/'), path.size()));
   const std::size_t end = std::min(path.find('/'), path.size());
@@ -100,7 +100,7 @@ std::string_view absolute_url(std::string_view url, std::string_view batch_base,
   const std::size_t host = batch_base.find("://") + 3;
   const std::size_t origin_end = std::min(batch_base.find('/', host), batch_base.size());
   const std::string_view account = batch_base.substr(std::min(origin_end + 1, batch_base.size()));
-  const bool complete = account.empty() || names_account(url, account);
+  const bool complete = account.empty() || begins_with_account(url, account);
   owned_urls.push_back(
       std::string(complete ? batch_base.substr(0, origin_end) : batch_base).append(url));
   return owned_urls.back();

@@ -36,12 +36,6 @@ bool in_list(const std::vector<std::string>& entries, std::string_view header) {
                      [&](const std::string& entry) { return stands_for(entry, header); });
 }
 
-std::string_view without_blanks(std::string_view text) {
-  const std::size_t start = text.find_first_not_of(" \t");
-  if (start == std::string_view::npos) return {};
-  return text.substr(start, text.find_last_not_of(" \t") - start + 1);
-}
-
 bool allows_headers(const CorsRule& rule, std::string_view requested) {
   while (!requested.empty()) {
     const std::size_t comma = requested.find(',');

@@ -55,6 +55,9 @@ struct RequestContext {
   std::string_view id;
 };
 
+// Returns the text without spaces and tabs at its ends.
+std::string_view without_blanks(std::string_view text);
+
 // Returns the value of the first header of that name, without blanks around it. Case of the name
 // does not matter.
 std::optional<std::string_view> find_header(const Request& request, std::string_view name);

@@ -7,10 +7,6 @@ namespace {
 
 constexpr std::size_t boundary_length_max = 70;  // RFC 2046
 
-bool is_blank(char c) {
-  return c == ' ' || c == '\t';
-}
-
 bool is_alphanumeric(char c) {
   return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
 }
@@ -26,12 +22,6 @@ bool is_boundary_character(char c) {
 
 bool is_control(char c) {
   return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7F;
-}
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
-  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
-  return text;
 }
 
 // Removes the next line from `rest` and returns it without its line end.
@@ -63,7 +53,7 @@ Result<std::vector<HeaderView>> take_headers(std::string_view& rest) {
         std::any_of(line.begin(), line.end(), is_control)) {
       return Error(ErrorCode::invalid_input);
     }
-    headers.push_back(HeaderView{name, trimmed(line.substr(colon + 1))});
+    headers.push_back(HeaderView{name, without_blanks(line.substr(colon + 1))});
   }
   return headers;
 }
@@ -111,15 +101,16 @@ std::optional<std::string_view> parameter(std::string_view media_type, std::stri
   std::optional<std::string_view> result;
   std::size_t at = media_type.find(';');
   while (at != std::string_view::npos) {
-    std::string_view rest = trimmed(media_type.substr(at + 1));
+    std::string_view rest = without_blanks(media_type.substr(at + 1));
     const std::size_t equals = rest.find_first_of("=;");
     if (equals == std::string_view::npos) break;
-    const std::string_view name = trimmed(rest.substr(0, equals));
-    std::string_view value = rest[equals] == '=' ? trimmed(rest.substr(equals + 1)) : "";
+    const std::string_view name = without_blanks(rest.substr(0, equals));
+    std::string_view value = rest[equals] == '=' ? without_blanks(rest.substr(equals + 1)) : "";
     const bool quoted = !value.empty() && value.front() == '"';
     const std::size_t end = value.find(quoted ? '"' : ';', quoted ? 1 : 0);
     if (quoted && end == std::string_view::npos) return std::nullopt;
-    const std::string_view found = trimmed(value.substr(quoted ? 1 : 0, quoted ? end - 1 : end));
+    const std::string_view found =
+        without_blanks(value.substr(quoted ? 1 : 0, quoted ? end - 1 : end));
     if (equal_ignoring_case(name, wanted)) {
       if (result.has_value()) return std::nullopt;
       result = found;
@@ -141,7 +132,7 @@ void append_headers(std::string& out, const std::vector<Header>& headers) {
 // ---- Reading ------------------------------------------------------------------------------------
 
 std::optional<std::string_view> multipart_boundary(std::string_view content_type) {
-  const std::string_view type = trimmed(content_type.substr(0, content_type.find(';')));
+  const std::string_view type = without_blanks(content_type.substr(0, content_type.find(';')));
   if (!equal_ignoring_case(type, "multipart/mixed")) return std::nullopt;
   const std::optional<std::string_view> boundary = parameter(content_type, "boundary");
   if (!boundary.has_value() || boundary->empty() || boundary->size() > boundary_length_max ||
@@ -191,7 +182,7 @@ Result<Request> parse_http_part(std::string_view body) {
   }
   Request request;
   request.method = line.substr(0, first);
-  request.url = trimmed(line.substr(first + 1, last - first - 1));
+  request.url = without_blanks(line.substr(first + 1, last - first - 1));
   if (request.method.empty() || request.url.empty() ||
       request.url.find(' ') != std::string_view::npos ||
       !std::all_of(request.method.begin(), request.method.end(), is_token_character)) {

@@ -34,7 +34,7 @@ constexpr Parameter parameters[] = {
     {"sv", &QueryParameters::sv},
 };
 
-Error bad_value() {
+Error bad_parameter() {
   return Error(ErrorCode::invalid_query_parameter);
 }
 
@@ -49,9 +49,9 @@ Result<void> read_parameter(std::string_view pair, QueryParameters& options) {
     return {};
   }
   std::optional<std::string>& value = options.*(known->value);
-  if (value.has_value()) return bad_value();
+  if (value.has_value()) return bad_parameter();
   value = percent_decode(pair.substr(std::min(equals + 1, pair.size())), known->plus_is_space);
-  if (!value.has_value()) return bad_value();
+  if (!value.has_value()) return bad_parameter();
   return {};
 }
 
@@ -63,7 +63,7 @@ Result<void> check_timeout(const QueryParameters& options) {
   if (!options.timeout.has_value()) return {};
   const std::string_view text = *options.timeout;
   const bool negative = text.substr(0, 1) == "-";
-  if (!is_number(text.substr(negative ? 1 : 0))) return bad_value();
+  if (!is_number(text.substr(negative ? 1 : 0))) return bad_parameter();
   if (negative || text.find_first_not_of('0') == std::string_view::npos) {
     return Error(ErrorCode::query_parameter_out_of_range);
   }

@@ -9,18 +9,11 @@
 namespace entitable::rest {
 namespace {
 
-std::string_view trimmed(std::string_view text) {
-  const auto is_blank = [](char c) { return c == ' ' || c == '\t'; };
-  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
-  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
-  return text;
-}
-
 // Removes the text up to the first `separator` from `rest`. Returns that text without the separator
 // and without blanks around it.
 std::string_view split_off(std::string_view& rest, char separator) {
   const std::size_t end = std::min(rest.find(separator), rest.size());
-  const std::string_view first = trimmed(rest.substr(0, end));
+  const std::string_view first = without_blanks(rest.substr(0, end));
   rest.remove_prefix(std::min(end + 1, rest.size()));
   return first;
 }
@@ -39,7 +32,7 @@ Result<MetadataLevel> level_of_json(std::string_view parameters) {
   while (!parameters.empty()) {
     std::string_view value = split_off(parameters, ';');
     if (!equal_ignoring_case(split_off(value, '='), "odata")) continue;
-    const std::string_view level = unquoted(trimmed(value));
+    const std::string_view level = unquoted(without_blanks(value));
     if (equal_ignoring_case(level, "nometadata")) return MetadataLevel::none;
     if (equal_ignoring_case(level, "minimalmetadata")) return MetadataLevel::minimal;
     if (equal_ignoring_case(level, "fullmetadata")) return MetadataLevel::full;
@@ -77,7 +70,7 @@ std::string_view joined(const Request& request, std::string_view name, std::stri
   std::string_view list;
   for (const HeaderView& header : request.headers) {
     if (!equal_ignoring_case(header.name, name)) continue;
-    const std::string_view value = trimmed(header.value);
+    const std::string_view value = without_blanks(header.value);
     if (list.empty()) {
       list = value;
       continue;
@@ -144,7 +137,8 @@ std::string_view json_content_type(MetadataLevel level) {
 
 Result<MetadataLevel> negotiate_metadata(const Request& request,
                                          const std::optional<std::string>& format) {
-  if (format.has_value() && !trimmed(*format).empty()) return level_of_media_type(trimmed(*format));
+  if (format.has_value() && !without_blanks(*format).empty())
+    return level_of_media_type(without_blanks(*format));
   std::string memory;
   const std::string_view accept = joined(request, "Accept", memory);
   if (accept.empty()) return MetadataLevel::minimal;

@@ -15,15 +15,6 @@ namespace {
 constexpr std::uint32_t flag_counts = 1;  // of "open watch"
 constexpr std::uint32_t flag_before = 1;  // of "open feed"
 
-Error malformed_error() {
-  return Error(ErrorCode::invalid_input, "The request message is malformed.");
-}
-
-Result<Filter> parse_optional_filter(std::optional<std::string_view> text) {
-  if (!text.has_value()) return Filter{};
-  return parse_filter(*text);
-}
-
 // Encodes the id of a listener that was opened or closed; 0: it was not.
 void encode_listener(ResponseBuffer& out, std::uint32_t id, bool covers_all_keys = false) {
   ResponseWriter writer(out, ResponseKind::listener, 2);

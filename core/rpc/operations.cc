@@ -16,10 +16,6 @@
 namespace entitable::rpc {
 namespace {
 
-Error malformed_error() {
-  return Error(ErrorCode::invalid_input, "The request message is malformed.");
-}
-
 // Returns whether the error is a failure of this machine, for which the service has no error code.
 bool is_local_failure(ErrorCode code) {
   return code == ErrorCode::out_of_memory || code == ErrorCode::corrupted ||
@@ -105,11 +101,6 @@ Result<std::uint32_t> checked_top(std::uint32_t top) {
   if (top == none) return static_cast<std::uint32_t>(limits::page_rows_max);
   if (top > limits::page_rows_max) return Error(ErrorCode::invalid_input);
   return top;
-}
-
-Result<Filter> parse_optional_filter(std::optional<std::string_view> text) {
-  if (!text.has_value()) return Filter{};
-  return parse_filter(*text);
 }
 
 struct EntityQuery {
@@ -257,6 +248,15 @@ std::vector<PartId> handle_list_tables(const Store& store, MessageReader& in, Re
 }
 
 }  // namespace
+
+Error malformed_error() {
+  return Error(ErrorCode::invalid_input, "The request message is malformed.");
+}
+
+Result<Filter> parse_optional_filter(std::optional<std::string_view> text) {
+  if (!text.has_value()) return Filter{};
+  return parse_filter(*text);
+}
 
 void reserve_write_result(ResponseBuffer& out) {
   static_assert(std::tuple_size_v<EtagBuffer> <= ResponseWriter::initial_text_bytes);

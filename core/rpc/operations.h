@@ -7,10 +7,13 @@
 // code and message.
 #pragma once
 
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "core/base/result.h"
+#include "core/filter/ast.h"
 #include "core/model/service_error.h"
 #include "core/rpc/message.h"
 #include "core/rpc/page_writer.h"
@@ -34,6 +37,10 @@ Ticks ticks_from_unix_ms(double milliseconds);
 // Allocates memory for the response to one successful write operation, so that encoding the
 // response cannot run out of memory.
 void reserve_write_result(ResponseBuffer& out);
+
+Error malformed_error();
+// Parses a filter; without a text, returns one that accepts every row.
+Result<Filter> parse_optional_filter(std::optional<std::string_view> text);
 
 // Encodes the store's result of an RPC write as the response message. `text` formats the ETags; it
 // may be used for many results.
