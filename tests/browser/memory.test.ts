@@ -27,6 +27,9 @@ const seed = Number(process.env["ENTITABLE_SEED"] ?? Date.now() % 1_000_000);
 const rows = limitMegabytes * 6000; // about three times the limit
 const phases = 12; // the store is closed and opened again between them
 const constantMegabytes = 150; // memory that is allowed in addition to the limit, with garbage
+// V8 lets 64 MB of strings and buffers become garbage before it begins to collect them, and more
+// comes while it does. A load of some minutes reaches that, in addition to the above.
+const garbageMegabytes = minutes < 1 ? 0 : 80;
 const sampleMs = 200;
 const settleMs = 1000; // until the browser has given free memory back to the system
 
@@ -87,25 +90,34 @@ test(`a mixed load on ${rows} rows keeps to its memory, in a page`, { timeout },
     bytes,
   );
   const filled = await peakDuring(filling, () => memoryOf(browser));
+  const client = await page.createCDPSession();
+  const collect = () => client.send("HeapProfiler.collectGarbage");
   const samples = [];
+  let collected = 0; // the most right after a collection during the load
   for (let phase = 0; phase < phases; ++phase) {
-    const work = page.evaluate((time) => memoryPage.run(time), (minutes * 60) / phases);
-    const memory = await peakDuring(work, () => memoryOf(browser));
+    const seconds = (minutes * 60) / phases;
+    const work = page.evaluate((time) => memoryPage.run(time), seconds);
+    const firstPart = await peakDuring(sleep(seconds * 500), () => memoryOf(browser));
+    await collect();
+    collected = Math.max(collected, await memoryOf(browser));
+    const memory = Math.max(firstPart, await peakDuring(work, () => memoryOf(browser)));
     samples.push({ memory, disk: folderMegabytes(profile.folder) });
   }
   const checking = page.evaluate(() => memoryPage.check());
   const read = await peakDuring(checking, () => memoryOf(browser));
-  const client = await page.createCDPSession();
-  await client.send("HeapProfiler.collectGarbage");
+  await collect();
   await sleep(settleMs);
   const kept = await memoryOf(browser);
   const closing = page.evaluate(() => memoryPage.close());
   const peak = Math.max(read, await peakDuring(closing, () => memoryOf(browser)));
   t.diagnostic(`${await checking} rows read or written; MB of memory/disk, ${before.toFixed(0)}`);
   t.diagnostic(`before, ${filled.toFixed(0)} while it was filled: ${describeSamples(samples)}`);
-  t.diagnostic(`${read.toFixed(0)} while all were read, ${kept.toFixed(0)} after a collection`);
+  t.diagnostic(`${read.toFixed(0)} while all were read; after collections, at most`);
+  t.diagnostic(`${collected.toFixed(0)} during the load, and ${kept.toFixed(0)} after it`);
   assertFlat(samples);
   const most = Math.max(filled, peak, ...samples.map(({ memory }) => memory));
-  assert(most <= before + limitMegabytes + constantMegabytes, `${most} MB of memory`);
-  assert(kept <= before + limitMegabytes + keptMegabytes, `${kept} MB after a collection`);
+  const allowed = before + limitMegabytes;
+  assert(most <= allowed + constantMegabytes + garbageMegabytes, `${most} MB of memory`);
+  for (const memory of [collected, kept])
+    assert(memory <= allowed + keptMegabytes, `${memory} MB after a collection`);
 });
