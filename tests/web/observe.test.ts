@@ -707,8 +707,10 @@ describe("an observed query ends", () => {
     const constant = own.observe(() => 5);
     const count = own.observe((read) => read.count(table));
     let outcome = "";
+    let hasRead = false;
     const waiting = own.observe(async (read) => {
       await read.count(table);
+      hasRead = true;
       while (outcome === "") {
         await turn();
         await read.count(table).catch((error) => {
@@ -721,6 +723,7 @@ describe("an observed query ends", () => {
       return "ended";
     })();
     assert.deepEqual([await constant.ready, await count.ready], [5, 0]);
+    await until(() => hasRead);
     await own.close();
     assert.equal(await iterating, "ended");
     await until(() => outcome !== "");
