@@ -475,6 +475,41 @@ describe("a live query", () => {
     assert.match(String(live.getSnapshot().error), /unlucky/);
     await assert.rejects(table.live().ready, /unlucky/);
   });
+
+  test("describes only changes of rows that it described before, if a resolver throws", async () => {
+    const table = store.table<Lamp>("lamps", {
+      resolver: {
+        discriminator: () => "lamp",
+        schemas: {
+          lamp: (entity) => {
+            if (entity.stock === 13) throw new Error("13 is unlucky");
+            return { name: String(entity.name), stock: Number(entity.stock) };
+          },
+        },
+      },
+    });
+    await put("00", 1);
+    const live = table.live();
+    await live.ready;
+    const shown = data(live).map(({ name }) => name);
+    const deltas: LiveDelta<Lamp>[] = [];
+    live.onDelta((delta) => deltas.push(delta));
+    // More writes than the store lets wait before it takes changes.
+    for (let i = 1; i <= 20; ++i) void put(String(i).padStart(2, "0"), i === 19 ? 13 : 1);
+    await until(() => live.getSnapshot().status === "error");
+    assert.match(String(live.getSnapshot().error), /unlucky/);
+    for (const { inserted, updated, deleted } of deltas) {
+      assert.equal(updated.length, 0);
+      const places = deleted.map(({ index }) => index);
+      assert.deepEqual(
+        places.map((index) => shown[index]),
+        deleted.map(({ entity }) => entity.name),
+      );
+      for (const index of places.reverse()) shown.splice(index, 1);
+      for (const { index, entity } of inserted) shown.splice(index, 0, entity.name);
+    }
+    assert.deepEqual(shown, []);
+  });
 });
 
 describe("a live query fails", () => {

@@ -60,20 +60,31 @@ export class LiveRows {
 
   // Adds rows whose keys are above all others. The array is not the caller's any more.
   append(rows: Row[]): void {
-    this.#append(rows, this.#entitiesOf(rows));
+    const toEntity = this.#toEntity;
+    const entities = toEntity === undefined ? rows : rows.map((row) => toEntity(row));
+    this.#append(entities, this.#hasOwnKeys ? rows.map(keyOf) : undefined);
   }
 
-  // Applies changes, in the order of their keys. Adds what they did to `delta`, if there is one. If
-  // a row cannot be converted, nothing has changed.
-  apply(rows: readonly DeltaRow[], delta?: MutableDelta): void {
+  // Returns what apply() will show of the rows. undefined: the row is removed. If a row cannot be
+  // converted, this throws.
+  convert(rows: readonly DeltaRow[]): (Entity | undefined)[] {
+    const toEntity = this.#toEntity;
+    return rows.map(({ row }) => (row === undefined ? undefined : (toEntity?.(row) ?? row)));
+  }
+
+  // Applies changes, in the order of their keys. Adds what they did to `delta`, if there is one.
+  // Takes ownership of `entities`, which are convert(rows). If they are not given and a row cannot
+  // be converted, nothing has changed.
+  apply(
+    rows: readonly DeltaRow[],
+    delta?: MutableDelta,
+    entities: (Entity | undefined)[] = this.convert(rows),
+  ): void {
     if (this.#areBehindAll(rows)) {
-      this.#applyBehindAll(rows, delta);
+      this.#applyBehindAll(rows, entities as Entity[], delta);
       return;
     }
-    const updates = rows.map(({ key, row }) => {
-      const entity = row === undefined ? undefined : (this.#toEntity?.(row) ?? row);
-      return { key, entity, at: this.#find(key) };
-    });
+    const updates = rows.map(({ key }, i) => ({ key, entity: entities[i], at: this.#find(key) }));
     this.#ownArrays();
     const moves = updates.filter(({ entity, at }) => (entity === undefined) === at >= 0).length;
     if (moves > splicesMax) this.#merge(updates, delta);
@@ -144,24 +155,19 @@ export class LiveRows {
     return rows.every(({ row }) => row !== undefined);
   }
 
-  #applyBehindAll(rows: readonly DeltaRow[], delta: MutableDelta | undefined): void {
-    const added = rows.map(({ row }) => row as Row);
-    const entities = this.#entitiesOf(added);
+  #applyBehindAll(
+    rows: readonly DeltaRow[],
+    entities: Entity[],
+    delta: MutableDelta | undefined,
+  ): void {
     let index = this.size;
     if (delta !== undefined)
       for (const entity of entities) delta.inserted.push({ index: index++, entity });
-    this.#append(added, entities);
+    this.#append(entities, this.#hasOwnKeys ? rows.map(({ key }) => keyOf(key)) : undefined);
   }
 
-  // Returns the same array if entities are rows.
-  #entitiesOf(rows: Row[]): Entity[] {
-    const toEntity = this.#toEntity;
-    return toEntity === undefined ? rows : rows.map((row) => toEntity(row));
-  }
-
-  // `entities`: of these rows. The arrays are not the caller's any more.
-  #append(rows: readonly Row[], entities: Entity[]): void {
-    const keys = this.#hasOwnKeys ? rows.map(keyOf) : undefined;
+  // The arrays are not the caller's any more. `keys`: only if there are own ones.
+  #append(entities: Entity[], keys: RowKey[] | undefined): void {
     if (this.#isGivenOut || this.size === 0) {
       this.#isGivenOut = false;
       this.#entities = joined(this.#entities, entities);

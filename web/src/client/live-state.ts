@@ -179,11 +179,13 @@ export class OpenQuery implements LiveState {
     if (this.#reading?.isComplete) return this.#showReading(this.#reading);
     const changes = this.#changes;
     if (changes === undefined) return undefined;
+    // Converts all rows first: if one fails, none of the changes was shown.
+    const converted = changes.map(({ delta }) => this.#rows.convert(delta.rows));
     this.#changes = undefined;
     const deltas: LiveDelta<unknown>[] = [];
-    for (const { delta, sequence } of changes) {
+    for (const [i, { delta, sequence }] of changes.entries()) {
       const shown = this.#wantsDeltas ? newDelta(sequence) : undefined;
-      this.#rows.apply(delta.rows, shown);
+      this.#rows.apply(delta.rows, shown, converted[i]);
       this.#count += delta.countChange;
       this.#sequence = sequence;
       if (shown !== undefined) deltas.push(shown);
