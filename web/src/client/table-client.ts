@@ -96,14 +96,14 @@ const bulkOptions = ["concurrency", "onError", "signal", "onProgress"];
 const bulkHints = { abortSignal: "Pass it as signal." };
 const liveOptions = ["queryOptions", "limit", "from"];
 
-// Implements the public types TableClient (the official types) and Table<T> (typed by T). They
-// differ only in their types.
 // A method of all sources of live queries: there may be very many, and closures of each would take
 // memory.
 function rejectWith(this: QuerySource, error: unknown): Promise<never> {
   return rejectWithHint(error, { table: this.table, filter: this.filter });
 }
 
+// Implements the public types TableClient (the official types) and Table<T> (typed by T). They
+// differ only in their types.
 export class TableHandle
   implements TableClient, Pick<Table, "bulk" | "count" | "explain" | "partitionKeys">
 {
