@@ -22,7 +22,7 @@ constexpr std::uint32_t flag_unknown = 1;
 struct RowRun {
   std::string_view table;
   const Schema* schema;
-  std::size_t first;  // position in Rows::all()
+  std::size_t first;  // position in Rows::rows_
   std::size_t count;
 };
 
