@@ -105,11 +105,12 @@ class TableIndex {
   // version from which this one was made. Always finds a row that was changed since a checkpoint
   // stored it.
   Found find_in_memory(const KeyView& key, const TableIndex* base = nullptr) const;
-  // Finds a row that the caller is about to change. Remembers the path to the row, which speeds up
-  // the change and later searches for neighbouring keys.
+  // Finds a row that the caller is about to change, or that was changed not long ago. Remembers the
+  // path to the row, which speeds up the change and later searches for neighbouring keys, and marks
+  // the row's part as used.
   // If the part of the row is not in memory, the row is looked up in the overlay of the part, and
-  // then in `base` if it has the part in memory. If the overlay is full, the part is needed.
-  // `base`: null, or the version from which this one was made.
+  // then in `base` if it has the part in memory. If the overlay is full, the part is needed, even
+  // if the overlay has the row. `base`: null, or the version from which this one was made.
   Found find_for_update(const KeyView& key, const TableIndex* base = nullptr) const;
 
   // Inserts the row, or replaces the row with the same key. REQUIRES: check_entity(entity).ok().
