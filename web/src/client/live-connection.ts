@@ -10,7 +10,7 @@ import type { ChangesOptions, LiveDelta } from "../types.ts";
 import type { requestKind, responseKind } from "../util/engine-message-kinds.ts";
 import { decodeChanges, decodePastChanges, type RowKey } from "./changes-decoder.ts";
 import { OpenFeed } from "./live-feed.ts";
-import { type LiveSource, OpenQuery, type QueryOwner, type QuerySource } from "./live-state.ts";
+import { type LiveSource, OpenQuery, type QueryCloser, type QuerySource } from "./live-state.ts";
 import type { MessageWriter } from "./message-writer.ts";
 import type { ObservedQuery } from "./observed-query.ts";
 import type { RequestEncoder } from "./request-encoder.ts";
@@ -44,7 +44,7 @@ const absent = -1;
 const countsFlag = 1;
 const maxLimit = 0xffff_fffe;
 
-export class LiveConnection implements ChangeListener, QueryOwner {
+export class LiveConnection implements ChangeListener, QueryCloser {
   readonly environment: LiveEnvironment;
   readonly #queries = new Set<OpenQuery>();
   readonly #watches = new Map<number, OpenQuery>(); // by id

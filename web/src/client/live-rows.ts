@@ -58,7 +58,7 @@ export class LiveRows {
     return this.#entities;
   }
 
-  // Adds rows whose keys are above all others. The array is not the caller's any more.
+  // Adds rows after the last row. Takes ownership of the array.
   append(rows: Row[]): void {
     const toEntity = this.#toEntity;
     const entities = toEntity === undefined ? rows : rows.map((row) => toEntity(row));
@@ -80,8 +80,8 @@ export class LiveRows {
     delta?: MutableDelta,
     entities: (Entity | undefined)[] = this.convert(rows),
   ): void {
-    if (this.#areBehindAll(rows)) {
-      this.#applyBehindAll(rows, entities as Entity[], delta);
+    if (this.#areInsertedAtEnd(rows)) {
+      this.#insertAtEnd(rows, entities as Entity[], delta);
       return;
     }
     const updates = rows.map(({ key }, i) => ({ key, entity: entities[i], at: this.#find(key) }));
@@ -146,8 +146,8 @@ export class LiveRows {
     this.#entities.push(entity);
   }
 
-  // Whether all these rows are inserted behind all others: most changes are such.
-  #areBehindAll(rows: readonly DeltaRow[]): boolean {
+  // Whether all these rows are inserted after the last row.
+  #areInsertedAtEnd(rows: readonly DeltaRow[]): boolean {
     const first = rows[0];
     const last = this.#keys[this.#keys.length - 1];
     if (first === undefined || (last !== undefined && compareKeys(last, first.key) >= 0))
@@ -155,7 +155,7 @@ export class LiveRows {
     return rows.every(({ row }) => row !== undefined);
   }
 
-  #applyBehindAll(
+  #insertAtEnd(
     rows: readonly DeltaRow[],
     entities: Entity[],
     delta: MutableDelta | undefined,
@@ -166,7 +166,7 @@ export class LiveRows {
     this.#append(entities, this.#hasOwnKeys ? rows.map(({ key }) => keyOf(key)) : undefined);
   }
 
-  // The arrays are not the caller's any more. `keys`: only if there are own ones.
+  // Takes ownership of the arrays. `keys`: only if there are own ones.
   #append(entities: Entity[], keys: RowKey[] | undefined): void {
     if (this.#isGivenOut || this.size === 0) {
       this.#isGivenOut = false;
@@ -183,7 +183,7 @@ export class LiveRows {
     const keys = this.#keys;
     let low = 0;
     let high = keys.length;
-    // Rows are often inserted behind all others.
+    // Rows are often inserted after the last row.
     if (high > 0 && compareKeys(keys[high - 1] as RowKey, key) < 0) return -1 - high;
     while (low < high) {
       const middle = (low + high) >>> 1;

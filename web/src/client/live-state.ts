@@ -46,8 +46,8 @@ interface QueryChange {
   readonly sequence: bigint;
 }
 
-// What closes a query.
-export interface QueryOwner {
+// Closes queries.
+export interface QueryCloser {
   closeQuery(query: OpenQuery): void;
 }
 
@@ -56,7 +56,7 @@ const rowsOfCounts = new LiveRows(undefined, true);
 
 export class OpenQuery implements LiveState {
   readonly source: LiveSource;
-  readonly #owner: QueryOwner;
+  readonly #closer: QueryCloser;
   watch = 0; // its id; 0: it is not open
   wasOpen = false; // the store has accepted the query
   coversAllKeys = false; // every write to the table is tested
@@ -76,9 +76,9 @@ export class OpenQuery implements LiveState {
   #reading: Reading | undefined;
   #error: Error | undefined; // is shown instead
 
-  constructor(source: LiveSource, owner: QueryOwner) {
+  constructor(source: LiveSource, closer: QueryCloser) {
     this.source = source;
-    this.#owner = owner;
+    this.#closer = closer;
     this.#rows = this.#noRows();
     this.#reading = this.#startReading();
   }
@@ -98,7 +98,7 @@ export class OpenQuery implements LiveState {
   }
 
   close(): void {
-    this.#owner.closeQuery(this);
+    this.#closer.closeQuery(this);
   }
 
   // ---- What the connection learns ---------------------------------------------------------------
@@ -129,7 +129,7 @@ export class OpenQuery implements LiveState {
 
   // The following two throw the resolver's error.
 
-  // The rows are not the caller's any more.
+  // Takes ownership of the rows.
   add({ rows, rowsRead, isComplete, sequence }: WatchPage): void {
     this.#reading ??= this.#continueReading();
     const reading = this.#reading;
