@@ -8,7 +8,7 @@
 namespace entitable {
 namespace {
 
-// For how many rows of deltas memory is allocated before it is known how many there are.
+// Rows reserved before matching.
 constexpr std::size_t rows_expected_max = 100;
 
 bool same_row(const RowChange& a, const RowChange& b) {
@@ -31,8 +31,8 @@ std::vector<RowChange*> in_key_order(ChangeBatches& batches) {
   return changes;
 }
 
-// Returns the row with this key, or nothing if its part is not in memory. The row was changed not
-// long ago, and so was the one before it: the path to these is known.
+// Returns the row with this key, or nothing if its part is not in memory. Starts at the path of the
+// last write, which usually leads to the row.
 std::optional<RowView> find_changed(const TableIndex& index, const KeyView& key) {
   const TableIndex::Found found = index.find_for_update(key);
   return found.row.has_value() ? found.row : index.find_in_memory(key).row;
