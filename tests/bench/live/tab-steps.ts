@@ -28,8 +28,7 @@ export interface SharedWrites {
   sent: Times; // when each message was sent
 }
 
-// Updates the row, and sends a message to the other tab between two updates: what else the browser
-// does then, such as storing, affects both alike.
+// Updates the row, and sends a message to the other tab between two updates.
 //
 // `first`: the first number that is written; each may be written only once.
 export async function writeShared(
