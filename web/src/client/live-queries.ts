@@ -3,7 +3,7 @@
 
 import { AbortError, StoreError } from "../errors.ts";
 import type { Transport } from "../transport.ts";
-import type { ChangeFeed, ChangesOptions, LiveQuery } from "../types.ts";
+import type { ChangeFeed, ChangesOptions, LiveQuery, OpenLiveQuery } from "../types.ts";
 import { nextRetryMs } from "../util/back-off.ts";
 import { requestKind, responseKind } from "../util/engine-message-kinds.ts";
 import { inMicrotask, yieldToEventLoop } from "../util/event-loop.ts";
@@ -63,6 +63,13 @@ export function openObservedQuery<R>(
     const [connection, { openObserved }] = await Promise.all(loading);
     openObserved(query, handle, connection);
   });
+}
+
+export async function listLiveQueries(transport: Transport): Promise<OpenLiveQuery[]> {
+  const connection = connections.get(transport);
+  if (connection === undefined) return [];
+  const { openLiveQueries } = await import("./open-live-queries.ts");
+  return openLiveQueries(await connection);
 }
 
 const changesOptions = ["tables", "partitionKey", "rowKey", "filter", "before", "signal"];
