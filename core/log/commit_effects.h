@@ -21,7 +21,7 @@ inline CommitEffects effects_of(const Commit& commit, std::string& codes) {
   if (commit.mutations.size() != 1) return effects_of_group(commit, codes);
   const auto* const put = std::get_if<PutRow>(&commit.mutations.front());
   const PutEffect effect = put == nullptr ? PutEffect::insert : put->effect;
-  return {commit.origin, static_cast<PutEffects>(effect), {}};
+  return {commit.origin, static_cast<PutEffects>(effect), {}, commit.uses_hidden_tables};
 }
 // Returns an upper bound of the bytes of the codes.
 inline std::size_t effect_codes_bytes_max(const Commit& commit) {

@@ -117,12 +117,18 @@ void write_readers(const FeedReadersByName& readers, RecordWriter& file) {
   file.end_record();
 }
 
+RecordType record_type_of(const ManifestTable& table) {
+  return is_hidden_table(table.id) ? RecordType::manifest_hidden_table : RecordType::manifest_table;
+}
+
 void write_table(const ManifestTable& table, RecordWriter& file) {
-  std::string& out = file.begin_record(RecordType::manifest_table);
+  std::string& out = file.begin_record(record_type_of(table));
   ByteWriter writer(out);
   writer.varint(table.id);
-  writer.bytes(table.name);
-  append_policies(table.acl, out);
+  if (!is_hidden_table(table.id)) {
+    writer.bytes(table.name);
+    append_policies(table.acl, out);
+  }
   writer.varint(table.parts.size());
   for (const ManifestPart& part : table.parts) {
     writer.bytes(part.lower.partition);
@@ -341,17 +347,10 @@ const char* read_part(ByteReader& reader, const Manifest& manifest, ManifestTabl
   return nullptr;
 }
 
-const char* read_table(ByteReader& reader, Manifest& manifest) {
-  ManifestTable table;
-  if (const char* bad = read_table_id(reader, table.id)) return bad;
-  if (table.id >= manifest.next_table) return "a table id is out of range";
+const char* read_parts(ByteReader& reader, Manifest& manifest, ManifestTable table) {
   if (!manifest.tables.empty() && manifest.tables.back().id >= table.id) {
     return "the tables are not in order";
   }
-  table.name = reader.bytes();
-  if (!reader.ok()) return field_truncated;
-  if (!TableName::parse(table.name).ok()) return "a table has a name that is not allowed";
-  if (const char* bad = read_policies(reader, table.acl)) return bad;
   const std::size_t parts = reader.count(part_bytes_min);
   table.parts.reserve(parts);
   for (std::size_t i = 0; i < parts; ++i) {
@@ -359,6 +358,23 @@ const char* read_table(ByteReader& reader, Manifest& manifest) {
   }
   manifest.tables.push_back(std::move(table));
   return check_at_end(reader);
+}
+
+const char* read_table(ByteReader& reader, Manifest& manifest) {
+  ManifestTable table;
+  if (const char* bad = read_table_id(reader, table.id)) return bad;
+  if (table.id >= manifest.next_table) return "a table id is out of range";
+  table.name = reader.bytes();
+  if (!reader.ok()) return field_truncated;
+  if (!TableName::parse(table.name).ok()) return "a table has a name that is not allowed";
+  if (const char* bad = read_policies(reader, table.acl)) return bad;
+  return read_parts(reader, manifest, std::move(table));
+}
+
+const char* read_hidden_table(ByteReader& reader, Manifest& manifest) {
+  ManifestTable table;
+  if (const char* bad = read_hidden_table_id(reader, table.id)) return bad;
+  return read_parts(reader, manifest, std::move(table));
 }
 
 const char* read_record(const Record& record, Manifest& manifest) {
@@ -382,9 +398,12 @@ const char* read_record(const Record& record, Manifest& manifest) {
       return read_history(reader, manifest);
     case RecordType::manifest_readers:
       return read_readers(reader, manifest);
+    case RecordType::manifest_hidden_table:
+      return read_hidden_table(reader, manifest);
     case RecordType::segment_header:
     case RecordType::commit:
     case RecordType::segment_effects:
+    case RecordType::commit_with_hidden_tables:
     case RecordType::part_header:
     case RecordType::part_rows:
     case RecordType::snapshot_header:
@@ -397,13 +416,19 @@ const char* read_record(const Record& record, Manifest& manifest) {
 }
 
 // The records of a manifest in their order. There is one of each of the first `records_required`,
-// at most one of each of the others, and any number of tables.
+// at most one of each of the others, and any number of tables and of hidden tables.
 constexpr RecordType records_in_order[] = {
-    RecordType::manifest_state,   RecordType::manifest_options,      RecordType::manifest_service,
-    RecordType::manifest_calls,   RecordType::manifest_call_commits, RecordType::manifest_claims,
-    RecordType::manifest_history, RecordType::manifest_readers,      RecordType::manifest_table,
+    RecordType::manifest_state,        RecordType::manifest_options,
+    RecordType::manifest_service,      RecordType::manifest_calls,
+    RecordType::manifest_call_commits, RecordType::manifest_claims,
+    RecordType::manifest_history,      RecordType::manifest_readers,
+    RecordType::manifest_table,        RecordType::manifest_hidden_table,
 };
 constexpr std::size_t records_required = 4;
+
+bool is_repeated(RecordType type) {
+  return type == RecordType::manifest_table || type == RecordType::manifest_hidden_table;
+}
 
 // Returns the position in records_in_order of a record that follows those before `next`; nothing if
 // it is in the wrong place.
@@ -421,17 +446,34 @@ bool has_duplicates(std::vector<T> values) {
   return std::adjacent_find(values.begin(), values.end()) != values.end();
 }
 
+// Checks that each table has none or all of its hidden tables. REQUIRES: the tables are in order.
+const char* check_hidden_tables(const std::vector<ManifestTable>& tables) {
+  const auto first = std::find_if(tables.begin(), tables.end(),
+                                  [](const auto& table) { return is_hidden_table(table.id); });
+  auto owner = tables.begin();
+  for (auto next = first; next != tables.end();) {
+    const TableId id = owner_of_hidden_table(next->id);
+    while (owner != first && owner->id < id) ++owner;
+    if (owner == first || owner->id != id) return "a hidden table belongs to no table";
+    for (std::uint8_t kind = 0; kind < hidden_tables_count; ++kind, ++next) {
+      if (next == tables.end() || next->id != hidden_table_of(id, HiddenTable{kind}))
+        return "a hidden table is missing";
+    }
+  }
+  return nullptr;
+}
+
 // Checks that table names and part ids are unique across all tables.
 const char* check_tables(const Manifest& manifest) {
   std::vector<std::string> names;
   std::vector<PartId> parts;
   for (const ManifestTable& table : manifest.tables) {
-    names.push_back(fold_table_name(table.name));
+    if (!is_hidden_table(table.id)) names.push_back(fold_table_name(table.name));
     for (const ManifestPart& part : table.parts) parts.push_back(part.id);
   }
   if (has_duplicates(std::move(names))) return "two tables have the same name";
   if (has_duplicates(std::move(parts))) return "a part is listed twice";
-  return nullptr;
+  return check_hidden_tables(manifest.tables);
 }
 
 [[maybe_unused]] bool reads_back(std::string_view file, const Manifest& manifest) {
@@ -474,7 +516,7 @@ Result<Manifest> decode_manifest(std::string_view file) {
     if (!position.has_value()) return invalid_payload_error(**record, "it is in the wrong place");
     if (const char* bad = read_record(**record, manifest))
       return invalid_payload_error(**record, bad);
-    next = (*record)->type == RecordType::manifest_table ? *position : *position + 1;
+    next = is_repeated((*record)->type) ? *position : *position + 1;
   }
   if (next < records_required) {
     return Error(ErrorCode::corrupted, "the manifest lacks records");

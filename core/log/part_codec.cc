@@ -15,7 +15,7 @@ constexpr std::size_t count_bytes = 4;
 const char* read_part_header(std::string_view payload, PartHeader& header) {
   ByteReader reader(payload);
   header.id = reader.varint();
-  if (const char* bad = read_table_id(reader, header.table)) return bad;
+  if (const char* bad = read_any_table_id(reader, header.table)) return bad;
   header.lower.partition = reader.bytes();
   header.lower.row = reader.bytes();
   const std::uint8_t has_upper = reader.u8();
@@ -54,7 +54,7 @@ Result<Record> expect(RecordReader& records, RecordType type) {
 PartWriter::PartWriter(PartId id, TableId table, const KeyView& lower,
                        const std::optional<KeyView>& upper)
     : file_(FileKind::part), last_key_(lower.partition, lower.row) {
-  ENTITABLE_CHECK(id > 0 && table > 0 && table <= table_id_max);
+  ENTITABLE_CHECK(id > 0 && is_table_id_valid(table));
   if (upper) upper_.emplace(upper->partition, upper->row);
   ENTITABLE_CHECK(!upper || compare(lower, *upper) < 0);
   ByteWriter header(file_.begin_record(RecordType::part_header));

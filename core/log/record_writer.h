@@ -28,7 +28,7 @@ inline constexpr std::uint16_t format_major = 1;
 // A file with a newer minor version is accepted: readers skip the records that it adds. Parts and
 // snapshots have not changed since minor version 0, and are written as such.
 inline constexpr std::uint16_t minor_of_parts_and_snapshots = 0;
-inline constexpr std::uint16_t minor_of_segments_and_manifests = 2;
+inline constexpr std::uint16_t minor_of_segments_and_manifests = 3;
 // Segments say what the puts of their commits did since this minor version.
 inline constexpr std::uint16_t minor_with_effects = 2;
 
@@ -40,6 +40,7 @@ enum class RecordType : std::uint8_t {
   segment_header = 1,
   commit = 2,
   segment_effects = 3,
+  commit_with_hidden_tables = 4,
   part_header = 16,
   part_rows = 17,
   manifest_state = 32,
@@ -51,6 +52,7 @@ enum class RecordType : std::uint8_t {
   manifest_claims = 38,
   manifest_history = 39,
   manifest_readers = 40,
+  manifest_hidden_table = 41,
   snapshot_header = 48,
   snapshot_table = 49,
   snapshot_part = 50,

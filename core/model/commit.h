@@ -77,8 +77,16 @@ struct SetServiceProperties {  // opaque here; core/rest defines the document
   friend bool operator==(const SetServiceProperties&, const SetServiceProperties&) = default;
 };
 
-using Mutation =
-    std::variant<PutRow, DeleteRow, CreateTable, DropTable, SetTableAcl, SetServiceProperties>;
+// Creates the hidden tables of a table (core/model/hidden_table.h), or drops them. From then on, or
+// no longer, local writes of the table are recorded in its outbox.
+struct SetSynced {
+  TableId table;
+  bool synced;
+  friend bool operator==(const SetSynced&, const SetSynced&) = default;
+};
+
+using Mutation = std::variant<PutRow, DeleteRow, CreateTable, DropTable, SetTableAcl,
+                              SetServiceProperties, SetSynced>;
 
 // Where the write of a commit came from.
 enum class CommitOrigin : std::uint8_t {
@@ -106,8 +114,10 @@ struct Commit {
   std::optional<ClientCall> call;
   std::vector<Mutation> mutations;
   CommitOrigin origin = CommitOrigin::local;  // for readers of the change feed
+  // Whether the commit changes hidden tables: the log then stores it as another type of record.
+  bool uses_hidden_tables = false;
   // Does not compare the origin and the effects of puts, which the record of a commit does not
-  // have.
+  // have, and uses_hidden_tables, which follows from the mutations.
   friend bool operator==(const Commit& a, const Commit& b) {
     return a.number == b.number && a.last_timestamp == b.last_timestamp && a.call == b.call &&
            a.mutations == b.mutations;

@@ -117,6 +117,7 @@ void Candidate::commit(const WriteRequest& request) {
   commit.last_timestamp = version_.clock.last_issued();
   commit.mutations = std::move(staged().mutations);
   commit.origin = request.origin;
+  commit.uses_hidden_tables = std::exchange(uses_hidden_tables_, false);
   if (call.has_value()) {
     commit.call.emplace(ClientCall{call->client, call->number, staged().timestamps});
   }
@@ -208,18 +209,43 @@ std::optional<Candidate::PrepareFailure> Candidate::prepare(const WriteEntities&
     return GroupFailure{Error(ErrorCode::table_not_found), 0, write.transaction};
   const Table* const base = published_ == nullptr ? nullptr : published_->find(table->id());
   UpsertNeeds needs = upsert_needs_;
-  if (needs == UpsertNeeds::nothing && listeners_cover(*table, write)) needs = UpsertNeeds::part;
+  if (needs == UpsertNeeds::nothing && (table->synced || listeners_cover(*table, write)))
+    needs = UpsertNeeds::part;
   auto reason = stage_group(
       table->id(), table->index, write.operations, write.transaction,
       [&] { return version_.clock.next(now); }, shape_hint, staged(), needs,
       base == nullptr ? nullptr : &base->index);
   if (!reason.has_value()) {
+    if (table->synced) return add_to_outbox(*table);
     cache_definition(table->index.schema());
     return std::nullopt;
   }
   if (auto* need = std::get_if<PartsNeededToStage>(&*reason))
     return PartsNeeded{std::move(need->ids)};
   return std::move(std::get<GroupFailure>(*reason));
+}
+
+// REQUIRES: a write of the table was staged.
+std::optional<Candidate::PrepareFailure> Candidate::add_to_outbox(const Table& table) {
+  if (scratch_.outbox == nullptr) {
+    return GroupFailure{Error(ErrorCode::read_only, "The module for synced tables is not loaded."),
+                        0, false};
+  }
+  const std::uint64_t number = version_.last_commit + 1;
+  if (number > OutboxWriter::commit_max) return exhausted();
+  const OutboxWriter::LocalWrite write{table, version_.catalog, published_, number,
+                                       version_.clock.last_issued()};
+  if (auto need = scratch_.outbox->add_operations(write, staged())) return std::move(*need);
+  uses_hidden_tables_ = true;
+  return std::nullopt;
+}
+
+std::optional<Candidate::PrepareFailure> Candidate::prepare(const WriteSynced& write, Ticks now) {
+  staged().mutations.clear();
+  staged().timestamps.clear();
+  auto reason = write.stage(version_, published_, now, staged());
+  uses_hidden_tables_ = !reason.has_value();
+  return reason;
 }
 
 std::optional<Candidate::PrepareFailure> Candidate::prepare(const WriteCreateTable& write, Ticks) {

@@ -53,6 +53,7 @@ class CommitChanges {
   }
 
   void add_row(TableId id, const KeyView& key, bool exists_after, ChangeBatch& batch) {
+    if (is_hidden_table(id)) return;
     const Table& table = table_of(id);
     if (!listeners_.covers(table.identity->name.folded(), key)) return;
     const Table* const base = base_ == nullptr ? nullptr : base_->find(id);

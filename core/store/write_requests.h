@@ -10,10 +10,15 @@
 #include <vector>
 
 #include "core/model/commit.h"
+#include "core/query/query.h"
 #include "core/txn/entity_group.h"
 #include "core/txn/operation.h"
+#include "core/txn/stage.h"
 
 namespace entitable {
+
+class Catalog;
+struct StoreVersion;
 
 struct WriteEntities {
   std::string table;  // any spelling
@@ -46,10 +51,20 @@ struct WriteServiceProperties {
   std::function<std::string(const std::string& current)> change;
 };
 
+// Changes rows of a synced table and of its hidden tables (core/store/sync_tables.h). A function,
+// because the code of sync is not in the code that writes. Returns why nothing was staged; REQUIRES
+// of `stage`: as prepare() in candidate.h.
+struct WriteSynced {
+  using Failure = std::variant<GroupFailure, PartsNeeded>;
+  std::function<std::optional<Failure>(StoreVersion& version, const Catalog* base, Ticks now,
+                                       StagedMutations& staged)>
+      stage;
+};
+
 struct WriteRequest {
   std::optional<ClientCall> call;  // client and number; timestamps are ignored
   std::variant<WriteEntities, WriteCreateTable, WriteDropTable, WriteTableAcl,
-               WriteServiceProperties>
+               WriteServiceProperties, WriteSynced>
       body;
   CommitOrigin origin = CommitOrigin::local;
 };

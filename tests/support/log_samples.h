@@ -68,6 +68,27 @@ inline Segment sample_segment() {
   return {sample_sequence, 3, {tables, rows, more}};
 }
 
+// The same, and a commit with hidden tables.
+inline Segment sample_segment_with_hidden_tables() {
+  Segment segment = sample_segment();
+  Commit synced;
+  synced.number = 43;
+  synced.last_timestamp = sample_time;
+  synced.origin = CommitOrigin::sync;
+  synced.uses_hidden_tables = true;
+  const Entity row{EntityKey("CH", "1"), sample_time - 7, properties_of_every_type()};
+  const EntityKey key("CH", "0000000000000043");
+  synced.mutations = {
+      SetSynced{1, true},
+      put_row(hidden_table_of(1, HiddenTable::base_rows), row),
+      put_row(hidden_table_of(1, HiddenTable::outbox), {key, sample_time, row.properties}),
+      put_row(1, row),
+      DeleteRow{hidden_table_of(1, HiddenTable::state), EntityKey("server", "")},
+      SetSynced{synced_table_id_max, false}};
+  segment.commits.push_back(synced);
+  return segment;
+}
+
 inline std::string bytes_of(const Segment& segment) {
   SegmentWriter writer(segment.sequence, segment.epoch);
   std::string codes;
@@ -124,13 +145,23 @@ inline Manifest sample_manifest() {
   return manifest;
 }
 
+// The same, and the hidden tables of the first table.
+inline Manifest sample_manifest_with_hidden_tables() {
+  Manifest manifest = sample_manifest();
+  for (std::uint8_t kind = 0; kind < hidden_tables_count; ++kind)
+    manifest.tables.push_back({hidden_table_of(1, HiddenTable{kind}), "", {}, {}});
+  manifest.tables.back().parts = {{EntityKey("", ""), 20, 3, 500, 0x0A0B0C0D},
+                                  {EntityKey("CH", "0000000000000043"), 21, 1, 90, 7}};
+  return manifest;
+}
+
 // A file of a newer minor version: it has an unknown record whose flag allows readers to skip it.
 inline std::string segment_with_unknown_record() {
   Segment segment = sample_segment();
   segment.sequence = sample_sequence + 2;
   std::vector<RawRecord> records = records_of(bytes_of(segment));
   records.insert(records.begin() + 2, RawRecord(200, "from the future", record_flag_skippable));
-  return file_of(FileKind::segment, records, format_major, 3);
+  return file_of(FileKind::segment, records, format_major, 4);
 }
 
 }  // namespace entitable::test

@@ -160,8 +160,8 @@ TEST_CASE("the state is validated") {
   const std::string bad_next = "the next table or part id is out of range";
   CHECK(reason("01 01 00 0000000000000000 00 01") == bad_next);
   CHECK(reason("01 01 00 0000000000000000 01 00") == bad_next);
-  CHECK(reason("01 01 00 0000000000000000 ffffffff0f 01").empty());
-  CHECK(reason("01 01 00 0000000000000000 8080808010 01") == bad_next);
+  CHECK(reason("01 01 00 0000000000000000 8080808008 01").empty());
+  CHECK(reason("01 01 00 0000000000000000 8180808008 01") == bad_next);
   CHECK(reason("01 01 00 ff3f37f4 7528ca2b 01 01").empty());
   CHECK(reason("01 01 00 00 40 37f4 7528ca2b 01 01") == "the last timestamp is out of range");
   CHECK(reason("01 01 00 ffffffffffffffff 01 01") == "the last timestamp is out of range");
@@ -302,6 +302,48 @@ TEST_CASE("the history is validated") {
   CHECK(reason("04 05 01 05 00 44 00 02 08 03 616263 07 07 03 616263 07").empty());
   CHECK(reason("04 05 01 05 00 44 00 00 00") == "it has the wrong length");
   CHECK(reason("04 05 01 05 00 44 00 07") == "it has the wrong length");
+}
+
+TEST_CASE("hidden tables are validated") {
+  const auto hidden = [](TableId id, const std::string& parts = "00") {
+    return RawRecord{RecordType::manifest_hidden_table,
+                     test::varint_bytes(id) + bytes_from_hex(parts)};
+  };
+  const auto all_of = [&](TableId owner) {
+    std::vector<RawRecord> records;
+    for (std::uint8_t kind = 0; kind < hidden_tables_count; ++kind)
+      records.push_back(hidden(hidden_table_of(owner, HiddenTable{kind})));
+    return records;
+  };
+  const RawRecord abc = table("01 03 616263 00 00");
+  const auto reason = [&](std::vector<RawRecord> records, const std::vector<RawRecord>& more) {
+    records.insert(records.end(), more.begin(), more.end());
+    return reason_of(manifest_file(std::move(records)));
+  };
+  REQUIRE(reason({abc}, all_of(1)).empty());
+  CHECK(reason({}, all_of(1)) == "a hidden table belongs to no table");
+  CHECK(reason({abc}, all_of(2)) == "a hidden table belongs to no table");
+  std::vector<RawRecord> records = all_of(1);
+  records.pop_back();
+  CHECK(reason({abc}, records) == "a hidden table is missing");
+  records = all_of(1);
+  records.erase(records.begin() + 3);
+  CHECK(reason({abc}, records) == "a hidden table is missing");
+  records = all_of(1);
+  std::swap(records[3], records[4]);
+  CHECK(reason({abc}, records) == "the tables are not in order");
+  records = all_of(1);
+  records.push_back(hidden(hidden_table_of(1, HiddenTable::state) + 1));
+  CHECK(reason({abc}, records) == "a table id is out of range");
+  CHECK(reason({abc}, {hidden(1)}) == "the id of a hidden table is out of range");
+  CHECK(reason({}, {table("8080808008 03 616263 00 00")}) == "a table id is out of range");
+  records = all_of(1);
+  records.insert(records.begin(), abc);
+  records.push_back(table("02 03 616264 00 00"));
+  CHECK(reason({}, records) == "it is in the wrong place");
+  records = all_of(1);
+  records.back() = hidden(hidden_table_of(1, HiddenTable::state), "00 00");
+  CHECK(reason({abc}, records) == "it has the wrong length");
 }
 
 TEST_CASE("durable readers are validated") {
