@@ -115,6 +115,13 @@ export interface StagedResponses {
   changes: boolean; // false: there is nothing to seal or publish
 }
 
+// Changes of one table in Engine.applySynced().
+export interface SyncedPart {
+  table: number; // as in readSynced()
+  message: Uint8Array; // a write, whose table is the synced one: insertOrReplace and delete only
+  timestamps: readonly bigint[]; // of its operations, in ticks of the store; 0: the store chooses
+}
+
 export interface WriteResult {
   response: Uint8Array; // a view, like that of read()
   changes: boolean; // false: there is nothing to seal
@@ -200,6 +207,26 @@ export interface Engine {
   ): WriteResult | PartsNeeded;
   // Returns what is known of the client's published calls.
   knownCalls(client: Uint8Array): KnownCalls;
+
+  // Synced tables (core/store/sync_tables.h). All but hasSyncedTables need the deferred module
+  // "sync", and do not report it: the caller must await loadDeferredModule("sync") first. Without
+  // enableSync(), writes of synced tables fail.
+  readonly hasSyncedTables: boolean;
+  enableSync(): void;
+  // Begins or ends syncing a table. Stages the change, and publishes it if `publishes`. Throws a
+  // StoreError with the service's code.
+  setSynced(table: string, on: boolean, publishes: boolean, nowMs: number): PartsNeeded | undefined;
+  // Executes a get or query message on a hidden table, or on the synced table, by its number
+  // (core/rpc/sync_messages.h). The response is a view like that of read().
+  readSynced(table: number, request: Uint8Array): Uint8Array | PartsNeeded;
+  // Stages changes of a synced table and its hidden tables as one commit, which must follow
+  // `seenCommit`, and publishes it if `publishes`. Throws a StoreError with the service's code.
+  applySynced(
+    parts: readonly SyncedPart[],
+    seenCommit: number,
+    publishes: boolean,
+    nowMs: number,
+  ): PartsNeeded | undefined;
 
   // The next three functions serve request logs and simulated errors. They take any request
   // message, also inside a call (util/engine-message-kinds.ts), and change nothing in the store.
