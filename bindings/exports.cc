@@ -142,9 +142,9 @@ const CallResult* stage_sync(Handle& h, entitable::WriteRequest request, bool pu
   if (!staged.parts_needed.empty()) return h.return_parts_needed(staged.parts_needed);
   if (const auto* failed = std::get_if<entitable::GroupFailure>(&staged.results.front()))
     return h.return_error(failed->error);
-  if (publishes) h.store.publish();
+  if (publishes && staged.changes) h.store.publish();
   discard.done = true;
-  return return_done(h, 1 | (h.store.must_take_changes() ? 2 : 0));
+  return return_done(h, (staged.changes ? 1 : 0) | (h.store.must_take_changes() ? 2 : 0));
 }
 
 // Reads the input of entitable_apply_synced.
@@ -451,18 +451,29 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_enable_sync(Handle* handle) {
   });
 }
 
-// Begins (on) or ends syncing the table. Input: its name. Stages the change, and publishes it if
-// `publishes`. Value: as entitable_stage.
+// Begins syncing the table (how: 1), or ends it: only if it has no pending operations (0), or also
+// then (2). Input: its name. Stages the change, and publishes it if `publishes`. Value: as
+// entitable_stage.
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_set_synced(Handle* handle, std::uint32_t size,
-                                                            std::uint32_t on,
+                                                            std::uint32_t how,
                                                             std::uint32_t publishes,
                                                             double now_ms) {
   return guarded(handle, [&](Handle& h) {
     std::string table(h.input_view(size));
     return stage_sync(h,
-                      on != 0 ? entitable::SyncTables::start(std::move(table))
-                              : entitable::SyncTables::stop(std::move(table)),
+                      how == 1 ? entitable::SyncTables::start(std::move(table))
+                               : entitable::SyncTables::stop(std::move(table), how == 2),
                       publishes != 0, now_ms);
+  });
+}
+
+// SyncTables::has_pending_operations. Value: 0 or 1. Parts needed: as entitable_rpc_read.
+EMSCRIPTEN_KEEPALIVE const CallResult* entitable_has_pending_operations(Handle* handle) {
+  return guarded(handle, [](Handle& h) {
+    const auto answer = entitable::SyncTables(h.store).has_pending_operations();
+    if (const auto* need = std::get_if<entitable::PartsNeeded>(&answer))
+      return h.return_parts_needed(need->ids);
+    return return_done(h, std::get<bool>(answer) ? 1 : 0);
   });
 }
 

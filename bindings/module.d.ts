@@ -86,10 +86,11 @@ export interface EntitableModule {
   _entitable_set_synced(
     handle: Address,
     size: number,
-    on: number,
+    how: number,
     publishes: number,
     nowMs: number,
   ): ResultAddress;
+  _entitable_has_pending_operations(handle: Address): ResultAddress;
   _entitable_sync_read(handle: Address, table: number, size: number): ResultAddress;
   _entitable_apply_synced(
     handle: Address,

@@ -221,9 +221,7 @@ class CommitDecoder {
  public:
   CommitDecoder(std::string_view payload, ShapeDictionary& shapes, PropertyViewArena& rows,
                 bool uses_hidden_tables)
-      : reader_(payload), shapes_(shapes), rows_(rows) {
-    commit_.uses_hidden_tables = uses_hidden_tables;
-  }
+      : reader_(payload), shapes_(shapes), rows_(rows), uses_hidden_tables_(uses_hidden_tables) {}
   Result<Commit> decode();
 
  private:
@@ -242,6 +240,7 @@ class CommitDecoder {
   ShapeDictionary& shapes_;
   std::vector<std::uint64_t> shape_numbers_;  // numbers of the commit's shapes in the dictionary
   PropertyViewArena& rows_;
+  const bool uses_hidden_tables_;
   LastPartition last_partition_;
   std::uint64_t last_shape_ = 0;  // shape of the previous row
   Commit commit_;
@@ -310,14 +309,14 @@ const char* CommitDecoder::read_mutation() {
           std::get<SetServiceProperties>(commit_.mutations.emplace_back(SetServiceProperties{}))
               .document);
     case MutationKind::set_synced:
-      if (commit_.uses_hidden_tables) return read_set_synced();
+      if (uses_hidden_tables_) return read_set_synced();
   }
   return reader_.ok() ? "the kind of mutation is unknown" : field_truncated;
 }
 
 const char* CommitDecoder::read_key(bool same_partition, KeyView& key) {
   if (!same_partition) {
-    const auto read_id = commit_.uses_hidden_tables ? read_any_table_id : read_table_id;
+    const auto read_id = uses_hidden_tables_ ? read_any_table_id : read_table_id;
     if (const char* bad = read_id(reader_, last_partition_.table)) return bad;
     last_partition_.partition = reader_.bytes();
   } else if (!last_partition_.partition) {
@@ -397,7 +396,7 @@ const char* CommitDecoder::read_set_synced() {
 [[maybe_unused]] bool reads_back(std::string_view bytes, const Commit& commit) {
   ShapeDictionary shapes;
   PropertyViewArena rows;
-  const Result<Commit> decoded = decode_commit(bytes, shapes, rows, commit.uses_hidden_tables);
+  const Result<Commit> decoded = decode_commit(bytes, shapes, rows, uses_hidden_tables(commit));
   return decoded.ok() && *decoded == commit;
 }
 

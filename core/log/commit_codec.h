@@ -24,8 +24,8 @@ namespace entitable {
 //
 // REQUIRES: decode_commit() would accept the commit: entities can be stored (check_entity) and have
 // a timestamp; number > 0; no timestamp is above last_timestamp; is_table_id_valid() of table ids;
-// only rows have the id of a hidden table, and only if uses_hidden_tables; table names are valid;
-// check_policies() accepts policies.
+// only rows have the id of a hidden table; table names are valid; check_policies() accepts
+// policies.
 std::size_t encode_commit(const Commit& commit, PendingRecords& records);
 // Returns the encoded commit. REQUIRES: as above.
 std::string encode_commit(const Commit& commit);

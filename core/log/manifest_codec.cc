@@ -121,6 +121,18 @@ RecordType record_type_of(const ManifestTable& table) {
   return is_hidden_table(table.id) ? RecordType::manifest_hidden_table : RecordType::manifest_table;
 }
 
+void write_synced_tables(const std::vector<ManifestTable>& tables, RecordWriter& file) {
+  const auto count = std::count_if(tables.begin(), tables.end(),
+                                   [](const ManifestTable& table) { return table.synced; });
+  if (count == 0) return;
+  ByteWriter writer(file.begin_record(RecordType::manifest_synced_tables));
+  writer.varint(static_cast<std::uint64_t>(count));
+  for (const ManifestTable& table : tables) {
+    if (table.synced) writer.varint(table.id);
+  }
+  file.end_record();
+}
+
 void write_table(const ManifestTable& table, RecordWriter& file) {
   std::string& out = file.begin_record(record_type_of(table));
   ByteWriter writer(out);
@@ -371,6 +383,19 @@ const char* read_table(ByteReader& reader, Manifest& manifest) {
   return read_parts(reader, manifest, std::move(table));
 }
 
+const char* read_synced_tables(ByteReader& reader, Manifest& manifest) {
+  auto table = manifest.tables.begin();
+  for (std::size_t left = reader.count(1); left > 0; --left, ++table) {
+    TableId id = 0;
+    if (const char* bad = read_table_id(reader, id)) return bad;
+    while (table != manifest.tables.end() && table->id < id) ++table;
+    if (table == manifest.tables.end() || table->id != id || id > synced_table_id_max)
+      return "a synced table is not there, or is not in order";
+    table->synced = true;
+  }
+  return check_at_end(reader);
+}
+
 const char* read_hidden_table(ByteReader& reader, Manifest& manifest) {
   ManifestTable table;
   if (const char* bad = read_hidden_table_id(reader, table.id)) return bad;
@@ -398,6 +423,8 @@ const char* read_record(const Record& record, Manifest& manifest) {
       return read_history(reader, manifest);
     case RecordType::manifest_readers:
       return read_readers(reader, manifest);
+    case RecordType::manifest_synced_tables:
+      return read_synced_tables(reader, manifest);
     case RecordType::manifest_hidden_table:
       return read_hidden_table(reader, manifest);
     case RecordType::segment_header:
@@ -422,7 +449,8 @@ constexpr RecordType records_in_order[] = {
     RecordType::manifest_service,      RecordType::manifest_calls,
     RecordType::manifest_call_commits, RecordType::manifest_claims,
     RecordType::manifest_history,      RecordType::manifest_readers,
-    RecordType::manifest_table,        RecordType::manifest_hidden_table,
+    RecordType::manifest_table,        RecordType::manifest_synced_tables,
+    RecordType::manifest_hidden_table,
 };
 constexpr std::size_t records_required = 4;
 
@@ -446,19 +474,14 @@ bool has_duplicates(std::vector<T> values) {
   return std::adjacent_find(values.begin(), values.end()) != values.end();
 }
 
-// Checks that each table has none or all of its hidden tables. REQUIRES: the tables are in order.
+// Checks that hidden tables belong to synced tables. REQUIRES: the tables are in order.
 const char* check_hidden_tables(const std::vector<ManifestTable>& tables) {
-  const auto first = std::find_if(tables.begin(), tables.end(),
-                                  [](const auto& table) { return is_hidden_table(table.id); });
   auto owner = tables.begin();
-  for (auto next = first; next != tables.end();) {
-    const TableId id = owner_of_hidden_table(next->id);
-    while (owner != first && owner->id < id) ++owner;
-    if (owner == first || owner->id != id) return "a hidden table belongs to no table";
-    for (std::uint8_t kind = 0; kind < hidden_tables_count; ++kind, ++next) {
-      if (next == tables.end() || next->id != hidden_table_of(id, HiddenTable{kind}))
-        return "a hidden table is missing";
-    }
+  for (const ManifestTable& table : tables) {
+    if (!is_hidden_table(table.id)) continue;
+    const TableId id = owner_of_hidden_table(table.id);
+    while (owner->id < id) ++owner;
+    if (owner->id != id || !owner->synced) return "a hidden table belongs to no synced table";
   }
   return nullptr;
 }
@@ -497,7 +520,11 @@ std::string encode_manifest(const Manifest& manifest) {
   if (manifest.claims.has_value()) write_claims(*manifest.claims, file);
   if (manifest.history.has_value()) write_history(*manifest.history, manifest.last_timestamp, file);
   if (!manifest.readers.empty()) write_readers(manifest.readers, file);
-  for (const ManifestTable& table : manifest.tables) write_table(table, file);
+  const auto hidden = std::find_if(manifest.tables.begin(), manifest.tables.end(),
+                                   [](const auto& table) { return is_hidden_table(table.id); });
+  std::for_each(manifest.tables.begin(), hidden, [&](const auto& t) { write_table(t, file); });
+  write_synced_tables(manifest.tables, file);
+  std::for_each(hidden, manifest.tables.end(), [&](const auto& t) { write_table(t, file); });
   std::string bytes = std::move(file).finish();
   ENTITABLE_DCHECK(reads_back(bytes, manifest));
   return bytes;

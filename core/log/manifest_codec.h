@@ -32,6 +32,7 @@ struct ManifestTable {
   std::string name;                 // empty for a hidden table
   std::vector<AccessPolicy> acl;    // likewise
   std::vector<ManifestPart> parts;  // in ascending order of their lower bounds
+  bool synced = false;              // it may have hidden tables; false for a hidden table
   friend bool operator==(const ManifestTable&, const ManifestTable&) = default;
 };
 
@@ -111,14 +112,15 @@ struct Manifest {
   std::optional<ManifestClaims> claims;        // not in manifests before version 1.2
   std::optional<ManifestHistory> history;
   FeedReadersByName readers;
-  // In ascending order of ids, so hidden tables are last. A table that has any has all of them.
+  // In ascending order of ids, so hidden tables are last. Only those that have had a row are here.
   std::vector<ManifestTable> tables;
   friend bool operator==(const Manifest&, const Manifest&) = default;
 };
 
 // Returns the bytes of the manifest file. REQUIRES: decode_manifest() would accept it: epoch and
 // first_live_sequence > 0; table ids ascend, and those of tables that are not hidden are below
-// next_table; hidden tables are complete; table names are valid, and unique when case is ignored;
+// next_table; hidden tables belong to synced tables, whose ids are at most synced_table_id_max;
+// table names are valid, and unique when case is ignored;
 // part ids are unique, at least 1 and below next_part; lower bounds ascend and are valid keys
 // (check_key); texts are WTF-8; no timestamp of a call is newer than last_timestamp; call_commits
 // has one number for each client; the epochs of claims ascend, are above claims->known_from, and

@@ -26,6 +26,7 @@ constexpr TypeName type_names[] = {
     {RecordType::manifest_claims, "manifest claims"},
     {RecordType::manifest_history, "manifest history"},
     {RecordType::manifest_readers, "manifest readers"},
+    {RecordType::manifest_synced_tables, "manifest synced tables"},
     {RecordType::manifest_hidden_table, "manifest hidden table"},
     {RecordType::snapshot_header, "snapshot header"},
     {RecordType::snapshot_table, "snapshot table"},

@@ -77,8 +77,9 @@ struct SetServiceProperties {  // opaque here; core/rest defines the document
   friend bool operator==(const SetServiceProperties&, const SetServiceProperties&) = default;
 };
 
-// Creates the hidden tables of a table (core/model/hidden_table.h), or drops them. From then on, or
-// no longer, local writes of the table are recorded in its outbox.
+// Begins or ends syncing a table. From then on, or no longer, the table may have hidden tables
+// (core/model/hidden_table.h), and local writes of it are recorded in its outbox. At the end, its
+// hidden tables are dropped.
 struct SetSynced {
   TableId table;
   bool synced;
@@ -114,10 +115,8 @@ struct Commit {
   std::optional<ClientCall> call;
   std::vector<Mutation> mutations;
   CommitOrigin origin = CommitOrigin::local;  // for readers of the change feed
-  // Whether the commit changes hidden tables: the log then stores it as another type of record.
-  bool uses_hidden_tables = false;
   // Does not compare the origin and the effects of puts, which the record of a commit does not
-  // have, and uses_hidden_tables, which follows from the mutations.
+  // have.
   friend bool operator==(const Commit& a, const Commit& b) {
     return a.number == b.number && a.last_timestamp == b.last_timestamp && a.call == b.call &&
            a.mutations == b.mutations;

@@ -4,11 +4,16 @@
 // A hidden table has an id but no name, so no request can address it. The id follows from the id of
 // the synced table and from the kind; a commit tells by the ids alone which rows are hidden.
 //
+// A synced table has a hidden table of every kind, but only those that have had a row are in
+// memory and in files. Rows of kinds that this version does not know are kept (FORMAT.md, "Hidden
+// tables").
+//
 // The core itself writes `bases`, `base_rows` and `outbox`, and removes rows of `etags`
 // (core/store/outbox.h). The meaning of the others is defined by web/src/sync.
 #pragma once
 
 #include <cstdint>
+#include <variant>
 
 #include "core/model/commit.h"
 
@@ -30,7 +35,7 @@ enum class HiddenTable : std::uint8_t {
   lost = 11,
   state = 12,
 };
-inline constexpr std::uint8_t hidden_tables_count = 13;
+inline constexpr std::uint8_t hidden_tables_count = 13;  // that this version knows
 
 // The ids of ordinary tables are below this bit.
 inline constexpr TableId hidden_table_bit = TableId{1} << 31;
@@ -56,8 +61,20 @@ constexpr std::uint8_t kind_of_hidden_table(TableId id) {
 }
 // Returns whether a hidden table can have this id.
 constexpr bool is_hidden_table_valid(TableId id) {
-  return is_hidden_table(id) && owner_of_hidden_table(id) != 0 &&
-         kind_of_hidden_table(id) < hidden_tables_count;
+  return is_hidden_table(id) && owner_of_hidden_table(id) != 0;
+}
+
+// Returns whether the mutation needs a record of commits with hidden tables (FORMAT.md).
+inline bool uses_hidden_tables(const Mutation& mutation) {
+  if (const auto* put = std::get_if<PutRow>(&mutation)) return is_hidden_table(put->table);
+  if (const auto* erase = std::get_if<DeleteRow>(&mutation)) return is_hidden_table(erase->table);
+  return std::holds_alternative<SetSynced>(mutation);
+}
+inline bool uses_hidden_tables(const Commit& commit) {
+  for (const Mutation& mutation : commit.mutations) {
+    if (uses_hidden_tables(mutation)) return true;
+  }
+  return false;
 }
 
 }  // namespace entitable

@@ -10,6 +10,7 @@
 #include "core/log/commit_effects.h"
 #include "core/log/field_codec.h"
 #include "core/log/shape_codec.h"
+#include "core/store/pending_operations.h"
 #include "core/txn/stage.h"
 
 namespace entitable {
@@ -59,7 +60,7 @@ std::optional<PartsNeeded> Candidate::apply_request(const WriteRequest& request,
   }
   auto reason = std::visit([&](const auto& body) { return prepare(body, now); }, request.body);
   if (!reason.has_value()) {
-    commit(request);
+    if (!staged().mutations.empty()) commit(request);
     answer = WriteSuccess{std::move(staged().timestamps)};
   }
   recycle_scratch();
@@ -117,7 +118,6 @@ void Candidate::commit(const WriteRequest& request) {
   commit.last_timestamp = version_.clock.last_issued();
   commit.mutations = std::move(staged().mutations);
   commit.origin = request.origin;
-  commit.uses_hidden_tables = std::exchange(uses_hidden_tables_, false);
   if (call.has_value()) {
     commit.call.emplace(ClientCall{call->client, call->number, staged().timestamps});
   }
@@ -236,16 +236,13 @@ std::optional<Candidate::PrepareFailure> Candidate::add_to_outbox(const Table& t
   const OutboxWriter::LocalWrite write{table, version_.catalog, published_, number,
                                        version_.clock.last_issued()};
   if (auto need = scratch_.outbox->add_operations(write, staged())) return std::move(*need);
-  uses_hidden_tables_ = true;
   return std::nullopt;
 }
 
 std::optional<Candidate::PrepareFailure> Candidate::prepare(const WriteSynced& write, Ticks now) {
   staged().mutations.clear();
   staged().timestamps.clear();
-  auto reason = write.stage(version_, published_, now, staged());
-  uses_hidden_tables_ = !reason.has_value();
-  return reason;
+  return write.stage(version_, version_.clock, published_, now, staged());
 }
 
 std::optional<Candidate::PrepareFailure> Candidate::prepare(const WriteCreateTable& write, Ticks) {
@@ -261,6 +258,7 @@ std::optional<Candidate::PrepareFailure> Candidate::prepare(const WriteCreateTab
 std::optional<Candidate::PrepareFailure> Candidate::prepare(const WriteDropTable& write, Ticks) {
   const Table* table = version_.catalog.find(write.table);
   if (table == nullptr) return failure(ErrorCode::resource_not_found);
+  if (auto refused = refuse_if_pending(version_.catalog, *table)) return refused;
   dropped_tables().push_back({table->id(), table->name(), version_.last_commit + 1});
   stage(DropTable{table->id()});
   return std::nullopt;

@@ -119,7 +119,6 @@ class Candidate {
   PendingRecords& records_;
   Scratch& scratch_;
   bool changes_ = false;
-  bool uses_hidden_tables_ = false;  // the staged mutations
   UpsertNeeds upsert_needs_ = UpsertNeeds::part;
   const Catalog* published_ = nullptr;
   const std::set<PartId>* awaited_ = nullptr;  // null: changes are not collected in overlays

@@ -74,7 +74,10 @@ const Table* Catalog::find(TableId id) const {
 
 std::vector<PartId> Catalog::parts_with_inexact_counts() const {
   std::vector<PartId> parts;
-  for (const Ref<Table>& table : tables()) append(parts, table->index.parts_with_inexact_counts());
+  for (const Ref<Table>& table : tables()) {
+    if (is_hidden_table(table->id())) break;  // they are last
+    append(parts, table->index.parts_with_inexact_counts());
+  }
   return parts;
 }
 
@@ -93,7 +96,8 @@ void Catalog::apply(const Commit& commit) {
   Table* table = nullptr;                 // cached: nearly all mutations of a commit share a table
   const Table* last_put_table = nullptr;  // the table of the previous PutRow
   const auto open = [&](TableId id) -> Table& {
-    if (table == nullptr || table->id() != id) table = mutable_table(id);
+    if (table == nullptr || table->id() != id)
+      table = is_hidden_table(id) ? &mutable_hidden_table(id) : mutable_table(id);
     ENTITABLE_CHECK(table != nullptr);
     return *table;
   };
@@ -131,7 +135,10 @@ bool Catalog::try_apply_in_place(const Commit& commit) {
   const auto* row = std::get_if<PutRow>(&commit.mutations.front());
   if (row == nullptr) return false;
   const auto at = position_of(tables_->list, row->table);
-  ENTITABLE_CHECK(at != tables_->list.end() && (*at)->id() == row->table);
+  if (at == tables_->list.end() || (*at)->id() != row->table) {
+    ENTITABLE_CHECK(is_hidden_table(row->table));
+    return false;
+  }
   if (!at->unique() || (*at)->branch != branch_) return false;
   return (*at)->index.try_put_in_place(row->key, row->timestamp, row->properties, row->shape_hint);
 }
@@ -153,7 +160,7 @@ class CommitChecker {
     last_checked_ = id;
     if (is_hidden_table(id)) {
       if (is_synced(owner_of_hidden_table(id))) return {};
-      return "a hidden table that is not there is changed";
+      return "a hidden table of a table that is not synced is changed";
     }
     const std::string name = name_of(id);
     if (name.empty()) return "a table that is not there is changed";
@@ -250,28 +257,25 @@ TableId Catalog::last_named_id() const {
   return end == tables.begin() ? 0 : (*std::prev(end))->id();
 }
 
-void Catalog::create_hidden_tables(TableId owner) {
-  mutable_table(owner)->synced = true;
+Table& Catalog::mutable_hidden_table(TableId id) {
+  if (Table* const table = mutable_table(id)) return *table;
+  ENTITABLE_CHECK(find(owner_of_hidden_table(id))->synced);
   auto& tables = mutable_copy(tables_).list;
-  auto at = position_of(tables, hidden_table_of(owner, HiddenTable{0}));
-  for (std::uint8_t kind = 0; kind < hidden_tables_count; ++kind, ++at) {
-    auto identity = make_ref<TableIdentity>(hidden_table_of(owner, HiddenTable{kind}),
-                                            TableName::of_hidden_table());
-    at = tables.insert(at, make_ref<Table>(std::move(identity), branch_));
-  }
+  auto identity = make_ref<TableIdentity>(id, TableName::of_hidden_table());
+  return **tables.insert(position_of(tables, id), make_ref<Table>(std::move(identity), branch_));
 }
 
-// REQUIRES: the table is synced.
 void Catalog::drop_hidden_tables(TableId owner) {
   auto& tables = mutable_copy(tables_).list;
   const auto first = position_of(tables, hidden_table_of(owner, HiddenTable{0}));
-  tables.erase(first, first + hidden_tables_count);
+  tables.erase(first, std::find_if(first, tables.cend(), [&](const Ref<Table>& table) {
+                 return owner_of_hidden_table(table->id()) != owner;
+               }));
 }
 
 void Catalog::set_synced(const SetSynced& mutation) {
-  if (mutation.synced) return create_hidden_tables(mutation.table);
-  drop_hidden_tables(mutation.table);
-  mutable_table(mutation.table)->synced = false;
+  if (!mutation.synced) drop_hidden_tables(mutation.table);
+  mutable_table(mutation.table)->synced = mutation.synced;
 }
 
 void Catalog::restore_service_properties(std::string document) {

@@ -89,10 +89,10 @@ void Outbox::add_base(const KeyView& key, const std::optional<RowView>& before) 
 std::optional<std::string_view> Outbox::take_etag(const KeyView& key) {
   const std::optional<RowView> row = find(HiddenTable::etags, key);
   if (!row.has_value()) return std::nullopt;
-  const PropertyView* const etag = find_property(properties_of(*row), "Etag");
-  ENTITABLE_CHECK(etag != nullptr && etag->value.type() == EdmType::string);
   mutations_.emplace_back(DeleteRow{hidden_table_of(write_->table.id(), HiddenTable::etags),
                                     EntityKey(key.partition, key.row)});
+  const PropertyView* const etag = find_property(properties_of(*row), "Etag");
+  if (etag == nullptr || etag->value.type() != EdmType::string) return std::nullopt;
   return keep(std::string(etag->value.string()));
 }
 
@@ -143,18 +143,26 @@ void Outbox::add_set(std::string_view partition, std::string_view number,
 
 // Finds a hidden row. Notes the part that is needed, if its part is not in memory.
 std::optional<RowView> Outbox::find(HiddenTable kind, const KeyView& key) {
-  const TableId owner = write_->table.id();
-  const Table* const table = write_->catalog.find_hidden(owner, kind);
-  const Table* const base =
-      write_->base == nullptr ? nullptr : write_->base->find_hidden(owner, kind);
-  const TableIndex::Found found =
-      table->index.find_for_update(key, base == nullptr ? nullptr : &base->index);
+  const TableIndex::Found found = find_hidden(kind, key);
   if (found.part_needed != 0) parts_needed_.push_back(found.part_needed);
   return found.row;
 }
 
+TableIndex::Found Outbox::find_hidden(HiddenTable kind, const KeyView& key) const {
+  const TableId owner = write_->table.id();
+  const Table* const table = write_->catalog.find_hidden(owner, kind);
+  if (table == nullptr) return {};
+  const Table* const base =
+      write_->base == nullptr ? nullptr : write_->base->find_hidden(owner, kind);
+  return table->index.find_for_update(key, base == nullptr ? nullptr : &base->index);
+}
+
+// Puts a row that is not there. Notes its part if the part is not in memory and has a full overlay:
+// a write copies the overlay, so without this bound, writes would become slower and slower.
 void Outbox::put(HiddenTable kind, const KeyView& key, Ticks timestamp,
                  std::span<const PropertyView> properties) {
+  const TableIndex::Found found = find_hidden(kind, key);
+  if (found.needs_part_for_any_change) parts_needed_.push_back(found.part_needed);
   mutations_.emplace_back(PutRow{hidden_table_of(write_->table.id(), kind),
                                  key,
                                  timestamp,

@@ -14,7 +14,8 @@
 //
 // A number has 16 digits: that of the commit times operations_per_commit, plus the position in the
 // commit. The operations of a commit in a partition are a group. Hidden rows obey the limits of
-// entities, so the properties that were set are in several rows if they are large.
+// entities, so the properties that were set are in several rows if they are large. A row that does
+// not have the properties above is as if it were absent.
 #pragma once
 
 #include <cstdint>
@@ -54,6 +55,7 @@ class Outbox final : public OutboxWriter {
                std::span<const PropertyView> set);
   std::optional<std::string_view> take_etag(const KeyView& key);
   std::optional<RowView> find(HiddenTable kind, const KeyView& key);
+  TableIndex::Found find_hidden(HiddenTable kind, const KeyView& key) const;
   void put(HiddenTable kind, const KeyView& key, Ticks timestamp,
            std::span<const PropertyView> properties);
   std::string_view keep(std::string text) { return texts_.emplace_back(std::move(text)); }

@@ -48,6 +48,7 @@ void Recovery::restore_tables() {
   content_.history = LogHistory(manifest);
   for (const ManifestTable& table : manifest.tables) {
     Table& restored = restore_table(table);
+    restored.synced = table.synced;
     std::vector<UnloadedPart> unloaded;
     unloaded.reserve(table.parts.size());
     for (std::size_t i = 0; i < table.parts.size(); ++i) {
@@ -59,7 +60,7 @@ void Recovery::restore_tables() {
   }
 }
 
-// decode_manifest() has checked names, and that hidden tables are complete.
+// decode_manifest() has checked names, and that hidden tables belong to synced tables.
 Table& Recovery::restore_table(const ManifestTable& table) {
   Catalog& catalog = content_.version.catalog;
   if (!is_hidden_table(table.id)) {
@@ -67,9 +68,7 @@ Table& Recovery::restore_table(const ManifestTable& table) {
     ENTITABLE_CHECK(name.ok());
     return catalog.restore_table(table.id, std::move(*name), table.acl);
   }
-  const TableId owner = owner_of_hidden_table(table.id);
-  if (!catalog.find(owner)->synced) catalog.create_hidden_tables(owner);
-  return *catalog.mutable_table(table.id);
+  return catalog.mutable_hidden_table(table.id);
 }
 
 // A manifest of version 1.0 does not have the commits. A number that is not smaller then takes

@@ -270,7 +270,8 @@ std::uint64_t Store::first_kept_sequence() const {
 
 bool Store::has_synced_tables() const {
   const std::vector<Ref<Table>>& tables = state_->published.catalog.tables();
-  return !tables.empty() && is_hidden_table(tables.back()->id());
+  return std::any_of(tables.begin(), tables.end(),
+                     [](const Ref<Table>& table) { return table->synced; });
 }
 
 bool Store::is_damaged() const {

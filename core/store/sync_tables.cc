@@ -8,6 +8,7 @@
 #include "core/base/check.h"
 #include "core/index/cursor.h"
 #include "core/store/outbox.h"
+#include "core/store/pending_operations.h"
 #include "core/store/store_state.h"
 
 namespace entitable {
@@ -53,7 +54,6 @@ class ChangeStager {
   std::optional<Failure> stage(CommitClock& clock) {
     table_ = find_synced(catalog_, changes_.table);
     if (table_ == nullptr) return failure(ErrorCode::table_not_found);
-    if (changes_.rows.size() > SyncTables::rows_max) return failure(ErrorCode::invalid_input);
     for (const SyncedRow& row : changes_.rows) {
       if (auto error = add(row)) return GroupFailure{std::move(*error), 0, false};
     }
@@ -96,8 +96,10 @@ class ChangeStager {
   }
 
   TableIndex::Found find(TableId id, const KeyView& key) const {
+    const Table* const table = catalog_.find(id);
+    if (table == nullptr) return {};
     const Table* const base = base_ == nullptr ? nullptr : base_->find(id);
-    return catalog_.find(id)->index.find_for_update(key, base == nullptr ? nullptr : &base->index);
+    return table->index.find_for_update(key, base == nullptr ? nullptr : &base->index);
   }
 
   const SyncedChanges& changes_;
@@ -132,45 +134,63 @@ bool SyncTables::is_synced(std::string_view table) const {
 }
 
 WriteRequest SyncTables::start(std::string table) {
-  return request_of([table = std::move(table)](StoreVersion& version, const Catalog*, Ticks,
-                                               StagedMutations& staged) {
+  return request_of([table = std::move(table)](const StoreVersion& version, CommitClock&,
+                                               const Catalog*, Ticks, StagedMutations& staged) {
     return stage_start(version.catalog, table, staged);
   });
 }
 
-WriteRequest SyncTables::stop(std::string table) {
-  return request_of([table = std::move(table)](StoreVersion& version, const Catalog*, Ticks,
-                                               StagedMutations& staged) -> std::optional<Failure> {
+WriteRequest SyncTables::stop(std::string table, bool discards) {
+  return request_of([table = std::move(table), discards](
+                        const StoreVersion& version, CommitClock&, const Catalog*, Ticks,
+                        StagedMutations& staged) -> std::optional<Failure> {
     const Table* const found = find_synced(version.catalog, table);
     if (found == nullptr) return failure(ErrorCode::table_not_found);
+    if (!discards) {
+      if (auto refused = refuse_if_pending(version.catalog, *found)) return refused;
+    }
     staged.mutations.emplace_back(SetSynced{found->id(), false});
     return std::nullopt;
   });
 }
 
+std::variant<bool, PartsNeeded> SyncTables::has_pending_operations() const {
+  const Catalog& catalog = state_.published.catalog;
+  for (const Ref<Table>& table : catalog.tables()) {
+    auto refused = refuse_if_pending(catalog, *table);
+    if (!refused.has_value()) continue;
+    if (auto* need = std::get_if<PartsNeeded>(&*refused)) return state_.await(std::move(*need));
+    return true;
+  }
+  return false;
+}
+
 WriteRequest SyncTables::apply(const SyncedChanges& changes) {
-  return request_of([&changes](StoreVersion& version, const Catalog* base, Ticks now,
-                               StagedMutations& staged) -> std::optional<Failure> {
+  return request_of([&changes](const StoreVersion& version, CommitClock& clock, const Catalog* base,
+                               Ticks now, StagedMutations& staged) -> std::optional<Failure> {
     if (version.last_commit != changes.seen_commit)
       return failure(ErrorCode::update_condition_not_satisfied);
-    return ChangeStager(changes, version, base, now, staged).stage(version.clock);
+    return ChangeStager(changes, version, base, now, staged).stage(clock);
   });
 }
 
-const TableIndex* SyncTables::find(std::string_view table,
-                                   std::optional<HiddenTable> hidden) const {
+Result<const TableIndex*> SyncTables::find(std::string_view table,
+                                           std::optional<HiddenTable> hidden) const {
   const Catalog& catalog = state_.published.catalog;
   const Table* const synced = find_synced(catalog, table);
-  if (synced == nullptr) return nullptr;
-  return hidden ? &catalog.find_hidden(synced->id(), *hidden)->index : &synced->index;
+  if (synced == nullptr) return Error(ErrorCode::table_not_found);
+  if (!hidden) return &synced->index;
+  const Table* const there = catalog.find_hidden(synced->id(), *hidden);
+  return there == nullptr ? nullptr : &there->index;
 }
 
 std::variant<PinnedRow, Error, PartsNeeded> SyncTables::get(std::string_view table,
                                                             std::optional<HiddenTable> hidden,
                                                             const KeyView& key) const {
-  const TableIndex* const index = find(table, hidden);
-  if (index == nullptr) return Error(ErrorCode::table_not_found);
-  auto answer = get_row(*index, key);
+  const Result<const TableIndex*> index = find(table, hidden);
+  if (!index.ok()) return index.error();
+  if (*index == nullptr) return Error(ErrorCode::resource_not_found);
+  auto answer = get_row(**index, key);
   if (auto* need = std::get_if<PartsNeeded>(&answer)) return state_.await(std::move(*need));
   return answer;
 }
@@ -178,9 +198,10 @@ std::variant<PinnedRow, Error, PartsNeeded> SyncTables::get(std::string_view tab
 std::variant<Page, Error, PartsNeeded> SyncTables::query(std::string_view table,
                                                          std::optional<HiddenTable> hidden,
                                                          const Query& query) const {
-  const TableIndex* const index = find(table, hidden);
-  if (index == nullptr) return Error(ErrorCode::table_not_found);
-  auto page = execute(*index, query);
+  const Result<const TableIndex*> index = find(table, hidden);
+  if (!index.ok()) return index.error();
+  if (*index == nullptr) return Page();
+  auto page = execute(**index, query);
   if (auto* need = std::get_if<PartsNeeded>(&page)) return state_.await(std::move(*need));
   return std::move(std::get<Page>(page));
 }

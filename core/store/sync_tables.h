@@ -26,6 +26,8 @@ struct SyncedRow {
 };
 
 // Changes of a synced table and of its hidden tables that were decided on by reading a version.
+// Only memory limits their number: an answer of the remote may settle any number of operations at
+// once.
 struct SyncedChanges {
   std::string table;
   std::uint64_t seen_commit = 0;  // the last commit of that version
@@ -36,9 +38,6 @@ struct SyncedChanges {
 
 class SyncTables {
  public:
-  // The rows that one commit can change, at most.
-  static constexpr std::size_t rows_max = 100'000;
-
   // REQUIRES: the store outlives this object and is not moved.
   explicit SyncTables(Store& store);
 
@@ -51,13 +50,17 @@ class SyncTables {
   // and those that the outbox records may be in it.
   static WriteRequest start(std::string table);
   // Makes a request that ends syncing the table. Its rows stay; what sync knows of them is deleted.
-  // Errors: TableNotFound, also if it is not synced.
-  static WriteRequest stop(std::string table);
-  // Makes a request that applies the changes, without recording them in the outbox. `changes` must
-  // outlive it. Errors: TableNotFound, also if the table is not synced; UpdateConditionNotSatisfied
-  // if a commit was made after `seen_commit`; those of check_entity() for a row; InvalidInput if
-  // a row is changed twice, if there are too many rows, or if a timestamp would leave none for
-  // later writes.
+  // Errors: TableNotFound, also if it is not synced; TableHasPendingOperations if the remote does
+  // not have all local writes, unless `discards`.
+  static WriteRequest stop(std::string table, bool discards);
+  // Returns whether some synced table has operations that its remote does not have. A restore that
+  // replaces the content would lose them.
+  std::variant<bool, PartsNeeded> has_pending_operations() const;
+  // Makes a request that applies the changes, without recording them in the outbox. Rows to erase
+  // may be absent; if nothing is left to change, there is no commit. `changes` must outlive it.
+  // Errors: TableNotFound, also if the table is not synced; UpdateConditionNotSatisfied if a commit
+  // was made after `seen_commit`; those of check_entity() for a row; InvalidInput if a row is
+  // changed twice, or if a timestamp would leave none for later writes.
   static WriteRequest apply(const SyncedChanges& changes);
 
   // Returns a row, or a page of rows from `from` on, of a hidden table, or of the table itself.
@@ -70,7 +73,8 @@ class SyncTables {
                                                const Query& query) const;
 
  private:
-  const TableIndex* find(std::string_view table, std::optional<HiddenTable> hidden) const;
+  // Returns null for a hidden table that has never had a row.
+  Result<const TableIndex*> find(std::string_view table, std::optional<HiddenTable> hidden) const;
 
   StoreState& state_;
 };

@@ -18,6 +18,7 @@
 namespace entitable {
 
 class Catalog;
+class CommitClock;
 struct StoreVersion;
 
 struct WriteEntities {
@@ -52,12 +53,14 @@ struct WriteServiceProperties {
 };
 
 // Changes rows of a synced table and of its hidden tables (core/store/sync_tables.h). A function,
-// because the code of sync is not in the code that writes. Returns why nothing was staged; REQUIRES
-// of `stage`: as prepare() in candidate.h.
+// because the code of sync is not in the code that writes. `version`: to which the mutations will
+// be applied. `clock`: of that version; advanced to the time of the commit. `base`: null, or the
+// version from which `version` was made. `staged`: empty; without mutations, there is no commit.
+// Returns why nothing was staged; `clock` is unchanged then.
 struct WriteSynced {
   using Failure = std::variant<GroupFailure, PartsNeeded>;
-  std::function<std::optional<Failure>(StoreVersion& version, const Catalog* base, Ticks now,
-                                       StagedMutations& staged)>
+  std::function<std::optional<Failure>(const StoreVersion& version, CommitClock& clock,
+                                       const Catalog* base, Ticks now, StagedMutations& staged)>
       stage;
 };
 

@@ -77,7 +77,7 @@ inline TableId random_table_id(Prng& prng) {
 inline TableId random_hidden_table_id(Prng& prng) {
   const TableId owner =
       prng.chance(20) ? synced_table_id_max : static_cast<TableId>(1 + prng.below(3));
-  return hidden_table_of(owner, static_cast<HiddenTable>(prng.below(hidden_tables_count)));
+  return hidden_table_of(owner, static_cast<HiddenTable>(prng.below(hidden_table_kind_mask + 1)));
 }
 
 // `hidden`: whether the mutation may be one of hidden tables.
@@ -129,11 +129,9 @@ inline Commit random_commit(Prng& prng, std::uint64_t number, std::size_t mutati
   commit.number = number;
   commit.last_timestamp = random_last_timestamp(prng);
   if (prng.chance(2)) commit.call = random_call(prng, commit.last_timestamp);
-  commit.uses_hidden_tables = prng.chance(4);
-  for (std::uint64_t i = prng.below(mutations_max + 1); i > 0; --i) {
-    commit.mutations.push_back(
-        random_mutation(prng, commit.last_timestamp, commit.uses_hidden_tables));
-  }
+  const bool hidden = prng.chance(4);
+  for (std::uint64_t i = prng.below(mutations_max + 1); i > 0; --i)
+    commit.mutations.push_back(random_mutation(prng, commit.last_timestamp, hidden));
   commit.origin = static_cast<CommitOrigin>(prng.below(4));
   return commit;
 }

@@ -68,6 +68,9 @@ inline Segment sample_segment() {
   return {sample_sequence, 3, {tables, rows, more}};
 }
 
+// A hidden table of a kind that only later versions know.
+constexpr TableId unknown_hidden_table = hidden_table_of(1, HiddenTable{hidden_table_kind_mask});
+
 // The same, and a commit with hidden tables.
 inline Segment sample_segment_with_hidden_tables() {
   Segment segment = sample_segment();
@@ -75,7 +78,6 @@ inline Segment sample_segment_with_hidden_tables() {
   synced.number = 43;
   synced.last_timestamp = sample_time;
   synced.origin = CommitOrigin::sync;
-  synced.uses_hidden_tables = true;
   const Entity row{EntityKey("CH", "1"), sample_time - 7, properties_of_every_type()};
   const EntityKey key("CH", "0000000000000043");
   synced.mutations = {
@@ -83,10 +85,35 @@ inline Segment sample_segment_with_hidden_tables() {
       put_row(hidden_table_of(1, HiddenTable::base_rows), row),
       put_row(hidden_table_of(1, HiddenTable::outbox), {key, sample_time, row.properties}),
       put_row(1, row),
+      put_row(unknown_hidden_table, {EntityKey("CH", "1"), sample_time, {}}),
       DeleteRow{hidden_table_of(1, HiddenTable::state), EntityKey("server", "")},
       SetSynced{synced_table_id_max, false}};
   segment.commits.push_back(synced);
   return segment;
+}
+
+// The first segment of a store with a synced table whose hidden rows no code has written.
+inline Segment sample_segment_of_malformed_rows() {
+  const auto hidden = [](HiddenTable kind, const char* row, std::vector<Property> properties) {
+    return put_row(hidden_table_of(1, kind),
+                   {EntityKey("p", row), sample_time, std::move(properties)});
+  };
+  const std::vector<Property> etag{{"Etag", Value::of_int32(7)}};
+  Commit commit;
+  commit.number = 1;
+  commit.last_timestamp = sample_time;
+  commit.mutations = {CreateTable{1, "abc"},
+                      SetSynced{1, true},
+                      put_row(1, {EntityKey("p", "a"), sample_time, {}}),
+                      put_row(1, {EntityKey("p", "b"), sample_time, {}}),
+                      hidden(HiddenTable::etags, "a", etag),
+                      hidden(HiddenTable::etags, "b", {}),
+                      hidden(HiddenTable::bases, "c", {{"Kind", Value::of_string("x")}}),
+                      hidden(HiddenTable::base_rows, "d", etag),
+                      hidden(HiddenTable::outbox, "e", etag),
+                      hidden(HiddenTable::marks, "f", etag),
+                      put_row(unknown_hidden_table, {EntityKey("p", "g"), sample_time, etag})};
+  return {1, 1, {commit}};
 }
 
 inline std::string bytes_of(const Segment& segment) {
@@ -145,13 +172,17 @@ inline Manifest sample_manifest() {
   return manifest;
 }
 
-// The same, and the hidden tables of the first table.
+// The same, but the tables are synced, and the first one has hidden tables.
 inline Manifest sample_manifest_with_hidden_tables() {
   Manifest manifest = sample_manifest();
-  for (std::uint8_t kind = 0; kind < hidden_tables_count; ++kind)
-    manifest.tables.push_back({hidden_table_of(1, HiddenTable{kind}), "", {}, {}});
-  manifest.tables.back().parts = {{EntityKey("", ""), 20, 3, 500, 0x0A0B0C0D},
-                                  {EntityKey("CH", "0000000000000043"), 21, 1, 90, 7}};
+  for (ManifestTable& table : manifest.tables) table.synced = true;
+  manifest.tables.push_back({hidden_table_of(1, HiddenTable::bases), "", {}, {}});
+  manifest.tables.push_back({hidden_table_of(1, HiddenTable::outbox),
+                             "",
+                             {},
+                             {{EntityKey("", ""), 20, 3, 500, 0x0A0B0C0D},
+                              {EntityKey("CH", "0000000000000043"), 21, 1, 90, 7}}});
+  manifest.tables.push_back({unknown_hidden_table, "", {}, {{EntityKey("", ""), 22, 1, 50, 8}}});
   return manifest;
 }
 

@@ -89,10 +89,9 @@ TEST_CASE("random commits are read back, and equal commits have equal bytes") {
     const std::string bytes = encode_commit(commit);
     CHECK(encode_commit(Commit(commit)) == bytes);
     CHECK(commit_number(bytes) == round);
-    const Result<Commit> read = decode(bytes, commit.uses_hidden_tables);
+    const Result<Commit> read = decode(bytes, uses_hidden_tables(commit));
     REQUIRE(read.ok());
     REQUIRE(*read == commit);
-    REQUIRE(read->uses_hidden_tables == commit.uses_hidden_tables);
   }
 }
 
@@ -285,12 +284,12 @@ TEST_CASE("only a commit with hidden tables can change them") {
   const std::string range = "mutation 2: a table id is out of range";
   for (const TableId owner : {TableId{1}, synced_table_id_max}) {
     const TableId last_kind =
-        hidden_table_of(owner, static_cast<HiddenTable>(hidden_tables_count - 1));
+        hidden_table_of(owner, static_cast<HiddenTable>(hidden_table_kind_mask));
     for (const TableId id : {hidden_table_of(owner, HiddenTable::bases), last_kind}) {
       CHECK(error(erase(id), true).empty());
       CHECK(error(erase(id), false) == range);
     }
-    CHECK(error(erase(last_kind + 1), true) == range);
+    if (owner == synced_table_id_max) CHECK(last_kind == 0xFFFF'FFFF);
     const std::string set = "\11" + test::varint_bytes(owner);
     CHECK(error(set + '\1', true).empty());
     CHECK(error(set + '\0', true).empty());

@@ -92,8 +92,8 @@ TEST_CASE("segments of version 1.3 open") {
   REQUIRE(segment.ok());
   CHECK(*segment == expected);
   CHECK(effects_text(segment->commits) == effects_text(expected.commits));
-  CHECK(segment->commits.back().uses_hidden_tables);
-  CHECK_FALSE(segment->commits.front().uses_hidden_tables);
+  CHECK(uses_hidden_tables(segment->commits.back()));
+  CHECK_FALSE(uses_hidden_tables(segment->commits.front()));
 }
 
 TEST_CASE("segments of an epoch open") {
@@ -213,6 +213,7 @@ TEST_CASE("the fuzzers' seeds are the samples") {
   };
   seed("segment/sample", FileKind::segment, bytes_of(sample_segment()));
   seed("segment/hidden", FileKind::segment, bytes_of(sample_segment_with_hidden_tables()));
+  seed("synced/malformed", FileKind::segment, bytes_of(sample_segment_of_malformed_rows()));
   seed("segment/epoch", FileKind::segment, bytes_of(Segment{sample_sequence, 2, {}}));
   seed("segment/unknown", FileKind::segment, segment_with_unknown_record());
   seed("part/sample", FileKind::part, bytes_of(sample_part()));

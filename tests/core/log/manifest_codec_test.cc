@@ -309,10 +309,13 @@ TEST_CASE("hidden tables are validated") {
     return RawRecord{RecordType::manifest_hidden_table,
                      test::varint_bytes(id) + bytes_from_hex(parts)};
   };
-  const auto all_of = [&](TableId owner) {
+  const auto synced = [](const std::string& hex) {
+    return RawRecord{RecordType::manifest_synced_tables, bytes_from_hex(hex)};
+  };
+  const auto some_of = [&](TableId owner) {
     std::vector<RawRecord> records;
-    for (std::uint8_t kind = 0; kind < hidden_tables_count; ++kind)
-      records.push_back(hidden(hidden_table_of(owner, HiddenTable{kind})));
+    for (const HiddenTable kind : {HiddenTable::bases, HiddenTable::outbox, HiddenTable{31}})
+      records.push_back(hidden(hidden_table_of(owner, kind)));
     return records;
   };
   const RawRecord abc = table("01 03 616263 00 00");
@@ -320,30 +323,35 @@ TEST_CASE("hidden tables are validated") {
     records.insert(records.end(), more.begin(), more.end());
     return reason_of(manifest_file(std::move(records)));
   };
-  REQUIRE(reason({abc}, all_of(1)).empty());
-  CHECK(reason({}, all_of(1)) == "a hidden table belongs to no table");
-  CHECK(reason({abc}, all_of(2)) == "a hidden table belongs to no table");
-  std::vector<RawRecord> records = all_of(1);
-  records.pop_back();
-  CHECK(reason({abc}, records) == "a hidden table is missing");
-  records = all_of(1);
-  records.erase(records.begin() + 3);
-  CHECK(reason({abc}, records) == "a hidden table is missing");
-  records = all_of(1);
-  std::swap(records[3], records[4]);
-  CHECK(reason({abc}, records) == "the tables are not in order");
-  records = all_of(1);
-  records.push_back(hidden(hidden_table_of(1, HiddenTable::state) + 1));
-  CHECK(reason({abc}, records) == "a table id is out of range");
+  const RawRecord abd = table("02 03 616264 00 00");
+  CHECK(reason({abc, abd, synced("01 01")}, some_of(1)).empty());
+  CHECK(reason({abc, abd, synced("02 01 02")}, some_of(1)).empty());
+  CHECK(reason({abc, abd, synced("01 02")}, {}).empty());
+  CHECK(reason({abc}, {synced("00")}).empty());
+  const std::string no_owner = "a hidden table belongs to no synced table";
+  CHECK(reason({}, some_of(1)) == no_owner);
+  CHECK(reason({abc}, some_of(1)) == no_owner);
+  CHECK(reason({abc, abd, synced("01 02")}, some_of(1)) == no_owner);
+  CHECK(reason({abc, abd, synced("02 01 02")}, some_of(3)) == no_owner);
+  const std::string bad_synced = "a synced table is not there, or is not in order";
+  CHECK(reason({abc, abd}, {synced("02 02 01")}) == bad_synced);
+  CHECK(reason({abc, abd}, {synced("02 01 01")}) == bad_synced);
+  CHECK(reason({abc, abd}, {synced("01 03")}) == bad_synced);
+  CHECK(reason({abc, abd}, {synced("01 00")}) == "a table id is out of range");
+  CHECK(reason({abc, abd}, {synced("01 01 00")}) == "it has the wrong length");
+  CHECK(reason({abc}, {synced("01 01"), abd}) == "it is in the wrong place");
+  CHECK(reason({abc}, {synced("01 01"), synced("01 01")}) == "it is in the wrong place");
+  std::vector<RawRecord> records = some_of(1);
+  std::swap(records[1], records[2]);
+  CHECK(reason({abc, synced("01 01")}, records) == "the tables are not in order");
   CHECK(reason({abc}, {hidden(1)}) == "the id of a hidden table is out of range");
+  CHECK(reason({abc}, {hidden(hidden_table_bit)}) == "a table id is out of range");
   CHECK(reason({}, {table("8080808008 03 616263 00 00")}) == "a table id is out of range");
-  records = all_of(1);
-  records.insert(records.begin(), abc);
-  records.push_back(table("02 03 616264 00 00"));
-  CHECK(reason({}, records) == "it is in the wrong place");
-  records = all_of(1);
-  records.back() = hidden(hidden_table_of(1, HiddenTable::state), "00 00");
-  CHECK(reason({abc}, records) == "it has the wrong length");
+  records = some_of(1);
+  records.push_back(abd);
+  CHECK(reason({abc, synced("01 01")}, records) == "it is in the wrong place");
+  records = {hidden(hidden_table_of(1, HiddenTable::state), "00 00")};
+  CHECK(reason({abc, synced("01 01")}, records) == "it has the wrong length");
 }
 
 TEST_CASE("durable readers are validated") {

@@ -17,7 +17,7 @@ std::string segment_of(std::uint64_t sequence, std::uint64_t epoch,
   SegmentWriter writer(sequence, epoch);
   for (const Commit& commit : commits) {
     CommitEffects effects;
-    effects.uses_hidden_tables = commit.uses_hidden_tables;
+    effects.uses_hidden_tables = uses_hidden_tables(commit);
     writer.add(encode_commit(commit), effects);
   }
   return std::move(writer).finish();

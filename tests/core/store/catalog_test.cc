@@ -96,15 +96,22 @@ TEST_CASE("hidden tables have no name, come and go with their table, and are las
   CHECK(catalog.find("people")->synced);
   CHECK(catalog.find("") == nullptr);
   CHECK(catalog.identities_by_name().size() == 1);
-  CHECK(catalog.tables().size() == 1 + hidden_tables_count);
+  CHECK(catalog.tables().size() == 2);
+  CHECK(catalog.find_hidden(1, HiddenTable::bases) == nullptr);
   CHECK(catalog.find_hidden(1, HiddenTable::outbox)->index.row_count() == 1);
   Catalog before = catalog;
-  catalog.apply(commit({CreateTable{2, "orders"}, SetSynced{2, true}, CreateTable{3, "cities"}}));
+  const TableId unknown = hidden_table_of(2, HiddenTable{hidden_table_kind_mask});
+  catalog.apply(
+      commit({CreateTable{2, "orders"}, SetSynced{2, true}, put(unknown, "a"),
+              put(hidden_table_of(2, HiddenTable::outbox), "a"), CreateTable{3, "cities"}}));
   CHECK(catalog.tables()[2]->id() == 3);
+  CHECK(catalog.find(unknown)->index.row_count() == 1);
   CHECK(verify_catalog(catalog).empty());
   catalog.apply(commit({SetSynced{2, false}}));
   CHECK_FALSE(catalog.find("orders")->synced);
   CHECK(catalog.find_hidden(2, HiddenTable::outbox) == nullptr);
+  CHECK(catalog.find(unknown) == nullptr);
+  CHECK(catalog.find(outbox)->index.row_count() == 1);
   CHECK(verify_catalog(catalog).empty());
   catalog.apply(commit({DropTable{1}}));
   CHECK(catalog.find(outbox) == nullptr);

@@ -280,8 +280,9 @@ export class FakeEngine implements Engine {
   readonly hasSyncedTables = false;
   enableSync(): void {}
   setSynced = () => undefined;
+  hasPendingOperations = () => false;
   readSynced = () => new Uint8Array();
-  applySynced = () => undefined;
+  applySynced = () => false;
   knownCalls = () => ({ numbers: [...this.callNumbers], droppedThrough: 0 });
   publish(): void {
     assert(this.#candidate !== undefined, "a candidate to publish");

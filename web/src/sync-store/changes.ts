@@ -6,9 +6,10 @@ import type { Base, LocalRow, OutboxOp, Ticks } from "../sync/hidden-tables.ts";
 import type { Properties } from "../sync/properties.ts";
 import type { Value } from "../sync/value.ts";
 import type { SyncedPart } from "../wasm/engine.ts";
-import { baseKind, type EngineView, unsetSuffix } from "./engine-view.ts";
+import { baseKind, changeKind, type EngineView, unsetSuffix } from "./engine-view.ts";
 import {
   chunkKey,
+  hashedKey,
   type OpaqueTable,
   places,
   type RowKey,
@@ -22,7 +23,6 @@ import { etagOf, storeTicksAtEpoch } from "./timestamps.ts";
 // Outbox::row_bytes_max; an entity has at most 1 MiB, so an operation has at most three rows.
 const setBytesMax = 512 * 1024;
 const setRowsMax = 3;
-const changeKinds = { create: 0, edit: 1, delete: 2 } as const;
 const none: Properties = new Map();
 
 interface Row {
@@ -92,7 +92,7 @@ export class Changes {
     if (op) this.#put(tableNumber.outbox, key, propertiesOfOperation(op));
     else this.#erase(tableNumber.outbox, key);
     const rows = splitSet(set);
-    for (let row = 0; row < setRowsMax; ++row) {
+    for (let row = 0; row < Math.max(rows.length, setRowsMax); ++row) {
       const properties = rows[row];
       if (properties) this.#put(tableNumber.outbox, rowKey(`s${row}`), properties);
       else this.#erase(tableNumber.outbox, rowKey(`s${row}`));
@@ -104,17 +104,24 @@ export class Changes {
   }
 
   #addOpaque(table: OpaqueTable, key: string, value: unknown): void {
-    const place = places[table];
-    const at = rowKeyOf(key, place);
-    const rows = value === undefined ? [] : encodeValue(value);
-    if (!place.isChunked) {
-      if (rows[0]) this.#put(place.number, at, rows[0]);
-      else this.#erase(place.number, at);
+    const { number, keys, isChunked } = places[table];
+    if (isChunked) {
+      this.#addChunks(table, key, value);
       return;
     }
-    const before = this.#view.chunksOf(table, key);
-    for (const [chunk, row] of rows.entries()) this.#put(place.number, chunkKey(at, chunk), row);
-    for (const chunk of before.slice(rows.length)) this.#erase(place.number, chunk);
+    const isHashed = keys === "hashed";
+    const at = isHashed ? hashedKey(key) : rowKeyOf(key, places[table]);
+    if (value === undefined) this.#erase(number, at);
+    else for (const row of encodeValue(isHashed ? [key, value] : value)) this.#put(number, at, row);
+  }
+
+  #addChunks(table: OpaqueTable, key: string, value: unknown): void {
+    const { number } = places[table];
+    const at = rowKeyOf(key, places[table]);
+    const rows = value === undefined ? [] : encodeValue(value);
+    const before = this.#view.chunksOf(table, key).length;
+    for (const [chunk, row] of rows.entries()) this.#put(number, chunkKey(at, chunk), row);
+    for (let chunk = rows.length; chunk < before; ++chunk) this.#erase(number, chunkKey(at, chunk));
   }
 
   /** The messages for Engine.applySynced(). */
@@ -151,7 +158,7 @@ function propertiesOfBase(base: Base): Properties {
 function propertiesOfOperation({ number, group, key, change, wasResent }: OutboxOp): Properties {
   const properties = new Map<string, Value>([
     ["Key", string(key.slice(key.indexOf("\0") + 1))],
-    ["Kind", int32(changeKinds[change.kind])],
+    ["Kind", int32(changeKind[change.kind])],
   ]);
   if (group !== Math.floor(number / operationsPerCommit))
     properties.set("Group", { type: "Int64", value: String(group) });
@@ -169,7 +176,17 @@ function splitSet(set: Properties): Properties[] {
       bytes = 0;
     }
     rows.at(-1)?.set(name, value);
-    bytes += 2 * String(value.value).length + 8;
+    bytes += sizeOf(value);
   }
   return rows;
+}
+
+const fixedSizes = { DateTime: 8, Int64: 8, Double: 8, Guid: 16, Int32: 4, Boolean: 1 } as const;
+
+/** As value_size() in core/model/entity.h. */
+function sizeOf({ type, value }: Value): number {
+  if (type === "String") return 4 + 2 * String(value).length;
+  if (type !== "Binary") return fixedSizes[type];
+  const base64 = String(value);
+  return 4 + (base64.length / 4) * 3 - (/=*$/.exec(base64)?.[0].length ?? 0);
 }

@@ -1,27 +1,28 @@
 // The real store of sync, over an engine: reads a version, and applies drafts. Who calls it decides
-// when commits are stored, and loads parts (engine-sync-store.ts, tests/sync/real-store.ts).
+// when commits are stored, and loads parts (owner-store.ts).
 
 import { RequestEncoder } from "../client/request-encoder.ts";
 import { Draft } from "../sync/draft.ts";
 import type { Key } from "../sync/keys.ts";
-import type { PartsNeeded } from "../wasm/engine.ts";
+import { PartsNeeded } from "../wasm/engine.ts";
 import { Changes } from "./changes.ts";
 import { EngineView } from "./engine-view.ts";
 import { PartsMissing, type SyncEngine } from "./hidden-reader.ts";
 
 const keysRemembered = 100_000;
 
-/** What a draft led to. `changes`: whether there is a commit. */
+/** What a draft led to. `changes`: whether there is a commit. `bytes`: of its messages. */
 export interface Applied<T> {
   readonly result: T;
   readonly draft: Draft;
   readonly changes: boolean;
+  readonly bytes: number;
 }
 
 export class EngineStore {
   readonly #engine: SyncEngine;
   readonly #table: string;
-  readonly #encoder = new RequestEncoder();
+  readonly #encoder = new RequestEncoder(false);
   readonly #touched: { since: number; keys: Map<Key, number> };
   readonly view: EngineView;
 
@@ -57,15 +58,16 @@ export class EngineStore {
       const draft = new Draft(this.view);
       const result = decide(draft);
       const { puts } = draft;
-      if (puts.length === 0) return { result, draft, changes: false };
+      if (puts.length === 0) return { result, draft, changes: false, bytes: 0 };
       const changes = new Changes(this.view);
       for (const put of puts) changes.add(put);
       const parts = changes.encode(this.#encoder, this.#table);
-      const needed = this.#engine.applySynced(parts, seen, publishes, nowMs);
-      if (needed) return needed;
-      for (const { table, key } of puts)
+      const changed = this.#engine.applySynced(parts, seen, publishes, nowMs);
+      if (changed instanceof PartsNeeded) return changed;
+      for (const { table, key } of changed ? puts : [])
         if (table === "rows" || table === "bases") this.#touch(key, seen + 1);
-      return { result, draft, changes: true };
+      const bytes = parts.reduce((sum, { message }) => sum + message.length, 0);
+      return { result, draft, changes: changed, bytes };
     } catch (error) {
       if (error instanceof PartsMissing) return error.needed;
       throw error;

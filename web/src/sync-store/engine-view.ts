@@ -2,7 +2,7 @@
 // PartsMissing.
 
 import type { Change } from "../sync/change.ts";
-import { operationsPerCommit, type TableView } from "../sync/draft.ts";
+import { byCodeUnit, operationsPerCommit, type TableView } from "../sync/draft.ts";
 import type {
   Base,
   HiddenTables,
@@ -11,11 +11,13 @@ import type {
   ParkedGroup,
   TableName,
 } from "../sync/hidden-tables.ts";
-import { type Key, keyOf, partitionOf, partitionRange } from "../sync/keys.ts";
+import { isInRange, type Key, keyOf, partitionOf, partitionRange } from "../sync/keys.ts";
 import { outboxKey } from "../sync/partition-log.ts";
 import type { Properties } from "../sync/properties.ts";
+import type { Value } from "../sync/value.ts";
 import {
   chunkKey,
+  hashedKey,
   type OpaqueTable,
   type Place,
   places,
@@ -23,10 +25,10 @@ import {
   rowKeyOf,
   tableNumber,
   textKeyOf,
-  withoutChunk,
 } from "./hidden-keys.ts";
-import { HiddenReader, type HiddenRow, type SyncEngine } from "./hidden-reader.ts";
+import { HiddenReader, type PageRows, type SyncEngine } from "./hidden-reader.ts";
 import { decodeValue } from "./opaque-value.ts";
+import type { HiddenRow } from "./row-decoder.ts";
 
 export const numberDigits = 16;
 
@@ -34,9 +36,12 @@ export const numberDigits = 16;
 export const unsetSuffix = "u";
 const setSuffix = /^s\d+$/;
 
+// BaseKind and OutboxOperation in core/store/outbox.h.
 export const baseKind = { absent: 0, row: 1, outdatedAbsent: 2, outdatedRow: 3 } as const;
+export const changeKind = { create: 0, edit: 1, delete: 2 } as const;
 
-const byPartition = new Set<OpaqueTable>(["pushes", "tries", "receipts", "server", "overlap"]);
+// A row of a chunked value may have 512 KiB.
+const largeRows: PageRows = { first: 1, most: 4 };
 
 /** When each key was last touched by a commit of sync, as far as this process remembers. */
 export interface Touched {
@@ -67,8 +72,8 @@ export class EngineView implements TableView {
   #get(table: TableName, key: string): unknown {
     if (table === "rows") return this.#localRow(this.reader.get(tableNumber.rows, rowKeyOf(key)));
     if (table === "bases") return this.#base(this.reader.get(tableNumber.bases, rowKeyOf(key)));
-    for (const [found, value] of this.entries(table, key)) return found === key ? value : undefined;
-    return undefined;
+    if (table === "outbox") return this.#operation(rowKeyOf(key));
+    return this.#opaque(table, key);
   }
 
   entries<N extends TableName>(
@@ -80,101 +85,141 @@ export class EngineView implements TableView {
   }
 
   #entries(table: TableName, from: string, to: string | undefined): Iterable<[string, unknown]> {
-    if (table === "rows" || table === "bases") return this.#entriesByKey(table, from, to);
+    if (table === "rows") return this.#localRows(from, to);
+    if (table === "bases") return this.#bases(from, to);
     if (table === "outbox") return this.#operations(from, to);
-    return this.#opaqueEntries(table, from, to);
+    if (places[table].keys === "hashed") return this.#hashedEntries(places[table], from, to);
+    return this.#opaqueEntries(places[table], from, to);
   }
 
-  *#entriesByKey(table: "rows" | "bases", from: string, to: string | undefined) {
-    for (const row of this.reader.range(tableNumber[table], rowKeyOf(from), rowEnd(to))) {
-      const key = keyOf(row.partitionKey, row.rowKey);
-      const value = table === "rows" ? this.#localRow(row) : this.#base(row);
-      yield [key, value] as [string, unknown];
+  // ---- The table and its Bases -----------------------------------------------------------------
+
+  *#localRows(from: string, to: string | undefined): Generator<[string, LocalRow]> {
+    const etags = this.reader.range(tableNumber.etags, rowKeyOf(from), rowEnd(to));
+    let own = etags.next().value as HiddenRow | undefined;
+    for (const row of this.reader.range(tableNumber.rows, rowKeyOf(from), rowEnd(to))) {
+      const key = textOf(row);
+      while (own && textOf(own) < key) own = etags.next().value as HiddenRow | undefined;
+      yield [key, localRowOf(row, own && textOf(own) === key ? own : undefined)];
     }
   }
 
   #localRow(row: HiddenRow | undefined): LocalRow | undefined {
-    if (row === undefined) return undefined;
-    const { properties, timestamp } = row;
-    return { properties, version: { etag: this.#etagOf(row), timestamp } };
+    return row && localRowOf(row, this.reader.get(tableNumber.etags, row));
   }
 
-  #etagOf(row: HiddenRow): string {
-    const own = this.reader.get(tableNumber.etags, row)?.properties.get("Etag");
-    return own === undefined ? row.etag : String(own.value);
+  *#bases(from: string, to: string | undefined): Generator<[string, Base]> {
+    for (const row of this.reader.range(tableNumber.bases, rowKeyOf(from), rowEnd(to)))
+      yield [textOf(row), this.#base(row) as Base];
   }
 
+  /** A Base that cannot be read is outdated: the entity is read before it is pushed. */
   #base(row: HiddenRow | undefined): Base | undefined {
     if (row === undefined) return undefined;
-    const kind = Number(row.properties.get("Kind")?.value);
+    const kind = row.properties.get("Kind")?.value;
     if (kind === baseKind.absent) return { kind: "absent" };
-    if (kind === baseKind.outdatedAbsent) return { kind: "outdated", properties: undefined };
-    const { properties, timestamp, etag } = this.reader.get(tableNumber.baseRows, row) as HiddenRow;
-    if (kind === baseKind.outdatedRow) return { kind: "outdated", properties };
-    const own = row.properties.get("Etag");
-    return { kind: "row", row: { properties, timestamp, etag: own ? String(own.value) : etag } };
+    const kept =
+      kind === baseKind.outdatedAbsent ? undefined : this.reader.get(tableNumber.baseRows, row);
+    if (kept === undefined || kind !== baseKind.row)
+      return { kind: "outdated", properties: kept?.properties };
+    const { properties, timestamp, etag } = kept;
+    return { kind: "row", row: { properties, timestamp, etag: etagIn(row) ?? etag } };
   }
 
   // ---- The outbox ------------------------------------------------------------------------------
 
+  #operation(key: RowKey): OutboxOp | undefined {
+    const get = (suffix: string) =>
+      this.reader.get(tableNumber.outbox, { ...key, rowKey: key.rowKey + suffix });
+    const head = get("");
+    if (head === undefined) return undefined;
+    const set: [string, Value][] = [];
+    for (let row = 0; ; ++row) {
+      const more = get(`s${row}`);
+      if (more === undefined) break;
+      set.push(...more.properties);
+    }
+    const unset = new Set(get(unsetSuffix)?.properties.keys());
+    return operationOf(head, new Map(set), unset)?.[1];
+  }
+
   *#operations(from: string, to: string | undefined): Generator<[string, OutboxOp]> {
     let head: HiddenRow | undefined;
-    let set: [string, unknown][] = [];
+    let set: [string, Value][] = [];
     let unset = new Set<string>();
-    const finish = () => operationOf(head as HiddenRow, new Map(set) as Properties, unset);
+    const finish = () => (head ? operationOf(head, new Map(set), unset) : undefined);
     for (const row of this.reader.range(tableNumber.outbox, rowKeyOf(from), rowEnd(to))) {
       const suffix = row.rowKey.slice(numberDigits);
       if (suffix === "") {
-        if (head) yield finish();
+        const operation = finish();
+        if (operation) yield operation;
         [head, set, unset] = [row, [], new Set()];
       } else if (suffix === unsetSuffix) unset = new Set(row.properties.keys());
       else if (setSuffix.test(suffix)) set.push(...row.properties);
     }
-    if (head) yield finish();
+    const last = finish();
+    if (last) yield last;
   }
 
   // ---- Other tables ----------------------------------------------------------------------------
 
+  #opaque(table: OpaqueTable, key: string): unknown {
+    const place = places[table];
+    if (place.keys === "hashed") {
+      const [stored, value] = hashedEntry(this.reader.get(place.number, hashedKey(key)));
+      return stored === key ? value : undefined;
+    }
+    const rows = place.isChunked
+      ? this.chunksOf(table, key)
+      : [this.reader.get(place.number, rowKeyOf(key, place))];
+    return rows[0] && decodeValue(rows.map((row) => (row as HiddenRow).properties));
+  }
+
   *#opaqueEntries(
-    table: OpaqueTable,
+    place: Place,
     from: string,
     to: string | undefined,
   ): Generator<[string, unknown]> {
-    const place = places[table];
-    const isPartition = byPartition.has(table);
     let key: string | undefined;
     let rows: Properties[] = [];
     for (const row of this.#rowsOf(place, from, to)) {
-      // The first range begins with the empty key.
-      const isFirst = table === "scans" && row.partitionKey === "" && row.rowKey === "";
-      const stored = place.isChunked ? withoutChunk(row) : row;
-      const next = textKeyOf(stored, place, isPartition || isFirst);
+      const next = textKeyOf(row, place);
       if (next !== key && key !== undefined) {
-        yield [key, decodeValue(rows)];
+        yield* entryOf(key, rows);
         rows = [];
       }
       key = next;
       rows.push(row.properties);
     }
-    if (key !== undefined) yield [key, decodeValue(rows)];
+    if (key !== undefined) yield* entryOf(key, rows);
   }
 
   #rowsOf(place: Place, from: string, to: string | undefined): Generator<HiddenRow> {
     const end = to === undefined ? prefixEnd(place) : rowKeyOf(to, place);
-    return this.reader.range(place.number, rowKeyOf(from, place), end);
+    const pageRows = place.isChunked ? largeRows : undefined;
+    return this.reader.range(place.number, rowKeyOf(from, place), end, pageRows);
   }
 
-  /** The keys of the rows that hold the value, if it is chunked. */
-  chunksOf(table: OpaqueTable, key: string): RowKey[] {
+  /** These tables are small. */
+  #hashedEntries(place: Place, from: string, to: string | undefined): [string, unknown][] {
+    const rows = this.reader.range(place.number, rowKeyOf(""), undefined);
+    return [...rows]
+      .map(hashedEntry)
+      .filter((entry): entry is [string, unknown] => entry[0] !== undefined)
+      .filter(([key]) => isInRange(key, { from, to }))
+      .sort(([a], [b]) => byCodeUnit(a, b));
+  }
+
+  /** The rows that hold the value, if it is chunked. */
+  chunksOf(table: OpaqueTable, key: string): HiddenRow[] {
     const place = places[table];
-    const from = rowKeyOf(key, place);
-    const chunks: RowKey[] = [];
-    for (const row of this.reader.range(place.number, from, undefined)) {
-      const expected = chunkKey(from, chunks.length);
-      if (row.partitionKey !== expected.partitionKey || row.rowKey !== expected.rowKey) break;
-      chunks.push(expected);
+    const at = rowKeyOf(key, place);
+    const rows: HiddenRow[] = [];
+    for (;;) {
+      const row = this.reader.get(place.number, chunkKey(at, rows.length));
+      if (row === undefined) return rows;
+      rows.push(row);
     }
-    return chunks;
   }
 
   /**
@@ -202,27 +247,56 @@ const rowEnd = (to: string | undefined): RowKey | undefined =>
   to === undefined ? undefined : rowKeyOf(to);
 
 /** The end of a table that shares its hidden table with others. */
-const prefixEnd = ({ prefix }: Place): RowKey | undefined =>
+const prefixEnd = ({ prefix = "" }: Place): RowKey | undefined =>
   prefix === "" ? undefined : { partitionKey: `${prefix.slice(0, -1)}!`, rowKey: "" };
 
+const textOf = ({ partitionKey, rowKey }: RowKey): Key => keyOf(partitionKey, rowKey);
+
+function etagIn({ properties }: HiddenRow): string | undefined {
+  const etag = properties.get("Etag");
+  return etag?.type === "String" ? String(etag.value) : undefined;
+}
+
+/** `own`: the row with its ETag, if that does not follow from the Timestamp. */
+function localRowOf(row: HiddenRow, own: HiddenRow | undefined): LocalRow {
+  const { properties, timestamp } = row;
+  return { properties, version: { etag: (own && etagIn(own)) ?? row.etag, timestamp } };
+}
+
+function* entryOf(key: string, rows: readonly Properties[]): Generator<[string, unknown]> {
+  const value = decodeValue(rows);
+  if (value !== undefined) yield [key, value];
+}
+
+function hashedEntry(row: HiddenRow | undefined): [key: string | undefined, value: unknown] {
+  const entry = row && decodeValue([row.properties]);
+  const isEntry = Array.isArray(entry) && typeof entry[0] === "string";
+  return isEntry ? (entry as [string, unknown]) : [undefined, undefined];
+}
+
+const changeOf = (kind: unknown, set: Properties, unset: ReadonlySet<string>) =>
+  kind === changeKind.create
+    ? ({ kind: "create", properties: set } as const)
+    : kind === changeKind.edit
+      ? ({ kind: "edit", set, unset } as const)
+      : kind === changeKind.delete
+        ? ({ kind: "delete" } as const)
+        : undefined;
+
+/** Returns undefined if the row is not one of an operation. */
 function operationOf(
-  head: HiddenRow,
+  { partitionKey, rowKey, properties }: HiddenRow,
   set: Properties,
   unset: ReadonlySet<string>,
-): [string, OutboxOp] {
-  const { partitionKey, rowKey, properties } = head;
+): [string, OutboxOp] | undefined {
   const number = Number(rowKey);
   const own = properties.get("Group");
   const group = own ? Number(own.value) : Math.floor(number / operationsPerCommit);
-  const kind = Number(properties.get("Kind")?.value);
-  const change: Change =
-    kind === 0
-      ? { kind: "create", properties: set }
-      : kind === 1
-        ? { kind: "edit", set, unset }
-        : { kind: "delete" };
-  const key = keyOf(partitionKey, String(properties.get("Key")?.value));
-  const op: OutboxOp = { number, group, key, change };
+  const change: Change | undefined = changeOf(properties.get("Kind")?.value, set, unset);
+  const name = properties.get("Key");
+  if (change === undefined || name?.type !== "String" || !Number.isSafeInteger(group))
+    return undefined;
+  const op: OutboxOp = { number, group, key: keyOf(partitionKey, String(name.value)), change };
   const wasResent = properties.get("Resent")?.value === true;
   return [keyOf(partitionKey, rowKey), wasResent ? { ...op, wasResent } : op];
 }

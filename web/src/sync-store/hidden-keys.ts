@@ -27,32 +27,28 @@ export type TableNumber = (typeof tableNumber)[keyof typeof tableNumber];
 export type OpaqueTable = Exclude<TableName, "rows" | "bases" | "outbox">;
 
 /**
- * `chunked`: a value may need several rows, which have the key and a number of three digits.
- * `prefix`: of the PartitionKey, for tables that share one hidden table.
+ * Where a table is. `keys`: those of entities; or PartitionKeys; or any text, of which a hash is
+ * the RowKey. `isChunked`: a value may need several rows, which have the key and a number of three
+ * digits. `prefix`: of the PartitionKey, for tables that share one hidden table.
  */
 export interface Place {
   readonly number: TableNumber;
-  readonly isChunked: boolean;
-  readonly prefix: string;
+  readonly keys: "entities" | "partitions" | "hashed";
+  readonly isChunked?: boolean;
+  readonly prefix?: string;
 }
 
-const place = (number: TableNumber, isChunked = false, prefix = ""): Place => ({
-  number,
-  isChunked,
-  prefix,
-});
-
 export const places: Readonly<Record<OpaqueTable, Place>> = {
-  parked: place(tableNumber.parked, true),
-  pushes: place(tableNumber.pushes, true),
-  tries: place(tableNumber.tries),
-  receipts: place(tableNumber.receipts),
-  settling: place(tableNumber.settling),
-  marks: place(tableNumber.marks),
-  scans: place(tableNumber.scans),
-  lost: place(tableNumber.lost, true),
-  server: place(tableNumber.state, false, "server "),
-  overlap: place(tableNumber.state, false, "overlap "),
+  parked: { number: tableNumber.parked, keys: "entities", isChunked: true },
+  pushes: { number: tableNumber.pushes, keys: "partitions", isChunked: true },
+  tries: { number: tableNumber.tries, keys: "partitions" },
+  receipts: { number: tableNumber.receipts, keys: "partitions" },
+  settling: { number: tableNumber.settling, keys: "entities" },
+  marks: { number: tableNumber.marks, keys: "entities" },
+  scans: { number: tableNumber.scans, keys: "hashed" },
+  lost: { number: tableNumber.lost, keys: "entities", isChunked: true },
+  server: { number: tableNumber.state, keys: "partitions", prefix: "server " },
+  overlap: { number: tableNumber.state, keys: "partitions", prefix: "overlap " },
 };
 
 export interface RowKey {
@@ -60,7 +56,7 @@ export interface RowKey {
   readonly rowKey: string;
 }
 
-export function rowKeyOf(key: string, { prefix }: Pick<Place, "prefix"> = { prefix: "" }): RowKey {
+export function rowKeyOf(key: string, { prefix = "" }: Pick<Place, "prefix"> = {}): RowKey {
   const at = key.indexOf("\0");
   return at < 0
     ? { partitionKey: prefix + key, rowKey: "" }
@@ -75,17 +71,28 @@ export const chunkKey = ({ partitionKey, rowKey }: RowKey, chunk: number): RowKe
 });
 
 /** The key of a row without the number of its chunk. */
-export const withoutChunk = ({ partitionKey, rowKey }: RowKey): RowKey => ({
+const withoutChunk = ({ partitionKey, rowKey }: RowKey): RowKey => ({
   partitionKey,
   rowKey: rowKey.slice(0, -chunkDigits),
 });
 
-/** Inverse of rowKeyOf(). `isPartition`: keys of the table are PartitionKeys. */
-export function textKeyOf(
-  { partitionKey, rowKey }: RowKey,
-  { prefix }: Place,
-  isPartition: boolean,
-): string {
+/**
+ * The key of the row of a table whose keys are any text: the ends of key ranges, which may have
+ * control characters and be longer than keys of entities. The value has the key itself. If two keys
+ * had one hash, the older value would be lost, which sync must allow for these tables.
+ */
+export function hashedKey(key: string): RowKey {
+  const hash = (offset: number) => {
+    let bits = offset;
+    for (let i = 0; i < key.length; ++i) bits = Math.imul(bits ^ key.charCodeAt(i), 0x01000193);
+    return (bits >>> 0).toString(16).padStart(8, "0");
+  };
+  return { partitionKey: "", rowKey: hash(0x811c9dc5) + hash(0x050c5d1f) };
+}
+
+/** Inverse of rowKeyOf(), for tables that are not hashed. */
+export function textKeyOf(row: RowKey, { prefix = "", keys, isChunked }: Place): string {
+  const { partitionKey, rowKey } = isChunked ? withoutChunk(row) : row;
   const partition = partitionKey.slice(prefix.length);
-  return isPartition ? partition : `${partition}\0${rowKey}`;
+  return keys === "partitions" ? partition : `${partition}\0${rowKey}`;
 }

@@ -26,17 +26,30 @@ export function encodeValue(value: unknown): Map<string, Value>[] {
   return rows;
 }
 
-export function decodeValue<T>(rows: readonly ReadonlyMap<string, Value>[]): T {
-  const chunks = rows.flatMap((row) =>
-    [...row.values()].map(({ value }) => bytesOf(String(value))),
-  );
+/** Returns undefined if the rows do not hold a value: then it is as if it were absent. */
+export function decodeValue(rows: readonly ReadonlyMap<string, Value>[]): unknown {
+  const chunks = rows.flatMap(chunksOf);
   const all = new Uint8Array(chunks.reduce((sum, { length }) => sum + length, 0));
   let at = 0;
   for (const chunk of chunks) {
     all.set(chunk, at);
     at += chunk.length;
   }
-  return JSON.parse(text.decode(all), revive) as T;
+  try {
+    return JSON.parse(text.decode(all), revive);
+  } catch {
+    return undefined;
+  }
+}
+
+/** In the order of their names: the store may return properties in any order. */
+function chunksOf(row: ReadonlyMap<string, Value>): Uint8Array[] {
+  const chunks: Uint8Array[] = [];
+  for (let i = 0; i < propertiesPerRow; ++i) {
+    const value = row.get(`V${i}`);
+    if (value?.type === "Binary") chunks.push(bytesOf(String(value.value)));
+  }
+  return chunks;
 }
 
 function base64Of(bytes: Uint8Array): string {

@@ -370,15 +370,22 @@ export class WasmEngine implements Engine {
 
   setSynced(
     table: string,
-    on: boolean,
+    how: "begin" | "end" | "discard",
     publishes: boolean,
     nowMs: number,
   ): PartsNeeded | undefined {
     const name = new TextEncoder().encode(table);
+    const number = { end: 0, begin: 1, discard: 2 }[how];
     this.#writeInput(name);
-    return this.#stagedSync(publishes, (m, h) =>
-      m._entitable_set_synced(h, name.length, on ? 1 : 0, publishes ? 1 : 0, nowMs),
+    const staged = this.#stagedSync(publishes, (m, h) =>
+      m._entitable_set_synced(h, name.length, number, publishes ? 1 : 0, nowMs),
     );
+    return staged instanceof PartsNeeded ? staged : undefined;
+  }
+
+  hasPendingOperations(): boolean | PartsNeeded {
+    const result = this.#callForResult((m, h) => m._entitable_has_pending_operations(h));
+    return result instanceof PartsNeeded ? result : result !== 0;
   }
 
   readSynced(table: number, request: Uint8Array): Uint8Array | PartsNeeded {
@@ -392,18 +399,19 @@ export class WasmEngine implements Engine {
     seenCommit: number,
     publishes: boolean,
     nowMs: number,
-  ): PartsNeeded | undefined {
+  ): boolean | PartsNeeded {
     const size = this.#writeSyncedParts(parts);
     return this.#stagedSync(publishes, (m, h) =>
       m._entitable_apply_synced(h, parts.length, size, seenCommit, publishes ? 1 : 0, nowMs),
     );
   }
 
-  #stagedSync(publishes: boolean, call: ModuleCall): PartsNeeded | undefined {
+  #stagedSync(publishes: boolean, call: ModuleCall): boolean | PartsNeeded {
     const flags = this.#callForResult(call);
     if (flags instanceof PartsNeeded) return flags;
-    if (publishes) this.onChange?.(hasFlag(flags, mustTakeFlag));
-    return undefined;
+    const changes = hasFlag(flags, changesFlag);
+    if (publishes && changes) this.onChange?.(hasFlag(flags, mustTakeFlag));
+    return changes;
   }
 
   // Returns the input's size (exports.cc, entitable_apply_synced).
