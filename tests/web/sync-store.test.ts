@@ -13,6 +13,7 @@ import { outboxKey } from "../../web/src/sync/partition-log.ts";
 import type { Properties } from "../../web/src/sync/properties.ts";
 import type { Value } from "../../web/src/sync/value.ts";
 import { EngineStore } from "../../web/src/sync-store/engine-store.ts";
+import { type TableNumber, tableNumber } from "../../web/src/sync-store/hidden-keys.ts";
 import { etagOf, ticksOf } from "../../web/src/sync-store/timestamps.ts";
 import { createEngine, type Engine, PartsNeeded } from "../../web/src/wasm/engine.ts";
 import { Disk, type FakeStore } from "../sync/fake-store.ts";
@@ -422,6 +423,26 @@ test("any number of operations can be lost in one commit", async () => {
   assert(!(applied instanceof PartsNeeded) && applied.changes);
   assert.equal([...pair.real.view.entries("outbox", "")].length, 0);
   assert.equal([...pair.real.view.entries("lost", "")].length, count);
+  pair.engine.close();
+});
+
+test("a clean row has no byte in hidden tables", async () => {
+  const [pair] = await openPair(1);
+  const timestamp = remoteTicks;
+  const version = { timestamp, etag: etagOf(timestamp) };
+  const properties = new Map([["a", int32(1)]]);
+  const before = pair.engine.stats().bytes;
+  pair.transact((draft) => {
+    for (const key of someKeys) draft.put("rows", key, { properties, version });
+  });
+  const { bytes, rows } = pair.engine.stats();
+  assert.equal(rows, someKeys.length);
+  assert(bytes > before);
+  for (let number = 0; number <= tableNumber.state; ++number) {
+    const from = { partitionKey: "", rowKey: "" };
+    const hidden = [...pair.real.view.reader.range(number as TableNumber, from, undefined)];
+    assert.deepEqual(hidden, []);
+  }
   pair.engine.close();
 });
 
