@@ -17,7 +17,7 @@ TableIndex::TableIndex() : root_(new Leaf()), schema_(make_ref<Schema>()) {}
 const Leaf& TableIndex::find_leaf(const KeyView& key) const {
   const Node* node = root_.get();
   while (!node->is_leaf()) {
-    const auto& inner = static_cast<const InnerNode&>(*node);
+    const InnerNode& inner = inner_of(node);
     node = inner.child(inner.find(key)).get();
   }
   return static_cast<const Leaf&>(*node);
@@ -104,7 +104,7 @@ TableIndex::Found TableIndex::find_for_update(const KeyView& key, const TableInd
   if (!find_on_last_path(key, target)) {
     const Node* node = root_.get();
     for (std::uint32_t level = 0; !node->is_leaf(); ++level) {
-      const auto& inner = static_cast<const InnerNode&>(*node);
+      const InnerNode& inner = inner_of(node);
       const std::uint32_t child = inner.find(key);
       last_path_.children[level] = static_cast<std::uint8_t>(child);
       node = inner.child(child).get();
@@ -136,7 +136,7 @@ bool TableIndex::find_on_last_path(const KeyView& key, FoundSlot& target) const 
   std::uint32_t next = 0;
   bool is_first = true;
   for (std::uint32_t level = 0; !node->is_leaf(); ++level) {
-    const auto& inner = static_cast<const InnerNode&>(*node);
+    const InnerNode& inner = inner_of(node);
     const std::uint32_t child = last_path_.children[level];
     if (child >= inner.size()) return false;
     if (child + 1 < inner.size()) {
@@ -317,7 +317,7 @@ RowsBelow count_below(const Node* node, const KeyView& key) {
   RowsBelow below;
   KeyView lower;
   while (!node->is_leaf()) {
-    const auto& inner = static_cast<const InnerNode&>(*node);
+    const InnerNode& inner = inner_of(node);
     const std::uint32_t child = inner.find(key);
     for (std::uint32_t i = 0; i < child; ++i) {
       below.rows += inner.child(i)->totals().rows;
@@ -424,7 +424,7 @@ LeafIterator::LeafIterator(const TableIndex& index) : root_(index.root_) {
 LeafIterator::LeafIterator(Ref<Node> root, const KeyView& key) : root_(std::move(root)) {
   const Node* node = root_.get();
   while (!node->is_leaf()) {
-    const auto& inner = static_cast<const InnerNode&>(*node);
+    const InnerNode& inner = inner_of(node);
     path_.push_back({&inner, inner.find(key)});
     node = inner.child(path_.back().child).get();
   }
@@ -443,7 +443,7 @@ LeafIterator LeafIterator::at(const TableIndex& index, const KeyView& key) {
 // Moves to the first leaf below `node`.
 void LeafIterator::descend(const Node* node) {
   while (!node->is_leaf()) {
-    const auto& inner = static_cast<const InnerNode&>(*node);
+    const InnerNode& inner = inner_of(node);
     path_.push_back({&inner, 0});
     node = inner.child(0).get();
   }
@@ -467,7 +467,7 @@ void LeafIterator::previous() {
   if (path_.empty()) return;
   const Node* node = path_.back().node->child(--path_.back().child).get();
   while (!node->is_leaf()) {
-    const auto& inner = static_cast<const InnerNode&>(*node);
+    const InnerNode& inner = inner_of(node);
     path_.push_back({&inner, inner.size() - 1});
     node = inner.child(inner.size() - 1).get();
   }
