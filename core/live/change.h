@@ -51,6 +51,7 @@ struct TableChange {
 struct ChangeBatch {
   FeedPosition position{};  // of the commit; its epoch is set when it is published
   CommitOrigin origin = CommitOrigin::local;
+  ClientId client{};         // that made the call; zeros: the commit has no call
   Ticks last_timestamp = 0;  // the newest timestamp issued, including this commit
   std::vector<RowChange> rows{};
   std::vector<TableChange> tables{};

@@ -151,8 +151,9 @@ class DeltaEncoder {
 // The batches of a client's feeds.
 class BatchEncoder {
  public:
-  BatchEncoder(const TakenChanges& taken, const std::vector<ClientFeed>& feeds) {
-    for (const ClientFeed& feed : feeds) {
+  BatchEncoder(const TakenChanges& taken, const ClientListeners& listeners)
+      : client_(listeners.id) {
+    for (const ClientFeed& feed : listeners.feeds) {
       for (const ChangeBatch& batch : taken.batches) {
         if (batch.unknown || batch.position > feed.opened_at) select(feed, batch);
       }
@@ -180,7 +181,7 @@ class BatchEncoder {
       const ChangeBatch& batch = *selected.batch;
       writer.word(selected.feed->id);
       writer.word(batch.unknown ? flag_unknown : 0);
-      writer.word(static_cast<std::uint32_t>(batch.origin));
+      writer.word(static_cast<std::uint32_t>(origin_of(batch)));
       writer.word(static_cast<std::uint32_t>(selected.rows.size()));
       writer.word(static_cast<std::uint32_t>(selected.tables.size()));
       writer.two_words(sequence_of(batch.position));
@@ -216,6 +217,11 @@ class BatchEncoder {
     std::vector<SelectedTable> tables{};
   };
 
+  // Returns the origin as the client sees it.
+  CommitOrigin origin_of(const ChangeBatch& batch) const {
+    const bool is_call = batch.origin == CommitOrigin::local;
+    return is_call && batch.client != client_ ? CommitOrigin::other_tab : batch.origin;
+  }
   static double unix_ms(Ticks ticks) {
     return static_cast<double>((ticks - ticks_at_unix_epoch) / ticks_per_millisecond);
   }
@@ -243,6 +249,7 @@ class BatchEncoder {
     return at->second;
   }
 
+  ClientId client_;
   std::vector<Selected> batches_;
   std::map<TableId, std::uint32_t> name_numbers_;
   std::vector<std::string_view> names_;
@@ -256,7 +263,7 @@ void ChangesWriter::write(ResponseBuffer& out, const TakenChanges& taken,
   Rows rows;
   DeltaEncoder deltas(taken, listeners);
   const std::vector<std::uint32_t> delta_words = deltas.encode(rows);
-  BatchEncoder batches(taken, listeners.feeds);
+  BatchEncoder batches(taken, listeners);
   batches.number_rows(rows);
   const std::vector<std::string_view>& names = batches.table_names();
   constexpr std::size_t sequence_and_counts = 2 + 5;

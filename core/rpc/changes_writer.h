@@ -25,8 +25,10 @@ struct ClientFeed {
   bool wants_before;       // also gets the rows before the changes
 };
 
-// The listeners of one client. `find_watch`: returns nothing for a watch of another client.
+// The listeners of one client. `id`: in the calls of that client's writes; zeros: its writes have
+// no calls. `find_watch`: returns nothing for a watch of another client.
 struct ClientListeners {
+  ClientId id{};
   std::function<std::optional<ClientWatch>(WatchId)> find_watch;
   std::vector<ClientFeed> feeds;
 };

@@ -123,6 +123,7 @@ void describe_message(MessageReader& in, RequestDescription& out) {
     case RequestKind::close_feed:
     case RequestKind::close_listeners:
     case RequestKind::take_changes:
+    case RequestKind::read_past:
       return;  // no requests of the service
     case RequestKind::write:
       return describe_write(in, out);

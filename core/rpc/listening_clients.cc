@@ -15,19 +15,15 @@ namespace {
 constexpr std::uint32_t flag_counts = 1;  // of "open watch"
 constexpr std::uint32_t flag_before = 1;  // of "open feed"
 
-// Encodes the id of a listener that was opened or closed; 0: it was not.
-void encode_listener(ResponseBuffer& out, std::uint32_t id, bool covers_all_keys = false) {
-  ResponseWriter writer(out, ResponseKind::listener, 2);
+// Encodes the id of a listener that was opened or closed; 0: it was not. `opened_at`: the position
+// after which a feed that was opened has all changes.
+void encode_listener(ResponseBuffer& out, std::uint32_t id, bool covers_all_keys = false,
+                     const FeedPosition& opened_at = {}) {
+  ResponseWriter writer(out, ResponseKind::listener, 4);
   writer.word(id);
   writer.word(covers_all_keys ? 1 : 0);
+  writer.two_words(sequence_of(opened_at));
   writer.finish();
-}
-
-KeyRange range_of(const OpenFeedFields& fields) {
-  KeyRange range{EntityKey(fields.lower_partition, fields.lower_row), std::nullopt};
-  if (fields.upper_partition.has_value())
-    range.upper = EntityKey(*fields.upper_partition, fields.upper_row.value_or(std::string_view()));
-  return range;
 }
 
 }  // namespace
@@ -46,6 +42,8 @@ std::vector<PartId> ListeningClients::handle(Store& store, std::uint32_t client,
     open_feed(store, client, in, out);
   } else if (in.ok() && kind == RequestKind::close_feed) {
     close_feed(store, client, in, out);
+  } else if (in.ok() && kind == RequestKind::read_past) {
+    past_changes_.handle(store, in, out);
   } else if (in.ok() && kind == RequestKind::close_listeners) {
     close_all(store, client, out);
   } else if (in.ok() && kind == RequestKind::take_changes) {
@@ -134,16 +132,13 @@ void ListeningClients::open_feed(Store& store, std::uint32_t client, MessageRead
   Result<Filter> filter = parse_optional_filter(fields.filter);
   if (!in.ok() || (fields.flags & ~flag_before) != 0) return encode_error(out, malformed_error());
   if (!filter.ok()) return encode_error(out, filter.error());
-  FeedQuery query;
-  query.tables.assign(fields.tables.begin(), fields.tables.end());
-  query.range = range_of(fields);
-  query.filter = std::move(*filter);
-  const std::optional<FeedId> id = LiveQueries(store).open_feed(std::move(query));
+  const std::optional<FeedId> id =
+      LiveQueries(store).open_feed(feed_query(fields, std::move(*filter)));
   if (!id.has_value()) return encode_listener(out, 0);
   try {
     const bool wants_before = (fields.flags & flag_before) != 0;
     feeds_.emplace(*id, OpenFeed{client, wants_before, store.position()});
-    encode_listener(out, *id);
+    encode_listener(out, *id, false, store.position());
   } catch (...) {
     feeds_.erase(*id);
     LiveQueries(store).close_feed(*id);
@@ -189,11 +184,13 @@ void ListeningClients::close_all(Store& store, std::uint32_t client, ResponseBuf
 void ListeningClients::take_changes(Store& store, std::uint32_t client, MessageReader& in,
                                     ResponseBuffer& out) {
   const bool is_last = in.word() != 0;
+  const ClientId client_id = read_client_id(in);
   if (!in.ok()) return encode_error(out, malformed_error());
   LiveQueries live(store);
   std::optional<TakenChanges> taken = std::exchange(taken_, std::nullopt);
   if (!taken.has_value()) taken = live.take_changes();
-  ClientListeners listeners{[&](WatchId id) -> std::optional<ClientWatch> {
+  ClientListeners listeners{client_id,
+                            [&](WatchId id) -> std::optional<ClientWatch> {
                               const OpenWatch* const watch = find_watch(client, id);
                               if (watch == nullptr) return std::nullopt;
                               return ClientWatch{*watch->table, watch->counts};

@@ -18,6 +18,7 @@
 #include "core/rpc/changes_writer.h"
 #include "core/rpc/message.h"
 #include "core/rpc/page_writer.h"
+#include "core/rpc/past_changes_reader.h"
 #include "core/store/live_queries.h"
 
 namespace entitable::rpc {
@@ -32,10 +33,11 @@ class ListeningClients {
   ListeningClients(const ListeningClients&) = delete;
   ListeningClients& operator=(const ListeningClients&) = delete;
 
-  // Handles a request of the kinds openWatch to takeChanges. As handle_read() (operations.h),
-  // returns the parts that "read watch" needs, and otherwise no parts; `out` then holds the
-  // response. If this throws std::bad_alloc in "take changes", the changes are lost: the host must
-  // close the listeners of all clients. REQUIRES: the store is open.
+  // Handles a request of the kinds openWatch to takeChanges, readPast. As
+  // handle_read() (operations.h), returns the parts that "read watch" needs, and otherwise no
+  // parts; `out` then holds the response. If this throws std::bad_alloc in "take changes", the
+  // changes are lost: the host must close the listeners of all clients. REQUIRES: the store is
+  // open.
   std::vector<PartId> handle(Store& store, std::uint32_t client, std::string_view request,
                              PageWriter& pages, ResponseBuffer& out);
 
@@ -66,6 +68,7 @@ class ListeningClients {
   std::set<std::string, std::less<>> tables_;  // names that watches were opened with
   std::optional<TakenChanges> taken_;          // until the last client has got its changes
   ChangesWriter changes_;
+  PastChangesReader past_changes_;
 };
 
 }  // namespace entitable::rpc

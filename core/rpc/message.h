@@ -40,6 +40,7 @@ enum class RequestKind : std::uint8_t {
   write = 16,
   create_table = 17,
   drop_table = 18,
+  read_past = 19,
 };
 
 enum class ResponseKind : std::uint8_t {
@@ -51,6 +52,7 @@ enum class ResponseKind : std::uint8_t {
   listener = 6,
   watch_page = 7,
   changes = 8,
+  past_changes = 9,
   error = 15,
 };
 

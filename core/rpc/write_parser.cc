@@ -312,6 +312,7 @@ std::optional<GroupFailure> parse_write(std::string_view message, WriteRequest& 
     case RequestKind::close_feed:
     case RequestKind::close_listeners:
     case RequestKind::take_changes:
+    case RequestKind::read_past:
       break;
   }
   return GroupFailure{malformed_error()};

@@ -11,13 +11,10 @@
 namespace entitable {
 
 ChangeHistory::ChangeHistory(Store& store, const FeedPosition& since)
-    : state_(store.state()),
-      epoch_min_(since.epoch),
-      next_(since.commit + 1),
-      last_(store.last_commit()) {
+    : state_(store.state()), epoch_min_(since.epoch), position_(since), last_(store.last_commit()) {
   ENTITABLE_CHECK(state_.is_open());
   truncated_ = since.epoch > state_.feed_epoch || since.commit > last_ ||
-               next_ < state_.first_known_commit() || !state_.claims.has_survived(since);
+               since.commit + 1 < state_.first_known_commit() || !state_.claims.has_survived(since);
   for (const Ref<Table>& table : state_.published.catalog.tables()) {
     tables_.emplace(table->id(), KnownTable{table->identity});
   }
@@ -29,7 +26,12 @@ ChangeHistory::ChangeHistory(Store& store, const FeedPosition& since)
 }
 
 std::uint64_t ChangeHistory::first_segment() const {
-  return state_.history.segment_before(next_);
+  return state_.history.segment_before(position_.commit + 1);
+}
+
+bool ChangeHistory::needs_segment() const {
+  const std::uint64_t first_pending = last_ - state_.pending.count_through(last_) + 1;
+  return !truncated_ && position_.commit + 1 < first_pending;
 }
 
 FeedPosition ChangeHistory::first_known() const {
@@ -41,37 +43,39 @@ Result<PastChanges> ChangeHistory::read_segment(std::uint64_t sequence, std::str
   const Result<Segment> segment = decode_segment(bytes, sequence);
   if (!segment.ok()) return segment.error();
   PastChanges changes;
-  std::uint64_t next = next_;
-  for (const Commit& commit : segment->commits) read(commit, segment->epoch, next, changes);
-  next_ = next;
+  FeedPosition position = position_;
+  for (const Commit& commit : segment->commits) read(commit, segment->epoch, position, changes);
+  position_ = position;
   return changes;
 }
 
 PastChanges ChangeHistory::read_pending() {
   PastChanges changes;
-  std::uint64_t next = next_;
+  FeedPosition position = position_;
   for (std::size_t i = 0; i < state_.pending.size(); ++i) {
     ShapeDictionary shapes;
     PropertyViewArena rows;
     Result<Commit> commit = decode_commit(state_.pending[i], shapes, rows);
     ENTITABLE_CHECK(commit.ok() && apply_effects(state_.pending.effects_at(i), *commit));
-    read(*commit, state_.feed_epoch, next, changes);
+    read(*commit, state_.feed_epoch, position, changes);
   }
-  next_ = next;
-  if (next_ <= last_) truncated_ = true;
+  position_ = position;
+  if (position_.commit < last_) truncated_ = true;
   return changes;
 }
 
-// `next`: the first commit that was not read yet; the caller keeps it once nothing can fail any
-// more. Creating a table makes its name known also for commits that were skipped.
-void ChangeHistory::read(const Commit& commit, std::uint64_t epoch, std::uint64_t& next,
+// `position`: up to which commits were read; the caller keeps it once nothing can fail any more.
+// Creating a table makes its name known also for commits that were skipped.
+void ChangeHistory::read(const Commit& commit, std::uint64_t epoch, FeedPosition& position,
                          PastChanges& changes) {
   if (commit.number > last_ || truncated_) return;
   ChangeBatch batch;
   batch.position = {std::max(epoch, epoch_min_), commit.number};
   batch.origin = commit.origin;
+  if (commit.call.has_value()) batch.client = commit.call->client;
   batch.last_timestamp = commit.last_timestamp;
   read_tables(commit, batch);
+  const std::uint64_t next = position.commit + 1;
   if (commit.number < next) return;
   // A restore takes a number without a commit. The log does not have the names of dropped tables.
   const bool all_known =
@@ -81,7 +85,7 @@ void ChangeHistory::read(const Commit& commit, std::uint64_t epoch, std::uint64_
     truncated_ = true;
     return;
   }
-  ++next;
+  position = batch.position;
   read_rows(commit, batch, changes);
   if (!batch.rows.empty() || !batch.tables.empty()) changes.batches.push_back(std::move(batch));
 }

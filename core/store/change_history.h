@@ -47,6 +47,13 @@ class ChangeHistory {
   // whose changes cannot.
   FeedPosition first_known() const;
 
+  // The position up to which all changes were read.
+  const FeedPosition& position() const { return position_; }
+  // Returns whether segments must be read before the commits that are not stored yet.
+  bool needs_segment() const;
+  // Returns whether everything is read that was published when this object was created.
+  bool is_at_end() const { return !truncated_ && position_.commit >= last_; }
+
   // Returns the changes of a segment. The segment may be one that a manifest covers. Error:
   // corrupted or format_too_new, as decode_segment(). If this or read_pending() throws
   // std::bad_alloc, nothing was read, and the call may be repeated. REQUIRES: ascending sequences.
@@ -64,15 +71,16 @@ class ChangeHistory {
     TableIndex empty{};  // provides the schema in which rows are packed
   };
 
-  void read(const Commit& commit, std::uint64_t epoch, std::uint64_t& next, PastChanges& changes);
+  void read(const Commit& commit, std::uint64_t epoch, FeedPosition& position,
+            PastChanges& changes);
   bool is_known(const Mutation& mutation) const;
   void read_rows(const Commit& commit, ChangeBatch& batch, PastChanges& changes);
   void read_tables(const Commit& commit, ChangeBatch& batch);
 
   StoreState& state_;
   std::uint64_t epoch_min_;  // of `since`
-  std::uint64_t next_;       // the first commit that was not read yet
-  std::uint64_t last_;       // the last commit to read
+  FeedPosition position_;
+  std::uint64_t last_;  // the last commit to read
   bool truncated_ = false;
   std::map<TableId, KnownTable> tables_;
 };

@@ -23,6 +23,7 @@ class CommitChanges {
     ChangeBatch& batch = batches.emplace_back();
     batch.position.commit = commit.number;
     batch.origin = commit.origin;
+    if (commit.call.has_value()) batch.client = commit.call->client;
     batch.last_timestamp = commit.last_timestamp;
     rows_expected_ = std::min<std::size_t>(commit.mutations.size(), limits::group_operations_max);
     for (const Mutation& mutation : commit.mutations) add(mutation, batch);

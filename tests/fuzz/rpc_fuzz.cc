@@ -93,7 +93,9 @@ void listen(Store& store, const std::string& message, entitable::rpc::PageWriter
   constexpr auto open_watch =
       "\x09\x01\0\0\x28\0\0\0\x06\0\0\0\0\0\0\0\0\0\0\0\x06\0\0\0\xFF\xFF\xFF\xFF"
       "\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFFpeople"sv;
-  constexpr auto take_changes = "\x0F\x01\0\0\x14\0\0\0\0\0\0\0\0\0\0\0\x01\0\0\0"sv;
+  constexpr auto take_changes =
+      "\x0F\x01\0\0\x24\0\0\0\0\0\0\0\0\0\0\0\x01\0\0\0"
+      "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"sv;
   constexpr auto close_listeners = "\x0E\x01\0\0\x10\0\0\0\0\0\0\0\0\0\0\0"sv;
   send(open_watch);
   ENTITABLE_CHECK(response.data()[0] == 6);

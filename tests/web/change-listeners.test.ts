@@ -50,6 +50,7 @@ beforeEach(() => {
     load = (error) => (error === undefined ? resolve() : reject(error));
   });
   const engine = {
+    stats: () => assert.fail(),
     hasDeferredModule: () => true,
     onChange: undefined,
     runBeforeNextChange: (take: () => void) => void takes.push(take),
@@ -73,6 +74,7 @@ beforeEach(() => {
   listeners = new ChangeListeners({
     engine,
     parts,
+    storage: undefined,
     errorOfRead,
     storingError: () => storingError,
   });

@@ -98,6 +98,8 @@ export class StoreError extends Error {
   readonly hint: string;
   /** Present if it is unknown whether the write was applied. Reading the data shows it. */
   declare uncertain?: true;
+  /** Of FeedTruncated: the sequence of the first batch that is still there. */
+  declare firstSequence?: bigint;
 
   constructor(code: StoreErrorCode, message: string, options: StoreErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });

@@ -57,8 +57,9 @@ export interface Transport {
 
   // Connects a client that listens: one that has live queries or reads the change feed. Throws
   // StoreError if the store is closed. At most one connection is open at a time, except to a
-  // LocalHost.
-  listen(listener: ChangeListener): ListenerConnection;
+  // LocalHost. `client`: the id in the calls of the client's writes (OwnerHost); absent: those of
+  // this transport.
+  listen(listener: ChangeListener, client?: Uint8Array): ListenerConnection;
 }
 
 // What a listening client learns. The functions must not throw.

@@ -456,7 +456,8 @@ export interface Change<T = Record<string, unknown>> {
   readonly op: "insert" | "update" | "delete";
   /** The entity after an insert or update. */
   readonly after?: TableEntityResult<T>;
-  /** The entity before an update or delete, with the option `before`. */
+  /** The entity before an update or delete, with the option `before`. Changes that the feed reads
+   * from the log do not have it. */
   readonly before?: TableEntityResult<T>;
 }
 
@@ -469,13 +470,21 @@ export interface ChangeBatch<T = Record<string, unknown>> {
   readonly sequence: bigint;
   /** The newest timestamp that the store had issued by then. */
   readonly at: Date;
-  /** "restore": the changes come from a snapshot. "local": all others. */
-  readonly origin: "local" | "restore";
+  /**
+   * "local": this tab made the changes, or the store is not shared. "other-tab": another tab did,
+   * or an earlier page of this one. "restore": the changes come from a snapshot.
+   */
+  readonly origin: "local" | "other-tab" | "restore";
   readonly changes: readonly Change<T>[];
   readonly tables?: readonly { readonly table: string; readonly op: "create" | "delete" }[];
 }
 
 export interface ChangesOptions {
+  /**
+   * The sequence of a batch (ChangeBatch.sequence): the feed begins after it. 0n: with the first
+   * commit. If the changes are not in the log any more, the feed fails with FeedTruncated.
+   */
+  since?: bigint | undefined;
   /** Default: all tables. */
   tables?: readonly string[] | undefined;
   partitionKey?: string | undefined;
@@ -489,10 +498,11 @@ export interface ChangesOptions {
   signal?: AbortSignalLike | undefined;
 }
 
-/** The changes of the store from now on. Iterate over it once. */
+/** The changes of the store, in the order of the commits. Iterate over it once. */
 export interface ChangeFeed {
   /**
-   * Resolves when the feed is open: all later commits are in it. If a write is being stored, the
+   * Resolves when the feed is open: all later commits are in it. With `since`, resolves when the
+   * first changes were read. If a write is being stored, the
    * feed opens when that write is visible, or has failed. While it is unknown whether the write is
    * stored, the feed waits; it rejects if the store becomes read-only meanwhile.
    */
@@ -1349,12 +1359,12 @@ export interface Store {
    */
   observe<R>(query: (read: Reader) => R | Promise<R>): LiveQuery<R, never>;
   /**
-   * Opens the feed of all changes from now on, whichever tab makes them: an item for each commit,
-   * in their order, when it becomes visible. Writes never wait for the reader. If 1,000 batches
-   * wait to be read, or changes are not known (after a rollback, a restore that replaces the
-   * content, if memory runs out, if one group of writes replaces more than 17 MiB of rows, if
-   * another tab takes the store over, or if too many changes waited for this tab), the iteration
-   * throws StoreError FeedTruncated: read the tables again. Ends when the store is closed.
+   * Opens the feed of all changes from now on, or after the sequence `since`, whichever tab makes
+   * them: an item for each commit, in their order, when it becomes visible. Writes never wait for
+   * the reader. If 1,000 batches wait to be read, or the tab that runs the store does not have the
+   * changes in memory any more, the feed reads them from the log. If the log does not have them
+   * either, the iteration throws StoreError FeedTruncated: read the tables again. So it does after
+   * a rollback, and after a restore that replaces the content. Ends when the store is closed.
    */
   changes(options?: ChangesOptions): ChangeFeed;
   on<K extends keyof StoreEvents>(event: K, listener: (event: StoreEvents[K]) => void): () => void;

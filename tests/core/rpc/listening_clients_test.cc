@@ -187,8 +187,12 @@ class Fixture {
     return content;
   }
   Changes take(std::uint32_t client, bool is_last = true) {
-    return read_changes(
-        call(client, RequestBuilder(RequestKind::take_changes).word(is_last ? 1 : 0)));
+    return read_changes(call(client, RequestBuilder(RequestKind::take_changes)
+                                         .word(is_last ? 1 : 0)
+                                         .word(0)
+                                         .word(0)
+                                         .word(0)
+                                         .word(0)));
   }
 
   Store store;

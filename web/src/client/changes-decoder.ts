@@ -48,7 +48,17 @@ export interface Changes {
   readonly batches: readonly FeedBatch[];
 }
 
+export interface PastChanges {
+  readonly isEnd: boolean; // nothing else is published
+  readonly isTruncated: boolean; // the changes are not known; `number` is the first known sequence
+  readonly number: bigint; // otherwise the next segment
+  readonly changes: Uint8Array; // a message for decodeChanges(), unless it is truncated
+}
+
 const changesKind = 8;
+const pastChangesKind = 9;
+const stateEnd = 1;
+const stateTruncated = 3;
 const copyBinaries = { copyBinaries: true };
 const flagReset = 1;
 const flagComplete = 2;
@@ -90,6 +100,18 @@ export function decodeChanges(decoder: ResponseDecoder, message: Uint8Array): Ch
     deltas: deltas.map((delta) => delta(rows)),
     batches: batches.map((batch) => batch(rows)),
   };
+}
+
+export function decodePastChanges(decoder: ResponseDecoder, message: Uint8Array): PastChanges {
+  return decoder.message(message, pastChangesKind, (reader) => {
+    const state = reader.readWord();
+    return {
+      isEnd: state === stateEnd,
+      isTruncated: state === stateTruncated,
+      number: reader.readLong(),
+      changes: message.subarray(message.length - reader.binaryBytes),
+    };
+  });
 }
 
 function list<T>(reader: MessageReader, read: () => T, count = reader.readWord()): T[] {

@@ -8,7 +8,7 @@ import type { AbortError, StoreError } from "../errors.ts";
 import type { ChangeListener, ListenerConnection, Transport } from "../transport.ts";
 import type { ChangesOptions, LiveDelta } from "../types.ts";
 import type { requestKind, responseKind } from "../util/engine-message-kinds.ts";
-import { decodeChanges, type RowKey } from "./changes-decoder.ts";
+import { decodeChanges, decodePastChanges, type RowKey } from "./changes-decoder.ts";
 import { OpenFeed } from "./live-feed.ts";
 import { type LiveSource, OpenQuery, type QueryCloser, type QuerySource } from "./live-state.ts";
 import type { MessageWriter } from "./message-writer.ts";
@@ -47,7 +47,7 @@ export class LiveConnection implements ChangeListener, QueryCloser {
   readonly #changed = new Set<OpenQuery>(); // may have something else to show
   readonly #observed = new Set<ObservedQuery>();
   readonly #feeds = new Set<OpenFeed>();
-  readonly #toOpen = new Set<OpenFeed>();
+  readonly #feedsToServe = new Set<OpenFeed>(); // may need something from the store
   #connection: ListenerConnection | undefined;
   #sequence = 0n; // of the last version that is known
   #shownSequence = 0n;
@@ -104,14 +104,22 @@ export class LiveConnection implements ChangeListener, QueryCloser {
 
   // Throws StoreError if an option is invalid, or the store is closed.
   openFeed(options: ChangesOptions): OpenFeed {
-    const feed = new OpenFeed(options, this.environment, () => this.#closeFeed(feed));
+    const feed = new OpenFeed(
+      options,
+      this.environment,
+      () => this.#closeFeed(feed),
+      () => {
+        this.#feedsToServe.add(feed);
+        this.#scheduleSettle();
+      },
+    );
     if (options.signal?.aborted) {
       feed.abort();
       return feed;
     }
     this.#connect();
     this.#feeds.add(feed);
-    this.#toOpen.add(feed);
+    this.#feedsToServe.add(feed);
     this.#settle();
     return feed;
   }
@@ -142,8 +150,8 @@ export class LiveConnection implements ChangeListener, QueryCloser {
       this.#update(query, () => query.restart());
     }
     for (const feed of this.#feeds) {
-      if (feed.id === 0) this.#toOpen.add(feed);
-      else feed.onReset();
+      feed.onReset();
+      this.#feedsToServe.add(feed);
     }
     this.#scheduleSettle();
   }
@@ -157,7 +165,7 @@ export class LiveConnection implements ChangeListener, QueryCloser {
     this.#watches.clear();
     for (const feed of this.#feeds) feed.end(undefined);
     this.#feeds.clear();
-    this.#toOpen.clear();
+    this.#feedsToServe.clear();
     this.environment.inMicrotask(() => {
       for (const { source } of queries) source.onChange([]);
     });
@@ -176,8 +184,9 @@ export class LiveConnection implements ChangeListener, QueryCloser {
 
   // Opens and reads queries as far as that needs no waiting. Then shows users what has changed.
   #settle(): void {
-    // A feed that is reset while it is being opened is in #toOpen again, for the next time.
-    for (const feed of [...this.#toOpen]) if (this.#toOpen.delete(feed)) this.#openFeed(feed);
+    // A feed that is reset meanwhile is in #feedsToServe again, for the next time.
+    for (const feed of [...this.#feedsToServe])
+      if (this.#feedsToServe.delete(feed)) this.#serveFeed(feed);
     this.#readQueries();
     if (this.#delaying.size > 0) return;
     const changed = [...this.#changed];
@@ -215,18 +224,45 @@ export class LiveConnection implements ChangeListener, QueryCloser {
     });
   }
 
-  #openFeed(feed: OpenFeed): void {
-    const { openFeed, closeFeed } = this.environment.requestKind;
+  #serveFeed(feed: OpenFeed): void {
+    const { requestKind } = this.environment;
+    const { staleId } = feed;
+    feed.staleId = 0;
+    this.#closeListener(requestKind.closeFeed, staleId);
+    const request = feed.nextRequest;
+    if (request === undefined) return;
+    feed.isWaiting = true;
     const onResponse = (response: Uint8Array) => {
-      const id = this.#listenerIn(response);
-      if (this.#feeds.has(feed)) feed.onOpen(id);
-      else this.#closeListener(closeFeed, id);
+      feed.isWaiting = false;
+      if (request === "open") this.#onFeedOpened(feed, response);
+      else if (this.#feeds.has(feed)) this.#onPastChanges(feed, response);
+      if (!this.#feeds.has(feed) || feed.nextRequest === undefined) return;
+      this.#feedsToServe.add(feed);
+      this.#scheduleSettle();
     };
     const onError = (error: unknown) => {
       this.#closeFeed(feed);
       feed.end(error as Error);
     };
-    this.#send(openFeed, (writer) => feed.put(writer), onResponse, onError);
+    const kind = request === "open" ? requestKind.openFeed : requestKind.readPast;
+    this.#send(kind, (writer) => feed.put(request, writer), onResponse, onError);
+  }
+
+  #onFeedOpened(feed: OpenFeed, response: Uint8Array): void {
+    const { decoder, responseKind, requestKind } = this.environment;
+    const [id, openedAt] = decoder.message(response, responseKind.listener, (reader) => {
+      const feed = reader.readWord();
+      reader.readWord();
+      return [feed, reader.readLong()] as const;
+    });
+    if (this.#feeds.has(feed)) feed.onOpen(id, openedAt);
+    else this.#closeListener(requestKind.closeFeed, id);
+  }
+
+  #onPastChanges(feed: OpenFeed, response: Uint8Array): void {
+    const { decoder } = this.environment;
+    const past = decodePastChanges(decoder, response);
+    feed.onPast(past, past.isTruncated ? undefined : decodeChanges(decoder, past.changes));
   }
 
   #show(query: OpenQuery): readonly LiveDelta<unknown>[] | undefined {
@@ -375,11 +411,6 @@ export class LiveConnection implements ChangeListener, QueryCloser {
     }
   }
 
-  #listenerIn(response: Uint8Array): number {
-    const { decoder, responseKind } = this.environment;
-    return decoder.message(response, responseKind.listener, (reader) => reader.readWord());
-  }
-
   #watchIn(response: Uint8Array): { id: number; coversAllKeys: boolean } {
     const { decoder, responseKind } = this.environment;
     return decoder.message(response, responseKind.listener, (reader) => ({
@@ -413,9 +444,10 @@ export class LiveConnection implements ChangeListener, QueryCloser {
   }
 
   #closeFeed(feed: OpenFeed): void {
-    this.#toOpen.delete(feed);
-    if (this.#feeds.delete(feed))
-      this.#closeListener(this.environment.requestKind.closeFeed, feed.id);
+    this.#feedsToServe.delete(feed);
+    if (!this.#feeds.delete(feed)) return;
+    const { closeFeed } = this.environment.requestKind;
+    for (const id of [feed.staleId, feed.id]) this.#closeListener(closeFeed, id);
   }
 
   #closeListener(kind: number, id: number): void {

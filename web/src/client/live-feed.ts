@@ -1,25 +1,40 @@
 // A reader of the change feed: the batches that wait to be read.
 
 import type { Change, ChangeBatch, ChangesOptions, TableEntityResult } from "../types.ts";
-import type { FeedBatch, RowChange } from "./changes-decoder.ts";
+import type { Changes, FeedBatch, PastChanges, RowChange } from "./changes-decoder.ts";
 import type { LiveEnvironment } from "./live-connection.ts";
 import type { MessageWriter } from "./message-writer.ts";
 
 type Result = IteratorResult<ChangeBatch, undefined>;
 
 const batchesMax = 1000;
+const sequenceMax = 2n ** 63n - 1n;
 const beforeFlag = 1;
-const restoreOrigin = 3; // CommitOrigin::restore
+const origins = ["local", "other-tab", "other-tab", "restore"] as const; // CommitOrigin
 const ops = ["insert", "update", "delete"] as const;
 const done: Result = { done: true, value: undefined };
 
+// What the feed needs from the store next: to be opened there, or changes from before.
+export type FeedRequest = "open" | "past";
+
+// A feed is open in the store as long as its reader keeps up. Otherwise it reads the changes from
+// the log when there is room for them, and is opened again when nothing is left there. Changes that
+// are published after that wait until those before have been read from the log, too.
 export class OpenFeed {
   readonly ready: Promise<void>;
   readonly #options: ChangesOptions;
   readonly #environment: Pick<LiveEnvironment, "AbortError" | "StoreError">;
   readonly #onClose: () => void;
+  readonly #onRoom: () => void;
   readonly #stopListening: () => void;
-  id = 0; // 0: it is not open
+  id = 0; // in the store; 0: it is not open
+  staleId = 0; // an id to be closed; 0: there is none
+  isWaiting = false; // for the response to a request
+  #position: bigint | undefined; // all batches up to this sequence are known
+  #openedAt = 0n; // the store passes all later batches to the feed
+  #nextSegment = 0n; // where the log continues after #position; 0: that is not known
+  #isLogRead = false; // nothing was left in the log when it was read last
+  #later: ChangeBatch[] = []; // to be read after those that are read from the log
   #batches: ChangeBatch[] = [];
   #waiting: { resolve(result: Result): void; reject(error: Error): void }[] = [];
   #hasEnded = false;
@@ -27,11 +42,12 @@ export class OpenFeed {
   #resolveReady: () => void = () => {};
   #rejectReady: (error: unknown) => void = () => {};
 
-  // Throws StoreError ValidationFailed.
+  // `onRoom`: called when the feed needs more. Throws StoreError ValidationFailed.
   constructor(
     options: ChangesOptions,
     environment: Pick<LiveEnvironment, "AbortError" | "StoreError">,
     onClose: () => void,
+    onRoom: () => void,
   ) {
     const { message, hint } = mistakeIn(options) ?? {};
     if (message !== undefined)
@@ -39,8 +55,10 @@ export class OpenFeed {
         hint: `For example: ${hint}.`,
       });
     this.#options = options;
+    this.#position = options.since;
     this.#environment = environment;
     this.#onClose = onClose;
+    this.#onRoom = onRoom;
     this.ready = new Promise((resolve, reject) => {
       this.#resolveReady = resolve;
       this.#rejectReady = reject;
@@ -52,8 +70,20 @@ export class OpenFeed {
     this.#stopListening = () => signal?.removeEventListener("abort", onAbort);
   }
 
-  // Writes the request that opens the feed (core/rpc/LAYOUT.md).
-  put(writer: MessageWriter): void {
+  get nextRequest(): FeedRequest | undefined {
+    if (this.#hasEnded || this.isWaiting) return undefined;
+    const position = this.#position;
+    if (this.id === 0 && (position === undefined || this.#isLogRead)) return "open";
+    const isLive = this.id !== 0 && (position === undefined || position >= this.#openedAt);
+    return isLive || this.#batches.length > batchesMax / 2 ? undefined : "past";
+  }
+
+  // Writes the words of the next request (core/rpc/LAYOUT.md).
+  put(request: FeedRequest, writer: MessageWriter): void {
+    if (request === "past") {
+      putLong(writer, this.#position as bigint);
+      putLong(writer, this.#nextSegment);
+    }
     const { tables = [], filter, before = false, partitionKey, rowKey } = this.#options;
     writer.putWord(before ? beforeFlag : 0);
     writer.putWord(tables.length);
@@ -69,43 +99,89 @@ export class OpenFeed {
     writer.putOptionalText(partitionKey === undefined ? undefined : (to ?? ""));
   }
 
-  onOpen(id: number): void {
+  // `openedAt`: the store passes all batches after this sequence.
+  onOpen(id: number, openedAt: bigint): void {
     this.id = id;
+    this.#openedAt = openedAt;
+    this.#position ??= openedAt;
     this.#resolveReady();
+  }
+
+  onPast({ isEnd, isTruncated, number }: PastChanges, past: Changes | undefined): void {
+    if (isTruncated || past === undefined) {
+      this.#truncate(`the log does not have the changes after ${this.#position}`, number);
+      return;
+    }
+    this.#nextSegment = number;
+    this.#isLogRead = isEnd;
+    this.#position = past.sequence;
+    this.#resolveReady();
+    for (const batch of past.batches) this.#queue(publicBatch(batch));
+    if (this.id === 0) return;
+    // If no commit follows, the store's position may nevertheless be later: of a new owner.
+    if (isEnd && past.sequence < this.#openedAt) this.#position = this.#openedAt;
+    if (!isEnd && past.sequence < this.#openedAt) return;
+    for (const batch of this.#later.splice(0))
+      if (batch.sequence > past.sequence) this.#addLive(batch);
   }
 
   add(batch: FeedBatch): void {
     if (this.#hasEnded) return;
-    if (batch.isUnknown) {
-      this.#truncate(
-        "the changes are unknown: after a rollback, after a restore that replaced the content, or " +
-          "because one group of writes replaced too many large rows",
-      );
-      return;
-    }
-    const item = publicBatch(batch);
-    const waiting = this.#waiting.shift();
-    if (waiting !== undefined) waiting.resolve({ done: false, value: item });
-    else if (this.#batches.length < batchesMax) this.#batches.push(item);
-    else this.#truncate(`${batchesMax} batches were not read`);
+    if (batch.isUnknown) this.#leave();
+    else this.#addLive(publicBatch(batch));
   }
 
-  // The store has closed the feed.
-  onReset(): void {
+  #addLive(batch: ChangeBatch): void {
+    if (this.id === 0) return;
+    const position = this.#position as bigint;
+    const queued = position < this.#openedAt ? this.#later : this.#batches;
+    if (queued.length >= batchesMax) {
+      this.#leave();
+    } else if (queued === this.#later) {
+      queued.push(batch);
+    } else {
+      this.#position = batch.sequence;
+      this.#queue(batch);
+    }
+  }
+
+  #queue(batch: ChangeBatch): void {
+    const waiting = this.#waiting.shift();
+    if (waiting !== undefined) waiting.resolve({ done: false, value: batch });
+    else this.#batches.push(batch);
+  }
+
+  // The store passes no more batches to the feed, or does not know them. Reads them from the log.
+  #leave(): void {
+    this.staleId = this.id;
+    this.#forgetListener();
+    this.#onRoom();
+  }
+
+  #forgetListener(): void {
     this.id = 0;
-    this.#truncate(
-      "the store has another owner or has run out of memory, or too many changes waited for this tab",
-    );
+    this.#isLogRead = false;
+    this.#later = [];
+  }
+
+  // The store has closed the feed, and answers no earlier request.
+  onReset(): void {
+    this.staleId = 0;
+    this.isWaiting = false;
+    this.#forgetListener();
   }
 
   abort(): void {
     this.#close(new this.#environment.AbortError());
   }
 
-  #truncate(why: string): void {
+  #truncate(why: string, firstSequence: bigint): void {
     const { StoreError } = this.#environment;
-    this.#batches = [];
-    this.#close(new StoreError("FeedTruncated", `The change feed has a gap: ${why}.`));
+    const hint =
+      "Read the tables again. To go on, open a feed before that, " +
+      "or one since the error's firstSequence.";
+    const error = new StoreError("FeedTruncated", `The change feed has a gap: ${why}.`, { hint });
+    this.#close(Object.assign(error, { firstSequence }));
   }
 
   // Ends the feed, with an error if one is given. Batches that wait are still read.
@@ -125,7 +201,10 @@ export class OpenFeed {
 
   next(): Promise<Result> {
     const batch = this.#batches.shift();
-    if (batch !== undefined) return Promise.resolve({ done: false, value: batch });
+    if (batch !== undefined) {
+      if (this.nextRequest !== undefined) this.#onRoom();
+      return Promise.resolve({ done: false, value: batch });
+    }
     if (this.#hasEnded) {
       const error = this.#error;
       this.#error = undefined;
@@ -147,14 +226,21 @@ export class OpenFeed {
   }
 }
 
+function putLong(writer: MessageWriter, value: bigint): void {
+  writer.putWord(Number(BigInt.asIntN(32, value)));
+  writer.putWord(Number(BigInt.asIntN(32, value >> 32n)));
+}
+
 function mistakeIn(options: ChangesOptions): { message: string; hint: string } | undefined {
-  const { tables, partitionKey, rowKey, filter } = options;
+  const { tables, partitionKey, rowKey, filter, since } = options;
   const isText = (value: unknown) => value === undefined || typeof value === "string";
   if (
     tables !== undefined &&
     !(Array.isArray(tables) && tables.every((t) => typeof t === "string"))
   )
     return { message: "tables must be a list of names.", hint: 'tables: ["lamps"]' };
+  if (since !== undefined && (typeof since !== "bigint" || since < 0n || since > sequenceMax))
+    return { message: "since must be the sequence of a batch.", hint: "since: batch.sequence" };
   if (!isText(filter)) return { message: "filter must be a text.", hint: 'filter: "stock gt 5"' };
   if (!isText(partitionKey))
     return { message: "partitionKey must be a text.", hint: 'partitionKey: "desk"' };
@@ -169,7 +255,7 @@ function publicBatch({ sequence, at, origin, rows, tables }: FeedBatch): ChangeB
   const batch: ChangeBatch = {
     sequence,
     at,
-    origin: origin === restoreOrigin ? "restore" : "local",
+    origin: origins[origin] as ChangeBatch["origin"],
     changes: rows.map(publicChange),
   };
   if (tables.length === 0) return batch;

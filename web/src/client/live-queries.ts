@@ -76,7 +76,7 @@ export function openObservedQuery<R>(
   });
 }
 
-const changesOptions = ["tables", "partitionKey", "rowKey", "filter", "before", "signal"];
+const changesOptions = ["since", "tables", "partitionKey", "rowKey", "filter", "before", "signal"];
 
 export function openChangeFeed(transport: Transport, options: ChangesOptions): ChangeFeed {
   const opening = openFeed(transport, options);

@@ -1,6 +1,7 @@
 // The clients that listen to a store in this thread: live queries and readers of the change feed,
 // of this tab and of others. Takes what has changed from the engine, and passes it to them.
 
+import type { LogStorage } from "../storage/log-storage.ts";
 import type { ChangeListener, ListenerConnection } from "../transport.ts";
 import { requestKind, responseKind } from "../util/engine-message-kinds.ts";
 import { inMicrotask } from "../util/event-loop.ts";
@@ -11,9 +12,15 @@ import type { PartLoader } from "./part-loader.ts";
 export interface ChangeListenersOptions {
   engine: Pick<
     Engine,
-    "listen" | "onChange" | "runBeforeNextChange" | "runBeforeOtherCalls" | "hasDeferredModule"
+    | "stats"
+    | "listen"
+    | "onChange"
+    | "runBeforeNextChange"
+    | "runBeforeOtherCalls"
+    | "hasDeferredModule"
   >;
   parts: Pick<PartLoader, "loadAndRetry">;
+  storage: Pick<LogStorage, "readSegments"> | undefined; // undefined: stored segments are not kept
   // Resolves to the error to report for a request that failed while it waited for parts or for a
   // deferred module.
   errorOfRead(error: unknown): Promise<Error>;
@@ -23,14 +30,14 @@ export interface ChangeListenersOptions {
 
 interface Client {
   readonly listener: ChangeListener;
+  readonly id: readonly number[]; // of the calls of its writes, as words
   number: number; // another one after each reset; requests with an earlier one get no response
   hasNews: boolean; // onChanges() was called, and onChangesEnd() was not
   feedsToOpen: (() => void)[]; // repeat the requests for feeds that a write delays
 }
 
 const closeRequest = requestMessage(requestKind.closeListeners);
-const takeNext = requestMessage(requestKind.takeChanges, 0);
-const takeLast = requestMessage(requestKind.takeChanges, 1);
+const noId = [0, 0, 0, 0]; // of a client whose writes are not calls
 
 // Changes are taken after so many writes of one turn of the event loop, because the engine keeps a
 // copy of each row that they replace until then.
@@ -72,9 +79,11 @@ export class ChangeListeners {
     this.#options = options;
   }
 
-  listen(listener: ChangeListener): ListenerConnection {
+  // `clientId`: in the calls of that client's writes, which are local to it.
+  listen(listener: ChangeListener, clientId?: Uint8Array): ListenerConnection {
     const number = ++this.#lastNumber;
-    const client: Client = { listener, number, hasNews: false, feedsToOpen: [] };
+    const id = clientId?.length === 16 ? [...new Uint32Array(clientId.slice().buffer)] : noId;
+    const client: Client = { listener, id, number, hasNews: false, feedsToOpen: [] };
     this.#clients.set(client.number, client);
     this.#options.engine.onChange = this.#onChange;
     return {
@@ -134,11 +143,16 @@ export class ChangeListeners {
     if (!this.#options.engine.hasDeferredModule("live")) return;
     let left = this.#clients.size;
     for (const client of [...this.#clients.values()]) {
-      const changes = this.#listen(client, --left === 0 ? takeLast : takeNext);
+      const changes = this.#takeFor(client, --left === 0);
       if (isEmpty(changes)) continue;
       client.hasNews = true;
       client.listener.onChanges(changes);
     }
+  }
+
+  #takeFor(client: Client, isLast: boolean): Uint8Array {
+    const request = requestMessage(requestKind.takeChanges, isLast ? 1 : 0, ...client.id);
+    return this.#listen(client, request);
   }
 
   // Opens the feeds that a write has delayed, unless another one does now. The engine opens no feed
@@ -156,7 +170,7 @@ export class ChangeListeners {
   #resetAll(): void {
     const clients = [...this.#clients.values()];
     for (const client of clients) this.#listen(client, closeRequest);
-    for (const client of clients.slice(-1)) this.#listen(client, takeLast);
+    for (const client of clients.slice(-1)) this.#takeFor(client, true);
     this.#clients.clear();
     for (const client of clients) {
       client.number = ++this.#lastNumber;
@@ -181,6 +195,10 @@ export class ChangeListeners {
     const { number } = client;
     const isCurrent = () => this.#clients.has(number);
     const { engine, parts } = this.#options;
+    if (request[0] === requestKind.readPast) {
+      void this.#readPast(client, request.slice(), isCurrent, respond, fail);
+      return;
+    }
     // Returns what the engine needs. Responds as soon as the engine does: changes that it returns
     // later refer to the response.
     const answer = (message: Uint8Array): PartsNeeded | undefined => {
@@ -205,6 +223,26 @@ export class ChangeListeners {
         });
     } catch (error) {
       fail(toError(error));
+    }
+  }
+
+  // Few pages read what has changed before, so the code for that is loaded when it is needed.
+  async #readPast(
+    client: Client,
+    request: Uint8Array,
+    isCurrent: () => boolean,
+    ...[respond, fail]: [(response: Uint8Array) => void, (error: Error) => void]
+  ): Promise<void> {
+    const { storage, parts } = this.#options;
+    const { engine } = this.#options;
+    const listen = (message: Uint8Array) => engine.listen(client.number, message);
+    try {
+      const { readPastChanges } = await import("./past-changes.ts");
+      const options = { engine, storage, parts, listen, clientId: client.id, isCurrent };
+      await readPastChanges(request, options, respond);
+    } catch (error) {
+      const reason = await this.#options.errorOfRead(error);
+      if (isCurrent()) fail(reason);
     }
   }
 

@@ -300,9 +300,12 @@ export class LocalHost implements OwnerHost {
     return this.#options.clock.now();
   }
 
-  listen(listener: ChangeListener): ListenerConnection {
+  listen(
+    listener: ChangeListener,
+    client = this.#options.logOwnership?.client,
+  ): ListenerConnection {
     if (this.#closing !== undefined) throw this.#closedError();
-    return this.#changeListeners.listen(listener);
+    return this.#changeListeners.listen(listener, client);
   }
 
   // ---- The store's own handle -----------------------------------------------------------------
@@ -622,6 +625,7 @@ export class LocalHost implements OwnerHost {
     return new ChangeListeners({
       engine: this.#options.engine,
       parts: this.#parts,
+      storage: this.#options.persistence === "memory" ? undefined : this.#options.storage,
       errorOfRead: (error) => this.#errorOfRead(error),
       storingError: () => this.#queue.fatalError,
     });

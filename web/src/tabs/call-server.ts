@@ -72,13 +72,14 @@ export class CallServer {
   #closed = false;
 
   // `owner`: this owner's name in messages. `session`: calls of other sessions are ignored
-  // (messages.ts).
+  // (messages.ts). `client`: the id in the client's writes, unless those are calls of the host.
   constructor(
     host: ServedHost,
     owner: string,
     channel: Channel,
     policy = tabServerPolicy,
     session = 0,
+    client?: Uint8Array,
   ) {
     this.#host = host;
     this.#owner = owner;
@@ -87,7 +88,7 @@ export class CallServer {
     this.#session = session;
     const { leavesToNextOwner } = policy;
     const onNews = () => this.#schedulePost();
-    this.#listener = new ListenerServer({ host, leavesToNextOwner, onNews });
+    this.#listener = new ListenerServer({ host, client, leavesToNextOwner, onNews });
     this.#stopListening = policy.events.map((name) =>
       host.on(name, (event) => {
         const plain = "error" in event ? { ...event, error: errorToWire(event.error) } : event;

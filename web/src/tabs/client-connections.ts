@@ -3,7 +3,7 @@
 import type { OwnerHost } from "../transport.ts";
 import { CallServer, tabServerPolicy } from "./call-server.ts";
 import type { Channel, ChannelFactory } from "./channel.ts";
-import { clientChannelName, type ToClient, type ToOwner } from "./messages.ts";
+import { clientChannelName, clientOfTab, type ToClient, type ToOwner } from "./messages.ts";
 import { type LockRequest, onClientGone } from "./web-locks.ts";
 
 export interface ClientConnectionsOptions {
@@ -51,7 +51,7 @@ export class ClientConnections {
     const gone = onClientGone(locks, store, client, () => this.#detach(client));
     const connection: ClientConnection = { channel, server: undefined, successor, gone };
     this.#clients.set(client, connection);
-    if (this.#host !== undefined) this.#serve(connection, this.#host);
+    if (this.#host !== undefined) this.#serve(client, connection, this.#host);
     if (successor === "serves") this.#onPossibleOwner();
   }
 
@@ -87,20 +87,21 @@ export class ClientConnections {
   // Starts to serve all clients. Before this call, clients can connect but get no responses.
   serve(host: OwnerHost): void {
     this.#host = host;
-    for (const connection of this.#clients.values()) this.#serve(connection, host);
+    for (const [client, connection] of this.#clients) this.#serve(client, connection, host);
   }
 
   close(): void {
     for (const client of [...this.#clients.keys()]) this.#detach(client);
   }
 
-  #serve(connection: ClientConnection, host: OwnerHost): void {
+  #serve(client: string, connection: ClientConnection, host: OwnerHost): void {
     connection.server = new CallServer(
       host,
       this.#options.owner,
       connection.channel,
       tabServerPolicy,
       this.#options.nextSession(),
+      clientOfTab(client),
     );
   }
 

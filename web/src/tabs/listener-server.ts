@@ -6,13 +6,14 @@
 // feeds are closed, and the client begins again once it reads. This tab may write for long without
 // receiving a message, so a client is only called slow after a timer, and then a later task.
 
-import type { ListenerConnection, Transport } from "../transport.ts";
+import type { ChangeListener, ListenerConnection, Transport } from "../transport.ts";
 import { requestKind } from "../util/engine-message-kinds.ts";
 import { yieldToEventLoop } from "../util/event-loop.ts";
 import { type CallResponse, errorToWire, type RemoteCall } from "./messages.ts";
 
 export interface ListenerServerOptions {
   host: Pick<Transport, "listen">;
+  client: Uint8Array | undefined; // the client's id, if it has another one than the host
   leavesToNextOwner(error: unknown): boolean; // ServerPolicy
   onNews(): void; // takeNews() may return something
 }
@@ -56,7 +57,8 @@ export class ListenerServer {
   }
 
   #connect(): ListenerConnection {
-    return this.#options.host.listen({
+    const { host, client } = this.#options;
+    const listener: ChangeListener = {
       onChanges: (changes) => {
         this.#bytes += changes.length;
         this.#add({ changes: changes.slice() });
@@ -67,7 +69,8 @@ export class ListenerServer {
         this.#connection = undefined;
         if (!this.#options.leavesToNextOwner(error)) this.#add({ closed: errorToWire(error) });
       },
-    });
+    };
+    return host.listen(listener, client);
   }
 
   #limitWaiting(): void {

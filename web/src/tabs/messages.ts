@@ -17,11 +17,19 @@ import { isError } from "../util/platform-objects.ts";
 
 // The version of these messages and of the request and response messages in them
 // (core/rpc/LAYOUT.md, core/rest/http_codec.h). Raise it when either changes.
-export const protocolVersion = 4;
+export const protocolVersion = 5;
 
 // How many writes of a client may be in flight: the store remembers the responses of that many
 // calls per client. Equal to CallWindow::calls_per_client.
 export const writesInFlightMax = 64;
+
+// The name of a tab in messages, from the id in its writes (core/dispatch/call_header.h), and back.
+export function tabIdOf(client: Uint8Array): string {
+  return Array.from(client, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+export function clientOfTab(tabId: string): Uint8Array {
+  return Uint8Array.from(tabId.match(/../g) ?? [], (digits) => Number.parseInt(digits, 16));
+}
 
 export function storeChannelName(store: string): string {
   return `entitable/${store}`;

@@ -43,6 +43,7 @@ import {
   protocolVersion,
   type ToClient,
   type ToOwner,
+  tabIdOf,
 } from "./messages.ts";
 import { OwnerTracker } from "./owner-tracker.ts";
 import { TabChannel } from "./tab-channel.ts";
@@ -100,7 +101,7 @@ export class SharedHost implements Host {
   private constructor(options: SharedHostOptions) {
     this.#options = options;
     const id = crypto.getRandomValues(new Uint8Array(16));
-    this.#tabId = Array.from(id, (byte) => byte.toString(16).padStart(2, "0")).join("");
+    this.#tabId = tabIdOf(id);
     this.#clientId = id;
     const onPersistError = (error: Error, retryInMs: number | undefined) => {
       const { pendingBytes } = this.status;

@@ -21,6 +21,7 @@ export const requestKind = {
   write: 16,
   createTable: 17,
   dropTable: 18,
+  readPast: 19,
 } as const;
 
 // RPC response messages (core/rpc/LAYOUT.md).
@@ -33,6 +34,7 @@ export const responseKind = {
   listener: 6,
   watchPage: 7,
   changes: 8,
+  pastChanges: 9,
   error: 15,
 } as const;
 

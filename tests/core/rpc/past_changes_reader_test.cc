@@ -1,0 +1,246 @@
+// Tests reading changes that were published before (listening_clients.h passes the requests on).
+#include "core/rpc/past_changes_reader.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/model/service_error.h"
+#include "core/rpc/listening_clients.h"
+#include "tests/core/rpc/request_builder.h"
+#include "tests/core/rpc/response_reader.h"
+#include "tests/support/catch.h"
+#include "tests/support/store_helpers.h"
+#include "tests/support/test_host.h"
+
+namespace entitable::rpc {
+namespace {
+
+using test::RequestBuilder;
+using test::ResponseReader;
+using test::TestHost;
+
+constexpr std::uint32_t more = 0, end = 1, segments_needed = 2, truncated = 3;
+
+struct Past {
+  std::uint32_t state;
+  std::uint64_t number;
+  std::uint64_t sequence = 0;
+  std::vector<std::uint64_t> batches{};
+  std::vector<std::uint32_t> origins{};
+};
+
+// Reads the head of each batch; those of the tests have one change of a row, or of a table.
+Past read_past(const std::string& bytes) {
+  ResponseReader in(bytes);
+  REQUIRE(in.kind() == ResponseKind::past_changes);
+  Past past{in.word(), in.two_words()};
+  const std::string message = in.binary();
+  if (past.state > end) return past;
+  CHECK(in.binary_offset() % 8 == 0);
+  ResponseReader changes(message);
+  REQUIRE(changes.kind() == ResponseKind::changes);
+  past.sequence = changes.two_words();
+  const std::uint32_t pages = changes.word();
+  for (std::uint32_t i = 0; i < pages; ++i) changes.binary();
+  const std::uint32_t keys = changes.word();
+  for (std::uint32_t i = 0; i < 2 * keys; ++i) changes.text();
+  REQUIRE(changes.word() == 0);  // deltas
+  const std::uint32_t names = changes.word();
+  for (std::uint32_t i = 0; i < names; ++i) changes.text();
+  const std::uint32_t batches = changes.word();
+  for (std::uint32_t i = 0; i < batches; ++i) {
+    CHECK(changes.word() == 0);  // the feed
+    CHECK(changes.word() == 0);  // flags
+    past.origins.push_back(changes.word());
+    const std::uint32_t rows = changes.word();
+    const std::uint32_t tables = changes.word();
+    past.batches.push_back(changes.two_words());
+    changes.float64();
+    for (std::uint32_t word = 0; word < 4 * rows + 2 * tables; ++word) changes.word();
+  }
+  return past;
+}
+
+struct Segment {
+  std::uint64_t sequence;
+  std::string bytes;
+};
+
+class Fixture {
+ public:
+  std::string call(std::uint64_t since, std::uint64_t next_segment = 0,
+                   const std::vector<Segment>& segments = {}, const ClientId& client = {},
+                   std::string_view filter = {}) {
+    RequestBuilder out(RequestKind::read_past);
+    out.two_words(since).two_words(next_segment).word(0).word(0);
+    filter.empty() ? out.no_text() : out.text(filter);
+    out.text("").text("").no_text().no_text();
+    out.word(static_cast<std::uint32_t>(segments.size()));
+    for (std::size_t at = 0; at < client.size(); at += 4) {
+      std::uint32_t word;
+      std::memcpy(&word, client.data() + at, 4);
+      out.word(word);
+    }
+    std::size_t words = 4 + 2 + 5 + 1 + 4;
+    for (const auto& [sequence, bytes] : segments) {
+      if (words % 2 != 0) out.word(0);
+      out.two_words(sequence).binary(bytes);
+      words += words % 2 + 3;
+    }
+    CHECK(clients.handle(store, 1, out.build(), pages, response).empty());
+    return response.str();
+  }
+  Past read(std::uint64_t since, std::uint64_t next_segment = 0,
+            const std::vector<Segment>& segments = {}) {
+    return read_past(call(since, next_segment, segments));
+  }
+
+  // The segments of the log from `first` on, at most `count`.
+  std::vector<Segment> segments(std::uint64_t first, std::size_t count = 1'000'000) const {
+    std::vector<Segment> found;
+    for (const auto& [sequence, bytes] : host.segments) {
+      if (sequence >= first && found.size() < count) found.push_back({sequence, bytes});
+    }
+    return found;
+  }
+
+  // Reads as a host and a client do, until nothing is left.
+  std::vector<std::uint64_t> read_all(std::uint64_t since, std::size_t segments_at_once) {
+    std::vector<std::uint64_t> sequences;
+    std::uint64_t next_segment = 0;
+    for (;;) {
+      Past past = read(since, next_segment);
+      while (past.state == segments_needed) {
+        const auto found = segments(past.number, segments_at_once);
+        REQUIRE_FALSE(found.empty());
+        past = read(since, next_segment, found);
+      }
+      REQUIRE(past.state <= end);
+      CHECK(past.batches.size() <= PastChangesReader::batches_max);
+      sequences.insert(sequences.end(), past.batches.begin(), past.batches.end());
+      CHECK(past.sequence >= since);
+      since = past.sequence;
+      next_segment = past.number;
+      if (past.state == end) return sequences;
+    }
+  }
+
+  TestHost host;
+  Store store = test::new_store();
+  ListeningClients clients;
+  PageWriter pages;
+  ResponseBuffer response;
+};
+
+std::vector<std::uint64_t> sequences(const Store& store, std::uint64_t first, std::uint64_t last) {
+  std::vector<std::uint64_t> all;
+  for (std::uint64_t commit = first; commit <= last; ++commit)
+    all.push_back(sequence_of({store.position().epoch, commit}));
+  return all;
+}
+
+void publish_rows(Store& store, int count) {
+  for (int i = 0; i < count; ++i)
+    test::publish(store, {test::upsert("people", "p", std::to_string(i), i)});
+}
+
+}  // namespace
+
+TEST_CASE("Past changes are read from pending commits, and from segments that the host passes") {
+  Fixture fixture;
+  test::publish(fixture.store, {test::create("people")});
+  publish_rows(fixture.store, 2);
+  Past past = fixture.read(0);
+  CHECK(past.state == end);
+  CHECK(past.batches == sequences(fixture.store, 1, 3));
+  CHECK(past.sequence == past.batches.back());
+  fixture.host.segment_bytes = 1;  // one commit each
+  fixture.host.store_pending(fixture.store);
+  publish_rows(fixture.store, 1);
+  past = fixture.read(0);
+  CHECK(past.state == segments_needed);
+  CHECK(past.number == 1);
+  past = fixture.read(0, 0, fixture.segments(1, 2));
+  CHECK(past.state == more);
+  CHECK(past.number == 3);
+  CHECK(past.batches == sequences(fixture.store, 1, 2));
+  past = fixture.read(past.sequence, past.number, fixture.segments(3));
+  CHECK(past.state == end);
+  CHECK(past.batches == sequences(fixture.store, 3, 4));
+  CHECK(fixture.read(past.sequence).state == end);
+  CHECK(fixture.read(past.sequence).batches.empty());
+}
+
+TEST_CASE("However few segments are passed at once, all past changes are read, once each") {
+  Fixture fixture;
+  fixture.host.segment_bytes = 300;
+  test::publish(fixture.store, {test::create("people")});
+  for (int part = 0; part < 6; ++part) {
+    publish_rows(fixture.store, 300);
+    if (part < 5) fixture.host.store_pending(fixture.store);
+  }
+  const auto all = sequences(fixture.store, 1, 1801);
+  for (const std::size_t at_once : {1U, 3U, 10'000U}) {
+    CHECK(fixture.read_all(0, at_once) == all);
+    for (const std::size_t after : {0U, 1U, 499U, 500U, 501U, 1500U, 1501U, 1799U, 1800U}) {
+      const std::vector<std::uint64_t> rest(all.begin() + static_cast<std::ptrdiff_t>(after) + 1,
+                                            all.end());
+      CHECK(fixture.read_all(all[after], at_once) == rest);
+    }
+  }
+}
+
+TEST_CASE("Past changes of one client are local to it, and of another tab to others") {
+  Fixture fixture;
+  ClientId own{};
+  own.fill(7);
+  ClientId other{};
+  other.fill(8);
+  auto table = test::create("people");
+  table.call = ClientCall{own, 1, {}};
+  auto row = test::upsert("people", "p", "r", 1);
+  row.call = ClientCall{other, 1, {}};
+  test::publish(fixture.store, {table, row, test::upsert("people", "p", "s", 1)});
+  using Origins = std::vector<std::uint32_t>;
+  CHECK(read_past(fixture.call(0, 0, {}, own)).origins == Origins{0, 1, 1});
+  CHECK(read_past(fixture.call(0, 0, {}, other)).origins == Origins{1, 0, 1});
+  CHECK(read_past(fixture.call(0)).origins == Origins{1, 1, 0});
+  fixture.host.store_pending(fixture.store);
+  const auto stored = fixture.segments(1);
+  CHECK(read_past(fixture.call(0, 0, stored, other)).origins == Origins{1, 0, 1});
+}
+
+TEST_CASE("Past changes that a checkpoint has dropped are truncated") {
+  Fixture fixture;
+  test::publish(fixture.store, {test::create("people")});
+  publish_rows(fixture.store, 2);
+  fixture.host.store_pending(fixture.store);
+  fixture.host.checkpoint(fixture.store);
+  publish_rows(fixture.store, 1);
+  const Past past = fixture.read(sequence_of({1, 2}));
+  CHECK(past.state == truncated);
+  CHECK(past.number == sequence_of({1, 4}));
+  CHECK(fixture.read(sequence_of({1, 3})).batches == sequences(fixture.store, 4, 4));
+  CHECK(fixture.read(sequence_of({1, 5})).state == truncated);  // not published
+  CHECK(fixture.read(sequence_of({2, 1})).state == truncated);
+  CHECK(fixture.read(sequence_max).state == truncated);
+}
+
+TEST_CASE("Requests for past changes that make no sense get an error") {
+  Fixture fixture;
+  test::publish(fixture.store, {test::create("people")});
+  const auto code = [](const std::string& response) { return test::read_error(response).code; };
+  const auto& invalid = service_error_of(ErrorCode::invalid_input).code;
+  CHECK(code(fixture.call(0, 0, {}, {}, "value eq")) == invalid);
+  CHECK(fixture.clients
+            .handle(fixture.store, 1, RequestBuilder(RequestKind::read_past).word(1).build(),
+                    fixture.pages, fixture.response)
+            .empty());
+  CHECK(code(fixture.response.str()) == invalid);
+  fixture.host.store_pending(fixture.store);
+  CHECK(test::read_error(fixture.call(0, 0, {{1, "no segment"}})).status == 500);
+}
+
+}  // namespace entitable::rpc

@@ -1,0 +1,130 @@
+// Reads changes that were published before from the log, for readers of the change feed. The engine
+// decodes them (core/rpc/past_changes_reader.h). It says which segments it needs; this code reads
+// them from the storage. Loaded with the first such reader.
+
+import { StoreError } from "../errors.ts";
+import type { LogStorage } from "../storage/log-storage.ts";
+import { responseKind } from "../util/engine-message-kinds.ts";
+import { type Engine, type EngineStats, PartsNeeded } from "../wasm/engine.ts";
+import type { PartLoader } from "./part-loader.ts";
+
+export interface PastChangesOptions {
+  engine: Pick<Engine, "stats">;
+  storage: Pick<LogStorage, "readSegments"> | undefined; // undefined: stored segments are not kept
+  parts: Pick<PartLoader, "loadAndRetry">; // loads the deferred module
+  listen(request: Uint8Array): Uint8Array | PartsNeeded;
+  clientId: readonly number[]; // as words
+  isCurrent(): boolean; // whether the client still waits for a response
+}
+
+interface Segment {
+  readonly sequence: number;
+  readonly bytes: Uint8Array;
+}
+
+const headerBytes = 16;
+const segmentsNeeded = 2; // a state of past changes (core/rpc/LAYOUT.md)
+const isTruncated = 3; // the same
+const commitBits = 40n; // core/model/feed_position.h
+const bytesMax = 256 * 1024; // of the segments of one request, unless a single one is larger
+const attemptsMax = 3;
+
+// Calls `respond` with the engine's response, a view, unless the client waits no more. Rejects with
+// the error of the storage.
+export async function readPastChanges(
+  request: Uint8Array,
+  { engine, storage, parts, listen, clientId, isCurrent }: PastChangesOptions,
+  respond: (response: Uint8Array) => void,
+): Promise<void> {
+  let segments: Segment[] = [];
+  let first = 0; // the segment at which reading began last
+  let needed = 0;
+  const answer = (): PartsNeeded | undefined => {
+    needed = 0;
+    if (!isCurrent()) return undefined;
+    const response = listen(withSegments(request, segments, clientId));
+    if (response instanceof PartsNeeded) return response;
+    needed = segmentNeeded(response);
+    if (needed === 0 && isCurrent()) respond(response);
+    return undefined;
+  };
+  for (let attempts = 0; attempts < attemptsMax; ) {
+    const missing = answer();
+    if (missing !== undefined) await parts.loadAndRetry<undefined>(missing, answer);
+    if (needed === 0) return;
+    if (storage === undefined) {
+      if (isCurrent()) respond(truncated(engine.stats()));
+      return;
+    }
+    if (needed <= first) attempts += 1;
+    first = needed;
+    segments = await readSegments(storage, first);
+  }
+  throw new StoreError("Corrupted", "The log lacks segments that were not covered yet.");
+}
+
+async function readSegments(
+  storage: Pick<LogStorage, "readSegments">,
+  first: number,
+): Promise<Segment[]> {
+  const segments: Segment[] = [];
+  let size = 0;
+  await storage.readSegments(first, (sequence, bytes) => {
+    if (bytes === undefined) return false;
+    segments.push({ sequence, bytes });
+    size += bytes.length;
+    return size < bytesMax;
+  });
+  return segments;
+}
+
+// Returns the request with the words and the content that the host adds (core/rpc/LAYOUT.md).
+function withSegments(
+  request: Uint8Array,
+  segments: readonly Segment[],
+  clientId: readonly number[],
+): Uint8Array {
+  const [kind = 0, textAt = 0, textBytes = 0] = new Uint32Array(
+    request.slice(0, headerBytes).buffer,
+  );
+  const words = [...new Uint32Array(request.slice(headerBytes, textAt).buffer)];
+  words.push(segments.length, ...clientId);
+  for (const { sequence, bytes } of segments) {
+    if (words.length % 2 !== 0) words.push(0); // the header takes a multiple of 8
+    words.push(sequence % 2 ** 32, Math.floor(sequence / 2 ** 32), bytes.length);
+  }
+  const text = request.subarray(textAt, textAt + textBytes);
+  const contents = segments.reduce((size, { bytes }) => size + bytes.length, 0);
+  const end = headerBytes + 4 * words.length;
+  const message = new Uint8Array(end + text.length + contents);
+  const header = Uint32Array.of(kind, end, textBytes, contents);
+  message.set(new Uint8Array(Uint32Array.of(...header, ...words).buffer));
+  message.set(text, end);
+  let at = end + text.length;
+  for (const { bytes } of segments) {
+    message.set(bytes, at);
+    at += bytes.length;
+  }
+  return message;
+}
+
+// Returns the engine's response for changes that are not there, nor those before the next commit.
+function truncated({ epoch, lastCommit }: Pick<EngineStats, "epoch" | "lastCommit">): Uint8Array {
+  const response = new Uint8Array(headerBytes + 5 * 4);
+  const view = new DataView(response.buffer);
+  view.setUint32(0, responseKind.pastChanges | (1 << 8), true);
+  view.setUint32(4, response.length, true);
+  view.setUint32(headerBytes, isTruncated, true);
+  const sequence = (BigInt(epoch) << commitBits) | BigInt(lastCommit + 1);
+  view.setBigUint64(headerBytes + 8, sequence, true);
+  return response;
+}
+
+// Returns the first segment that the engine needs; 0: it has answered.
+function segmentNeeded(response: Uint8Array): number {
+  const view = new DataView(response.buffer, response.byteOffset);
+  const isNeeded =
+    response[0] === responseKind.pastChanges &&
+    view.getUint32(headerBytes, true) === segmentsNeeded;
+  return isNeeded ? Number(view.getBigUint64(headerBytes + 8, true)) : 0;
+}
