@@ -259,19 +259,20 @@ class BatchEncoder {
 }  // namespace
 
 void ChangesWriter::write(ResponseBuffer& out, const TakenChanges& taken,
-                          const FeedPosition& position, const ClientListeners& listeners) {
+                          const FeedProgress& progress, const ClientListeners& listeners) {
   Rows rows;
   DeltaEncoder deltas(taken, listeners);
   const std::vector<std::uint32_t> delta_words = deltas.encode(rows);
   BatchEncoder batches(taken, listeners);
   batches.number_rows(rows);
   const std::vector<std::string_view>& names = batches.table_names();
-  constexpr std::size_t sequence_and_counts = 2 + 5;
+  constexpr std::size_t sequences_and_counts = 2 + 2 + 5;
   ResponseWriter writer(out, ResponseKind::changes,
-                        sequence_and_counts + rows.runs().size() + rows.keys().size() * 2 +
+                        sequences_and_counts + rows.runs().size() + rows.keys().size() * 2 +
                             delta_words.size() + names.size() + batches.words_max());
   writer.align_binary();
-  writer.two_words(sequence_of(position));
+  writer.two_words(sequence_of(progress.last));
+  writer.two_words(sequence_of(progress.stored));
   writer.word(static_cast<std::uint32_t>(rows.runs().size()));
   for (const RowRun& run : rows.runs()) {
     pages_.write(page_, run.table, rows.rows_of(run), {}, std::nullopt);

@@ -33,10 +33,15 @@ struct ClientListeners {
   std::vector<ClientFeed> feeds;
 };
 
+struct FeedProgress {
+  FeedPosition last;    // of the last commit
+  FeedPosition stored;  // of the last one that is stored
+};
+
 class ChangesWriter {
  public:
-  // Replaces the content of `out`. `position`: that of the last commit.
-  void write(ResponseBuffer& out, const TakenChanges& taken, const FeedPosition& position,
+  // Replaces the content of `out`.
+  void write(ResponseBuffer& out, const TakenChanges& taken, const FeedProgress& progress,
              const ClientListeners& listeners);
 
  private:

@@ -8,6 +8,7 @@
 #include "core/model/limits.h"
 #include "core/rpc/listener_request_fields.h"
 #include "core/rpc/operations.h"
+#include "core/rpc/past_changes_reader.h"
 
 namespace entitable::rpc {
 namespace {
@@ -43,7 +44,7 @@ std::vector<PartId> ListeningClients::handle(Store& store, std::uint32_t client,
   } else if (in.ok() && kind == RequestKind::close_feed) {
     close_feed(store, client, in, out);
   } else if (in.ok() && kind == RequestKind::read_past) {
-    past_changes_.handle(store, in, out);
+    read_past_changes(store, in, out);
   } else if (in.ok() && kind == RequestKind::close_listeners) {
     close_all(store, client, out);
   } else if (in.ok() && kind == RequestKind::take_changes) {
@@ -200,7 +201,7 @@ void ListeningClients::take_changes(Store& store, std::uint32_t client, MessageR
     if (feed.client == client)
       listeners.feeds.push_back({id, live.feed(id), feed.opened_at, feed.wants_before});
   }
-  changes_.write(out, *taken, store.position(), listeners);
+  changes_.write(out, *taken, {store.position(), store.stored_position()}, listeners);
   if (!is_last) taken_ = std::move(taken);
 }
 

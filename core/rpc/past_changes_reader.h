@@ -8,16 +8,11 @@
 
 namespace entitable::rpc {
 
-class PastChangesReader {
- public:
-  static constexpr std::size_t batches_max = 500;  // of one response
+// Of one response. The client keeps its batches until its user has read them.
+inline constexpr std::size_t past_batches_max = 500;
+inline constexpr std::size_t past_row_bytes_max = 1024 * 1024;
 
-  // Replaces the content of `out` by the response. REQUIRES: the store is open.
-  void handle(Store& store, MessageReader& in, ResponseBuffer& out);
-
- private:
-  ChangesWriter changes_;
-  ResponseBuffer message_;
-};
+// Replaces the content of `out` by the response. REQUIRES: the store is open.
+void read_past_changes(Store& store, MessageReader& in, ResponseBuffer& out);
 
 }  // namespace entitable::rpc

@@ -10,8 +10,12 @@
 
 namespace entitable {
 
-ChangeHistory::ChangeHistory(Store& store, const FeedPosition& since)
-    : state_(store.state()), epoch_min_(since.epoch), position_(since), last_(store.last_commit()) {
+ChangeHistory::ChangeHistory(Store& store, const FeedPosition& since,
+                             const HistoryReadLimits& limits)
+    : state_(store.state()),
+      epoch_min_(since.epoch),
+      progress_{since, limits},
+      last_(store.last_commit()) {
   ENTITABLE_CHECK(state_.is_open());
   truncated_ = since.epoch > state_.feed_epoch || since.commit > last_ ||
                since.commit + 1 < state_.first_known_commit() || !state_.claims.has_survived(since);
@@ -26,12 +30,12 @@ ChangeHistory::ChangeHistory(Store& store, const FeedPosition& since)
 }
 
 std::uint64_t ChangeHistory::first_segment() const {
-  return state_.history.segment_before(position_.commit + 1);
+  return state_.history.segment_before(position().commit + 1);
 }
 
 bool ChangeHistory::needs_segment() const {
   const std::uint64_t first_pending = last_ - state_.pending.count_through(last_) + 1;
-  return !truncated_ && position_.commit + 1 < first_pending;
+  return !truncated_ && position().commit + 1 < first_pending;
 }
 
 FeedPosition ChangeHistory::first_known() const {
@@ -40,43 +44,45 @@ FeedPosition ChangeHistory::first_known() const {
 }
 
 Result<PastChanges> ChangeHistory::read_segment(std::uint64_t sequence, std::string_view bytes) {
+  PastChanges changes;
+  if (is_at_end() || is_full()) return changes;
   const Result<Segment> segment = decode_segment(bytes, sequence);
   if (!segment.ok()) return segment.error();
-  PastChanges changes;
-  FeedPosition position = position_;
-  for (const Commit& commit : segment->commits) read(commit, segment->epoch, position, changes);
-  position_ = position;
+  Progress progress = progress_;
+  for (const Commit& commit : segment->commits) read(commit, segment->epoch, progress, changes);
+  progress_ = progress;
   return changes;
 }
 
 PastChanges ChangeHistory::read_pending() {
   PastChanges changes;
-  FeedPosition position = position_;
-  for (std::size_t i = 0; i < state_.pending.size(); ++i) {
+  Progress progress = progress_;
+  const std::size_t end = state_.pending.count_through(last_);
+  for (std::size_t i = state_.pending.count_through(position().commit); i < end; ++i) {
+    if (truncated_ || progress.is_full()) break;
     ShapeDictionary shapes;
     PropertyViewArena rows;
     Result<Commit> commit = decode_commit(state_.pending[i], shapes, rows);
     ENTITABLE_CHECK(commit.ok() && apply_effects(state_.pending.effects_at(i), *commit));
-    read(*commit, state_.feed_epoch, position, changes);
+    read(*commit, state_.feed_epoch, progress, changes);
   }
-  position_ = position;
-  if (position_.commit < last_) truncated_ = true;
+  progress_ = progress;
+  if (position().commit < last_ && !is_full()) truncated_ = true;
   return changes;
 }
 
-// `position`: up to which commits were read; the caller keeps it once nothing can fail any more.
-// Creating a table makes its name known also for commits that were skipped.
-void ChangeHistory::read(const Commit& commit, std::uint64_t epoch, FeedPosition& position,
+// `progress`: the caller keeps it once nothing can fail any more. Commits that were read before are
+// skipped. Tables that they created are known all the same: they exist, or were dropped later.
+void ChangeHistory::read(const Commit& commit, std::uint64_t epoch, Progress& progress,
                          PastChanges& changes) {
-  if (commit.number > last_ || truncated_) return;
+  const std::uint64_t next = progress.position.commit + 1;
+  if (commit.number < next || commit.number > last_ || truncated_ || progress.is_full()) return;
   ChangeBatch batch;
   batch.position = {std::max(epoch, epoch_min_), commit.number};
   batch.origin = commit.origin;
   if (commit.call.has_value()) batch.client = commit.call->client;
   batch.last_timestamp = commit.last_timestamp;
   read_tables(commit, batch);
-  const std::uint64_t next = position.commit + 1;
-  if (commit.number < next) return;
   // A restore takes a number without a commit. The log does not have the names of dropped tables.
   const bool all_known =
       std::all_of(commit.mutations.begin(), commit.mutations.end(),
@@ -85,9 +91,19 @@ void ChangeHistory::read(const Commit& commit, std::uint64_t epoch, FeedPosition
     truncated_ = true;
     return;
   }
-  position = batch.position;
+  progress.position = batch.position;
   read_rows(commit, batch, changes);
-  if (!batch.rows.empty() || !batch.tables.empty()) changes.batches.push_back(std::move(batch));
+  if (batch.rows.empty() && batch.tables.empty()) return;
+  progress.count(batch);
+  changes.batches.push_back(std::move(batch));
+}
+
+void ChangeHistory::Progress::count(const ChangeBatch& batch) {
+  --left.batches;
+  for (const RowChange& change : batch.rows) {
+    if (!change.after.has_value()) continue;
+    left.row_bytes -= std::min(left.row_bytes, change.after->packed_bytes());
+  }
 }
 
 bool ChangeHistory::is_known(const Mutation& mutation) const {

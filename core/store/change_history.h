@@ -7,6 +7,7 @@
 //   history.read_pending()
 //
 // After that, a feed that was opened before continues with the commits that are published later.
+// With limits, stops early: another object then goes on after position().
 //
 // Positions of batches are not below `since`, even if its epoch is above that of the commits that
 // follow it. Otherwise the reader would get them again and again.
@@ -34,12 +35,18 @@ struct PastChanges {
   std::vector<TableIndex> pins{};  // own the rows; must not be changed
 };
 
+// How much is read at most. A commit is read whole, so its rows may exceed the bytes.
+struct HistoryReadLimits {
+  std::size_t batches = SIZE_MAX;
+  std::size_t row_bytes = SIZE_MAX;  // of the rows after the commits
+};
+
 class ChangeHistory {
  public:
   // Reads the commits after `since`, as far as they are published now. Is truncated if the commit
   // at `since` was lost in a crash, or may have been: more owners have claimed the store since than
   // are known (claim_history.h). REQUIRES: the store is open and outlives this object.
-  ChangeHistory(Store& store, const FeedPosition& since);
+  ChangeHistory(Store& store, const FeedPosition& since, const HistoryReadLimits& limits = {});
 
   // The first segment that the host has to pass, if this is not truncated. There may be none.
   std::uint64_t first_segment() const;
@@ -48,11 +55,13 @@ class ChangeHistory {
   FeedPosition first_known() const;
 
   // The position up to which all changes were read.
-  const FeedPosition& position() const { return position_; }
+  const FeedPosition& position() const { return progress_.position; }
   // Returns whether segments must be read before the commits that are not stored yet.
   bool needs_segment() const;
   // Returns whether everything is read that was published when this object was created.
-  bool is_at_end() const { return !truncated_ && position_.commit >= last_; }
+  bool is_at_end() const { return !truncated_ && position().commit >= last_; }
+  // Returns whether a limit is reached. Nothing more is returned.
+  bool is_full() const { return progress_.is_full(); }
 
   // Returns the changes of a segment. The segment may be one that a manifest covers. Error:
   // corrupted or format_too_new, as decode_segment(). If this or read_pending() throws
@@ -71,15 +80,22 @@ class ChangeHistory {
     TableIndex empty{};  // provides the schema in which rows are packed
   };
 
-  void read(const Commit& commit, std::uint64_t epoch, FeedPosition& position,
-            PastChanges& changes);
+  struct Progress {
+    FeedPosition position;
+    HistoryReadLimits left;
+
+    bool is_full() const { return left.batches == 0 || left.row_bytes == 0; }
+    void count(const ChangeBatch& batch);
+  };
+
+  void read(const Commit& commit, std::uint64_t epoch, Progress& progress, PastChanges& changes);
   bool is_known(const Mutation& mutation) const;
   void read_rows(const Commit& commit, ChangeBatch& batch, PastChanges& changes);
   void read_tables(const Commit& commit, ChangeBatch& batch);
 
   StoreState& state_;
   std::uint64_t epoch_min_;  // of `since`
-  FeedPosition position_;
+  Progress progress_;
   std::uint64_t last_;  // the last commit to read
   bool truncated_ = false;
   std::map<TableId, KnownTable> tables_;

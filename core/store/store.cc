@@ -260,6 +260,11 @@ FeedPosition Store::position() const {
   return state_->position();
 }
 
+FeedPosition Store::stored_position() const {
+  const std::uint64_t stored = std::min(state_->stored_commit, last_commit());
+  return {state_->claims.epoch_of(stored), stored};
+}
+
 std::uint64_t Store::first_live_sequence() const {
   return state_->manifest().first_live_sequence;
 }

@@ -143,6 +143,7 @@ class Store {
   std::uint64_t unsaved_memory() const;
   std::uint64_t last_commit() const;          // as in stats()
   FeedPosition position() const;              // of the last commit in the change feed
+  FeedPosition stored_position() const;       // of the last published commit that is stored
   std::uint64_t first_live_sequence() const;  // the manifest covers all earlier segments
   // The manifest keeps the segments from this one to first_live_sequence() as history. These two
   // functions may be called from begin_recovery() on.

@@ -11,8 +11,8 @@ import { requestKind, responseKind } from "../../web/src/util/engine-message-kin
 import { PartsNeeded } from "../../web/src/wasm/engine.ts";
 
 const outOfMemory = new StoreError("OutOfMemory", "injected");
-const nothingChanged = changesOfWords(7); // a sequence and five counts
-const someChange = changesOfWords(9);
+const nothingChanged = changesOfWords(9); // two sequences and five counts
+const someChange = changesOfWords(11);
 const readRequest = Uint8Array.of(requestKind.readWatch);
 const page = Uint8Array.of(responseKind.watchPage);
 const openFeedRequest = Uint8Array.of(requestKind.openFeed);

@@ -8,7 +8,7 @@ import "../../web/src/client/observed-query.ts";
 import "../../web/src/host/past-changes.ts";
 import { LiveRows } from "../../web/src/client/live-rows.ts";
 import { StoreHandle } from "../../web/src/store.ts";
-import type { ChangeBatch, LiveQuery, Store } from "../../web/src/types.ts";
+import type { ChangeBatch, ChangeFeed, LiveQuery, Store } from "../../web/src/types.ts";
 import type { Random } from "./support/random.ts";
 import {
   type CheckedQuery,
@@ -158,6 +158,24 @@ describe("in a tab that does not own the store", () => {
     }
   });
 
+  test("live queries go on when their owner has slept, and becomes the owner again", async () => {
+    const [a, b, c] = tabsIn(new Origin(), 3) as [Tab, Tab, Tab];
+    const first = await open(a);
+    const second = await open(b);
+    const third = await open(c);
+    await items(first).createTable();
+    const live = items(third).live();
+    await live.ready;
+    b.freeze(); // it gets the lock, and cannot use it
+    a.dispatch("suspend");
+    await sleep(50);
+    a.dispatch("resume");
+    await items(first).createEntity(item("1"));
+    await until(() => keysOf(live)?.join() === "1"); // the third tab makes no calls
+    b.thaw();
+    for (const store of [third, second, first]) await store.close();
+  });
+
   test("live queries have one result until the next one is read, and can be iterated", async () => {
     const [a, b] = tabsIn(new Origin(), 2) as [Tab, Tab];
     const first = await open(a);
@@ -259,6 +277,29 @@ describe("in a tab that does not own the store", () => {
     );
     assert.equal(origin, "local");
     assert(sequence > (batches[1]?.sequence as bigint));
+    await second.close();
+  });
+
+  test("a feed that no change concerns goes on with the next owner after a checkpoint", async () => {
+    const [a, b] = tabsIn(new Origin(), 2) as [Tab, Tab];
+    const first = await open(a);
+    const second = await open(b);
+    await items(first).createTable();
+    await first.table("lamps").createTable();
+    const feed = second.changes({ tables: ["lamps"] });
+    await feed.ready;
+    for (const rowKey of ["1", "2", "3"]) await items(first).createEntity(item(rowKey));
+    await first.compact();
+    await items(first).createEntity(item("4"));
+    await sleep(20); // messages of a tab that is killed may be lost
+    a.kill();
+    await items(second).createEntity(item("5"));
+    await second.table("lamps").createEntity({ partitionKey: "desk", rowKey: "6" });
+    const { value } = await feed.next();
+    assert.deepEqual(
+      value?.changes.map(({ rowKey }) => rowKey),
+      ["6"],
+    );
     await second.close();
   });
 
@@ -372,49 +413,67 @@ async function runTabs(random: Random): Promise<number> {
   return observations.check();
 }
 
-// A tab that writes rows with keys of its own, and reads the changes of all tabs. The log keeps
-// them: it is too short for a checkpoint, and has no deferred writes, which could be lost.
+// A tab that writes rows with keys of its own, and reads the changes of all tabs: from the first
+// one on or from now on, and in one feed or in one after the other. Nothing is written with
+// "deferred", which a crash could lose.
 class FeedUser {
   readonly tab: Tab;
   readonly store: Store;
-  readonly seen: string[] = [];
-  readonly written: string[] = [];
   readonly reading: Promise<void>;
   readonly writing: Promise<void>;
+  seen: { sequence: bigint; rowKey: string }[] = [];
+  written: string[] = []; // since the feed was opened, or the user had to begin again
+  truncations = 0;
+  readonly #random: Random;
 
-  constructor(tab: Tab, store: Store, name: string, random: Random) {
+  constructor(tab: Tab, store: Store, name: string, random: Random, fromNow: boolean) {
     this.tab = tab;
     this.store = store;
-    this.reading = this.#read(random.below(2) === 0 ? 0n : undefined);
-    this.writing = this.#write(name, random);
+    this.#random = random;
+    const reopens = random.below(2) === 0;
+    const feed = store.changes(fromNow ? {} : { since: 0n });
+    this.reading = this.#read(feed, reopens);
+    this.writing = feed.ready.then(() => this.#write(name));
     for (const work of [this.reading, this.writing]) work.catch(() => {});
   }
 
-  // Reads on after each batch in the same feed, or in another one.
-  async #read(sinceStart: bigint | undefined): Promise<void> {
+  // The log may lack changes that were made while no feed was open, or while the owner changed.
+  async #read(opened: ChangeFeed, reopens: boolean): Promise<void> {
+    let feed = opened;
     let since = 0n;
-    for (let isFirst = true; ; isFirst = false) {
-      const feed = this.store.changes({ since: isFirst ? (sinceStart ?? 0n) : since });
-      for await (const { sequence, changes } of feed) {
-        assert(sequence > since);
-        since = sequence;
-        this.seen.push(...changes.map(({ rowKey }) => rowKey));
-        if (sinceStart === undefined && this.seen.length % 5 === 0) break;
+    while (this.store.status.state !== "closed") {
+      try {
+        for await (const { sequence, changes } of feed) {
+          assert(sequence > since);
+          since = sequence;
+          for (const { rowKey } of changes) this.seen.push({ sequence, rowKey });
+          if (reopens && this.#random.below(5) === 0) break;
+        }
+        feed = this.store.changes({ since });
+      } catch (error) {
+        assert.equal((error as { code?: string }).code, "FeedTruncated");
+        this.truncations += 1;
+        feed = this.store.changes();
+        await feed.ready;
+        since = 0n;
+        this.seen = [];
+        this.written = [];
       }
-      if (this.store.status.state === "closed") return;
     }
   }
 
-  async #write(name: string, random: Random): Promise<void> {
+  async #write(name: string): Promise<void> {
     for (let i = 0; i < 8; ++i) {
-      const durability = random.below(2) === 0 ? "strict" : "relaxed";
+      const durability = this.#random.below(2) === 0 ? "strict" : "relaxed";
+      const { written } = this;
       await items(this.store).upsertEntity(item(`${name}-${i}`), "Replace", { durability });
-      this.written.push(`${name}-${i}`);
+      written.push(`${name}-${i}`);
     }
   }
 }
 
-async function runFeeds(random: Random): Promise<void> {
+// Resolves to how often the log lacked what a feed needed.
+async function runFeeds(random: Random, compacts: boolean): Promise<number> {
   const origin = new Origin();
   const founder = await open(new Tab(origin));
   await items(founder).createTable();
@@ -422,14 +481,17 @@ async function runFeeds(random: Random): Promise<void> {
   const users: FeedUser[] = [];
   const start = async () => {
     const tab = new Tab(origin);
-    users.push(new FeedUser(tab, await open(tab), `t${users.length}`, random));
+    const fromNow = compacts || random.below(3) === 0;
+    users.push(new FeedUser(tab, await open(tab), `t${users.length}`, random, fromNow));
   };
   await Promise.all([start(), start(), start()]);
-  for (let event = 0; event < 4; ++event) {
+  for (let event = 0; event < 5; ++event) {
     await sleep(random.below(60));
     const awake = users.filter(({ tab }) => !tab.dead && !tab.frozen);
-    const { tab } = awake[random.below(awake.length)] as FeedUser;
-    const what = ["kill", "freeze", "suspend", "start"][random.below(4)];
+    const { tab, store } = awake[random.below(awake.length)] as FeedUser;
+    const whats = ["kill", "freeze", "suspend", "start"];
+    const what = compacts && random.below(2) === 0 ? "compact" : whats[random.below(4)];
+    if (what === "compact") void store.compact().catch(() => {});
     if (what === "kill" && awake.length > 1) tab.kill();
     if (what === "freeze" && awake.length > 1) {
       tab.freeze();
@@ -444,18 +506,44 @@ async function runFeeds(random: Random): Promise<void> {
   const alive = users.filter(({ tab }) => !tab.dead);
   await Promise.all(alive.map(({ writing }) => writing));
   await sleep(frozenMsMax);
-  const [{ store, seen }] = alive as [FeedUser];
-  const last = item("last");
-  await items(store).createEntity(last);
-  await until(() => alive.every((user) => user.seen.includes(last.rowKey)));
-  for (const user of alive) assert.deepEqual(user.seen, seen);
-  const rows = (await new RandomItems(store, random).list()).map(({ rowKey }) => rowKey);
-  assert.deepEqual([...seen].sort(), rows.sort());
-  for (const { written } of users) assert(written.every((rowKey) => rows.includes(rowKey)));
+  const [{ store }] = alive as [FeedUser];
+  // A user that has to begin again after the last row does not see it.
+  for (let lasts = 0, last = ""; !alive.every(({ seen }) => seen.at(-1)?.rowKey === last); ) {
+    last = `last-${lasts++}`;
+    assert(lasts < 10);
+    await items(store).createEntity(item(last));
+    for (let ms = 0; ms < 1000 && !alive.every(({ seen }) => seen.at(-1)?.rowKey === last); ++ms)
+      await sleep(1);
+  }
+  await checkFeeds(users, alive, store, random);
   for (const user of alive) {
     await user.store.close();
     await user.reading;
   }
+  return alive.reduce((sum, { truncations }) => sum + truncations, 0);
+}
+
+// Each user must have seen all commits from its first one on, once, in their order.
+async function checkFeeds(
+  users: readonly FeedUser[],
+  alive: readonly FeedUser[],
+  store: Store,
+  random: Random,
+): Promise<void> {
+  const known = new Map<bigint, string>();
+  for (const { seen } of users)
+    for (const { sequence, rowKey } of seen) known.set(sequence, rowKey);
+  const all = [...known].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, rowKey]) => rowKey);
+  const rows = (await new RandomItems(store, random).list()).map(({ rowKey }) => rowKey);
+  for (const { seen, written } of alive) {
+    const keys = seen.map(({ rowKey }) => rowKey);
+    assert.deepEqual(keys, all.slice(-keys.length));
+    for (const rowKey of written) assert(keys.includes(rowKey), rowKey);
+  }
+  assert.equal(new Set(all).size, all.length);
+  assert(all.every((rowKey) => rows.includes(rowKey)));
+  const seenAll = alive.find(({ seen }) => seen.length === rows.length);
+  if (seenAll !== undefined) assert.deepEqual([...all].sort(), rows.sort());
 }
 
 describe("at random", () => {
@@ -464,7 +552,19 @@ describe("at random", () => {
     {
       orders: process.env["ENTITABLE_ALL"] ? 100 : 20,
     },
-    async ({ random }) => runFeeds(random),
+    async ({ random }) => assert.equal(await runFeeds(random, false), 0),
+  );
+
+  let truncations = 0;
+  let feedRuns = 0;
+  test("feeds go on although checkpoints remove the log", {
+    orders: process.env["ENTITABLE_ALL"] ? 100 : 20,
+  }, async ({ random }) => {
+    truncations += await runFeeds(random, true);
+    feedRuns += 1;
+  });
+  realTest("feeds are rarely truncated", () =>
+    assert(truncations < feedRuns, `${truncations} of ${feedRuns}`),
   );
 
   let checked = 0;

@@ -6,9 +6,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, test } from "node:test";
+import { StorageError } from "../../web/src/storage/log-storage.ts";
 import { MemoryStorage } from "../../web/src/storage/memory.ts";
 import { StoreHandle } from "../../web/src/store.ts";
-import type { ChangeBatch, ChangeFeed, ChangesOptions, Store, Table } from "../../web/src/types.ts";
+import type { ChangeBatch, ChangeFeed, ChangesOptions } from "../../web/src/types.ts";
 import { createEngine } from "../../web/src/wasm/engine.ts";
 import { openHost } from "./support/open-host.ts";
 import { openStore } from "./support/package.ts";
@@ -29,9 +30,15 @@ const keys = (batches: readonly ChangeBatch[]) =>
 const numbers = (first: number, last: number) =>
   Array.from({ length: last - first + 1 }, (_, i) => String(first + i));
 
+// A storage without checkpoints, which remove the log.
+class LogOnlyStorage extends MemoryStorage {
+  override async commitManifest() {
+    throw new StorageError("aborted", "There are no checkpoints.");
+  }
+}
+
 // A store with a log.
-async function storeWithLog(): Promise<{ store: Store; lamps: Table }> {
-  const storage = new MemoryStorage(new Map());
+async function storeWithLog(storage = new MemoryStorage(new Map())) {
   const options = { engine: await createEngine(), storage, durability: "deferred" } as const;
   const store = new StoreHandle("feed", await openHost(options));
   const lamps = store.table("lamps");
@@ -111,10 +118,18 @@ describe("a feed since a sequence", () => {
     for (const since of [0n, all[2]?.sequence as bigint, last + 3n, 2n ** 63n - 1n]) {
       const feed = store.changes({ since });
       await assert.rejects(feed.ready, { code: "FeedTruncated", firstSequence });
-      await assert.rejects(feed.next(), { code: "FeedTruncated", hint: /since/ });
+      await assert.rejects(feed.next(), { code: "FeedTruncated", hint: /firstSequence - 1n/ });
       assert.deepEqual(await feed.next(), { done: true, value: undefined });
     }
-    assert.deepEqual(keys(await read(store.changes({ since: firstSequence }), 1)), ["5"]);
+    const rest = store.changes({ since: (firstSequence as bigint) - 1n });
+    assert.deepEqual(keys(await read(rest, 2)), ["4", "5"]);
+    await store.compact(); // the first sequence is that of the next commit
+    const truncated = store.changes({ since: 0n });
+    const error: { firstSequence?: bigint } = await truncated.next().catch((reason) => reason);
+    const later = store.changes({ since: (error.firstSequence as bigint) - 1n });
+    await later.ready;
+    await lamps.upsertEntity(row("6"));
+    assert.deepEqual(keys(await read(later, 1)), ["6"]);
     await store.close();
   });
 
@@ -176,6 +191,67 @@ describe("a feed since a sequence", () => {
   });
 });
 
+// A storage that removes segments before a manifest is committed, as files are, and whose reads
+// fail at times.
+class SlowStorage extends MemoryStorage {
+  readFailures = 0;
+  onCommit: () => Promise<void> = async () => {};
+
+  override async commitManifest(...args: Parameters<MemoryStorage["commitManifest"]>) {
+    await super.commitManifest(...args);
+    await this.onCommit();
+  }
+  override async readSegments(...args: Parameters<MemoryStorage["readSegments"]>) {
+    if (this.readFailures-- > 0) throw new StorageError("aborted", "The connection is broken.");
+    await super.readSegments(...args);
+  }
+}
+
+describe("a feed that reads the log", () => {
+  async function storeWithSlowStorage() {
+    const storage = new SlowStorage(new Map());
+    const store = new StoreHandle(
+      "feed",
+      await openHost({ engine: await createEngine(), storage }),
+    );
+    const lamps = store.table("lamps");
+    await lamps.createTable();
+    for (const key of numbers(1, 3)) await lamps.upsertEntity(row(key));
+    return { storage, store, lamps };
+  }
+
+  test("is truncated, not damaged, while a checkpoint removes what it needs", async () => {
+    const { storage, store, lamps } = await storeWithSlowStorage();
+    let commit = () => {};
+    const committing = new Promise<void>((resolve) => {
+      storage.onCommit = () => {
+        resolve();
+        return new Promise((end) => {
+          commit = end;
+        });
+      };
+    });
+    const compacting = store.compact();
+    await committing;
+    const feed = store.changes({ since: 0n });
+    const truncated = assert.rejects(feed.next(), { code: "FeedTruncated" });
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    commit();
+    await truncated;
+    await compacting;
+    await lamps.upsertEntity(row("4"));
+    await store.close();
+  });
+
+  test("reads again if the storage fails for a while", async () => {
+    const { storage, store } = await storeWithSlowStorage();
+    storage.readFailures = 1;
+    assert.deepEqual(keys(await read(store.changes({ since: 0n }), 4)).slice(1), numbers(1, 3));
+    assert.equal(storage.readFailures, -1);
+    await store.close();
+  });
+});
+
 describe("a slow reader", () => {
   test("gets from the log what it could not keep, and never slows a writer", async () => {
     const { store, lamps } = await storeWithLog();
@@ -207,7 +283,7 @@ describe("a slow reader", () => {
 
   test("sees each commit once, in their order, at random", async () => {
     const random = seededRandom(Number(process.env["ENTITABLE_SEED"] ?? 1));
-    const { store } = await storeWithLog();
+    const { store } = await storeWithLog(new LogOnlyStorage(new Map()));
     let written = 0;
     let isOver = false;
     const write = async () => {
@@ -237,8 +313,9 @@ describe("a slow reader", () => {
       }
       await feed.return();
     });
-    await Promise.all(readers);
-    isOver = true;
+    await Promise.all(readers).finally(() => {
+      isOver = true;
+    });
     await writing;
     await store.close();
   });

@@ -98,7 +98,7 @@ export class StoreError extends Error {
   readonly hint: string;
   /** Present if it is unknown whether the write was applied. Reading the data shows it. */
   declare uncertain?: true;
-  /** Of FeedTruncated: the sequence of the first batch that is still there. */
+  /** Of FeedTruncated: the first sequence that is still in the log (ChangesOptions.since). */
   declare firstSequence?: bigint;
 
   constructor(code: StoreErrorCode, message: string, options: StoreErrorOptions = {}) {

@@ -482,7 +482,9 @@ export interface ChangeBatch<T = Record<string, unknown>> {
 export interface ChangesOptions {
   /**
    * The sequence of a batch (ChangeBatch.sequence): the feed begins after it. 0n: with the first
-   * commit. If the changes are not in the log any more, the feed fails with FeedTruncated.
+   * commit. If the changes are not in the log any more, the feed fails with FeedTruncated. So it
+   * does if a crash has lost the commit with this sequence; but after a power failure, the sequence
+   * of a lost "relaxed" or "deferred" write may be that of another commit.
    */
   since?: bigint | undefined;
   /** Default: all tables. */
@@ -490,9 +492,16 @@ export interface ChangesOptions {
   partitionKey?: string | undefined;
   /** Row keys from `from`, inclusive, up to `to`, exclusive. Needs `partitionKey`. */
   rowKey?: { from?: string | undefined; to?: string | undefined } | undefined;
-  /** An entity's change is included if the filter matches the entity before or after it. */
+  /**
+   * An entity's change is included if the filter matches the entity before or after it. The log
+   * does not have the entity before: of the changes that are read from there, all deletes and
+   * updates are included.
+   */
   filter?: string | undefined;
-  /** Whether changes have the entity before the change. Default false. */
+  /**
+   * Whether changes have the entity before the change. Default false. An update or a delete without
+   * `before` was read from the log.
+   */
   before?: boolean | undefined;
   /** Ends the feed with AbortError. */
   signal?: AbortSignalLike | undefined;
@@ -502,9 +511,9 @@ export interface ChangesOptions {
 export interface ChangeFeed {
   /**
    * Resolves when the feed is open: all later commits are in it. With `since`, resolves when the
-   * first changes were read. If a write is being stored, the
-   * feed opens when that write is visible, or has failed. While it is unknown whether the write is
-   * stored, the feed waits; it rejects if the store becomes read-only meanwhile.
+   * first changes were read. If a write is being stored, the feed opens when that write is visible,
+   * or has failed. While it is unknown whether the write is stored, the feed waits; it rejects if
+   * the store becomes read-only meanwhile.
    */
   readonly ready: Promise<void>;
   next(): Promise<IteratorResult<ChangeBatch, undefined>>;

@@ -53,6 +53,7 @@ struct Batch {
 
 struct Changes {
   std::uint64_t sequence = 0;
+  std::uint64_t stored = 0;
   std::size_t pages = 0;
   std::vector<std::string> rows{};
   std::map<WatchId, Delta> deltas{};
@@ -108,6 +109,7 @@ Changes read_changes(const std::string& bytes) {
   REQUIRE(in.kind() == ResponseKind::changes);
   Changes changes;
   changes.sequence = in.two_words();
+  changes.stored = in.two_words();
   changes.pages = in.word();
   for (std::size_t i = 0; i < changes.pages; ++i) {
     const std::string page = in.binary();
@@ -330,6 +332,22 @@ TEST_CASE("Each client gets the changes of its own watches and feeds only") {
   fixture.insert("2", 5);
   CHECK(fixture.take(1, false).deltas.empty());
   CHECK(fixture.take(2).batches.empty());
+}
+
+TEST_CASE("Changes have the sequence of the last published commit that is stored") {
+  Fixture fixture;
+  fixture.listener(1, Fixture::feed_request(0));
+  fixture.insert("1", 1);
+  const std::uint64_t stored = fixture.take(1).stored;
+  CHECK(stored == sequence_of(fixture.store.position()));
+  fixture.store.stage({test::upsert("people", "p", "2", 2)}, test::noon);
+  fixture.store.publish();
+  CHECK(fixture.take(1).stored == stored);
+  fixture.store.stage({test::upsert("people", "p", "3", 3)}, test::noon);
+  fixture.store.mark_stored(fixture.store.seal()->sequence);
+  CHECK(fixture.take(1).stored == stored + 1);
+  fixture.store.publish();
+  CHECK(fixture.take(1).stored == stored + 2);
 }
 
 TEST_CASE("Closing the listeners of a client leaves those of others open") {

@@ -42,6 +42,7 @@ Past read_past(const std::string& bytes) {
   ResponseReader changes(message);
   REQUIRE(changes.kind() == ResponseKind::changes);
   past.sequence = changes.two_words();
+  changes.two_words();  // the sequence of the last commit that is stored
   const std::uint32_t pages = changes.word();
   for (std::uint32_t i = 0; i < pages; ++i) changes.binary();
   const std::uint32_t keys = changes.word();
@@ -118,7 +119,7 @@ class Fixture {
         past = read(since, next_segment, found);
       }
       REQUIRE(past.state <= end);
-      CHECK(past.batches.size() <= PastChangesReader::batches_max);
+      CHECK(past.batches.size() <= past_batches_max);
       sequences.insert(sequences.end(), past.batches.begin(), past.batches.end());
       CHECK(past.sequence >= since);
       since = past.sequence;
@@ -190,6 +191,23 @@ TEST_CASE("However few segments are passed at once, all past changes are read, o
       CHECK(fixture.read_all(all[after], at_once) == rest);
     }
   }
+}
+
+TEST_CASE("A response has a limited number of bytes, or one commit") {
+  Fixture fixture;
+  test::publish(fixture.store, {test::create("people")});
+  for (int i = 0; i < 8; ++i) {
+    Operation large = test::operation(OperationKind::insert_or_replace, "p", std::to_string(i), 1);
+    for (int part = 0; part < 9; ++part)
+      large.properties.push_back(
+          {"text" + std::to_string(part), Value::of_string(std::string(32'000, 'x'))});
+    test::publish(fixture.store, {test::write("people", std::move(large))});
+  }
+  CHECK(fixture.read(0).batches == sequences(fixture.store, 1, 5));
+  CHECK(fixture.read_all(0, 1) == sequences(fixture.store, 1, 9));
+  fixture.host.store_pending(fixture.store);
+  CHECK(fixture.read(0, 0, fixture.segments(1)).batches == sequences(fixture.store, 1, 5));
+  CHECK(fixture.read_all(0, 1) == sequences(fixture.store, 1, 9));
 }
 
 TEST_CASE("Past changes of one client are local to it, and of another tab to others") {

@@ -86,6 +86,49 @@ TEST_CASE("the commits after a number are read from pending records and from seg
   CHECK(history(reopened, host, 2) == "3: +c=3 +b=2; 4: -a; 5: ~b=5");
 }
 
+TEST_CASE("with a limit, reading stops early, and another object goes on") {
+  TestHost host;
+  Store store = new_store();
+  publish_people(store);
+  const auto texts = [&](const HistoryReadLimits& limits) {
+    std::vector<std::string> all;
+    FeedPosition at{store.position().epoch, 0};
+    for (bool is_at_end = false; !is_at_end;) {
+      ChangeHistory past(store, at, limits);
+      std::string text;
+      for (const auto& [sequence, bytes] : host.segments)
+        append_text(*past.read_segment(sequence, bytes), text);
+      append_text(past.read_pending(), text);
+      REQUIRE_FALSE(past.is_truncated());
+      CHECK((past.is_full() || past.is_at_end()));
+      is_at_end = past.is_at_end();
+      at = past.position();
+      all.push_back(std::move(text));
+    }
+    return all;
+  };
+  using Texts = std::vector<std::string>;
+  for (int stored = 0; stored < 2; ++stored) {
+    CHECK(texts({3}) == Texts{"1: create People; 2: +a=1; 3: +c=3 +b=2", "4: -a"});
+    CHECK(texts({2}) == Texts{"1: create People; 2: +a=1", "3: +c=3 +b=2; 4: -a"});
+    CHECK(texts({100, 1}) == Texts{"1: create People; 2: +a=1", "3: +c=3 +b=2", "4: -a"});
+    host.store_pending(store);
+  }
+}
+
+TEST_CASE("segments that are not needed are not decoded") {
+  TestHost host;
+  Store store = new_store();
+  publish_people(store);
+  host.store_pending(store);
+  ChangeHistory at_end(store, store.position());
+  CHECK(at_end.read_segment(1, "no segment")->batches.empty());
+  ChangeHistory full(store, FeedPosition{}, {1});
+  const auto& [sequence, bytes] = *host.segments.begin();
+  CHECK(full.read_segment(sequence, bytes)->batches.size() == 1);
+  CHECK(full.read_segment(sequence + 1, "no segment")->batches.empty());
+}
+
 TEST_CASE("a staged commit is not read, even if its segment is stored") {
   TestHost host;
   Store store = new_store();

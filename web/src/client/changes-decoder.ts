@@ -44,6 +44,7 @@ export interface FeedBatch {
 
 export interface Changes {
   readonly sequence: bigint;
+  readonly stored: bigint; // the sequence of the last commit that is stored
   readonly deltas: readonly WatchDelta[];
   readonly batches: readonly FeedBatch[];
 }
@@ -72,9 +73,10 @@ const absent = -1;
 // decoder again, so the rows are decoded after the other parts of the message were read.
 export function decodeChanges(decoder: ResponseDecoder, message: Uint8Array): Changes {
   const rows: Row[] = [];
-  const { sequence, pages, deltas, batches } = decoder.message(message, changesKind, (reader) => {
+  const contents = decoder.message(message, changesKind, (reader) => {
     let pageAt = message.length - reader.binaryBytes;
     const sequence = reader.readLong();
+    const stored = reader.readLong();
     const pages = list(reader, () => {
       const size = reader.readWord();
       pageAt += size;
@@ -88,15 +90,17 @@ export function decodeChanges(decoder: ResponseDecoder, message: Uint8Array): Ch
     const tables = list(reader, () => reader.readText());
     return {
       sequence,
+      stored,
       pages,
       deltas,
       batches: list(reader, () => readBatch(reader, keys, tables)),
     };
   });
+  const { pages, deltas, batches, ...sequences } = contents;
   for (const page of pages)
     for (const row of decoder.page(page, copyBinaries).rows) rows.push(row as Row);
   return {
-    sequence,
+    ...sequences,
     deltas: deltas.map((delta) => delta(rows)),
     batches: batches.map((batch) => batch(rows)),
   };

@@ -127,7 +127,8 @@ export class LiveConnection implements ChangeListener, QueryCloser {
   // ---- ChangeListener ---------------------------------------------------------------------------
 
   onChanges(message: Uint8Array): void {
-    const { sequence, deltas, batches } = decodeChanges(this.environment.decoder, message);
+    const { decoder } = this.environment;
+    const { sequence, stored, deltas, batches } = decodeChanges(decoder, message);
     this.#sequence = sequence;
     for (const delta of deltas) {
       const query = this.#watches.get(delta.watch);
@@ -135,6 +136,7 @@ export class LiveConnection implements ChangeListener, QueryCloser {
     }
     for (const batch of batches)
       for (const feed of this.#feeds) if (feed.id === batch.feed) feed.add(batch);
+    for (const feed of this.#feeds) feed.onStored(stored);
   }
 
   onChangesEnd(): void {

@@ -8,6 +8,8 @@ import type { MessageWriter } from "./message-writer.ts";
 type Result = IteratorResult<ChangeBatch, undefined>;
 
 const batchesMax = 1000;
+const pastMax = 500; // of one response (core/rpc/past_changes_reader.h)
+const laterMax = 250; // that wait for those that are read from the log
 const sequenceMax = 2n ** 63n - 1n;
 const beforeFlag = 1;
 const origins = ["local", "other-tab", "other-tab", "restore"] as const; // CommitOrigin
@@ -74,8 +76,9 @@ export class OpenFeed {
     if (this.#hasEnded || this.isWaiting) return undefined;
     const position = this.#position;
     if (this.id === 0 && (position === undefined || this.#isLogRead)) return "open";
-    const isLive = this.id !== 0 && (position === undefined || position >= this.#openedAt);
-    return isLive || this.#batches.length > batchesMax / 2 ? undefined : "past";
+    const isLive = this.id !== 0 && !this.#isCatchingUp;
+    const hasRoom = this.#batches.length <= batchesMax - pastMax - laterMax;
+    return isLive || !hasRoom ? undefined : "past";
   }
 
   // Writes the words of the next request (core/rpc/LAYOUT.md).
@@ -131,14 +134,24 @@ export class OpenFeed {
     else this.#addLive(publicBatch(batch));
   }
 
+  // The store has passed all batches up to this sequence, and a crash does not lose them. A feed
+  // without batches must know that, too: the log has only what the last checkpoint does not cover.
+  onStored(sequence: bigint): void {
+    if (this.id === 0 || this.#isCatchingUp) return;
+    if (sequence > (this.#position as bigint)) this.#position = sequence;
+  }
+
+  get #isCatchingUp(): boolean {
+    return (this.#position as bigint) < this.#openedAt;
+  }
+
   #addLive(batch: ChangeBatch): void {
     if (this.id === 0) return;
-    const position = this.#position as bigint;
-    const queued = position < this.#openedAt ? this.#later : this.#batches;
-    if (queued.length >= batchesMax) {
+    if (this.#isCatchingUp) {
+      if (this.#later.length >= laterMax) this.#leave();
+      else this.#later.push(batch);
+    } else if (this.#batches.length >= batchesMax) {
       this.#leave();
-    } else if (queued === this.#later) {
-      queued.push(batch);
     } else {
       this.#position = batch.sequence;
       this.#queue(batch);
@@ -178,8 +191,8 @@ export class OpenFeed {
   #truncate(why: string, firstSequence: bigint): void {
     const { StoreError } = this.#environment;
     const hint =
-      "Read the tables again. To go on, open a feed before that, " +
-      "or one since the error's firstSequence.";
+      "Open a feed first, then read the tables again. What the log still has comes from a feed " +
+      "since the error's firstSequence - 1n.";
     const error = new StoreError("FeedTruncated", `The change feed has a gap: ${why}.`, { hint });
     this.#close(Object.assign(error, { firstSequence }));
   }

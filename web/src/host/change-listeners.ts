@@ -20,7 +20,8 @@ export interface ChangeListenersOptions {
     | "hasDeferredModule"
   >;
   parts: Pick<PartLoader, "loadAndRetry">;
-  storage: Pick<LogStorage, "readSegments"> | undefined; // undefined: stored segments are not kept
+  // Undefined: stored segments are not kept. A read does not overlap the storing of a manifest.
+  storage: Pick<LogStorage, "readSegments"> | undefined;
   // Resolves to the error to report for a request that failed while it waited for parts or for a
   // deferred module.
   errorOfRead(error: unknown): Promise<Error>;
@@ -32,6 +33,7 @@ interface Client {
   readonly listener: ChangeListener;
   readonly id: readonly number[]; // of the calls of its writes, as words
   number: number; // another one after each reset; requests with an earlier one get no response
+  mayReadFeed: boolean; // it has opened a feed
   hasNews: boolean; // onChanges() was called, and onChangesEnd() was not
   feedsToOpen: (() => void)[]; // repeat the requests for feeds that a write delays
 }
@@ -43,8 +45,8 @@ const noId = [0, 0, 0, 0]; // of a client whose writes are not calls
 // copy of each row that they replace until then.
 const writesPerTake = 16;
 // Where the text of a response to "take changes" begins if there are neither deltas nor batches:
-// after the header, the sequence and five counts.
-const textAtIfEmpty = 16 + 8 + 5 * 4;
+// after the header, two sequences and five counts.
+const textAtIfEmpty = 16 + 2 * 8 + 5 * 4;
 
 // Whether a response to "take changes" has neither deltas nor batches. A DataView would be slower.
 function isEmpty(response: Uint8Array): boolean {
@@ -83,7 +85,8 @@ export class ChangeListeners {
   listen(listener: ChangeListener, clientId?: Uint8Array): ListenerConnection {
     const number = ++this.#lastNumber;
     const id = clientId?.length === 16 ? [...new Uint32Array(clientId.slice().buffer)] : noId;
-    const client: Client = { listener, id, number, hasNews: false, feedsToOpen: [] };
+    const state = { mayReadFeed: false, hasNews: false, feedsToOpen: [] };
+    const client: Client = { listener, id, number, ...state };
     this.#clients.set(client.number, client);
     this.#options.engine.onChange = this.#onChange;
     return {
@@ -112,20 +115,36 @@ export class ChangeListeners {
     engine.runBeforeOtherCalls(this.#takeIfDue);
     inMicrotask(() => {
       this.#takeIfDue();
-      for (const client of [...this.#clients.values()]) {
-        if (!client.hasNews) continue;
-        client.hasNews = false;
-        client.listener.onChangesEnd();
-      }
+      this.#endChanges();
     });
   };
 
+  #endChanges(): void {
+    for (const client of [...this.#clients.values()]) {
+      if (!client.hasNews) continue;
+      client.hasNews = false;
+      client.listener.onChangesEnd();
+    }
+  }
+
+  // Must be called before a checkpoint removes segments. If another tab takes over, feeds go on
+  // after the last commit that they know of, which must be in the log then, or be the last that the
+  // checkpoint covers.
+  reportStored(): void {
+    if (![...this.#clients.values()].some(({ mayReadFeed }) => mayReadFeed)) return;
+    this.#takeAll(true);
+    this.#endChanges();
+  }
+
   readonly #takeIfDue = () => {
-    if (this.#changes === 0) return;
+    if (this.#changes > 0) this.#takeAll(false);
+  };
+
+  #takeAll(wakesFeeds: boolean): void {
     this.#changes = 0;
     try {
       try {
-        this.#take();
+        this.#take(wakesFeeds);
       } catch (error) {
         if ((error as { code?: unknown }).code !== "OutOfMemory") throw error;
         this.#resetAll();
@@ -134,17 +153,17 @@ export class ChangeListeners {
     } catch (cause) {
       this.closeAll(toError(cause)); // the engine broke
     }
-  };
+  }
 
   // Throws OutOfMemory if memory ran out. The changes are then lost. As long as the engine has not
   // loaded the module for it, no client has opened a listener. Clients that no change concerns are
-  // not woken.
-  #take(): void {
+  // not woken, except those with feeds if `wakesFeeds`.
+  #take(wakesFeeds: boolean): void {
     if (!this.#options.engine.hasDeferredModule("live")) return;
     let left = this.#clients.size;
     for (const client of [...this.#clients.values()]) {
       const changes = this.#takeFor(client, --left === 0);
-      if (isEmpty(changes)) continue;
+      if (isEmpty(changes) && !(wakesFeeds && client.mayReadFeed)) continue;
       client.hasNews = true;
       client.listener.onChanges(changes);
     }
@@ -195,6 +214,7 @@ export class ChangeListeners {
     const { number } = client;
     const isCurrent = () => this.#clients.has(number);
     const { engine, parts } = this.#options;
+    if (request[0] === requestKind.openFeed) client.mayReadFeed = true;
     if (request[0] === requestKind.readPast) {
       void this.#readPast(client, request.slice(), isCurrent, respond, fail);
       return;
@@ -233,8 +253,7 @@ export class ChangeListeners {
     isCurrent: () => boolean,
     ...[respond, fail]: [(response: Uint8Array) => void, (error: Error) => void]
   ): Promise<void> {
-    const { storage, parts } = this.#options;
-    const { engine } = this.#options;
+    const { engine, storage, parts } = this.#options;
     const listen = (message: Uint8Array) => engine.listen(client.number, message);
     try {
       const { readPastChanges } = await import("./past-changes.ts");

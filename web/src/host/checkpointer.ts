@@ -67,6 +67,8 @@ export interface CheckpointerOptions {
   clock: Pick<Clock, "now">;
   automatic: boolean; // false: checkpoints only by compact() and replaceAllData()
   onFailure: (error: unknown) => void; // the previous checkpoint stays in use; a retry follows
+  // Called before a manifest is stored, which removes segments.
+  onManifest?: (() => void) | undefined;
   onCheckpoint: () => void; // called when a new checkpoint is in use
 }
 
@@ -79,6 +81,7 @@ export class Checkpointer implements Checkpoints {
   readonly #space: CheckpointerOptions["space"];
   readonly #parts: CheckpointerOptions["parts"];
   readonly #onFailure: CheckpointerOptions["onFailure"];
+  readonly #onManifest: CheckpointerOptions["onManifest"];
   readonly #onCheckpoint: CheckpointerOptions["onCheckpoint"];
   readonly #memory: CheckpointerOptions["memory"];
   readonly #now: () => number;
@@ -106,6 +109,7 @@ export class Checkpointer implements Checkpoints {
     this.#space = options.space;
     this.#parts = options.parts;
     this.#onFailure = options.onFailure;
+    this.#onManifest = options.onManifest;
     this.#onCheckpoint = options.onCheckpoint;
     this.#memory = options.memory;
     this.#now = () => options.clock.now();
@@ -180,8 +184,15 @@ export class Checkpointer implements Checkpoints {
     if (!this.#stopped) await this.#sweepIfPossible();
   }
 
+  // Runs a read of segments while no manifest is being stored, which removes segments. When the
+  // read begins and when it ends, the engine knows which there are.
+  runBetweenManifests<T>(read: () => Promise<T>): Promise<T> {
+    return this.#inTurn(read);
+  }
+
   // Runs calls of the storage one after the other: a part that is being restored is not stored
-  // while orphans are deleted, which may have its number, or while a manifest is stored.
+  // while orphans are deleted, which may have its number, or while a manifest is stored, which
+  // removes segments.
   #inTurn<T>(call: () => Promise<T>): Promise<T> {
     const calling = this.#lastInTurn.then(call);
     this.#lastInTurn = calling.catch(() => {});
@@ -345,8 +356,11 @@ export class Checkpointer implements Checkpoints {
       const { manifest, ...obsolete } = this.#engine.finishCheckpoint(historyLimits, this.#now());
       await commitAfterReads(async () => {
         this.#requireIntact();
-        await this.#inTurn(() => this.#commit(manifest, obsolete));
-        this.#engine.markCheckpointCommitted();
+        this.#onManifest?.();
+        await this.#inTurn(async () => {
+          await this.#commit(manifest, obsolete);
+          this.#engine.markCheckpointCommitted();
+        });
       });
       this.#hasSucceeded = true;
       this.#log.onCheckpointCommitted();

@@ -183,6 +183,7 @@ export class LocalHost implements OwnerHost {
         space,
         parts: this.#parts,
         memory: this.#memory,
+        onManifest: () => this.#changeListeners.reportStored(),
         onCheckpoint: () => {
           this.#parts.trim();
           void space.fill();
@@ -622,10 +623,14 @@ export class LocalHost implements OwnerHost {
   }
 
   #makeChangeListeners(): ChangeListeners {
+    const readSegments: LogStorage["readSegments"] = (...args) => {
+      const read = () => this.#options.storage.readSegments(...args);
+      return this.#checkpointer?.runBetweenManifests(read) ?? read();
+    };
     return new ChangeListeners({
       engine: this.#options.engine,
       parts: this.#parts,
-      storage: this.#options.persistence === "memory" ? undefined : this.#options.storage,
+      storage: this.#options.persistence === "memory" ? undefined : { readSegments },
       errorOfRead: (error) => this.#errorOfRead(error),
       storingError: () => this.#queue.fatalError,
     });

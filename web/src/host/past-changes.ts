@@ -3,7 +3,8 @@
 // them from the storage. Loaded with the first such reader.
 
 import { StoreError } from "../errors.ts";
-import type { LogStorage } from "../storage/log-storage.ts";
+import { type LogStorage, StorageError } from "../storage/log-storage.ts";
+import { nextRetryMs } from "../util/back-off.ts";
 import { responseKind } from "../util/engine-message-kinds.ts";
 import { type Engine, type EngineStats, PartsNeeded } from "../wasm/engine.ts";
 import type { PartLoader } from "./part-loader.ts";
@@ -33,9 +34,10 @@ const attemptsMax = 3;
 // the error of the storage.
 export async function readPastChanges(
   request: Uint8Array,
-  { engine, storage, parts, listen, clientId, isCurrent }: PastChangesOptions,
+  options: PastChangesOptions,
   respond: (response: Uint8Array) => void,
 ): Promise<void> {
+  const { engine, storage, parts, listen, clientId, isCurrent } = options;
   let segments: Segment[] = [];
   let first = 0; // the segment at which reading began last
   let needed = 0;
@@ -56,11 +58,31 @@ export async function readPastChanges(
       if (isCurrent()) respond(truncated(engine.stats()));
       return;
     }
+    // A checkpoint may have removed the segment while the read waited. The engine knows that now.
     if (needed <= first) attempts += 1;
     first = needed;
-    segments = await readSegments(storage, first);
+    segments = await readSegmentsWithRetries(storage, first, isCurrent);
   }
   throw new StoreError("Corrupted", "The log lacks segments that were not covered yet.");
+}
+
+// Repeats the read if the storage fails for a while, as a broken connection does.
+async function readSegmentsWithRetries(
+  storage: Pick<LogStorage, "readSegments">,
+  first: number,
+  isCurrent: () => boolean,
+): Promise<Segment[]> {
+  for (let waitMs = nextRetryMs(0); ; waitMs = nextRetryMs(waitMs)) {
+    try {
+      return await readSegments(storage, first);
+    } catch (error) {
+      if (!(error instanceof StorageError) || error.isFatal || !isCurrent()) throw error;
+    }
+    await new Promise((resolve) => {
+      const timer = setTimeout(resolve, waitMs);
+      (timer as { unref?(): void }).unref?.(); // it must not keep a Node process alive
+    });
+  }
 }
 
 async function readSegments(

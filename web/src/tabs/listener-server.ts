@@ -30,7 +30,7 @@ export class ListenerServer {
   #isSlow = false; // it has not done so for a long time
   #slowTimer: ReturnType<typeof setTimeout> | undefined;
   #news: CallResponse[] = [];
-  #bytes = 0; // of the changes in #news
+  #bytes = 0; // of the changes in #news, and of past changes
 
   constructor(options: ListenerServerOptions) {
     this.#options = options;
@@ -49,7 +49,12 @@ export class ListenerServer {
     };
     try {
       this.#connection ??= this.#connect();
-      const respond = (value: Uint8Array) => this.#add({ number, value: value.slice() });
+      const isPast = bytes[0] === requestKind.readPast;
+      const respond = (value: Uint8Array) => {
+        if (isPast) this.#bytes += value.length;
+        this.#add({ number, value: value.slice() });
+        if (isPast) this.#limitWaiting();
+      };
       this.#connection.send(bytes, respond, reject);
     } catch (error) {
       reject(error);

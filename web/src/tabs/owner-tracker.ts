@@ -78,7 +78,8 @@ export class OwnerTracker {
   onOwnerAnnounced(owner: string, generation: number | undefined, asksForHello = false): void {
     if (generation !== undefined && this.#isPast(generation)) return;
     this.#watch.onMessageReceived();
-    if (owner !== this.#owner) this.#setOwner(owner);
+    const isAgain = this.#ready && generation !== undefined && this.#isNewer(generation);
+    if (owner !== this.#owner || isAgain) this.#setOwner(owner);
     else if (this.#ready || !asksForHello) return;
     if (this.#hasSaidHello && !asksForHello) return; // the next ping sends "hello" again
     this.#hasSaidHello = true;
@@ -95,7 +96,13 @@ export class OwnerTracker {
   // announce itself.
   #isSuccessor(from: string, { generation }: StoreStatus): boolean {
     const known = this.#owner !== undefined && this.#owner !== from;
-    return known && generation > (this.status?.generation ?? 0);
+    return known && this.#isNewer(generation);
+  }
+
+  // Returns whether this generation began after that of the known owner, which may be that of the
+  // same tab: it was not the owner for a while.
+  #isNewer(generation: number): boolean {
+    return generation > (this.status?.generation ?? 0);
   }
 
   // Returns whether this generation is that of a replaced owner, which has not noticed its
