@@ -124,6 +124,7 @@ void describe_message(MessageReader& in, RequestDescription& out) {
     case RequestKind::close_listeners:
     case RequestKind::take_changes:
     case RequestKind::read_past:
+    case RequestKind::feed_reader:
       return;  // no requests of the service
     case RequestKind::write:
       return describe_write(in, out);

@@ -59,6 +59,13 @@ struct ReadPastFields {
   std::vector<Segment> segments;
 };
 
+struct FeedReaderFields {
+  std::uint32_t operation = 0;
+  std::string_view name;
+  std::uint64_t sequence = 0;
+  double unix_ms = 0;  // the present time
+};
+
 // Braced initializers are evaluated from left to right, so fields are read in the listed order.
 inline OpenWatchFields read_open_watch_fields(MessageReader& in) {
   return OpenWatchFields{in.word(), in.text(),          in.optional_text(),
@@ -83,6 +90,9 @@ inline OpenFeedFields read_open_feed_fields(MessageReader& in) {
   fields.upper_partition = in.optional_text();
   fields.upper_row = in.optional_text();
   return fields;
+}
+inline FeedReaderFields read_feed_reader_fields(MessageReader& in) {
+  return FeedReaderFields{in.word(), in.text(), in.two_words(), in.float64()};
 }
 inline ReadPastFields read_read_past_fields(MessageReader& in) {
   ReadPastFields fields;

@@ -6,6 +6,7 @@
 #include "core/base/check.h"
 #include "core/filter/parser.h"
 #include "core/model/limits.h"
+#include "core/rpc/feed_reader_requests.h"
 #include "core/rpc/listener_request_fields.h"
 #include "core/rpc/operations.h"
 #include "core/rpc/past_changes_reader.h"
@@ -45,6 +46,8 @@ std::vector<PartId> ListeningClients::handle(Store& store, std::uint32_t client,
     close_feed(store, client, in, out);
   } else if (in.ok() && kind == RequestKind::read_past) {
     read_past_changes(store, in, out);
+  } else if (in.ok() && kind == RequestKind::feed_reader) {
+    handle_feed_reader(store, in, out);
   } else if (in.ok() && kind == RequestKind::close_listeners) {
     close_all(store, client, out);
   } else if (in.ok() && kind == RequestKind::take_changes) {

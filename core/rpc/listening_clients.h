@@ -32,7 +32,7 @@ class ListeningClients {
   ListeningClients(const ListeningClients&) = delete;
   ListeningClients& operator=(const ListeningClients&) = delete;
 
-  // Handles a request of the kinds openWatch to takeChanges, readPast. As
+  // Handles a request of the kinds openWatch to takeChanges, readPast and feedReader. As
   // handle_read() (operations.h), returns the parts that "read watch" needs, and otherwise no
   // parts; `out` then holds the response. If this throws std::bad_alloc in "take changes", the
   // changes are lost: the host must close the listeners of all clients. REQUIRES: the store is

@@ -41,6 +41,7 @@ enum class RequestKind : std::uint8_t {
   create_table = 17,
   drop_table = 18,
   read_past = 19,
+  feed_reader = 20,
 };
 
 enum class ResponseKind : std::uint8_t {
@@ -53,6 +54,7 @@ enum class ResponseKind : std::uint8_t {
   watch_page = 7,
   changes = 8,
   past_changes = 9,
+  feed_reader = 10,
   error = 15,
 };
 

@@ -337,6 +337,7 @@ std::vector<PartId> handle_read(const Store& store, std::string_view request, Pa
     case RequestKind::close_listeners:
     case RequestKind::take_changes:
     case RequestKind::read_past:
+    case RequestKind::feed_reader:
     case RequestKind::write:
     case RequestKind::create_table:
     case RequestKind::drop_table:

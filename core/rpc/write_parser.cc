@@ -313,6 +313,7 @@ std::optional<GroupFailure> parse_write(std::string_view message, WriteRequest& 
     case RequestKind::close_listeners:
     case RequestKind::take_changes:
     case RequestKind::read_past:
+    case RequestKind::feed_reader:
       break;
   }
   return GroupFailure{malformed_error()};

@@ -51,6 +51,10 @@ bool FeedReaders::acknowledge(std::string_view name, const FeedPosition& positio
   return true;
 }
 
+bool FeedReaders::are_stored() const {
+  return state_.readers_version == state_.readers_version_stored;
+}
+
 bool FeedReaders::remove(std::string_view name) {
   const auto at = state_.readers.find(name);
   if (at == state_.readers.end()) return false;

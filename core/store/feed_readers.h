@@ -39,6 +39,7 @@ class FeedReaders {
   // calls may arrive late, and each change of the readers needs a checkpoint.
   bool acknowledge(std::string_view name, const FeedPosition& position, Ticks now);
   bool remove(std::string_view name);  // returns whether the reader existed
+  bool are_stored() const;             // whether a checkpoint has stored all that has changed
 
  private:
   StoreState& state_;

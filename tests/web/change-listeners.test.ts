@@ -76,6 +76,7 @@ beforeEach(() => {
     parts,
     storage: undefined,
     errorOfRead,
+    storeReaders: () => assert.fail(),
     storingError: () => storingError,
   });
   engineChanged = (mustTake) =>

@@ -4,7 +4,9 @@
 import assert from "node:assert/strict";
 import { describe, test as realTest } from "node:test";
 import "../../web/src/client/live-connection.ts"; // these are loaded before virtual time begins
+import "../../web/src/client/feed-reader.ts";
 import "../../web/src/client/observed-query.ts";
+import "../../web/src/host/feed-reader-requests.ts";
 import "../../web/src/host/past-changes.ts";
 import { LiveRows } from "../../web/src/client/live-rows.ts";
 import { StoreHandle } from "../../web/src/store.ts";
@@ -546,6 +548,119 @@ async function checkFeeds(
   if (seenAll !== undefined) assert.deepEqual([...all].sort(), rows.sort());
 }
 
+// ---- Durable readers ----------------------------------------------------------------------------
+
+// What all tabs together have done with one durable reader.
+class SharedReader {
+  readonly since: bigint; // where it began
+  acknowledged: bigint; // by a call that has resolved
+  readonly seen = new Map<bigint, string>(); // row keys by sequence
+  readonly failures: unknown[] = [];
+  doubles = 0; // batches that were got again, because they were not acknowledged
+  private holder: Tab | undefined;
+
+  constructor(since: bigint) {
+    this.since = since;
+    this.acknowledged = since;
+  }
+
+  // Reads and acknowledges until the tab is gone, or the store is closed.
+  async use(tab: Tab, store: Store, random: Random): Promise<void> {
+    while (store.status.state !== "closed") {
+      const reader = await store.reader("backup");
+      assert(this.holder === undefined || this.holder.dead);
+      this.holder = tab;
+      assert(reader.acknowledged >= this.acknowledged);
+      let last = reader.acknowledged;
+      for (let count = random.below(12); count > 0; --count) {
+        const { value, done } = await reader.next();
+        if (done || tab.dead) return;
+        this.#see(value, last);
+        last = value.sequence;
+        if (random.below(3) !== 0) continue;
+        const acknowledged = last;
+        const acknowledging = reader.ack(acknowledged).then(() => {
+          if (acknowledged > this.acknowledged) this.acknowledged = acknowledged;
+        });
+        if (random.below(2) === 0) await acknowledging;
+        else acknowledging.catch(() => {});
+      }
+      this.holder = undefined;
+      await reader.close();
+    }
+  }
+
+  #see({ sequence, changes }: ChangeBatch, last: bigint): void {
+    assert(sequence > last, "the order");
+    assert(sequence > this.acknowledged, "acknowledged before");
+    const rowKey = changes.map((change) => change.rowKey).join();
+    if (this.seen.has(sequence)) {
+      this.doubles += 1;
+      assert.equal(this.seen.get(sequence), rowKey);
+    }
+    this.seen.set(sequence, rowKey);
+  }
+}
+
+async function runReaders(random: Random): Promise<SharedReader> {
+  const origin = new Origin();
+  const founder = await open(new Tab(origin));
+  await items(founder).createTable();
+  const { acknowledged } = await founder.reader("backup");
+  const shared = new SharedReader(acknowledged);
+  await founder.close();
+  const users: { tab: Tab; store: Store; writing: Promise<void> }[] = [];
+  const start = async () => {
+    const tab = new Tab(origin);
+    const store = await open(tab);
+    shared.use(tab, store, random).catch((error) => {
+      if (!tab.dead) shared.failures.push(error);
+    });
+    users.push({ tab, store, writing: writeRows(store, `t${users.length}`, random) });
+  };
+  await Promise.all([start(), start(), start()]);
+  for (let event = 0; event < 6; ++event) {
+    await sleep(random.below(60));
+    const awake = users.filter(({ tab }) => !tab.dead && !tab.frozen);
+    const { tab, store } = awake[random.below(awake.length)] as (typeof awake)[number];
+    const what = ["kill", "freeze", "suspend", "start", "compact"][random.below(5)];
+    if (what === "compact") void store.compact().catch(() => {});
+    if (what === "kill" && awake.length > 1) tab.kill();
+    if (what === "freeze" && awake.length > 1) {
+      tab.freeze();
+      setTimeout(() => tab.thaw(), random.below(frozenMsMax));
+    }
+    if (what === "suspend") {
+      tab.dispatch("suspend");
+      setTimeout(() => tab.dispatch("resume"), random.below(200));
+    }
+    if (what === "start") await start();
+  }
+  const alive = users.filter(({ tab }) => !tab.dead);
+  await Promise.all(alive.map(({ writing }) => writing));
+  await sleep(frozenMsMax);
+  const [{ store }] = alive as [(typeof alive)[number]];
+  await items(store).createEntity(item("last"));
+  const isOver = () => [...shared.seen.values()].includes("last") || shared.failures.length > 0;
+  await until(isOver);
+  assert.deepEqual(shared.failures, []);
+  const rows = (await new RandomItems(store, random).list()).map(({ rowKey }) => rowKey);
+  assert.deepEqual([...shared.seen.values()].sort(), rows.sort());
+  for (const user of alive.reverse()) await user.store.close();
+  return shared;
+}
+
+async function writeRows(store: Store, name: string, random: Random): Promise<void> {
+  try {
+    for (let i = 0; i < 8; ++i) {
+      const durability = random.below(2) === 0 ? "strict" : "relaxed";
+      await items(store).upsertEntity(item(`${name}-${i}`), "Replace", { durability });
+    }
+  } catch {
+    // the tab was killed
+  }
+}
+
 describe("at random", () => {
   test(
     "feeds of tabs that are killed, frozen and suspended have each commit once",
@@ -565,6 +680,19 @@ describe("at random", () => {
   });
   realTest("feeds are rarely truncated", () =>
     assert(truncations < feedRuns, `${truncations} of ${feedRuns}`),
+  );
+
+  let acknowledged = 0;
+  let doubles = 0;
+  test("a durable reader gets each commit, and none after acknowledging it", {
+    orders: process.env["ENTITABLE_ALL"] ? 100 : 20,
+  }, async ({ random }) => {
+    const reader = await runReaders(random);
+    if (reader.acknowledged > reader.since) acknowledged += 1;
+    doubles += reader.doubles;
+  });
+  realTest("durable readers acknowledge, and get batches again", () =>
+    assert(acknowledged > 0 && doubles > 0, `${acknowledged}, ${doubles}`),
   );
 
   let checked = 0;

@@ -1,6 +1,6 @@
 // The handle of an open store: it creates clients, and forwards all other calls to its host.
 
-import { openChangeFeed, openObservedQuery } from "./client/live-queries.ts";
+import { openChangeFeed, openObservedQuery, openReader } from "./client/live-queries.ts";
 import { releaseStoreCodec } from "./client/store-codec.ts";
 import { TableHandle } from "./client/table-client.ts";
 import { ServiceHandle } from "./client/table-service-client.ts";
@@ -14,6 +14,7 @@ import type {
   ChangesOptions,
   EdmTypes,
   ExportOptions,
+  FeedReader,
   HttpClient,
   ImportOptions,
   ImportReport,
@@ -21,6 +22,7 @@ import type {
   LiveQuery,
   RandomSource,
   Reader,
+  ReaderOptions,
   ResolvedTable,
   RestoreOptions,
   SnapshotSource,
@@ -153,6 +155,10 @@ export class StoreHandle implements Store {
 
   changes(options: ChangesOptions = {}): ChangeFeed {
     return openChangeFeed(this.#host, options);
+  }
+
+  reader(name: string, options: ReaderOptions = {}): Promise<FeedReader> {
+    return openReader(this.#host, name, options);
   }
 
   on<K extends keyof StoreEvents>(event: K, listener: (event: StoreEvents[K]) => void): () => void {

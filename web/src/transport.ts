@@ -60,6 +60,11 @@ export interface Transport {
   // LocalHost. `client`: the id in the calls of the client's writes (OwnerHost); absent: those of
   // this transport.
   listen(listener: ChangeListener, client?: Uint8Array): ListenerConnection;
+
+  // Waits for a lock of this name among all tabs that share the store, for a durable reader of the
+  // change feed. Resolves to a function that releases it. Rejects with AbortError. Absent: only
+  // this thread uses the store.
+  readonly lockReader?: ((reader: string, signal: AbortSignal) => Promise<() => void>) | undefined;
 }
 
 // What a listening client learns. The functions must not throw.

@@ -507,6 +507,46 @@ export interface ChangesOptions {
   signal?: AbortSignalLike | undefined;
 }
 
+export interface ReaderOptions extends Omit<ChangesOptions, "before"> {
+  /**
+   * Where a new reader begins: after this sequence. 0n: with the first commit that is still in the
+   * log. Default: with the next commit. A reader that the store knows continues where it was.
+   */
+  since?: bigint | undefined;
+  /** Stops waiting for the reader, and later closes it. */
+  signal?: AbortSignalLike | undefined;
+}
+
+/**
+ * A durable reader of the change feed: the store keeps its position, and the log after it. At most
+ * one tab has the reader of a name at a time.
+ */
+export interface FeedReader extends AsyncDisposable {
+  readonly name: string;
+  /** The sequence that was acknowledged last. */
+  readonly acknowledged: bigint;
+  /**
+   * Resolves to the next batch, when there is one. Rejects with FeedTruncated if the store does not
+   * have it any more: read the tables again, and acknowledge `firstSequence - 1n` of the error
+   * before that.
+   */
+  next(): Promise<IteratorResult<ChangeBatch, undefined>>;
+  /**
+   * Records that everything up to the batch of this sequence was handled. Resolves when this is
+   * stored: whatever happens later, the reader never gets these batches again. Batches that were
+   * not acknowledged come again, in the reader of this name that is opened next. Storing it takes a
+   * checkpoint, so acknowledge many batches at once.
+   */
+  ack(sequence: bigint): Promise<void>;
+  /** Closes the reader. The store keeps its position, so that it can be opened again. */
+  close(): Promise<void>;
+  /** Removes the reader from the store, and closes it. The log is no longer kept for it. */
+  remove(): Promise<void>;
+  /** Closes the reader. */
+  return(): Promise<IteratorResult<ChangeBatch, undefined>>;
+  [Symbol.asyncIterator](): FeedReader;
+}
+
 /** The changes of the store, in the order of the commits. Iterate over it once. */
 export interface ChangeFeed {
   /**
@@ -948,6 +988,12 @@ export interface OpenOptions {
    */
   memoryLimit?: number;
   /**
+   * How much of the log the store keeps, at most, for durable readers of the change feed that have
+   * not acknowledged it: bytes in storage (default 16 MiB), and the age (default 7 days). Without
+   * readers, it keeps nothing for them. A reader that falls behind further gets FeedTruncated.
+   */
+  history?: { bytes?: number; ageMs?: number };
+  /**
    * The WebAssembly module or its URL. Default: entitable.core.wasm next to this package's code,
    * and entitable.rest.wasm, entitable.live.wasm and entitable.snapshot.wasm once they are needed.
    */
@@ -1376,6 +1422,13 @@ export interface Store {
    * a rollback, and after a restore that replaces the content. Ends when the store is closed.
    */
   changes(options?: ChangesOptions): ChangeFeed;
+  /**
+   * Opens the durable reader of this name, which is added if the store does not know it. It gets
+   * the batches after those that it has acknowledged, in this page or in an earlier one. If another
+   * tab has the reader, waits until that tab closes it, or ends. A store in memory knows its
+   * readers until it is closed.
+   */
+  reader(name: string, options?: ReaderOptions): Promise<FeedReader>;
   on<K extends keyof StoreEvents>(event: K, listener: (event: StoreEvents[K]) => void): () => void;
   /** Stores pending writes and closes the store. */
   close(): Promise<void>;

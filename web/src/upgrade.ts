@@ -221,6 +221,9 @@ class VersionedHost implements Host {
   runBeforeNextChange = (reads: () => void) => this.#host.runBeforeNextChange?.(reads);
   now = () => this.#host.now();
   listen: Host["listen"] = (listener) => this.#checked.listen(listener);
+  get lockReader(): Host["lockReader"] {
+    return this.#host.lockReader;
+  }
   flush = async () => await this.#checked.flush();
   stats = async () => await this.#checked.stats();
   verify = async () => await this.#checked.verify();

@@ -32,6 +32,12 @@ export interface LiveEnvironment {
   toError(thrown: unknown): Error;
 }
 
+// Something else than queries and feeds that needs the connection.
+export interface ConnectionUser {
+  onReset?(): void; // ChangeListener
+  onClosed(error: Error): void; // the same
+}
+
 const pageRows = 1000;
 const turnMs = 8; // how long a task reads
 const absent = -1;
@@ -48,6 +54,7 @@ export class LiveConnection implements ChangeListener, QueryCloser {
   readonly #observed = new Set<ObservedQuery>();
   readonly #feeds = new Set<OpenFeed>();
   readonly #feedsToServe = new Set<OpenFeed>(); // may need something from the store
+  readonly #users = new Set<ConnectionUser>();
   #connection: ListenerConnection | undefined;
   #sequence = 0n; // of the last version that is known
   #shownSequence = 0n;
@@ -124,6 +131,37 @@ export class LiveConnection implements ChangeListener, QueryCloser {
     return feed;
   }
 
+  // Keeps the connection open until the returned function is called, or the store is closed. Throws
+  // StoreError if it is.
+  use(user: ConnectionUser): () => void {
+    this.#connect();
+    this.#users.add(user);
+    return () => {
+      if (this.#users.delete(user)) this.#disconnectIfUnused();
+    };
+  }
+
+  // Resolves to what `decode` returns for the response. The request is sent again after a reset.
+  request<R>(
+    kind: number,
+    put: (writer: MessageWriter) => void,
+    decode: (response: Uint8Array) => R,
+  ): Promise<R> {
+    return new Promise((resolve, reject) => {
+      const onResponse = (response: Uint8Array) => {
+        resolve(decode(response));
+        end();
+      };
+      const onError = (error: unknown) => {
+        reject(error);
+        end();
+      };
+      const send = () => this.#send(kind, put, onResponse, onError);
+      const end = this.use({ onReset: send, onClosed: reject });
+      send();
+    });
+  }
+
   // ---- ChangeListener ---------------------------------------------------------------------------
 
   onChanges(message: Uint8Array): void {
@@ -155,11 +193,14 @@ export class LiveConnection implements ChangeListener, QueryCloser {
       feed.onReset();
       this.#feedsToServe.add(feed);
     }
+    for (const user of [...this.#users]) user.onReset?.();
     this.#scheduleSettle();
   }
 
   onClosed(error: Error): void {
     this.#connection = undefined;
+    for (const user of this.#users) user.onClosed(error);
+    this.#users.clear();
     const queries = [...this.#queries, ...this.#observed];
     for (const query of queries) query.end(error);
     for (const all of [this.#queries, this.#toRead, this.#delaying, this.#changed]) all.clear();
@@ -459,7 +500,8 @@ export class LiveConnection implements ChangeListener, QueryCloser {
   }
 
   #disconnectIfUnused(): boolean {
-    if (this.#queries.size + this.#feeds.size + this.#observed.size > 0) return false;
+    const { size } = this.#users;
+    if (this.#queries.size + this.#feeds.size + this.#observed.size + size > 0) return false;
     this.#connection?.close();
     this.#connection = undefined;
     return true;

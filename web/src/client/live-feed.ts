@@ -51,11 +51,7 @@ export class OpenFeed {
     onClose: () => void,
     onRoom: () => void,
   ) {
-    const { message, hint } = mistakeIn(options) ?? {};
-    if (message !== undefined)
-      throw new environment.StoreError("ValidationFailed", message, {
-        hint: `For example: ${hint}.`,
-      });
+    checkFeedOptions(options, environment);
     this.#options = options;
     this.#position = options.since;
     this.#environment = environment;
@@ -239,9 +235,20 @@ export class OpenFeed {
   }
 }
 
-function putLong(writer: MessageWriter, value: bigint): void {
+// Writes a value of two words.
+export function putLong(writer: MessageWriter, value: bigint): void {
   writer.putWord(Number(BigInt.asIntN(32, value)));
   writer.putWord(Number(BigInt.asIntN(32, value >> 32n)));
+}
+
+// Throws StoreError ValidationFailed.
+export function checkFeedOptions(
+  options: ChangesOptions,
+  { StoreError }: Pick<LiveEnvironment, "StoreError">,
+): void {
+  const { message, hint } = mistakeIn(options) ?? {};
+  if (message !== undefined)
+    throw new StoreError("ValidationFailed", message, { hint: `For example: ${hint}.` });
 }
 
 function mistakeIn(options: ChangesOptions): { message: string; hint: string } | undefined {

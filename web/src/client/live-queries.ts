@@ -3,7 +3,14 @@
 
 import { AbortError, StoreError } from "../errors.ts";
 import type { Transport } from "../transport.ts";
-import type { ChangeFeed, ChangesOptions, LiveDelta, LiveQuery } from "../types.ts";
+import type {
+  ChangeFeed,
+  ChangesOptions,
+  FeedReader,
+  LiveDelta,
+  LiveQuery,
+  ReaderOptions,
+} from "../types.ts";
 import { nextRetryMs } from "../util/back-off.ts";
 import { requestKind, responseKind } from "../util/engine-message-kinds.ts";
 import { inMicrotask, yieldToEventLoop } from "../util/event-loop.ts";
@@ -76,7 +83,22 @@ export function openObservedQuery<R>(
   });
 }
 
-const changesOptions = ["since", "tables", "partitionKey", "rowKey", "filter", "before", "signal"];
+export async function openReader(
+  transport: Transport,
+  name: string,
+  options: ReaderOptions,
+): Promise<FeedReader> {
+  requireKnownOptions("reader", options, readerOptions);
+  const { tables, rowKey } = options;
+  // The caller may change the objects.
+  const copy = { ...options, tables: copyOf(tables), rowKey: copyOf(rowKey) };
+  const loading = [liveConnection(transport), import("./feed-reader.ts")] as const;
+  const [connection, { openFeedReader }] = await Promise.all(loading);
+  return await openFeedReader(transport, connection, name, copy);
+}
+
+const readerOptions = ["since", "tables", "partitionKey", "rowKey", "filter", "signal"];
+const changesOptions = [...readerOptions, "before"];
 
 export function openChangeFeed(transport: Transport, options: ChangesOptions): ChangeFeed {
   const opening = openFeed(transport, options);

@@ -25,6 +25,8 @@ export interface ChangeListenersOptions {
   // Resolves to the error to report for a request that failed while it waited for parts or for a
   // deferred module.
   errorOfRead(error: unknown): Promise<Error>;
+  // Writes a checkpoint, which stores the durable readers of the change feed.
+  storeReaders(): Promise<void>;
   // Why nothing can be stored any more; undefined: that is not so.
   storingError(): Error | undefined;
 }
@@ -37,6 +39,13 @@ interface Client {
   hasNews: boolean; // onChanges() was called, and onChangesEnd() was not
   feedsToOpen: (() => void)[]; // repeat the requests for feeds that a write delays
 }
+
+type AnswerLater = (
+  client: Client,
+  request: Uint8Array,
+  isCurrent: () => boolean,
+  respond: (response: Uint8Array) => void,
+) => Promise<void>;
 
 const closeRequest = requestMessage(requestKind.closeListeners);
 const noId = [0, 0, 0, 0]; // of a client whose writes are not calls
@@ -215,8 +224,13 @@ export class ChangeListeners {
     const isCurrent = () => this.#clients.has(number);
     const { engine, parts } = this.#options;
     if (request[0] === requestKind.openFeed) client.mayReadFeed = true;
-    if (request[0] === requestKind.readPast) {
-      void this.#readPast(client, request.slice(), isCurrent, respond, fail);
+    const isReader = request[0] === requestKind.feedReader;
+    if (isReader || request[0] === requestKind.readPast) {
+      const answerLater = isReader ? this.#answerReader : this.#readPast;
+      void answerLater(client, request.slice(), isCurrent, respond).catch(async (error) => {
+        const reason = await this.#options.errorOfRead(error);
+        if (isCurrent()) fail(reason);
+      });
       return;
     }
     // Returns what the engine needs. Responds as soon as the engine does: changes that it returns
@@ -247,23 +261,24 @@ export class ChangeListeners {
   }
 
   // Few pages read what has changed before, so the code for that is loaded when it is needed.
-  async #readPast(
-    client: Client,
-    request: Uint8Array,
-    isCurrent: () => boolean,
-    ...[respond, fail]: [(response: Uint8Array) => void, (error: Error) => void]
-  ): Promise<void> {
+  readonly #readPast: AnswerLater = async (client, request, isCurrent, respond) => {
     const { engine, storage, parts } = this.#options;
     const listen = (message: Uint8Array) => engine.listen(client.number, message);
-    try {
-      const { readPastChanges } = await import("./past-changes.ts");
-      const options = { engine, storage, parts, listen, clientId: client.id, isCurrent };
-      await readPastChanges(request, options, respond);
-    } catch (error) {
-      const reason = await this.#options.errorOfRead(error);
-      if (isCurrent()) fail(reason);
-    }
-  }
+    const { readPastChanges } = await import("./past-changes.ts");
+    const options = { engine, storage, parts, listen, clientId: client.id, isCurrent };
+    await readPastChanges(request, options, respond);
+  };
+
+  // The same holds for durable readers.
+  readonly #answerReader: AnswerLater = async (client, request, isCurrent, respond) => {
+    const { engine, storage, parts, storeReaders } = this.#options;
+    const listen = (message: Uint8Array) => engine.listen(client.number, message);
+    const { answerFeedReader } = await import("./feed-reader-requests.ts");
+    if (!isCurrent()) return;
+    const options = { engine, storage, parts, listen, storeReaders };
+    const response = await answerFeedReader(request, options);
+    if (isCurrent()) respond(response);
+  };
 
   #delayFeed(client: Client, ...request: Parameters<ListenerConnection["send"]>): void {
     const error = this.#options.storingError();

@@ -41,7 +41,11 @@ const closingCostFactor = 4;
 // If the storage is full, an interim manifest is stored after this many bytes of new parts.
 const interimBytes = 512 * 1024;
 // What is kept of the covered log, at most, for durable readers of the change feed.
-const historyLimits = { bytes: 16 * 1024 * 1024, ageMs: 7 * 24 * 60 * 60 * 1000 };
+export interface HistoryLimits {
+  readonly bytes: number;
+  readonly ageMs: number;
+}
+const historyDefault: HistoryLimits = { bytes: 16 * 1024 * 1024, ageMs: 7 * 24 * 60 * 60 * 1000 };
 
 export interface CheckpointerOptions {
   engine: Pick<
@@ -65,6 +69,7 @@ export interface CheckpointerOptions {
   orphans: readonly number[]; // ids of parts that no manifest names; removed first
   memory: Pick<MemoryGuard, "isFull" | "update" | "allowWrites">;
   clock: Pick<Clock, "now">;
+  history?: HistoryLimits | undefined;
   automatic: boolean; // false: checkpoints only by compact() and replaceAllData()
   onFailure: (error: unknown) => void; // the previous checkpoint stays in use; a retry follows
   // Called before a manifest is stored, which removes segments.
@@ -85,6 +90,7 @@ export class Checkpointer implements Checkpoints {
   readonly #onCheckpoint: CheckpointerOptions["onCheckpoint"];
   readonly #memory: CheckpointerOptions["memory"];
   readonly #now: () => number;
+  readonly #history: HistoryLimits;
   readonly #automatic: boolean;
   readonly #log: LogGrowth;
   readonly #pause = new IdleTimer(pauseMs, () => this.#checkDue("pause"));
@@ -113,6 +119,7 @@ export class Checkpointer implements Checkpoints {
     this.#onCheckpoint = options.onCheckpoint;
     this.#memory = options.memory;
     this.#now = () => options.clock.now();
+    this.#history = options.history ?? historyDefault;
     this.#automatic = options.automatic;
     this.#log = new LogGrowth(options.engine);
     this.#orphans = new Set(options.orphans);
@@ -353,7 +360,7 @@ export class Checkpointer implements Checkpoints {
         return false;
       }
       await this.#writeParts(commitAfterReads);
-      const { manifest, ...obsolete } = this.#engine.finishCheckpoint(historyLimits, this.#now());
+      const { manifest, ...obsolete } = this.#engine.finishCheckpoint(this.#history, this.#now());
       await commitAfterReads(async () => {
         this.#requireIntact();
         this.#onManifest?.();

@@ -14,7 +14,8 @@ export interface Ownership {
 
 export interface OwnershipOptions {
   locks: LockManager | undefined;
-  waitMs: number; // how long to wait, because a page that was reloaded may still hold the lock
+  // How long to wait, because a page that was reloaded may still hold the lock. Absent: any time.
+  waitMs?: number;
   signal?: AbortSignalLike | undefined;
 }
 
@@ -31,7 +32,9 @@ export function acquireOwnership(store: string, options: OwnershipOptions): Prom
       reason = error;
       waiting.abort();
     };
-    const timer = setTimeout(() => cancel(storeLockedError(store)), options.waitMs);
+    const { waitMs } = options;
+    const timer =
+      waitMs === undefined ? undefined : setTimeout(() => cancel(storeLockedError(store)), waitMs);
     const onAbort = () => cancel(new AbortError());
     signal?.addEventListener("abort", onAbort);
     const settled = () => {
@@ -50,6 +53,16 @@ export function acquireOwnership(store: string, options: OwnershipOptions): Prom
         reject(reason ?? (isForbidden(error) ? locksForbiddenError(error) : error));
       });
   });
+}
+
+// Waits for the lock of a durable reader of the store's change feed (Transport.lockReader).
+export async function acquireReader(
+  store: string,
+  reader: string,
+  options: { locks: LockManager; signal: AbortSignal },
+): Promise<() => void> {
+  const { release } = await acquireOwnership(`${store}/reader/${reader}`, options);
+  return release;
 }
 
 function lockName(store: string): string {

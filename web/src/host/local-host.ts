@@ -32,7 +32,7 @@ import { toError } from "../util/platform-objects.ts";
 import { type Engine, PartsNeeded } from "../wasm/engine.ts";
 import { isModuleMissing } from "../wasm/module-missing.ts";
 import { ChangeListeners } from "./change-listeners.ts";
-import { Checkpointer } from "./checkpointer.ts";
+import { Checkpointer, type HistoryLimits } from "./checkpointer.ts";
 import { CommitQueue } from "./commit-queue.ts";
 import type { UnstoredWrite } from "./deferred-writes.ts";
 import { Emitter } from "./emitter.ts";
@@ -69,6 +69,7 @@ export interface LocalHostOptions {
   durability: Durability;
   deferredDelayMs: number;
   memoryLimit: number; // of rows, in bytes; 0: none
+  history?: HistoryLimits | undefined; // of the change feed
   clock: Clock;
   readOnly: boolean;
   // Whether stored data is safe from eviction: persistent storage was granted, or the data is in
@@ -632,6 +633,7 @@ export class LocalHost implements OwnerHost {
       parts: this.#parts,
       storage: this.#options.persistence === "memory" ? undefined : { readSegments },
       errorOfRead: (error) => this.#errorOfRead(error),
+      storeReaders: () => this.compact(),
       storingError: () => this.#queue.fatalError,
     });
   }

@@ -14,7 +14,7 @@ export type Settings = ReturnType<typeof settingsFromOptions>;
 
 // Of OpenOptions.
 const optionNames =
-  "name persistence path durability deferredDelayMs memoryLimit wasm tabs thread requestPersistence clock random readOnly version upgrade account signal onWarning".split(
+  "name persistence path durability deferredDelayMs memoryLimit history wasm tabs thread requestPersistence clock random readOnly version upgrade account signal onWarning".split(
     " ",
   );
 
@@ -32,6 +32,7 @@ export function settingsFromOptions(options: OpenOptions, method = "openStore") 
     durability = "strict",
     deferredDelayMs = 200,
     memoryLimit = memoryLimitDefault,
+    history,
     requestPersistence = "never",
     tabs = "shared",
     thread = "inline",
@@ -46,6 +47,7 @@ export function settingsFromOptions(options: OpenOptions, method = "openStore") 
     throw invalid(`deferredDelayMs must be from 0 to ${deferredDelayMaxMs}.`);
   }
   if (!(memoryLimit >= 0)) throw invalid("memoryLimit is a number of bytes, or 0 for no limit.");
+  checkHistory(history);
   if (thread === "worker" && options.clock !== undefined) {
     throw invalid("clock can't go with thread: \"worker\": functions can't be sent to a worker.");
   }
@@ -57,6 +59,7 @@ export function settingsFromOptions(options: OpenOptions, method = "openStore") 
     durability,
     deferredDelayMs,
     memoryLimit,
+    history: history && { bytes: 16 * 1024 * 1024, ageMs: 7 * 86_400_000, ...history },
     requestPersistence,
     tabs,
     thread,
@@ -120,6 +123,13 @@ export function checkLocation({ persistence = "auto", path }: StoreLocation): st
   }
   if (typeof path === "string" && path !== "") return path;
   throw invalid('persistence: "file" needs path, the folder of its stores.');
+}
+
+function checkHistory(history: OpenOptions["history"]): void {
+  if (history === undefined) return;
+  requireKnownOptions("openStore", history, ["bytes", "ageMs"], {}, "history");
+  const { bytes = 0, ageMs = 0 } = history;
+  if (!(bytes >= 0 && ageMs >= 0)) throw invalid("history has limits in bytes and milliseconds.");
 }
 
 function checkVersion({ version, upgrade }: OpenOptions): void {

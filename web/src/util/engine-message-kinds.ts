@@ -22,6 +22,7 @@ export const requestKind = {
   createTable: 17,
   dropTable: 18,
   readPast: 19,
+  feedReader: 20,
 } as const;
 
 // RPC response messages (core/rpc/LAYOUT.md).
@@ -35,6 +36,7 @@ export const responseKind = {
   watchPage: 7,
   changes: 8,
   pastChanges: 9,
+  feedReader: 10,
   error: 15,
 } as const;
 

@@ -7,6 +7,7 @@
 
 import { AbortError, StoreError } from "../errors.ts";
 import { Emitter } from "../host/emitter.ts";
+import { acquireReader } from "../host/exclusive-lock.ts";
 import type { LifecycleEvent } from "../host/page-lifecycle.ts";
 import type { PageServices } from "../open/environment.ts";
 import type { Settings } from "../open/options.ts";
@@ -21,7 +22,13 @@ import {
   workerName,
 } from "../tabs/messages.ts";
 import { type LockRequest, onClientGone } from "../tabs/web-locks.ts";
-import type { ChangeListener, ChunkedFile, Host, ListenerConnection } from "../transport.ts";
+import type {
+  ChangeListener,
+  ChunkedFile,
+  Host,
+  ListenerConnection,
+  Transport,
+} from "../transport.ts";
 import type {
   AbortSignalLike,
   Durability,
@@ -131,6 +138,13 @@ export class WorkerHost implements Host {
   listen(listener: ChangeListener): ListenerConnection {
     this.#requireOpen();
     return this.#client.listen(listener);
+  }
+
+  // Stores in memory and in files have no other users.
+  get lockReader(): Transport["lockReader"] {
+    const { locks } = this.#options;
+    if (locks === undefined || this.status.persistence !== "indexeddb") return undefined;
+    return (reader, signal) => acquireReader(this.#name, reader, { locks, signal });
   }
 
   // ---- The store's own handle -------------------------------------------------------------------

@@ -1,0 +1,36 @@
+// Requests about durable readers of the change feed (core/rpc/LAYOUT.md). A checkpoint stores the
+// readers, so one is written before the response if they have changed: a crash then cannot lose the
+// change. Otherwise the host makes sure that it still is the owner of the log: another owner, of
+// which it does not know yet, may have stored an acknowledgement. Loaded with the first reader.
+
+import type { LogStorage } from "../storage/log-storage.ts";
+import { responseKind } from "../util/engine-message-kinds.ts";
+import { type Engine, PartsNeeded } from "../wasm/engine.ts";
+import type { PartLoader } from "./part-loader.ts";
+
+export interface FeedReaderRequestOptions {
+  parts: Pick<PartLoader, "loadAndRetry">; // loads the deferred module
+  listen(request: Uint8Array): Uint8Array | PartsNeeded;
+  storeReaders(): Promise<void>; // writes a checkpoint
+  engine: Pick<Engine, "stats">;
+  storage: Pick<LogStorage, "readSegments"> | undefined; // undefined: stored segments are not kept
+}
+
+const isStoredAt = 20; // where a response says whether the readers are stored
+
+export async function answerFeedReader(
+  request: Uint8Array,
+  { parts, listen, storeReaders, engine, storage }: FeedReaderRequestOptions,
+): Promise<Uint8Array> {
+  const call = () => {
+    const response = listen(request);
+    return response instanceof PartsNeeded ? response : response.slice();
+  };
+  const first = call();
+  const response = first instanceof PartsNeeded ? await parts.loadAndRetry(first, call) : first;
+  const isChanged = response[0] === responseKind.feedReader && response[isStoredAt] === 0;
+  if (isChanged) await storeReaders();
+  // Fails if another owner has stored a manifest.
+  else await storage?.readSegments(engine.stats().nextSequence, () => false);
+  return response;
+}
