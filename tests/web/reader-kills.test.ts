@@ -66,7 +66,7 @@ test(`a process with a durable reader is killed ${kills} times`, {
     const child = fork(program, [join(root, "store"), events, String(seed + kill)]);
     const exited = once(child, "exit");
     const lines = () => (existsSync(events) ? readFileSync(events, "utf8").split("\n") : []);
-    const rowsMin = random.below(300);
+    const rowsMin = random.below(100);
     while (lines().length < 3 + rowsMin && child.exitCode === null) await sleep(5);
     assert.equal(child.exitCode, null, "the process has ended");
     await sleep(random.below(50));

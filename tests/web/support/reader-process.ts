@@ -48,7 +48,7 @@ if (process.argv[1] === import.meta.filename) {
   for await (const { sequence, changes } of reader) {
     const row = changes[0]?.after?.["value"] as number | undefined;
     if (row !== undefined) report({ is: "read", sequence: `${sequence}`, row });
-    if (random.below(50) !== 0) continue;
+    if (random.below(20) !== 0) continue;
     report({ is: "acknowledging", at: `${sequence}` });
     const acknowledging = reader
       .ack(sequence)

@@ -88,10 +88,7 @@ export async function openReader(
   name: string,
   options: ReaderOptions,
 ): Promise<FeedReader> {
-  requireKnownOptions("reader", options, readerOptions);
-  const { tables, rowKey } = options;
-  // The caller may change the objects.
-  const copy = { ...options, tables: copyOf(tables), rowKey: copyOf(rowKey) };
+  const copy = copyOfOptions("reader", options, readerOptions);
   const loading = [liveConnection(transport), import("./feed-reader.ts")] as const;
   const [connection, { openFeedReader }] = await Promise.all(loading);
   return await openFeedReader(transport, connection, name, copy);
@@ -115,10 +112,18 @@ export function openChangeFeed(transport: Transport, options: ChangesOptions): C
 }
 
 async function openFeed(transport: Transport, options: ChangesOptions): Promise<OpenFeed> {
-  requireKnownOptions("changes", options, changesOptions);
-  const { tables, rowKey } = options;
-  // The caller may change the objects.
-  const copy = { ...options, tables: copyOf(tables), rowKey: copyOf(rowKey) };
+  const copy = copyOfOptions("changes", options, changesOptions);
   const connection = await liveConnection(transport);
   return connection.openFeed(copy);
+}
+
+// The caller may change the objects.
+function copyOfOptions<T extends ChangesOptions>(
+  method: string,
+  options: T,
+  known: readonly string[],
+): T {
+  requireKnownOptions(method, options, known);
+  const { tables, rowKey } = options;
+  return { ...options, tables: copyOf(tables), rowKey: copyOf(rowKey) };
 }

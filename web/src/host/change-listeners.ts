@@ -1,13 +1,16 @@
 // The clients that listen to a store in this thread: live queries and readers of the change feed,
 // of this tab and of others. Takes what has changed from the engine, and passes it to them.
 
-import type { LogStorage } from "../storage/log-storage.ts";
+import { StoreError } from "../errors.ts";
+import { type LogStorage, StorageError } from "../storage/log-storage.ts";
 import type { ChangeListener, ListenerConnection } from "../transport.ts";
+import { nextRetryMs } from "../util/back-off.ts";
 import { requestKind, responseKind } from "../util/engine-message-kinds.ts";
 import { inMicrotask } from "../util/event-loop.ts";
 import { toError } from "../util/platform-objects.ts";
 import { type Engine, PartsNeeded } from "../wasm/engine.ts";
 import type { PartLoader } from "./part-loader.ts";
+import type { FeedRequestEnvironment } from "./past-changes.ts";
 
 export interface ChangeListenersOptions {
   engine: Pick<
@@ -39,6 +42,14 @@ interface Client {
   hasNews: boolean; // onChanges() was called, and onChangesEnd() was not
   feedsToOpen: (() => void)[]; // repeat the requests for feeds that a write delays
 }
+
+const environment: FeedRequestEnvironment = {
+  PartsNeeded,
+  StoreError,
+  responseKind,
+  nextRetryMs,
+  mayRetry: (error) => error instanceof StorageError && !error.isFatal,
+};
 
 type AnswerLater = (
   client: Client,
@@ -265,7 +276,8 @@ export class ChangeListeners {
     const { engine, storage, parts } = this.#options;
     const listen = (message: Uint8Array) => engine.listen(client.number, message);
     const { readPastChanges } = await import("./past-changes.ts");
-    const options = { engine, storage, parts, listen, clientId: client.id, isCurrent };
+    const host = { environment, engine, storage, parts, listen };
+    const options = { ...host, clientId: client.id, isCurrent };
     await readPastChanges(request, options, respond);
   };
 
@@ -275,7 +287,7 @@ export class ChangeListeners {
     const listen = (message: Uint8Array) => engine.listen(client.number, message);
     const { answerFeedReader } = await import("./feed-reader-requests.ts");
     if (!isCurrent()) return;
-    const options = { engine, storage, parts, listen, storeReaders };
+    const options = { environment, engine, storage, parts, listen, storeReaders };
     const response = await answerFeedReader(request, options);
     if (isCurrent()) respond(response);
   };

@@ -4,11 +4,12 @@
 // which it does not know yet, may have stored an acknowledgement. Loaded with the first reader.
 
 import type { LogStorage } from "../storage/log-storage.ts";
-import { responseKind } from "../util/engine-message-kinds.ts";
-import { type Engine, PartsNeeded } from "../wasm/engine.ts";
+import type { Engine, PartsNeeded } from "../wasm/engine.ts";
 import type { PartLoader } from "./part-loader.ts";
+import type { FeedRequestEnvironment } from "./past-changes.ts";
 
 export interface FeedReaderRequestOptions {
+  environment: FeedRequestEnvironment;
   parts: Pick<PartLoader, "loadAndRetry">; // loads the deferred module
   listen(request: Uint8Array): Uint8Array | PartsNeeded;
   storeReaders(): Promise<void>; // writes a checkpoint
@@ -20,8 +21,9 @@ const isStoredAt = 20; // where a response says whether the readers are stored
 
 export async function answerFeedReader(
   request: Uint8Array,
-  { parts, listen, storeReaders, engine, storage }: FeedReaderRequestOptions,
+  { environment, parts, listen, storeReaders, engine, storage }: FeedReaderRequestOptions,
 ): Promise<Uint8Array> {
+  const { PartsNeeded, responseKind } = environment;
   const call = () => {
     const response = listen(request);
     return response instanceof PartsNeeded ? response : response.slice();

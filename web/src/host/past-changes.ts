@@ -2,14 +2,23 @@
 // decodes them (core/rpc/past_changes_reader.h). It says which segments it needs; this code reads
 // them from the storage. Loaded with the first such reader.
 
-import { StoreError } from "../errors.ts";
-import { type LogStorage, StorageError } from "../storage/log-storage.ts";
-import { nextRetryMs } from "../util/back-off.ts";
-import { responseKind } from "../util/engine-message-kinds.ts";
-import { type Engine, type EngineStats, PartsNeeded } from "../wasm/engine.ts";
+import type { StoreError } from "../errors.ts";
+import type { LogStorage } from "../storage/log-storage.ts";
+import type { responseKind } from "../util/engine-message-kinds.ts";
+import type { Engine, EngineStats, PartsNeeded } from "../wasm/engine.ts";
 import type { PartLoader } from "./part-loader.ts";
 
+// What a page has loaded anyway (StoreHandle.import() explains why it is passed).
+export interface FeedRequestEnvironment {
+  readonly PartsNeeded: typeof PartsNeeded;
+  readonly StoreError: typeof StoreError;
+  readonly responseKind: typeof responseKind;
+  nextRetryMs(previousMs: number): number;
+  mayRetry(error: unknown): boolean; // whether a read that failed with this error may be repeated
+}
+
 export interface PastChangesOptions {
+  environment: FeedRequestEnvironment;
   engine: Pick<Engine, "stats">;
   storage: Pick<LogStorage, "readSegments"> | undefined; // undefined: stored segments are not kept
   parts: Pick<PartLoader, "loadAndRetry">; // loads the deferred module
@@ -37,7 +46,16 @@ export async function readPastChanges(
   options: PastChangesOptions,
   respond: (response: Uint8Array) => void,
 ): Promise<void> {
-  const { engine, storage, parts, listen, clientId, isCurrent } = options;
+  const { engine, storage, parts, listen, clientId, isCurrent, environment } = options;
+  const { PartsNeeded, StoreError, responseKind } = environment;
+  // Returns the first segment that the engine needs; 0: it has answered.
+  const segmentNeeded = (response: Uint8Array): number => {
+    const view = new DataView(response.buffer, response.byteOffset);
+    const isNeeded =
+      response[0] === responseKind.pastChanges &&
+      view.getUint32(headerBytes, true) === segmentsNeeded;
+    return isNeeded ? Number(view.getBigUint64(headerBytes + 8, true)) : 0;
+  };
   let segments: Segment[] = [];
   let first = 0; // the segment at which reading began last
   let needed = 0;
@@ -55,13 +73,13 @@ export async function readPastChanges(
     if (missing !== undefined) await parts.loadAndRetry<undefined>(missing, answer);
     if (needed === 0) return;
     if (storage === undefined) {
-      if (isCurrent()) respond(truncated(engine.stats()));
+      if (isCurrent()) respond(truncated(engine.stats(), responseKind.pastChanges));
       return;
     }
     // A checkpoint may have removed the segment while the read waited. The engine knows that now.
     if (needed <= first) attempts += 1;
     first = needed;
-    segments = await readSegmentsWithRetries(storage, first, isCurrent);
+    segments = await readSegmentsWithRetries(storage, first, environment, isCurrent);
   }
   throw new StoreError("Corrupted", "The log lacks segments that were not covered yet.");
 }
@@ -70,13 +88,14 @@ export async function readPastChanges(
 async function readSegmentsWithRetries(
   storage: Pick<LogStorage, "readSegments">,
   first: number,
+  { nextRetryMs, mayRetry }: FeedRequestEnvironment,
   isCurrent: () => boolean,
 ): Promise<Segment[]> {
   for (let waitMs = nextRetryMs(0); ; waitMs = nextRetryMs(waitMs)) {
     try {
       return await readSegments(storage, first);
     } catch (error) {
-      if (!(error instanceof StorageError) || error.isFatal || !isCurrent()) throw error;
+      if (!mayRetry(error) || !isCurrent()) throw error;
     }
     await new Promise((resolve) => {
       const timer = setTimeout(resolve, waitMs);
@@ -131,22 +150,16 @@ function withSegments(
 }
 
 // Returns the engine's response for changes that are not there, nor those before the next commit.
-function truncated({ epoch, lastCommit }: Pick<EngineStats, "epoch" | "lastCommit">): Uint8Array {
+function truncated(
+  { epoch, lastCommit }: Pick<EngineStats, "epoch" | "lastCommit">,
+  kind: number,
+): Uint8Array {
   const response = new Uint8Array(headerBytes + 5 * 4);
   const view = new DataView(response.buffer);
-  view.setUint32(0, responseKind.pastChanges | (1 << 8), true);
+  view.setUint32(0, kind | (1 << 8), true);
   view.setUint32(4, response.length, true);
   view.setUint32(headerBytes, isTruncated, true);
   const sequence = (BigInt(epoch) << commitBits) | BigInt(lastCommit + 1);
   view.setBigUint64(headerBytes + 8, sequence, true);
   return response;
-}
-
-// Returns the first segment that the engine needs; 0: it has answered.
-function segmentNeeded(response: Uint8Array): number {
-  const view = new DataView(response.buffer, response.byteOffset);
-  const isNeeded =
-    response[0] === responseKind.pastChanges &&
-    view.getUint32(headerBytes, true) === segmentsNeeded;
-  return isNeeded ? Number(view.getBigUint64(headerBytes + 8, true)) : 0;
 }
