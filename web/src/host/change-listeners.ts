@@ -51,13 +51,6 @@ const environment: FeedRequestEnvironment = {
   mayRetry: (error) => error instanceof StorageError && !error.isFatal,
 };
 
-type AnswerLater = (
-  client: Client,
-  request: Uint8Array,
-  isCurrent: () => boolean,
-  respond: (response: Uint8Array) => void,
-) => Promise<void>;
-
 const closeRequest = requestMessage(requestKind.closeListeners);
 const noId = [0, 0, 0, 0]; // of a client whose writes are not calls
 
@@ -235,10 +228,8 @@ export class ChangeListeners {
     const isCurrent = () => this.#clients.has(number);
     const { engine, parts } = this.#options;
     if (request[0] === requestKind.openFeed) client.mayReadFeed = true;
-    const isReader = request[0] === requestKind.feedReader;
-    if (isReader || request[0] === requestKind.readPast) {
-      const answerLater = isReader ? this.#answerReader : this.#readPast;
-      void answerLater(client, request.slice(), isCurrent, respond).catch(async (error) => {
+    if (request[0] === requestKind.readPast || request[0] === requestKind.feedReader) {
+      void this.#answerLater(client, request.slice(), isCurrent, respond).catch(async (error) => {
         const reason = await this.#options.errorOfRead(error);
         if (isCurrent()) fail(reason);
       });
@@ -271,26 +262,24 @@ export class ChangeListeners {
     }
   }
 
-  // Few pages read what has changed before, so the code for that is loaded when it is needed.
-  readonly #readPast: AnswerLater = async (client, request, isCurrent, respond) => {
-    const { engine, storage, parts } = this.#options;
-    const listen = (message: Uint8Array) => engine.listen(client.number, message);
-    const { readPastChanges } = await import("./past-changes.ts");
-    const host = { environment, engine, storage, parts, listen };
-    const options = { ...host, clientId: client.id, isCurrent };
-    await readPastChanges(request, options, respond);
-  };
-
-  // The same holds for durable readers.
-  readonly #answerReader: AnswerLater = async (client, request, isCurrent, respond) => {
-    const { engine, storage, parts, storeReaders } = this.#options;
-    const listen = (message: Uint8Array) => engine.listen(client.number, message);
-    const { answerFeedReader } = await import("./feed-reader-requests.ts");
-    if (!isCurrent()) return;
-    const options = { environment, engine, storage, parts, listen, storeReaders };
-    const response = await answerFeedReader(request, options);
-    if (isCurrent()) respond(response);
-  };
+  // Few pages read what has changed before, or have durable readers, so the code for that is loaded
+  // when it is needed.
+  async #answerLater(
+    client: Client,
+    request: Uint8Array,
+    isCurrent: () => boolean,
+    respond: (response: Uint8Array) => void,
+  ): Promise<void> {
+    const listen = (message: Uint8Array) => this.#options.engine.listen(client.number, message);
+    const host = { ...this.#options, environment, listen, clientId: client.id, isCurrent };
+    if (request[0] === requestKind.readPast) {
+      const { readPastChanges } = await import("./past-changes.ts");
+      await readPastChanges(request, host, respond);
+    } else {
+      const { answerFeedReader } = await import("./feed-reader-requests.ts");
+      await answerFeedReader(request, host, respond);
+    }
+  }
 
   #delayFeed(client: Client, ...request: Parameters<ListenerConnection["send"]>): void {
     const error = this.#options.storingError();

@@ -42,10 +42,9 @@ const closingCostFactor = 4;
 const interimBytes = 512 * 1024;
 // What is kept of the covered log, at most, for durable readers of the change feed.
 export interface HistoryLimits {
-  readonly bytes: number;
-  readonly ageMs: number;
+  readonly bytes?: number; // default 16 MiB
+  readonly ageMs?: number; // default 7 days
 }
-const historyDefault: HistoryLimits = { bytes: 16 * 1024 * 1024, ageMs: 7 * 24 * 60 * 60 * 1000 };
 
 export interface CheckpointerOptions {
   engine: Pick<
@@ -90,7 +89,7 @@ export class Checkpointer implements Checkpoints {
   readonly #onCheckpoint: CheckpointerOptions["onCheckpoint"];
   readonly #memory: CheckpointerOptions["memory"];
   readonly #now: () => number;
-  readonly #history: HistoryLimits;
+  readonly #history: Required<HistoryLimits>;
   readonly #automatic: boolean;
   readonly #log: LogGrowth;
   readonly #pause = new IdleTimer(pauseMs, () => this.#checkDue("pause"));
@@ -119,7 +118,8 @@ export class Checkpointer implements Checkpoints {
     this.#onCheckpoint = options.onCheckpoint;
     this.#memory = options.memory;
     this.#now = () => options.clock.now();
-    this.#history = options.history ?? historyDefault;
+    const { bytes = 16 * 1024 * 1024, ageMs = 7 * 24 * 60 * 60 * 1000 } = options.history ?? {};
+    this.#history = { bytes, ageMs };
     this.#automatic = options.automatic;
     this.#log = new LogGrowth(options.engine);
     this.#orphans = new Set(options.orphans);

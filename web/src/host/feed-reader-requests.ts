@@ -13,16 +13,21 @@ export interface FeedReaderRequestOptions {
   parts: Pick<PartLoader, "loadAndRetry">; // loads the deferred module
   listen(request: Uint8Array): Uint8Array | PartsNeeded;
   storeReaders(): Promise<void>; // writes a checkpoint
+  isCurrent(): boolean; // whether the client still waits for a response
   engine: Pick<Engine, "stats">;
   storage: Pick<LogStorage, "readSegments"> | undefined; // undefined: stored segments are not kept
 }
 
 const isStoredAt = 20; // where a response says whether the readers are stored
 
+// Calls `respond` with the engine's response, unless the client waits no more.
 export async function answerFeedReader(
   request: Uint8Array,
-  { environment, parts, listen, storeReaders, engine, storage }: FeedReaderRequestOptions,
-): Promise<Uint8Array> {
+  options: FeedReaderRequestOptions,
+  respond: (response: Uint8Array) => void,
+): Promise<void> {
+  const { environment, parts, listen, storeReaders, engine, storage, isCurrent } = options;
+  if (!isCurrent()) return;
   const { PartsNeeded, responseKind } = environment;
   const call = () => {
     const response = listen(request);
@@ -34,5 +39,5 @@ export async function answerFeedReader(
   if (isChanged) await storeReaders();
   // Fails if another owner has stored a manifest.
   else await storage?.readSegments(engine.stats().nextSequence, () => false);
-  return response;
+  if (isCurrent()) respond(response);
 }

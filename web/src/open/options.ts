@@ -59,7 +59,7 @@ export function settingsFromOptions(options: OpenOptions, method = "openStore") 
     durability,
     deferredDelayMs,
     memoryLimit,
-    history: history && { bytes: 16 * 1024 * 1024, ageMs: 7 * 86_400_000, ...history },
+    history,
     requestPersistence,
     tabs,
     thread,
