@@ -4,12 +4,10 @@
 #include <variant>
 
 #include "core/base/check.h"
-#include "core/filter/parser.h"
 #include "core/model/limits.h"
 #include "core/rpc/feed_reader_requests.h"
 #include "core/rpc/listener_request_fields.h"
 #include "core/rpc/operations.h"
-#include "core/rpc/past_changes_reader.h"
 
 namespace entitable::rpc {
 namespace {
@@ -45,7 +43,7 @@ std::vector<PartId> ListeningClients::handle(Store& store, std::uint32_t client,
   } else if (in.ok() && kind == RequestKind::close_feed) {
     close_feed(store, client, in, out);
   } else if (in.ok() && kind == RequestKind::read_past) {
-    read_past_changes(store, in, out);
+    past_.read(store, in, out);
   } else if (in.ok() && kind == RequestKind::feed_reader) {
     handle_feed_reader(store, in, out);
   } else if (in.ok() && kind == RequestKind::close_listeners) {
@@ -182,6 +180,7 @@ void ListeningClients::close_all(Store& store, std::uint32_t client, ResponseBuf
     at = feeds_.erase(at);
   }
   if (watches_.empty()) tables_.clear();
+  past_.forget();
   encode_listener(out, 0);
 }
 

@@ -18,6 +18,7 @@
 #include "core/rpc/changes_writer.h"
 #include "core/rpc/message.h"
 #include "core/rpc/page_writer.h"
+#include "core/rpc/past_changes_reader.h"
 #include "core/store/live_queries.h"
 
 namespace entitable::rpc {
@@ -67,6 +68,7 @@ class ListeningClients {
   std::set<std::string, std::less<>> tables_;  // names that watches were opened with
   std::optional<TakenChanges> taken_;          // until the last client has got its changes
   ChangesWriter changes_;
+  PastChangesReader past_;
 };
 
 }  // namespace entitable::rpc

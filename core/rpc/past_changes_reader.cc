@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/filter/parser.h"
-#include "core/rpc/listener_request_fields.h"
 #include "core/rpc/operations.h"
 
 namespace entitable::rpc {
@@ -16,10 +14,6 @@ enum class PastState : std::uint8_t {
   segments_needed = 2,  // the host must repeat the request with segments
   truncated = 3,        // commits are missing
 };
-
-Error malformed_error() {
-  return Error(ErrorCode::invalid_input, "The request message is malformed.");
-}
 
 void append(TakenChanges& taken, PastChanges&& more) {
   taken.batches.splice(taken.batches.end(), more.batches);
@@ -38,21 +32,19 @@ void encode(ResponseBuffer& out, PastState state, std::uint64_t number, std::str
 
 }  // namespace
 
-void read_past_changes(Store& store, MessageReader& in, ResponseBuffer& out) {
+void PastChangesReader::read(Store& store, MessageReader& in, ResponseBuffer& out) {
   const ReadPastFields fields = read_read_past_fields(in);
   if (!in.ok()) return encode_error(out, malformed_error());
-  auto filter = fields.feed.filter.has_value() ? parse_filter(*fields.feed.filter) : Filter{};
+  Result<Filter> filter = parse_optional_filter(fields.feed.filter);
   if (!filter.ok()) return encode_error(out, filter.error());
   const FeedPosition since = position_of(fields.since);
   ChangeHistory history(store, since, {past_batches_max, past_row_bytes_max});
   TakenChanges taken;
   std::uint64_t next_segment = fields.next_segment;
-  for (const auto& [sequence, bytes] : fields.segments) {
-    Result<PastChanges> more = history.read_segment(sequence, bytes);
-    if (!more.ok()) return encode_error(out, more.error());
-    append(taken, std::move(*more));
-    next_segment = history.is_full() ? sequence : sequence + 1;
-    if (history.is_full()) break;
+  const bool reads_kept = keep_needed(history, fields.segments);
+  if (reads_kept) {
+    const Result<void> done = read_segments(history, taken, next_segment);
+    if (!done.ok()) return encode_error(out, done.error());
   }
   const bool has_read = history.position() > since;
   if (history.needs_segment() && !has_read) {
@@ -60,15 +52,63 @@ void read_past_changes(Store& store, MessageReader& in, ResponseBuffer& out) {
     return encode(out, PastState::segments_needed, first, {});
   }
   if (!history.needs_segment()) append(taken, history.read_pending());
-  if (history.is_truncated() && history.position() == since)
+  if (history.is_truncated() && !(history.position() > since)) {
+    forget();
     return encode(out, PastState::truncated, sequence_of(history.first_known()), {});
+  }
   const FeedSelection selection(feed_query(fields.feed, std::move(*filter)));
   const ClientListeners listeners{fields.client, {}, {{0, &selection, FeedPosition{}, false}}};
   ResponseBuffer changes;
   ChangesWriter().write(changes, taken, {history.position(), store.stored_position()}, listeners);
   // The last segment may have commits that are not published yet, so the reader does not skip it.
-  if (history.is_at_end()) return encode(out, PastState::end, 0, changes.view());
-  encode(out, PastState::more, next_segment, changes.view());
+  if (!history.is_at_end()) return encode(out, PastState::more, next_segment, changes.view());
+  if (reads_kept) forget();
+  encode(out, PastState::end, 0, changes.view());
+}
+
+// Keeps what the host has passed. Returns whether reading goes on in what is kept now.
+bool PastChangesReader::keep_needed(const ChangeHistory& history,
+                                    const std::vector<ReadPastFields::Segment>& passed) {
+  const std::uint64_t next = history.position().commit + 1;
+  if (passed.empty()) {
+    if (kept_.empty()) return false;
+    return kept_.front().segment.has_value() ? kept_.front().contains(next) : next == next_commit_;
+  }
+  kept_.clear();
+  next_commit_ = next;
+  for (const auto& [sequence, bytes] : passed)
+    kept_.push_back({sequence, std::string(bytes), std::nullopt});
+  return true;
+}
+
+// Reads until a response is full, and drops the segments that were read whole.
+Result<void> PastChangesReader::read_segments(ChangeHistory& history, TakenChanges& taken,
+                                        std::uint64_t& next_segment) {
+  while (!kept_.empty()) {
+    KeptSegment& first = kept_.front();
+    next_segment = first.sequence;
+    if (history.is_full() || history.is_truncated()) break;
+    if (!first.segment.has_value()) {
+      Result<Segment> segment = decode_segment(first.bytes, first.sequence);
+      if (!segment.ok()) {
+        const Error error = segment.error();
+        forget();
+        return error;
+      }
+      first.segment = std::move(*segment);
+    }
+    append(taken, history.read_segment(*first.segment));
+    if (first.contains(history.position().commit + 1)) break;
+    next_segment = first.sequence + 1;
+    kept_.pop_front();
+  }
+  next_commit_ = history.position().commit + 1;
+  return {};
+}
+
+bool PastChangesReader::KeptSegment::contains(std::uint64_t commit) const {
+  const std::vector<Commit>& commits = segment->commits;
+  return !commits.empty() && commits.front().number <= commit && commit <= commits.back().number;
 }
 
 }  // namespace entitable::rpc

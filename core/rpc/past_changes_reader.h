@@ -1,8 +1,17 @@
 // Requests of readers of the change feed for commits that were published before: "read past"
-// (LAYOUT.md). Each request stands for itself, so nothing is kept between two of them.
+// (LAYOUT.md).
 #pragma once
 
+#include <cstdint>
+#include <list>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/log/segment.h"
 #include "core/rpc/changes_writer.h"
+#include "core/rpc/listener_request_fields.h"
 #include "core/rpc/message.h"
 #include "core/store/change_history.h"
 
@@ -12,7 +21,34 @@ namespace entitable::rpc {
 inline constexpr std::size_t past_batches_max = 500;
 inline constexpr std::size_t past_row_bytes_max = 1024 * 1024;
 
-// Replaces the content of `out` by the response. REQUIRES: the store is open.
-void read_past_changes(Store& store, MessageReader& in, ResponseBuffer& out);
+// A segment can have far more commits than a response. So what the last request has not read of the
+// segments that the host has passed is kept for the next one: a feed that reads the log gets and
+// decodes each segment once. Feeds that are read in turn share the segment if they are at the same
+// one; otherwise the host passes it again.
+class PastChangesReader {
+ public:
+  // Replaces the content of `out` by the response. REQUIRES: the store is open, and is the same in
+  // all calls.
+  void read(Store& store, MessageReader& in, ResponseBuffer& out);
+  // Frees what is kept. A response that says that nothing follows does so, too.
+  void forget() { kept_.clear(); }
+
+ private:
+  struct KeptSegment {
+    std::uint64_t sequence;
+    std::string bytes;
+    std::optional<Segment> segment;  // refers to `bytes`; nothing: not decoded yet
+
+    bool contains(std::uint64_t commit) const;  // REQUIRES: it is decoded
+  };
+
+  bool keep_needed(const ChangeHistory& history,
+                   const std::vector<ReadPastFields::Segment>& passed);
+  Result<void> read_segments(ChangeHistory& history, TakenChanges& taken,
+                             std::uint64_t& next_segment);
+
+  std::list<KeptSegment> kept_;    // consecutive ones
+  std::uint64_t next_commit_ = 0;  // after the last one that was read from them
+};
 
 }  // namespace entitable::rpc

@@ -44,12 +44,22 @@ FeedPosition ChangeHistory::first_known() const {
 }
 
 Result<PastChanges> ChangeHistory::read_segment(std::uint64_t sequence, std::string_view bytes) {
-  PastChanges changes;
-  if (is_at_end() || is_full()) return changes;
+  if (is_at_end() || is_full()) return PastChanges();
   const Result<Segment> segment = decode_segment(bytes, sequence);
   if (!segment.ok()) return segment.error();
+  return read_segment(*segment);
+}
+
+PastChanges ChangeHistory::read_segment(const Segment& segment) {
+  PastChanges changes;
   Progress progress = progress_;
-  for (const Commit& commit : segment->commits) read(commit, segment->epoch, progress, changes);
+  const std::vector<Commit>& commits = segment.commits;
+  const std::uint64_t first = commits.empty() ? 0 : commits.front().number;
+  const std::uint64_t next = progress.position.commit + 1;
+  for (std::uint64_t i = next > first ? next - first : 0; i < commits.size(); ++i) {
+    if (truncated_ || progress.is_full()) break;
+    read(commits[i], segment.epoch, progress, changes);
+  }
   progress_ = progress;
   return changes;
 }
@@ -71,8 +81,8 @@ PastChanges ChangeHistory::read_pending() {
   return changes;
 }
 
-// `progress`: the caller keeps it once nothing can fail any more. Commits that were read before are
-// skipped. Tables that they created are known all the same: they exist, or were dropped later.
+// `progress`: the caller keeps it once nothing can fail any more. Tables of commits that were read
+// before are known: they exist, or were dropped later.
 void ChangeHistory::read(const Commit& commit, std::uint64_t epoch, Progress& progress,
                          PastChanges& changes) {
   const std::uint64_t next = progress.position.commit + 1;

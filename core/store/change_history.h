@@ -67,6 +67,8 @@ class ChangeHistory {
   // corrupted or format_too_new, as decode_segment(). If this or read_pending() throws
   // std::bad_alloc, nothing was read, and the call may be repeated. REQUIRES: ascending sequences.
   Result<PastChanges> read_segment(std::uint64_t sequence, std::string_view bytes);
+  // Does the same with a segment that was decoded. Takes no time for commits that were read before.
+  PastChanges read_segment(const Segment& segment);
   // Returns the changes of commits that are not stored yet. Must be called last.
   PastChanges read_pending();
   // Returns whether commits after `since` are missing, or `since` is not a position of this log.

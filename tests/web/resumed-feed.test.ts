@@ -252,6 +252,32 @@ describe("a feed that reads the log", () => {
   });
 });
 
+// Counts the bytes of segments that are read.
+class CountingStorage extends MemoryStorage {
+  bytesRead = 0;
+
+  override async readSegments(...[first, visit]: Parameters<MemoryStorage["readSegments"]>) {
+    await super.readSegments(first, (sequence, bytes) => {
+      this.bytesRead += bytes?.length ?? 0;
+      return visit(sequence, bytes);
+    });
+  }
+}
+
+test("a feed reads a large segment once, although its commits need many responses", async () => {
+  const files = new Map<string, Uint8Array>();
+  const storage = new CountingStorage(files);
+  const { store, lamps } = await storeWithLog(storage);
+  await Promise.all(numbers(1, 6000).map((key) => lamps.upsertEntity(row(key))));
+  await store.flush();
+  storage.bytesRead = 0;
+  const batches = await read(store.changes({ since: 0n }), 6001);
+  assert.deepEqual(keys(batches.slice(1)), numbers(1, 6000));
+  const logBytes = [...files.values()].reduce((bytes, file) => bytes + file.length, 0);
+  assert(storage.bytesRead <= logBytes, `${storage.bytesRead} bytes of ${logBytes} were read`);
+  await store.close();
+});
+
 describe("a slow reader", () => {
   test("gets from the log what it could not keep, and never slows a writer", async () => {
     const { store, lamps } = await storeWithLog();

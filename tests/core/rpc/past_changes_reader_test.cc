@@ -116,6 +116,7 @@ class Fixture {
       while (past.state == segments_needed) {
         const auto found = segments(past.number, segments_at_once);
         REQUIRE_FALSE(found.empty());
+        for (const Segment& segment : found) bytes_passed += segment.bytes.size();
         past = read(since, next_segment, found);
       }
       REQUIRE(past.state <= end);
@@ -128,6 +129,7 @@ class Fixture {
     }
   }
 
+  std::uint64_t bytes_passed = 0;  // of segments, in read_all()
   TestHost host;
   Store store = test::new_store();
   ListeningClients clients;
@@ -190,6 +192,49 @@ TEST_CASE("However few segments are passed at once, all past changes are read, o
                                             all.end());
       CHECK(fixture.read_all(all[after], at_once) == rest);
     }
+  }
+}
+
+TEST_CASE("Each segment is passed once, however many responses its commits need") {
+  Fixture fixture;
+  test::publish(fixture.store, {test::create("people")});
+  publish_rows(fixture.store, 4000);
+  fixture.host.store_pending(fixture.store);  // one segment
+  fixture.host.segment_bytes = 4000;
+  publish_rows(fixture.store, 2000);
+  fixture.host.store_pending(fixture.store);
+  std::uint64_t bytes = 0;
+  for (const Segment& segment : fixture.segments(1)) bytes += segment.bytes.size();
+  for (const std::size_t at_once : {1U, 7U, 10'000U}) {
+    fixture.bytes_passed = 0;
+    CHECK(fixture.read_all(0, at_once) == sequences(fixture.store, 1, 6001));
+    CHECK(fixture.bytes_passed == bytes);
+  }
+}
+
+TEST_CASE("Feeds at different segments, and one that begins again, read all past changes") {
+  Fixture fixture;
+  test::publish(fixture.store, {test::create("people")});
+  publish_rows(fixture.store, 1200);
+  fixture.host.store_pending(fixture.store);
+  publish_rows(fixture.store, 1200);
+  fixture.host.store_pending(fixture.store);
+  const auto read_from = [&](std::uint64_t since) {
+    const Past past = fixture.read(since);
+    return past.state == segments_needed ? fixture.read(since, 0, fixture.segments(past.number, 1))
+                                         : past;
+  };
+  const auto all = sequences(fixture.store, 1, 2401);
+  for (const std::size_t after : {0U, 1300U, 600U, 1800U, 1100U, 10U, 2399U}) {
+    for (const std::uint64_t since : {all[after], std::uint64_t{0}, all[after]}) {
+      const Past past = read_from(since);
+      REQUIRE(past.state <= end);
+      const auto first = std::upper_bound(all.begin(), all.end(), since);
+      REQUIRE_FALSE(past.batches.empty());
+      CHECK(std::equal(past.batches.begin(), past.batches.end(), first));
+    }
+    fixture.read(sequence_max);  // forgets what is kept
+    CHECK(fixture.read(all[0]).state == segments_needed);
   }
 }
 

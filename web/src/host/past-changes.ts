@@ -38,6 +38,10 @@ const isTruncated = 3; // the same
 const commitBits = 40n; // core/model/feed_position.h
 const bytesMax = 256 * 1024; // of the segments of one request, unless a single one is larger
 const attemptsMax = 3;
+const keptMs = 10_000; // how long the engine keeps segments that were read in part
+
+// A timer for each engine that keeps segments.
+const keptTimers = new WeakMap<object, ReturnType<typeof setTimeout>>();
 
 // Calls `respond` with the engine's response, a view, unless the client waits no more. Rejects with
 // the error of the storage.
@@ -65,7 +69,9 @@ export async function readPastChanges(
     const response = listen(withSegments(request, segments, clientId));
     if (response instanceof PartsNeeded) return response;
     needed = segmentNeeded(response);
-    if (needed === 0 && isCurrent()) respond(response);
+    if (needed !== 0 || !isCurrent()) return undefined;
+    forgetLater(request, options);
+    respond(response);
     return undefined;
   };
   for (let attempts = 0; attempts < attemptsMax; ) {
@@ -82,6 +88,24 @@ export async function readPastChanges(
     segments = await readSegmentsWithRetries(storage, first, environment, isCurrent);
   }
   throw new StoreError("Corrupted", "The log lacks segments that were not covered yet.");
+}
+
+// Makes the engine forget the segments that it keeps, if no other request follows soon: a request
+// for what follows the last sequence that there can be does that.
+function forgetLater(request: Uint8Array, options: PastChangesOptions): void {
+  const { engine, listen, clientId, isCurrent } = options;
+  clearTimeout(keptTimers.get(engine));
+  const timer = setTimeout(() => {
+    const message = withSegments(request, [], clientId);
+    new DataView(message.buffer).setBigInt64(headerBytes, 2n ** 63n - 1n, true);
+    try {
+      if (isCurrent()) listen(message);
+    } catch {
+      // the engine broke
+    }
+  }, keptMs);
+  (timer as { unref?(): void }).unref?.(); // it must not keep a Node process alive
+  keptTimers.set(engine, timer);
 }
 
 // Repeats the read if the storage fails for a while, as a broken connection does.
