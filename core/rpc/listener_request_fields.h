@@ -41,10 +41,17 @@ struct ReadWatchFields {
 
 struct OpenFeedFields {
   std::uint32_t flags = 0;
+  std::uint32_t number = 0;  // of the client for this feed
   std::vector<std::string_view> tables;
   std::optional<std::string_view> filter;
   std::string_view lower_partition, lower_row;
   std::optional<std::string_view> upper_partition, upper_row;
+};
+
+struct CloseFeedFields {
+  std::uint32_t feed = 0;
+  std::uint32_t number = 0;
+  std::uint64_t since = 0;  // the feed will read what follows from the log
 };
 
 struct ReadPastFields {
@@ -77,6 +84,7 @@ inline ReadWatchFields read_read_watch_fields(MessageReader& in) {
 inline OpenFeedFields read_open_feed_fields(MessageReader& in) {
   OpenFeedFields fields;
   fields.flags = in.word();
+  fields.number = in.word();
   const std::uint32_t count = in.word();
   if (in.words_left() < count) {
     in.fail();
@@ -90,6 +98,9 @@ inline OpenFeedFields read_open_feed_fields(MessageReader& in) {
   fields.upper_partition = in.optional_text();
   fields.upper_row = in.optional_text();
   return fields;
+}
+inline CloseFeedFields read_close_feed_fields(MessageReader& in) {
+  return CloseFeedFields{in.word(), in.word(), in.two_words()};
 }
 inline FeedReaderFields read_feed_reader_fields(MessageReader& in) {
   return FeedReaderFields{in.word(), in.text(), in.two_words(), in.float64()};

@@ -43,7 +43,7 @@ std::vector<PartId> ListeningClients::handle(Store& store, std::uint32_t client,
   } else if (in.ok() && kind == RequestKind::close_feed) {
     close_feed(store, client, in, out);
   } else if (in.ok() && kind == RequestKind::read_past) {
-    past_.read(store, in, out);
+    past_.read(store, client, in, out);
   } else if (in.ok() && kind == RequestKind::feed_reader) {
     handle_feed_reader(store, in, out);
   } else if (in.ok() && kind == RequestKind::close_listeners) {
@@ -141,6 +141,7 @@ void ListeningClients::open_feed(Store& store, std::uint32_t client, MessageRead
     const bool wants_before = (fields.flags & flag_before) != 0;
     feeds_.emplace(*id, OpenFeed{client, wants_before, store.position()});
     encode_listener(out, *id, false, store.position());
+    LiveQueries(store).log_readers().erase_if_at({client, fields.number}, store.last_commit());
   } catch (...) {
     feeds_.erase(*id);
     LiveQueries(store).close_feed(*id);
@@ -150,13 +151,20 @@ void ListeningClients::open_feed(Store& store, std::uint32_t client, MessageRead
 
 void ListeningClients::close_feed(Store& store, std::uint32_t client, MessageReader& in,
                                   ResponseBuffer& out) {
-  const FeedId id = in.word();
+  const CloseFeedFields fields = read_close_feed_fields(in);
   if (!in.ok()) return encode_error(out, malformed_error());
-  const auto at = feeds_.find(id);
+  LogReaders& readers = LiveQueries(store).log_readers();
+  const LogReaders::Id reader{client, fields.number};
+  if (fields.since == sequence_max) {
+    readers.erase(reader);
+  } else {
+    readers.set(reader, position_of(fields.since).commit);
+  }
+  const auto at = feeds_.find(fields.feed);
   if (at == feeds_.end() || at->second.client != client) return encode_listener(out, 0);
-  encode_listener(out, id);
+  encode_listener(out, fields.feed);
   feeds_.erase(at);
-  LiveQueries(store).close_feed(id);
+  LiveQueries(store).close_feed(fields.feed);
 }
 
 // ---- Clients ------------------------------------------------------------------------------------
@@ -181,6 +189,7 @@ void ListeningClients::close_all(Store& store, std::uint32_t client, ResponseBuf
   }
   if (watches_.empty()) tables_.clear();
   past_.forget();
+  live.log_readers().erase_client(client);
   encode_listener(out, 0);
 }
 

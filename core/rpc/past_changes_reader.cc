@@ -4,9 +4,12 @@
 #include <utility>
 
 #include "core/rpc/operations.h"
+#include "core/store/live_queries.h"
 
 namespace entitable::rpc {
 namespace {
+
+constexpr std::uint32_t flag_open = 2;  // the feed is open, and has what follows
 
 enum class PastState : std::uint8_t {
   more = 0,             // changes; others follow
@@ -32,13 +35,17 @@ void encode(ResponseBuffer& out, PastState state, std::uint64_t number, std::str
 
 }  // namespace
 
-void PastChangesReader::read(Store& store, MessageReader& in, ResponseBuffer& out) {
+void PastChangesReader::read(Store& store, std::uint32_t client, MessageReader& in,
+                             ResponseBuffer& out) {
   const ReadPastFields fields = read_read_past_fields(in);
   if (!in.ok()) return encode_error(out, malformed_error());
   Result<Filter> filter = parse_optional_filter(fields.feed.filter);
   if (!filter.ok()) return encode_error(out, filter.error());
   const FeedPosition since = position_of(fields.since);
   ChangeHistory history(store, since, {past_batches_max, past_row_bytes_max});
+  LogReaders& readers = LiveQueries(store).log_readers();
+  const LogReaders::Id reader{client, fields.feed.number};
+  if (!history.is_truncated()) readers.set(reader, since.commit);
   TakenChanges taken;
   std::uint64_t next_segment = fields.next_segment;
   const bool reads_kept = keep_needed(history, fields.segments);
@@ -54,6 +61,7 @@ void PastChangesReader::read(Store& store, MessageReader& in, ResponseBuffer& ou
   if (!history.needs_segment()) append(taken, history.read_pending());
   if (history.is_truncated() && !(history.position() > since)) {
     forget();
+    readers.erase(reader);
     return encode(out, PastState::truncated, sequence_of(history.first_known()), {});
   }
   const FeedSelection selection(feed_query(fields.feed, std::move(*filter)));
@@ -61,8 +69,10 @@ void PastChangesReader::read(Store& store, MessageReader& in, ResponseBuffer& ou
   ResponseBuffer changes;
   ChangesWriter().write(changes, taken, {history.position(), store.stored_position()}, listeners);
   // The last segment may have commits that are not published yet, so the reader does not skip it.
+  readers.set(reader, history.position().commit);
   if (!history.is_at_end()) return encode(out, PastState::more, next_segment, changes.view());
   if (reads_kept) forget();
+  if ((fields.feed.flags & flag_open) != 0) readers.erase(reader);
   encode(out, PastState::end, 0, changes.view());
 }
 
@@ -83,7 +93,7 @@ bool PastChangesReader::keep_needed(const ChangeHistory& history,
 
 // Reads until a response is full, and drops the segments that were read whole.
 Result<void> PastChangesReader::read_segments(ChangeHistory& history, TakenChanges& taken,
-                                        std::uint64_t& next_segment) {
+                                              std::uint64_t& next_segment) {
   while (!kept_.empty()) {
     KeptSegment& first = kept_.front();
     next_segment = first.sequence;

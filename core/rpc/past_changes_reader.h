@@ -29,7 +29,7 @@ class PastChangesReader {
  public:
   // Replaces the content of `out` by the response. REQUIRES: the store is open, and is the same in
   // all calls.
-  void read(Store& store, MessageReader& in, ResponseBuffer& out);
+  void read(Store& store, std::uint32_t client, MessageReader& in, ResponseBuffer& out);
   // Frees what is kept. A response that says that nothing follows does so, too.
   void forget() { kept_.clear(); }
 

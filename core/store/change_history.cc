@@ -56,7 +56,9 @@ PastChanges ChangeHistory::read_segment(const Segment& segment) {
   const std::vector<Commit>& commits = segment.commits;
   const std::uint64_t first = commits.empty() ? 0 : commits.front().number;
   const std::uint64_t next = progress.position.commit + 1;
-  for (std::uint64_t i = next > first ? next - first : 0; i < commits.size(); ++i) {
+  const std::uint64_t skipped =
+      next > first ? std::min<std::uint64_t>(next - first, commits.size()) : 0;
+  for (auto i = static_cast<std::size_t>(skipped); i < commits.size(); ++i) {
     if (truncated_ || progress.is_full()) break;
     read(commits[i], segment.epoch, progress, changes);
   }

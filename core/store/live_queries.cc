@@ -72,6 +72,10 @@ const FeedSelection* LiveQueries::feed(FeedId feed) const {
   return open == nullptr ? nullptr : open->feed(feed);
 }
 
+LogReaders& LiveQueries::log_readers() {
+  return state_.log_readers;
+}
+
 TakenChanges LiveQueries::take_changes() {
   Listeners* const open = listeners();
   if (open == nullptr || !open->has_changes()) return {};

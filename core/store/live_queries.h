@@ -20,6 +20,7 @@
 
 #include "core/live/listeners.h"
 #include "core/query/executor.h"
+#include "core/store/log_readers.h"
 #include "core/store/store.h"
 
 namespace entitable {
@@ -63,6 +64,9 @@ class LiveQueries {
   bool close_feed(FeedId feed);  // returns whether the feed was open
   // The reader wants those changes of a batch that FeedSelection::accepts() accepts.
   const FeedSelection* feed(FeedId feed) const;  // null if the feed is not open
+
+  // The feeds that read changes from the log. A host that serves them keeps this up to date.
+  LogReaders& log_readers();
 
   // Returns what was published since the last call. Watches are reset, and feeds get one batch of
   // `unknown`, if the changes are not known: after a rollback, after a snapshot has replaced the

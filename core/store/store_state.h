@@ -20,6 +20,7 @@
 #include "core/store/claim_history.h"
 #include "core/store/explanations.h"
 #include "core/store/log_history.h"
+#include "core/store/log_readers.h"
 #include "core/store/memory_limit.h"
 #include "core/store/recovery.h"
 #include "core/store/restored_content.h"
@@ -51,6 +52,7 @@ struct StoreState {
   std::uint64_t feed_epoch = 1;
   ClaimHistory claims;
   LogHistory history;
+  LogReaders log_readers;
   FeedReadersByName readers;
   std::uint64_t readers_version = 0;                // rises with each change of `readers`
   std::uint64_t readers_version_stored = 0;         // of those in the manifest
@@ -139,8 +141,9 @@ struct StoreState {
     const std::uint64_t last = published.last_commit;
     return history.first_commit(last, pending.count_through(last));
   }
-  // Returns the first commit that durable readers need; nothing if no reader needs history.
-  std::optional<std::uint64_t> first_commit_needed_by_readers(const HistoryLimits& limits) const;
+  // Returns the first commit that durable readers, or feeds that read the log, need; nothing if
+  // none needs history.
+  std::optional<std::uint64_t> first_commit_needed_by_readers(const HistoryLimits& limits);
 
   // Returns whether the published version is the content of the whole log.
   bool is_open() const { return !recovery.has_value() && !unapplied_end.has_value(); }

@@ -9,7 +9,7 @@ import { describe, test } from "node:test";
 import { StorageError } from "../../web/src/storage/log-storage.ts";
 import { MemoryStorage } from "../../web/src/storage/memory.ts";
 import { StoreHandle } from "../../web/src/store.ts";
-import type { ChangeBatch, ChangeFeed, ChangesOptions } from "../../web/src/types.ts";
+import type { ChangeBatch, ChangeFeed, ChangesOptions, OpenOptions } from "../../web/src/types.ts";
 import { createEngine } from "../../web/src/wasm/engine.ts";
 import { openHost } from "./support/open-host.ts";
 import { openStore } from "./support/package.ts";
@@ -38,8 +38,12 @@ class LogOnlyStorage extends MemoryStorage {
 }
 
 // A store with a log.
-async function storeWithLog(storage = new MemoryStorage(new Map())) {
-  const options = { engine: await createEngine(), storage, durability: "deferred" } as const;
+async function storeWithLog(
+  storage = new MemoryStorage(new Map()),
+  history?: NonNullable<OpenOptions["history"]>,
+) {
+  const engine = await createEngine();
+  const options = { engine, storage, durability: "deferred", history } as const;
   const store = new StoreHandle("feed", await openHost(options));
   const lamps = store.table("lamps");
   await lamps.createTable();
@@ -278,6 +282,22 @@ test("a feed reads a large segment once, although its commits need many response
   await store.close();
 });
 
+class CheckpointCounter extends MemoryStorage {
+  count = 0;
+  #onNext = () => {};
+
+  override async commitManifest(...args: Parameters<MemoryStorage["commitManifest"]>) {
+    await super.commitManifest(...args);
+    this.count += 1;
+    this.#onNext();
+  }
+  next(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#onNext = resolve;
+    });
+  }
+}
+
 describe("a slow reader", () => {
   test("gets from the log what it could not keep, and never slows a writer", async () => {
     const { store, lamps } = await storeWithLog();
@@ -297,13 +317,45 @@ describe("a slow reader", () => {
   });
 
   test("is truncated if a checkpoint has removed the log", async () => {
-    const { store, lamps } = await storeWithLog();
+    const { store, lamps } = await storeWithLog(undefined, { bytes: 0 });
     const feed = store.changes();
     await feed.ready;
     for (let i = 0; i < 1001; ++i) await lamps.upsertEntity(row(String(i)));
     await store.compact();
     assert.deepEqual(keys(await read(feed, 1000)), numbers(0, 999));
     await assert.rejects(feed.next(), { code: "FeedTruncated" });
+    await store.close();
+  });
+
+  test("gets what it could not keep although checkpoints are written", async () => {
+    const { store, lamps } = await storeWithLog();
+    const feed = store.changes();
+    await feed.ready;
+    for (let i = 0; i < 2000; ++i) await lamps.upsertEntity(row(String(i)));
+    await store.compact();
+    for (let i = 0; i < 2000; i += 500) {
+      assert.deepEqual(keys(await read(feed, 500)), numbers(i, i + 499));
+      await lamps.upsertEntity(row(`later ${i}`));
+      await store.compact();
+    }
+    await store.close();
+  });
+
+  test("gets all changes since a sequence although it is slower than automatic checkpoints", async () => {
+    const checkpoints = new CheckpointCounter(new Map());
+    const { store, lamps } = await storeWithLog(checkpoints);
+    await Promise.all(numbers(1, 3000).map((key) => lamps.upsertEntity(row(key))));
+    await store.flush();
+    const feed = store.changes({ since: 0n });
+    const first = await read(feed, 101);
+    assert.equal(checkpoints.count, 0);
+    await checkpoints.next();
+    const rest = await read(feed, 2900);
+    assert.deepEqual(keys([...first, ...rest].slice(1)), numbers(1, 3000));
+    await feed.return();
+    await lamps.upsertEntity(row("last"));
+    await store.compact();
+    await assert.rejects(store.changes({ since: 0n }).next(), { code: "FeedTruncated" });
     await store.close();
   });
 

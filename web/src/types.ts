@@ -482,7 +482,7 @@ export interface ChangeBatch<T = Record<string, unknown>> {
 export interface ChangesOptions {
   /**
    * The sequence of a batch (ChangeBatch.sequence): the feed begins after it. 0n: with the first
-   * commit. If the changes are not in the log any more, the feed fails with FeedTruncated. So it
+   * commit. If the changes are not in the log any more, the feed fails with FeedTruncated. It also
    * does if a crash has lost the commit with this sequence; but after a power failure, the sequence
    * of a lost "relaxed" or "deferred" write may be that of another commit.
    */
@@ -989,8 +989,9 @@ export interface OpenOptions {
   memoryLimit?: number;
   /**
    * How much of the log the store keeps, at most, for durable readers of the change feed that have
-   * not acknowledged it: bytes in storage (default 16 MiB), and the age (default 7 days). Without
-   * readers, it keeps nothing for them. A reader that falls behind further gets FeedTruncated.
+   * not acknowledged it: bytes in storage (default 16 MiB), and the age (default 7 days). It keeps
+   * the log in these limits for feeds that read it, too, for at most 10 minutes after their last
+   * request. Otherwise it keeps nothing. Who falls behind further gets FeedTruncated.
    */
   history?: { bytes?: number; ageMs?: number };
   /**
@@ -1417,9 +1418,10 @@ export interface Store {
    * Opens the feed of all changes from now on, or after the sequence `since`, whichever tab makes
    * them: an item for each commit, in their order, when it becomes visible. Writes never wait for
    * the reader. If 1,000 batches wait to be read, or the tab that runs the store does not have the
-   * changes in memory any more, the feed reads them from the log. If the log does not have them
-   * either, the iteration throws StoreError FeedTruncated: read the tables again. So it does after
-   * a rollback, and after a restore that replaces the content. Ends when the store is closed.
+   * changes in memory any more, the feed reads them from the log, which checkpoints then keep for
+   * it within the limits of the option `history`. If the log does not have them either, the
+   * iteration throws StoreError FeedTruncated: read the tables again. It also does after a
+   * rollback, and after a restore that replaces the content. Ends when the store is closed.
    */
   changes(options?: ChangesOptions): ChangeFeed;
   /**

@@ -172,7 +172,7 @@ class Fixture {
   static RequestBuilder feed_request(std::uint32_t flags,
                                      const std::vector<std::string>& tables = {}) {
     RequestBuilder out(RequestKind::open_feed);
-    out.word(flags).word(static_cast<std::uint32_t>(tables.size()));
+    out.word(flags).word(1).word(static_cast<std::uint32_t>(tables.size()));
     for (const std::string& table : tables) out.text(table);
     return out.no_text().text("").text("").no_text().no_text();
   }
@@ -322,7 +322,8 @@ TEST_CASE("Each client gets the changes of its own watches and feeds only") {
     return fixture.listener(client, RequestBuilder(RequestKind::close_watch).word(first));
   };
   const auto close_feed = [&](std::uint32_t client) {
-    return fixture.listener(client, RequestBuilder(RequestKind::close_feed).word(feed));
+    return fixture.listener(
+        client, RequestBuilder(RequestKind::close_feed).word(feed).word(1).two_words(sequence_max));
   };
   CHECK(close_watch(2) == 0);
   CHECK(close_feed(1) == 0);
@@ -454,9 +455,9 @@ TEST_CASE("Requests that make no sense get an error") {
   fails(Fixture::read_request(watch, 1001));
   fails(Fixture::read_request(watch + 1));
   fails(RequestBuilder(RequestKind::open_watch).word(0).text("people"));
-  fails(RequestBuilder(RequestKind::open_feed).word(0).word(1'000'000));
+  fails(RequestBuilder(RequestKind::open_feed).word(0).word(1).word(1'000'000));
   fails(RequestBuilder(RequestKind::close_watch));
-  fails(RequestBuilder(RequestKind::close_feed));
+  fails(RequestBuilder(RequestKind::close_feed).word(1));
   fails(RequestBuilder(RequestKind::take_changes));
   fails(RequestBuilder(RequestKind::get).text("people").text("p").text("1").word(0));
   CHECK(fixture.take(1).deltas.empty());

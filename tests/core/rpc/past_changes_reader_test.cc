@@ -64,6 +64,11 @@ Past read_past(const std::string& bytes) {
   return past;
 }
 
+void publish_rows(Store& store, int count) {
+  for (int i = 0; i < count; ++i)
+    test::publish(store, {test::upsert("people", "p", std::to_string(i), i)});
+}
+
 struct Segment {
   std::uint64_t sequence;
   std::string bytes;
@@ -75,7 +80,7 @@ class Fixture {
                    const std::vector<Segment>& segments = {}, const ClientId& client = {},
                    std::string_view filter = {}) {
     RequestBuilder out(RequestKind::read_past);
-    out.two_words(since).two_words(next_segment).word(0).word(0);
+    out.two_words(since).two_words(next_segment).word(flags).word(number).word(0);
     filter.empty() ? out.no_text() : out.text(filter);
     out.text("").text("").no_text().no_text();
     out.word(static_cast<std::uint32_t>(segments.size()));
@@ -84,7 +89,7 @@ class Fixture {
       std::memcpy(&word, client.data() + at, 4);
       out.word(word);
     }
-    std::size_t words = 4 + 2 + 5 + 1 + 4;
+    std::size_t words = 4 + 3 + 5 + 1 + 4;
     for (const auto& [sequence, bytes] : segments) {
       if (words % 2 != 0) out.word(0);
       out.two_words(sequence).binary(bytes);
@@ -105,6 +110,11 @@ class Fixture {
       if (sequence >= first && found.size() < count) found.push_back({sequence, bytes});
     }
     return found;
+  }
+
+  Past read_all_at_once(std::uint64_t since) {
+    const Past past = read(since);
+    return past.state == segments_needed ? read(since, 0, segments(past.number)) : past;
   }
 
   // Reads as a host and a client do, until nothing is left.
@@ -129,6 +139,26 @@ class Fixture {
     }
   }
 
+  // Returns whether a checkpoint keeps what follows the commit.
+  bool keeps_after_checkpoint(std::uint64_t commit) {
+    publish_rows(store, 1);
+    host.store_pending(store);
+    host.checkpoint(store);
+    const std::uint32_t reader = std::exchange(number, 99);
+    const bool is_kept = read(sequence_of({1, commit})).state != truncated;
+    close(sequence_max);
+    number = reader;
+    return is_kept;
+  }
+  // Closes a feed, which reads the log after `since` from now on.
+  void close(std::uint64_t since) {
+    const auto request =
+        RequestBuilder(RequestKind::close_feed).word(0).word(number).two_words(since).build();
+    CHECK(clients.handle(store, 1, request, pages, response).empty());
+  }
+
+  std::uint32_t flags = 0;
+  std::uint32_t number = 1;        // of the feed
   std::uint64_t bytes_passed = 0;  // of segments, in read_all()
   TestHost host;
   Store store = test::new_store();
@@ -142,11 +172,6 @@ std::vector<std::uint64_t> sequences(const Store& store, std::uint64_t first, st
   for (std::uint64_t commit = first; commit <= last; ++commit)
     all.push_back(sequence_of({store.position().epoch, commit}));
   return all;
-}
-
-void publish_rows(Store& store, int count) {
-  for (int i = 0; i < count; ++i)
-    test::publish(store, {test::upsert("people", "p", std::to_string(i), i)});
 }
 
 }  // namespace
@@ -221,7 +246,7 @@ TEST_CASE("Feeds at different segments, and one that begins again, read all past
   fixture.host.store_pending(fixture.store);
   const auto read_from = [&](std::uint64_t since) {
     const Past past = fixture.read(since);
-    return past.state == segments_needed ? fixture.read(since, 0, fixture.segments(past.number, 1))
+    return past.state == segments_needed ? fixture.read(since, 0, fixture.segments(past.number))
                                          : past;
   };
   const auto all = sequences(fixture.store, 1, 2401);
@@ -289,6 +314,69 @@ TEST_CASE("Past changes that a checkpoint has dropped are truncated") {
   CHECK(fixture.read(sequence_of({1, 5})).state == truncated);  // not published
   CHECK(fixture.read(sequence_of({2, 1})).state == truncated);
   CHECK(fixture.read(sequence_max).state == truncated);
+}
+
+TEST_CASE("Checkpoints keep the log for a feed that reads it, until it has all changes") {
+  Fixture fixture;
+  fixture.host.history = {100'000'000, 1'000'000, 10};
+  fixture.host.segment_bytes = 1;
+  test::publish(fixture.store, {test::create("people")});
+  publish_rows(fixture.store, 600);
+  fixture.host.store_pending(fixture.store);
+  fixture.read(0);  // needs segments
+  REQUIRE(fixture.keeps_after_checkpoint(0));
+  Past past = fixture.read(0, 0, fixture.segments(1));
+  CHECK(past.state == more);
+  CHECK(past.batches == sequences(fixture.store, 1, 500));
+  CHECK(fixture.keeps_after_checkpoint(500));
+  past = fixture.read_all_at_once(past.sequence);
+  CHECK(past.state == end);  // it must be opened now
+  CHECK(fixture.keeps_after_checkpoint(position_of(past.sequence).commit));
+  fixture.flags = 2;  // it is open
+  past = fixture.read_all_at_once(past.sequence);
+  CHECK(past.state == end);
+  const std::uint64_t last = fixture.store.last_commit();
+  CHECK_FALSE(fixture.keeps_after_checkpoint(last));
+}
+
+TEST_CASE("Checkpoints keep the log for a feed that did not keep up, but not for ever") {
+  Fixture fixture;
+  fixture.host.history = {100'000'000, 3 * LogReaders::age_max, 10};
+  fixture.host.segment_bytes = 1;
+  test::publish(fixture.store, {test::create("people")});
+  publish_rows(fixture.store, 10);
+  fixture.host.store_pending(fixture.store);
+  fixture.close(sequence_of({1, 5}));
+  CHECK(fixture.keeps_after_checkpoint(5));
+  fixture.host.history.now += LogReaders::age_max;
+  CHECK(fixture.keeps_after_checkpoint(5));
+  fixture.close(sequence_of({1, 6}));  // it has gone on
+  fixture.host.history.now += LogReaders::age_max;
+  CHECK(fixture.keeps_after_checkpoint(6));
+  fixture.host.history.now += LogReaders::age_max + 1;
+  CHECK_FALSE(fixture.keeps_after_checkpoint(6));
+}
+
+TEST_CASE("Checkpoints keep no log for feeds that have ended, or whose client has") {
+  Fixture fixture;
+  fixture.host.history = {100'000'000, 1'000'000, 10};
+  fixture.host.segment_bytes = 1;
+  test::publish(fixture.store, {test::create("people")});
+  publish_rows(fixture.store, 10);
+  fixture.host.store_pending(fixture.store);
+  fixture.close(sequence_of({1, 5}));
+  SECTION("the feed") {
+    fixture.close(sequence_max);
+  }
+  SECTION("the client") {
+    const auto request = RequestBuilder(RequestKind::close_listeners).build();
+    CHECK(
+        fixture.clients.handle(fixture.store, 1, request, fixture.pages, fixture.response).empty());
+  }
+  SECTION("the limit of bytes") {
+    fixture.host.history.bytes = 0;
+  }
+  CHECK_FALSE(fixture.keeps_after_checkpoint(5));
 }
 
 TEST_CASE("Requests for past changes that make no sense get an error") {

@@ -270,15 +270,18 @@ export class LiveConnection implements ChangeListener, QueryCloser {
   #serveFeed(feed: OpenFeed): void {
     const { requestKind } = this.environment;
     const { staleId } = feed;
-    feed.staleId = 0;
-    this.#closeListener(requestKind.closeFeed, staleId);
     const request = feed.nextRequest;
+    if (staleId !== 0 || (feed.wantsLog && request === undefined))
+      this.#closeInStore(feed, staleId);
+    feed.staleId = 0;
+    feed.wantsLog = false;
     if (request === undefined) return;
     feed.isWaiting = true;
     const onResponse = (response: Uint8Array) => {
       feed.isWaiting = false;
       if (request === "open") this.#onFeedOpened(feed, response);
       else if (this.#feeds.has(feed)) this.#onPastChanges(feed, response);
+      else this.#closeInStore(feed, 0);
       if (!this.#feeds.has(feed) || feed.nextRequest === undefined) return;
       this.#feedsToServe.add(feed);
       this.#scheduleSettle();
@@ -292,14 +295,14 @@ export class LiveConnection implements ChangeListener, QueryCloser {
   }
 
   #onFeedOpened(feed: OpenFeed, response: Uint8Array): void {
-    const { decoder, responseKind, requestKind } = this.environment;
+    const { decoder, responseKind } = this.environment;
     const [id, openedAt] = decoder.message(response, responseKind.listener, (reader) => {
       const feed = reader.readWord();
       reader.readWord();
       return [feed, reader.readLong()] as const;
     });
     if (this.#feeds.has(feed)) feed.onOpen(id, openedAt);
-    else this.#closeListener(requestKind.closeFeed, id);
+    else this.#closeInStore(feed, id);
   }
 
   #onPastChanges(feed: OpenFeed, response: Uint8Array): void {
@@ -489,14 +492,25 @@ export class LiveConnection implements ChangeListener, QueryCloser {
   #closeFeed(feed: OpenFeed): void {
     this.#feedsToServe.delete(feed);
     if (!this.#feeds.delete(feed)) return;
+    this.#closeInStore(feed, feed.staleId || feed.id);
+  }
+
+  // The store keeps the log for the feed, unless it has ended. `id`: 0 if it is not open there.
+  #closeInStore(feed: OpenFeed, id: number): void {
     const { closeFeed } = this.environment.requestKind;
-    for (const id of [feed.staleId, feed.id]) this.#closeListener(closeFeed, id);
+    if (this.#disconnectIfUnused()) return;
+    this.#sendOnly(closeFeed, (writer) => feed.putClose(id, writer));
   }
 
   #closeListener(kind: number, id: number): void {
     if (this.#disconnectIfUnused() || id === 0) return;
+    this.#sendOnly(kind, (writer) => writer.putWord(id));
+  }
+
+  // Sends a request whose response is not needed.
+  #sendOnly(kind: number, put: (writer: MessageWriter) => void): void {
     const ignore = () => {};
-    this.#send(kind, (writer) => writer.putWord(id), ignore, ignore);
+    this.#send(kind, put, ignore, ignore);
   }
 
   #disconnectIfUnused(): boolean {

@@ -12,12 +12,15 @@ const pastMax = 500; // of one response (core/rpc/past_changes_reader.h)
 const laterMax = 250; // that wait for those that are read from the log
 const sequenceMax = 2n ** 63n - 1n;
 const beforeFlag = 1;
+const openFlag = 2;
 const origins = ["local", "other-tab", "other-tab", "restore"] as const; // CommitOrigin
 const ops = ["insert", "update", "delete"] as const;
 const done: Result = { done: true, value: undefined };
 
 // What the feed needs from the store next: to be opened there, or changes from before.
 export type FeedRequest = "open" | "past";
+
+let lastNumber = 0;
 
 // A feed is open in the store as long as its reader keeps up. Otherwise it reads the changes from
 // the log when there is room for them, and is opened again when nothing is left there. Changes that
@@ -29,8 +32,10 @@ export class OpenFeed {
   readonly #onClose: () => void;
   readonly #onRoom: () => void;
   readonly #stopListening: () => void;
+  readonly number = ++lastNumber; // by which the store keeps the log for the feed
   id = 0; // in the store; 0: it is not open
   staleId = 0; // an id to be closed; 0: there is none
+  wantsLog = false; // the store does not know yet that the feed will read the log
   isWaiting = false; // for the response to a request
   #position: bigint | undefined; // all batches up to this sequence are known
   #openedAt = 0n; // the store passes all later batches to the feed
@@ -84,7 +89,9 @@ export class OpenFeed {
       putLong(writer, this.#nextSegment);
     }
     const { tables = [], filter, before = false, partitionKey, rowKey } = this.#options;
-    writer.putWord(before ? beforeFlag : 0);
+    const isOpen = request === "past" && this.id !== 0;
+    writer.putWord((before ? beforeFlag : 0) + (isOpen ? openFlag : 0));
+    writer.putWord(this.number);
     writer.putWord(tables.length);
     for (const table of tables) writer.putText(table);
     writer.putOptionalText(filter);
@@ -96,6 +103,13 @@ export class OpenFeed {
       to === undefined && partitionKey !== undefined ? `${partitionKey}\0` : partitionKey,
     );
     writer.putOptionalText(partitionKey === undefined ? undefined : (to ?? ""));
+  }
+
+  // Writes the words of a request to close the feed `id`.
+  putClose(id: number, writer: MessageWriter): void {
+    writer.putWord(id);
+    writer.putWord(this.number);
+    putLong(writer, this.#hasEnded ? sequenceMax : (this.#position ?? sequenceMax));
   }
 
   // `openedAt`: the store passes all batches after this sequence.
@@ -169,6 +183,7 @@ export class OpenFeed {
 
   #forgetListener(): void {
     this.id = 0;
+    this.wantsLog = true;
     this.#isLogRead = false;
     this.#later = [];
   }
