@@ -61,10 +61,9 @@ export interface Transport {
   // this transport.
   listen(listener: ChangeListener, client?: Uint8Array): ListenerConnection;
 
-  // Waits for a lock of this name among all tabs that share the store, for a durable reader of the
-  // change feed. Resolves to a function that releases it. Rejects with AbortError. Absent: only
-  // this thread uses the store.
-  readonly lockReader?: ((reader: string, signal: AbortSignal) => Promise<() => void>) | undefined;
+  // The locks of all tabs that share the store, for durable readers of the change feed, and the name
+  // of the store. Absent: only this thread uses the store.
+  readonly readerLocks?: { locks: LockManager; store: string } | undefined;
 }
 
 // What a listening client learns. The functions must not throw.

@@ -221,8 +221,8 @@ class VersionedHost implements Host {
   runBeforeNextChange = (reads: () => void) => this.#host.runBeforeNextChange?.(reads);
   now = () => this.#host.now();
   listen: Host["listen"] = (listener) => this.#checked.listen(listener);
-  get lockReader(): Host["lockReader"] {
-    return this.#host.lockReader;
+  get readerLocks(): Host["readerLocks"] {
+    return this.#host.readerLocks;
   }
   flush = async () => await this.#checked.flush();
   stats = async () => await this.#checked.stats();

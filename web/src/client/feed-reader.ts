@@ -203,7 +203,6 @@ async function lockReader(
 ): Promise<() => void> {
   const { AbortError } = connection.environment;
   if (signal?.aborted) throw new AbortError();
-  const lock = transport.lockReader ?? ((...call) => lockHere(transport, AbortError, ...call));
   const waiting = new AbortController();
   const onAbort = () => waiting.abort();
   signal?.addEventListener("abort", onAbort);
@@ -217,7 +216,9 @@ async function lockReader(
     },
   });
   try {
-    unlock = await lock(name, waiting.signal);
+    unlock = await (transport.readerLocks === undefined
+      ? lockHere(transport, AbortError, name, waiting.signal)
+      : lockInAllTabs(transport.readerLocks, AbortError, name, waiting.signal));
   } catch (error) {
     stopUsing();
     throw closedBy ?? error;
@@ -228,6 +229,21 @@ async function lockReader(
     stopUsing();
     unlock?.();
   };
+}
+
+function lockInAllTabs(
+  { locks, store }: NonNullable<Transport["readerLocks"]>,
+  AbortError: LiveConnection["environment"]["AbortError"],
+  name: string,
+  signal: AbortSignal,
+): Promise<() => void> {
+  return new Promise((resolve, reject) => {
+    // The lock is held until the returned promise resolves.
+    const onGranted = () => new Promise<void>((release) => resolve(() => release()));
+    locks
+      .request(`entitable/${store}/reader/${name}`, { signal }, onGranted)
+      .catch((error: unknown) => reject(signal.aborted ? new AbortError() : error));
+  });
 }
 
 async function lockHere(

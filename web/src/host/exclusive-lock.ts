@@ -55,16 +55,6 @@ export function acquireOwnership(store: string, options: OwnershipOptions): Prom
   });
 }
 
-// Waits for the lock of a durable reader of the store's change feed (Transport.lockReader).
-export async function acquireReader(
-  store: string,
-  reader: string,
-  options: { locks: LockManager; signal: AbortSignal },
-): Promise<() => void> {
-  const { release } = await acquireOwnership(`${store}/reader/${reader}`, options);
-  return release;
-}
-
 function lockName(store: string): string {
   return `entitable/${store}`;
 }

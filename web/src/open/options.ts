@@ -47,7 +47,6 @@ export function settingsFromOptions(options: OpenOptions, method = "openStore") 
     throw invalid(`deferredDelayMs must be from 0 to ${deferredDelayMaxMs}.`);
   }
   if (!(memoryLimit >= 0)) throw invalid("memoryLimit is a number of bytes, or 0 for no limit.");
-  checkHistory(history);
   if (thread === "worker" && options.clock !== undefined) {
     throw invalid("clock can't go with thread: \"worker\": functions can't be sent to a worker.");
   }
@@ -123,13 +122,6 @@ export function checkLocation({ persistence = "auto", path }: StoreLocation): st
   }
   if (typeof path === "string" && path !== "") return path;
   throw invalid('persistence: "file" needs path, the folder of its stores.');
-}
-
-function checkHistory(history: OpenOptions["history"]): void {
-  if (history === undefined) return;
-  requireKnownOptions("openStore", history, ["bytes", "ageMs"], {}, "history");
-  const { bytes = 0, ageMs = 0 } = history;
-  if (!(bytes >= 0 && ageMs >= 0)) throw invalid("history has limits in bytes and milliseconds.");
 }
 
 function checkVersion({ version, upgrade }: OpenOptions): void {

@@ -13,7 +13,7 @@
 
 import { AbortError, SnapshotInterrupted, StoreError } from "../errors.ts";
 import { Emitter } from "../host/emitter.ts";
-import { acquireReader, storeLockedError } from "../host/exclusive-lock.ts";
+import { storeLockedError } from "../host/exclusive-lock.ts";
 import type { LocalHost, LogOwnership } from "../host/local-host.ts";
 import type { LifecycleEvent, PageLifecycle } from "../host/page-lifecycle.ts";
 import type { ChangeListener, ChunkedFile, Host, ListenerConnection } from "../transport.ts";
@@ -223,8 +223,9 @@ export class SharedHost implements Host {
     return this.#listeners.listen(listener);
   }
 
-  readonly lockReader = (reader: string, signal: AbortSignal): Promise<() => void> =>
-    acquireReader(this.#options.name, reader, { locks: this.#options.locks, signal });
+  get readerLocks(): Host["readerLocks"] {
+    return { locks: this.#options.locks, store: this.#options.name };
+  }
 
   // ---- The store's own handle -------------------------------------------------------------------
 

@@ -7,7 +7,6 @@
 
 import { AbortError, StoreError } from "../errors.ts";
 import { Emitter } from "../host/emitter.ts";
-import { acquireReader } from "../host/exclusive-lock.ts";
 import type { LifecycleEvent } from "../host/page-lifecycle.ts";
 import type { PageServices } from "../open/environment.ts";
 import type { Settings } from "../open/options.ts";
@@ -141,10 +140,10 @@ export class WorkerHost implements Host {
   }
 
   // Stores in memory and in files have no other users.
-  get lockReader(): Transport["lockReader"] {
+  get readerLocks(): Transport["readerLocks"] {
     const { locks } = this.#options;
     if (locks === undefined || this.status.persistence !== "indexeddb") return undefined;
-    return (reader, signal) => acquireReader(this.#name, reader, { locks, signal });
+    return { locks, store: this.#name };
   }
 
   // ---- The store's own handle -------------------------------------------------------------------
