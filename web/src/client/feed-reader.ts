@@ -29,14 +29,20 @@ export async function openFeedReader(
   checkFeedOptions(options, connection.environment);
   const requests = new ReaderRequests(connection, name);
   const release = await lockReader(transport, name, connection, options.signal);
+  const requireWanted = () => {
+    if (options.signal?.aborted) throw new connection.environment.AbortError();
+  };
   try {
+    requireWanted();
     const { code, acknowledged } = await requests.send(open, options.since ?? presentPosition);
+    requireWanted();
     if (code === refused)
       throw requests.invalid(
         "The reader cannot be added: the store has not reached its position, or has 256 readers.",
       );
     const reader = new Reader(connection, requests, options, acknowledged, release);
     await reader.open();
+    requireWanted(); // otherwise the reader has closed itself
     return reader;
   } catch (error) {
     release();
@@ -91,6 +97,7 @@ class Reader implements FeedReader {
   #feed: OpenFeed | undefined; // undefined: not open yet, or it has ended with an error
   #isClosed = false;
   readonly #pendingAcks = new Set<Promise<State>>();
+  readonly #onAbort = () => void this.close();
 
   constructor(
     connection: LiveConnection,
@@ -104,7 +111,7 @@ class Reader implements FeedReader {
     this.#options = options;
     this.#acknowledged = acknowledged;
     this.#release = release;
-    options.signal?.addEventListener("abort", () => void this.close());
+    options.signal?.addEventListener("abort", this.#onAbort);
   }
 
   get name(): string {
@@ -127,17 +134,21 @@ class Reader implements FeedReader {
     return this.#feed;
   }
 
-  // After an error, the next call opens the feed again.
+  // After an error, the next call opens the feed again. A feed throws its error once, so that other
+  // calls that wait for it open the next one.
   async next(): Promise<Result> {
     if (this.#isClosed) return done;
+    const feed = this.#feed ?? this.#openFeed();
     try {
-      const result = await (this.#feed ?? this.#openFeed()).next();
-      if (result.done) this.#end();
-      return result;
+      const result = await feed.next();
+      if (!result.done) return result;
     } catch (error) {
-      this.#feed = undefined;
+      if (this.#feed === feed) this.#feed = undefined;
       throw error;
     }
+    if (this.#feed !== feed) return await this.next();
+    this.#end();
+    return done;
   }
 
   async ack(sequence: bigint): Promise<void> {
@@ -180,6 +191,7 @@ class Reader implements FeedReader {
 
   #end(): void {
     this.#isClosed = true;
+    this.#options.signal?.removeEventListener("abort", this.#onAbort);
     this.#release();
   }
 

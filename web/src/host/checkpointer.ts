@@ -40,6 +40,7 @@ const idleMs = 1000;
 const closingCostFactor = 4;
 // If the storage is full, an interim manifest is stored after this many bytes of new parts.
 const interimBytes = 512 * 1024;
+const historyAgeMaxMs = 1e14; // the engine counts shorter times than milliseconds
 // What is kept of the covered log, at most, for durable readers of the change feed.
 export interface HistoryLimits {
   readonly bytes?: number; // default 16 MiB
@@ -119,7 +120,10 @@ export class Checkpointer implements Checkpoints {
     this.#memory = options.memory;
     this.#now = () => options.clock.now();
     const { bytes = 16 * 1024 * 1024, ageMs = 7 * 24 * 60 * 60 * 1000 } = options.history ?? {};
-    this.#history = { bytes, ageMs };
+    this.#history = {
+      bytes: Math.min(bytes, Number.MAX_SAFE_INTEGER),
+      ageMs: Math.min(ageMs, historyAgeMaxMs),
+    };
     this.#automatic = options.automatic;
     this.#log = new LogGrowth(options.engine);
     this.#orphans = new Set(options.orphans);
