@@ -46,6 +46,7 @@ interface Client {
 const environment: FeedRequestEnvironment = {
   PartsNeeded,
   StoreError,
+  requestKind,
   responseKind,
   nextRetryMs,
   mayRetry: (error) => error instanceof StorageError && !error.isFatal,
@@ -82,6 +83,15 @@ function requestMessage(kind: number, ...words: number[]): Uint8Array {
 function isFeedDelayed([kind]: Uint8Array, response: Uint8Array): boolean {
   if (kind !== requestKind.openFeed || response[0] !== responseKind.listener) return false;
   return new Uint32Array(response.slice(16, 20).buffer)[0] === 0;
+}
+
+async function loadFeedRequests() {
+  try {
+    return await import("./feed-requests.ts");
+  } catch (cause) {
+    const message = "The code of the change feed could not be loaded.";
+    throw new StoreError("WasmLoadFailed", message, { cause, hint: "Reload the page." });
+  }
 }
 
 export class ChangeListeners {
@@ -142,7 +152,8 @@ export class ChangeListeners {
 
   // Must be called before a checkpoint removes segments. If another tab takes over, feeds go on
   // after the last commit that they know of, which must be in the log then, or be the last that the
-  // checkpoint covers.
+  // checkpoint covers. A tab that has not read its last message gets no other, and may therefore
+  // miss this one.
   reportStored(): void {
     if (![...this.#clients.values()].some(({ mayReadFeed }) => mayReadFeed)) return;
     this.#takeAll(true);
@@ -227,7 +238,10 @@ export class ChangeListeners {
     const { number } = client;
     const isCurrent = () => this.#clients.has(number);
     const { engine, parts } = this.#options;
-    if (request[0] === requestKind.openFeed) client.mayReadFeed = true;
+    if (request[0] === requestKind.openFeed) {
+      client.mayReadFeed = true;
+      void loadFeedRequests().catch(() => {}); // now, because a later release may remove the file
+    }
     if (request[0] === requestKind.readPast || request[0] === requestKind.feedReader) {
       void this.#answerLater(client, request.slice(), isCurrent, respond).catch(async (error) => {
         const reason = await this.#options.errorOfRead(error);
@@ -262,8 +276,7 @@ export class ChangeListeners {
     }
   }
 
-  // Few pages read what has changed before, or have durable readers, so the code for that is loaded
-  // when it is needed.
+  // Few pages read the change feed, so the code for that is loaded with the first feed.
   async #answerLater(
     client: Client,
     request: Uint8Array,
@@ -272,13 +285,8 @@ export class ChangeListeners {
   ): Promise<void> {
     const listen = (message: Uint8Array) => this.#options.engine.listen(client.number, message);
     const host = { ...this.#options, environment, listen, clientId: client.id, isCurrent };
-    if (request[0] === requestKind.readPast) {
-      const { readPastChanges } = await import("./past-changes.ts");
-      await readPastChanges(request, host, respond);
-    } else {
-      const { answerFeedReader } = await import("./feed-reader-requests.ts");
-      await answerFeedReader(request, host, respond);
-    }
+    const { answerFeedRequest } = await loadFeedRequests();
+    await answerFeedRequest(request, host, respond);
   }
 
   #delayFeed(client: Client, ...request: Parameters<ListenerConnection["send"]>): void {
