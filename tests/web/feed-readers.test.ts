@@ -9,7 +9,7 @@ import { describe, type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { MemoryStorage } from "../../web/src/storage/memory.ts";
 import { StoreHandle } from "../../web/src/store.ts";
-import type { ChangeBatch, FeedReader, Store } from "../../web/src/types.ts";
+import type { ChangeBatch, FeedReader, OpenOptions, Store } from "../../web/src/types.ts";
 import { createEngine } from "../../web/src/wasm/engine.ts";
 import { openHost } from "./support/open-host.ts";
 import { openStore } from "./support/package.ts";
@@ -236,6 +236,76 @@ describe("the reader of a name", () => {
     await assert.rejects(store.reader("backup"), { code: "StoreClosed" });
   });
 
+  test("stores acknowledgements that come together with few checkpoints", async () => {
+    const storage = new (class extends MemoryStorage {
+      committed = 0;
+      override async commitManifest(...call: Parameters<MemoryStorage["commitManifest"]>) {
+        await sleep(5);
+        await super.commitManifest(...call);
+        this.committed += 1;
+      }
+    })(new Map());
+    const store = new StoreHandle("r", await openHost({ engine: await createEngine(), storage }));
+    await lamps(store).createTable();
+    const reader = await store.reader("backup");
+    await write(store, 1, 30);
+    const batches = await read(reader, 30);
+    storage.committed = 0;
+    let isOver = false;
+    const writing = (async () => {
+      for (let i = 31; !isOver; ++i) await Promise.all([write(store, i, i), sleep(1)]);
+    })();
+    await Promise.all(batches.map(({ sequence }) => reader.ack(sequence)));
+    isOver = true;
+    await writing;
+    assert.equal(reader.acknowledged, sequenceOf(batches));
+    assert(storage.committed <= 3, `${storage.committed} checkpoints`);
+    await store.close();
+  });
+
+  test("is free for others if its signal aborts while it opens", async () => {
+    const storage = new (class extends MemoryStorage {
+      override async commitManifest(...call: Parameters<MemoryStorage["commitManifest"]>) {
+        await sleep(20);
+        await super.commitManifest(...call);
+      }
+    })(new Map());
+    const store = new StoreHandle("r", await openHost({ engine: await createEngine(), storage }));
+    await lamps(store).createTable();
+    const controller = new AbortController();
+    const { signal } = controller;
+    const opening = store.reader("backup", { signal });
+    await sleep(10);
+    controller.abort();
+    await assert.rejects(opening, { name: "AbortError" });
+    const reader = await store.reader("backup");
+    await write(store, 1, 1);
+    assert.deepEqual(keys(await read(reader, 1)), [1]);
+    await store.close();
+  });
+
+  test("goes on after several calls have waited when it was truncated", async () => {
+    const storage = new MemoryStorage(new Map());
+    const history = { bytes: 0 };
+    const host = await openHost({ engine: await createEngine(), storage, history });
+    const store = new StoreHandle("r", host);
+    await lamps(store).createTable();
+    await (await store.reader("backup")).close();
+    await write(store, 1, 3);
+    await store.compact();
+    const reader = await store.reader("backup");
+    const results = await Promise.allSettled([reader.next(), reader.next(), reader.next()]);
+    const codes = results.map((result) => result.status === "rejected" && result.reason.code);
+    assert.deepEqual(codes, Array(3).fill("FeedTruncated"));
+    const error = (results[0] as PromiseRejectedResult).reason;
+    await reader.ack(error.firstSequence - 1n);
+    const next = [reader.next(), reader.next()];
+    await write(store, 4, 5);
+    const batches = (await Promise.all(next)).map(({ value }) => value as ChangeBatch);
+    assert.deepEqual(keys(batches), [4, 5]);
+    await store.close();
+  });
+
   test("is closed by its signal", async () => {
     const store = await open(new Map());
     const controller = new AbortController();
@@ -291,6 +361,25 @@ describe("the reader of a name", () => {
     await assert.rejects(readOnly.reader("backup"), { code: "NotSupported" });
     await readOnly.close();
   });
+});
+
+test("the history may have no limits, or one that is undefined", async () => {
+  const all = [
+    { ageMs: Number.POSITIVE_INFINITY, bytes: Number.POSITIVE_INFINITY },
+    { ageMs: Number.MAX_SAFE_INTEGER, bytes: Number.MAX_VALUE },
+    { ageMs: undefined, bytes: undefined },
+  ] as NonNullable<OpenOptions["history"]>[];
+  for (const history of all) {
+    const storage = new MemoryStorage(new Map());
+    const host = await openHost({ engine: await createEngine(), storage, history });
+    const store = new StoreHandle("r", host);
+    await lamps(store).createTable();
+    await (await store.reader("backup")).close();
+    await write(store, 1, 3);
+    await store.compact();
+    assert.deepEqual(keys(await read(await store.reader("backup"), 3)), [1, 2, 3]);
+    await store.close();
+  }
 });
 
 test("the history has limits that make sense", async () => {

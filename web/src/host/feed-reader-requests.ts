@@ -1,7 +1,7 @@
 // Requests about durable readers of the change feed (core/rpc/LAYOUT.md). A checkpoint stores the
 // readers, so one is written before the response if they have changed: a crash then cannot lose the
 // change. Otherwise the host makes sure that it still is the owner of the log: another owner, of
-// which it does not know yet, may have stored an acknowledgement. Loaded with the first reader.
+// which it does not know yet, may have stored an acknowledgement. Loaded with the first feed.
 
 import type { LogStorage } from "../storage/log-storage.ts";
 import type { Engine, PartsNeeded } from "../wasm/engine.ts";
@@ -20,13 +20,33 @@ export interface FeedReaderRequestOptions {
 
 const isStoredAt = 20; // where a response says whether the readers are stored
 
+interface Storing {
+  running?: Promise<void>;
+  waiting?: Promise<void>; // begins when `running` has ended
+}
+const storings = new WeakMap<object, Storing>(); // by engine
+
+// One checkpoint serves all requests that came before it began.
+function storeOnceForAll({ engine, storeReaders }: FeedReaderRequestOptions): Promise<void> {
+  const storing = storings.get(engine) ?? {};
+  storings.set(engine, storing);
+  storing.waiting ??= (async () => {
+    await storing.running?.catch(() => {});
+    const { waiting } = storing;
+    if (waiting !== undefined) storing.running = waiting;
+    delete storing.waiting;
+    await storeReaders();
+  })();
+  return storing.waiting;
+}
+
 // Calls `respond` with the engine's response, unless the client waits no more.
 export async function answerFeedReader(
   request: Uint8Array,
   options: FeedReaderRequestOptions,
   respond: (response: Uint8Array) => void,
 ): Promise<void> {
-  const { environment, parts, listen, storeReaders, engine, storage, isCurrent } = options;
+  const { environment, parts, listen, engine, storage, isCurrent } = options;
   if (!isCurrent()) return;
   const { PartsNeeded, responseKind } = environment;
   const call = () => {
@@ -36,7 +56,7 @@ export async function answerFeedReader(
   const first = call();
   const response = first instanceof PartsNeeded ? await parts.loadAndRetry(first, call) : first;
   const isChanged = response[0] === responseKind.feedReader && response[isStoredAt] === 0;
-  if (isChanged) await storeReaders();
+  if (isChanged) await storeOnceForAll(options);
   // Fails if another owner has stored a manifest.
   else await storage?.readSegments(engine.stats().nextSequence, () => false);
   if (isCurrent()) respond(response);

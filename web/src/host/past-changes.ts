@@ -1,10 +1,10 @@
 // Reads changes that were published before from the log, for readers of the change feed. The engine
 // decodes them (core/rpc/past_changes_reader.h). It says which segments it needs; this code reads
-// them from the storage. Loaded with the first such reader.
+// them from the storage. Loaded with the first feed.
 
 import type { StoreError } from "../errors.ts";
 import type { LogStorage } from "../storage/log-storage.ts";
-import type { responseKind } from "../util/engine-message-kinds.ts";
+import type { requestKind, responseKind } from "../util/engine-message-kinds.ts";
 import type { Engine, EngineStats, PartsNeeded } from "../wasm/engine.ts";
 import type { PartLoader } from "./part-loader.ts";
 
@@ -12,6 +12,7 @@ import type { PartLoader } from "./part-loader.ts";
 export interface FeedRequestEnvironment {
   readonly PartsNeeded: typeof PartsNeeded;
   readonly StoreError: typeof StoreError;
+  readonly requestKind: typeof requestKind;
   readonly responseKind: typeof responseKind;
   nextRetryMs(previousMs: number): number;
   mayRetry(error: unknown): boolean; // whether a read that failed with this error may be repeated
@@ -37,7 +38,8 @@ const segmentsNeeded = 2; // a state of past changes (core/rpc/LAYOUT.md)
 const isTruncated = 3; // the same
 const commitBits = 40n; // core/model/feed_position.h
 const bytesMax = 256 * 1024; // of the segments of one request, unless a single one is larger
-const attemptsMax = 3;
+const attemptsMax = 3; // to get a segment that the storage does not have, it says
+const readsMax = 8; // of one segment, while the storage fails; they take about two minutes
 const keptMs = 10_000; // how long the engine keeps segments that were read in part
 
 // A timer for each engine that keeps segments.
@@ -74,6 +76,7 @@ export async function readPastChanges(
     respond(response);
     return undefined;
   };
+  let waitMs = 0;
   for (let attempts = 0; attempts < attemptsMax; ) {
     const missing = answer();
     if (missing !== undefined) await parts.loadAndRetry<undefined>(missing, answer);
@@ -83,7 +86,11 @@ export async function readPastChanges(
       return;
     }
     // A checkpoint may have removed the segment while the read waited. The engine knows that now.
-    if (needed <= first) attempts += 1;
+    if (needed <= first) {
+      attempts += 1;
+      waitMs = environment.nextRetryMs(waitMs);
+      await pause(waitMs);
+    }
     first = needed;
     segments = await readSegmentsWithRetries(storage, first, environment, isCurrent);
   }
@@ -115,17 +122,23 @@ async function readSegmentsWithRetries(
   { nextRetryMs, mayRetry }: FeedRequestEnvironment,
   isCurrent: () => boolean,
 ): Promise<Segment[]> {
-  for (let waitMs = nextRetryMs(0); ; waitMs = nextRetryMs(waitMs)) {
+  let waitMs = 0;
+  for (let reads = 1; ; ++reads) {
     try {
       return await readSegments(storage, first);
     } catch (error) {
-      if (!mayRetry(error) || !isCurrent()) throw error;
+      if (reads >= readsMax || !mayRetry(error) || !isCurrent()) throw error;
     }
-    await new Promise((resolve) => {
-      const timer = setTimeout(resolve, waitMs);
-      (timer as { unref?(): void }).unref?.(); // it must not keep a Node process alive
-    });
+    waitMs = nextRetryMs(waitMs);
+    await pause(waitMs);
   }
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    (timer as { unref?(): void }).unref?.(); // it must not keep a Node process alive
+  });
 }
 
 async function readSegments(
