@@ -344,7 +344,8 @@ describe("a slow reader", () => {
   test("gets all changes since a sequence although it is slower than automatic checkpoints", async () => {
     const checkpoints = new CheckpointCounter(new Map());
     const { store, lamps } = await storeWithLog(checkpoints);
-    await Promise.all(numbers(1, 3000).map((key) => lamps.upsertEntity(row(key))));
+    const text = "x".repeat(200);
+    await Promise.all(numbers(1, 3000).map((key) => lamps.upsertEntity({ ...row(key), text })));
     await store.flush();
     const feed = store.changes({ since: 0n });
     const first = await read(feed, 101);
