@@ -1,5 +1,6 @@
 // Live queries in three tabs of real Chromium that share a store, while tabs write, and owners
-// crash. (tests/web/live-tabs.test.ts has more tests, in one process.)
+// crash; and a durable reader in two tabs. (tests/web/live-tabs.test.ts has more tests, in one
+// process.)
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -8,15 +9,19 @@ import { build } from "esbuild";
 import type { Browser, Page } from "puppeteer-core";
 import { wrongResult } from "../web/support/random-live.ts";
 import type { livePage as LivePage } from "./fixture/live-page.ts";
+import type { readerPage as ReaderPage } from "./fixture/reader-page.ts";
 import { flags, newProfile, type Profile, waitMs } from "./support/browser.ts";
 import { launch } from "./support/puppeteer.ts";
 import { blankPage, type Site, serve } from "./support/server.ts";
 import { crash, until } from "./support/shared-tabs.ts";
 
 declare const livePage: typeof LivePage; // a variable of the page
+declare const readerPage: typeof ReaderPage; // the same
 
 const staging = fileURLToPath(new URL("../../build/package/staging", import.meta.url));
-const fixture = fileURLToPath(new URL("./fixture/live-page.ts", import.meta.url));
+const fixtures = ["live-page", "reader-page"].map(
+  (name) => `export * from ${JSON.stringify(`./fixture/${name}.ts`)};`,
+);
 const queriesPerTab = 12;
 const writesPerTab = 60;
 const seed = Number(process.env["ENTITABLE_SEED"] ?? Date.now() % 1_000_000_007);
@@ -30,7 +35,7 @@ before(async () => {
   profile = await newProfile();
   browser = await launch(profile, { args: flags });
   const built = await build({
-    entryPoints: [fixture],
+    stdin: { contents: fixtures.join("\n"), resolveDir: import.meta.dirname },
     bundle: true,
     format: "esm",
     write: false,
@@ -54,17 +59,28 @@ async function newSite(): Promise<Site> {
   return site;
 }
 
-let tabs = 0;
-
-async function newTab(site: Site, options: object = {}): Promise<Page> {
+async function newPage(site: Site, variable: string): Promise<Page> {
   const page = await browser.newPage();
   page.setDefaultTimeout(waitMs);
   await page.goto(site.url);
   await page.addScriptTag({ type: "module", url: "/live-page.js" });
-  await page.waitForFunction(() => "livePage" in globalThis);
+  await page.waitForFunction((name: string) => name in globalThis, {}, variable);
+  return page;
+}
+
+let tabs = 0;
+
+async function newTab(site: Site, options: object = {}): Promise<Page> {
+  const page = await newPage(site, "livePage");
   const open = (given: object, tabSeed: number, count: number) =>
     livePage.open(given, tabSeed, count);
   await page.evaluate(open, options, seed + ++tabs, queriesPerTab);
+  return page;
+}
+
+async function newReaderTab(site: Site, options: object = {}): Promise<Page> {
+  const page = await newPage(site, "readerPage");
+  await page.evaluate((given: object) => readerPage.open(given), options);
   return page;
 }
 
@@ -117,5 +133,30 @@ describe(`live queries of three tabs (seed ${seed})`, () => {
     await page.evaluate(() => livePage.ignoreLeaving());
     await assert.rejects(writeAndCheck([page]), { message: wrongResult });
     await page.close();
+  });
+});
+
+describe("a durable reader of two tabs", () => {
+  const readTo = (last: string) => readerPage.readTo(last);
+  const write = (key: string) => readerPage.write(key);
+
+  test("is handed over when a tab closes it, and when the tab ends", async () => {
+    const site = await newSite();
+    const first = await newReaderTab(site);
+    await first.evaluate(write, "1");
+    assert.deepEqual(await first.evaluate(readTo, "1"), ["1"]);
+    const second = await newReaderTab(site, { thread: "worker" });
+    const waiting = second.evaluate(readTo, "3");
+    await first.evaluate(write, "2");
+    await second.evaluate(write, "3");
+    assert.equal(await second.evaluate(() => readerPage.hasReader()), false);
+    await first.evaluate(() => readerPage.closeReader());
+    assert.deepEqual(await waiting, ["2", "3"]);
+    const third = first.evaluate(readTo, "4");
+    await first.evaluate(write, "4");
+    assert.equal(await first.evaluate(() => readerPage.hasReader()), false);
+    await second.close();
+    assert.deepEqual(await third, ["4"]);
+    await first.close();
   });
 });
