@@ -12,13 +12,18 @@ import {
 } from "./open/environment.ts";
 import { clearLastSeen } from "./open/last-seen-marker.ts";
 import { openHost } from "./open/open-host.ts";
-import { checkLocation, checkName, type Settings, settingsFromOptions } from "./open/options.ts";
+import {
+  checkHistory,
+  checkLocation,
+  checkName,
+  type Settings,
+  settingsFromOptions,
+} from "./open/options.ts";
 import { deleteDatabase, listDatabaseStores, mountPoint } from "./storage/idbfs-database.ts";
 import { StoreHandle } from "./store.ts";
 import { broadcastChannelFactory } from "./tabs/channel.ts";
 import type { Host } from "./transport.ts";
 import type { OpenOptions, Store, StoreInfo, StoreLocation } from "./types.ts";
-import { requireKnownOptions } from "./util/option-names.ts";
 import { compileModule } from "./wasm/module.ts";
 import { deferredModuleUrls, movedPackage } from "./wasm/module-urls.ts";
 import { startWorker, WorkerUnavailable } from "./worker/start-worker.ts";
@@ -33,11 +38,7 @@ import { WorkerHost } from "./worker/worker-host.ts";
  */
 export async function openStore(options: OpenOptions = {}): Promise<Store> {
   const settings = settingsFromOptions(options);
-  const { history } = settings;
-  if (history !== undefined) {
-    const { checkHistory } = await import("./open/history-options.ts");
-    checkHistory(history, { StoreError, requireKnownOptions });
-  }
+  await checkHistory(settings);
   if (settings.signal?.aborted) throw new AbortError();
   const open = settings.thread === "worker" ? openInWorker : openHost;
   const host = await open(settings, currentPage());

@@ -61,8 +61,8 @@ export interface Transport {
   // this transport.
   listen(listener: ChangeListener, client?: Uint8Array): ListenerConnection;
 
-  // The locks of all tabs that share the store, for durable readers of the change feed, and the name
-  // of the store. Absent: only this thread uses the store.
+  // For durable readers of the change feed: the locks of all tabs that share the store, and its
+  // name. Absent: only this thread uses the store.
   readonly readerLocks?: { locks: LockManager; store: string } | undefined;
 }
 

@@ -89,8 +89,10 @@ async function loadFeedRequests() {
   try {
     return await import("./feed-requests.ts");
   } catch (cause) {
-    const message = "The code of the change feed could not be loaded.";
-    throw new StoreError("WasmLoadFailed", message, { cause, hint: "Reload the page." });
+    throw new StoreError("WasmLoadFailed", "A file is missing.", {
+      cause,
+      hint: "Reload the page.",
+    });
   }
 }
 

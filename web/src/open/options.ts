@@ -124,6 +124,14 @@ export function checkLocation({ persistence = "auto", path }: StoreLocation): st
   throw invalid('persistence: "file" needs path, the folder of its stores.');
 }
 
+// Throws StoreError ValidationFailed.
+export async function checkHistory({ history }: Pick<OpenOptions, "history">): Promise<void> {
+  if (history === undefined) return;
+  const { mistakeInHistory } = await import("./history-options.ts");
+  const mistake = mistakeInHistory(history, requireKnownOptions);
+  if (mistake !== undefined) throw invalid(mistake);
+}
+
 function checkVersion({ version, upgrade }: OpenOptions): void {
   if (version === undefined) {
     if (upgrade !== undefined) throw invalid("upgrade needs version, the version to upgrade to.");
