@@ -6,6 +6,7 @@ import { beforeEach, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { StoreError } from "../../web/src/errors.ts";
 import { ChangeListeners } from "../../web/src/host/change-listeners.ts";
+import { listenerEnvironment } from "../../web/src/host/listener-loader.ts";
 import type { ChangeListener, ListenerConnection } from "../../web/src/transport.ts";
 import { requestKind, responseKind } from "../../web/src/util/engine-message-kinds.ts";
 import { PartsNeeded } from "../../web/src/wasm/engine.ts";
@@ -71,14 +72,15 @@ beforeEach(() => {
     },
   };
   const errorOfRead = async (error: unknown) => new Error(`reported: ${(error as Error).message}`);
-  listeners = new ChangeListeners({
+  const options = {
     engine,
     parts,
     storage: undefined,
     errorOfRead,
     storeReaders: () => assert.fail(),
     storingError: () => storingError,
-  });
+  };
+  listeners = new ChangeListeners(options, listenerEnvironment);
   engineChanged = (mustTake) =>
     (engine.onChange as ((mustTake?: boolean) => void) | undefined)?.(mustTake);
 });

@@ -383,7 +383,8 @@ test("the history may have no limits, or one that is undefined", async () => {
 });
 
 test("the history has limits that make sense", async () => {
-  for (const history of [{ bytes: -1 }, { ageMs: Number.NaN }, { days: 1 }] as object[])
+  const wrong = [{ bytes: -1 }, { bytes: "16" }, { bytes: 5n }, { ageMs: Number.NaN }, { days: 1 }];
+  for (const history of wrong as object[])
     await assert.rejects(openStore({ persistence: "memory", history }), {
       code: "ValidationFailed",
     });

@@ -6,7 +6,7 @@ import { describe, test as realTest } from "node:test";
 import "../../web/src/client/live-connection.ts"; // these are loaded before virtual time begins
 import "../../web/src/client/feed-reader.ts";
 import "../../web/src/client/observed-query.ts";
-import "../../web/src/host/feed-requests.ts";
+import "../../web/src/host/change-listeners.ts";
 import { LiveRows } from "../../web/src/client/live-rows.ts";
 import { StoreHandle } from "../../web/src/store.ts";
 import type { ChangeBatch, ChangeFeed, LiveQuery, Store } from "../../web/src/types.ts";
@@ -678,7 +678,7 @@ describe("at random", () => {
     feedRuns += 1;
   });
   realTest("feeds are rarely truncated", () =>
-    assert(truncations < feedRuns, `${truncations} of ${feedRuns}`),
+    assert(4 * truncations <= feedRuns, `${truncations} of ${feedRuns}`),
   );
 
   let acknowledged = 0;

@@ -12,13 +12,7 @@ import {
 } from "./open/environment.ts";
 import { clearLastSeen } from "./open/last-seen-marker.ts";
 import { openHost } from "./open/open-host.ts";
-import {
-  checkHistory,
-  checkLocation,
-  checkName,
-  type Settings,
-  settingsFromOptions,
-} from "./open/options.ts";
+import { checkLocation, checkName, type Settings, settingsFromOptions } from "./open/options.ts";
 import { deleteDatabase, listDatabaseStores, mountPoint } from "./storage/idbfs-database.ts";
 import { StoreHandle } from "./store.ts";
 import { broadcastChannelFactory } from "./tabs/channel.ts";
@@ -38,7 +32,6 @@ import { WorkerHost } from "./worker/worker-host.ts";
  */
 export async function openStore(options: OpenOptions = {}): Promise<Store> {
   const settings = settingsFromOptions(options);
-  await checkHistory(settings);
   if (settings.signal?.aborted) throw new AbortError();
   const open = settings.thread === "worker" ? openInWorker : openHost;
   const host = await open(settings, currentPage());

@@ -7,7 +7,6 @@ import { ServiceHandle } from "./client/table-service-client.ts";
 import { AbortError, SnapshotInterrupted, StoreError } from "./errors.ts";
 import { RestEntryPoint } from "./rest/entry-point.ts";
 import { createFetch } from "./rest/fetch.ts";
-import { createHttpClient } from "./rest/http-client.ts";
 import type { Host } from "./transport.ts";
 import type {
   ChangeFeed,
@@ -15,6 +14,7 @@ import type {
   EdmTypes,
   ExportOptions,
   FeedReader,
+  FeedReaderOptions,
   HttpClient,
   ImportOptions,
   ImportReport,
@@ -22,7 +22,6 @@ import type {
   LiveQuery,
   RandomSource,
   Reader,
-  ReaderOptions,
   ResolvedTable,
   RestoreOptions,
   SnapshotSource,
@@ -66,7 +65,12 @@ export class StoreHandle implements Store {
     this.onWarning = onWarning;
     this.restEntryPoint = new RestEntryPoint(host, { account, random, onWarning });
     this.fetch = createFetch(this.restEntryPoint);
-    this.httpClient = createHttpClient(this.restEntryPoint);
+    this.httpClient = {
+      sendRequest: async (request) => {
+        const { createHttpClient } = await import("./rest/http-client.ts");
+        return await createHttpClient(this.restEntryPoint).sendRequest(request);
+      },
+    };
   }
 
   get status(): StoreStatus {
@@ -157,7 +161,7 @@ export class StoreHandle implements Store {
     return openChangeFeed(this.#host, options);
   }
 
-  reader(name: string, options: ReaderOptions = {}): Promise<FeedReader> {
+  reader(name: string, options: FeedReaderOptions = {}): Promise<FeedReader> {
     return openReader(this.#host, name, options);
   }
 

@@ -1,16 +1,13 @@
 // The clients that listen to a store in this thread: live queries and readers of the change feed,
-// of this tab and of others. Takes what has changed from the engine, and passes it to them.
+// of this tab and of others. Takes what has changed from the engine, and passes it to them. Loaded
+// with the first of them (listener-loader.ts).
 
-import { StoreError } from "../errors.ts";
-import { type LogStorage, StorageError } from "../storage/log-storage.ts";
+import type { LogStorage } from "../storage/log-storage.ts";
 import type { ChangeListener, ListenerConnection } from "../transport.ts";
-import { nextRetryMs } from "../util/back-off.ts";
-import { requestKind, responseKind } from "../util/engine-message-kinds.ts";
-import { inMicrotask } from "../util/event-loop.ts";
-import { toError } from "../util/platform-objects.ts";
-import { type Engine, PartsNeeded } from "../wasm/engine.ts";
+import type { Engine, PartsNeeded } from "../wasm/engine.ts";
+import { answerFeedReader } from "./feed-reader-requests.ts";
 import type { PartLoader } from "./part-loader.ts";
-import type { FeedRequestEnvironment } from "./past-changes.ts";
+import { type FeedRequestEnvironment, readPastChanges } from "./past-changes.ts";
 
 export interface ChangeListenersOptions {
   engine: Pick<
@@ -34,6 +31,12 @@ export interface ChangeListenersOptions {
   storingError(): Error | undefined;
 }
 
+// What a page has loaded anyway (StoreHandle.import() explains why it is passed).
+export interface ListenerEnvironment extends FeedRequestEnvironment {
+  inMicrotask(call: () => void): void;
+  toError(thrown: unknown): Error;
+}
+
 interface Client {
   readonly listener: ChangeListener;
   readonly id: readonly number[]; // of the calls of its writes, as words
@@ -43,16 +46,6 @@ interface Client {
   feedsToOpen: (() => void)[]; // repeat the requests for feeds that a write delays
 }
 
-const environment: FeedRequestEnvironment = {
-  PartsNeeded,
-  StoreError,
-  requestKind,
-  responseKind,
-  nextRetryMs,
-  mayRetry: (error) => error instanceof StorageError && !error.isFatal,
-};
-
-const closeRequest = requestMessage(requestKind.closeListeners);
 const noId = [0, 0, 0, 0]; // of a client whose writes are not calls
 
 // Changes are taken after so many writes of one turn of the event loop, because the engine keeps a
@@ -79,31 +72,18 @@ function requestMessage(kind: number, ...words: number[]): Uint8Array {
   return new Uint8Array(Uint32Array.of(...header, ...words).buffer);
 }
 
-// Whether a request to open a feed must be repeated later, because a group is staged.
-function isFeedDelayed([kind]: Uint8Array, response: Uint8Array): boolean {
-  if (kind !== requestKind.openFeed || response[0] !== responseKind.listener) return false;
-  return new Uint32Array(response.slice(16, 20).buffer)[0] === 0;
-}
-
-async function loadFeedRequests() {
-  try {
-    return await import("./feed-requests.ts");
-  } catch (cause) {
-    throw new StoreError("WasmLoadFailed", "A file is missing.", {
-      cause,
-      hint: "Reload the page.",
-    });
-  }
-}
-
 export class ChangeListeners {
   readonly #options: ChangeListenersOptions;
+  readonly #environment: ListenerEnvironment;
+  readonly #closeRequest: Uint8Array;
   readonly #clients = new Map<number, Client>(); // by number
   #lastNumber = 0;
   #changes = 0; // how many calls may have changed something since changes were taken
 
-  constructor(options: ChangeListenersOptions) {
+  constructor(options: ChangeListenersOptions, environment: ListenerEnvironment) {
     this.#options = options;
+    this.#environment = environment;
+    this.#closeRequest = requestMessage(environment.requestKind.closeListeners);
   }
 
   // `clientId`: in the calls of that client's writes, which are local to it.
@@ -138,7 +118,7 @@ export class ChangeListeners {
     if (mustTake || this.#changes === writesPerTake) engine.runBeforeNextChange(this.#takeIfDue);
     if (this.#changes > 1) return;
     engine.runBeforeOtherCalls(this.#takeIfDue);
-    inMicrotask(() => {
+    this.#environment.inMicrotask(() => {
       this.#takeIfDue();
       this.#endChanges();
     });
@@ -177,7 +157,7 @@ export class ChangeListeners {
       }
       this.openFeeds();
     } catch (cause) {
-      this.closeAll(toError(cause)); // the engine broke
+      this.closeAll(this.#environment.toError(cause)); // the engine broke
     }
   }
 
@@ -196,7 +176,8 @@ export class ChangeListeners {
   }
 
   #takeFor(client: Client, isLast: boolean): Uint8Array {
-    const request = requestMessage(requestKind.takeChanges, isLast ? 1 : 0, ...client.id);
+    const { takeChanges } = this.#environment.requestKind;
+    const request = requestMessage(takeChanges, isLast ? 1 : 0, ...client.id);
     return this.#listen(client, request);
   }
 
@@ -214,7 +195,7 @@ export class ChangeListeners {
   // Closes all watches and feeds, so that the core forgets what could not be taken.
   #resetAll(): void {
     const clients = [...this.#clients.values()];
-    for (const client of clients) this.#listen(client, closeRequest);
+    for (const client of clients) this.#listen(client, this.#closeRequest);
     for (const client of clients.slice(-1)) this.#takeFor(client, true);
     this.#clients.clear();
     for (const client of clients) {
@@ -240,10 +221,8 @@ export class ChangeListeners {
     const { number } = client;
     const isCurrent = () => this.#clients.has(number);
     const { engine, parts } = this.#options;
-    if (request[0] === requestKind.openFeed) {
-      client.mayReadFeed = true;
-      void loadFeedRequests().catch(() => {}); // now, because a later release may remove the file
-    }
+    const { PartsNeeded, requestKind, toError } = this.#environment;
+    if (request[0] === requestKind.openFeed) client.mayReadFeed = true;
     if (request[0] === requestKind.readPast || request[0] === requestKind.feedReader) {
       void this.#answerLater(client, request.slice(), isCurrent, respond).catch(async (error) => {
         const reason = await this.#options.errorOfRead(error);
@@ -258,7 +237,8 @@ export class ChangeListeners {
       const response = engine.listen(number, message); // may take changes first, and reset clients
       if (!isCurrent()) return undefined;
       if (response instanceof PartsNeeded) return response;
-      if (isFeedDelayed(message, response)) this.#delayFeed(client, message.slice(), respond, fail);
+      if (this.#isFeedDelayed(message, response))
+        this.#delayFeed(client, message.slice(), respond, fail);
       else respond(response);
       return undefined;
     };
@@ -278,7 +258,7 @@ export class ChangeListeners {
     }
   }
 
-  // Few pages read the change feed, so the code for that is loaded with the first feed.
+  // Answers a request that reads the log, or is about a durable reader.
   async #answerLater(
     client: Client,
     request: Uint8Array,
@@ -286,9 +266,18 @@ export class ChangeListeners {
     respond: (response: Uint8Array) => void,
   ): Promise<void> {
     const listen = (message: Uint8Array) => this.#options.engine.listen(client.number, message);
+    const environment = this.#environment;
     const host = { ...this.#options, environment, listen, clientId: client.id, isCurrent };
-    const { answerFeedRequest } = await loadFeedRequests();
-    await answerFeedRequest(request, host, respond);
+    const isPast = request[0] === environment.requestKind.readPast;
+    const answer = isPast ? readPastChanges : answerFeedReader;
+    await answer(request, host, respond);
+  }
+
+  // Returns whether a request to open a feed must be repeated later, because a group is staged.
+  #isFeedDelayed([kind]: Uint8Array, response: Uint8Array): boolean {
+    const { requestKind, responseKind } = this.#environment;
+    if (kind !== requestKind.openFeed || response[0] !== responseKind.listener) return false;
+    return new Uint32Array(response.slice(16, 20).buffer)[0] === 0;
   }
 
   #delayFeed(client: Client, ...request: Parameters<ListenerConnection["send"]>): void {
@@ -303,7 +292,7 @@ export class ChangeListeners {
     if (this.#clients.size === 0) engine.onChange = undefined;
     if (!engine.hasDeferredModule("live")) return;
     try {
-      this.#listen(client, closeRequest);
+      this.#listen(client, this.#closeRequest);
     } catch {
       // the engine broke
     }

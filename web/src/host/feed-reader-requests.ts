@@ -1,7 +1,7 @@
 // Requests about durable readers of the change feed (core/rpc/LAYOUT.md). A checkpoint stores the
 // readers, so one is written before the response if they have changed: a crash then cannot lose the
 // change. Otherwise the host makes sure that it still is the owner of the log: another owner, of
-// which it does not know yet, may have stored an acknowledgement. Loaded with the first feed.
+// which it does not know yet, may have stored an acknowledgement.
 
 import type { LogStorage } from "../storage/log-storage.ts";
 import type { Engine, PartsNeeded } from "../wasm/engine.ts";

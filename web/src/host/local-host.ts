@@ -31,7 +31,6 @@ import { requestKind } from "../util/engine-message-kinds.ts";
 import { toError } from "../util/platform-objects.ts";
 import { type Engine, PartsNeeded } from "../wasm/engine.ts";
 import { isModuleMissing } from "../wasm/module-missing.ts";
-import { ChangeListeners } from "./change-listeners.ts";
 import { Checkpointer, type HistoryLimits } from "./checkpointer.ts";
 import { CommitQueue } from "./commit-queue.ts";
 import type { UnstoredWrite } from "./deferred-writes.ts";
@@ -39,6 +38,7 @@ import { Emitter } from "./emitter.ts";
 import { EvictionDetector, type LastSeenMarker } from "./eviction-detector.ts";
 import type { Ownership } from "./exclusive-lock.ts";
 import { applyUnappliedSegments, changesMaxFor, logTooLargeError } from "./limited-recovery.ts";
+import { ListenerLoader } from "./listener-loader.ts";
 import type { LogSize } from "./log-growth.ts";
 import { claimLog, recover } from "./log-recovery.ts";
 import { ifEngineWorks, MemoryGuard } from "./memory-guard.ts";
@@ -99,7 +99,7 @@ export class LocalHost implements OwnerHost {
   #onFirstWrite: (() => void) | undefined;
   readonly #parts: PartLoader;
   readonly #memory: MemoryGuard;
-  readonly #changeListeners: ChangeListeners;
+  readonly #changeListeners: ListenerLoader;
   #damage: readonly StoreDamage[]; // a copy, because a broken engine cannot return it
   #writeError: StoreError | undefined; // the error of every write, if the store is read-only
   readonly #snapshots: Snapshots;
@@ -603,9 +603,14 @@ export class LocalHost implements OwnerHost {
   // store over, if possible. Resolves to the error for the call: StoreClosed if the next owner gets
   // the call.
   async #errorOfCall(error: Error): Promise<Error> {
-    const { engine, logOwnership } = this.#options;
-    if (engine.moduleLoading !== "fails" || !isModuleMissing(error)) return error;
-    return (await logOwnership?.handOver()) ? this.#closedError() : error;
+    const isMissing = this.#options.engine.moduleLoading === "fails" && isModuleMissing(error);
+    return isMissing ? await this.#handOverOr(error) : error;
+  }
+
+  // Hands the store over if that is possible, because this tab lacks code. Resolves to the error
+  // for the call that needs it: StoreClosed if the next owner gets the call, otherwise `error`.
+  async #handOverOr(error: Error): Promise<Error> {
+    return (await this.#options.logOwnership?.handOver()) ? this.#closedError() : error;
   }
 
   // Whether this host has loaded a deferred module, and is not known to lack the file of another.
@@ -623,16 +628,17 @@ export class LocalHost implements OwnerHost {
     this.#events.emit("status", this.status);
   }
 
-  #makeChangeListeners(): ChangeListeners {
+  #makeChangeListeners(): ListenerLoader {
     const readSegments: LogStorage["readSegments"] = (...args) => {
       const read = () => this.#options.storage.readSegments(...args);
       return this.#checkpointer?.runBetweenManifests(read) ?? read();
     };
-    return new ChangeListeners({
+    return new ListenerLoader({
       engine: this.#options.engine,
       parts: this.#parts,
       storage: this.#options.persistence === "memory" ? undefined : { readSegments },
       errorOfRead: (error) => this.#errorOfRead(error),
+      errorOfMissingCode: (error) => this.#handOverOr(error),
       storeReaders: () => this.compact(),
       storingError: () => this.#queue.fatalError,
     });

@@ -50,6 +50,7 @@ export function settingsFromOptions(options: OpenOptions, method = "openStore") 
   if (thread === "worker" && options.clock !== undefined) {
     throw invalid("clock can't go with thread: \"worker\": functions can't be sent to a worker.");
   }
+  if (history !== undefined) checkHistory(Object(history));
   checkVersion(options);
   return {
     name,
@@ -124,12 +125,11 @@ export function checkLocation({ persistence = "auto", path }: StoreLocation): st
   throw invalid('persistence: "file" needs path, the folder of its stores.');
 }
 
-// Throws StoreError ValidationFailed.
-export async function checkHistory({ history }: Pick<OpenOptions, "history">): Promise<void> {
-  if (history === undefined) return;
-  const { mistakeInHistory } = await import("./history-options.ts");
-  const mistake = mistakeInHistory(history, requireKnownOptions);
-  if (mistake !== undefined) throw invalid(mistake);
+function checkHistory(history: NonNullable<OpenOptions["history"]>): void {
+  requireKnownOptions("openStore", history, ["bytes", "ageMs"], {}, "history");
+  for (const limit of [history.bytes ?? 0, history.ageMs ?? 0])
+    if (typeof limit !== "number" || !(limit >= 0))
+      throw invalid("history has limits in bytes and milliseconds.");
 }
 
 function checkVersion({ version, upgrade }: OpenOptions): void {
