@@ -3,6 +3,7 @@
 #include "core/model/date_time.h"
 #include "core/rpc/listener_request_fields.h"
 #include "core/rpc/operations.h"
+#include "core/store/change_history.h"
 #include "core/store/feed_readers.h"
 
 namespace entitable::rpc {
@@ -20,14 +21,21 @@ enum class ReaderState : std::uint8_t {
   refused = 2,  // too many readers, an invalid name, or a position that was not reached
 };
 
+// Returns where a new reader begins.
+FeedPosition begin_of(Store& store, std::uint64_t sequence) {
+  if (sequence == sequence_max) return store.position();
+  if (sequence != 0) return position_of(sequence);
+  const FeedPosition first = ChangeHistory(store, FeedPosition{}).first_known();
+  return first.commit == 1 ? FeedPosition{} : FeedPosition{first.epoch, first.commit - 1};
+}
+
 // Returns whether the operation was done.
-bool run(FeedReaders& readers, const FeedReaderFields& fields, const FeedPosition& now_at,
-         Ticks now) {
+bool run(Store& store, FeedReaders& readers, const FeedReaderFields& fields, Ticks now) {
   switch (static_cast<ReaderOperation>(fields.operation)) {
     case ReaderOperation::open: {
-      if (readers.find(fields.name) != nullptr) return true;
-      const bool is_now = fields.sequence == sequence_max;
-      return readers.add(fields.name, is_now ? now_at : position_of(fields.sequence), now);
+      const FeedReader* const known = readers.find(fields.name);
+      if (known == nullptr) return readers.add(fields.name, begin_of(store, fields.sequence), now);
+      return readers.acknowledge(fields.name, known->acknowledged, now);  // it is in use
     }
     case ReaderOperation::acknowledge:
       return readers.acknowledge(fields.name, position_of(fields.sequence), now);
@@ -45,7 +53,7 @@ void handle_feed_reader(Store& store, MessageReader& in, ResponseBuffer& out) {
     return encode_error(out, Error(ErrorCode::invalid_input, "The request message is malformed."));
   FeedReaders readers(store);
   const bool existed = readers.find(fields.name) != nullptr;
-  const bool done = run(readers, fields, store.position(), ticks_from_unix_ms(fields.unix_ms));
+  const bool done = run(store, readers, fields, ticks_from_unix_ms(fields.unix_ms));
   const FeedReader* const reader = readers.find(fields.name);
   ReaderState state = done ? ReaderState::done : ReaderState::refused;
   if (!existed && reader == nullptr &&

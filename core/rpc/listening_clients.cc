@@ -43,7 +43,8 @@ std::vector<PartId> ListeningClients::handle(Store& store, std::uint32_t client,
   } else if (in.ok() && kind == RequestKind::close_feed) {
     close_feed(store, client, in, out);
   } else if (in.ok() && kind == RequestKind::read_past) {
-    past_.read(store, client, in, out);
+    const auto opened_at = [&](std::uint32_t number) { return feed_position(client, number); };
+    past_.read(store, client, opened_at, in, out);
   } else if (in.ok() && kind == RequestKind::feed_reader) {
     handle_feed_reader(store, in, out);
   } else if (in.ok() && kind == RequestKind::close_listeners) {
@@ -139,7 +140,7 @@ void ListeningClients::open_feed(Store& store, std::uint32_t client, MessageRead
   if (!id.has_value()) return encode_listener(out, 0);
   try {
     const bool wants_before = (fields.flags & flag_before) != 0;
-    feeds_.emplace(*id, OpenFeed{client, wants_before, store.position()});
+    feeds_.emplace(*id, OpenFeed{client, fields.number, wants_before, store.position()});
     encode_listener(out, *id, false, store.position());
     LiveQueries(store).log_readers().erase_if_at({client, fields.number}, store.last_commit());
   } catch (...) {
@@ -165,6 +166,14 @@ void ListeningClients::close_feed(Store& store, std::uint32_t client, MessageRea
   encode_listener(out, fields.feed);
   feeds_.erase(at);
   LiveQueries(store).close_feed(fields.feed);
+}
+
+std::optional<FeedPosition> ListeningClients::feed_position(std::uint32_t client,
+                                                            std::uint32_t number) const {
+  for (const auto& [id, feed] : feeds_) {
+    if (feed.client == client && feed.number == number) return feed.opened_at;
+  }
+  return std::nullopt;
 }
 
 // ---- Clients ------------------------------------------------------------------------------------

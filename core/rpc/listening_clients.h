@@ -49,6 +49,7 @@ class ListeningClients {
   };
   struct OpenFeed {
     std::uint32_t client;
+    std::uint32_t number;  // the client's number of the feed
     bool wants_before;
     FeedPosition opened_at;
   };
@@ -61,6 +62,7 @@ class ListeningClients {
   void close_feed(Store& store, std::uint32_t client, MessageReader& in, ResponseBuffer& out);
   void close_all(Store& store, std::uint32_t client, ResponseBuffer& out);
   void take_changes(Store& store, std::uint32_t client, MessageReader& in, ResponseBuffer& out);
+  std::optional<FeedPosition> feed_position(std::uint32_t client, std::uint32_t number) const;
   const OpenWatch* find_watch(std::uint32_t client, WatchId id) const;
 
   std::unordered_map<WatchId, OpenWatch> watches_;

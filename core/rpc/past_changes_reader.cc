@@ -9,7 +9,7 @@
 namespace entitable::rpc {
 namespace {
 
-constexpr std::uint32_t flag_open = 2;  // the feed is open, and has what follows
+constexpr std::uint32_t flag_forget = 2;  // reads nothing, and frees what is kept
 
 enum class PastState : std::uint8_t {
   more = 0,             // changes; others follow
@@ -35,45 +35,65 @@ void encode(ResponseBuffer& out, PastState state, std::uint64_t number, std::str
 
 }  // namespace
 
-void PastChangesReader::read(Store& store, std::uint32_t client, MessageReader& in,
-                             ResponseBuffer& out) {
+void PastChangesReader::read(Store& store, std::uint32_t client, const OpenedAt& opened_at,
+                             MessageReader& in, ResponseBuffer& out) {
   const ReadPastFields fields = read_read_past_fields(in);
   if (!in.ok()) return encode_error(out, malformed_error());
+  if ((fields.feed.flags & flag_forget) != 0) {
+    forget();
+    return encode(out, PastState::end, 0, {});
+  }
   Result<Filter> filter = parse_optional_filter(fields.feed.filter);
   if (!filter.ok()) return encode_error(out, filter.error());
-  const FeedPosition since = position_of(fields.since);
-  ChangeHistory history(store, since, {past_batches_max, past_row_bytes_max});
+  const FeedSelection selection(feed_query(fields.feed, std::move(*filter)));
+  ChangeHistory history(store, position_of(fields.since), {past_batches_max, past_bytes_max});
+  const bool is_answered = read_history(store, fields, selection, history, out);
   LogReaders& readers = LiveQueries(store).log_readers();
   const LogReaders::Id reader{client, fields.feed.number};
-  if (!history.is_truncated()) readers.set(reader, since.commit);
+  const std::optional<FeedPosition> opened = opened_at(fields.feed.number);
+  const bool is_live = opened.has_value() && history.position().commit >= opened->commit;
+  // The last segment may have commits that are not published yet, so the reader does not skip it.
+  is_answered && !is_live ? readers.set(reader, history.position().commit) : readers.erase(reader);
+}
+
+// Writes the response. Returns whether the reader may go on.
+bool PastChangesReader::read_history(Store& store, const ReadPastFields& fields,
+                                     const FeedSelection& selection, ChangeHistory& history,
+                                     ResponseBuffer& out) {
+  const FeedPosition since = history.position();
   TakenChanges taken;
   std::uint64_t next_segment = fields.next_segment;
   const bool reads_kept = keep_needed(history, fields.segments);
   if (reads_kept) {
     const Result<void> done = read_segments(history, taken, next_segment);
-    if (!done.ok()) return encode_error(out, done.error());
+    if (!done.ok()) {
+      encode_error(out, done.error());
+      return false;
+    }
   }
-  const bool has_read = history.position() > since;
-  if (history.needs_segment() && !has_read) {
-    const std::uint64_t first = std::max(history.first_segment(), next_segment);
-    return encode(out, PastState::segments_needed, first, {});
+  if (history.needs_segment() && !(history.position() > since)) {
+    encode(out, PastState::segments_needed, std::max(history.first_segment(), next_segment), {});
+    return true;
   }
   if (!history.needs_segment()) append(taken, history.read_pending());
-  if (history.is_truncated() && !(history.position() > since)) {
+  const bool has_read = history.position() > since;
+  if (history.is_truncated() && !has_read) {
     forget();
-    readers.erase(reader);
-    return encode(out, PastState::truncated, sequence_of(history.first_known()), {});
+    encode(out, PastState::truncated, sequence_of(history.first_known()), {});
+    return false;
   }
-  const FeedSelection selection(feed_query(fields.feed, std::move(*filter)));
+  const bool is_at_end = history.is_at_end() && !(store.is_damaged() && has_read);
+  if (is_at_end && store.is_damaged()) {
+    encode_error(out, Error(ErrorCode::corrupted, "the store is damaged: commits may be missing"));
+    return false;
+  }
   const ClientListeners listeners{fields.client, {}, {{0, &selection, FeedPosition{}, false}}};
   ResponseBuffer changes;
   ChangesWriter().write(changes, taken, {history.position(), store.stored_position()}, listeners);
-  // The last segment may have commits that are not published yet, so the reader does not skip it.
-  readers.set(reader, history.position().commit);
-  if (!history.is_at_end()) return encode(out, PastState::more, next_segment, changes.view());
-  if (reads_kept) forget();
-  if ((fields.feed.flags & flag_open) != 0) readers.erase(reader);
-  encode(out, PastState::end, 0, changes.view());
+  if (is_at_end && reads_kept) forget();
+  is_at_end ? encode(out, PastState::end, 0, changes.view())
+            : encode(out, PastState::more, next_segment, changes.view());
+  return true;
 }
 
 // Keeps what the host has passed. Returns whether reading goes on in what is kept now.
@@ -103,7 +123,9 @@ Result<void> PastChangesReader::read_segments(ChangeHistory& history, TakenChang
       if (!segment.ok()) {
         const Error error = segment.error();
         forget();
-        return error;
+        if (error.code != ErrorCode::corrupted) return error;
+        history.lose_rest();
+        break;
       }
       first.segment = std::move(*segment);
     }
@@ -111,6 +133,7 @@ Result<void> PastChangesReader::read_segments(ChangeHistory& history, TakenChang
     if (first.contains(history.position().commit + 1)) break;
     next_segment = first.sequence + 1;
     kept_.pop_front();
+    next_commit_ = history.position().commit + 1;  // here, because the next segment may throw
   }
   next_commit_ = history.position().commit + 1;
   return {};

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <optional>
 #include <string>
@@ -19,7 +20,7 @@ namespace entitable::rpc {
 
 // Of one response. The client keeps its batches until its user has read them.
 inline constexpr std::size_t past_batches_max = 500;
-inline constexpr std::size_t past_row_bytes_max = 1024 * 1024;
+inline constexpr std::size_t past_bytes_max = 1024 * 1024;
 
 // A segment can have far more commits than a response. So what the last request has not read of the
 // segments that the host has passed is kept for the next one: a feed that reads the log gets and
@@ -27,10 +28,16 @@ inline constexpr std::size_t past_row_bytes_max = 1024 * 1024;
 // one; otherwise the host passes it again.
 class PastChangesReader {
  public:
-  // Replaces the content of `out` by the response. REQUIRES: the store is open, and is the same in
-  // all calls.
-  void read(Store& store, std::uint32_t client, MessageReader& in, ResponseBuffer& out);
-  // Frees what is kept. A response that says that nothing follows does so, too.
+  // Returns where a feed of the client was opened, by the client's number of it: later commits are
+  // passed to it. Nothing: it is not open.
+  using OpenedAt = std::function<std::optional<FeedPosition>(std::uint32_t number)>;
+
+  // Replaces the content of `out` by the response. Until the feed has all commits up to where it
+  // was opened, LogReaders has it. REQUIRES: the store is open, and is the same in all calls.
+  void read(Store& store, std::uint32_t client, const OpenedAt& opened_at, MessageReader& in,
+            ResponseBuffer& out);
+  // Frees what is kept. A response that says that nothing follows does so, too. It is not counted
+  // in the store's memory.
   void forget() { kept_.clear(); }
 
  private:
@@ -42,6 +49,8 @@ class PastChangesReader {
     bool contains(std::uint64_t commit) const;  // REQUIRES: it is decoded
   };
 
+  bool read_history(Store& store, const ReadPastFields& fields, const FeedSelection& selection,
+                    ChangeHistory& history, ResponseBuffer& out);
   bool keep_needed(const ChangeHistory& history,
                    const std::vector<ReadPastFields::Segment>& passed);
   Result<void> read_segments(ChangeHistory& history, TakenChanges& taken,

@@ -39,8 +39,11 @@ bool ChangeHistory::needs_segment() const {
 }
 
 FeedPosition ChangeHistory::first_known() const {
-  const std::uint64_t first = state_.first_known_commit();
-  return {state_.claims.epoch_of(first), first};
+  const std::uint64_t first = std::max(state_.first_known_commit(), unreadable_ + 1);
+  FeedPosition known{state_.claims.epoch_of(first), first};
+  known = std::max(known, state_.claims.first_after_loss(position()).value_or(FeedPosition{}));
+  // Until this owner's claim is stored, no reader can have a position in its epoch.
+  return {std::min(known.epoch, state_.feed_epoch), known.commit};
 }
 
 Result<PastChanges> ChangeHistory::read_segment(std::uint64_t sequence, std::string_view bytes) {
@@ -101,6 +104,7 @@ void ChangeHistory::read(const Commit& commit, std::uint64_t epoch, Progress& pr
                   [this](const Mutation& mutation) { return is_known(mutation); });
   if (commit.number > next || !all_known) {
     truncated_ = true;
+    unreadable_ = commit.number - (all_known ? 1 : 0);
     return;
   }
   progress.position = batch.position;
@@ -113,8 +117,9 @@ void ChangeHistory::read(const Commit& commit, std::uint64_t epoch, Progress& pr
 void ChangeHistory::Progress::count(const ChangeBatch& batch) {
   --left.batches;
   for (const RowChange& change : batch.rows) {
-    if (!change.after.has_value()) continue;
-    left.row_bytes -= std::min(left.row_bytes, change.after->packed_bytes());
+    const std::size_t row = change.after.has_value() ? change.after->packed_bytes() : 0;
+    const std::size_t keys = change.key.partition.size() + change.key.row.size();
+    left.bytes -= std::min(left.bytes, row + keys + sizeof(RowChange));
   }
 }
 

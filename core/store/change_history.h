@@ -35,10 +35,10 @@ struct PastChanges {
   std::vector<TableIndex> pins{};  // own the rows; must not be changed
 };
 
-// How much is read at most. A commit is read whole, so its rows may exceed the bytes.
+// How much is read at most. A commit is read whole, so it may exceed the bytes.
 struct HistoryReadLimits {
   std::size_t batches = SIZE_MAX;
-  std::size_t row_bytes = SIZE_MAX;  // of the rows after the commits
+  std::size_t bytes = SIZE_MAX;  // of the rows after the commits, and of all keys
 };
 
 class ChangeHistory {
@@ -51,7 +51,7 @@ class ChangeHistory {
   // The first segment that the host has to pass, if this is not truncated. There may be none.
   std::uint64_t first_segment() const;
   // Returns the first position of which the changes can be read: for the error that a reader gets
-  // whose changes cannot.
+  // whose changes cannot. It is above the position of a reader that has read this log.
   FeedPosition first_known() const;
 
   // The position up to which all changes were read.
@@ -71,6 +71,11 @@ class ChangeHistory {
   PastChanges read_segment(const Segment& segment);
   // Returns the changes of commits that are not stored yet. Must be called last.
   PastChanges read_pending();
+  // Must be called if a segment is damaged: what follows is missing.
+  void lose_rest() {
+    truncated_ = true;
+    unreadable_ = last_;
+  }
   // Returns whether commits after `since` are missing, or `since` is not a position of this log.
   // The reader must then read again what it needs, and continue at the store's present position.
   // Nothing more is returned.
@@ -86,7 +91,7 @@ class ChangeHistory {
     FeedPosition position;
     HistoryReadLimits left;
 
-    bool is_full() const { return left.batches == 0 || left.row_bytes == 0; }
+    bool is_full() const { return left.batches == 0 || left.bytes == 0; }
     void count(const ChangeBatch& batch);
   };
 
@@ -100,6 +105,8 @@ class ChangeHistory {
   Progress progress_;
   std::uint64_t last_;  // the last commit to read
   bool truncated_ = false;
+  std::uint64_t unreadable_ =
+      0;  // the last commit that was found to be missing, or to be unreadable
   std::map<TableId, KnownTable> tables_;
 };
 

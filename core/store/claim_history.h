@@ -6,8 +6,10 @@
 // most pages do, takes no place of those that wrote.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "core/log/manifest_codec.h"
 #include "core/model/feed_position.h"
@@ -31,6 +33,18 @@ class ClaimHistory {
   // Returns whether it is certain that no claim has lost the commit. REQUIRES: the position is not
   // above the last one of the log.
   bool has_survived(const FeedPosition& position) const;
+  // Returns the position of the first commit that a reader at `lost` has not seen: it has the
+  // number of one that was lost. Nothing: the claim that lost the position is forgotten, or there
+  // is none.
+  std::optional<FeedPosition> first_after_loss(const FeedPosition& lost) const {
+    if (lost.epoch < claims_.known_from) return std::nullopt;
+    const auto has_lost = [&lost](const Claim& claim) {
+      return claim.epoch > lost.epoch && claim.last_commit < lost.commit;
+    };
+    const auto loss = std::find_if(claims_.newest.begin(), claims_.newest.end(), has_lost);
+    if (loss == claims_.newest.end()) return std::nullopt;
+    return FeedPosition{loss->epoch, loss->last_commit + 1};
+  }
   // Returns the epoch in which a commit of the log was published. If its claim is forgotten,
   // returns the first epoch of which positions are known to survive.
   std::uint64_t epoch_of(std::uint64_t commit) const;

@@ -262,7 +262,7 @@ FeedPosition Store::position() const {
 
 FeedPosition Store::stored_position() const {
   const std::uint64_t stored = std::min(state_->stored_commit, last_commit());
-  return {state_->claims.epoch_of(stored), stored};
+  return {std::min(state_->claims.epoch_of(stored), state_->feed_epoch), stored};
 }
 
 std::uint64_t Store::first_live_sequence() const {

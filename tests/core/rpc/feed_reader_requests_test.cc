@@ -46,8 +46,9 @@ class Fixture {
     out.word(operation).text(name).two_words(sequence).two_words(time);
     return out;
   }
-  Answer ask(std::uint32_t operation, std::string_view name, std::uint64_t sequence = 0) {
-    ResponseReader in(call(request(operation, name, sequence)));
+  Answer ask(std::uint32_t operation, std::string_view name, std::uint64_t sequence = 0,
+             double now_ms = 1000) {
+    ResponseReader in(call(request(operation, name, sequence, now_ms)));
     REQUIRE(in.kind() == ResponseKind::feed_reader);
     Answer answer{in.word(), in.word() == 1, in.two_words()};
     return answer;
@@ -74,7 +75,7 @@ TEST_CASE("A reader is opened, acknowledges and is removed, and a checkpoint sto
   answer = fixture.ask(open, "backup", 0);
   CHECK(answer.is_stored);
   CHECK(answer.acknowledged == last);
-  CHECK(fixture.ask(open, "all", 0).acknowledged == 0);
+  CHECK(fixture.ask(open, "all", 1).acknowledged == 1);
   answer = fixture.ask(acknowledge, "all", last);
   CHECK(answer.state == done);
   CHECK_FALSE(answer.is_stored);
@@ -86,6 +87,26 @@ TEST_CASE("A reader is opened, acknowledges and is removed, and a checkpoint sto
   CHECK(fixture.ask(acknowledge, "all", last).state == missing);
   fixture.host.checkpoint(fixture.store);
   CHECK(fixture.ask(remove, "all").is_stored);
+}
+
+TEST_CASE("A reader after sequence 0 begins with the first commit that the log has") {
+  Fixture fixture;
+  CHECK(fixture.ask(open, "all", 0).acknowledged == 0);
+  CHECK(fixture.ask(remove, "all").state == done);
+  fixture.host.store_pending(fixture.store);
+  REQUIRE(fixture.host.checkpoint(fixture.store));
+  const std::uint64_t last = sequence_of(fixture.store.position());
+  test::publish(fixture.store, {test::upsert("people", "p", "a", 2)});
+  CHECK(fixture.ask(open, "what is left", 0).acknowledged == last);
+}
+
+TEST_CASE("Opening a reader shows that it is in use") {
+  Fixture fixture;
+  CHECK(fixture.ask(open, "backup", sequence_max).state == done);
+  const double later_ms = 1000 + 2 * 3600 * 1000;
+  const std::uint64_t acknowledged = fixture.ask(open, "backup", 0, later_ms).acknowledged;
+  CHECK(acknowledged == sequence_of(fixture.store.position()));
+  CHECK(FeedReaders(fixture.store).find("backup")->acknowledged_at == ticks_from_unix_ms(later_ms));
 }
 
 TEST_CASE("Readers with wrong names or positions are refused") {

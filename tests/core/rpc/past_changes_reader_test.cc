@@ -103,6 +103,26 @@ class Fixture {
     return read_past(call(since, next_segment, segments));
   }
 
+  // Returns the state of the response to a request that reads nothing.
+  std::uint32_t state_without_changes() {
+    const std::string message = call(0);
+    ResponseReader in(message);
+    return in.word();
+  }
+  void open_feed(std::uint32_t feed_number) {
+    const auto request = RequestBuilder(RequestKind::open_feed)
+                             .word(0)
+                             .word(feed_number)
+                             .word(0)
+                             .no_text()
+                             .text("")
+                             .text("")
+                             .no_text()
+                             .no_text()
+                             .build();
+    CHECK(clients.handle(store, 1, request, pages, response).empty());
+  }
+
   // The segments of the log from `first` on, at most `count`.
   std::vector<Segment> segments(std::uint64_t first, std::size_t count = 1'000'000) const {
     std::vector<Segment> found;
@@ -280,6 +300,26 @@ TEST_CASE("A response has a limited number of bytes, or one commit") {
   CHECK(fixture.read_all(0, 1) == sequences(fixture.store, 1, 9));
 }
 
+TEST_CASE("The keys of deleted rows count among the bytes of a response") {
+  Fixture fixture;
+  test::publish(fixture.store, {test::create("people")});
+  const std::string long_partition(500, 'p');
+  const auto publish_group = [&](OperationKind kind) {
+    std::vector<Operation> rows;
+    for (int i = 100; i < 200; ++i)
+      rows.push_back(
+          test::operation(kind, long_partition, std::string(500, 'r') + std::to_string(i), 1));
+    test::publish(fixture.store, {test::group("people", std::move(rows))});
+  };
+  for (int i = 0; i < 12; ++i) {
+    publish_group(OperationKind::insert);
+    publish_group(OperationKind::remove);
+  }
+  // Each group has 100 kB of keys, and the inserts have their values, too.
+  CHECK(fixture.read(0).batches.size() < 12);
+  CHECK(fixture.read_all(0, 1) == sequences(fixture.store, 1, 25));
+}
+
 TEST_CASE("Past changes of one client are local to it, and of another tab to others") {
   Fixture fixture;
   ClientId own{};
@@ -328,11 +368,18 @@ TEST_CASE("Checkpoints keep the log for a feed that reads it, until it has all c
   Past past = fixture.read(0, 0, fixture.segments(1));
   CHECK(past.state == more);
   CHECK(past.batches == sequences(fixture.store, 1, 500));
+  fixture.flags = 2;  // "forget"
+  CHECK(fixture.state_without_changes() == end);
+  fixture.flags = 0;
   CHECK(fixture.keeps_after_checkpoint(500));
   past = fixture.read_all_at_once(past.sequence);
   CHECK(past.state == end);  // it must be opened now
   CHECK(fixture.keeps_after_checkpoint(position_of(past.sequence).commit));
-  fixture.flags = 2;  // it is open
+  fixture.open_feed(7);  // of another number
+  past = fixture.read_all_at_once(past.sequence);
+  CHECK(past.state == end);
+  CHECK(fixture.keeps_after_checkpoint(position_of(past.sequence).commit));
+  fixture.open_feed(1);
   past = fixture.read_all_at_once(past.sequence);
   CHECK(past.state == end);
   const std::uint64_t last = fixture.store.last_commit();
@@ -390,8 +437,42 @@ TEST_CASE("Requests for past changes that make no sense get an error") {
                     fixture.pages, fixture.response)
             .empty());
   CHECK(code(fixture.response.str()) == invalid);
+}
+
+TEST_CASE("After a damaged segment, past changes are truncated up to the last commit") {
+  Fixture fixture;
+  fixture.host.segment_bytes = 1;
+  test::publish(fixture.store, {test::create("people")});
+  publish_rows(fixture.store, 3);
   fixture.host.store_pending(fixture.store);
-  CHECK(test::read_error(fixture.call(0, 0, {{1, "no segment"}})).status == 500);
+  std::vector<Segment> segments = fixture.segments(1);
+  REQUIRE(segments.size() == 4);
+  segments[2].bytes = "no segment";
+  const Past before = fixture.read(0, 0, segments);
+  CHECK(before.state == more);
+  CHECK(before.batches == sequences(fixture.store, 1, 2));
+  segments.erase(segments.begin(), segments.begin() + 2);
+  const Past damaged = fixture.read(before.sequence, before.number, segments);
+  CHECK(damaged.state == truncated);
+  CHECK(damaged.number == sequence_of({1, 5}));
+  CHECK(fixture.read(sequence_of({1, 4})).state == end);  // the reader can go on there
+}
+
+TEST_CASE("If the store is damaged, its feeds end with an error after the commits that it has") {
+  Fixture fixture;
+  test::publish(fixture.store, {test::create("people")});
+  publish_rows(fixture.store, 2);
+  fixture.host.store_pending(fixture.store);
+  REQUIRE(fixture.host.checkpoint(fixture.store));
+  publish_rows(fixture.store, 1);
+  fixture.host.store_pending(fixture.store);
+  for (auto& [id, bytes] : fixture.host.parts) bytes[bytes.size() / 2] ^= 1;
+  fixture.store = std::move(*fixture.host.open());
+  REQUIRE(fixture.store.is_damaged());
+  const Past past = fixture.read_all_at_once(sequence_of({1, 3}));
+  CHECK(past.state == more);
+  CHECK(past.batches.size() == 1);
+  CHECK(test::read_error(fixture.call(past.sequence)).status == 500);
 }
 
 }  // namespace entitable::rpc

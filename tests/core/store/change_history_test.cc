@@ -247,6 +247,26 @@ TEST_CASE(
   CHECK(history(next, host, {3, 6}) == "7: ~c=9");
 }
 
+TEST_CASE("a reader whose position was lost continues at the first commit that it has not seen") {
+  TestHost host;
+  Store store = take_over(host);
+  publish_people(store);
+  host.store_pending(store);
+  publish(store, {upsert("people", "p", "b", 5), upsert("people", "p", "b", 6)});  // deferred
+
+  Store next = take_over(host);
+  FeedReaders readers(next);
+  REQUIRE(readers.add("r", {2, 6}, noon));
+  CHECK(ChangeHistory(next, {2, 6}).first_known() == FeedPosition{3, 5});
+  REQUIRE(readers.acknowledge("r", {3, 4}, noon));
+  CHECK(readers.find("r")->acknowledged == FeedPosition{3, 4});
+  publish(next, {upsert("people", "p", "c", 7)});
+  CHECK(history(next, host, {3, 4}) == "5: ~c=7");
+  host.store_pending(next);
+  REQUIRE(host.checkpoint(next));  // without history
+  CHECK(ChangeHistory(next, {2, 6}).first_known() == FeedPosition{3, 6});
+}
+
 TEST_CASE("a position is not continued if its owner stored nothing, not even its claim") {
   TestHost host;
   Store store = take_over(host);
@@ -426,6 +446,21 @@ TEST_CASE("commits without changes of rows or tables have no batch") {
   publish_people(store);
   publish(store, {WriteRequest{std::nullopt, WriteTableAcl{"people", {}}}});
   CHECK(history(store, host, 4) == "");
+}
+
+TEST_CASE("a reader can continue after a commit of a table whose name is not known") {
+  TestHost host;
+  Store store = new_store();
+  publish_people(store);
+  publish(store, {upsert("people", "p", "b", 5), upsert("people", "p", "b", 6)});
+  host.store_pending(store);
+  Commit commit;
+  commit.number = 5;
+  commit.mutations.push_back(DeleteRow{TableId{99}, EntityKey("p", "b")});
+  ChangeHistory past(store, {1, 4});
+  CHECK(past.read_segment(Segment{1, 1, {commit}}).batches.empty());
+  CHECK(past.is_truncated());
+  CHECK(past.first_known() == FeedPosition{1, 6});
 }
 
 TEST_CASE("a damaged segment is an error") {

@@ -18,6 +18,20 @@ TEST_CASE("a commit has survived if each later owner found it in the log") {
   CHECK(claims.has_survived({4, 10}));
 }
 
+TEST_CASE(
+    "after a lost position, a reader continues at the first commit of the owner that lost it") {
+  ClaimHistory claims;
+  claims.add(2, 5);
+  claims.add(4, 9);
+  CHECK(claims.first_after_loss({1, 6}) == FeedPosition{2, 6});
+  CHECK(claims.first_after_loss({1, 10}) == FeedPosition{2, 6});
+  CHECK(claims.first_after_loss({2, 10}) == FeedPosition{4, 10});
+  CHECK_FALSE(claims.first_after_loss({1, 5}).has_value());  // not lost
+  CHECK_FALSE(claims.first_after_loss({4, 10}).has_value());
+  for (std::uint64_t i = 0; i < ClaimHistory::claims_max; ++i) claims.add(5 + i, 100 + i);
+  CHECK_FALSE(claims.first_after_loss({3, 10}).has_value());  // by which claim is forgotten
+}
+
 TEST_CASE("every owner has seen commit 0") {
   ClaimHistory claims;
   claims.add(2, 0);

@@ -287,8 +287,8 @@ export class LiveConnection implements ChangeListener, QueryCloser {
       this.#scheduleSettle();
     };
     const onError = (error: unknown) => {
+      feed.end(error as Error); // first, so that the store keeps no log for it
       this.#closeFeed(feed);
-      feed.end(error as Error);
     };
     const kind = request === "open" ? requestKind.openFeed : requestKind.readPast;
     this.#send(kind, (writer) => feed.put(request, writer), onResponse, onError);

@@ -12,7 +12,6 @@ const pastMax = 500; // of one response (core/rpc/past_changes_reader.h)
 const laterMax = 250; // that wait for those that are read from the log
 const sequenceMax = 2n ** 63n - 1n;
 const beforeFlag = 1;
-const openFlag = 2;
 const origins = ["local", "other-tab", "other-tab", "restore"] as const; // CommitOrigin
 const ops = ["insert", "update", "delete"] as const;
 const done: Result = { done: true, value: undefined };
@@ -89,8 +88,7 @@ export class OpenFeed {
       putLong(writer, this.#nextSegment);
     }
     const { tables = [], filter, before = false, partitionKey, rowKey } = this.#options;
-    const isOpen = request === "past" && this.id !== 0;
-    writer.putWord((before ? beforeFlag : 0) + (isOpen ? openFlag : 0));
+    writer.putWord(before && request === "open" ? beforeFlag : 0);
     writer.putWord(this.number);
     writer.putWord(tables.length);
     for (const table of tables) writer.putText(table);

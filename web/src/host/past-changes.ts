@@ -1,6 +1,6 @@
 // Reads changes that were published before from the log, for readers of the change feed. The engine
 // decodes them (core/rpc/past_changes_reader.h). It says which segments it needs; this code reads
-// them from the storage. Loaded with the first feed.
+// them from the storage.
 
 import type { StoreError } from "../errors.ts";
 import type { LogStorage } from "../storage/log-storage.ts";
@@ -34,6 +34,8 @@ interface Segment {
 }
 
 const headerBytes = 16;
+const flagsAt = headerBytes + 16; // in a request
+const forgetFlag = 2; // (core/rpc/LAYOUT.md)
 const segmentsNeeded = 2; // a state of past changes (core/rpc/LAYOUT.md)
 const isTruncated = 3; // the same
 const commitBits = 40n; // core/model/feed_position.h
@@ -53,7 +55,7 @@ export async function readPastChanges(
   respond: (response: Uint8Array) => void,
 ): Promise<void> {
   const { engine, storage, parts, listen, clientId, isCurrent, environment } = options;
-  const { PartsNeeded, StoreError, responseKind } = environment;
+  const { PartsNeeded, responseKind } = environment;
   // Returns the first segment that the engine needs; 0: it has answered.
   const segmentNeeded = (response: Uint8Array): number => {
     const view = new DataView(response.buffer, response.byteOffset);
@@ -94,17 +96,18 @@ export async function readPastChanges(
     first = needed;
     segments = await readSegmentsWithRetries(storage, first, environment, isCurrent);
   }
-  throw new StoreError("Corrupted", "The log lacks segments that were not covered yet.");
+  // The segments are missing, so no reader can have what follows. If the store is opened only to be
+  // read, another process may have removed them.
+  if (isCurrent()) respond(truncated(engine.stats(), responseKind.pastChanges));
 }
 
-// Makes the engine forget the segments that it keeps, if no other request follows soon: a request
-// for what follows the last sequence that there can be does that.
+// Makes the engine forget the segments that it keeps, if no other request follows soon.
 function forgetLater(request: Uint8Array, options: PastChangesOptions): void {
   const { engine, listen, clientId, isCurrent } = options;
   clearTimeout(keptTimers.get(engine));
   const timer = setTimeout(() => {
     const message = withSegments(request, [], clientId);
-    new DataView(message.buffer).setBigInt64(headerBytes, 2n ** 63n - 1n, true);
+    new DataView(message.buffer).setUint32(flagsAt, forgetFlag, true);
     try {
       if (isCurrent()) listen(message);
     } catch {
