@@ -507,7 +507,7 @@ export interface ChangesOptions {
   signal?: AbortSignalLike | undefined;
 }
 
-export interface ReaderOptions extends Omit<ChangesOptions, "before"> {
+export interface FeedReaderOptions extends Omit<ChangesOptions, "before"> {
   /**
    * Where a new reader begins: after this sequence. 0n: with the first commit that is still in the
    * log. Default: with the next commit. A reader that the store knows continues where it was.
@@ -523,24 +523,27 @@ export interface ReaderOptions extends Omit<ChangesOptions, "before"> {
  */
 export interface FeedReader extends AsyncDisposable {
   readonly name: string;
-  /** The sequence that was acknowledged last. */
+  /** Everything up to this sequence was handled: acknowledged, or before the reader began. */
   readonly acknowledged: bigint;
   /**
    * Resolves to the next batch, when there is one. Rejects with FeedTruncated if the store does not
-   * have it any more: read the tables again, and acknowledge `firstSequence - 1n` of the error
-   * before that.
+   * have it any more: read the tables again, and then acknowledge `firstSequence - 1n` of the
+   * error. After another error, the next call goes on after what was acknowledged.
    */
   next(): Promise<IteratorResult<ChangeBatch, undefined>>;
   /**
    * Records that everything up to the batch of this sequence was handled. Resolves when this is
    * stored: whatever happens later, the reader never gets these batches again. Batches that were
-   * not acknowledged come again, in the reader of this name that is opened next. Storing it takes a
-   * checkpoint, so acknowledge many batches at once.
+   * not acknowledged come again: in the reader of this name that is opened next, and after next()
+   * has rejected. Storing it takes a checkpoint, so acknowledge many batches at once.
    */
   ack(sequence: bigint): Promise<void>;
   /** Closes the reader. The store keeps its position, so that it can be opened again. */
   close(): Promise<void>;
-  /** Removes the reader from the store, and closes it. The log is no longer kept for it. */
+  /**
+   * Removes the reader from the store, and closes it. The log is no longer kept for it. A tab that
+   * waits in store.reader() for this name adds it again.
+   */
   remove(): Promise<void>;
   /** Closes the reader. */
   return(): Promise<IteratorResult<ChangeBatch, undefined>>;
@@ -991,7 +994,7 @@ export interface OpenOptions {
    * How much of the log the store keeps, at most, for durable readers of the change feed that have
    * not acknowledged it: bytes in storage (default 16 MiB), and the age (default 7 days). It keeps
    * the log in these limits for feeds that read it, too, for at most 10 minutes after their last
-   * request. Otherwise it keeps nothing. Who falls behind further gets FeedTruncated.
+   * request. Otherwise it keeps nothing. A reader or feed that needs more gets FeedTruncated.
    */
   history?: { bytes?: number; ageMs?: number };
   /**
@@ -1430,7 +1433,7 @@ export interface Store {
    * tab has the reader, waits until that tab closes it, or ends. A store in memory knows its
    * readers until it is closed.
    */
-  reader(name: string, options?: ReaderOptions): Promise<FeedReader>;
+  reader(name: string, options?: FeedReaderOptions): Promise<FeedReader>;
   on<K extends keyof StoreEvents>(event: K, listener: (event: StoreEvents[K]) => void): () => void;
   /** Stores pending writes and closes the store. */
   close(): Promise<void>;

@@ -3,7 +3,7 @@
 
 import type { StoreError } from "../errors.ts";
 import type { Transport } from "../transport.ts";
-import type { ChangeBatch, ChangesOptions, FeedReader, ReaderOptions } from "../types.ts";
+import type { ChangeBatch, ChangesOptions, FeedReader, FeedReaderOptions } from "../types.ts";
 import type { LiveConnection } from "./live-connection.ts";
 import { checkFeedOptions, type OpenFeed, putLong } from "./live-feed.ts";
 
@@ -24,7 +24,7 @@ export async function openFeedReader(
   transport: Transport,
   connection: LiveConnection,
   name: string,
-  options: ReaderOptions,
+  options: FeedReaderOptions,
 ): Promise<FeedReader> {
   checkFeedOptions(options, connection.environment);
   const requests = new ReaderRequests(connection, name);

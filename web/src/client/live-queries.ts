@@ -7,9 +7,9 @@ import type {
   ChangeFeed,
   ChangesOptions,
   FeedReader,
+  FeedReaderOptions,
   LiveDelta,
   LiveQuery,
-  ReaderOptions,
 } from "../types.ts";
 import { nextRetryMs } from "../util/back-off.ts";
 import { requestKind, responseKind } from "../util/engine-message-kinds.ts";
@@ -86,7 +86,7 @@ export function openObservedQuery<R>(
 export async function openReader(
   transport: Transport,
   name: string,
-  options: ReaderOptions,
+  options: FeedReaderOptions,
 ): Promise<FeedReader> {
   const copy = copyOfOptions("reader", options, readerOptions);
   const loading = [liveConnection(transport), import("./feed-reader.ts")] as const;

@@ -14,8 +14,7 @@ export interface Ownership {
 
 export interface OwnershipOptions {
   locks: LockManager | undefined;
-  // How long to wait, because a page that was reloaded may still hold the lock. Absent: any time.
-  waitMs?: number;
+  waitMs: number; // how long to wait, because a page that was reloaded may still hold the lock
   signal?: AbortSignalLike | undefined;
 }
 
@@ -32,9 +31,7 @@ export function acquireOwnership(store: string, options: OwnershipOptions): Prom
       reason = error;
       waiting.abort();
     };
-    const { waitMs } = options;
-    const timer =
-      waitMs === undefined ? undefined : setTimeout(() => cancel(storeLockedError(store)), waitMs);
+    const timer = setTimeout(() => cancel(storeLockedError(store)), options.waitMs);
     const onAbort = () => cancel(new AbortError());
     signal?.addEventListener("abort", onAbort);
     const settled = () => {

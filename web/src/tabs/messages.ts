@@ -17,7 +17,7 @@ import { isError } from "../util/platform-objects.ts";
 
 // The version of these messages and of the request and response messages in them
 // (core/rpc/LAYOUT.md, core/rest/http_codec.h). Raise it when either changes.
-export const protocolVersion = 6;
+export const protocolVersion = 5;
 
 // How many writes of a client may be in flight: the store remembers the responses of that many
 // calls per client. Equal to CallWindow::calls_per_client.
