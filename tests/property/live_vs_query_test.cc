@@ -3,7 +3,8 @@
 // feed must arrive at the store's content, and reading the log back must give the same changes. The
 // operations include discarded groups, tables that are created and dropped, checkpoints, unloaded
 // parts, restores, rollbacks and reopening.
-// ENTITABLE_SEED replays one seed, ENTITABLE_STEPS sets the number of steps.
+// ENTITABLE_SEED replays one seed, ENTITABLE_STEPS sets the number of steps of a run. With
+// ENTITABLE_CHECKS, runs of other seeds follow until each test has checked so many results.
 #include <list>
 #include <memory>
 
@@ -476,15 +477,23 @@ class Run {
 };
 
 void run_steps(Kind kind, Listening listening, std::uint64_t seed_offset) {
-  const std::uint64_t seed = number_from_env("ENTITABLE_SEED", 20261125 + seed_offset);
+  const std::uint64_t first_seed = number_from_env("ENTITABLE_SEED", 20261125 + seed_offset);
   const std::uint64_t steps = number_from_env("ENTITABLE_STEPS", 3000);
-  INFO("replay with ENTITABLE_SEED=" << seed);
-  Run run(seed, kind, listening);
-  for (std::uint64_t step = 0; step < steps; ++step) {
-    INFO("step " << step);
-    REQUIRE(run.step());
-  }
-  REQUIRE(run.check_everything());
+  const std::uint64_t checks_min = number_from_env("ENTITABLE_CHECKS", 0);
+  std::uint64_t checks = 0;
+  std::uint64_t seed = first_seed;
+  do {
+    INFO("replay with ENTITABLE_SEED=" << seed);
+    Run run(seed, kind, listening);
+    for (std::uint64_t step = 0; step < steps; ++step) {
+      INFO("step " << step);
+      REQUIRE(run.step());
+    }
+    REQUIRE(run.check_everything());
+    checks += run.checks();
+    seed += 4;  // the other tests use the seeds between
+  } while (checks < checks_min);
+  if (checks_min != 0) WARN(checks << " results were checked");
 }
 
 }  // namespace

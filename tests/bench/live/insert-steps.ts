@@ -9,15 +9,14 @@ import type { LiveDatabase, OpenLive } from "./live-adapter.ts";
 import { type Kind, type Turns, timedTurns } from "./turns.ts";
 import { type LiveRow, rowsUnder, under } from "./workload.ts";
 
-const turnRows = 1000;
-
 export interface InsertOptions {
   rows: number; // of each kind, at most
   enoughMs: number;
 }
 
 // Inserts rows in turns. The partition keys of all of them begin with the same letter.
-class Inserts implements Kind {
+export class Inserts implements Kind {
+  static readonly turnRows = 1000;
   inserted = 0; // with those of the present turn
   commits = 0;
   protected readonly db: LiveDatabase;
@@ -32,17 +31,17 @@ class Inserts implements Kind {
   }
 
   async prepare(): Promise<void> {
-    this.#rows = promoteToOldSpace(rowsUnder(this.letter, this.inserted, turnRows));
-    this.inserted += turnRows;
+    this.#rows = promoteToOldSpace(rowsUnder(this.letter, this.inserted, Inserts.turnRows));
+    this.inserted += Inserts.turnRows;
   }
 
   // One call after the other.
   async run(): Promise<void> {
     const rows = this.#rows;
-    this.commits += turnRows / this.#groupRows;
+    this.commits += Inserts.turnRows / this.#groupRows;
     if (this.#groupRows === 1) for (const row of rows) await this.db.insert(row);
     else
-      for (let first = 0; first < turnRows; first += groupRows)
+      for (let first = 0; first < Inserts.turnRows; first += groupRows)
         await this.db.insertGroup(rows.slice(first, first + groupRows));
   }
 }
@@ -92,10 +91,10 @@ class CreatedRows implements Kind {
   }
 
   prepare(): void {
-    const rows = promoteToOldSpace(rowsUnder("y", this.#prepared, turnRows));
-    this.#prepared += turnRows;
+    const rows = promoteToOldSpace(rowsUnder("y", this.#prepared, Inserts.turnRows));
+    this.#prepared += Inserts.turnRows;
     this.#groups = [];
-    for (let first = 0; first < turnRows; first += this.#groupRows) {
+    for (let first = 0; first < Inserts.turnRows; first += this.#groupRows) {
       const group = rows.slice(first, first + this.#groupRows);
       this.#groups.push({ text: textOf(group), rows: group });
     }
@@ -182,10 +181,10 @@ export async function insertsUnderQuery(
   const kinds: Kind[] = [watched, new Inserts(db, letters[1], isGrouped)];
   const showsFloor = "table" in db && !reads; // the rows are those that it creates
   if (showsFloor) kinds.push(new CreatedRows(isGrouped));
-  const turns = await timedTurns(kinds, rows / turnRows, enoughMs);
+  const turns = await timedTurns(kinds, rows / Inserts.turnRows, enoughMs);
   return {
-    [name]: turns.median(0) / turnRows,
-    [`${name}-without`]: turns.median(1) / turnRows,
+    [name]: turns.median(0) / Inserts.turnRows,
+    [`${name}-without`]: turns.median(1) / Inserts.turnRows,
     [`${name}-ratio`]: turns.ratio(0, 1),
     [`${name}-notifications`]: watched.callbacks.count / watched.commits,
     ...(showsFloor ? floorOf(name, turns) : {}),
@@ -194,7 +193,7 @@ export async function insertsUnderQuery(
 
 function floorOf(name: string, turns: Turns): Values {
   return {
-    [`${name}-objects`]: turns.median(2) / turnRows,
+    [`${name}-objects`]: turns.median(2) / Inserts.turnRows,
     [`${name}-floor`]: 1 + turns.ratio(2, 1),
   };
 }
@@ -213,8 +212,8 @@ export async function insertsWithFeed(
 ): Promise<Values> {
   if (db.feed === undefined) return {};
   const kinds = [new FollowedInserts(db, "s", true), new Inserts(db, "u", true)];
-  const turns = await timedTurns(kinds, rows / turnRows, enoughMs);
-  return { feed: turns.median(0) / turnRows, "feed-ratio": turns.ratio(0, 1) };
+  const turns = await timedTurns(kinds, rows / Inserts.turnRows, enoughMs);
+  return { feed: turns.median(0) / Inserts.turnRows, "feed-ratio": turns.ratio(0, 1) };
 }
 
 // Inserts in turns into three databases: in the first, a feed was read and closed before; the
@@ -229,6 +228,6 @@ export async function insertsAfterFeed(
   await followed.run();
   await followed.finish();
   const kinds = databases.map((db) => new Inserts(db, "y", true));
-  const turns = await timedTurns(kinds, rows / turnRows, enoughMs);
+  const turns = await timedTurns(kinds, rows / Inserts.turnRows, enoughMs);
   return { "feed-closed-ratio": turns.ratio(0, 1), "feed-never-ratio": turns.ratio(2, 1) };
 }

@@ -2,6 +2,7 @@
 
 import { trackWasmMemories, wasmMemoryBytes } from "../peers/wasm-memory.ts";
 import { liveAdapters } from "./adapters/index.ts";
+import { insertsWithHistory, resumeFeed } from "./feed-steps.ts";
 import {
   type InsertOptions,
   insertsAfterFeed,
@@ -44,6 +45,9 @@ export const bench = {
   insertsWithFeed: (options: InsertOptions) => insertsWithFeed(database(), options),
   insertsAfterFeed: (options: InsertOptions) =>
     insertsAfterFeed([database(0), database(1), database(2)], options),
+  resumeFeed: (rows: number) => resumeFeed(database(), rows),
+  insertsWithHistory: (options: InsertOptions) =>
+    insertsWithHistory([database(0), database(1)], options),
 
   async loadMany(queries: number) {
     // one database is enough to measure memory

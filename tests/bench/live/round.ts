@@ -103,6 +103,13 @@ const closedFeed: Group = async (sizes, open, add) => {
   add(await page.call("insertsAfterFeed", insertOptions(sizes)));
 };
 
+const history: Group = async (sizes, open, add) => {
+  const page = await open(1);
+  add(await page.call("resumeFeed", sizes.rows));
+  const pages = await open(2);
+  add(await pages.call("insertsWithHistory", insertOptions(sizes)));
+};
+
 const many: Group = async ({ queries }, open, add) => {
   const page = await open(2);
   await page.call("loadMany", queries);
@@ -203,6 +210,7 @@ export const liveGroups = {
   inserts,
   feed,
   closedFeed,
+  history,
   many,
   watches,
   tabs,
@@ -212,7 +220,13 @@ export const liveGroups = {
 
 export type LiveGroup = keyof typeof liveGroups;
 
-const ofEntitable: readonly LiveGroup[] = ["largeTable", "closedFeed", "watches", "reactFloor"];
+const ofEntitable: readonly LiveGroup[] = [
+  "largeTable",
+  "closedFeed",
+  "history",
+  "watches",
+  "reactFloor",
+];
 
 // Whether a database has what a group measures. Some groups are only for entitable.
 export function isMeasured(id: LiveDatabaseId, group: LiveGroup): boolean {

@@ -88,6 +88,18 @@ export const liveRows: readonly LiveTableRow[] = [
       title: "the noise: the same for two databases that never had a reader",
       unit: times,
     },
+    {
+      id: "resume",
+      title: "reading {rows} changes in transactions of 100 from the log, after a sequence",
+      unit: ms,
+      target: 200,
+    },
+    {
+      id: "history-ratio",
+      title: "an insert while the log is kept for a durable reader, times without it",
+      unit: times,
+      target: 1.02,
+    },
   ] satisfies LiveTableRow[]),
   ...([
     {

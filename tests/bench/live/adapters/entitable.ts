@@ -1,6 +1,6 @@
 // entitable from its npm package. Writes are deferred.
 
-import type { LiveQuery, Table } from "../../../../web/src/index.ts";
+import type { LiveQuery, Store, Table } from "../../../../web/src/index.ts";
 import type { LiveAdapter, LiveDatabase, OpenLive } from "../live-adapter.ts";
 import type { LiveRow, Query } from "../workload.ts";
 
@@ -8,10 +8,13 @@ type Package = typeof import("../../../../web/src/index.ts");
 
 export type LiveTable = Table<LiveRow>;
 
+const history = { bytes: 2 ** 30 }; // kept only for durable readers
+
 let library: Package;
 
 // `table`: for measurements that only entitable has.
 export interface EntitableDatabase extends LiveDatabase {
+  readonly store: Store;
   readonly table: LiveTable;
 }
 
@@ -20,10 +23,11 @@ export const entitable: LiveAdapter = {
     library = (await import("/library/entitable.js" as string)) as Package;
   },
   async open(name): Promise<EntitableDatabase> {
-    const store = await library.openStore({ name, onWarning });
+    const store = await library.openStore({ name, history, onWarning });
     const table: LiveTable = store.table<LiveRow>("rows", { durability: "deferred" });
     await table.createTable();
     return {
+      store,
       table,
       insertGroup: (rows) => table.submitTransaction(rows.map((row) => ["create", row])),
       insert: (row) => table.createEntity(row),
