@@ -33,9 +33,8 @@ FeedPosition begin_of(Store& store, std::uint64_t sequence) {
 bool run(Store& store, FeedReaders& readers, const FeedReaderFields& fields, Ticks now) {
   switch (static_cast<ReaderOperation>(fields.operation)) {
     case ReaderOperation::open: {
-      const FeedReader* const known = readers.find(fields.name);
-      if (known == nullptr) return readers.add(fields.name, begin_of(store, fields.sequence), now);
-      return readers.acknowledge(fields.name, known->acknowledged, now);  // it is in use
+      if (readers.find(fields.name) != nullptr) return true;
+      return readers.add(fields.name, begin_of(store, fields.sequence), now);
     }
     case ReaderOperation::acknowledge:
       return readers.acknowledge(fields.name, position_of(fields.sequence), now);

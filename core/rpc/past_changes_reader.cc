@@ -51,9 +51,13 @@ void PastChangesReader::read(Store& store, std::uint32_t client, const OpenedAt&
   LogReaders& readers = LiveQueries(store).log_readers();
   const LogReaders::Id reader{client, fields.feed.number};
   const std::optional<FeedPosition> opened = opened_at(fields.feed.number);
-  const bool is_live = opened.has_value() && history.position().commit >= opened->commit;
+  const bool is_live = opened.has_value() && history.position() >= *opened;
   // The last segment may have commits that are not published yet, so the reader does not skip it.
-  is_answered && !is_live ? readers.set(reader, history.position().commit) : readers.erase(reader);
+  if (is_answered && !is_live) {
+    readers.set(reader, history.position().commit);
+  } else {
+    readers.erase(reader);
+  }
 }
 
 // Writes the response. Returns whether the reader may go on.
@@ -91,8 +95,8 @@ bool PastChangesReader::read_history(Store& store, const ReadPastFields& fields,
   ResponseBuffer changes;
   ChangesWriter().write(changes, taken, {history.position(), store.stored_position()}, listeners);
   if (is_at_end && reads_kept) forget();
-  is_at_end ? encode(out, PastState::end, 0, changes.view())
-            : encode(out, PastState::more, next_segment, changes.view());
+  const PastState state = is_at_end ? PastState::end : PastState::more;
+  encode(out, state, is_at_end ? 0 : next_segment, changes.view());
   return true;
 }
 
@@ -122,10 +126,14 @@ Result<void> PastChangesReader::read_segments(ChangeHistory& history, TakenChang
       Result<Segment> segment = decode_segment(first.bytes, first.sequence);
       if (!segment.ok()) {
         const Error error = segment.error();
-        forget();
-        if (error.code != ErrorCode::corrupted) return error;
-        history.lose_rest();
-        break;
+        if (error.code != ErrorCode::corrupted) {
+          forget();
+          return error;
+        }
+        // If the reader needs its commits, the next segment shows that they are missing.
+        next_segment = first.sequence + 1;
+        kept_.pop_front();
+        continue;
       }
       first.segment = std::move(*segment);
     }

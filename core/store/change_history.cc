@@ -39,7 +39,7 @@ bool ChangeHistory::needs_segment() const {
 }
 
 FeedPosition ChangeHistory::first_known() const {
-  const std::uint64_t first = std::max(state_.first_known_commit(), unreadable_ + 1);
+  const std::uint64_t first = std::max(state_.first_known_commit(), last_unreadable_ + 1);
   FeedPosition known{state_.claims.epoch_of(first), first};
   known = std::max(known, state_.claims.first_after_loss(position()).value_or(FeedPosition{}));
   // Until this owner's claim is stored, no reader can have a position in its epoch.
@@ -82,7 +82,10 @@ PastChanges ChangeHistory::read_pending() {
     read(*commit, state_.feed_epoch, progress, changes);
   }
   progress_ = progress;
-  if (position().commit < last_ && !is_full()) truncated_ = true;
+  if (position().commit < last_ && !is_full() && !truncated_) {
+    truncated_ = true;
+    last_unreadable_ = last_;
+  }
   return changes;
 }
 
@@ -104,7 +107,7 @@ void ChangeHistory::read(const Commit& commit, std::uint64_t epoch, Progress& pr
                   [this](const Mutation& mutation) { return is_known(mutation); });
   if (commit.number > next || !all_known) {
     truncated_ = true;
-    unreadable_ = commit.number - (all_known ? 1 : 0);
+    last_unreadable_ = commit.number - (all_known ? 1 : 0);
     return;
   }
   progress.position = batch.position;

@@ -71,11 +71,6 @@ class ChangeHistory {
   PastChanges read_segment(const Segment& segment);
   // Returns the changes of commits that are not stored yet. Must be called last.
   PastChanges read_pending();
-  // Must be called if a segment is damaged: what follows is missing.
-  void lose_rest() {
-    truncated_ = true;
-    unreadable_ = last_;
-  }
   // Returns whether commits after `since` are missing, or `since` is not a position of this log.
   // The reader must then read again what it needs, and continue at the store's present position.
   // Nothing more is returned.
@@ -105,8 +100,8 @@ class ChangeHistory {
   Progress progress_;
   std::uint64_t last_;  // the last commit to read
   bool truncated_ = false;
-  std::uint64_t unreadable_ =
-      0;  // the last commit that was found to be missing, or to be unreadable
+  // The last commit that was found to be missing, or to have a table whose name is not known.
+  std::uint64_t last_unreadable_ = 0;
   std::map<TableId, KnownTable> tables_;
 };
 

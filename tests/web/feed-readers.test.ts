@@ -383,8 +383,14 @@ test("the history may have no limits, or one that is undefined", async () => {
 });
 
 test("the history has limits that make sense", async () => {
-  const wrong = [{ bytes: -1 }, { bytes: "16" }, { bytes: 5n }, { ageMs: Number.NaN }, { days: 1 }];
-  for (const history of wrong as object[])
+  const limits = [
+    { bytes: -1 },
+    { bytes: "16" },
+    { bytes: 5n },
+    { ageMs: Number.NaN },
+    { days: 1 },
+  ];
+  for (const history of [...limits, 5, true] as object[])
     await assert.rejects(openStore({ persistence: "memory", history }), {
       code: "ValidationFailed",
     });

@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { registerHooks } from "node:module";
-import { afterEach, beforeEach, test } from "node:test";
+import { after, afterEach, beforeEach, test } from "node:test";
 import { ListenerLoader } from "../../web/src/host/listener-loader.ts";
 import { MemoryStorage } from "../../web/src/storage/memory.ts";
 import { StoreHandle } from "../../web/src/store.ts";
@@ -18,6 +18,8 @@ const hooks = registerHooks({
     return next(specifier, context);
   },
 });
+
+after(() => hooks.deregister());
 
 let store: StoreHandle;
 
@@ -58,35 +60,37 @@ test("a tab that lacks the code hands the store over, and its clients are told t
   };
   const storage = new MemoryStorage(new Map());
   const host = await openHost({ engine: await createEngine(), storage, logOwnership });
-  await assert.rejects(new StoreHandle("live", host).changes().ready, { code: "StoreClosed" });
+  const old = new StoreHandle("live", host);
+  await old.fetch("http://localhost/live/Tables"); // loads a deferred module
+  assert.equal(host.hasLoadedModule, true);
+  await assert.rejects(old.changes().ready, { code: "StoreClosed" });
   assert.equal(handovers, 1);
+  assert.equal(host.hasLoadedModule, false); // so the store does not come back to this tab
   await host.close();
 });
 
-test("a store that closes while the code is loaded ends its feeds", async () => {
-  const feed = store.changes();
-  const ready = assert.rejects(feed.ready, { code: "StoreClosed" });
-  await Promise.resolve();
-  await store.close();
-  await ready;
-  await assert.rejects(feed.next(), { code: "StoreClosed" });
-  hooks.deregister();
-});
+const engine = {
+  stats: () => assert.fail(),
+  hasDeferredModule: () => true,
+  onChange: undefined,
+  runBeforeNextChange() {},
+  runBeforeOtherCalls() {},
+  listen: (_client: number, request: Uint8Array) => request,
+};
+const unexpected = () => assert.fail("it is closed");
+
+function newLoader(onClosed: (error: Error) => void) {
+  const errorOfMissingCode = async (error: Error) => error;
+  const loader = new ListenerLoader({ engine, errorOfMissingCode } as never);
+  const listener = { onChanges() {}, onChangesEnd() {}, onReset() {}, onClosed };
+  return { loader, listen: () => loader.listen(listener) };
+}
 
 test("requests are answered in their order, also those that were sent while the code was loaded", async () => {
   const answered: number[] = [];
-  const engine = {
-    stats: () => assert.fail(),
-    hasDeferredModule: () => true,
-    onChange: undefined,
-    runBeforeNextChange() {},
-    runBeforeOtherCalls() {},
-    listen: (_client: number, request: Uint8Array) => request,
-  };
-  const loader = new ListenerLoader({ engine } as never);
-  const listener = { onChanges() {}, onChangesEnd() {}, onReset() {}, onClosed() {} };
-  const connection = loader.listen(listener);
-  const closed = loader.listen(listener);
+  const { listen } = newLoader(unexpected);
+  const connection = listen();
+  const closed = listen();
   await new Promise<void>((resolve) => {
     const fail = (error: Error) => assert.fail(error);
     const send = (id: number, then = () => {}) => {
@@ -96,11 +100,35 @@ test("requests are answered in their order, also those that were sent while the 
       };
       connection.send(Uint8Array.of(0, id), respond, fail);
     };
-    closed.send(Uint8Array.of(0, 9), () => assert.fail("it is closed"), fail);
+    closed.send(Uint8Array.of(0, 9), unexpected, fail);
     closed.close();
     send(1, () => send(4, resolve));
     send(2);
     send(3);
   });
   assert.deepEqual(answered, [1, 2, 3, 4]);
+});
+
+test("a store that closes while the code is loaded tells its clients once, and answers nothing", async () => {
+  const errors: Error[] = [];
+  const { loader, listen } = newLoader((error) => errors.push(error));
+  const connection = listen();
+  connection.send(Uint8Array.of(0, 1), unexpected, unexpected);
+  const closed = new Error("closed");
+  loader.closeAll(closed);
+  connection.send(Uint8Array.of(0, 2), unexpected, unexpected);
+  await import("../../web/src/host/change-listeners.ts");
+  await new Promise((resolve) => setTimeout(resolve));
+  assert.deepEqual(errors, [closed]);
+});
+
+test("a client that closes while the code cannot be loaded is not told", async () => {
+  isMissing = true;
+  const { listen } = newLoader(unexpected);
+  const connection = listen();
+  const other = listen();
+  connection.send(Uint8Array.of(0, 1), unexpected, unexpected);
+  const failed = new Promise((resolve) => other.send(Uint8Array.of(0, 2), unexpected, resolve));
+  connection.close();
+  assert.equal(((await failed) as { code?: string }).code, "WasmLoadFailed");
 });

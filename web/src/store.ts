@@ -7,6 +7,7 @@ import { ServiceHandle } from "./client/table-service-client.ts";
 import { AbortError, SnapshotInterrupted, StoreError } from "./errors.ts";
 import { RestEntryPoint } from "./rest/entry-point.ts";
 import { createFetch } from "./rest/fetch.ts";
+import { createHttpClient } from "./rest/http-client.ts";
 import type { Host } from "./transport.ts";
 import type {
   ChangeFeed,
@@ -65,12 +66,7 @@ export class StoreHandle implements Store {
     this.onWarning = onWarning;
     this.restEntryPoint = new RestEntryPoint(host, { account, random, onWarning });
     this.fetch = createFetch(this.restEntryPoint);
-    this.httpClient = {
-      sendRequest: async (request) => {
-        const { createHttpClient } = await import("./rest/http-client.ts");
-        return await createHttpClient(this.restEntryPoint).sendRequest(request);
-      },
-    };
+    this.httpClient = createHttpClient(this.restEntryPoint);
   }
 
   get status(): StoreStatus {

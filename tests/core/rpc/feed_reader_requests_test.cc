@@ -46,9 +46,8 @@ class Fixture {
     out.word(operation).text(name).two_words(sequence).two_words(time);
     return out;
   }
-  Answer ask(std::uint32_t operation, std::string_view name, std::uint64_t sequence = 0,
-             double now_ms = 1000) {
-    ResponseReader in(call(request(operation, name, sequence, now_ms)));
+  Answer ask(std::uint32_t operation, std::string_view name, std::uint64_t sequence = 0) {
+    ResponseReader in(call(request(operation, name, sequence)));
     REQUIRE(in.kind() == ResponseKind::feed_reader);
     Answer answer{in.word(), in.word() == 1, in.two_words()};
     return answer;
@@ -98,15 +97,6 @@ TEST_CASE("A reader after sequence 0 begins with the first commit that the log h
   const std::uint64_t last = sequence_of(fixture.store.position());
   test::publish(fixture.store, {test::upsert("people", "p", "a", 2)});
   CHECK(fixture.ask(open, "what is left", 0).acknowledged == last);
-}
-
-TEST_CASE("Opening a reader shows that it is in use") {
-  Fixture fixture;
-  CHECK(fixture.ask(open, "backup", sequence_max).state == done);
-  const double later_ms = 1000 + 2 * 3600 * 1000;
-  const std::uint64_t acknowledged = fixture.ask(open, "backup", 0, later_ms).acknowledged;
-  CHECK(acknowledged == sequence_of(fixture.store.position()));
-  CHECK(FeedReaders(fixture.store).find("backup")->acknowledged_at == ticks_from_unix_ms(later_ms));
 }
 
 TEST_CASE("Readers with wrong names or positions are refused") {

@@ -439,23 +439,53 @@ TEST_CASE("Requests for past changes that make no sense get an error") {
   CHECK(code(fixture.response.str()) == invalid);
 }
 
-TEST_CASE("After a damaged segment, past changes are truncated up to the last commit") {
+TEST_CASE("A damaged segment is skipped, and the first commit after it is known") {
   Fixture fixture;
   fixture.host.segment_bytes = 1;
   test::publish(fixture.store, {test::create("people")});
-  publish_rows(fixture.store, 3);
+  publish_rows(fixture.store, 4);
   fixture.host.store_pending(fixture.store);
   std::vector<Segment> segments = fixture.segments(1);
-  REQUIRE(segments.size() == 4);
+  REQUIRE(segments.size() == 5);
   segments[2].bytes = "no segment";
   const Past before = fixture.read(0, 0, segments);
   CHECK(before.state == more);
   CHECK(before.batches == sequences(fixture.store, 1, 2));
-  segments.erase(segments.begin(), segments.begin() + 2);
-  const Past damaged = fixture.read(before.sequence, before.number, segments);
+  const Past damaged = fixture.read(before.sequence, 0, segments);
   CHECK(damaged.state == truncated);
-  CHECK(damaged.number == sequence_of({1, 5}));
-  CHECK(fixture.read(sequence_of({1, 4})).state == end);  // the reader can go on there
+  CHECK(damaged.number == sequence_of({1, 4}));
+  const Past after = fixture.read(damaged.number - 1, 0, segments);
+  CHECK(after.state == end);
+  CHECK(after.batches == sequences(fixture.store, 4, 5));
+}
+
+TEST_CASE("If the last segment is damaged, the reader can go on after the last commit") {
+  Fixture fixture;
+  fixture.host.segment_bytes = 1;
+  test::publish(fixture.store, {test::create("people")});
+  publish_rows(fixture.store, 2);
+  fixture.host.store_pending(fixture.store);
+  std::vector<Segment> segments = fixture.segments(1);
+  segments.back().bytes = "no segment";
+  const Past before = fixture.read(0, 0, segments);
+  CHECK(before.batches == sequences(fixture.store, 1, 2));
+  // The host finds no other segment then.
+  CHECK(fixture.read(before.sequence, before.number, {segments.back()}).state == segments_needed);
+  publish_rows(fixture.store, 1);
+  CHECK(fixture.read(sequence_of({1, 3})).batches == sequences(fixture.store, 4, 4));
+}
+
+TEST_CASE("Checkpoints keep no log for a feed that has all commits before it was opened") {
+  Fixture fixture;
+  fixture.host.history = {100'000'000, 1'000'000, 10};
+  test::publish(fixture.store, {test::create("people")});
+  publish_rows(fixture.store, 300);
+  fixture.open_feed(1);
+  publish_rows(fixture.store, 300);
+  const Past past = fixture.read(0);
+  CHECK(past.state == more);
+  CHECK(past.batches.size() == 500);  // and the feed gets what was published after its opening
+  CHECK_FALSE(fixture.keeps_after_checkpoint(position_of(past.sequence).commit));
 }
 
 TEST_CASE("If the store is damaged, its feeds end with an error after the commits that it has") {

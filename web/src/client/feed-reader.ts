@@ -41,6 +41,7 @@ export async function openFeedReader(
         "The reader cannot be added: the store has not reached its position, or has 256 readers.",
       );
     const reader = new Reader(connection, requests, options, acknowledged, release);
+    reader.renew();
     await reader.open();
     requireWanted(); // otherwise the reader has closed itself
     return reader;
@@ -160,6 +161,14 @@ class Reader implements FeedReader {
       throw this.#requests.invalid(`There is no reader "${this.name}" any more.`);
     if (code === refused) throw this.#requests.invalid("The store has not reached the sequence.");
     this.#acknowledged = acknowledged;
+  }
+
+  // Tells the store that the reader is in use, so that it keeps the log for it. Whether this can be
+  // stored does not matter to the reader.
+  renew(): void {
+    const sending = this.#requests.send(acknowledge, this.#acknowledged);
+    this.#pendingAcks.add(sending);
+    sending.catch(() => {}).finally(() => this.#pendingAcks.delete(sending));
   }
 
   async remove(): Promise<void> {

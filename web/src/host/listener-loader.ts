@@ -16,7 +16,7 @@ import type {
 } from "./change-listeners.ts";
 
 interface ListenerLoaderOptions extends ChangeListenersOptions {
-  // Called if the code is missing on the server. Resolves to the error to report.
+  // Called if the code cannot be loaded. Resolves to the error to report.
   errorOfMissingCode(error: StoreError): Promise<Error>;
 }
 
@@ -43,7 +43,7 @@ interface WaitingClient {
 export class ListenerLoader {
   readonly #options: ListenerLoaderOptions;
   readonly #waiting = new Set<WaitingClient>();
-  #isLoading = false;
+  #hasBegun = false;
   #loaded: ChangeListeners | undefined;
 
   constructor(options: ListenerLoaderOptions) {
@@ -59,7 +59,7 @@ export class ListenerLoader {
       const opened = loaded.listen(listener, clientId);
       for (const request of requests) if (this.#waiting.has(client)) opened.send(...request);
       connection = opened; // only now, so that later requests do not overtake these
-      if (!this.#waiting.has(client)) opened.close();
+      if (!this.#waiting.delete(client)) opened.close();
     };
     const client: WaitingClient = { listener, requests, connect };
     this.#waiting.add(client);
@@ -67,7 +67,7 @@ export class ListenerLoader {
       send: (request, respond, fail) => {
         if (connection !== undefined) connection.send(request, respond, fail);
         else if (this.#waiting.has(client)) requests.push([request.slice(), respond, fail]);
-        if (!this.#isLoading) void this.#load();
+        if (!this.#hasBegun) void this.#load();
       },
       close: () => {
         this.#waiting.delete(client);
@@ -92,20 +92,22 @@ export class ListenerLoader {
 
   // If this fails, the next request tries again.
   async #load(): Promise<void> {
-    this.#isLoading = true;
+    this.#hasBegun = true;
     try {
       const { ChangeListeners } = await import("./change-listeners.ts");
       this.#loaded = new ChangeListeners(this.#options, listenerEnvironment);
     } catch (cause) {
       const hint = "Reload all tabs of this site.";
-      const missing = new StoreError("WasmLoadFailed", "A file is missing.", { cause, hint });
+      const missing = new StoreError("WasmLoadFailed", "A file is missing, or cannot be loaded.", {
+        cause,
+        hint,
+      });
       const error = await this.#options.errorOfMissingCode(missing);
-      this.#isLoading = false;
+      this.#hasBegun = false;
       for (const { requests } of this.#waiting)
         for (const [, , fail] of requests.splice(0)) fail(error);
       return;
     }
     for (const { connect } of this.#waiting) connect(this.#loaded);
-    this.#waiting.clear();
   }
 }

@@ -104,6 +104,7 @@ export class LocalHost implements OwnerHost {
   #writeError: StoreError | undefined; // the error of every write, if the store is read-only
   readonly #snapshots: Snapshots;
   readonly #eviction: EvictionDetector | undefined;
+  #lacksCode = false; // that listening clients need, because its file could not be loaded
   #claimed = false; // a segment of this owner is stored
   #closing: Promise<void> | undefined;
 
@@ -613,9 +614,10 @@ export class LocalHost implements OwnerHost {
     return (await this.#options.logOwnership?.handOver()) ? this.#closedError() : error;
   }
 
-  // Whether this host has loaded a deferred module, and is not known to lack the file of another.
+  // Whether this host has loaded a deferred module, and is not known to lack the file of another,
+  // or of code.
   get hasLoadedModule(): boolean {
-    return this.#options.engine.moduleLoading === "works";
+    return !this.#lacksCode && this.#options.engine.moduleLoading === "works";
   }
 
   // Makes the store read-only because a part that was loaded on demand is damaged, as if the damage
@@ -638,7 +640,10 @@ export class LocalHost implements OwnerHost {
       parts: this.#parts,
       storage: this.#options.persistence === "memory" ? undefined : { readSegments },
       errorOfRead: (error) => this.#errorOfRead(error),
-      errorOfMissingCode: (error) => this.#handOverOr(error),
+      errorOfMissingCode: (error) => {
+        this.#lacksCode = true;
+        return this.#handOverOr(error);
+      },
       storeReaders: () => this.compact(),
       storingError: () => this.#queue.fatalError,
     });

@@ -50,7 +50,7 @@ export function settingsFromOptions(options: OpenOptions, method = "openStore") 
   if (thread === "worker" && options.clock !== undefined) {
     throw invalid("clock can't go with thread: \"worker\": functions can't be sent to a worker.");
   }
-  if (history !== undefined) checkHistory(Object(history));
+  if (history !== undefined) checkHistory(history);
   checkVersion(options);
   return {
     name,
@@ -126,10 +126,11 @@ export function checkLocation({ persistence = "auto", path }: StoreLocation): st
 }
 
 function checkHistory(history: NonNullable<OpenOptions["history"]>): void {
+  const { bytes = 0, ageMs = 0 } = Object(history) as typeof history;
+  const isLimit = (limit: unknown) => typeof limit === "number" && limit >= 0;
+  if (typeof history !== "object" || !isLimit(bytes) || !isLimit(ageMs))
+    throw invalid("history is { bytes, ageMs }, two numbers of at least 0.");
   requireKnownOptions("openStore", history, ["bytes", "ageMs"], {}, "history");
-  for (const limit of [history.bytes ?? 0, history.ageMs ?? 0])
-    if (typeof limit !== "number" || !(limit >= 0))
-      throw invalid("history has limits in bytes and milliseconds.");
 }
 
 function checkVersion({ version, upgrade }: OpenOptions): void {
