@@ -36,6 +36,17 @@ std::optional<std::uint64_t> StoreState::first_commit_needed_by_readers(
   return needed;
 }
 
+// A reader that has acknowledged a commit of this owner that is then lost would never get the next
+// one with its number.
+FeedReadersByName StoreState::readers_up_to(std::uint64_t safe) const {
+  FeedReadersByName safe_readers = readers;
+  for (auto& [name, reader] : safe_readers) {
+    FeedPosition& acknowledged = reader.acknowledged;
+    if (acknowledged.epoch == feed_epoch) acknowledged.commit = std::min(acknowledged.commit, safe);
+  }
+  return safe_readers;
+}
+
 std::vector<Catalog*> StoreState::writable_versions() {
   std::vector<Catalog*> catalogs{&published.catalog};
   if (candidate.has_value()) catalogs.push_back(&candidate->version().catalog);

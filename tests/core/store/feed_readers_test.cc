@@ -160,6 +160,26 @@ TEST_CASE("a change of the readers during a checkpoint is stored by the next one
   CHECK(log.readers().find("backup") != nullptr);
 }
 
+TEST_CASE("a manifest has no acknowledgement of a commit that a crash can lose") {
+  Log log;
+  log.write(3);
+  const FeedPosition stored = log.store.position();
+  REQUIRE(log.readers().add("a", stored, log.now));
+  REQUIRE(log.store.begin_checkpoint());
+  publish(log.store, {upsert("people", "p", "a", 5)});  // deferred
+  REQUIRE(log.readers().acknowledge("a", log.store.position(), log.now));
+  log.host.write_checkpoint(log.store);
+  CHECK(log.readers().find("a")->acknowledged == log.store.position());
+  CHECK_FALSE(log.readers().are_stored());
+  Store reopened = std::move(*log.host.open());  // after a crash
+  CHECK(FeedReaders(reopened).find("a")->acknowledged == stored);
+  log.host.store_pending(log.store);
+  log.checkpoint();
+  CHECK(log.readers().are_stored());
+  log.reopen();
+  CHECK(log.readers().find("a")->acknowledged == log.store.position());
+}
+
 TEST_CASE("without readers, a checkpoint keeps no segments") {
   Log log;
   log.write(20);

@@ -40,6 +40,8 @@ const idleMs = 1000;
 const closingCostFactor = 4;
 // If the storage is full, an interim manifest is stored after this many bytes of new parts.
 const interimBytes = 512 * 1024;
+// How often a checkpoint that waits for the log looks whether the storage is full.
+const storingPollMs = 20;
 const historyAgeMaxMs = 1e14; // the engine counts shorter times than milliseconds
 // What is kept of the covered log, at most, for durable readers of the change feed.
 export interface HistoryLimits {
@@ -72,6 +74,8 @@ export interface CheckpointerOptions {
   history?: HistoryLimits | undefined;
   automatic: boolean; // false: checkpoints only by compact() and replaceAllData()
   onFailure: (error: unknown) => void; // the previous checkpoint stays in use; a retry follows
+  // Stores the published commits up to this one. Resolves when they are stored, or cannot be now.
+  storeUpTo?: ((commit: number) => Promise<void>) | undefined;
   // Called before a manifest is stored, which removes segments.
   onManifest?: (() => void) | undefined;
   onCheckpoint: () => void; // called when a new checkpoint is in use
@@ -86,6 +90,7 @@ export class Checkpointer implements Checkpoints {
   readonly #space: CheckpointerOptions["space"];
   readonly #parts: CheckpointerOptions["parts"];
   readonly #onFailure: CheckpointerOptions["onFailure"];
+  readonly #storeUpTo: CheckpointerOptions["storeUpTo"];
   readonly #onManifest: CheckpointerOptions["onManifest"];
   readonly #onCheckpoint: CheckpointerOptions["onCheckpoint"];
   readonly #memory: CheckpointerOptions["memory"];
@@ -115,6 +120,7 @@ export class Checkpointer implements Checkpoints {
     this.#space = options.space;
     this.#parts = options.parts;
     this.#onFailure = options.onFailure;
+    this.#storeUpTo = options.storeUpTo;
     this.#onManifest = options.onManifest;
     this.#onCheckpoint = options.onCheckpoint;
     this.#memory = options.memory;
@@ -363,7 +369,9 @@ export class Checkpointer implements Checkpoints {
         this.#log.onCheckpointEnded();
         return false;
       }
+      const covered = this.#engine.stats().lastCommit;
       await this.#writeParts(commitAfterReads);
+      await this.#storeCovered(covered);
       const { manifest, ...obsolete } = this.#engine.finishCheckpoint(this.#history, this.#now());
       await commitAfterReads(async () => {
         this.#requireIntact();
@@ -381,6 +389,20 @@ export class Checkpointer implements Checkpoints {
       await this.#abandon(error);
       throw error;
     }
+  }
+
+  // Stores the commits that the manifest will cover, if they are not stored yet. Otherwise a crash
+  // after the manifest could leave a gap in the log, which readers of the change feed may need.
+  // Does not wait while the storage is full, because the manifest frees space.
+  async #storeCovered(commit: number): Promise<void> {
+    let hasEnded = false;
+    const onEnded = () => {
+      hasEnded = true;
+      this.#wake();
+    };
+    this.#storeUpTo?.(commit).then(onEnded, onEnded);
+    while (this.#storeUpTo !== undefined && !hasEnded && !this.#space.isFull && !this.#stopped)
+      await this.#sleep(storingPollMs);
   }
 
   async #writeParts(commitAfterReads: CommitAfterReads): Promise<void> {

@@ -56,6 +56,7 @@ export interface CommitQueueOptions {
     | "seal"
     | "markStored"
     | "lastCommit"
+    | "stats"
   >;
   storage: Pick<LogStorage, "addSegments" | "segmentBytes">;
   space: Pick<SpaceReserve, "storeSegments" | "isFull">;
@@ -247,6 +248,16 @@ export class CommitQueue {
   storePendingNow(): void {
     this.#pump();
     this.#storePending();
+  }
+
+  // Stores the published commits up to this one. Resolves when they are stored, or cannot be now.
+  async storeUpTo(commit: number): Promise<void> {
+    for (let attempts = 0; attempts < 3; ++attempts) {
+      const { lastCommit, pendingCommits } = this.#options.engine.stats();
+      if (lastCommit - pendingCommits >= commit) return;
+      this.#storePending(); // unless something is being stored now
+      await this.#writer.whenNotStoring;
+    }
   }
 
   // Resolves when nothing is being stored. The outcome of what was being stored is then handled,

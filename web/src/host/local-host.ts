@@ -185,6 +185,7 @@ export class LocalHost implements OwnerHost {
         space,
         parts: this.#parts,
         memory: this.#memory,
+        storeUpTo: (commit) => this.#queue.storeUpTo(commit),
         onManifest: () => this.#changeListeners.reportStored(),
         onCheckpoint: () => {
           this.#parts.trim();
