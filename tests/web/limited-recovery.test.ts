@@ -3,7 +3,9 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { logTooLargeError } from "../../web/src/host/limited-recovery.ts";
 import type { LocalHostOptions } from "../../web/src/host/local-host.ts";
+import { recover } from "../../web/src/host/log-recovery.ts";
 import { verify } from "../../web/src/host/verify.ts";
 import { StorageError } from "../../web/src/storage/log-storage.ts";
 import { MemoryStorage } from "../../web/src/storage/memory.ts";
@@ -285,7 +287,7 @@ describe("a log larger than the memory limit", () => {
     const storage = new MemoryStorage(copyOf(log));
     const engine = await createEngine();
     const host = await openHost({ engine, storage });
-    const options = { name: "large", engine, storage, memoryLimit };
+    const options = { name: "large", engine, storage, memoryLimit, recover, logTooLargeError };
     await assert.rejects(verify(options), { code: "OutOfMemory", hint: /compact\(\)/ });
     await host.compact();
     assert.equal((await verify(options)).ok, true);

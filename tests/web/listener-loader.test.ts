@@ -1,5 +1,5 @@
-// Tests how the code that serves listening clients is loaded, and what they learn if it is missing:
-// a site may have been redeployed.
+// Tests how the code that serves listening clients is loaded, and what they and others learn whose
+// code is missing: a site may have been redeployed.
 
 import assert from "node:assert/strict";
 import { registerHooks } from "node:module";
@@ -13,7 +13,7 @@ import { openHost } from "./support/open-host.ts";
 let isMissing = false;
 const hooks = registerHooks({
   resolve(specifier, context, next) {
-    if (isMissing && specifier.endsWith("/change-listeners.ts"))
+    if (isMissing && /\/(change-listeners|verify|http-client)\.ts$/.test(specifier))
       throw new TypeError("Failed to fetch");
     return next(specifier, context);
   },
@@ -41,7 +41,10 @@ test("whoever listens fails with a StoreError if the code is missing, and may tr
   await assert.rejects(store.reader("backup"), expected);
   await store.table("lamps").createTable();
   await assert.rejects(store.table("lamps").live().ready, expected);
+  await assert.rejects(store.verify(), expected);
+  await assert.rejects(store.httpClient.sendRequest({} as never), expected);
   isMissing = false;
+  assert.equal((await store.verify()).ok, true);
   await store.changes().ready;
   await store.table("lamps").live().ready;
 });
@@ -80,7 +83,7 @@ const engine = {
 const unexpected = () => assert.fail("it is closed");
 
 function newLoader(onClosed: (error: Error) => void) {
-  const errorOfMissingCode = async (error: Error) => error;
+  const errorOfMissingCode = async (cause: unknown) => new Error("missing", { cause });
   const loader = new ListenerLoader({ engine, errorOfMissingCode } as never);
   const listener = { onChanges() {}, onChangesEnd() {}, onReset() {}, onClosed };
   return { loader, listen: () => loader.listen(listener) };
@@ -130,5 +133,5 @@ test("a client that closes while the code cannot be loaded is not told", async (
   connection.send(Uint8Array.of(0, 1), unexpected, unexpected);
   const failed = new Promise((resolve) => other.send(Uint8Array.of(0, 2), unexpected, resolve));
   connection.close();
-  assert.equal(((await failed) as { code?: string }).code, "WasmLoadFailed");
+  assert.equal(((await failed) as Error).message, "missing");
 });

@@ -6,7 +6,6 @@ import { describe, test as realTest } from "node:test";
 import "../../web/src/client/live-connection.ts"; // these are loaded before virtual time begins
 import "../../web/src/client/feed-reader.ts";
 import "../../web/src/client/observed-query.ts";
-import "../../web/src/host/change-listeners.ts";
 import { LiveRows } from "../../web/src/client/live-rows.ts";
 import { StoreHandle } from "../../web/src/store.ts";
 import type { ChangeBatch, ChangeFeed, LiveQuery, Store } from "../../web/src/types.ts";

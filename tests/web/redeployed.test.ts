@@ -8,8 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, type TestContext } from "node:test";
 import { pathToFileURL } from "node:url";
-import "../../web/src/client/live-connection.ts"; // these are loaded before virtual time begins
-import "../../web/src/host/change-listeners.ts";
+import "../../web/src/client/live-connection.ts"; // loaded before virtual time begins
 import { encodeHttpRequest } from "../../web/src/rest/http-message.ts";
 import { MemoryStorage } from "../../web/src/storage/memory.ts";
 import { StoreHandle } from "../../web/src/store.ts";

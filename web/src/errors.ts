@@ -111,6 +111,13 @@ export class StoreError extends Error {
   }
 }
 
+// The error of a call whose code cannot be loaded, for example because the site was redeployed.
+export function missingCodeError(cause: unknown): StoreError {
+  const hint = "Reload all tabs of this site.";
+  const message = "A file is missing, or cannot be loaded.";
+  return new StoreError("WasmLoadFailed", message, { cause, hint });
+}
+
 // The error of a snapshot whose store got another owner before all of it was read. Internal:
 // snapshot() then takes it again.
 export class SnapshotInterrupted extends StoreError {

@@ -17,7 +17,7 @@ import type {
 
 interface ListenerLoaderOptions extends ChangeListenersOptions {
   // Called if the code cannot be loaded. Resolves to the error to report.
-  errorOfMissingCode(error: StoreError): Promise<Error>;
+  errorOfMissingCode(cause: unknown): Promise<Error>;
 }
 
 type Request = Parameters<ListenerConnection["send"]>;
@@ -97,12 +97,7 @@ export class ListenerLoader {
       const { ChangeListeners } = await import("./change-listeners.ts");
       this.#loaded = new ChangeListeners(this.#options, listenerEnvironment);
     } catch (cause) {
-      const hint = "Reload all tabs of this site.";
-      const missing = new StoreError("WasmLoadFailed", "A file is missing, or cannot be loaded.", {
-        cause,
-        hint,
-      });
-      const error = await this.#options.errorOfMissingCode(missing);
+      const error = await this.#options.errorOfMissingCode(cause);
       this.#hasBegun = false;
       for (const { requests } of this.#waiting)
         for (const [, , fail] of requests.splice(0)) fail(error);

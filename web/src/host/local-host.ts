@@ -2,7 +2,7 @@
 // Opening reads the log into the engine. Afterwards the commit queue writes the log, and the
 // checkpointer shortens it.
 
-import { StoreError } from "../errors.ts";
+import { missingCodeError, StoreError } from "../errors.ts";
 import { fencedError, type LogStorage, StorageError } from "../storage/log-storage.ts";
 import { MemoryStorage } from "../storage/memory.ts";
 import type {
@@ -46,7 +46,6 @@ import type { PageLifecycle } from "./page-lifecycle.ts";
 import { PartLoader } from "./part-loader.ts";
 import { Snapshots } from "./snapshots.ts";
 import { SpaceReserve } from "./space-reserve.ts";
-import { verify } from "./verify.ts";
 
 // How a host learns whether it still owns the log, which other tabs may claim. `isOwner` returns
 // whether this tab may claim the log. `onReplaced` is called when storing fails because another
@@ -104,7 +103,7 @@ export class LocalHost implements OwnerHost {
   #writeError: StoreError | undefined; // the error of every write, if the store is read-only
   readonly #snapshots: Snapshots;
   readonly #eviction: EvictionDetector | undefined;
-  #lacksCode = false; // that listening clients need, because its file could not be loaded
+  #lacksCode = false; // because its file could not be loaded
   #claimed = false; // a segment of this owner is stored
   #closing: Promise<void> | undefined;
 
@@ -374,7 +373,11 @@ export class LocalHost implements OwnerHost {
 
   async verify(): Promise<VerifyReport> {
     if (this.#closing !== undefined) throw this.#closedError();
-    return await this.#orHandOver(verify(this.#options));
+    const onMissing = async (cause: unknown) => {
+      throw await this.#errorOfMissingCode(cause);
+    };
+    const { verify } = await import("./verify.ts").catch(onMissing);
+    return await this.#orHandOver(verify({ ...this.#options, recover, logTooLargeError }));
   }
 
   async compact(): Promise<void> {
@@ -609,6 +612,12 @@ export class LocalHost implements OwnerHost {
     return isMissing ? await this.#handOverOr(error) : error;
   }
 
+  // Resolves to the error for a call whose code cannot be loaded.
+  async #errorOfMissingCode(cause: unknown): Promise<Error> {
+    this.#lacksCode = true;
+    return await this.#handOverOr(missingCodeError(cause));
+  }
+
   // Hands the store over if that is possible, because this tab lacks code. Resolves to the error
   // for the call that needs it: StoreClosed if the next owner gets the call, otherwise `error`.
   async #handOverOr(error: Error): Promise<Error> {
@@ -641,10 +650,7 @@ export class LocalHost implements OwnerHost {
       parts: this.#parts,
       storage: this.#options.persistence === "memory" ? undefined : { readSegments },
       errorOfRead: (error) => this.#errorOfRead(error),
-      errorOfMissingCode: (error) => {
-        this.#lacksCode = true;
-        return this.#handOverOr(error);
-      },
+      errorOfMissingCode: (cause) => this.#errorOfMissingCode(cause),
       storeReaders: () => this.compact(),
       storingError: () => this.#queue.fatalError,
     });

@@ -1,17 +1,20 @@
 // Verifies that everything stored can be read back: opens the log a second time, in another engine,
-// while the store stays open.
+// while the store stays open. Loaded with the first call.
 
 import type { LogStorage } from "../storage/log-storage.ts";
 import type { FileCount, StoreDamage, VerifyReport } from "../types.ts";
 import type { Engine } from "../wasm/engine.ts";
-import { logTooLargeError } from "./limited-recovery.ts";
-import { recover } from "./log-recovery.ts";
+import type { logTooLargeError } from "./limited-recovery.ts";
+import type { recover } from "./log-recovery.ts";
 
 export interface VerifyOptions {
   name: string; // of the store in use
   engine: Pick<Engine, "loadDeferredModule" | "createEmptyEngine" | "verify">;
   storage: Pick<LogStorage, "readWhileInUse">;
   memoryLimit: number; // of rows, in bytes; 0: none
+  // What every page has loaded (StoreHandle.import() explains why it is passed).
+  recover: typeof recover;
+  logTooLargeError: typeof logTooLargeError;
 }
 
 // How much memory parts may take in the second engine, which needs each part only once.
@@ -30,6 +33,8 @@ export async function verify({
   engine,
   storage,
   memoryLimit,
+  recover,
+  logTooLargeError,
 }: VerifyOptions): Promise<VerifyReport> {
   const files = { manifest: noFiles(), parts: noFiles(), segments: noFiles() };
   const damage: StoreDamage[] = [];
