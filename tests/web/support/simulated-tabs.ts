@@ -5,6 +5,8 @@
 // deliver the messages of each tab in order but with a delay, and lifecycle events. The files of
 // all tabs are in one map.
 
+import "../../../web/src/host/change-listeners.ts"; // these are loaded before virtual time begins
+import "../../../web/src/host/verify.ts";
 import type { LocalHost, LogOwnership } from "../../../web/src/host/local-host.ts";
 import type { LifecycleEvent, PageLifecycle } from "../../../web/src/host/page-lifecycle.ts";
 import { accountFromOptions } from "../../../web/src/rest/account.ts";
@@ -100,20 +102,23 @@ export class Origin {
     this.#endpoints.set(name, endpoints);
     const own = { tab, onMessage };
     endpoints.add(own);
-    return {
-      post: (message) => {
-        if (tab.dead || tab.frozen || !endpoints.has(own)) return;
-        for (const endpoint of endpoints) {
-          if (endpoint === own) continue;
-          const copy = this.alterMessage(structuredClone(message));
-          const receive = () => {
-            if (endpoints.has(endpoint)) endpoint.onMessage(copy);
-          };
-          endpoint.tab.queueTask(`message of ${tab.name}`, receive, this.latencyMs());
-        }
-      },
-      close: () => void endpoints.delete(own),
+    const post = (message: unknown): void => {
+      if (tab.dead || !endpoints.has(own)) return;
+      // Code that the test has begun may go on while its tab is frozen. Its messages wait.
+      if (tab.frozen) {
+        tab.queueTask("frozen", () => post(message));
+        return;
+      }
+      for (const endpoint of endpoints) {
+        if (endpoint === own) continue;
+        const copy = this.alterMessage(structuredClone(message));
+        const receive = () => {
+          if (endpoints.has(endpoint)) endpoint.onMessage(copy);
+        };
+        endpoint.tab.queueTask(`message of ${tab.name}`, receive, this.latencyMs());
+      }
     };
+    return { post, close: () => void endpoints.delete(own) };
   }
 
   #queue(name: string): Waiter[] {
