@@ -36,13 +36,16 @@ std::optional<std::uint64_t> StoreState::first_commit_needed_by_readers(
   return needed;
 }
 
-// A reader that has acknowledged a commit of this owner that is then lost would never get the next
-// one with its number.
-FeedReadersByName StoreState::readers_up_to(std::uint64_t safe) const {
+// If a commit was lost that a reader has acknowledged, the reader would find a gap.
+FeedReadersByName StoreState::readers_up_to(std::uint64_t safe,
+                                            const FeedReadersByName& stored) const {
   FeedReadersByName safe_readers = readers;
   for (auto& [name, reader] : safe_readers) {
     FeedPosition& acknowledged = reader.acknowledged;
-    if (acknowledged.epoch == feed_epoch) acknowledged.commit = std::min(acknowledged.commit, safe);
+    if (acknowledged.epoch != feed_epoch || acknowledged.commit <= safe) continue;
+    const auto before = stored.find(name);
+    acknowledged =
+        before != stored.end() ? before->second.acknowledged : FeedPosition{feed_epoch, safe};
   }
   return safe_readers;
 }

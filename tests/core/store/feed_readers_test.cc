@@ -163,16 +163,22 @@ TEST_CASE("a change of the readers during a checkpoint is stored by the next one
 TEST_CASE("a manifest has no acknowledgement of a commit that a crash can lose") {
   Log log;
   log.write(3);
+  const FeedPosition before = log.store.position();
+  REQUIRE(log.readers().add("b", before, log.now));
+  log.checkpoint();
+  log.write(2);
   const FeedPosition stored = log.store.position();
   REQUIRE(log.readers().add("a", stored, log.now));
   REQUIRE(log.store.begin_checkpoint());
   publish(log.store, {upsert("people", "p", "a", 5)});  // deferred
-  REQUIRE(log.readers().acknowledge("a", log.store.position(), log.now));
+  for (const char* name : {"a", "b"})
+    REQUIRE(log.readers().acknowledge(name, log.store.position(), log.now));
   log.host.write_checkpoint(log.store);
   CHECK(log.readers().find("a")->acknowledged == log.store.position());
   CHECK_FALSE(log.readers().are_stored());
   Store reopened = std::move(*log.host.open());  // after a crash
   CHECK(FeedReaders(reopened).find("a")->acknowledged == stored);
+  CHECK(FeedReaders(reopened).find("b")->acknowledged == before);  // as it was acknowledged
   log.host.store_pending(log.store);
   log.checkpoint();
   CHECK(log.readers().are_stored());
