@@ -642,7 +642,7 @@ describe("<table-explorer> in a plain page", () => {
       heading.focus();
     });
     const stops: unknown[] = [];
-    for (let stop = 0; stop < 14; ++stop) {
+    for (let stop = 0; stop < 15; ++stop) {
       await page.keyboard.press("Tab");
       stops.push(await focused(page));
     }
@@ -651,6 +651,7 @@ describe("<table-explorer> in a plain page", () => {
       "Everything1 entity",
       "lamps250 entities",
       "New table…",
+      "tab-entities",
       "Insert…",
       "Import…",
       "Export…",

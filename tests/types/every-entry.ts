@@ -3,6 +3,7 @@
 export type * as core from "entitable";
 export type * as bulk from "entitable/bulk";
 export type * as dataTables from "entitable/data-tables";
+export type * as devtools from "entitable/devtools";
 export type * as encryption from "entitable/encryption";
 export type * as explorer from "entitable/explorer";
 export type * as keys from "entitable/keys";

@@ -1,6 +1,11 @@
 // The handle of an open store: it creates clients, and forwards all other calls to its host.
 
-import { openChangeFeed, openObservedQuery, openReader } from "./client/live-queries.ts";
+import {
+  listLiveQueries,
+  openChangeFeed,
+  openObservedQuery,
+  openReader,
+} from "./client/live-queries.ts";
 import { releaseStoreCodec } from "./client/store-codec.ts";
 import { TableHandle } from "./client/table-client.ts";
 import { ServiceHandle } from "./client/table-service-client.ts";
@@ -20,6 +25,7 @@ import type {
   ImportReport,
   ImportSource,
   LiveQuery,
+  OpenLiveQuery,
   RandomSource,
   Reader,
   ResolvedTable,
@@ -155,6 +161,10 @@ export class StoreHandle implements Store {
 
   observe<R>(query: (read: Reader) => R | Promise<R>): LiveQuery<R, never> {
     return openObservedQuery(this.#host, query);
+  }
+
+  liveQueries(): Promise<OpenLiveQuery[]> {
+    return listLiveQueries(this.#host);
   }
 
   changes(options: ChangesOptions = {}): ChangeFeed {

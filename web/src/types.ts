@@ -446,6 +446,38 @@ export interface LiveCountOptions<T extends object = Record<string, unknown>> {
   queryOptions?: { filter?: string | Filter<T> | undefined } | undefined;
 }
 
+/** A live query that is open. */
+export interface OpenLiveQuery {
+  /** The same number in each list, as long as the query is open. */
+  readonly id: number;
+  /** The method that opened it. */
+  readonly kind: "live" | "liveEntity" | "liveCount" | "observe";
+  /** The table; for observe(), the tables that the function has read. */
+  readonly tables: readonly string[];
+  readonly filter?: string;
+  readonly select?: readonly string[];
+  readonly limit?: number;
+  /** The first key; for liveEntity(), the key. */
+  readonly from?: { readonly partitionKey: string; readonly rowKey: string };
+  readonly status: LiveSnapshot<unknown>["status"];
+  /** As in LiveExplain. */
+  readonly rowsWatched: number;
+  readonly warnings: readonly ExplainWarning[];
+  /** How many changes the query was sent; for observe(), how often the function has run. */
+  readonly hits: number;
+  /**
+   * How many entities the last change concerned, and its position in the change feed. A count shows
+   * only the difference. Absent: there was no change since the entities were read, or the query is
+   * of observe().
+   */
+  readonly lastDelta?: {
+    readonly sequence: bigint;
+    readonly inserted: number;
+    readonly updated: number;
+    readonly deleted: number;
+  };
+}
+
 // ---- Change feed -----------------------------------------------------------------------------
 
 /** What a commit did to an entity. */
@@ -1417,6 +1449,11 @@ export interface Store {
    * result is shown.
    */
   observe<R>(query: (read: Reader) => R | Promise<R>): LiveQuery<R, never>;
+  /**
+   * Returns the live queries that were opened with this Store and not closed: for developer tools,
+   * and to find queries that a program forgot to close.
+   */
+  liveQueries(): Promise<OpenLiveQuery[]>;
   /**
    * Opens the feed of all changes from now on, or after the sequence `since`, whichever tab makes
    * them: an item for each commit, in their order, when it becomes visible. Writes never wait for

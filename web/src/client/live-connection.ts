@@ -104,6 +104,11 @@ export class LiveConnection implements ChangeListener, QueryCloser {
     return this.#queries.has(query);
   }
 
+  // For developer tools. The reads of observed queries are among the first.
+  get openQueries(): readonly [Iterable<OpenQuery>, Iterable<ObservedQuery>] {
+    return [this.#queries, this.#observed];
+  }
+
   // The sequence of the version that all queries show.
   get shownSequence(): bigint {
     return this.#shownSequence;

@@ -10,6 +10,7 @@ import type {
   FeedReaderOptions,
   LiveDelta,
   LiveQuery,
+  OpenLiveQuery,
 } from "../types.ts";
 import { nextRetryMs } from "../util/back-off.ts";
 import { requestKind, responseKind } from "../util/engine-message-kinds.ts";
@@ -81,6 +82,13 @@ export function openObservedQuery<R>(
     const [connection, { openObserved }] = await Promise.all(loading);
     openObserved(query, handle, connection);
   });
+}
+
+export async function listLiveQueries(transport: Transport): Promise<OpenLiveQuery[]> {
+  const connection = connections.get(transport);
+  if (connection === undefined) return [];
+  const { openLiveQueries } = await import("./open-live-queries.ts");
+  return openLiveQueries(await connection);
 }
 
 export async function openReader(

@@ -77,9 +77,18 @@ export class ObservedQuery implements LiveState {
     return this.#snapshot;
   }
 
+  // The open queries of explain().
+  get reads(): OpenQuery[] {
+    return [...this.#reads.values()].map(({ query }) => query);
+  }
+
+  get runCount(): number {
+    return this.#run.number;
+  }
+
   // All reads of the last run that was not stale. While a run is under way, also its own.
   explain(): LiveExplain {
-    const reads = [...this.#reads.values()].map(({ query }) => query.explain());
+    const reads = this.reads.map((query) => query.explain());
     const warnings = new Map(reads.flatMap((read) => read.warnings).map((w) => [w.message, w]));
     const rowsWatched = reads.reduce((sum, read) => sum + read.rowsWatched, 0);
     return { rowsWatched, warnings: [...warnings.values()] };

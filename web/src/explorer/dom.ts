@@ -24,6 +24,20 @@ export function h<K extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
+/**
+ * Makes these elements the children of `parent`. Children that stay are not moved if their order
+ * stays the same, so they keep the focus, the selected text and running animations.
+ */
+export function setChildren(parent: Element, children: readonly Element[]): void {
+  const wanted = new Set(children);
+  for (const child of [...parent.children]) if (!wanted.has(child)) child.remove();
+  let next = parent.firstElementChild;
+  for (const child of children) {
+    if (child === next) next = child.nextElementSibling;
+    else parent.insertBefore(child, next);
+  }
+}
+
 /** Formats a number with thousands separators. */
 export function formatCount(n: number | bigint): string {
   return n.toLocaleString("en-US", { maximumFractionDigits: 20 });

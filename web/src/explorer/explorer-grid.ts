@@ -1,7 +1,10 @@
 // A virtualized grid: only the visible rows are in the document. Tab focuses one row. The arrow
 // keys, Page Up, Page Down, Home and End move the focus, and Enter opens the row.
+//
+// When rows change, the elements of the others stay: so do the focus, the selected text, and the
+// row at the top. Rows that were changed or inserted flash.
 
-import { formatCountWithNoun, h } from "./dom.ts";
+import { formatCountWithNoun, h, setChildren } from "./dom.ts";
 import { isTyped } from "./explorer-values.ts";
 
 /** An entity that was read with disableTypeConversion. */
@@ -10,6 +13,13 @@ export type GridRow = Readonly<Record<string, unknown>> & {
   readonly rowKey?: string;
   readonly etag: string;
 };
+
+/** What has become of the entity with the key; `row` undefined: it is not to be shown. */
+export interface RowChange {
+  readonly partitionKey: string;
+  readonly rowKey: string;
+  readonly row: GridRow | undefined;
+}
 
 const overscan = 8; // rows rendered above and below the visible ones
 const cellUnits = 200; // how many UTF-16 units of a value a cell shows; a value may have 32,768
@@ -21,13 +31,17 @@ const titles: Readonly<Record<string, string>> = {
   timestamp: "Timestamp",
 };
 
+const flashMs = 1500;
+
 export class Grid {
   readonly element: HTMLElement;
   readonly #head = h("thead");
   readonly #body = h("tbody");
   readonly #table: HTMLTableElement;
   readonly #open: (row: GridRow) => void;
+  readonly #spacers = [newSpacer(), newSpacer()] as const;
   #rows: GridRow[] = [];
+  #drawn = new Map<string, DrawnRow>(); // by key
   #columns: Column[] = [];
   #known = new Map<string, Column>();
   #all = true; // whether every property becomes a column
@@ -46,8 +60,13 @@ export class Grid {
     new ResizeObserver(() => this.#draw()).observe(this.element);
   }
 
-  get length(): number {
-    return this.#rows.length;
+  /** In the order of their keys. */
+  get rows(): readonly GridRow[] {
+    return this.#rows;
+  }
+
+  get hasFocus(): boolean {
+    return this.#focusedIndex() !== undefined;
   }
 
   /** Replaces all rows. `select`: the properties that become columns; empty: all. */
@@ -55,6 +74,7 @@ export class Grid {
     this.#all = select.length === 0;
     this.#rows = [];
     this.#known = new Map();
+    this.#drawn.clear();
     this.#active = 0;
     this.element.scrollTop = 0;
     for (const name of select.length > 0 ? select : ["partitionKey", "rowKey"]) this.#column(name);
@@ -65,21 +85,33 @@ export class Grid {
   append(rows: readonly GridRow[]): void {
     for (const row of rows) {
       this.#rows.push(row);
-      for (const name in row) {
-        if (name === "etag" || !(this.#all || this.#known.has(name))) continue;
-        this.#column(name).learn(row[name]);
-      }
+      this.#learn(row);
     }
-    const all = [...this.#known.values()];
-    this.#columns = [
-      ...all.filter(({ name }) => name !== "timestamp"),
-      ...all.filter(({ name }) => name === "timestamp"), // last, because users rarely look at it
-    ];
-    const cells = this.#columns.map((column) => column.head());
-    this.#head.replaceChildren(h("tr", { "aria-rowindex": "1" }, ...cells));
-    this.#table.setAttribute("aria-rowcount", String(this.#rows.length + 1));
-    this.#table.setAttribute("aria-colcount", String(this.#columns.length));
+    this.#showColumns();
     this.#redraw();
+  }
+
+  /** Shows changes, which are in the order of their keys, and lets the changed rows flash. */
+  update(changes: readonly RowChange[]): void {
+    const old = this.#rows;
+    const top = Math.floor(this.element.scrollTop / this.#rowHeight);
+    const focused = this.#focusedIndex();
+    for (const { row } of changes) if (row !== undefined) this.#learn(row);
+    this.#rows = merge(old, changes);
+    this.#showColumns();
+    const indexOf = (index: number) => positionIn(this.#rows, old[index], index);
+    this.#active = indexOf(this.#active);
+    this.#redraw();
+    // At the top, inserted rows are to be seen. Elsewhere, the row at the top stays there.
+    if (top > 0 && indexOf(top) !== top) {
+      this.element.scrollTop += (indexOf(top) - top) * this.#rowHeight;
+      this.#redraw();
+    }
+    if (focused !== undefined) this.#at(indexOf(focused))?.focus({ preventScroll: true });
+    for (const change of changes) {
+      const { element } = this.#drawn.get(keyOf(change)) ?? {};
+      if (change.row !== undefined && element !== undefined) flash(element);
+    }
   }
 
   /** Focuses the active row, if there is one. */
@@ -98,6 +130,29 @@ export class Grid {
     return column;
   }
 
+  #learn(row: GridRow): void {
+    for (const name in row) {
+      if (name === "etag" || !(this.#all || this.#known.has(name))) continue;
+      this.#column(name).learn(row[name]);
+    }
+  }
+
+  #showColumns(): void {
+    const all = [...this.#known.values()];
+    const columns = [
+      ...all.filter(({ name }) => name !== "timestamp"),
+      ...all.filter(({ name }) => name === "timestamp"), // last, because users rarely look at it
+    ];
+    const head = h("tr", { "aria-rowindex": "1" }, ...columns.map((column) => column.head()));
+    this.#columns = columns;
+    if (this.#head.firstElementChild?.isEqualNode(head) !== true) {
+      this.#drawn.clear();
+      this.#head.replaceChildren(head);
+    }
+    this.#table.setAttribute("aria-rowcount", String(this.#rows.length + 1));
+    this.#table.setAttribute("aria-colcount", String(this.#columns.length));
+  }
+
   #redraw(): void {
     this.#first = -1;
     this.#draw();
@@ -113,12 +168,14 @@ export class Grid {
     this.#last = last;
     const focused = this.#focusedIndex();
     const stop = Math.min(Math.max(this.#active, first), Math.max(first, last - 1));
-    this.#body.replaceChildren(
-      this.#spacer(first),
-      ...this.#rows.slice(first, last).map((row, i) => this.#row(row, first + i, stop)),
-      this.#spacer(this.#rows.length - last),
-    );
-    if (focused !== undefined) this.#at(focused)?.focus({ preventScroll: true });
+    const rows = this.#rows.slice(first, last).map((row, i) => this.#row(row, first + i, stop));
+    this.#drawn = new Map(rows.map((drawn) => [keyOf(drawn.row), drawn]));
+    const [above, below] = this.#spacers;
+    this.#space(above, first);
+    this.#space(below, this.#rows.length - last);
+    setChildren(this.#body, [above, ...rows.map(({ element }) => element), below]);
+    if (focused !== undefined && this.#focusedIndex() === undefined)
+      this.#at(focused)?.focus({ preventScroll: true });
     this.#measure();
   }
 
@@ -130,22 +187,24 @@ export class Grid {
     this.#redraw();
   }
 
-  #spacer(rows: number): HTMLTableRowElement {
-    const cell = h("td", { colspan: Math.max(1, this.#columns.length) });
+  #space(spacer: HTMLTableRowElement, rows: number): void {
+    const [cell] = spacer.cells;
+    if (cell === undefined) return;
+    cell.colSpan = Math.max(1, this.#columns.length);
     cell.style.height = `${rows * this.#rowHeight}px`;
-    return h("tr", { class: "spacer", "aria-hidden": "true", hidden: rows === 0 }, cell);
+    spacer.hidden = rows === 0;
   }
 
-  #row(row: GridRow, index: number, stop: number): HTMLTableRowElement {
-    return h(
-      "tr",
-      {
-        tabindex: index === stop ? "0" : "-1",
-        "data-row": index,
-        "aria-rowindex": index + 2,
-      },
-      ...this.#columns.map((column) => column.cell(row[column.name])),
-    );
+  // Returns the row's element: the same as before, if there was one.
+  #row(row: GridRow, index: number, stop: number): DrawnRow {
+    const cells = () => this.#columns.map((column) => column.cell(row[column.name]));
+    const known = this.#drawn.get(keyOf(row));
+    const element = known?.element ?? h("tr", {}, ...cells());
+    if (known !== undefined && known.row !== row) replaceChangedCells(element, cells());
+    element.tabIndex = index === stop ? 0 : -1;
+    element.dataset["row"] = String(index);
+    element.setAttribute("aria-rowindex", String(index + 2));
+    return { row, element };
   }
 
   #at(index: number): HTMLElement | null {
@@ -194,6 +253,73 @@ export class Grid {
     this.#redraw();
     this.#at(index)?.focus({ preventScroll: true });
   }
+}
+
+interface DrawnRow {
+  readonly row: GridRow;
+  readonly element: HTMLTableRowElement;
+}
+
+type Key = Pick<GridRow, "partitionKey" | "rowKey">;
+
+function keyOf({ partitionKey, rowKey }: Key): string {
+  return JSON.stringify([partitionKey, rowKey]);
+}
+
+/** The order of the store: by UTF-16 units. */
+export function compareKeys(a: Key, b: Key): number {
+  const [aPartition = "", bPartition = "", aRow = "", bRow = ""] = [
+    a.partitionKey,
+    b.partitionKey,
+    a.rowKey,
+    b.rowKey,
+  ];
+  if (aPartition !== bPartition) return aPartition < bPartition ? -1 : 1;
+  return aRow === bRow ? 0 : aRow < bRow ? -1 : 1;
+}
+
+// Both are in the order of their keys.
+function merge(rows: readonly GridRow[], changes: readonly RowChange[]): GridRow[] {
+  const merged: GridRow[] = [];
+  let from = 0;
+  for (const change of changes) {
+    for (; from < rows.length; ++from) {
+      const row = rows[from] as GridRow;
+      const order = compareKeys(row, change);
+      if (order > 0) break;
+      if (order < 0) merged.push(row);
+    }
+    if (change.row !== undefined) merged.push(change.row);
+  }
+  for (; from < rows.length; ++from) merged.push(rows[from] as GridRow);
+  return merged;
+}
+
+// Returns the position of the row with the same key; if there is none, of the next one, or of the
+// last. `hint`: where it was before.
+function positionIn(rows: readonly GridRow[], row: GridRow | undefined, hint: number): number {
+  if (row === undefined || rows[hint] === row) return hint;
+  const found = rows.findIndex((other) => compareKeys(other, row) >= 0);
+  return found === -1 ? Math.max(0, rows.length - 1) : found;
+}
+
+function newSpacer(): HTMLTableRowElement {
+  return h("tr", { class: "spacer", "aria-hidden": "true" }, h("td"));
+}
+
+function replaceChangedCells(row: HTMLTableRowElement, cells: readonly HTMLElement[]): void {
+  const old = [...row.cells];
+  for (const [index, cell] of cells.entries())
+    if (old[index]?.isEqualNode(cell) === false) old[index]?.replaceWith(cell);
+}
+
+// Users who prefer reduced motion see the colour for as long, but it does not fade.
+function flash(row: HTMLElement): void {
+  for (const animation of row.getAnimations()) animation.cancel();
+  const isReduced = matchMedia("(prefers-reduced-motion: reduce)").matches;
+  const backgroundColor = "var(--_flash)";
+  const end = isReduced ? backgroundColor : "transparent";
+  row.animate([{ backgroundColor }, { backgroundColor: end }], { duration: flashMs, id: "flash" });
 }
 
 // A column of one property. The types of its values decide how it looks.

@@ -3,7 +3,7 @@
 import type { FileFormat, ImportMode, ImportProgress, ImportReport, Store } from "../types.ts";
 import { formatCount, formatCountWithNoun, h } from "./dom.ts";
 import { Dialog, field, selectBox } from "./explorer-dialog.ts";
-import { type FilterAndSelect, withKeys } from "./explorer-query.ts";
+import { type FilterAndSelect, withKeys } from "./row-source.ts";
 
 const formats: readonly (readonly [FileFormat, string])[] = [
   ["csv", "CSV with types, as Azure Storage Explorer"],

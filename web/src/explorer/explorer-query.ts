@@ -1,20 +1,16 @@
 // The query panel of one table: its input fields, the query plan and the entities found.
 
-import type { Explain, Store, TableEntityResultPage } from "../types.ts";
+import type { Explain, Store } from "../types.ts";
 import { errorMessage } from "../util/platform-objects.ts";
 import { describeError, formatCountWithNoun, h } from "./dom.ts";
 import { PropertySamples } from "./explorer-completion.ts";
 import { FilterBox } from "./explorer-filter.ts";
-import { Grid, type GridRow } from "./explorer-grid.ts";
+import { RowFollower } from "./explorer-follower.ts";
+import { Grid, type GridRow, type RowChange } from "./explorer-grid.ts";
 import { renderKeyRanges, renderMeter, renderPlanFigures } from "./explorer-plan.ts";
+import { type FilterAndSelect, type RowPages, RowSource } from "./row-source.ts";
 
-type Pages = AsyncIterableIterator<TableEntityResultPage<Record<string, unknown>>>;
-
-/** The query that the results come from; an export runs it again. */
-export interface FilterAndSelect {
-  readonly filter: string;
-  readonly select: readonly string[];
-}
+type Page = NonNullable<Awaited<ReturnType<RowPages["next"]>>["value"]>;
 
 export class QueryView {
   readonly element: HTMLElement;
@@ -47,15 +43,19 @@ export class QueryView {
     "Next page",
   );
   readonly #grid: Grid;
+  readonly #follower: RowFollower;
+  #isComplete = true; // whether all rows of the query are shown
   #store: Store | undefined;
   #table = "";
-  #pages: Pages | undefined; // undefined: no next page can be requested now
+  #pages: RowPages | undefined; // undefined: no next page can be requested now
   #input: FilterAndSelect = { filter: "", select: [] };
   #tableRowCount: number | undefined; // entities in the table
   #runNumber = 0; // counts runs; responses to an older run are ignored
 
-  constructor(open: (row: GridRow) => void) {
+  /** `onCommit` is called after the table has changed. */
+  constructor(open: (row: GridRow) => void, onCommit: () => void) {
     this.#grid = new Grid(open);
+    this.#follower = this.#newFollower(onCommit);
     const form = h(
       "form",
       {
@@ -76,6 +76,24 @@ export class QueryView {
     this.element = h("div", {}, form, this.#error, this.#plan, this.#warnings, found);
   }
 
+  #newFollower(onCommit: () => void): RowFollower {
+    const rows = () => this.#grid.rows;
+    const isComplete = () => this.#isComplete;
+    return new RowFollower({
+      get rows() {
+        return rows();
+      },
+      get isComplete() {
+        return isComplete();
+      },
+      update: (changes) => this.#update(changes),
+      onCommit,
+      // Not what the user may be typing.
+      runAgain: () => void this.#run(this.#input),
+    });
+  }
+
+  /** The query that the results come from; an export runs it again. */
   get lastQuery(): FilterAndSelect {
     return this.#input;
   }
@@ -95,7 +113,19 @@ export class QueryView {
     if (!same) this.#grid.show([], []);
     this.#store = store;
     this.#table = table;
+    this.#follower.follow(store, table);
     await this.run();
+  }
+
+  /** Reads the shown rows again, and shows what has changed. Never rejects. */
+  readAgain(): void {
+    if (this.#error.hidden) this.#follower.readAll();
+    else void this.run();
+  }
+
+  /** Shows no further changes until open() is called. */
+  close(): void {
+    this.#follower.close();
   }
 
   /** Clears the query, its results and the property samples. */
@@ -119,28 +149,29 @@ export class QueryView {
 
   /** Runs the query again. Never rejects; errors are shown. */
   async run(): Promise<void> {
-    const store = this.#store;
-    if (store === undefined || !this.#size.reportValidity()) return;
-    const turn = ++this.#runNumber;
+    if (this.#store === undefined || !this.#size.reportValidity()) return;
     const filter = this.#filter.value;
     const select = this.#select.value.split(/[\s,]+/).filter((name) => name !== "");
-    this.#input = { filter, select };
+    await this.#run({ filter, select });
+  }
+
+  async #run(input: FilterAndSelect): Promise<void> {
+    const store = this.#store;
+    if (store === undefined) return;
+    const turn = ++this.#runNumber;
+    this.#input = input;
     this.#begin();
     try {
-      const queryOptions = {
-        ...(filter && { filter }),
-        ...(select.length > 0 && { select: withKeys(select) }),
-      };
-      const table = store.table(this.#table);
-      const options = { queryOptions, disableTypeConversion: true };
-      const pages = table.listEntities(options).byPage({ maxPageSize: Number(this.#size.value) });
+      const source = new RowSource(store, this.#table, input);
+      const pages = source.pages(Number(this.#size.value));
       const from = performance.now();
       const page = await pages.next();
       const ms = performance.now() - from;
       if (turn !== this.#runNumber) return;
       this.#setNextPages(pages);
-      this.#show(page.value ?? [], select);
-      const plan = await table.explain({ queryOptions });
+      this.#show(page.value ?? [], input.select);
+      const { queryOptions } = source;
+      const plan = await store.table(this.#table).explain({ queryOptions });
       if (turn === this.#runNumber) this.#showPlan(plan, ms);
     } catch (error) {
       if (turn === this.#runNumber) this.#fail(error);
@@ -151,6 +182,7 @@ export class QueryView {
 
   #begin(): void {
     this.element.setAttribute("aria-busy", "true");
+    this.#follower.hold();
     this.#setNextPages(undefined);
     this.#error.hidden = true;
     this.#filter.showError(undefined);
@@ -161,6 +193,7 @@ export class QueryView {
     ++this.#runNumber;
     this.element.removeAttribute("aria-busy");
     this.#setNextPages(undefined);
+    this.#follower.showsNothing();
     this.#grid.show([], []);
     this.#status.textContent = "";
     if (this.#isFocused(this.#next)) this.#runButton.focus();
@@ -168,16 +201,31 @@ export class QueryView {
   }
 
   // aria-disabled instead of `disabled`, because a button that becomes `disabled` loses the focus.
-  #setNextPages(pages: Pages | undefined): void {
+  #setNextPages(pages: RowPages | undefined): void {
     this.#pages = pages;
     if (pages === undefined) this.#next.setAttribute("aria-disabled", "true");
     else this.#next.removeAttribute("aria-disabled");
   }
 
-  #show(page: TableEntityResultPage<Record<string, unknown>>, select: readonly string[]): void {
+  #show(page: Page, select: readonly string[]): void {
     this.seen.addRows(page);
     this.#grid.show(page as GridRow[], select);
-    this.#showStatus(page.continuationToken !== undefined);
+    this.#onPage(page);
+  }
+
+  #onPage({ continuationToken }: Page): void {
+    this.#isComplete = continuationToken === undefined;
+    this.#showStatus();
+    this.#follower.release(this.#input);
+  }
+
+  // The plan stays that of the last run.
+  #update(changes: readonly RowChange[]): void {
+    const { hasFocus } = this.#grid;
+    this.seen.addRows(changes.flatMap(({ row }) => (row === undefined ? [] : [row])));
+    this.#grid.update(changes);
+    if (hasFocus && this.#grid.rows.length === 0) this.#runButton.focus();
+    this.#showStatus();
   }
 
   async #nextPage(): Promise<void> {
@@ -185,21 +233,23 @@ export class QueryView {
     if (pages === undefined) return;
     const turn = this.#runNumber;
     this.#setNextPages(undefined); // only one page is requested at a time
+    this.#follower.hold();
     try {
       const { value } = await pages.next();
       if (turn !== this.#runNumber) return;
       this.#setNextPages(pages);
-      const page = (value ?? []) as TableEntityResultPage<Record<string, unknown>>;
+      const page: Page = value ?? [];
       this.seen.addRows(page);
       this.#grid.append(page as GridRow[]);
-      this.#showStatus(page.continuationToken !== undefined);
+      this.#onPage(page);
     } catch (error) {
       if (turn === this.#runNumber) this.#fail(error);
     }
   }
 
-  #showStatus(more: boolean): void {
-    const { length } = this.#grid;
+  #showStatus(): void {
+    const { length } = this.#grid.rows;
+    const more = !this.#isComplete;
     const shown = `${formatCountWithNoun(length, "entity", "entities")} shown`;
     const rest = more ? "and there are more" : "that is all";
     this.#status.textContent = length === 0 && !more ? "No entity matches." : `${shown}, ${rest}.`;
@@ -231,11 +281,6 @@ export class QueryView {
     this.#warnings.hidden = true;
     this.#clear();
   }
-}
-
-/** Adds the keys to a selection. Opening a row and importing an exported file need them. */
-export function withKeys(select: readonly string[]): string[] {
-  return [...new Set([...select, "PartitionKey", "RowKey"])];
 }
 
 function labelled(text: string, control: HTMLInputElement): HTMLElement {

@@ -1,7 +1,9 @@
 // The styles of <table-explorer>, in addition to baseStyles.
 
 export const explorerStyles = `
-:host { container-type: inline-size; --_mark: color-mix(in srgb, var(--_bad) 22%, transparent); }
+:host { container-type: inline-size; --_mark: color-mix(in srgb, var(--_bad) 22%, transparent);
+  --_flash: color-mix(in srgb, var(--_accent) 32%, transparent);
+}
 .frame {
   display: grid; grid-template-columns: minmax(10rem, 14rem) minmax(0, 1fr);
   border: 1px solid var(--_line); border-radius: var(--_radius); background: var(--_surface);
@@ -27,6 +29,12 @@ export const explorerStyles = `
 .tables li button .name { overflow-wrap: anywhere; }
 .rows { color: var(--_muted); font-variant-numeric: tabular-nums; font-weight: 400; }
 .rest { min-width: 0; }
+.tabs { display: flex; gap: 0.25rem; padding: 0.5rem 0.9rem 0; border-bottom: 1px solid var(--_line); }
+.tabs button {
+  background: transparent; border-color: transparent; border-radius: 0; margin-bottom: -1px;
+  border-bottom: 3px solid transparent; color: var(--_muted); padding-inline: 0.6rem;
+}
+.tabs button[aria-selected="true"] { color: var(--_text); border-bottom-color: var(--_accent); }
 .rest > .error { margin: 0.9rem; }
 .rest > .error p { margin: 0 0 0.6rem; }
 .empty { padding: 2.5rem 1rem; text-align: center; color: var(--_muted); }
@@ -107,7 +115,7 @@ input[aria-invalid], textarea[aria-invalid] {
 }
 .meter .returned { background: var(--_accent); }
 .warnings { margin: 0; padding: 0 0.9rem 0.75rem 2rem; color: var(--_muted); font-size: 0.875rem; }
-.grid { height: var(--entitable-grid-height, 24rem); border-block: 1px solid var(--_line); }
+.grid { overflow-anchor: none; height: var(--entitable-grid-height, 24rem); border-block: 1px solid var(--_line); }
 .grid table { min-width: 100%; border-collapse: separate; border-spacing: 0; }
 .grid th { position: sticky; top: 0; z-index: 1; background: var(--_sunken); color: var(--_text); }
 .grid th, .grid td {

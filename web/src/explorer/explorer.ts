@@ -1,7 +1,10 @@
 // The element <table-explorer>: shows, queries, edits, imports and exports the tables of a store.
 
 import type { Store, TableStats } from "../types.ts";
+import { inMicrotask } from "../util/event-loop.ts";
 import { baseStyles } from "./base-styles.ts";
+import { ChangesPanel } from "./changes-panel.ts";
+import { changesStyles } from "./changes-styles.ts";
 import { describeError, formatCountWithNoun, h } from "./dom.ts";
 import { Dialog, field } from "./explorer-dialog.ts";
 import { openEditDialog, openInsertDialog } from "./explorer-entity-dialog.ts";
@@ -10,7 +13,10 @@ import { openExportDialog, openImportDialog } from "./explorer-import-export.ts"
 import { QueryView } from "./explorer-query.ts";
 import { explorerStyles } from "./explorer-styles.ts";
 import { TableList } from "./explorer-tables.ts";
+import { Tabs } from "./explorer-tabs.ts";
 import { StoreElement } from "./store-element.ts";
+
+const tablesIntervalMs = 500;
 
 /** The detail of the event "explorer-open": the keys of the opened entity. */
 export interface ExplorerOpen {
@@ -34,8 +40,8 @@ export interface TableExplorerAttributes {
  * Attributes: `store`, the name of a store; `table`, the table to show. The property `store` also
  * accepts a Store.
  *
- * CSS parts: frame, tables, table, query, run, plan, warnings, error, position, completions, grid,
- * status, next, dialog.
+ * CSS parts: frame, tables, tabs, table, query, run, plan, warnings, error, position, completions,
+ * grid, status, next, changes, dialog.
  *
  * Events, which bubble: explorer-open after the user opened an entity; explorer-change after the
  * element wrote to the store.
@@ -48,18 +54,25 @@ export class TableExplorer extends StoreElement {
     add: () => this.#addTable(),
     refresh: () => void this.refresh(),
   });
-  readonly #query = new QueryView((row) => this.#edit(row));
+  readonly #query = new QueryView(
+    (row) => this.#edit(row),
+    () => this.#showTablesSoon(),
+  );
+  readonly #changesView = h("section", { part: "changes" });
+  #changes: ChangesPanel | undefined; // undefined: its tab was not selected yet
   readonly #title = h("span", { class: "name" });
   readonly #error = h("div", { class: "error", part: "error", role: "alert", hidden: true });
   readonly #main: HTMLElement;
   readonly #empty: HTMLElement;
+  readonly #tabs: Tabs;
   #built = false;
+  #tablesTimer: ReturnType<typeof setTimeout> | undefined;
   #table: string | undefined;
   #shown: string | undefined; // the table shown last, if it existed
   #loadNumber = 0; // counts loads; responses to an older load are ignored
 
   constructor() {
-    super(baseStyles, explorerStyles);
+    super(baseStyles, explorerStyles, changesStyles);
     const button = (text: string, onclick: () => void, kind = "") =>
       h("button", { type: "button", class: kind, onclick }, text);
     const bar = h(
@@ -92,16 +105,43 @@ export class TableExplorer extends StoreElement {
       h("p", {}, "This store has no tables yet."),
       button("Import a file…", () => this.#import()),
     );
+    this.#tabs = this.#newTabs();
+  }
+
+  #newTabs(): Tabs {
+    const entities = h("div", {}, this.#empty, this.#main);
+    const panels = [
+      { name: "entities", title: "Entities", panel: entities },
+      { name: "changes", title: "Changes", panel: this.#changesView },
+    ] as const;
+    return new Tabs("Views", panels, () => this.#showChanges());
   }
 
   connectedCallback(): void {
     if (!this.#built) {
       this.upgradeProperties("store", "table");
       this.#built = true;
-      const rest = h("div", { class: "rest" }, this.#error, this.#empty, this.#main);
+      const { element, panels } = this.#tabs;
+      const rest = h("div", { class: "rest" }, element, this.#error, ...panels);
       this.view.append(h("div", { class: "frame", part: "frame" }, this.#tables.element, rest));
     }
     void this.#load();
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    inMicrotask(() => {
+      if (this.isConnected) return; // it was only moved
+      this.#loadNumber += 1;
+      this.#closeFeeds();
+    });
+  }
+
+  #closeFeeds(): void {
+    this.#query.close();
+    this.#changes?.close();
+    clearTimeout(this.#tablesTimer);
+    this.#tablesTimer = undefined;
   }
 
   override attributeChangedCallback(name: string, old: string | null, value: string | null): void {
@@ -142,12 +182,14 @@ export class TableExplorer extends StoreElement {
 
   protected override storeChanged(): void {
     for (const dialog of this.view.querySelectorAll("dialog")) dialog.close();
+    this.#closeFeeds();
     if (this.#built && this.isConnected) void this.#load();
   }
 
   async #load(): Promise<void> {
     this.#loadNumber += 1;
     if (this.store === undefined) this.#showNothing();
+    this.#showChanges();
     await this.#attempt(async (store) => {
       const tables = await this.#showTables(store);
       if (tables === undefined) return;
@@ -166,6 +208,32 @@ export class TableExplorer extends StoreElement {
     this.#main.hidden = true;
     this.#empty.hidden = true;
     this.#error.hidden = true;
+  }
+
+  // The feed is read from the first time on that the tab is selected.
+  #showChanges(): void {
+    if (this.#tabs.selected !== "changes") {
+      this.#changes?.hide();
+      return;
+    }
+    const panel = this.#changes ?? new ChangesPanel();
+    this.#changes = panel;
+    this.#changesView.replaceChildren(panel.element);
+    void this.#attempt((store) => {
+      panel.open(store);
+      if (this.#tabs.selected === "changes") panel.show();
+    });
+  }
+
+  // Shows row counts after commits, at most twice a second.
+  #showTablesSoon(): void {
+    this.#tablesTimer ??= setTimeout(() => {
+      this.#tablesTimer = undefined;
+      if (this.store === undefined) return;
+      this.opened()
+        .then((store) => this.#showTables(store))
+        .catch(() => {}); // the next read of the user shows why
+    }, tablesIntervalMs);
   }
 
   // Reads and shows the tables and their row counts, and returns them. Returns undefined if a newer
@@ -206,6 +274,7 @@ export class TableExplorer extends StoreElement {
 
   #selectTable(table: string): void {
     this.#table = table;
+    this.#tabs.select("entities");
     this.#query.reset();
     void this.#load();
   }
@@ -244,7 +313,8 @@ export class TableExplorer extends StoreElement {
       seen: this.#query.seen,
       changed: () => {
         this.#changed();
-        void this.refresh();
+        this.#showTablesSoon();
+        this.#query.readAgain();
       },
     };
   }
@@ -283,6 +353,7 @@ export class TableExplorer extends StoreElement {
       dialog.close();
       this.#changed();
       this.#table = name.value;
+      this.#tabs.select("entities");
       await this.#load();
     };
     const note = "3 to 63 letters and digits, beginning with a letter.";

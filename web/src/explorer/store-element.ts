@@ -3,6 +3,7 @@
 
 import type { Store } from "../types.ts";
 import { inMicrotask } from "../util/event-loop.ts";
+import { adoptStyles } from "./style-sheets.ts";
 
 // The module must load on a platform without HTMLElement (a server that renders pages).
 const Base = (globalThis.HTMLElement ?? class {}) as typeof HTMLElement;
@@ -25,7 +26,7 @@ export abstract class StoreElement extends Base {
   constructor(...styles: string[]) {
     super();
     this.#view = this.attachShadow({ mode: "open", delegatesFocus: false });
-    this.#view.adoptedStyleSheets = styles.map(sheetOf);
+    adoptStyles(this.#view, styles);
   }
 
   /** Applies properties that the page set before the element's class was defined. */
@@ -132,18 +133,6 @@ function release(one: SharedStore): void {
 }
 
 // ---- Elements --------------------------------------------------------------------------------
-
-const sheets = new Map<string, CSSStyleSheet>();
-
-function sheetOf(css: string): CSSStyleSheet {
-  let sheet = sheets.get(css);
-  if (sheet === undefined) {
-    sheet = new CSSStyleSheet();
-    sheet.replaceSync(css);
-    sheets.set(css, sheet);
-  }
-  return sheet;
-}
 
 /**
  * Defines a custom element. Has no effect if the name is already defined, or if the platform has no

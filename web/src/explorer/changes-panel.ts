@@ -1,0 +1,218 @@
+// The panel "Changes": the newest commits of a store, and the live queries that are open.
+
+import type { Store } from "../types.ts";
+import { ChangeLog, type LogEntry } from "./change-log.ts";
+import { renderCommit, renderGap, tableNamesOf } from "./changes-commit.ts";
+import { LiveQueryList } from "./changes-queries.ts";
+import { describeError, formatCountWithNoun, h, setChildren } from "./dom.ts";
+import { followFeed } from "./follow-feed.ts";
+
+const everyTable = ""; // the value of the option; no table has this name
+
+export class ChangesPanel {
+  readonly element: HTMLElement;
+  readonly #log = new ChangeLog();
+  readonly #queries = new LiveQueryList();
+  readonly #table = h("select", { id: "changes-table" });
+  readonly #pause = h("button", { type: "button", "aria-pressed": "false" }, "Pause");
+  readonly #status = h("p", { class: "muted", role: "status" });
+  readonly #empty = h("p", { class: "muted" });
+  readonly #list = h("ol", { class: "commits" });
+  readonly #elements = new Map<LogEntry, HTMLElement>(); // those that are shown
+  #storeTables: readonly string[] = [];
+  #paused: readonly LogEntry[] | undefined; // what is shown while it is paused
+  #missed = 0; // commits since then
+  #store: Store | undefined;
+  #isClosed = false; // the store is closed
+  #stop: () => void = () => {};
+  #isDrawDue = false;
+
+  constructor() {
+    this.#pause.addEventListener("click", () => this.#togglePause());
+    this.#table.addEventListener("change", () => this.#redraw());
+    const clear = h("button", { type: "button", onclick: () => this.#clear() }, "Clear");
+    const bar = h(
+      "div",
+      { class: "bar" },
+      h("strong", { class: "title" }, "Commits"),
+      h("label", { for: "changes-table" }, "Table"),
+      this.#table,
+      this.#pause,
+      clear,
+    );
+    const scroll = h(
+      "div",
+      { class: "scroll commits-scroll", tabindex: "0", role: "region", "aria-label": "Commits" },
+      this.#empty,
+      this.#list,
+    );
+    const commits = h("div", {}, bar, this.#status, scroll);
+    this.element = h("div", { class: "changes" }, commits, this.#queries.element);
+    this.#draw();
+  }
+
+  /** Follows the store until close() is called. Has no effect if the panel follows it already. */
+  open(store: Store): void {
+    if (store === this.#store) return;
+    this.close();
+    this.#store = store;
+    const stop = followFeed(
+      store,
+      { before: true },
+      {
+        onOpen: () => this.#say(""),
+        onBatch: (batch) => {
+          this.#log.add(batch);
+          this.#onEntry();
+        },
+        onInterruption: (error) => this.#onInterruption(error),
+        onEnd: () => this.#onEnd(),
+      },
+    );
+    this.#stop = stop;
+    void this.#readTables(store);
+  }
+
+  /** Follows no store, and shows nothing. */
+  close(): void {
+    this.#stop();
+    this.#stop = () => {};
+    this.hide();
+    this.#store = undefined;
+    this.#isClosed = false;
+    this.#storeTables = [];
+    this.#resume();
+    this.#clear();
+    this.#say("");
+  }
+
+  /** Shows the live queries, too, until hide() or close() is called. */
+  show(): void {
+    if (this.#store !== undefined && !this.#isClosed) this.#queries.open(this.#store);
+  }
+
+  hide(): void {
+    this.#queries.close();
+  }
+
+  // ---- The feed -------------------------------------------------------------------------------
+
+  #onEntry(): void {
+    if (this.#paused !== undefined) this.#missed += 1;
+    this.#scheduleDraw();
+  }
+
+  #onInterruption(error: unknown): void {
+    const { title, text } = describeError(error);
+    this.#log.addGap(`${title}: ${text} Commits may be missing before the next one.`);
+    this.#say("The feed was interrupted. It goes on with the commits from now on.");
+    this.#scheduleDraw();
+  }
+
+  #onEnd(): void {
+    this.#isClosed = true;
+    this.#queries.close();
+    this.#queries.show([]);
+    this.#say("The store is closed.");
+    this.#scheduleDraw();
+  }
+
+  async #readTables(store: Store): Promise<void> {
+    const { tables } = await store.stats().catch(() => ({ tables: [] }));
+    if (store !== this.#store) return;
+    this.#storeTables = tables.map(({ name }) => name);
+    this.#scheduleDraw();
+  }
+
+  // ---- The controls ---------------------------------------------------------------------------
+
+  #say(text: string): void {
+    if (this.#status.textContent !== text) this.#status.textContent = text;
+  }
+
+  #togglePause(): void {
+    if (this.#paused === undefined) {
+      this.#paused = [...this.#log.entries];
+      this.#pause.setAttribute("aria-pressed", "true");
+    } else {
+      this.#resume();
+    }
+    this.#draw();
+  }
+
+  #resume(): void {
+    this.#paused = undefined;
+    this.#missed = 0;
+    this.#pause.setAttribute("aria-pressed", "false");
+  }
+
+  #clear(): void {
+    this.#log.clear();
+    this.#missed = 0;
+    if (this.#paused !== undefined) this.#paused = [];
+    this.#draw();
+  }
+
+  // ---- Drawing --------------------------------------------------------------------------------
+
+  #scheduleDraw(): void {
+    if (this.#isDrawDue) return;
+    this.#isDrawDue = true;
+    requestAnimationFrame(() => {
+      this.#isDrawDue = false;
+      this.#draw();
+    });
+  }
+
+  #redraw(): void {
+    this.#elements.clear();
+    this.#draw();
+  }
+
+  #draw(): void {
+    this.#drawTables();
+    const table = this.#table.value === everyTable ? undefined : this.#table.value;
+    const entries = (this.#paused ?? this.#log.entries).filter(
+      (entry) => entry.kind === "gap" || table === undefined || isOf(entry, table),
+    );
+    const shown = new Set(entries);
+    for (const entry of this.#elements.keys()) if (!shown.has(entry)) this.#elements.delete(entry);
+    setChildren(
+      this.#list,
+      entries.map((entry) => this.#elementOf(entry, table)).reverse(), // the newest comes first
+    );
+    this.#list.hidden = entries.length === 0;
+    this.#empty.hidden = entries.length > 0;
+    this.#empty.textContent = this.#isClosed ? "No commits." : "No commits yet.";
+    const missed = formatCountWithNoun(this.#missed, "new commit");
+    this.#pause.textContent = this.#missed > 0 ? `Paused: ${missed}` : "Pause";
+  }
+
+  #elementOf(entry: LogEntry, table: string | undefined): HTMLElement {
+    const known = this.#elements.get(entry);
+    if (known !== undefined) return known;
+    const element = entry.kind === "gap" ? renderGap(entry) : renderCommit(entry, table);
+    this.#elements.set(entry, element);
+    return element;
+  }
+
+  // The tables of the store, those of the commits, and the chosen one.
+  #drawTables(): void {
+    const chosen = this.#table.value;
+    const inLog = this.#log.entries.flatMap((entry) =>
+      entry.kind === "gap" ? [] : tableNamesOf(entry),
+    );
+    const names = [...new Set([...this.#storeTables, ...inLog, chosen])].sort();
+    const wanted = [everyTable, ...names.filter((name) => name !== everyTable)];
+    const options = [...this.#table.options];
+    if (options.map(({ value }) => value).join("/") === wanted.join("/")) return;
+    this.#table.replaceChildren(
+      ...wanted.map((value) => h("option", { value }, value === everyTable ? "All" : value)),
+    );
+    this.#table.value = chosen;
+  }
+}
+
+function isOf(entry: LogEntry, table: string): boolean {
+  return entry.kind === "commit" && tableNamesOf(entry).includes(table);
+}

@@ -1,0 +1,162 @@
+// The list of the live queries that are open: what each reads, how often it was changed, and what
+// the last change was.
+
+import type { OpenLiveQuery, Store } from "../types.ts";
+import { describeError, formatCount, formatCountWithNoun, h, setChildren } from "./dom.ts";
+
+const shownMost = 200;
+const intervalMs = 500;
+
+export class LiveQueryList {
+  readonly element: HTMLElement;
+  readonly #body = h("tbody");
+  readonly #table = h(
+    "table",
+    {},
+    h(
+      "thead",
+      {},
+      h(
+        "tr",
+        {},
+        h("th", { scope: "col" }, "Query"),
+        h("th", { scope: "col", class: "number" }, "Rows"),
+        h("th", { scope: "col", class: "number" }, "Hits"),
+        h("th", { scope: "col" }, "Last delta"),
+      ),
+    ),
+    this.#body,
+  );
+  readonly #scroll = h(
+    "div",
+    { class: "scroll queries-scroll", tabindex: "0", role: "region", "aria-label": "Live queries" },
+    this.#table,
+  );
+  readonly #note = h("p", { class: "muted" });
+  readonly #rows = new Map<number, { element: HTMLElement; text: string }>(); // by id
+  #stop: () => void = () => {};
+
+  constructor() {
+    const title = h("strong", { class: "title" }, "Live queries");
+    this.element = h("div", { class: "queries" }, title, this.#scroll, this.#note);
+    this.#show([]);
+  }
+
+  /** Shows the queries of the store until close() is called. */
+  open(store: Store): void {
+    this.close();
+    let isOpen = true;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const update = async () => {
+      if (!document.hidden) {
+        const show = await listed(store);
+        if (isOpen) show(this);
+      }
+      if (isOpen) timer = setTimeout(() => void update(), intervalMs);
+    };
+    this.#stop = () => {
+      isOpen = false;
+      clearTimeout(timer);
+    };
+    void update();
+  }
+
+  close(): void {
+    this.#stop();
+  }
+
+  show(queries: readonly OpenLiveQuery[]): void {
+    this.#show(queries);
+  }
+
+  fail(error: unknown): void {
+    const { title, text } = describeError(error);
+    this.#note.textContent = `${title}: ${text}`;
+    this.#note.hidden = false;
+  }
+
+  #show(queries: readonly OpenLiveQuery[]): void {
+    const shown = queries.slice(0, shownMost);
+    const ids = new Set(shown.map(({ id }) => id));
+    for (const id of this.#rows.keys()) if (!ids.has(id)) this.#rows.delete(id);
+    setChildren(
+      this.#body,
+      shown.map((query) => this.#row(query)),
+    );
+    const more = queries.length - shown.length;
+    this.#note.textContent =
+      more > 0 ? `and ${formatCount(more)} more.` : "No live query of this store is open.";
+    this.#note.hidden = queries.length > 0 && more === 0;
+    this.#scroll.hidden = queries.length === 0;
+  }
+
+  // Keeps the row of a query as long as it shows the same.
+  #row(query: OpenLiveQuery): HTMLElement {
+    const cells = [
+      h("td", { class: "query-text" }, ...describeQuery(query)),
+      h("td", { class: "number" }, formatCount(query.rowsWatched)),
+      h("td", { class: "number hits" }, formatCount(query.hits)),
+      h("td", { class: "delta" }, deltaText(query)),
+    ];
+    const text = cells.map(({ textContent }) => textContent).join("\n");
+    const known = this.#rows.get(query.id);
+    if (known?.text === text) return known.element;
+    const element = known?.element ?? h("tr", { "data-query": query.id });
+    element.replaceChildren(...cells);
+    this.#rows.set(query.id, { element, text });
+    return element;
+  }
+}
+
+async function listed(store: Store): Promise<(list: LiveQueryList) => void> {
+  try {
+    const queries = await store.liveQueries();
+    return (list) => list.show(queries);
+  } catch (error) {
+    return (list) => list.fail(error);
+  }
+}
+
+function describeQuery({
+  kind,
+  tables,
+  filter,
+  select,
+  limit,
+  from,
+  status,
+  warnings,
+}: OpenLiveQuery): Node[] {
+  const key = from && `('${from.partitionKey}', '${from.rowKey}')`;
+  const parts: [string, string | undefined][] = [
+    ["filter", filter],
+    ["select", select?.join(", ")],
+    ["limit", limit === undefined ? undefined : formatCount(limit)],
+    [kind === "liveEntity" ? "key" : "from", key],
+    ["status", status === "ready" ? undefined : status],
+  ];
+  const options = parts.flatMap(([name, text]) =>
+    text === undefined ? [] : [h("div", {}, `${name} `, h("code", {}, text))],
+  );
+  const name = h("div", {}, h("strong", {}, tables.join(", ") || "no table"), ` ${kind}`);
+  return [name, ...options, ...warnings.map(({ message, help }) => warning(message, help))];
+}
+
+function warning(message: string, help: string): HTMLElement {
+  return h("div", { class: "muted", title: help }, message);
+}
+
+function deltaText({ kind, lastDelta }: OpenLiveQuery): string {
+  if (kind === "observe") return "run again";
+  if (lastDelta === undefined) return "none";
+  const { sequence, inserted, updated, deleted } = lastDelta;
+  const counts = [
+    [inserted, "insert"],
+    [updated, "update"],
+    [deleted, "delete"],
+  ] as const;
+  const texts = counts
+    .filter(([count]) => count > 0)
+    .map(([count, noun]) => formatCountWithNoun(count, noun));
+  return `#${sequence}: ${texts.join(", ") || "no difference"}`;
+}
