@@ -94,6 +94,8 @@ const rows: [string, readonly Uint8Array[]][] = [
   ["`entitable/data-tables`", dropIn],
   ["`entitable/tanstack-db`", await bundled(everything("entitable/tanstack-db"))],
   ["`entitable/tanstack-query`", await bundled(everything("entitable/tanstack-query"))],
+  ["`entitable/explorer`", await bundled(everything("entitable/explorer"))],
+  ["`entitable/devtools`", await bundled(everything("entitable/devtools"))],
   ["`entitable/msw`", await bundled(everything("entitable/msw"))],
   ["`entitable/playwright`", await bundled(everything("entitable/playwright"), "node")],
   ["`entitable/server`", await bundled(everything("entitable/server"), "node")],

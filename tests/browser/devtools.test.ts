@@ -118,7 +118,9 @@ describe("entitable/devtools", () => {
     await commits(devtools).first().locator(".changed-rows > li").waitFor();
     assert.equal(await background(devtools), "rgb(18, 25, 27)", "the dark theme");
     await screenshot(page, "devtools");
-    await page.evaluate(() => (globalThis as unknown as { devtools: { unmount(): void } }).devtools.unmount());
+    await page.evaluate(() =>
+      (globalThis as unknown as { devtools: { unmount(): void } }).devtools.unmount(),
+    );
     await devtools.locator(".changes").waitFor({ state: "detached" });
     await page.evaluate(() => application.store.table("lamps").count());
   });

@@ -263,9 +263,8 @@ describe("rows that change", () => {
     await remove(page, "0002");
     await rowOf(page, "0002").waitFor({ state: "detached" });
     assert.match(await focusedRow(), /^desk0004/);
-    await explorer(page).evaluate(
-      (element: HTMLElement & { runQuery?(filter: string): unknown }) =>
-        element.runQuery?.("RowKey eq '0004'"),
+    await explorer(page).evaluate((element: HTMLElement & { runQuery?(filter: string): unknown }) =>
+      element.runQuery?.("RowKey eq '0004'"),
     );
     await status(page).filter({ hasText: "1 entity shown" }).waitFor();
     await rowOf(page, "0004").evaluate((row: HTMLElement) => row.focus());
@@ -309,9 +308,7 @@ describe("rows that change", () => {
     const page = await openPage();
     await page.evaluate(() => store.serviceClient().deleteTable("lamps"));
     await explorer(page).getByRole("alert").filter({ hasText: "404 TableNotFound" }).waitFor();
-    await explorer(page)
-      .locator("nav button", { hasText: "lamps" })
-      .waitFor({ state: "detached" });
+    await explorer(page).locator("nav button", { hasText: "lamps" }).waitFor({ state: "detached" });
     await page.evaluate(() => store.serviceClient().createTable("lamps"));
     await status(page).filter({ hasText: "No entity matches." }).waitFor();
     await put(page, "1", 12);
@@ -446,7 +443,9 @@ describe("the tab with the changes", () => {
     await commits(page).nth(480).locator(".changed-rows").waitFor();
     await putMany(600);
     await page.waitForFunction(
-      () => document.querySelector("table-explorer")?.shadowRoot?.querySelector("details[open]") === null,
+      () =>
+        document.querySelector("table-explorer")?.shadowRoot?.querySelector("details[open]") ===
+        null,
     );
     assert.equal(await commits(page).count(), 500);
     await tabs.leave(page);

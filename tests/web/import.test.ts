@@ -16,6 +16,7 @@ const names = {
     "TableServiceClient,TableTransaction,edm,generateAccountSas,generateTableSas,odata," +
     "registerAccount,setDefaultStore",
   "dist/bulk/index.js": "BulkError,bulk",
+  "dist/devtools.js": "entitableDevtools",
   "dist/encryption/index.js": "EntityCipher,encryptedTable",
   "dist/keys/index.js":
     "compositeKey,compositePrefix,escapeKey,invertedTicks,paddedNumber,parseCompositeKey,parseInvertedTicks," +

@@ -53,7 +53,14 @@ describe("liveQueries()", () => {
     assert.deepEqual(
       queries.slice(0, 3).map(({ id: _, ...query }) => query),
       [
-        { ...common, kind: "live", filter: queryOptions.filter, select: ["stock"], limit: 10, from },
+        {
+          ...common,
+          kind: "live",
+          filter: queryOptions.filter,
+          select: ["stock"],
+          limit: 10,
+          from,
+        },
         { ...common, kind: "liveEntity", from },
         { ...common, kind: "liveCount", filter: queryOptions.filter },
       ],

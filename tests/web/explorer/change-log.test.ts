@@ -96,7 +96,11 @@ describe("the log of changes", () => {
 
   test("estimates bytes, dates and typed values", () => {
     const log = new ChangeLog({ entries: 10, bytes: 40_000 });
-    const values = { bytes: new Uint8Array(20_000), at: new Date(), id: { type: "Guid", value: "" } };
+    const values = {
+      bytes: new Uint8Array(20_000),
+      at: new Date(),
+      id: { type: "Guid", value: "" },
+    };
     const after = { partitionKey: "p", rowKey: "r", etag: "", ...values } as unknown as Row;
     log.add(batch(1, { ...change("insert"), after }));
     assert.equal(commits(log)[0]?.changes.length, 0, "a quarter of the memory");

@@ -28,13 +28,14 @@ export const changesStyles = `
 .commits, .changed-rows { list-style: none; margin: 0; padding: 0; }
 .commits > li { border-bottom: 1px solid var(--_line); font-size: 0.875rem; }
 .commits summary, .gap {
-  display: grid; grid-template-columns: 6rem 6.5rem 6rem minmax(4rem, 1fr) minmax(0, 2fr);
+  display: grid; grid-template-columns: 10rem 6.5rem 5.5rem minmax(4rem, 1fr) minmax(0, 2fr);
   gap: 0.1rem 0.75rem; align-items: baseline; padding: 0.35rem 0.9rem;
 }
 .commits summary { cursor: pointer; }
 .commits summary:hover, .commits details[open] > summary { background: var(--_sunken); }
 .commits summary:focus-visible { outline-offset: -2px; }
 .gap { grid-template-columns: minmax(0, 1fr); color: var(--_bad); background: var(--_bad-soft); }
+.sequence { white-space: nowrap; }
 .sequence, .commits time { font-variant-numeric: tabular-nums; }
 .sequence::before { content: "▸"; display: inline-block; width: 1.1em; color: var(--_muted); }
 details[open] > summary .sequence::before { content: "▾"; }
@@ -70,5 +71,10 @@ details[open] > summary .sequence::before { content: "▾"; }
   .commits summary .names { grid-column: 1 / -1; padding-inline-start: 1.1em; }
   .commits summary .counts { grid-column: 1 / -1; padding-inline-start: 1.1em; }
   .changed-rows > li { padding-inline-start: 0.9rem; }
+  .changes .bar .title { flex-basis: 100%; }
+  .query-text { min-width: 8rem; }
+  .queries th, .queries td { padding-inline: 0.5rem; }
+  .queries th:first-child, .queries td:first-child { padding-inline-start: 0.9rem; }
+  .delta { white-space: normal; }
 }
 `;

@@ -1,5 +1,6 @@
-// Keeps the rows of the grid up to date: follows the change feed, and reads the shown rows that have
-// changed again. The feed's rows would not do, because they do not have the types of all values.
+// Keeps the rows of the grid up to date: follows the change feed, and reads the shown rows that
+// have changed again. The feed's rows would not do, because they do not have the types of all
+// values.
 
 import type { ChangeBatch, Store } from "../types.ts";
 import { compareKeys, type GridRow, type RowChange } from "./explorer-grid.ts";
@@ -148,7 +149,8 @@ export class RowFollower {
     try {
       const changes = await (isSingle ? this.#rowsOf(keys, source) : this.#differences(source));
       if (count !== this.#queryCount) return;
-      if (this.#isHeld) this.#mustReadAll = true; // the view's rows may be newer than these
+      if (this.#isHeld)
+        this.#mustReadAll = true; // the view's rows may be newer than these
       else if (changes === undefined) this.#view.runAgain();
       else this.#show(changes);
     } catch {

@@ -1,5 +1,5 @@
-// Tabs: a list of buttons, of which one is selected, and the panel of each. The arrow keys, Home and
-// End move through the list.
+// Tabs: a list of buttons, of which one is selected, and the panel of each. The arrow keys, Home
+// and End move through the list.
 
 import { h } from "./dom.ts";
 

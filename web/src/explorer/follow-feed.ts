@@ -1,5 +1,5 @@
-// Reads the change feed of a store for as long as the store is open. After a gap or a failure, opens
-// the feed again.
+// Reads the change feed of a store for as long as the store is open. After a gap or a failure,
+// opens the feed again.
 
 import type { ChangeBatch, ChangeFeed, ChangesOptions, Store } from "../types.ts";
 import { nextRetryMs } from "../util/back-off.ts";

@@ -47,7 +47,10 @@ export class RowSource {
   async rowOf({ partitionKey, rowKey }: RowKey): Promise<RowChange> {
     const key = `PartitionKey eq ${literal(partitionKey)} and RowKey eq ${literal(rowKey)}`;
     const { filter } = this.#query;
-    const { value = [] } = await this.pages(1, filter === "" ? key : `${key} and (${filter})`).next();
+    const { value = [] } = await this.pages(
+      1,
+      filter === "" ? key : `${key} and (${filter})`,
+    ).next();
     return { partitionKey, rowKey, row: value[0] as GridRow | undefined };
   }
 
