@@ -651,7 +651,7 @@ describe("<table-explorer> in a plain page", () => {
       "Everything1 entity",
       "lamps250 entities",
       "New table…",
-      "tab-entities",
+      "tab-0",
       "Insert…",
       "Import…",
       "Export…",

@@ -4,7 +4,8 @@
 import { baseStyles } from "./explorer/base-styles.ts";
 import { ChangesPanel } from "./explorer/changes-panel.ts";
 import { changesStyles } from "./explorer/changes-styles.ts";
-import { adoptStyles } from "./explorer/style-sheets.ts";
+import * as dom from "./explorer/dom.ts";
+import { addStyles } from "./explorer/style-sheets.ts";
 import type { Store } from "./types.ts";
 
 export interface EntitableDevtoolsOptions {
@@ -63,7 +64,7 @@ class MountedPanel {
   readonly #store: Store;
   readonly #host = document.createElement("div");
   readonly #root = this.#host.attachShadow({ mode: "open" });
-  readonly #panel = new ChangesPanel();
+  readonly #panel = new ChangesPanel(dom);
 
   constructor(parent: HTMLElement, store: Store) {
     this.parent = parent;
@@ -73,7 +74,9 @@ class MountedPanel {
   }
 
   update({ theme, devtoolsOpen = true }: Exclude<DevtoolsProps, string>): void {
-    adoptStyles(this.#root, [baseStyles, changesStyles]);
+    // Moving to another document has removed the styles.
+    if (this.#root.adoptedStyleSheets.length === 0)
+      addStyles(this.#root, baseStyles, changesStyles);
     this.#host.style.colorScheme = theme ?? "";
     this.#panel.open(this.#store);
     if (devtoolsOpen) this.#panel.show();

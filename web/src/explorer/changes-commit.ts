@@ -3,13 +3,14 @@
 
 import type { Change } from "../types.ts";
 import type { ChangeCounts, CommitEntry, GapEntry } from "./change-log.ts";
-import { formatCount, formatCountWithNoun, h, valueText } from "./dom.ts";
+import type { Dom } from "./dom.ts";
 
 const shownAtOnce = 50; // rows
 const valueUnits = 200; // how many UTF-16 units of a value are shown; a value may have 32,768
 
 /** `table`: shows only the changes of this table; undefined: of all. */
-export function renderCommit(entry: CommitEntry, table: string | undefined): HTMLElement {
+export function renderCommit(dom: Dom, entry: CommitEntry, table: string | undefined): HTMLElement {
+  const { h } = dom;
   const { sequence, at, origin, tables } = entry;
   const counts = sumCounts(entry, table);
   const names = table === undefined ? tableNamesOf(entry) : [table];
@@ -26,21 +27,21 @@ export function renderCommit(entry: CommitEntry, table: string | undefined): HTM
       { class: "counts" },
       ...tables
         .filter((change) => isShown(change.table))
-        .map(({ op }) => badge(op, op === "create" ? "table created" : "table deleted")),
+        .map(({ op }) => badge(dom, op, op === "create" ? "table created" : "table deleted")),
       ...(["insert", "update", "delete"] as const)
         .filter((op) => counts[op] > 0)
-        .map((op) => badge(op, formatCountWithNoun(counts[op], op))),
+        .map((op) => badge(dom, op, dom.formatCountWithNoun(counts[op], op))),
     ),
   );
   const details = h("details", {}, summary);
   details.addEventListener("toggle", () => {
     for (const shown of [...details.children].slice(1)) shown.remove();
-    if (details.open) details.append(...renderRows(entry, table, counts));
+    if (details.open) details.append(...renderRows(dom, entry, table, counts));
   });
   return h("li", {}, details);
 }
 
-export function renderGap({ at, text }: GapEntry): HTMLElement {
+export function renderGap({ h }: Dom, { at, text }: GapEntry): HTMLElement {
   return h("li", { class: "gap" }, h("time", { datetime: at.toISOString() }, timeOf(at)), text);
 }
 
@@ -60,7 +61,7 @@ function sumCounts({ counts }: CommitEntry, table: string | undefined): ChangeCo
   return sum;
 }
 
-function badge(kind: string, text: string): HTMLElement {
+function badge({ h }: Dom, kind: string, text: string): HTMLElement {
   return h("span", { class: `badge ${kind}` }, text);
 }
 
@@ -73,10 +74,12 @@ function timeOf(at: Date): string {
 // ---- Rows ------------------------------------------------------------------------------------
 
 function renderRows(
+  dom: Dom,
   entry: CommitEntry,
   table: string | undefined,
   counts: ChangeCounts,
 ): HTMLElement[] {
+  const { h, formatCount, formatCountWithNoun } = dom;
   const kept = entry.changes.filter((change) => table === undefined || change.table === table);
   const total = counts.insert + counts.update + counts.delete;
   const list = h("ol", { class: "changed-rows" });
@@ -84,7 +87,7 @@ function renderRows(
   const more = h("button", { type: "button", class: "small" });
   let shown = 0;
   const showMore = () => {
-    const next = kept.slice(shown, shown + shownAtOnce).map(renderChange);
+    const next = kept.slice(shown, shown + shownAtOnce).map((change) => renderChange(dom, change));
     list.append(...next);
     shown += next.length;
     const rest = kept.length - shown;
@@ -108,13 +111,14 @@ function focusOn(element: HTMLElement | undefined): void {
   element.focus();
 }
 
-function renderChange(change: Change): HTMLElement {
+function renderChange(dom: Dom, change: Change): HTMLElement {
+  const { h } = dom;
   const { op, table, partitionKey, rowKey, before, after } = change;
-  const values = propertiesOf(before, after);
+  const values = propertiesOf(dom, before, after);
   const head = h(
     "p",
     {},
-    badge(op, op),
+    badge(dom, op, op),
     " ",
     h("code", {}, `${table} ('${partitionKey}', '${rowKey}')`),
   );
@@ -141,7 +145,11 @@ type Row = Readonly<Record<string, unknown>>;
 
 // Returns the properties with their values before and after: all of an inserted or deleted row, the
 // changed ones of an updated row. Every write changes the ETag and the timestamp.
-function propertiesOf(before: Row | undefined, after: Row | undefined): [string, string, string][] {
+function propertiesOf(
+  { valueText }: Dom,
+  before: Row | undefined,
+  after: Row | undefined,
+): [string, string, string][] {
   const hidden = ["partitionKey", "rowKey", "etag", "timestamp"];
   const names = new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})]);
   return [...names]

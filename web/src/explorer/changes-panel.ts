@@ -4,20 +4,23 @@ import type { Store } from "../types.ts";
 import { ChangeLog, type LogEntry } from "./change-log.ts";
 import { renderCommit, renderGap, tableNamesOf } from "./changes-commit.ts";
 import { LiveQueryList } from "./changes-queries.ts";
-import { describeError, formatCountWithNoun, h, setChildren } from "./dom.ts";
+import { changesStyles } from "./changes-styles.ts";
+import type { Dom } from "./dom.ts";
 import { followFeed } from "./follow-feed.ts";
+import { addStyles } from "./style-sheets.ts";
 
 const everyTable = ""; // the value of the option; no table has this name
 
 export class ChangesPanel {
   readonly element: HTMLElement;
   readonly #log = new ChangeLog();
-  readonly #queries = new LiveQueryList();
-  readonly #table = h("select", { id: "changes-table" });
-  readonly #pause = h("button", { type: "button", "aria-pressed": "false" }, "Pause");
-  readonly #status = h("p", { class: "muted", role: "status" });
-  readonly #empty = h("p", { class: "muted" });
-  readonly #list = h("ol", { class: "commits" });
+  readonly #dom: Dom;
+  readonly #queries: LiveQueryList;
+  readonly #table: HTMLSelectElement;
+  readonly #pause: HTMLElement;
+  readonly #status: HTMLElement;
+  readonly #empty: HTMLElement;
+  readonly #list: HTMLElement;
   readonly #elements = new Map<LogEntry, HTMLElement>(); // those that are shown
   #storeTables: readonly string[] = [];
   #paused: readonly LogEntry[] | undefined; // what is shown while it is paused
@@ -27,7 +30,15 @@ export class ChangesPanel {
   #stop: () => void = () => {};
   #isDrawDue = false;
 
-  constructor() {
+  constructor(dom: Dom) {
+    const { h } = dom;
+    this.#dom = dom;
+    this.#queries = new LiveQueryList(dom);
+    this.#table = h("select", { id: "changes-table" });
+    this.#pause = h("button", { type: "button", "aria-pressed": "false" }, "Pause");
+    this.#status = h("p", { class: "muted", role: "status" });
+    this.#empty = h("p", { class: "muted" });
+    this.#list = h("ol", { class: "commits" });
     this.#pause.addEventListener("click", () => this.#togglePause());
     this.#table.addEventListener("change", () => this.#redraw());
     const clear = h("button", { type: "button", onclick: () => this.#clear() }, "Clear");
@@ -49,6 +60,12 @@ export class ChangesPanel {
     const commits = h("div", {}, bar, this.#status, scroll);
     this.element = h("div", { class: "changes" }, commits, this.#queries.element);
     this.#draw();
+  }
+
+  /** Shows the panel in an element of the shadow root, which has the styles baseStyles. */
+  attach(parent: ParentNode, root: ShadowRoot): void {
+    parent.append(this.element);
+    addStyles(root, changesStyles);
   }
 
   /** Follows the store until close() is called. Has no effect if the panel follows it already. */
@@ -103,7 +120,7 @@ export class ChangesPanel {
   }
 
   #onInterruption(error: unknown): void {
-    const { title, text } = describeError(error);
+    const { title, text } = this.#dom.describeError(error);
     this.#log.addGap(`${title}: ${text} Commits may be missing before the next one.`);
     this.#say("The feed was interrupted. It goes on with the commits from now on.");
     this.#scheduleDraw();
@@ -177,21 +194,22 @@ export class ChangesPanel {
     );
     const shown = new Set(entries);
     for (const entry of this.#elements.keys()) if (!shown.has(entry)) this.#elements.delete(entry);
-    setChildren(
+    this.#dom.setChildren(
       this.#list,
       entries.map((entry) => this.#elementOf(entry, table)).reverse(), // the newest comes first
     );
     this.#list.hidden = entries.length === 0;
     this.#empty.hidden = entries.length > 0;
     this.#empty.textContent = this.#isClosed ? "No commits." : "No commits yet.";
-    const missed = formatCountWithNoun(this.#missed, "new commit");
+    const missed = this.#dom.formatCountWithNoun(this.#missed, "new commit");
     this.#pause.textContent = this.#missed > 0 ? `Paused: ${missed}` : "Pause";
   }
 
   #elementOf(entry: LogEntry, table: string | undefined): HTMLElement {
     const known = this.#elements.get(entry);
     if (known !== undefined) return known;
-    const element = entry.kind === "gap" ? renderGap(entry) : renderCommit(entry, table);
+    const element =
+      entry.kind === "gap" ? renderGap(this.#dom, entry) : renderCommit(this.#dom, entry, table);
     this.#elements.set(entry, element);
     return element;
   }
@@ -206,6 +224,7 @@ export class ChangesPanel {
     const wanted = [everyTable, ...names.filter((name) => name !== everyTable)];
     const options = [...this.#table.options];
     if (options.map(({ value }) => value).join("/") === wanted.join("/")) return;
+    const { h } = this.#dom;
     this.#table.replaceChildren(
       ...wanted.map((value) => h("option", { value }, value === everyTable ? "All" : value)),
     );

@@ -2,44 +2,38 @@
 // the last change was.
 
 import type { OpenLiveQuery, Store } from "../types.ts";
-import { describeError, formatCount, formatCountWithNoun, h, setChildren } from "./dom.ts";
+import type { Dom } from "./dom.ts";
 
 const shownMost = 200;
 const intervalMs = 500;
 
 export class LiveQueryList {
   readonly element: HTMLElement;
-  readonly #body = h("tbody");
-  readonly #table = h(
-    "table",
-    {},
-    h(
-      "thead",
-      {},
-      h(
-        "tr",
-        {},
-        h("th", { scope: "col" }, "Query"),
-        h("th", { scope: "col", class: "number" }, "Rows"),
-        h("th", { scope: "col", class: "number" }, "Hits"),
-        h("th", { scope: "col" }, "Last delta"),
-      ),
-    ),
-    this.#body,
-  );
-  readonly #scroll = h(
-    "div",
-    { class: "scroll queries-scroll", tabindex: "0", role: "region", "aria-label": "Live queries" },
-    this.#table,
-  );
-  readonly #note = h("p", { class: "muted" });
+  readonly #dom: Dom;
+  readonly #body: HTMLElement;
+  readonly #scroll: HTMLElement;
+  readonly #note: HTMLElement;
   readonly #rows = new Map<number, { element: HTMLElement; text: string }>(); // by id
   #stop: () => void = () => {};
 
-  constructor() {
-    const title = h("strong", { class: "title" }, "Live queries");
+  constructor(dom: Dom) {
+    const { h } = dom;
+    this.#dom = dom;
+    this.#body = h("tbody");
+    this.#note = h("p", { class: "muted" });
+    const heads = [
+      h("th", { scope: "col" }, "Query"),
+      h("th", { scope: "col", class: "number" }, "Rows"),
+      h("th", { scope: "col", class: "number" }, "Hits"),
+      h("th", { scope: "col" }, "Last delta"),
+    ];
+    const table = h("table", {}, h("thead", {}, h("tr", {}, ...heads)), this.#body);
+    const label = "Live queries";
+    const attributes = { class: "scroll queries-scroll", tabindex: "0", role: "region" };
+    this.#scroll = h("div", { ...attributes, "aria-label": label }, table);
+    const title = h("strong", { class: "title" }, label);
     this.element = h("div", { class: "queries" }, title, this.#scroll, this.#note);
-    this.#show([]);
+    this.show([]);
   }
 
   /** Shows the queries of the store until close() is called. */
@@ -65,17 +59,14 @@ export class LiveQueryList {
     this.#stop();
   }
 
-  show(queries: readonly OpenLiveQuery[]): void {
-    this.#show(queries);
-  }
-
   fail(error: unknown): void {
-    const { title, text } = describeError(error);
+    const { title, text } = this.#dom.describeError(error);
     this.#note.textContent = `${title}: ${text}`;
     this.#note.hidden = false;
   }
 
-  #show(queries: readonly OpenLiveQuery[]): void {
+  show(queries: readonly OpenLiveQuery[]): void {
+    const { formatCount, setChildren } = this.#dom;
     const shown = queries.slice(0, shownMost);
     const ids = new Set(shown.map(({ id }) => id));
     for (const id of this.#rows.keys()) if (!ids.has(id)) this.#rows.delete(id);
@@ -92,11 +83,12 @@ export class LiveQueryList {
 
   // Keeps the row of a query as long as it shows the same.
   #row(query: OpenLiveQuery): HTMLElement {
+    const { h, formatCount } = this.#dom;
     const cells = [
-      h("td", { class: "query-text" }, ...describeQuery(query)),
+      h("td", { class: "query-text" }, ...describeQuery(this.#dom, query)),
       h("td", { class: "number" }, formatCount(query.rowsWatched)),
       h("td", { class: "number hits" }, formatCount(query.hits)),
-      h("td", { class: "delta" }, deltaText(query)),
+      h("td", { class: "delta" }, deltaText(this.#dom, query)),
     ];
     const text = cells.map(({ textContent }) => textContent).join("\n");
     const known = this.#rows.get(query.id);
@@ -117,16 +109,8 @@ async function listed(store: Store): Promise<(list: LiveQueryList) => void> {
   }
 }
 
-function describeQuery({
-  kind,
-  tables,
-  filter,
-  select,
-  limit,
-  from,
-  status,
-  warnings,
-}: OpenLiveQuery): Node[] {
+function describeQuery({ h, formatCount }: Dom, query: OpenLiveQuery): Node[] {
+  const { kind, tables, filter, select, limit, from, status, warnings } = query;
   const key = from && `('${from.partitionKey}', '${from.rowKey}')`;
   const parts: [string, string | undefined][] = [
     ["filter", filter],
@@ -139,14 +123,13 @@ function describeQuery({
     text === undefined ? [] : [h("div", {}, `${name} `, h("code", {}, text))],
   );
   const name = h("div", {}, h("strong", {}, tables.join(", ") || "no table"), ` ${kind}`);
-  return [name, ...options, ...warnings.map(({ message, help }) => warning(message, help))];
+  const notes = warnings.map(({ message, help }) =>
+    h("div", { class: "muted", title: help }, message),
+  );
+  return [name, ...options, ...notes];
 }
 
-function warning(message: string, help: string): HTMLElement {
-  return h("div", { class: "muted", title: help }, message);
-}
-
-function deltaText({ kind, lastDelta }: OpenLiveQuery): string {
+function deltaText({ formatCountWithNoun }: Dom, { kind, lastDelta }: OpenLiveQuery): string {
   if (kind === "observe") return "run again";
   if (lastDelta === undefined) return "none";
   const { sequence, inserted, updated, deleted } = lastDelta;

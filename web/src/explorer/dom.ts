@@ -2,6 +2,15 @@
 
 import { isBytes, isDate } from "../util/platform-objects.ts";
 
+/**
+ * Functions for scripts that are loaded later. They are passed what every page has loaded, so that
+ * bundlers leave it in the page's own file.
+ */
+export type Dom = Pick<
+  typeof import("./dom.ts"),
+  "h" | "setChildren" | "formatCount" | "formatCountWithNoun" | "describeError" | "valueText"
+>;
+
 type Attribute = string | number | boolean | undefined | ((event: Event) => void);
 type Child = Node | string | undefined;
 

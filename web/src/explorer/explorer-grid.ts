@@ -2,7 +2,7 @@
 // keys, Page Up, Page Down, Home and End move the focus, and Enter opens the row.
 //
 // When rows change, the elements of the others stay: so do the focus, the selected text, and the
-// row at the top. Rows that were changed or inserted flash.
+// row at the top.
 
 import { formatCountWithNoun, h, setChildren } from "./dom.ts";
 import { isTyped } from "./explorer-values.ts";
@@ -14,11 +14,13 @@ export type GridRow = Readonly<Record<string, unknown>> & {
   readonly etag: string;
 };
 
-/** What has become of the entity with the key; `row` undefined: it is not to be shown. */
-export interface RowChange {
-  readonly partitionKey: string;
-  readonly rowKey: string;
-  readonly row: GridRow | undefined;
+/** Rows that are shown instead of the present ones. */
+export interface RowUpdate {
+  readonly rows: readonly GridRow[];
+  /** Those that were changed or inserted. */
+  readonly changed: readonly GridRow[];
+  /** Returns where a present row is among the new ones; if it was removed, where it would be. */
+  indexOf(index: number): number;
 }
 
 const overscan = 8; // rows rendered above and below the visible ones
@@ -30,8 +32,6 @@ const titles: Readonly<Record<string, string>> = {
   rowKey: "RowKey",
   timestamp: "Timestamp",
 };
-
-const flashMs = 1500;
 
 export class Grid {
   readonly element: HTMLElement;
@@ -91,15 +91,13 @@ export class Grid {
     this.#redraw();
   }
 
-  /** Shows changes, which are in the order of their keys, and lets the changed rows flash. */
-  update(changes: readonly RowChange[]): void {
-    const old = this.#rows;
+  /** Shows changed rows. Returns the elements of those that are visible. */
+  update({ rows, changed, indexOf }: RowUpdate): HTMLElement[] {
     const top = Math.floor(this.element.scrollTop / this.#rowHeight);
     const focused = this.#focusedIndex();
-    for (const { row } of changes) if (row !== undefined) this.#learn(row);
-    this.#rows = merge(old, changes);
+    for (const row of changed) this.#learn(row);
+    this.#rows = [...rows];
     this.#showColumns();
-    const indexOf = (index: number) => positionIn(this.#rows, old[index], index);
     this.#active = indexOf(this.#active);
     this.#redraw();
     // At the top, inserted rows are to be seen. Elsewhere, the row at the top stays there.
@@ -108,10 +106,7 @@ export class Grid {
       this.#redraw();
     }
     if (focused !== undefined) this.#at(indexOf(focused))?.focus({ preventScroll: true });
-    for (const change of changes) {
-      const { element } = this.#drawn.get(keyOf(change)) ?? {};
-      if (change.row !== undefined && element !== undefined) flash(element);
-    }
+    return changed.flatMap((row) => this.#drawn.get(keyOf(row))?.element ?? []);
   }
 
   /** Focuses the active row, if there is one. */
@@ -260,47 +255,8 @@ interface DrawnRow {
   readonly element: HTMLTableRowElement;
 }
 
-type Key = Pick<GridRow, "partitionKey" | "rowKey">;
-
-function keyOf({ partitionKey, rowKey }: Key): string {
+function keyOf({ partitionKey, rowKey }: GridRow): string {
   return JSON.stringify([partitionKey, rowKey]);
-}
-
-/** The order of the store: by UTF-16 units. */
-export function compareKeys(a: Key, b: Key): number {
-  const [aPartition = "", bPartition = "", aRow = "", bRow = ""] = [
-    a.partitionKey,
-    b.partitionKey,
-    a.rowKey,
-    b.rowKey,
-  ];
-  if (aPartition !== bPartition) return aPartition < bPartition ? -1 : 1;
-  return aRow === bRow ? 0 : aRow < bRow ? -1 : 1;
-}
-
-// Both are in the order of their keys.
-function merge(rows: readonly GridRow[], changes: readonly RowChange[]): GridRow[] {
-  const merged: GridRow[] = [];
-  let from = 0;
-  for (const change of changes) {
-    for (; from < rows.length; ++from) {
-      const row = rows[from] as GridRow;
-      const order = compareKeys(row, change);
-      if (order > 0) break;
-      if (order < 0) merged.push(row);
-    }
-    if (change.row !== undefined) merged.push(change.row);
-  }
-  for (; from < rows.length; ++from) merged.push(rows[from] as GridRow);
-  return merged;
-}
-
-// Returns the position of the row with the same key; if there is none, of the next one, or of the
-// last. `hint`: where it was before.
-function positionIn(rows: readonly GridRow[], row: GridRow | undefined, hint: number): number {
-  if (row === undefined || rows[hint] === row) return hint;
-  const found = rows.findIndex((other) => compareKeys(other, row) >= 0);
-  return found === -1 ? Math.max(0, rows.length - 1) : found;
 }
 
 function newSpacer(): HTMLTableRowElement {
@@ -311,15 +267,6 @@ function replaceChangedCells(row: HTMLTableRowElement, cells: readonly HTMLEleme
   const old = [...row.cells];
   for (const [index, cell] of cells.entries())
     if (old[index]?.isEqualNode(cell) === false) old[index]?.replaceWith(cell);
-}
-
-// Users who prefer reduced motion see the colour for as long, but it does not fade.
-function flash(row: HTMLElement): void {
-  for (const animation of row.getAnimations()) animation.cancel();
-  const isReduced = matchMedia("(prefers-reduced-motion: reduce)").matches;
-  const backgroundColor = "var(--_flash)";
-  const end = isReduced ? backgroundColor : "transparent";
-  row.animate([{ backgroundColor }, { backgroundColor: end }], { duration: flashMs, id: "flash" });
 }
 
 // A column of one property. The types of its values decide how it looks.

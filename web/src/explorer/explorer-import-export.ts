@@ -3,7 +3,7 @@
 import type { FileFormat, ImportMode, ImportProgress, ImportReport, Store } from "../types.ts";
 import { formatCount, formatCountWithNoun, h } from "./dom.ts";
 import { Dialog, field, selectBox } from "./explorer-dialog.ts";
-import { type FilterAndSelect, withKeys } from "./row-source.ts";
+import { type FilterAndSelect, queryOptions } from "./explorer-query.ts";
 
 const formats: readonly (readonly [FileFormat, string])[] = [
   ["csv", "CSV with types, as Azure Storage Explorer"],
@@ -58,11 +58,7 @@ export function openExportDialog(
   const abort = new AbortController();
   const save = async () => {
     const chosen = format.value as FileFormat;
-    const { filter, select } = input;
-    const query =
-      what.value === "all"
-        ? {}
-        : { ...(filter && { filter }), ...(select.length > 0 && { select: withKeys(select) }) };
+    const query = what.value === "all" ? {} : queryOptions(input);
     const { signal } = abort;
     const safeCells = chosen === "csv" && cells.value === "safe";
     const stream = store.export({ table, query, format: chosen, safeCells, signal });

@@ -1,18 +1,24 @@
 // The query panel of one table: its input fields, the query plan and the entities found.
 
-import type { Explain, Store } from "../types.ts";
+import type { Explain, Store, TableEntityResultPage } from "../types.ts";
 import { errorMessage } from "../util/platform-objects.ts";
 import { describeError, formatCountWithNoun, h } from "./dom.ts";
 import { PropertySamples } from "./explorer-completion.ts";
 import { FilterBox } from "./explorer-filter.ts";
-import { RowFollower } from "./explorer-follower.ts";
-import { Grid, type GridRow, type RowChange } from "./explorer-grid.ts";
+import type { FollowedView, RowFollower } from "./explorer-follower.ts";
+import { Grid, type GridRow, type RowUpdate } from "./explorer-grid.ts";
 import { renderKeyRanges, renderMeter, renderPlanFigures } from "./explorer-plan.ts";
-import { type FilterAndSelect, type RowPages, RowSource } from "./row-source.ts";
 
+/** A query, as the user has typed it. */
+export interface FilterAndSelect {
+  readonly filter: string;
+  readonly select: readonly string[];
+}
+
+export type RowPages = AsyncIterableIterator<TableEntityResultPage<Record<string, unknown>>>;
 type Page = NonNullable<Awaited<ReturnType<RowPages["next"]>>["value"]>;
 
-export class QueryView {
+export class QueryView implements FollowedView {
   readonly element: HTMLElement;
   readonly seen = new PropertySamples();
   readonly #filter = new FilterBox(this.seen);
@@ -43,8 +49,8 @@ export class QueryView {
     "Next page",
   );
   readonly #grid: Grid;
-  readonly #follower: RowFollower;
-  #isComplete = true; // whether all rows of the query are shown
+  #follower: RowFollower | undefined; // undefined: it is not loaded yet
+  #followed: Store | undefined; // the store to follow
   #store: Store | undefined;
   #table = "";
   #pages: RowPages | undefined; // undefined: no next page can be requested now
@@ -52,10 +58,15 @@ export class QueryView {
   #tableRowCount: number | undefined; // entities in the table
   #runNumber = 0; // counts runs; responses to an older run are ignored
 
+  readonly onCommit: () => void;
+  query: FilterAndSelect | undefined;
+  isReading = false;
+  isComplete = true;
+
   /** `onCommit` is called after the table has changed. */
   constructor(open: (row: GridRow) => void, onCommit: () => void) {
     this.#grid = new Grid(open);
-    this.#follower = this.#newFollower(onCommit);
+    this.onCommit = onCommit;
     const form = h(
       "form",
       {
@@ -76,24 +87,11 @@ export class QueryView {
     this.element = h("div", {}, form, this.#error, this.#plan, this.#warnings, found);
   }
 
-  #newFollower(onCommit: () => void): RowFollower {
-    const rows = () => this.#grid.rows;
-    const isComplete = () => this.#isComplete;
-    return new RowFollower({
-      get rows() {
-        return rows();
-      },
-      get isComplete() {
-        return isComplete();
-      },
-      update: (changes) => this.#update(changes),
-      onCommit,
-      // Not what the user may be typing.
-      runAgain: () => void this.#run(this.#input),
-    });
+  get rows(): readonly GridRow[] {
+    return this.#grid.rows;
   }
 
-  /** The query that the results come from; an export runs it again. */
+  /** The query that was run last; an export runs it again. */
   get lastQuery(): FilterAndSelect {
     return this.#input;
   }
@@ -113,19 +111,36 @@ export class QueryView {
     if (!same) this.#grid.show([], []);
     this.#store = store;
     this.#table = table;
-    this.#follower.follow(store, table);
+    this.#followed = store;
     await this.run();
+    await this.#follow();
+  }
+
+  async #follow(): Promise<void> {
+    try {
+      const { RowFollower } = await import("./explorer-follower.ts");
+      this.#follower ??= new RowFollower(this);
+      if (this.#followed !== undefined) this.#follower.follow(this.#followed, this.#table);
+    } catch {
+      // Without the script, the rows stay as they were read.
+    }
   }
 
   /** Reads the shown rows again, and shows what has changed. Never rejects. */
   readAgain(): void {
-    if (this.#error.hidden) this.#follower.readAll();
-    else void this.run();
+    if (this.query === undefined || this.#follower === undefined) void this.run();
+    else this.#follower.readAll();
+  }
+
+  /** Runs the last query again. What the user is typing is not run. */
+  runAgain(): void {
+    void this.#run(this.#input);
   }
 
   /** Shows no further changes until open() is called. */
   close(): void {
-    this.#follower.close();
+    this.#followed = undefined;
+    this.#follower?.close();
   }
 
   /** Clears the query, its results and the property samples. */
@@ -159,19 +174,17 @@ export class QueryView {
     const store = this.#store;
     if (store === undefined) return;
     const turn = ++this.#runNumber;
-    this.#input = input;
+    this.#input = { ...input };
     this.#begin();
     try {
-      const source = new RowSource(store, this.#table, input);
-      const pages = source.pages(Number(this.#size.value));
+      const pages = this.pages(Number(this.#size.value));
       const from = performance.now();
       const page = await pages.next();
       const ms = performance.now() - from;
       if (turn !== this.#runNumber) return;
       this.#setNextPages(pages);
       this.#show(page.value ?? [], input.select);
-      const { queryOptions } = source;
-      const plan = await store.table(this.#table).explain({ queryOptions });
+      const plan = await store.table(this.#table).explain({ queryOptions: queryOptions(input) });
       if (turn === this.#runNumber) this.#showPlan(plan, ms);
     } catch (error) {
       if (turn === this.#runNumber) this.#fail(error);
@@ -180,9 +193,16 @@ export class QueryView {
     }
   }
 
+  /** Reads the rows of the last query, or those that `filter` selects. */
+  pages(maxPageSize: number, filter = this.#input.filter): RowPages {
+    const query = { queryOptions: queryOptions({ ...this.#input, filter }) };
+    const table = (this.#store as Store).table(this.#table);
+    return table.listEntities({ ...query, disableTypeConversion: true }).byPage({ maxPageSize });
+  }
+
   #begin(): void {
     this.element.setAttribute("aria-busy", "true");
-    this.#follower.hold();
+    this.isReading = true;
     this.#setNextPages(undefined);
     this.#error.hidden = true;
     this.#filter.showError(undefined);
@@ -193,7 +213,8 @@ export class QueryView {
     ++this.#runNumber;
     this.element.removeAttribute("aria-busy");
     this.#setNextPages(undefined);
-    this.#follower.showsNothing();
+    this.query = undefined;
+    this.isReading = false;
     this.#grid.show([], []);
     this.#status.textContent = "";
     if (this.#isFocused(this.#next)) this.#runButton.focus();
@@ -214,18 +235,21 @@ export class QueryView {
   }
 
   #onPage({ continuationToken }: Page): void {
-    this.#isComplete = continuationToken === undefined;
+    this.query = this.#input;
+    this.isReading = false;
+    this.isComplete = continuationToken === undefined;
     this.#showStatus();
-    this.#follower.release(this.#input);
+    this.#follower?.onRead();
   }
 
-  // The plan stays that of the last run.
-  #update(changes: readonly RowChange[]): void {
+  /** Shows changed rows. The plan stays that of the last run. */
+  update(update: RowUpdate): readonly HTMLElement[] {
     const { hasFocus } = this.#grid;
-    this.seen.addRows(changes.flatMap(({ row }) => (row === undefined ? [] : [row])));
-    this.#grid.update(changes);
-    if (hasFocus && this.#grid.rows.length === 0) this.#runButton.focus();
+    this.seen.addRows(update.changed);
+    const elements = this.#grid.update(update);
+    if (hasFocus && update.rows.length === 0) this.#runButton.focus();
     this.#showStatus();
+    return elements;
   }
 
   async #nextPage(): Promise<void> {
@@ -233,7 +257,7 @@ export class QueryView {
     if (pages === undefined) return;
     const turn = this.#runNumber;
     this.#setNextPages(undefined); // only one page is requested at a time
-    this.#follower.hold();
+    this.isReading = true;
     try {
       const { value } = await pages.next();
       if (turn !== this.#runNumber) return;
@@ -249,7 +273,7 @@ export class QueryView {
 
   #showStatus(): void {
     const { length } = this.#grid.rows;
-    const more = !this.#isComplete;
+    const more = !this.isComplete;
     const shown = `${formatCountWithNoun(length, "entity", "entities")} shown`;
     const rest = more ? "and there are more" : "that is all";
     this.#status.textContent = length === 0 && !more ? "No entity matches." : `${shown}, ${rest}.`;
@@ -281,6 +305,15 @@ export class QueryView {
     this.#warnings.hidden = true;
     this.#clear();
   }
+}
+
+/**
+ * Returns the options of a client's method. They select the keys, too: opening a row and importing
+ * an exported file need them.
+ */
+export function queryOptions({ filter, select }: FilterAndSelect) {
+  const withKeys = [...new Set([...select, "PartitionKey", "RowKey"])];
+  return { ...(filter && { filter }), ...(select.length > 0 && { select: withKeys }) };
 }
 
 function labelled(text: string, control: HTMLInputElement): HTMLElement {

@@ -3,79 +3,63 @@
 
 import { h } from "./dom.ts";
 
-export interface Tab {
-  readonly name: string;
-  readonly title: string;
-  readonly panel: HTMLElement;
-}
+/** The panel of each tab, by the tab's title. */
+export type TabPanels = Readonly<Record<string, HTMLElement>>;
 
 export class Tabs {
   /** The list of buttons. */
   readonly element: HTMLElement;
-  readonly #tabs: readonly Tab[];
+  readonly #panels: [string, HTMLElement][];
   readonly #buttons: readonly HTMLElement[];
-  readonly #onSelect: (name: string) => void;
-  #selected: string;
+  readonly #onSelect: () => void;
+  selected = "";
 
   /** The first tab is selected. `onSelect` is called after another one was selected. */
-  constructor(label: string, tabs: readonly [Tab, ...Tab[]], onSelect: (name: string) => void) {
-    this.#tabs = tabs;
+  constructor(label: string, panels: TabPanels, onSelect: () => void) {
+    this.#panels = Object.entries(panels);
     this.#onSelect = onSelect;
-    this.#selected = tabs[0].name;
-    this.#buttons = tabs.map(({ name, title, panel }) => {
-      panel.id = `panel-${name}`;
+    this.#buttons = this.#panels.map(([title, panel], index) => {
+      const id = `tab-${index}`;
       panel.setAttribute("role", "tabpanel");
-      panel.setAttribute("aria-labelledby", `tab-${name}`);
-      const attributes = { type: "button", role: "tab", id: `tab-${name}` };
-      const onclick = () => this.select(name);
-      return h("button", { ...attributes, "aria-controls": panel.id, onclick }, title);
+      panel.setAttribute("aria-labelledby", id);
+      const onclick = () => this.select(title);
+      return h("button", { type: "button", role: "tab", id, onclick }, title);
     });
-    this.element = h(
-      "div",
-      { class: "tabs", part: "tabs", role: "tablist", "aria-label": label },
-      ...this.#buttons,
-    );
+    const attributes = { class: "tabs", part: "tabs", role: "tablist", "aria-label": label };
+    this.element = h("div", attributes, ...this.#buttons);
     this.element.addEventListener("keydown", (event) => this.#key(event));
-    this.#mark();
+    this.#mark(this.#panels[0]?.[0] ?? "");
   }
 
-  get panels(): HTMLElement[] {
-    return this.#tabs.map(({ panel }) => panel);
+  select(title: string): void {
+    if (title === this.selected) return;
+    this.#mark(title);
+    this.#onSelect();
   }
 
-  get selected(): string {
-    return this.#selected;
-  }
-
-  select(name: string): void {
-    if (name === this.#selected) return;
-    this.#selected = name;
-    this.#mark();
-    this.#onSelect(name);
-  }
-
-  #mark(): void {
-    for (const [index, { name, panel }] of this.#tabs.entries()) {
-      const isSelected = name === this.#selected;
-      panel.hidden = !isSelected;
-      this.#buttons[index]?.setAttribute("aria-selected", String(isSelected));
-      this.#buttons[index]?.setAttribute("tabindex", isSelected ? "0" : "-1");
+  #mark(selected: string): void {
+    this.selected = selected;
+    for (const [index, [title, panel]] of this.#panels.entries()) {
+      panel.hidden = title !== selected;
+      this.#buttons[index]?.setAttribute("aria-selected", String(!panel.hidden));
+      this.#buttons[index]?.setAttribute("tabindex", panel.hidden ? "-1" : "0");
     }
   }
 
   #key(event: KeyboardEvent): void {
-    const index = this.#tabs.findIndex(({ name }) => name === this.#selected);
-    const { length } = this.#tabs;
+    const { length } = this.#buttons;
+    const index = this.#panels.findIndex(([title]) => title === this.selected);
     const moves: Readonly<Record<string, number>> = {
-      ArrowRight: (index + 1) % length,
-      ArrowLeft: (index + length - 1) % length,
+      ArrowRight: index + 1,
+      ArrowLeft: index - 1 + length,
       Home: 0,
       End: length - 1,
     };
-    const next = moves[event.key];
-    if (next === undefined) return;
+    const next = (moves[event.key] ?? Number.NaN) % length;
+    const button = this.#buttons[next];
+    if (button === undefined) return;
     event.preventDefault();
-    this.select((this.#tabs[next] as Tab).name);
-    this.#buttons[next]?.focus();
+    this.select(this.#panels[next]?.[0] ?? "");
+    button.focus();
   }
 }

@@ -1,11 +1,16 @@
 // The element <table-explorer>: shows, queries, edits, imports and exports the tables of a store.
 
 import type { Store, TableStats } from "../types.ts";
-import { inMicrotask } from "../util/event-loop.ts";
 import { baseStyles } from "./base-styles.ts";
-import { ChangesPanel } from "./changes-panel.ts";
-import { changesStyles } from "./changes-styles.ts";
-import { describeError, formatCountWithNoun, h } from "./dom.ts";
+import type { ChangesPanel } from "./changes-panel.ts";
+import {
+  describeError,
+  formatCount,
+  formatCountWithNoun,
+  h,
+  setChildren,
+  valueText,
+} from "./dom.ts";
 import { Dialog, field } from "./explorer-dialog.ts";
 import { openEditDialog, openInsertDialog } from "./explorer-entity-dialog.ts";
 import type { GridRow } from "./explorer-grid.ts";
@@ -58,6 +63,7 @@ export class TableExplorer extends StoreElement {
     (row) => this.#edit(row),
     () => this.#showTablesSoon(),
   );
+  readonly #entitiesView = h("div");
   readonly #changesView = h("section", { part: "changes" });
   #changes: ChangesPanel | undefined; // undefined: its tab was not selected yet
   readonly #title = h("span", { class: "name" });
@@ -72,7 +78,7 @@ export class TableExplorer extends StoreElement {
   #loadNumber = 0; // counts loads; responses to an older load are ignored
 
   constructor() {
-    super(baseStyles, explorerStyles, changesStyles);
+    super(baseStyles, explorerStyles);
     const button = (text: string, onclick: () => void, kind = "") =>
       h("button", { type: "button", class: kind, onclick }, text);
     const bar = h(
@@ -109,11 +115,8 @@ export class TableExplorer extends StoreElement {
   }
 
   #newTabs(): Tabs {
-    const entities = h("div", {}, this.#empty, this.#main);
-    const panels = [
-      { name: "entities", title: "Entities", panel: entities },
-      { name: "changes", title: "Changes", panel: this.#changesView },
-    ] as const;
+    this.#entitiesView.append(this.#empty, this.#main);
+    const panels = { Entities: this.#entitiesView, Changes: this.#changesView };
     return new Tabs("Views", panels, () => this.#showChanges());
   }
 
@@ -121,20 +124,22 @@ export class TableExplorer extends StoreElement {
     if (!this.#built) {
       this.upgradeProperties("store", "table");
       this.#built = true;
-      const { element, panels } = this.#tabs;
-      const rest = h("div", { class: "rest" }, element, this.#error, ...panels);
+      const rest = h(
+        "div",
+        { class: "rest" },
+        this.#tabs.element,
+        this.#error,
+        this.#entitiesView,
+        this.#changesView,
+      );
       this.view.append(h("div", { class: "frame", part: "frame" }, this.#tables.element, rest));
     }
     void this.#load();
   }
 
-  override disconnectedCallback(): void {
-    super.disconnectedCallback();
-    inMicrotask(() => {
-      if (this.isConnected) return; // it was only moved
-      this.#loadNumber += 1;
-      this.#closeFeeds();
-    });
+  protected override storeReleased(): void {
+    this.#loadNumber += 1;
+    this.#closeFeeds();
   }
 
   #closeFeeds(): void {
@@ -210,18 +215,23 @@ export class TableExplorer extends StoreElement {
     this.#error.hidden = true;
   }
 
-  // The feed is read from the first time on that the tab is selected.
+  // The panel is loaded, and its feed is read, from the first time on that the tab is selected.
   #showChanges(): void {
-    if (this.#tabs.selected !== "changes") {
+    if (this.#tabs.selected === "Entities") {
       this.#changes?.hide();
       return;
     }
-    const panel = this.#changes ?? new ChangesPanel();
-    this.#changes = panel;
-    this.#changesView.replaceChildren(panel.element);
-    void this.#attempt((store) => {
-      panel.open(store);
-      if (this.#tabs.selected === "changes") panel.show();
+    void this.#attempt(async (store) => {
+      const turn = this.#loadNumber;
+      const { ChangesPanel } = await import("./changes-panel.ts");
+      if (turn !== this.#loadNumber) return;
+      if (this.#changes === undefined) {
+        const functions = { h, setChildren, formatCount, formatCountWithNoun };
+        this.#changes = new ChangesPanel({ ...functions, describeError, valueText });
+        this.#changes.attach(this.#changesView, this.view);
+      }
+      this.#changes.open(store);
+      if (this.#tabs.selected === "Changes") this.#changes.show();
     });
   }
 
@@ -274,7 +284,7 @@ export class TableExplorer extends StoreElement {
 
   #selectTable(table: string): void {
     this.#table = table;
-    this.#tabs.select("entities");
+    this.#tabs.select("Entities");
     this.#query.reset();
     void this.#load();
   }
@@ -353,7 +363,7 @@ export class TableExplorer extends StoreElement {
       dialog.close();
       this.#changed();
       this.#table = name.value;
-      this.#tabs.select("entities");
+      this.#tabs.select("Entities");
       await this.#load();
     };
     const note = "3 to 63 letters and digits, beginning with a letter.";

@@ -2,7 +2,8 @@
 // opens the feed again.
 
 import type { ChangeBatch, ChangeFeed, ChangesOptions, Store } from "../types.ts";
-import { nextRetryMs } from "../util/back-off.ts";
+
+const mostMs = 30_000; // between attempts to open a feed
 
 export interface FeedListener {
   /** The feed is open: all later commits follow. It is called again after each interruption. */
@@ -74,7 +75,7 @@ class FeedFollower {
   // A feed with a gap is opened again at once.
   #retry(error: unknown): void {
     const isGap = codeOf(error) === "FeedTruncated" && this.#retryMs === 0;
-    const delay = isGap ? 0 : nextRetryMs(this.#retryMs);
+    const delay = isGap ? 0 : Math.min(this.#retryMs * 2 || 1000, mostMs);
     this.#retryMs = delay;
     this.#timer = setTimeout(() => void this.run(), delay);
     this.#listener.onInterruption(error);

@@ -3,7 +3,6 @@
 
 import type { Store } from "../types.ts";
 import { inMicrotask } from "../util/event-loop.ts";
-import { adoptStyles } from "./style-sheets.ts";
 
 // The module must load on a platform without HTMLElement (a server that renders pages).
 const Base = (globalThis.HTMLElement ?? class {}) as typeof HTMLElement;
@@ -26,7 +25,7 @@ export abstract class StoreElement extends Base {
   constructor(...styles: string[]) {
     super();
     this.#view = this.attachShadow({ mode: "open", delegatesFocus: false });
-    adoptStyles(this.#view, styles);
+    this.#view.adoptedStyleSheets = styles.map(sheetOf);
   }
 
   /** Applies properties that the page set before the element's class was defined. */
@@ -56,7 +55,9 @@ export abstract class StoreElement extends Base {
 
   disconnectedCallback(): void {
     inMicrotask(() => {
-      if (!this.isConnected) this.#releaseStore(); // if connected again, it was only moved
+      if (this.isConnected) return; // it was only moved
+      this.#releaseStore();
+      this.storeReleased();
     });
   }
 
@@ -80,6 +81,9 @@ export abstract class StoreElement extends Base {
       throw error;
     }
   }
+
+  /** Called after the element has left the page. */
+  protected storeReleased(): void {}
 
   /** Called when `store` has changed. */
   protected storeChanged(): void {}
@@ -133,6 +137,18 @@ function release(one: SharedStore): void {
 }
 
 // ---- Elements --------------------------------------------------------------------------------
+
+const sheets = new Map<string, CSSStyleSheet>();
+
+function sheetOf(css: string): CSSStyleSheet {
+  let sheet = sheets.get(css);
+  if (sheet === undefined) {
+    sheet = new CSSStyleSheet();
+    sheet.replaceSync(css);
+    sheets.set(css, sheet);
+  }
+  return sheet;
+}
 
 /**
  * Defines a custom element. Has no effect if the name is already defined, or if the platform has no
