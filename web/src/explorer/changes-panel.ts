@@ -4,10 +4,8 @@ import type { Store } from "../types.ts";
 import { ChangeLog, type LogEntry } from "./change-log.ts";
 import { renderCommit, renderGap, tableNamesOf } from "./changes-commit.ts";
 import { LiveQueryList } from "./changes-queries.ts";
-import { changesStyles } from "./changes-styles.ts";
 import type { Dom } from "./dom.ts";
 import { followFeed } from "./follow-feed.ts";
-import { addStyles } from "./style-sheets.ts";
 
 const everyTable = ""; // the value of the option; no table has this name
 
@@ -60,12 +58,6 @@ export class ChangesPanel {
     const commits = h("div", {}, bar, this.#status, scroll);
     this.element = h("div", { class: "changes" }, commits, this.#queries.element);
     this.#draw();
-  }
-
-  /** Shows the panel in an element of the shadow root, which has the styles baseStyles. */
-  attach(parent: ParentNode, root: ShadowRoot): void {
-    parent.append(this.element);
-    addStyles(root, changesStyles);
   }
 
   /** Follows the store until close() is called. Has no effect if the panel follows it already. */

@@ -2,6 +2,12 @@
 
 export const changesStyles = `
 :host { container-type: inline-size; }
+.tabs { display: flex; gap: 0.25rem; padding: 0.5rem 0.9rem 0; border-bottom: 1px solid var(--_line); }
+.tabs button {
+  background: transparent; border-color: transparent; border-radius: 0; margin-bottom: -1px;
+  border-bottom: 3px solid transparent; color: var(--_muted); padding-inline: 0.6rem;
+}
+.tabs button[aria-selected="true"] { color: var(--_text); border-bottom-color: var(--_accent); }
 .changes { background: var(--_surface); display: grid; grid-template-columns: minmax(0, 1fr); }
 .changes .title { font-weight: 650; margin-inline-end: auto; }
 .changes .bar {

@@ -29,12 +29,6 @@ export const explorerStyles = `
 .tables li button .name { overflow-wrap: anywhere; }
 .rows { color: var(--_muted); font-variant-numeric: tabular-nums; font-weight: 400; }
 .rest { min-width: 0; }
-.tabs { display: flex; gap: 0.25rem; padding: 0.5rem 0.9rem 0; border-bottom: 1px solid var(--_line); }
-.tabs button {
-  background: transparent; border-color: transparent; border-radius: 0; margin-bottom: -1px;
-  border-bottom: 3px solid transparent; color: var(--_muted); padding-inline: 0.6rem;
-}
-.tabs button[aria-selected="true"] { color: var(--_text); border-bottom-color: var(--_accent); }
 .rest > .error { margin: 0.9rem; }
 .rest > .error p { margin: 0 0 0.6rem; }
 .empty { padding: 2.5rem 1rem; text-align: center; color: var(--_muted); }

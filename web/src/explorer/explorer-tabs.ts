@@ -1,7 +1,7 @@
 // Tabs: a list of buttons, of which one is selected, and the panel of each. The arrow keys, Home
 // and End move through the list.
 
-import { h } from "./dom.ts";
+import type { Dom } from "./dom.ts";
 
 /** The panel of each tab, by the tab's title. */
 export type TabPanels = Readonly<Record<string, HTMLElement>>;
@@ -15,7 +15,7 @@ export class Tabs {
   selected = "";
 
   /** The first tab is selected. `onSelect` is called after another one was selected. */
-  constructor(label: string, panels: TabPanels, onSelect: () => void) {
+  constructor({ h }: Dom, label: string, panels: TabPanels, onSelect: () => void) {
     this.#panels = Object.entries(panels);
     this.#onSelect = onSelect;
     this.#buttons = this.#panels.map(([title, panel], index) => {

@@ -2,7 +2,7 @@
 
 import type { Store, TableStats } from "../types.ts";
 import { baseStyles } from "./base-styles.ts";
-import type { ChangesPanel } from "./changes-panel.ts";
+import type { ChangesTabs } from "./changes-tab.ts";
 import {
   describeError,
   formatCount,
@@ -18,7 +18,6 @@ import { openExportDialog, openImportDialog } from "./explorer-import-export.ts"
 import { QueryView } from "./explorer-query.ts";
 import { explorerStyles } from "./explorer-styles.ts";
 import { TableList } from "./explorer-tables.ts";
-import { Tabs } from "./explorer-tabs.ts";
 import { StoreElement } from "./store-element.ts";
 
 const tablesIntervalMs = 500;
@@ -64,13 +63,11 @@ export class TableExplorer extends StoreElement {
     () => this.#showTablesSoon(),
   );
   readonly #entitiesView = h("div");
-  readonly #changesView = h("section", { part: "changes" });
-  #changes: ChangesPanel | undefined; // undefined: its tab was not selected yet
+  #changes: ChangesTabs | undefined; // undefined: they are not loaded yet
   readonly #title = h("span", { class: "name" });
   readonly #error = h("div", { class: "error", part: "error", role: "alert", hidden: true });
   readonly #main: HTMLElement;
   readonly #empty: HTMLElement;
-  readonly #tabs: Tabs;
   #built = false;
   #tablesTimer: ReturnType<typeof setTimeout> | undefined;
   #table: string | undefined;
@@ -111,27 +108,14 @@ export class TableExplorer extends StoreElement {
       h("p", {}, "This store has no tables yet."),
       button("Import a file…", () => this.#import()),
     );
-    this.#tabs = this.#newTabs();
-  }
-
-  #newTabs(): Tabs {
     this.#entitiesView.append(this.#empty, this.#main);
-    const panels = { Entities: this.#entitiesView, Changes: this.#changesView };
-    return new Tabs("Views", panels, () => this.#showChanges());
   }
 
   connectedCallback(): void {
     if (!this.#built) {
       this.upgradeProperties("store", "table");
       this.#built = true;
-      const rest = h(
-        "div",
-        { class: "rest" },
-        this.#tabs.element,
-        this.#error,
-        this.#entitiesView,
-        this.#changesView,
-      );
+      const rest = h("div", { class: "rest" }, this.#error, this.#entitiesView);
       this.view.append(h("div", { class: "frame", part: "frame" }, this.#tables.element, rest));
     }
     void this.#load();
@@ -144,7 +128,7 @@ export class TableExplorer extends StoreElement {
 
   #closeFeeds(): void {
     this.#query.close();
-    this.#changes?.close();
+    this.#changes?.panel.close();
     clearTimeout(this.#tablesTimer);
     this.#tablesTimer = undefined;
   }
@@ -192,8 +176,10 @@ export class TableExplorer extends StoreElement {
   }
 
   async #load(): Promise<void> {
-    this.#loadNumber += 1;
-    if (this.store === undefined) this.#showNothing();
+    const turn = ++this.#loadNumber;
+    if (this.store === undefined) return this.#showNothing();
+    await this.#addTabs();
+    if (turn !== this.#loadNumber) return;
     this.#showChanges();
     await this.#attempt(async (store) => {
       const tables = await this.#showTables(store);
@@ -215,24 +201,27 @@ export class TableExplorer extends StoreElement {
     this.#error.hidden = true;
   }
 
-  // The panel is loaded, and its feed is read, from the first time on that the tab is selected.
+  // The feed is read from the first time on that the tab is selected.
   #showChanges(): void {
-    if (this.#tabs.selected === "Entities") {
-      this.#changes?.hide();
-      return;
-    }
-    void this.#attempt(async (store) => {
-      const turn = this.#loadNumber;
-      const { ChangesPanel } = await import("./changes-panel.ts");
-      if (turn !== this.#loadNumber) return;
-      if (this.#changes === undefined) {
-        const functions = { h, setChildren, formatCount, formatCountWithNoun };
-        this.#changes = new ChangesPanel({ ...functions, describeError, valueText });
-        this.#changes.attach(this.#changesView, this.view);
-      }
-      this.#changes.open(store);
-      if (this.#tabs.selected === "Changes") this.#changes.show();
-    });
+    const { tabs, panel } = this.#changes ?? {};
+    if (tabs?.selected !== "Changes") panel?.hide();
+    else
+      void this.#attempt((store) => {
+        panel?.open(store);
+        if (tabs.selected === "Changes") panel?.show();
+      });
+  }
+
+  // Without the script, there is no tab "Changes".
+  async #addTabs(): Promise<void> {
+    const { addTabs } = await import("./changes-tab.ts").catch(() => ({ addTabs: undefined }));
+    const functions = { h, setChildren, formatCount, formatCountWithNoun };
+    this.#changes ??= addTabs?.(
+      { ...functions, describeError, valueText },
+      this.view,
+      this.#entitiesView,
+      () => this.#showChanges(),
+    );
   }
 
   // Shows row counts after commits, at most twice a second.
@@ -284,7 +273,7 @@ export class TableExplorer extends StoreElement {
 
   #selectTable(table: string): void {
     this.#table = table;
-    this.#tabs.select("Entities");
+    this.#changes?.tabs.select("Entities");
     this.#query.reset();
     void this.#load();
   }
@@ -363,7 +352,7 @@ export class TableExplorer extends StoreElement {
       dialog.close();
       this.#changed();
       this.#table = name.value;
-      this.#tabs.select("Entities");
+      this.#changes?.tabs.select("Entities");
       await this.#load();
     };
     const note = "3 to 63 letters and digits, beginning with a letter.";
