@@ -9,7 +9,7 @@ import { followFeed } from "./follow-feed.ts";
 
 /** What the follower reads from, and shows changes in. */
 export interface FollowedView {
-  /** The query of the shown rows. undefined: there are none. Each run of a query has another one. */
+  /** The query of the shown rows: another object for each run. undefined: there are none. */
   readonly query: FilterAndSelect | undefined;
   /** Whether rows are being read, which may be older than the changes that arrive meanwhile. */
   readonly isReading: boolean;
