@@ -143,14 +143,18 @@ describe("feeds that fail", () => {
     assert.equal(opened, 3, "not after it was stopped");
   });
 
-  test("with a gap are opened again at once, but not while they cannot be opened", async () => {
-    followFeed(failing("FeedTruncated", true), {}, listener());
-    await pass(0);
-    assert.equal(opened, 2);
-    followFeed(failing("FeedTruncated", false), {}, listener());
-    await pass(0);
-    const before = opened;
-    await pass(500);
-    assert(opened <= before + 2, "once at once, then after a delay");
-  });
+  for (const whenOpen of [true, false]) {
+    const when = whenOpen ? "after it was opened" : "while it is opened";
+    test(`with a gap ${when} are opened again at once, but then after delays`, async () => {
+      const stop = followFeed(failing("FeedTruncated", whenOpen), {}, listener());
+      for (let ms = 0; ms < 999; ++ms) await pass(1);
+      assert.equal(opened, 2);
+      await pass(1);
+      await pass(1);
+      assert.equal(opened, 3);
+      for (let ms = 0; ms < 1900; ++ms) await pass(1);
+      assert.equal(opened, 3);
+      stop();
+    });
+  }
 });

@@ -114,7 +114,7 @@ export class ChangesPanel {
   #onInterruption(error: unknown): void {
     const { title, text } = this.#dom.describeError(error);
     this.#log.addGap(`${title}: ${text} Commits may be missing before the next one.`);
-    this.#say("The feed was interrupted. It goes on with the commits from now on.");
+    this.#say("The feed was interrupted. Trying to open it again.");
     this.#scheduleDraw();
   }
 

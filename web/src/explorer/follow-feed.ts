@@ -4,6 +4,12 @@
 import type { ChangeBatch, ChangeFeed, ChangesOptions, Store } from "../types.ts";
 
 const mostMs = 30_000; // between attempts to open a feed
+const isOpenAfterMs = 1000; // if a feed was open for so long, it was not opened in vain
+
+/** Returns the delay before the next attempt after `previousMs`, the last one; 0: there was none. */
+export function nextDelay(previousMs: number): number {
+  return Math.min(previousMs * 2 || 1000, mostMs);
+}
 
 export interface FeedListener {
   /** The feed is open: all later commits follow. It is called again after each interruption. */
@@ -33,7 +39,9 @@ class FeedFollower {
   #feed: ChangeFeed | undefined;
   #isClosed = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  #retryMs = 0; // the delay after the last failure; 0: the feed was open since
+  #failures = 0; // since a batch has arrived, or the feed was open for a while
+  #retryMs = 0; // the delay after the last failure
+  #openSince = Number.POSITIVE_INFINITY;
 
   constructor(store: Store, options: ChangesOptions, listener: FeedListener) {
     this.#store = store;
@@ -64,20 +72,26 @@ class FeedFollower {
     this.#feed = feed;
     await feed.ready;
     if (this.#isClosed) return;
-    this.#retryMs = 0;
+    this.#openSince = performance.now();
     this.#listener.onOpen();
     for await (const batch of feed) {
       if (this.#isClosed) return;
+      this.#failures = 0;
       this.#listener.onBatch(batch);
     }
   }
 
-  // A feed with a gap is opened again at once.
+  // A feed with a gap is opened again at once, but only once: if too many changes led to the gap,
+  // reading everything again makes it worse.
   #retry(error: unknown): void {
-    const isGap = codeOf(error) === "FeedTruncated" && this.#retryMs === 0;
-    const delay = isGap ? 0 : Math.min(this.#retryMs * 2 || 1000, mostMs);
-    this.#retryMs = delay;
-    this.#timer = setTimeout(() => void this.run(), delay);
+    if (performance.now() - this.#openSince >= isOpenAfterMs) this.#failures = 0;
+    this.#openSince = Number.POSITIVE_INFINITY;
+    const isFirst = this.#failures === 0;
+    this.#failures += 1;
+    if (isFirst) this.#retryMs = 0;
+    const isAtOnce = isFirst && codeOf(error) === "FeedTruncated";
+    this.#retryMs = isAtOnce ? 0 : nextDelay(this.#retryMs);
+    this.#timer = setTimeout(() => void this.run(), this.#retryMs);
     this.#listener.onInterruption(error);
   }
 }
