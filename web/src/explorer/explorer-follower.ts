@@ -2,44 +2,45 @@
 // have changed again. The feed's rows would not do, because they do not have the types of all
 // values. Loaded after the first rows are shown.
 
+import { decodeEntityToken } from "../client/paging.ts";
 import type { ChangeBatch, Store } from "../types.ts";
 import type { GridRow, RowUpdate } from "./explorer-grid.ts";
 import type { FilterAndSelect, RowPages } from "./explorer-query.ts";
-import { followFeed } from "./follow-feed.ts";
+import { followFeed, nextDelay } from "./follow-feed.ts";
+import { compareKeys, keyOf, keyText, positionOf, type RowKey } from "./row-keys.ts";
 
 /** What the follower reads from, and shows changes in. */
 export interface FollowedView {
-  /** The query of the shown rows: another object for each run. undefined: there are none. */
+  /** The query of the shown rows. undefined: there are none. */
   readonly query: FilterAndSelect | undefined;
   /** Whether rows are being read, which may be older than the changes that arrive meanwhile. */
   readonly isReading: boolean;
+  /** Counts the reads, and the removals of all rows. */
+  readonly readNumber: number;
   /** In the order of their keys. */
   readonly rows: readonly GridRow[];
-  /** Whether all rows of the query are shown. If not, rows behind the last one are not shown. */
-  readonly isComplete: boolean;
+  /** Where the next page begins: rows from there on are not shown. undefined: all are shown. */
+  readonly nextToken: string | undefined;
   /** Reads the rows of the query, or those that `filter` selects. */
   pages(maxPageSize: number, filter?: string): RowPages;
   /** Returns the visible ones of the rows that have changed. */
   update(update: RowUpdate): readonly HTMLElement[];
   /** The table has changed, perhaps in rows that are not shown. */
   onCommit(): void;
-  /** The table was created or deleted, or there are too many rows to follow. */
+  /** The table was created or deleted. */
   runAgain(): void;
-}
-
-interface Key {
-  readonly partitionKey: string;
-  readonly rowKey: string;
+  /** Shows why changes are not shown now. undefined: they are shown. */
+  showProblem(error: unknown): void;
 }
 
 // What has become of the entity with the key; `row` undefined: it is not to be shown.
-interface RowChange extends Key {
+interface RowChange extends RowKey {
   readonly row: GridRow | undefined;
 }
 
 const singleReadsMax = 50; // if more rows have changed, all shown rows are read again
-const rowsMax = 10_000; // if the query has more rows, it is run again, so that it shows one page
-const intervalMs = 100; // between the end of one update and the begin of the next
+const rowsMax = 10_000; // more rows are not followed
+const intervalMs = 100; // between the end of one update and the start of the next
 const flashMs = 1500;
 
 export class RowFollower {
@@ -47,9 +48,12 @@ export class RowFollower {
   #store: Store | undefined;
   #table = "";
   #stop: () => void = () => {};
-  readonly #changed = new Map<string, Key>(); // keys of rows that must be read again
+  #isOpen = false; // the feed
+  readonly #changed = new Map<string, RowKey>(); // keys of rows that must be read again
   #mustReadAll = false;
   #isUpdating = false;
+  #retryMs = 0; // the delay after the last failure; 0: all changes were read since
+  #unfollowed: number | undefined; // the readNumber of rows that are too many to follow
 
   constructor(view: FollowedView) {
     this.#view = view;
@@ -62,10 +66,10 @@ export class RowFollower {
     this.#store = store;
     this.#table = table;
     const listener = {
-      onOpen: () => this.readAll(), // what has changed before is unknown
+      onOpen: () => this.#onOpen(),
       onBatch: (batch: ChangeBatch) => this.#onBatch(batch),
-      onInterruption: () => {},
-      onEnd: () => {},
+      onInterruption: (error: unknown) => this.#onInterruption(error),
+      onEnd: () => this.#onInterruption(new Error("The store is closed.")),
     };
     this.#stop = followFeed(store, { tables: [table] }, listener);
   }
@@ -75,11 +79,18 @@ export class RowFollower {
     this.#stop();
     this.#stop = () => {};
     this.#store = undefined;
+    this.#isOpen = false;
+    this.#retryMs = 0;
     this.#forgetChanges();
+    this.#view.showProblem(undefined);
   }
 
   /** Must be called after the view has read rows. */
   onRead(): void {
+    if (this.#unfollowed !== undefined && this.#unfollowed !== this.#view.readNumber) {
+      this.#unfollowed = undefined;
+      this.#view.showProblem(undefined);
+    }
     this.#schedule();
   }
 
@@ -87,6 +98,23 @@ export class RowFollower {
   readAll(): void {
     this.#mustReadAll = true;
     this.#schedule();
+  }
+
+  /** Shows a write of the user. If the feed is open and there are many rows, it has the change. */
+  readAgain(): void {
+    if (!this.#isOpen || this.#view.rows.length <= rowsMax) this.readAll();
+  }
+
+  // What has changed before is unknown.
+  #onOpen(): void {
+    this.#isOpen = true;
+    this.#view.showProblem(undefined);
+    this.readAll();
+  }
+
+  #onInterruption(error: unknown): void {
+    this.#isOpen = false;
+    this.#view.showProblem(error);
   }
 
   #onBatch({ changes, tables = [] }: ChangeBatch): void {
@@ -99,7 +127,7 @@ export class RowFollower {
     for (const { partitionKey, rowKey } of changes) {
       if (this.#changed.size > singleReadsMax) break;
       const key = { partitionKey, rowKey };
-      this.#changed.set(textOf(key), key);
+      this.#changed.set(keyText(key), key);
     }
     this.#schedule();
   }
@@ -112,8 +140,9 @@ export class RowFollower {
   // ---- Updates --------------------------------------------------------------------------------
 
   get #isDue(): boolean {
+    const { isReading, query, readNumber } = this.#view;
     const isChanged = this.#mustReadAll || this.#changed.size > 0;
-    return isChanged && !this.#view.isReading && this.#view.query !== undefined;
+    return isChanged && !isReading && query !== undefined && readNumber !== this.#unfollowed;
   }
 
   #schedule(): void {
@@ -131,76 +160,91 @@ export class RowFollower {
       this.#isUpdating = false;
       this.#schedule();
     };
-    setTimeout(goOn, Math.max(intervalMs, ms));
+    setTimeout(goOn, Math.max(intervalMs, ms, this.#retryMs));
   }
 
   async #readAndShow(): Promise<void> {
-    const [store, { query }] = [this.#store, this.#view];
-    if (store === undefined || query === undefined) return;
+    const [store, { readNumber }] = [this.#store, this.#view];
     const keys = [...this.#changed.values()];
     const isSingle = !this.#mustReadAll && keys.length <= singleReadsMax;
     this.#forgetChanges();
     try {
       const changes = await (isSingle ? this.#rowsOf(keys) : this.#differences());
-      if (query !== this.#view.query || store !== this.#store) return;
-      if (this.#view.isReading)
+      if (store !== this.#store) return;
+      if (readNumber !== this.#view.readNumber)
         this.#mustReadAll = true; // the view's rows may be newer than these
-      else if (changes === undefined) this.#view.runAgain();
+      else if (changes === undefined) this.#endFollowing();
       else this.#show(changes);
-    } catch {
-      // A filter with as many comparisons as are allowed cannot be combined with keys. If all rows
-      // cannot be read, the next run of the query shows why.
-      if (isSingle) this.#mustReadAll = true;
+      if (this.#retryMs > 0) this.#onSuccess();
+    } catch (error) {
+      if (store === this.#store) this.#onFailure(error, isSingle);
     }
+  }
+
+  // A filter with as many comparisons as are allowed cannot be combined with keys: then, all rows
+  // are read.
+  #onFailure(error: unknown, isSingle: boolean): void {
+    this.#mustReadAll = true;
+    if (isSingle) return;
+    if (this.#retryMs > 0) this.#view.showProblem(error);
+    this.#retryMs = nextDelay(this.#retryMs);
+  }
+
+  #onSuccess(): void {
+    this.#retryMs = 0;
+    if (this.#isOpen && this.#unfollowed === undefined) this.#view.showProblem(undefined);
+  }
+
+  #endFollowing(): void {
+    this.#unfollowed = this.#view.readNumber;
+    this.#view.showProblem(new Error("There are too many rows. Run the query again."));
   }
 
   #show(changes: RowChange[]): void {
-    if (changes.length > 0) {
-      const old = this.#view.rows;
-      const rows = merge(old, changes.sort(compareKeys));
-      const changed = changes.flatMap(({ row }) => row ?? []);
-      const indexOf = (index: number) => positionIn(rows, old[index], index);
-      for (const element of this.#view.update({ rows, changed, indexOf })) flash(element);
-    }
-    if (this.#view.rows.length > rowsMax) this.#view.runAgain();
+    if (changes.length === 0) return;
+    const old = this.#view.rows;
+    const rows = merge(old, changes.sort(compareKeys));
+    const changed = changes.flatMap(({ row }) => row ?? []);
+    const indexOf = (index: number) => positionIn(rows, old[index], index);
+    for (const element of this.#view.update({ rows, changed, indexOf })) flash(element);
   }
 
-  async #rowsOf(keys: readonly Key[]): Promise<RowChange[]> {
-    const { rows, isComplete } = this.#view;
-    const last = rows.at(-1);
-    const inRange = keys.filter(
-      (key) => isComplete || (last !== undefined && compareKeys(key, last) <= 0),
-    );
+  async #rowsOf(keys: readonly RowKey[]): Promise<RowChange[]> {
+    const end = this.#end();
+    const inRange = keys.filter((key) => end === undefined || compareKeys(key, end) < 0);
     const read = await Promise.all(inRange.map((key) => rowOf(key, this.#view)));
-    return read.filter((change) => {
-      const shown = this.#view.rows.find((row) => compareKeys(row, change) === 0);
-      return shown?.etag !== change.row?.etag;
-    });
+    const { rows } = this.#view;
+    return read.filter((change) => !areEqual(rowAt(rows, change), change.row));
   }
 
   // Returns what is different from the rows that are shown. undefined: there are too many rows.
   async #differences(): Promise<RowChange[] | undefined> {
-    const { rows, isComplete } = this.#view;
-    const last = rows.at(-1);
-    if (!isComplete && last === undefined) return [];
-    const read = await rowsUpTo(isComplete ? undefined : last, this.#view);
+    const { rows } = this.#view;
+    if (rows.length > rowsMax) return undefined;
+    const read = await rowsBefore(this.#end(), this.#view);
     if (read === undefined) return undefined;
-    const removed = new Map(rows.map((row) => [textOf(keyOf(row)), row]));
+    const removed = new Map(rows.map((row) => [keyText(row), row]));
     const changes: RowChange[] = [];
     for (const row of read) {
       const key = keyOf(row);
-      if (removed.get(textOf(key))?.etag !== row.etag) changes.push({ ...key, row });
-      removed.delete(textOf(key));
+      if (!areEqual(removed.get(keyText(key)), row)) changes.push({ ...key, row });
+      removed.delete(keyText(key));
     }
     for (const row of removed.values()) changes.push({ ...keyOf(row), row: undefined });
     return changes;
+  }
+
+  // Returns the first key that is not to be shown.
+  #end(): RowKey | undefined {
+    const { nextToken } = this.#view;
+    return nextToken === undefined ? undefined : decodeEntityToken(nextToken);
   }
 }
 
 // ---- Reading ---------------------------------------------------------------------------------
 
 // Resolves to the row with the key, unless there is none or the filter rejects it.
-async function rowOf(key: Key, view: FollowedView): Promise<RowChange> {
+async function rowOf(key: RowKey, view: FollowedView): Promise<RowChange> {
   const [partition, row] = [key.partitionKey, key.rowKey].map(
     (text) => `'${text.replaceAll("'", "''")}'`,
   );
@@ -211,16 +255,16 @@ async function rowOf(key: Key, view: FollowedView): Promise<RowChange> {
   return { ...key, row: value[0] as GridRow | undefined };
 }
 
-// Resolves to all rows up to and including `last`; undefined: all. Resolves to undefined if there
-// are too many.
-async function rowsUpTo(
-  last: GridRow | undefined,
+// Resolves to all rows before `end`; undefined: to all. Resolves to undefined if there are too
+// many.
+async function rowsBefore(
+  end: RowKey | undefined,
   view: FollowedView,
 ): Promise<GridRow[] | undefined> {
   const rows: GridRow[] = [];
   for await (const page of view.pages(1000)) {
     for (const row of page as GridRow[]) {
-      if (last !== undefined && compareKeys(row, last) > 0) return rows;
+      if (end !== undefined && compareKeys(row, end) >= 0) return rows;
       if (rows.push(row) > rowsMax) return undefined;
     }
   }
@@ -229,21 +273,14 @@ async function rowsUpTo(
 
 // ---- Rows ------------------------------------------------------------------------------------
 
-// All rows are read with their keys.
-function keyOf({ partitionKey = "", rowKey = "" }: GridRow): Key {
-  return { partitionKey, rowKey };
+function rowAt(rows: readonly GridRow[], key: RowKey): GridRow | undefined {
+  const row = rows[positionOf(rows, key)];
+  return row !== undefined && compareKeys(row, key) === 0 ? row : undefined;
 }
 
-function textOf({ partitionKey, rowKey }: Key): string {
-  return JSON.stringify([partitionKey, rowKey]);
-}
-
-// The order of the store: by UTF-16 units.
-function compareKeys(a: GridRow | Key, b: GridRow | Key): number {
-  const [one, other] = [keyOf(a as GridRow), keyOf(b as GridRow)];
-  if (one.partitionKey !== other.partitionKey)
-    return one.partitionKey < other.partitionKey ? -1 : 1;
-  return one.rowKey === other.rowKey ? 0 : one.rowKey < other.rowKey ? -1 : 1;
+// Equal ETags are not enough: a store that was rolled back may give an ETag to another row.
+function areEqual(a: GridRow | undefined, b: GridRow | undefined): boolean {
+  return a?.etag === b?.etag && JSON.stringify(a) === JSON.stringify(b);
 }
 
 // Both are in the order of their keys.
@@ -267,8 +304,7 @@ function merge(rows: readonly GridRow[], changes: readonly RowChange[]): GridRow
 // last. `hint`: where it was before.
 function positionIn(rows: readonly GridRow[], row: GridRow | undefined, hint: number): number {
   if (row === undefined || rows[hint] === row) return hint;
-  const found = rows.findIndex((other) => compareKeys(other, row) >= 0);
-  return found === -1 ? Math.max(0, rows.length - 1) : found;
+  return Math.max(0, Math.min(positionOf(rows, row), rows.length - 1));
 }
 
 // Users who prefer reduced motion see the colour for as long, but it does not fade.

@@ -40,7 +40,7 @@ export class Grid {
   readonly #table: HTMLTableElement;
   readonly #open: (row: GridRow) => void;
   readonly #spacers = [newSpacer(), newSpacer()] as const;
-  #rows: GridRow[] = [];
+  #rows: readonly GridRow[] = [];
   #drawn = new Map<string, DrawnRow>(); // by key
   #columns: Column[] = [];
   #known = new Map<string, Column>();
@@ -83,10 +83,8 @@ export class Grid {
 
   /** Appends rows. Their new properties become columns, unless show() had a selection. */
   append(rows: readonly GridRow[]): void {
-    for (const row of rows) {
-      this.#rows.push(row);
-      this.#learn(row);
-    }
+    this.#rows = [...this.#rows, ...rows];
+    for (const row of rows) this.#learn(row);
     this.#showColumns();
     this.#redraw();
   }
@@ -96,7 +94,7 @@ export class Grid {
     const top = Math.floor(this.element.scrollTop / this.#rowHeight);
     const focused = this.#focusedIndex();
     for (const row of changed) this.#learn(row);
-    this.#rows = [...rows];
+    this.#rows = rows;
     this.#showColumns();
     this.#active = indexOf(this.#active);
     this.#redraw();

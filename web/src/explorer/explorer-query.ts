@@ -42,6 +42,7 @@ export class QueryView implements FollowedView {
   readonly #plan = h("dl", { class: "plan", part: "plan", "aria-label": "Plan", hidden: true });
   readonly #warnings = h("ul", { class: "warnings", part: "warnings", hidden: true });
   readonly #status = h("span", { role: "status", part: "status" });
+  readonly #problem = h("span", { role: "status", class: "problem" });
   readonly #runButton = h("button", { type: "submit", class: "primary", part: "run" }, "Run");
   readonly #next = h(
     "button",
@@ -61,7 +62,8 @@ export class QueryView implements FollowedView {
   readonly onCommit: () => void;
   query: FilterAndSelect | undefined;
   isReading = false;
-  isComplete = true;
+  readNumber = 0;
+  nextToken: string | undefined;
 
   /** `onCommit` is called after the table has changed. */
   constructor(open: (row: GridRow) => void, onCommit: () => void) {
@@ -82,7 +84,7 @@ export class QueryView implements FollowedView {
       labelled("Page size", this.#size),
       this.#runButton,
     );
-    const foot = h("div", { class: "foot" }, this.#status, this.#next);
+    const foot = h("div", { class: "foot" }, this.#status, this.#problem, this.#next);
     const found = h("div", { class: "found" }, this.#grid.element, foot);
     this.element = h("div", {}, form, this.#error, this.#plan, this.#warnings, found);
   }
@@ -129,7 +131,7 @@ export class QueryView implements FollowedView {
   /** Reads the shown rows again, and shows what has changed. Never rejects. */
   readAgain(): void {
     if (this.query === undefined || this.#follower === undefined) void this.run();
-    else this.#follower.readAll();
+    else this.#follower.readAgain();
   }
 
   /** Runs the last query again. What the user is typing is not run. */
@@ -202,10 +204,15 @@ export class QueryView implements FollowedView {
 
   #begin(): void {
     this.element.setAttribute("aria-busy", "true");
-    this.isReading = true;
+    this.#beginReading();
     this.#setNextPages(undefined);
     this.#error.hidden = true;
     this.#filter.showError(undefined);
+  }
+
+  #beginReading(): void {
+    this.isReading = true;
+    this.readNumber += 1;
   }
 
   // Removes the shown entities. Responses to requests in flight are ignored.
@@ -215,6 +222,7 @@ export class QueryView implements FollowedView {
     this.#setNextPages(undefined);
     this.query = undefined;
     this.isReading = false;
+    this.readNumber += 1;
     this.#grid.show([], []);
     this.#status.textContent = "";
     if (this.#isFocused(this.#next)) this.#runButton.focus();
@@ -237,7 +245,7 @@ export class QueryView implements FollowedView {
   #onPage({ continuationToken }: Page): void {
     this.query = this.#input;
     this.isReading = false;
-    this.isComplete = continuationToken === undefined;
+    this.nextToken = continuationToken;
     this.#showStatus();
     this.#follower?.onRead();
   }
@@ -252,12 +260,17 @@ export class QueryView implements FollowedView {
     return elements;
   }
 
+  showProblem(error: unknown): void {
+    const text = `Changes are not shown now: ${describeError(error).text}`;
+    this.#problem.textContent = error === undefined ? "" : text;
+  }
+
   async #nextPage(): Promise<void> {
     const pages = this.#pages;
     if (pages === undefined) return;
     const turn = this.#runNumber;
     this.#setNextPages(undefined); // only one page is requested at a time
-    this.isReading = true;
+    this.#beginReading();
     try {
       const { value } = await pages.next();
       if (turn !== this.#runNumber) return;
@@ -273,7 +286,7 @@ export class QueryView implements FollowedView {
 
   #showStatus(): void {
     const { length } = this.#grid.rows;
-    const more = !this.isComplete;
+    const more = this.nextToken !== undefined;
     const shown = `${formatCountWithNoun(length, "entity", "entities")} shown`;
     const rest = more ? "and there are more" : "that is all";
     this.#status.textContent = length === 0 && !more ? "No entity matches." : `${shown}, ${rest}.`;

@@ -125,6 +125,7 @@ input[aria-invalid], textarea[aria-invalid] {
   display: flex; gap: 1rem; align-items: center; justify-content: space-between;
   padding: 0.6rem 0.9rem; min-height: 3.25rem; color: var(--_muted); font-size: 0.9rem;
 }
+.foot .problem { color: var(--_bad); }
 .foot button { white-space: nowrap; flex: none; }
 .unseen {
   position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%);
