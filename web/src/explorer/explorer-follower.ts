@@ -2,12 +2,11 @@
 // have changed again. The feed's rows would not do, because they do not have the types of all
 // values. Loaded after the first rows are shown.
 
-import { decodeEntityToken } from "../client/paging.ts";
 import type { ChangeBatch, Store } from "../types.ts";
 import type { GridRow, RowUpdate } from "./explorer-grid.ts";
 import type { FilterAndSelect, RowPages } from "./explorer-query.ts";
 import { followFeed, nextDelay } from "./follow-feed.ts";
-import { compareKeys, keyOf, keyText, positionOf, type RowKey } from "./row-keys.ts";
+import { compareKeys, keyOf, keyOfToken, keyText, positionOf, type RowKey } from "./row-keys.ts";
 
 /** What the follower reads from, and shows changes in. */
 export interface FollowedView {
@@ -25,7 +24,7 @@ export interface FollowedView {
   pages(maxPageSize: number, filter?: string): RowPages;
   /** Returns the visible ones of the rows that have changed. */
   update(update: RowUpdate): readonly HTMLElement[];
-  /** The table has changed, perhaps in rows that are not shown. */
+  /** The store has changed, perhaps in other tables. */
   onCommit(): void;
   /** The table was created or deleted. */
   runAgain(): void;
@@ -59,19 +58,24 @@ export class RowFollower {
     this.#view = view;
   }
 
-  /** Follows a table. Has no effect if it is followed already. */
+  /** Follows a table, and the commits of its store. Has no effect if it is followed already. */
   follow(store: Store, table: string): void {
     if (store === this.#store && table === this.#table) return;
+    this.#table = table;
+    if (store === this.#store) this.readAll();
+    else this.#followStore(store);
+  }
+
+  #followStore(store: Store): void {
     this.close();
     this.#store = store;
-    this.#table = table;
     const listener = {
       onOpen: () => this.#onOpen(),
       onBatch: (batch: ChangeBatch) => this.#onBatch(batch),
       onInterruption: (error: unknown) => this.#onInterruption(error),
       onEnd: () => this.#onInterruption(new Error("The store is closed.")),
     };
-    this.#stop = followFeed(store, { tables: [table] }, listener);
+    this.#stop = followFeed(store, {}, listener);
   }
 
   /** Shows no further changes until follow() is called. */
@@ -119,12 +123,13 @@ export class RowFollower {
 
   #onBatch({ changes, tables = [] }: ChangeBatch): void {
     this.#view.onCommit();
-    if (tables.length > 0) {
+    if (tables.some(({ table }) => table === this.#table)) {
       this.#forgetChanges();
       this.#view.runAgain();
       return;
     }
-    for (const { partitionKey, rowKey } of changes) {
+    for (const { table, partitionKey, rowKey } of changes) {
+      if (table !== this.#table) continue;
       if (this.#changed.size > singleReadsMax) break;
       const key = { partitionKey, rowKey };
       this.#changed.set(keyText(key), key);
@@ -237,7 +242,7 @@ export class RowFollower {
   // Returns the first key that is not to be shown.
   #end(): RowKey | undefined {
     const { nextToken } = this.#view;
-    return nextToken === undefined ? undefined : decodeEntityToken(nextToken);
+    return nextToken === undefined ? undefined : keyOfToken(nextToken);
   }
 }
 

@@ -65,7 +65,7 @@ export class QueryView implements FollowedView {
   readNumber = 0;
   nextToken: string | undefined;
 
-  /** `onCommit` is called after the table has changed. */
+  /** `onCommit` is called after the store has changed. */
   constructor(open: (row: GridRow) => void, onCommit: () => void) {
     this.#grid = new Grid(open);
     this.onCommit = onCommit;
@@ -113,12 +113,13 @@ export class QueryView implements FollowedView {
     if (!same) this.#grid.show([], []);
     this.#store = store;
     this.#table = table;
-    this.#followed = store;
     await this.run();
-    await this.#follow();
+    await this.followStore(store);
   }
 
-  async #follow(): Promise<void> {
+  /** Calls onCommit after changes of the store, and shows changed rows. Never rejects. */
+  async followStore(store: Store): Promise<void> {
+    this.#followed = store;
     try {
       const { RowFollower } = await import("./explorer-follower.ts");
       this.#follower ??= new RowFollower(this);

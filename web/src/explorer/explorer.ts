@@ -187,7 +187,7 @@ export class TableExplorer extends StoreElement {
       const named = (wanted: string | undefined) =>
         tables.find(({ name }) => name.toLowerCase() === wanted?.toLowerCase());
       const table = named(this.#table) ?? named(this.#shown) ?? tables[0];
-      if (table === undefined) return;
+      if (table === undefined) return void this.#query.followStore(store);
       this.#describe(table);
       await this.#show(store, table.name);
     });
@@ -201,15 +201,19 @@ export class TableExplorer extends StoreElement {
     this.#error.hidden = true;
   }
 
-  // The feed is read from the first time on that the tab is selected.
+  // The feed is read after the tab was selected for the first time. If the store cannot be opened,
+  // #load() shows why.
   #showChanges(): void {
     const { tabs, panel } = this.#changes ?? {};
     if (tabs?.selected !== "Changes") panel?.hide();
-    else
-      void this.#attempt((store) => {
-        panel?.open(store);
-        if (tabs.selected === "Changes") panel?.show();
-      });
+    if (tabs?.selected !== "Changes" || this.store === undefined) return;
+    const turn = this.#loadNumber;
+    const show = (store: Store) => {
+      if (turn !== this.#loadNumber || tabs.selected !== "Changes") return;
+      panel?.open(store);
+      panel?.show();
+    };
+    this.opened().then(show, () => {});
   }
 
   // Without the script, there is no tab "Changes".
@@ -224,13 +228,16 @@ export class TableExplorer extends StoreElement {
     );
   }
 
-  // Shows row counts after commits, at most twice a second.
+  // Shows tables and row counts after commits, at most twice a second.
   #showTablesSoon(): void {
     this.#tablesTimer ??= setTimeout(() => {
       this.#tablesTimer = undefined;
       if (this.store === undefined) return;
       this.opened()
-        .then((store) => this.#showTables(store))
+        .then(async (store) => {
+          if (this.#main.hidden) await this.#load();
+          else await this.#showTables(store);
+        })
         .catch(() => {}); // the next read of the user shows why
     }, tablesIntervalMs);
   }

@@ -40,3 +40,20 @@ export function positionOf(rows: readonly GridRow[], key: Partial<RowKey>): numb
   }
   return low;
 }
+
+/**
+ * Returns the key at which the next page begins. client/paging.ts describes the tokens; it is not
+ * imported, because bundlers would put it into a file of its own, which every page would load. An
+ * unpaired surrogate becomes U+FFFD.
+ */
+export function keyOfToken(token: string): RowKey {
+  const { nextPartitionKey, nextRowKey = "" } = JSON.parse(atob(token));
+  return { partitionKey: decodeKey(nextPartitionKey), rowKey: decodeKey(nextRowKey) };
+}
+
+function decodeKey(value: string): string {
+  const coded = value.slice(value.lastIndexOf("!") + 1);
+  const base64 = coded.replaceAll("*", "+").replaceAll("_", "/").replaceAll("-", "=");
+  const bytes = Uint8Array.from(atob(base64), (unit) => unit.charCodeAt(0));
+  return new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
+}
