@@ -1,7 +1,7 @@
 // The list of a store's tables, with the number of entities in each.
 
 import type { TableStats } from "../types.ts";
-import { formatCount, h } from "./dom.ts";
+import { formatCount, h, setChildren } from "./dom.ts";
 
 export interface TableListOptions {
   readonly choose: (table: string) => void;
@@ -14,6 +14,7 @@ export class TableList {
   readonly #list = h("ul", {});
   readonly #none = h("p", { class: "muted", hidden: true }, "No tables yet.");
   readonly #choose: (table: string) => void;
+  #items = new Map<string, TableItem>(); // by name
   #chosen: string | undefined;
 
   constructor({ choose, add, refresh }: TableListOptions) {
@@ -44,13 +45,21 @@ export class TableList {
     );
   }
 
+  /** The elements of tables that stay are kept, with the focus. */
   show(tables: readonly TableStats[]): void {
-    const root = this.element.getRootNode() as ShadowRoot;
-    const focused = (root.activeElement as HTMLElement | null)?.dataset?.["table"];
     this.#none.hidden = tables.length > 0;
-    this.#list.replaceChildren(...tables.map((table) => this.#item(table)));
+    const items = tables.map(({ name, rows }): [string, TableItem] => {
+      const item = this.#items.get(name) ?? this.#item(name);
+      setText(item.rows, formatCount(rows));
+      setText(item.noun, rows === 1 ? " entity" : " entities");
+      return [name, item];
+    });
+    this.#items = new Map(items);
+    setChildren(
+      this.#list,
+      items.map(([, { element }]) => element),
+    );
     this.mark(this.#chosen);
-    if (focused !== undefined) this.#button(focused)?.focus();
   }
 
   /** Highlights the chosen table in the list; undefined: none. */
@@ -62,22 +71,21 @@ export class TableList {
     }
   }
 
-  #item({ name, rows }: TableStats): HTMLElement {
-    return h(
-      "li",
-      {},
-      h(
-        "button",
-        { type: "button", "data-table": name, onclick: () => this.#choose(name) },
-        h("span", { class: "name" }, name),
-        h("span", { class: "rows" }, formatCount(rows)),
-        h("span", { class: "unseen" }, rows === 1 ? " entity" : " entities"),
-      ),
-    );
+  #item(name: string): TableItem {
+    const rows = h("span", { class: "rows" });
+    const noun = h("span", { class: "unseen" });
+    const attributes = { type: "button", "data-table": name, onclick: () => this.#choose(name) };
+    const title = h("span", { class: "name" }, name);
+    return { element: h("li", {}, h("button", attributes, title, rows, noun)), rows, noun };
   }
+}
 
-  #button(table: string): HTMLElement | undefined {
-    const buttons = [...this.#list.querySelectorAll<HTMLElement>("button")];
-    return buttons.find((button) => button.dataset["table"] === table);
-  }
+interface TableItem {
+  readonly element: HTMLElement;
+  readonly rows: HTMLElement;
+  readonly noun: HTMLElement;
+}
+
+function setText(element: HTMLElement, text: string): void {
+  if (element.textContent !== text) element.textContent = text;
 }
