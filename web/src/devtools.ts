@@ -10,6 +10,8 @@ import type { Store } from "./types.ts";
 
 export interface EntitableDevtoolsOptions {
   store: Store;
+  /** Must differ between stores of the same name. Default: "entitable-", with the store's name. */
+  id?: string | undefined;
   /** The plugin's title. Default: "entitable", with the name of the store. */
   name?: string | undefined;
 }
@@ -26,28 +28,35 @@ export interface EntitableDevtoolsPlugin {
   readonly id: string;
   readonly name: string;
   /**
-   * Shows the panel in the element: the newest commits of the store from now on, and the live
-   * queries that are open. Without a theme, the panel follows the page's `color-scheme`. A further
-   * call with the same element changes the theme, or whether the panel is seen.
+   * Shows the panel in the element, in place of another plugin's: the newest commits of the store
+   * from now on, and the live queries that are open. Without a theme, the panel follows the page's
+   * `color-scheme`. A further call with the same element changes the theme, or whether the panel is
+   * seen. If the element leaves the page, the panel is removed.
    */
   render(element: HTMLElement, props?: DevtoolsProps): void;
   /** Removes the panel, and ends its feed. It does not close the store. */
   destroy(): void;
 }
 
+// TanStack Devtools do not call destroy() of a plugin that was replaced by one with the same id.
+const panels = new WeakMap<HTMLElement, MountedPanel>(); // by parent
+
 /** Returns a plugin for the store. */
 export function entitableDevtools({
   store,
+  id = `entitable-${store.name}`,
   name = `entitable: ${store.name}`,
 }: EntitableDevtoolsOptions): EntitableDevtoolsPlugin {
   let mounted: MountedPanel | undefined;
   return {
-    id: `entitable-${store.name}`,
+    id,
     name,
     render(element, props = {}) {
-      if (mounted?.parent !== element) {
+      if (mounted === undefined || panels.get(element) !== mounted) {
         mounted?.remove();
+        panels.get(element)?.remove();
         mounted = new MountedPanel(element, store);
+        panels.set(element, mounted);
       }
       mounted.update(typeof props === "string" ? { theme: props } : props);
     },
@@ -60,14 +69,14 @@ export function entitableDevtools({
 
 // The panel in a shadow root, so that neither the page's styles nor its own reach the other.
 class MountedPanel {
-  readonly parent: HTMLElement;
+  readonly #parent: HTMLElement;
   readonly #store: Store;
   readonly #host = document.createElement("div");
   readonly #root = this.#host.attachShadow({ mode: "open" });
-  readonly #panel = new ChangesPanel(dom);
+  readonly #panel = new ChangesPanel(dom, () => this.remove());
 
   constructor(parent: HTMLElement, store: Store) {
-    this.parent = parent;
+    this.#parent = parent;
     this.#store = store;
     this.#root.append(this.#panel.element);
     parent.append(this.#host);
@@ -84,6 +93,7 @@ class MountedPanel {
   }
 
   remove(): void {
+    if (panels.get(this.#parent) === this) panels.delete(this.#parent);
     this.#panel.close();
     this.#host.remove();
   }

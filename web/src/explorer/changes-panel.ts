@@ -8,6 +8,8 @@ import type { Dom } from "./dom.ts";
 import { followFeed } from "./follow-feed.ts";
 
 const everyTable = ""; // the value of the option; no table has this name
+const intervalMs = 500; // between reads of the live queries
+const readingShare = 0.05; // of the time
 
 export class ChangesPanel {
   readonly element: HTMLElement;
@@ -25,12 +27,18 @@ export class ChangesPanel {
   #missed = 0; // commits since then
   #store: Store | undefined;
   #isClosed = false; // the store is closed
-  #stop: () => void = () => {};
-  #isDrawDue = false;
+  #stop: (() => void) | undefined; // undefined: the feed was not opened yet
+  #isDrawDue = false; // something has changed since the last drawing
+  #isDrawScheduled = false;
+  #timer: ReturnType<typeof setTimeout> | undefined; // undefined: it is not shown
+  #wasConnected = false;
+  readonly #onDisconnect: () => void;
 
-  constructor(dom: Dom) {
+  /** `onDisconnect` is called some time after the panel has left its document. */
+  constructor(dom: Dom, onDisconnect: () => void = () => {}) {
     const { h } = dom;
     this.#dom = dom;
+    this.#onDisconnect = onDisconnect;
     this.#queries = new LiveQueryList(dom);
     this.#table = h("select", { id: "changes-table" });
     this.#pause = h("button", { type: "button", "aria-pressed": "false" }, "Pause");
@@ -60,11 +68,14 @@ export class ChangesPanel {
     this.#draw();
   }
 
-  /** Follows the store until close() is called. Has no effect if the panel follows it already. */
+  /** The store to follow. Its feed is opened when the panel is first seen. */
   open(store: Store): void {
     if (store === this.#store) return;
     this.close();
     this.#store = store;
+  }
+
+  #openFeed(store: Store): void {
     const stop = followFeed(
       store,
       { before: true },
@@ -84,29 +95,63 @@ export class ChangesPanel {
 
   /** Follows no store, and shows nothing. */
   close(): void {
-    this.#stop();
-    this.#stop = () => {};
+    this.#stop?.();
+    this.#stop = undefined;
     this.hide();
     this.#store = undefined;
     this.#isClosed = false;
     this.#storeTables = [];
+    this.#table.value = everyTable;
+    this.#queries.show([]);
     this.#resume();
     this.#clear();
     this.#say("");
   }
 
-  /** Shows the live queries, too, until hide() or close() is called. */
+  /** Draws what happens, and the live queries, until hide() or close() is called. */
   show(): void {
-    if (this.#store !== undefined && !this.#isClosed) this.#queries.open(this.#store);
+    if (this.#timer !== undefined) return;
+    this.#timer = setTimeout(() => {}); // update() replaces it
+    void this.#update();
   }
 
+  /** The feed is still read. */
   hide(): void {
-    this.#queries.close();
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+
+  async #update(): Promise<void> {
+    this.#checkConnection();
+    const [store, timer] = [this.#store, this.#timer];
+    if (timer === undefined) return;
+    const from = performance.now();
+    if (store !== undefined && this.#isSeen) {
+      if (this.#stop === undefined) this.#openFeed(store);
+      if (this.#isDrawDue) this.#draw();
+      if (!this.#isClosed)
+        await this.#queries.read(store, () => timer !== this.#timer || this.#isClosed);
+    }
+    if (timer !== this.#timer) return;
+    const ms = (performance.now() - from) / readingShare;
+    this.#timer = setTimeout(() => void this.#update(), Math.max(intervalMs, ms));
+  }
+
+  // An element that is not displayed, such as one in a tab behind another, has no rectangles.
+  get #isSeen(): boolean {
+    return !document.hidden && this.element.getClientRects().length > 0;
+  }
+
+  #checkConnection(): void {
+    const { isConnected } = this.element;
+    if (this.#wasConnected && !isConnected) this.#onDisconnect();
+    this.#wasConnected = isConnected;
   }
 
   // ---- The feed -------------------------------------------------------------------------------
 
   #onEntry(): void {
+    this.#checkConnection();
     if (this.#paused !== undefined) this.#missed += 1;
     this.#scheduleDraw();
   }
@@ -120,7 +165,6 @@ export class ChangesPanel {
 
   #onEnd(): void {
     this.#isClosed = true;
-    this.#queries.close();
     this.#queries.show([]);
     this.#say("The store is closed.");
     this.#scheduleDraw();
@@ -164,12 +208,14 @@ export class ChangesPanel {
 
   // ---- Drawing --------------------------------------------------------------------------------
 
+  // While the panel is not seen, nothing is drawn.
   #scheduleDraw(): void {
-    if (this.#isDrawDue) return;
     this.#isDrawDue = true;
+    if (this.#isDrawScheduled) return;
+    this.#isDrawScheduled = true;
     requestAnimationFrame(() => {
-      this.#isDrawDue = false;
-      this.#draw();
+      this.#isDrawScheduled = false;
+      if (this.#isDrawDue && this.#timer !== undefined && this.#isSeen) this.#draw();
     });
   }
 
@@ -179,6 +225,7 @@ export class ChangesPanel {
   }
 
   #draw(): void {
+    this.#isDrawDue = false;
     this.#drawTables();
     const table = this.#table.value === everyTable ? undefined : this.#table.value;
     const entries = (this.#paused ?? this.#log.entries).filter(

@@ -5,7 +5,6 @@ import type { OpenLiveQuery, Store } from "../types.ts";
 import type { Dom } from "./dom.ts";
 
 const shownMost = 200;
-const intervalMs = 500;
 
 export class LiveQueryList {
   readonly element: HTMLElement;
@@ -14,8 +13,6 @@ export class LiveQueryList {
   readonly #scroll: HTMLElement;
   readonly #note: HTMLElement;
   readonly #rows = new Map<number, { element: HTMLElement; text: string }>(); // by id
-  #stop: () => void = () => {};
-
   constructor(dom: Dom) {
     const { h } = dom;
     this.#dom = dom;
@@ -36,30 +33,17 @@ export class LiveQueryList {
     this.show([]);
   }
 
-  /** Shows the queries of the store until close() is called. */
-  open(store: Store): void {
-    this.close();
-    let isOpen = true;
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const update = async () => {
-      if (!document.hidden) {
-        const show = await listed(store);
-        if (isOpen) show(this);
-      }
-      if (isOpen) timer = setTimeout(() => void update(), intervalMs);
-    };
-    this.#stop = () => {
-      isOpen = false;
-      clearTimeout(timer);
-    };
-    void update();
+  /** Shows the queries of the store, unless `isOutdated()` is true when they were read. */
+  async read(store: Store, isOutdated: () => boolean): Promise<void> {
+    try {
+      const queries = await store.liveQueries();
+      if (!isOutdated()) this.show(queries);
+    } catch (error) {
+      if (!isOutdated()) this.#fail(error);
+    }
   }
 
-  close(): void {
-    this.#stop();
-  }
-
-  fail(error: unknown): void {
+  #fail(error: unknown): void {
     const { title, text } = this.#dom.describeError(error);
     this.#note.textContent = `${title}: ${text}`;
     this.#note.hidden = false;
@@ -100,15 +84,6 @@ export class LiveQueryList {
   }
 }
 
-async function listed(store: Store): Promise<(list: LiveQueryList) => void> {
-  try {
-    const queries = await store.liveQueries();
-    return (list) => list.show(queries);
-  } catch (error) {
-    return (list) => list.fail(error);
-  }
-}
-
 function describeQuery({ h, formatCount }: Dom, query: OpenLiveQuery): Node[] {
   const { kind, tables, filter, select, limit, from, status, warnings } = query;
   const key = from && `('${from.partitionKey}', '${from.rowKey}')`;
@@ -129,9 +104,9 @@ function describeQuery({ h, formatCount }: Dom, query: OpenLiveQuery): Node[] {
   return [name, ...options, ...notes];
 }
 
-function deltaText({ formatCountWithNoun }: Dom, { kind, lastDelta }: OpenLiveQuery): string {
+function deltaText({ formatCountWithNoun }: Dom, { kind, hits, lastDelta }: OpenLiveQuery): string {
   if (kind === "observe") return "run again";
-  if (lastDelta === undefined) return "none";
+  if (lastDelta === undefined) return hits > 0 ? "read again" : "none";
   const { sequence, inserted, updated, deleted } = lastDelta;
   const counts = [
     [inserted, "insert"],
