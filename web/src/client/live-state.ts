@@ -5,13 +5,7 @@
 // reset, or when a limit has lost a row that is not in memory), they are collected beside the rows
 // that are shown.
 
-import type {
-  ExplainWarning,
-  LiveDelta,
-  LiveExplain,
-  LiveSnapshot,
-  OpenLiveQuery,
-} from "../types.ts";
+import type { ExplainWarning, LiveDelta, LiveExplain, LiveSnapshot } from "../types.ts";
 import type { Row, WatchDelta } from "./changes-decoder.ts";
 import type { LiveState } from "./live-query.ts";
 import { LiveRows, newDelta } from "./live-rows.ts";
@@ -70,7 +64,8 @@ export class OpenQuery implements LiveState {
   retryMs = 0; // the delay after the last failure; 0: there was none since it was complete
   restarts = 0; // how often restart() was called
   hits = 0; // how many changes the store has sent
-  lastDelta: OpenLiveQuery["lastDelta"]; // undefined: none was shown since the rows were read
+  lastDelta: WatchDelta | undefined; // undefined: none was shown since the rows were read
+  sizeBefore = 0; // how many rows were shown before lastDelta
   // Whether the store may no longer have what led to the error that is shown.
   #isErrorOutdated = false;
   // What is shown.
@@ -98,8 +93,9 @@ export class OpenQuery implements LiveState {
     return this.#snapshot;
   }
 
-  get status(): LiveSnapshot<unknown>["status"] {
-    return this.#status;
+  // For developer tools. Does not make the snapshot: the rows would be copied at the next change.
+  get shown(): Pick<LiveSnapshot<unknown>, "status" | "sequence"> {
+    return { status: this.#status, sequence: this.#sequence };
   }
 
   explain(): LiveExplain {
@@ -198,10 +194,10 @@ export class OpenQuery implements LiveState {
     const deltas: LiveDelta<unknown>[] = [];
     for (const [i, { delta, sequence }] of changes.entries()) {
       const shown = this.#wantsDeltas ? newDelta(sequence) : undefined;
-      const { size } = this.#rows;
+      this.lastDelta = delta;
+      this.sizeBefore = this.#rows.size;
       this.#rows.apply(delta.rows, shown, converted[i]);
       this.#count += delta.countChange;
-      this.lastDelta = countDelta(delta, this.#rows.size - size, sequence);
       this.#sequence = sequence;
       if (shown !== undefined) deltas.push(shown);
     }
@@ -229,7 +225,6 @@ export class OpenQuery implements LiveState {
 
   #showReading({ rows, count, sequence }: Reading): LiveDelta<unknown>[] | undefined {
     this.#reading = undefined;
-    this.lastDelta = undefined;
     this.#isErrorOutdated = false;
     const wasReady = this.#status === "ready";
     const deltas = this.#replaceRows(rows, sequence);
@@ -246,6 +241,7 @@ export class OpenQuery implements LiveState {
     const delta = this.#wantsDeltas ? newDelta(sequence) : undefined;
     const isDifferent = rows.replace(this.#rows, delta);
     this.#rows = rows;
+    this.lastDelta = undefined;
     if (!isDifferent) return undefined;
     return delta === undefined ? [] : [delta];
   }
@@ -283,17 +279,6 @@ export class OpenQuery implements LiveState {
     const entities = this.#rows.giveOut();
     return this.source.result === "list" ? entities : entities[0];
   }
-}
-
-// Counts without looking rows up. `sizeChange`: by how much the delta has changed the number of
-// rows.
-function countDelta({ rows, countChange }: WatchDelta, sizeChange: number, sequence: bigint) {
-  let removed = 0;
-  for (const { row } of rows) if (row === undefined) removed += 1;
-  const deleted = removed + Math.max(0, -countChange);
-  const inserted = sizeChange + removed + Math.max(0, countChange);
-  const updated = rows.length - removed - (sizeChange + removed);
-  return { sequence, inserted, updated, deleted };
 }
 
 function everyWriteTested(table: string): ExplainWarning {

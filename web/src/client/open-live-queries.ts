@@ -19,22 +19,38 @@ export function openLiveQueries(connection: LiveConnection): OpenLiveQuery[] {
   return [...single, ...[...observed].map(describeObserved)].sort((a, b) => a.id - b.id);
 }
 
-// Does not make the snapshot: the query would copy its rows at the next change.
 function describe(query: OpenQuery): OpenLiveQuery {
   const { table, result, filter, select, limit, from } = query.source;
-  const { status, hits, lastDelta } = query;
+  const { hits, shown } = query;
+  const lastDelta = countLastDelta(query);
   return {
     id: idOf(query),
     kind: kinds[result],
     tables: [table],
-    status,
+    status: shown.status,
     ...query.explain(),
     hits,
     ...(filter !== undefined && { filter }),
     ...(select !== undefined && { select: [...select] }),
     ...(limit !== undefined && { limit }),
     ...(from !== undefined && { from: { ...from } }),
-    ...(lastDelta !== undefined && { lastDelta: { ...lastDelta } }),
+    ...(lastDelta !== undefined && { lastDelta }),
+  };
+}
+
+// Counts without looking rows up.
+function countLastDelta(query: OpenQuery): OpenLiveQuery["lastDelta"] {
+  const { lastDelta, sizeBefore, source, shown } = query;
+  if (lastDelta === undefined) return undefined;
+  const { rows, countChange } = lastDelta;
+  const removed = rows.filter(({ row }) => row === undefined).length;
+  const isCount = source.result === "count"; // it has no rows
+  const added = isCount ? 0 : query.explain().rowsWatched - sizeBefore + removed;
+  return {
+    sequence: shown.sequence,
+    inserted: added + Math.max(0, countChange),
+    updated: rows.length - removed - added,
+    deleted: removed + Math.max(0, -countChange),
   };
 }
 
