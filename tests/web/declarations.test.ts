@@ -186,6 +186,7 @@ describe("the examples compile in a project that Vite created", { concurrency: t
   });
 
   for (const [page, jsxOptions] of Object.entries({
+    tanstack: { jsx: "react-jsx" },
     preact: { jsx: "react-jsx", jsxImportSource: "preact" },
     solid: { jsx: "preserve", jsxImportSource: "solid-js" },
   })) {
