@@ -106,6 +106,23 @@ describe("the log of changes", () => {
     assert.equal(commits(log)[0]?.changes.length, 0, "a quarter of the memory");
   });
 
+  test("keeps the rows of pinned entries, and counts them, until they are released", () => {
+    const text = "x".repeat(1000); // about 2200 bytes
+    const log = new ChangeLog({ entries: 3, bytes: 10_000 });
+    for (let i = 1; i <= 3; ++i) log.add(batch(i, change("insert", "lamps", text)));
+    const pinned = log.pin() as CommitEntry[];
+    for (let i = 4; i <= 8; ++i) log.add(batch(i, change("insert", "lamps", text)));
+    assert.deepEqual(
+      pinned.map(({ changes }) => changes.length),
+      [1, 1, 1],
+    );
+    assert.deepEqual(sequences(log), [6, 7, 8]);
+    assert.equal(commits(log).filter(({ changes }) => changes.length > 0).length, 1);
+    log.unpin();
+    for (let i = 9; i <= 11; ++i) log.add(batch(i, change("insert", "lamps", text)));
+    assert.equal(commits(log).filter(({ changes }) => changes.length > 0).length, 3);
+  });
+
   test("has one entry for gaps that follow each other", () => {
     const log = new ChangeLog();
     log.add(batch(1, change("insert")));

@@ -44,6 +44,7 @@ export class ChangeLog {
   #entries: LogEntry[] = []; // the oldest comes first
   readonly #sizes = new Map<CommitEntry, number>(); // of those with changes; the oldest comes first
   #bytes = 0;
+  #pinned: ReadonlySet<LogEntry> = new Set();
 
   constructor(limits: LogLimits = defaultLimits) {
     this.#limits = limits;
@@ -71,8 +72,24 @@ export class ChangeLog {
     this.#push(entry);
     for (const oldest of this.#sizes.keys()) {
       if (this.#bytes <= this.#limits.bytes) break;
-      this.#dropRows(oldest);
+      if (!this.#pinned.has(oldest)) this.#dropRows(oldest);
     }
+  }
+
+  /**
+   * Returns the entries. They keep their rows, which count towards the limit, until unpin() or
+   * clear() is called.
+   */
+  pin(): readonly LogEntry[] {
+    this.#pinned = new Set(this.#entries);
+    return [...this.#entries];
+  }
+
+  unpin(): void {
+    const entries = new Set(this.#entries);
+    for (const entry of this.#pinned)
+      if (entry.kind === "commit" && !entries.has(entry)) this.#forget(entry);
+    this.#pinned = new Set();
   }
 
   /** Several gaps without a commit in between are one entry. */
@@ -85,12 +102,14 @@ export class ChangeLog {
     this.#entries = [];
     this.#sizes.clear();
     this.#bytes = 0;
+    this.#pinned = new Set();
   }
 
   #push(entry: LogEntry): void {
     this.#entries.push(entry);
     const removed = this.#entries.splice(0, this.#entries.length - this.#limits.entries);
-    for (const old of removed) if (old.kind === "commit") this.#forget(old);
+    for (const old of removed)
+      if (old.kind === "commit" && !this.#pinned.has(old)) this.#forget(old);
   }
 
   #dropRows(entry: CommitEntry): void {

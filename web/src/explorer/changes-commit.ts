@@ -3,10 +3,10 @@
 
 import type { Change } from "../types.ts";
 import type { ChangeCounts, CommitEntry, GapEntry } from "./change-log.ts";
+import { areEqual, differingTexts } from "./changes-values.ts";
 import type { Dom } from "./dom.ts";
 
 const shownAtOnce = 50; // rows
-const valueUnits = 200; // how many UTF-16 units of a value are shown; a value may have 32,768
 
 /** `table`: shows only the changes of this table; undefined: of all. */
 export function renderCommit(dom: Dom, entry: CommitEntry, table: string | undefined): HTMLElement {
@@ -132,8 +132,8 @@ function renderChange(dom: Dom, change: Change): HTMLElement {
       "tr",
       {},
       h("th", { scope: "row" }, name),
-      ...(before ? [h("td", { class: "before" }, shortText(old))] : []),
-      ...(after ? [h("td", { class: "after" }, shortText(now))] : []),
+      ...(before ? [h("td", { class: "before" }, old)] : []),
+      ...(after ? [h("td", { class: "after" }, now)] : []),
     ),
   );
   const heads = titles.map((title) => h("th", { scope: "col" }, title));
@@ -154,20 +154,18 @@ function propertiesOf(
   const names = new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})]);
   return [...names]
     .filter((name) => !hidden.includes(name))
-    .map((name): [string, string, string] => {
+    .filter((name) => !isSame(name, before, after))
+    .map((name) => {
       const valueIn = (row: Row | undefined) =>
-        row !== undefined && Object.hasOwn(row, name) ? valueText(row[name]) : "";
-      return [name, valueIn(before), valueIn(after)];
-    })
-    .filter(
-      ([name, old, now]) =>
-        before === undefined ||
-        after === undefined ||
-        old !== now ||
-        Object.hasOwn(before, name) !== Object.hasOwn(after, name),
-    );
+        row !== undefined && Object.hasOwn(row, name) ? row[name] : undefined;
+      return [name, ...differingTexts(valueText, valueIn(before), valueIn(after))];
+    });
 }
 
-function shortText(text: string): string {
-  return text.length > valueUnits ? `${text.slice(0, valueUnits)}…` : text;
+function isSame(name: string, before: Row | undefined, after: Row | undefined): boolean {
+  if (before === undefined || after === undefined) return false;
+  return (
+    Object.hasOwn(before, name) === Object.hasOwn(after, name) &&
+    areEqual(before[name], after[name])
+  );
 }
