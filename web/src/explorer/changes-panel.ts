@@ -18,9 +18,11 @@ export class ChangesPanel {
   readonly #queries: LiveQueryList;
   readonly #table: HTMLSelectElement;
   readonly #pause: HTMLElement;
+  readonly #missedText: HTMLElement;
   readonly #status: HTMLElement;
   readonly #empty: HTMLElement;
   readonly #list: HTMLElement;
+  readonly #scroll: HTMLElement; // with the list
   readonly #elements = new Map<LogEntry, HTMLElement>(); // those that are shown
   #storeTables: readonly string[] = [];
   #paused: readonly LogEntry[] | undefined; // what is shown while it is paused
@@ -42,6 +44,7 @@ export class ChangesPanel {
     this.#queries = new LiveQueryList(dom);
     this.#table = h("select", { id: "changes-table" });
     this.#pause = h("button", { type: "button", "aria-pressed": "false" }, "Pause");
+    this.#missedText = h("span", { class: "missed" });
     this.#status = h("p", { class: "muted", role: "status" });
     this.#empty = h("p", { class: "muted" });
     this.#list = h("ol", { class: "commits" });
@@ -54,16 +57,17 @@ export class ChangesPanel {
       h("strong", { class: "title" }, "Commits"),
       h("label", { for: "changes-table" }, "Table"),
       this.#table,
+      this.#missedText,
       this.#pause,
       clear,
     );
-    const scroll = h(
+    this.#scroll = h(
       "div",
       { class: "scroll commits-scroll", tabindex: "0", role: "region", "aria-label": "Commits" },
       this.#empty,
       this.#list,
     );
-    const commits = h("div", {}, bar, this.#status, scroll);
+    const commits = h("div", {}, bar, this.#status, this.#scroll);
     this.element = h("div", { class: "changes" }, commits, this.#queries.element);
     this.#draw();
   }
@@ -185,7 +189,7 @@ export class ChangesPanel {
 
   #togglePause(): void {
     if (this.#paused === undefined) {
-      this.#paused = [...this.#log.entries];
+      this.#paused = this.#log.pin();
       this.#pause.setAttribute("aria-pressed", "true");
     } else {
       this.#resume();
@@ -195,6 +199,7 @@ export class ChangesPanel {
 
   #resume(): void {
     this.#paused = undefined;
+    this.#log.unpin();
     this.#missed = 0;
     this.#pause.setAttribute("aria-pressed", "false");
   }
@@ -233,15 +238,17 @@ export class ChangesPanel {
     );
     const shown = new Set(entries);
     for (const entry of this.#elements.keys()) if (!shown.has(entry)) this.#elements.delete(entry);
+    const focused = this.#list.querySelector(":focus");
     this.#dom.setChildren(
       this.#list,
       entries.map((entry) => this.#elementOf(entry, table)).reverse(), // the newest comes first
     );
+    if (focused !== null && !this.#list.contains(focused)) this.#scroll.focus();
     this.#list.hidden = entries.length === 0;
     this.#empty.hidden = entries.length > 0;
     this.#empty.textContent = this.#isClosed ? "No commits." : "No commits yet.";
     const missed = this.#dom.formatCountWithNoun(this.#missed, "new commit");
-    this.#pause.textContent = this.#missed > 0 ? `Paused: ${missed}` : "Pause";
+    this.#missedText.textContent = this.#missed > 0 ? missed : "";
   }
 
   #elementOf(entry: LogEntry, table: string | undefined): HTMLElement {

@@ -25,7 +25,8 @@ export const changesStyles = `
 .changes button.small { padding: 0.15rem 0.5rem; }
 .changes .muted { margin: 0; color: var(--_muted); font-size: 0.875rem; }
 .changes [role="status"] { padding: 0 0.9rem 0.5rem; }
-.changes [role="status"]:empty { display: none; }
+.changes [role="status"]:empty { padding: 0; }
+.missed { font-size: 0.8125rem; color: var(--_muted); }
 .commits-scroll {
   height: var(--entitable-grid-height, 24rem); border-block: 1px solid var(--_line);
 }
@@ -43,8 +44,8 @@ export const changesStyles = `
 .gap { grid-template-columns: minmax(0, 1fr); color: var(--_bad); background: var(--_bad-soft); }
 .sequence { white-space: nowrap; }
 .sequence, .commits time { font-variant-numeric: tabular-nums; }
-.sequence::before { content: "▸"; display: inline-block; width: 1.1em; color: var(--_muted); }
-details[open] > summary .sequence::before { content: "▾"; }
+.sequence::before { content: "▸"; content: "▸" / ""; display: inline-block; width: 1.1em; color: var(--_muted); }
+details[open] > summary .sequence::before { content: "▾"; content: "▾" / ""; }
 .commits time, .origin { color: var(--_muted); }
 .names { font-weight: 600; overflow-wrap: anywhere; }
 .counts { display: flex; flex-wrap: wrap; gap: 0.3rem; }

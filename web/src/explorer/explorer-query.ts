@@ -290,7 +290,8 @@ export class QueryView implements FollowedView {
     const more = this.nextToken !== undefined;
     const shown = `${formatCountWithNoun(length, "entity", "entities")} shown`;
     const rest = more ? "and there are more" : "that is all";
-    this.#status.textContent = length === 0 && !more ? "No entity matches." : `${shown}, ${rest}.`;
+    const text = length === 0 && !more ? "No entity matches." : `${shown}, ${rest}.`;
+    if (this.#status.textContent !== text) this.#status.textContent = text;
     if (this.#next.hidden !== !more && !more && this.#isFocused(this.#next)) this.#grid.focus();
     this.#next.hidden = !more;
   }

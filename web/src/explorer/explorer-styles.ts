@@ -119,7 +119,7 @@ input[aria-invalid], textarea[aria-invalid] {
 .grid .spacer td { padding: 0; border: 0; }
 .grid th .type { font-weight: 400; color: var(--_muted); font-size: 0.75rem; }
 .grid tbody tr[data-row] { cursor: pointer; }
-.grid tbody tr[data-row]:hover td { background: var(--_sunken); }
+.grid tbody tr[data-row]:hover { background: var(--_sunken); }
 .grid tbody tr:focus-visible { outline-offset: -2px; }
 .foot {
   display: flex; gap: 1rem; align-items: center; justify-content: space-between;
