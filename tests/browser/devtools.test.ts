@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, before, beforeEach, describe, test } from "node:test";
 import { build } from "esbuild";
 import type { BrowserContext, Locator, Page } from "playwright-core";
-import type { EntitableDevtoolsPlugin } from "../../web/src/devtools.ts";
+import type { EntitableDevtoolsPlugin, entitableDevtools } from "../../web/src/devtools.ts";
 import type { Store } from "../../web/src/types.ts";
 import { linkFrameworks, newProject } from "../web/support/project.ts";
 import { accessibilityProblems } from "./support/axe.ts";
@@ -16,6 +16,11 @@ import { type Site, serve } from "./support/server.ts";
 interface Application {
   readonly store: Store;
   readonly plugin: EntitableDevtoolsPlugin;
+  readonly entitableDevtools: typeof entitableDevtools;
+  /** The feeds that are open. */
+  readonly feeds: ReadonlySet<unknown>;
+  /** How often the live queries were listed. */
+  listed: number;
   showDevtools(): { unmount(): void };
 }
 declare const application: Application; // a variable of the page
@@ -27,9 +32,28 @@ const source = `
   const store = await openStore({ persistence: "memory" });
   await store.table("lamps").createTable();
   const plugin = entitableDevtools({ store });
+  const [changes, liveQueries] = [store.changes.bind(store), store.liveQueries.bind(store)];
+  const feeds = new Set();
+  store.changes = (options) => {
+    const feed = changes(options);
+    feeds.add(feed);
+    const close = feed.return.bind(feed);
+    feed.return = () => {
+      feeds.delete(feed);
+      return close();
+    };
+    return feed;
+  };
+  store.liveQueries = () => {
+    application.listed += 1;
+    return liveQueries();
+  };
   globalThis.application = {
     store,
     plugin,
+    entitableDevtools,
+    feeds,
+    listed: 0,
     showDevtools() {
       const config = { defaultOpen: true, panelLocation: "bottom", theme: "dark" };
       const devtools = new TanStackDevtoolsCore({ plugins: [{ ...plugin, defaultOpen: true }], config });
@@ -102,6 +126,8 @@ async function putUntilShown(within: Locator): Promise<void> {
   }
 }
 
+const feedCount = (): Promise<number> => page.evaluate(() => application.feeds.size);
+
 const background = (within: Locator): Promise<string> =>
   within.locator(".changes").evaluate((panel) => getComputedStyle(panel).backgroundColor);
 
@@ -122,6 +148,7 @@ describe("entitable/devtools", () => {
       (globalThis as unknown as { devtools: { unmount(): void } }).devtools.unmount(),
     );
     await devtools.locator(".changes").waitFor({ state: "detached" });
+    assert.equal(await feedCount(), 0);
     await page.evaluate(() => application.store.table("lamps").count());
   });
 
@@ -161,7 +188,13 @@ describe("entitable/devtools", () => {
     await render("dark", false);
     assert.equal(await commits(panel).count(), count);
     assert.equal(await panel.locator(".changes").count(), 1);
+    await page.waitForTimeout(100);
+    const listed = () => page.evaluate(() => application.listed);
+    const before = await listed();
+    await page.waitForTimeout(1200);
+    assert.equal(await listed(), before, "nothing is read while the panel is not seen");
     await page.evaluate(() => application.plugin.destroy());
+    assert.equal(await feedCount(), 0);
     assert.equal(await panel.locator("*").count(), 0);
     await page.evaluate(() => application.plugin.destroy());
     await render("light");
@@ -184,6 +217,34 @@ describe("entitable/devtools", () => {
       .locator(".changes")
       .evaluate((panel) => getComputedStyle(panel).backgroundColor);
     assert.equal(colour, "rgb(18, 25, 27)");
+  });
+
+  test("has one panel and one feed in an element, also if the plugin is created again", async () => {
+    await page.evaluate(() => {
+      const { store, entitableDevtools } = application;
+      for (let i = 0; i < 3; ++i)
+        entitableDevtools({ store }).render(document.getElementById("panel") as HTMLElement);
+    });
+    await putUntilShown(page.locator("#panel"));
+    assert.equal(await page.locator("#panel .changes").count(), 1);
+    assert.equal(await feedCount(), 1);
+    // Without destroy(): the element leaves the page.
+    await page.evaluate(() => document.getElementById("panel")?.remove());
+    await page.waitForFunction(() => application.feeds.size === 0);
+  });
+
+  test("opens no feed before it is seen", async () => {
+    await page.evaluate(() => {
+      const element = document.getElementById("panel") as HTMLElement;
+      application.plugin.render(element, { devtoolsOpen: false });
+    });
+    await page.waitForTimeout(100);
+    assert.equal(await feedCount(), 0);
+    await page.evaluate(() =>
+      application.plugin.render(document.getElementById("panel") as HTMLElement),
+    );
+    await putUntilShown(page.locator("#panel"));
+    assert.equal(await feedCount(), 1);
   });
 
   test("says that the store is closed", async () => {

@@ -317,6 +317,44 @@ describe("rows that change", () => {
   });
 });
 
+describe("tables that change", () => {
+  test("are shown after the only one was deleted, and the list keeps its elements", async () => {
+    const page = await openPage();
+    const item = explorer(page).locator("nav button[data-table=chairs]");
+    await item.evaluate((button) => Object.assign(window, { kept: button }));
+    await put(page, "1", 1, "chairs"); // not the shown table
+    await item.locator(".rows", { hasText: "1" }).waitFor();
+    assert.equal(
+      await item.evaluate((button) => (window as unknown as { kept: Element }).kept === button),
+      true,
+    );
+    await page.evaluate(async () => {
+      for (const name of ["chairs", "lamps"]) await store.serviceClient().deleteTable(name);
+    });
+    await explorer(page).getByText("This store has no tables yet.").waitFor();
+    await page.evaluate(() => store.serviceClient().createTable("lamps"));
+    await put(page, "1", 12);
+    await rowOf(page, "1").waitFor();
+    await tabs.leave(page);
+  });
+
+  test("appear in a store that had none", async () => {
+    const page = await openPage();
+    await page.evaluate(async () => {
+      const { openStore } = await import("/dist/index.js" as string);
+      const other = await openStore({ persistence: "memory" });
+      Object.assign(window, { store: other });
+      Object.assign(document.querySelector("table-explorer") as object, { store: other });
+    });
+    await explorer(page).getByText("This store has no tables yet.").waitFor();
+    await page.waitForTimeout(500);
+    await page.evaluate(() => store.serviceClient().createTable("stools"));
+    await explorer(page).locator("nav button", { hasText: "stools" }).waitFor();
+    await status(page).filter({ hasText: "No entity matches." }).waitFor();
+    await tabs.leave(page);
+  });
+});
+
 describe("rows and commits of other tabs", () => {
   test("are shown in the tab that runs the store, in others, and after a takeover", async () => {
     const owner = await context.newPage();

@@ -8,7 +8,7 @@ import type { ChangeFeed, Store } from "../../../web/src/types.ts";
 import { openStore } from "../support/package.ts";
 import { until } from "../support/until.ts";
 
-// Records what it is told.
+// Records the calls.
 class Recorder implements FeedListener {
   readonly events: string[] = [];
 

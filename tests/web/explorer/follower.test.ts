@@ -169,7 +169,7 @@ describe("following the rows of a table", () => {
     await store.restore(await store.snapshot());
     await until(() => view.problems.some((text) => text.includes("gap")) && view.problem === "");
     await store.close();
-    await until(() => view.problem === "The store is closed.");
+    await until(() => view.problem === "The store was closed.");
   });
 
   test("shows rows up to the next page", async () => {

@@ -73,7 +73,7 @@ export class RowFollower {
       onOpen: () => this.#onOpen(),
       onBatch: (batch: ChangeBatch) => this.#onBatch(batch),
       onInterruption: (error: unknown) => this.#onInterruption(error),
-      onEnd: () => this.#onInterruption(new Error("The store is closed.")),
+      onEnd: () => this.#onInterruption(new Error("The store was closed.")),
     };
     this.#stop = followFeed(store, {}, listener);
   }
