@@ -44,7 +44,9 @@ export const changesStyles = `
 .gap { grid-template-columns: minmax(0, 1fr); color: var(--_bad); background: var(--_bad-soft); }
 .sequence { white-space: nowrap; }
 .sequence, .commits time { font-variant-numeric: tabular-nums; }
-.sequence::before { content: "▸"; content: "▸" / ""; display: inline-block; width: 1.1em; color: var(--_muted); }
+.sequence::before {
+  content: "▸"; content: "▸" / ""; display: inline-block; width: 1.1em; color: var(--_muted);
+}
 details[open] > summary .sequence::before { content: "▾"; content: "▾" / ""; }
 .commits time, .origin { color: var(--_muted); }
 .names { font-weight: 600; overflow-wrap: anywhere; }
