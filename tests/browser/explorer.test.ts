@@ -464,6 +464,7 @@ describe("<table-explorer> in a plain page", () => {
     await ask(page, "PartitionKey eq 'desk' and RowKey eq '0000'");
     await explorer(page).locator("tr[data-row='0']").click();
     const stock = dialog(page).getByRole("group", { name: "stock" }).getByLabel("Value");
+    await stock.waitFor(); // the dialog has read the entity
     await page.evaluate(() => {
       const { store } = window as unknown as {
         store: { table(name: string): { updateEntity(entity: object): Promise<unknown> } };
@@ -497,6 +498,7 @@ describe("<table-explorer> in a plain page", () => {
     const page = await openPage();
     await shows(status(page), "200 entities");
     await button(explorer(page), "New table…").click();
+    await dialog(page).waitFor();
     await page.keyboard.type("1xy");
     await page.keyboard.press("Enter");
     await shows(dialog(page).locator(".error"), "400 InvalidResourceName");
@@ -824,6 +826,7 @@ describe("<table-explorer> in a plain page", () => {
     assert.deepEqual(await pagesCheck.allProblems(page), []);
     await screenshot(page, "explorer-empty");
     await button(explorer(page), "New table…").click();
+    await dialog(page).waitFor();
     await page.keyboard.type("kept");
     await page.keyboard.press("Enter");
     await shows(status(page), "No entity matches.");

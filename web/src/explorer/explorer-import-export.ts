@@ -1,9 +1,15 @@
 // The export and import dialogs. The import dialog reports the rows that were rejected.
 
-import type { FileFormat, ImportMode, ImportProgress, ImportReport, Store } from "../types.ts";
+import type {
+  FileFormat,
+  ImportMode,
+  ImportProgress,
+  ImportReport,
+  Store,
+  TableEntityQueryOptions,
+} from "../types.ts";
 import { formatCount, formatCountWithNoun, h } from "./dom.ts";
 import { Dialog, field, selectBox } from "./explorer-dialog.ts";
-import { type FilterAndSelect, queryOptions } from "./explorer-query.ts";
 
 const formats: readonly (readonly [FileFormat, string])[] = [
   ["csv", "CSV with types, as Azure Storage Explorer"],
@@ -25,15 +31,15 @@ const types: Readonly<Record<FileFormat, string>> = {
 
 // ---- Export ----------------------------------------------------------------------------------
 
-/** Opens a dialog that downloads a table, or only the results of the query `input`, as a file. */
+/** Opens a dialog that downloads a table, or only the results of the last query, as a file. */
 export function openExportDialog(
   view: ShadowRoot,
   store: Store,
   table: string,
-  input: FilterAndSelect,
+  lastQuery: TableEntityQueryOptions,
 ): void {
   const format = selectBox(formats, "csv");
-  const queried = input.filter !== "" || input.select.length > 0;
+  const queried = Object.keys(lastQuery).length > 0;
   const what = selectBox(
     queried
       ? [
@@ -58,7 +64,7 @@ export function openExportDialog(
   const abort = new AbortController();
   const save = async () => {
     const chosen = format.value as FileFormat;
-    const query = what.value === "all" ? {} : queryOptions(input);
+    const query = what.value === "all" ? {} : lastQuery;
     const { signal } = abort;
     const safeCells = chosen === "csv" && cells.value === "safe";
     const stream = store.export({ table, query, format: chosen, safeCells, signal });

@@ -11,16 +11,18 @@ import {
   setChildren,
   valueText,
 } from "./dom.ts";
-import { Dialog, field } from "./explorer-dialog.ts";
-import { openEditDialog, openInsertDialog } from "./explorer-entity-dialog.ts";
 import type { GridRow } from "./explorer-grid.ts";
-import { openExportDialog, openImportDialog } from "./explorer-import-export.ts";
-import { QueryView } from "./explorer-query.ts";
+import { QueryView, queryOptions } from "./explorer-query.ts";
 import { explorerStyles } from "./explorer-styles.ts";
 import { TableList } from "./explorer-tables.ts";
 import { StoreElement } from "./store-element.ts";
 
 const tablesIntervalMs = 500;
+
+type Dialogs = typeof import("./explorer-dialogs.ts");
+
+// Called before the first dialog is opened, so that it appears at once.
+const loadDialogs = (): Promise<Dialogs> => import("./explorer-dialogs.ts");
 
 /** The detail of the event "explorer-open": the keys of the opened entity. */
 export interface ExplorerOpen {
@@ -82,18 +84,9 @@ export class TableExplorer extends StoreElement {
       "div",
       { class: "bar" },
       this.#title,
-      button(
-        "Insert…",
-        () => void this.#withTable((store, table) => openInsertDialog(this.#editing(store, table))),
-      ),
+      button("Insert…", () => this.#insert()),
       button("Import…", () => this.#import()),
-      button(
-        "Export…",
-        () =>
-          void this.#withTable((store, table) =>
-            openExportDialog(this.view, store, table, this.#query.lastQuery),
-          ),
-      ),
+      button("Export…", () => this.#export()),
       button("Delete table…", () => this.#deleteTable(), "danger"),
     );
     this.#main = h(
@@ -109,6 +102,8 @@ export class TableExplorer extends StoreElement {
       button("Import a file…", () => this.#import()),
     );
     this.#entitiesView.append(this.#empty, this.#main);
+    for (const type of ["pointerenter", "focusin"])
+      this.addEventListener(type, () => void loadDialogs().catch(() => {}), { once: true });
   }
 
   connectedCallback(): void {
@@ -305,12 +300,6 @@ export class TableExplorer extends StoreElement {
     this.#error.hidden = false;
   }
 
-  #withTable(act: (store: Store, table: string) => Promise<void> | void): Promise<void> {
-    return this.#attempt((store) =>
-      this.#table === undefined ? undefined : act(store, this.#table),
-    );
-  }
-
   #editing(store: Store, table: string) {
     return {
       view: this.view,
@@ -329,18 +318,50 @@ export class TableExplorer extends StoreElement {
     this.dispatchEvent(new CustomEvent("explorer-change", { bubbles: true }));
   }
 
+  // ---- Dialogs --------------------------------------------------------------------------------
+
+  // Does nothing if a dialog was opened, or the store or the table was changed, while the script
+  // was loaded.
+  async #openDialog(open: (dialogs: Dialogs, store: Store) => Promise<void> | void): Promise<void> {
+    const turn = this.#loadNumber;
+    await this.#attempt(async (store) => {
+      const dialogs = await loadDialogs();
+      const isOpen = this.view.querySelector("dialog[open]") !== null;
+      if (!isOpen && turn === this.#loadNumber) await open(dialogs, store);
+    });
+  }
+
+  // As #openDialog(), if a table is shown.
+  #openDialogOfTable(
+    open: (dialogs: Dialogs, store: Store, table: string) => Promise<void> | void,
+  ): void {
+    const table = this.#table;
+    if (table !== undefined) void this.#openDialog((dialogs, store) => open(dialogs, store, table));
+  }
+
+  #insert(): void {
+    this.#openDialogOfTable(({ openInsertDialog }, store, table) =>
+      openInsertDialog(this.#editing(store, table)),
+    );
+  }
+
   #edit({ partitionKey, rowKey }: GridRow): void {
     if (partitionKey === undefined || rowKey === undefined) return; // rows are read with their keys
-    const opens = async (store: Store, table: string) => {
+    this.#openDialogOfTable(async ({ openEditDialog }, store, table) => {
       await openEditDialog(this.#editing(store, table), { partitionKey, rowKey });
       const detail: ExplorerOpen = { table, partitionKey, rowKey };
       this.dispatchEvent(new CustomEvent("explorer-open", { detail, bubbles: true }));
-    };
-    void this.#withTable(opens);
+    });
+  }
+
+  #export(): void {
+    this.#openDialogOfTable(({ openExportDialog }, store, table) =>
+      openExportDialog(this.view, store, table, queryOptions(this.#query.lastQuery)),
+    );
   }
 
   #import(): void {
-    void this.#attempt((store) =>
+    void this.#openDialog(({ openImportDialog }, store) =>
       openImportDialog(this.view, store, this.#table ?? "", (table, written) => {
         if (written) this.#changed();
         if (table === this.#table) return void this.refresh();
@@ -351,42 +372,23 @@ export class TableExplorer extends StoreElement {
   }
 
   #addTable(): void {
-    if (this.store === undefined) return;
-    const name = h("input", { type: "text", spellcheck: "false", autocomplete: "off" });
-    const create = async () => {
-      const store = await this.opened();
-      await store.serviceClient().createTable(name.value);
-      dialog.close();
-      this.#changed();
-      this.#table = name.value;
-      this.#changes?.tabs.select("Entities");
-      await this.#load();
-    };
-    const note = "3 to 63 letters and digits, beginning with a letter.";
-    const dialog = new Dialog(
-      this.view,
-      "A new table",
-      [field("Name", name, note)],
-      [{ text: "Create", kind: "primary", act: create }],
+    void this.#openDialog(({ openCreateTableDialog }, store) =>
+      openCreateTableDialog(this.view, store, async (table) => {
+        this.#changed();
+        this.#table = table;
+        this.#changes?.tabs.select("Entities");
+        await this.#load();
+      }),
     );
-    name.focus();
   }
 
   #deleteTable(): void {
-    void this.#withTable((store, table) => {
-      const remove = async () => {
-        await store.serviceClient().deleteTable(table);
-        dialog.close();
+    this.#openDialogOfTable(({ openDeleteTableDialog }, store, table) =>
+      openDeleteTableDialog(this.view, store, table, async () => {
         this.#changed();
         this.#table = undefined;
         await this.#load();
-      };
-      const dialog = new Dialog(
-        this.view,
-        `Delete ${table}?`,
-        [h("p", {}, "The table and all its entities will be deleted permanently.")],
-        [{ text: "Delete the table", kind: "danger", act: remove }],
-      );
-    });
+      }),
+    );
   }
 }
