@@ -87,8 +87,8 @@ export function openObservedQuery<R>(
 export async function listLiveQueries(transport: Transport): Promise<OpenLiveQuery[]> {
   const connection = connections.get(transport);
   if (connection === undefined) return [];
-  const { openLiveQueries } = await import("./open-live-queries.ts");
-  return openLiveQueries(await connection);
+  const { describeLiveQueries } = await import("./open-live-queries.ts");
+  return describeLiveQueries(await connection);
 }
 
 export async function openReader(

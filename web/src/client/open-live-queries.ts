@@ -12,7 +12,7 @@ let idCount = 0;
 const kinds = { list: "live", entity: "liveEntity", count: "liveCount" } as const;
 
 /** Returns the live queries in the order in which they were listed for the first time. */
-export function openLiveQueries(connection: LiveConnection): OpenLiveQuery[] {
+export function describeLiveQueries(connection: LiveConnection): OpenLiveQuery[] {
   const [queries, observed] = connection.openQueries;
   const reads = new Set([...observed].flatMap((query) => query.reads));
   const single = [...queries].filter((query) => !reads.has(query)).map(describe);

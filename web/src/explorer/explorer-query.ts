@@ -5,7 +5,7 @@ import { errorMessage } from "../util/platform-objects.ts";
 import { describeError, formatCountWithNoun, h } from "./dom.ts";
 import { PropertySamples } from "./explorer-completion.ts";
 import { FilterBox } from "./explorer-filter.ts";
-import type { FollowedView, RowFollower } from "./explorer-follower.ts";
+import type { UpdatedView, RowUpdater } from "./row-updater.ts";
 import { Grid, type GridRow, type RowUpdate } from "./explorer-grid.ts";
 import { renderKeyRanges, renderMeter, renderPlanFigures } from "./explorer-plan.ts";
 
@@ -18,7 +18,7 @@ export interface FilterAndSelect {
 export type RowPages = AsyncIterableIterator<TableEntityResultPage<Record<string, unknown>>>;
 type Page = NonNullable<Awaited<ReturnType<RowPages["next"]>>["value"]>;
 
-export class QueryView implements FollowedView {
+export class QueryView implements UpdatedView {
   readonly element: HTMLElement;
   readonly seen = new PropertySamples();
   readonly #filter = new FilterBox(this.seen);
@@ -50,7 +50,7 @@ export class QueryView implements FollowedView {
     "Next page",
   );
   readonly #grid: Grid;
-  #follower: RowFollower | undefined; // undefined: it is not loaded yet
+  #updater: RowUpdater | undefined; // undefined: it is not loaded yet
   #followed: Store | undefined; // the store to follow
   #store: Store | undefined;
   #table = "";
@@ -121,9 +121,9 @@ export class QueryView implements FollowedView {
   async followStore(store: Store): Promise<void> {
     this.#followed = store;
     try {
-      const { RowFollower } = await import("./explorer-follower.ts");
-      this.#follower ??= new RowFollower(this);
-      if (this.#followed !== undefined) this.#follower.follow(this.#followed, this.#table);
+      const { RowUpdater } = await import("./row-updater.ts");
+      this.#updater ??= new RowUpdater(this);
+      if (this.#followed !== undefined) this.#updater.follow(this.#followed, this.#table);
     } catch {
       // Without the script, the rows stay as they were read.
     }
@@ -131,8 +131,8 @@ export class QueryView implements FollowedView {
 
   /** Reads the shown rows again, and shows what has changed. Never rejects. */
   readAgain(): void {
-    if (this.query === undefined || this.#follower === undefined) void this.run();
-    else this.#follower.readAgain();
+    if (this.query === undefined || this.#updater === undefined) void this.run();
+    else this.#updater.readAgain();
   }
 
   /** Runs the last query again. What the user is typing is not run. */
@@ -143,7 +143,7 @@ export class QueryView implements FollowedView {
   /** Shows no further changes until open() is called. */
   close(): void {
     this.#followed = undefined;
-    this.#follower?.close();
+    this.#updater?.close();
   }
 
   /** Clears the query, its results and the property samples. */
@@ -248,7 +248,7 @@ export class QueryView implements FollowedView {
     this.isReading = false;
     this.nextToken = continuationToken;
     this.#showStatus();
-    this.#follower?.onRead();
+    this.#updater?.onRead();
   }
 
   /** Shows changed rows. The plan stays that of the last run. */

@@ -6,7 +6,7 @@ import type { ChangeBatch, ChangeFeed, ChangesOptions, Store } from "../types.ts
 const mostMs = 30_000; // between attempts to open a feed
 const isOpenAfterMs = 1000; // if a feed was open for so long, it was not opened in vain
 
-/** Returns the delay before the next attempt after `previousMs`, the last one; 0: there was none. */
+/** Returns the delay before the next attempt. `previousMs`: the last delay; 0: there was none. */
 export function nextDelay(previousMs: number): number {
   return Math.min(previousMs * 2 || 1000, mostMs);
 }
@@ -27,12 +27,12 @@ export function followFeed(
   options: ChangesOptions,
   listener: FeedListener,
 ): () => void {
-  const follower = new FeedFollower(store, options, listener);
-  void follower.run();
-  return () => follower.close();
+  const feed = new ReopeningFeed(store, options, listener);
+  void feed.run();
+  return () => feed.close();
 }
 
-class FeedFollower {
+class ReopeningFeed {
   readonly #store: Store;
   readonly #options: ChangesOptions;
   readonly #listener: FeedListener;
@@ -66,7 +66,7 @@ class FeedFollower {
     this.#feed?.return().catch(() => {});
   }
 
-  // Resolves when the store or the follower was closed.
+  // Resolves when the store was closed, or close() was called.
   async #read(): Promise<void> {
     const feed = this.#store.changes(this.#options);
     this.#feed = feed;

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";
-import { type FollowedView, RowFollower } from "../../../web/src/explorer/explorer-follower.ts";
+import { type UpdatedView, RowUpdater } from "../../../web/src/explorer/row-updater.ts";
 import type { GridRow, RowUpdate } from "../../../web/src/explorer/explorer-grid.ts";
 import { queryOptions, type RowPages } from "../../../web/src/explorer/explorer-query.ts";
 import { mockStore } from "../../../web/src/testing/index.ts";
@@ -11,10 +11,10 @@ import { openStore } from "../support/package.ts";
 import { until } from "../support/until.ts";
 
 // Shows the rows of the table "lamps", as the explorer does.
-class View implements FollowedView {
+class View implements UpdatedView {
   readonly #store: Store;
   readonly #pages: RowPages;
-  query: FollowedView["query"] = { filter: "", select: [] };
+  query: UpdatedView["query"] = { filter: "", select: [] };
   isReading = false;
   readNumber = 0;
   rows: readonly GridRow[] = [];
@@ -110,7 +110,7 @@ after(() => {
 describe("following the rows of a table", () => {
   let store: Store;
   let view: View;
-  let follower: RowFollower;
+  let updater: RowUpdater;
   const put = (number: number, stock: number) =>
     store.table("lamps").upsertEntity({ ...key(number), stock }, "Replace");
   const remove = (number: number) => {
@@ -129,8 +129,8 @@ describe("following the rows of a table", () => {
     await fill(store, count);
     view = new View(store, pageSize);
     await view.nextPage();
-    follower = new RowFollower(view);
-    follower.follow(store, "lamps");
+    updater = new RowUpdater(view);
+    updater.follow(store, "lamps");
     const isOpen = view.problems.length;
     await until(() => view.problems.length > isOpen); // "" when the feed is open
     await put(0, 1);
@@ -141,7 +141,7 @@ describe("following the rows of a table", () => {
     store = await openStore({ persistence: "memory", durability: "deferred", onWarning() {} });
   });
   afterEach(async () => {
-    follower.close();
+    updater.close();
     await store.close();
   });
 
@@ -157,7 +157,7 @@ describe("following the rows of a table", () => {
   test("says why changes are not shown, until they are", async () => {
     await show(100, 100);
     view.failures = 2;
-    follower.readAgain();
+    updater.readAgain();
     await put(4, 8);
     await until(() => view.problem === "no memory");
     await until(() => view.stockOf("00004") === "8");
@@ -205,18 +205,18 @@ describe("following the rows of a table", () => {
     await fill(store, 10_200);
     view = new View(store, 1000);
     for (let page = 0; page < 11; ++page) await view.nextPage();
-    follower = new RowFollower(view);
-    follower.follow(store, "lamps");
+    updater = new RowUpdater(view);
+    updater.follow(store, "lamps");
     await until(() => view.problem.includes("too many rows"));
     const pages = new View(store, 1000);
     Object.assign(view, { rows: pages.rows, nextToken: undefined, readNumber: 100 });
     for (let page = 0; page < 11; ++page) await pages.nextPage();
     view.rows = pages.rows;
-    follower.onRead();
+    updater.onRead();
     assert.equal(view.problem, "");
     await put(20_000, 9);
     await until(() => view.stockOf("20000") === "9");
-    follower.readAgain(); // after a write of the user
+    updater.readAgain(); // after a write of the user
     await put(20_002, 9);
     await until(() => view.stockOf("20002") === "9");
     await putMany(60, 5);
@@ -233,13 +233,13 @@ test("a row with the same ETag but other values is shown", async () => {
   const { etag } = await put(1);
   const view = new View(store, 10);
   await view.nextPage();
-  const follower = new RowFollower(view);
-  follower.follow(store, "lamps");
+  const updater = new RowUpdater(view);
+  updater.follow(store, "lamps");
   await until(() => view.problems.length > 1);
   store.rollback(savepoint);
   const second = await put(2);
   await until(() => view.stockOf("00000") === "2");
-  follower.close();
+  updater.close();
   assert.notEqual(etag, undefined);
   assert.equal(second.etag, etag);
 });

@@ -8,8 +8,8 @@ import type { FilterAndSelect, RowPages } from "./explorer-query.ts";
 import { followFeed, nextDelay } from "./follow-feed.ts";
 import { compareKeys, keyOf, keyOfToken, keyText, positionOf, type RowKey } from "./row-keys.ts";
 
-/** What the follower reads from, and shows changes in. */
-export interface FollowedView {
+/** What a RowUpdater reads from, and shows changes in. */
+export interface UpdatedView {
   /** The query of the shown rows. undefined: there are none. */
   readonly query: FilterAndSelect | undefined;
   /** Whether rows are being read, which may be older than the changes that arrive meanwhile. */
@@ -42,8 +42,8 @@ const rowsMax = 10_000; // more rows are not followed
 const intervalMs = 100; // between the end of one update and the start of the next
 const flashMs = 1500;
 
-export class RowFollower {
-  readonly #view: FollowedView;
+export class RowUpdater {
+  readonly #view: UpdatedView;
   #store: Store | undefined;
   #table = "";
   #stop: () => void = () => {};
@@ -54,7 +54,7 @@ export class RowFollower {
   #retryMs = 0; // the delay after the last failure; 0: all changes were read since
   #unfollowed: number | undefined; // the readNumber of rows that are too many to follow
 
-  constructor(view: FollowedView) {
+  constructor(view: UpdatedView) {
     this.#view = view;
   }
 
@@ -249,7 +249,7 @@ export class RowFollower {
 // ---- Reading ---------------------------------------------------------------------------------
 
 // Resolves to the row with the key, unless there is none or the filter rejects it.
-async function rowOf(key: RowKey, view: FollowedView): Promise<RowChange> {
+async function rowOf(key: RowKey, view: UpdatedView): Promise<RowChange> {
   const [partition, row] = [key.partitionKey, key.rowKey].map(
     (text) => `'${text.replaceAll("'", "''")}'`,
   );
@@ -264,7 +264,7 @@ async function rowOf(key: RowKey, view: FollowedView): Promise<RowChange> {
 // many.
 async function rowsBefore(
   end: RowKey | undefined,
-  view: FollowedView,
+  view: UpdatedView,
 ): Promise<GridRow[] | undefined> {
   const rows: GridRow[] = [];
   for await (const page of view.pages(1000)) {
