@@ -2,9 +2,9 @@
 
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";
-import { type UpdatedView, RowUpdater } from "../../../web/src/explorer/row-updater.ts";
 import type { GridRow, RowUpdate } from "../../../web/src/explorer/explorer-grid.ts";
 import { queryOptions, type RowPages } from "../../../web/src/explorer/explorer-query.ts";
+import { RowUpdater, type UpdatedView } from "../../../web/src/explorer/row-updater.ts";
 import { mockStore } from "../../../web/src/testing/index.ts";
 import type { Store } from "../../../web/src/types.ts";
 import { openStore } from "../support/package.ts";
@@ -20,6 +20,7 @@ class View implements UpdatedView {
   rows: readonly GridRow[] = [];
   nextToken: string | undefined;
   runs = 0;
+  commits = 0;
   readonly problems: string[] = [];
   /** How many reads with pages of 1000 rows are to fail. */
   failures = 0;
@@ -65,7 +66,9 @@ class View implements UpdatedView {
     this.rows = rows;
     return [];
   }
-  onCommit(): void {}
+  onCommit(): void {
+    this.commits += 1;
+  }
   runAgain(): void {
     this.runs += 1;
   }
@@ -143,6 +146,28 @@ describe("following the rows of a table", () => {
   afterEach(async () => {
     updater.close();
     await store.close();
+  });
+
+  test("notices what was changed before the feed was open", async () => {
+    await fill(store, 2);
+    view = new View(store, 10);
+    await view.nextPage();
+    await put(1, 1);
+    updater = new RowUpdater(view);
+    updater.follow(store, "lamps");
+    await until(() => view.stockOf("00001") === "1");
+    assert.equal(view.commits, 1);
+  });
+
+  test("runs the query again if the table was deleted before the feed was open", async () => {
+    await fill(store, 2);
+    view = new View(store, 10);
+    await view.nextPage();
+    await store.serviceClient().deleteTable("lamps");
+    updater = new RowUpdater(view);
+    updater.follow(store, "lamps");
+    await until(() => view.runs === 1);
+    assert.equal(view.problem, "");
   });
 
   test("reads all rows again after a failure", async () => {

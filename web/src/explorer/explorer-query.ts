@@ -5,9 +5,9 @@ import { errorMessage } from "../util/platform-objects.ts";
 import { describeError, formatCountWithNoun, h } from "./dom.ts";
 import { PropertySamples } from "./explorer-completion.ts";
 import { FilterBox } from "./explorer-filter.ts";
-import type { UpdatedView, RowUpdater } from "./row-updater.ts";
 import { Grid, type GridRow, type RowUpdate } from "./explorer-grid.ts";
 import { renderKeyRanges, renderMeter, renderPlanFigures } from "./explorer-plan.ts";
+import type { RowUpdater, UpdatedView } from "./row-updater.ts";
 
 /** A query, as the user has typed it. */
 export interface FilterAndSelect {
@@ -113,13 +113,19 @@ export class QueryView implements UpdatedView {
     if (!same) this.#grid.show([], []);
     this.#store = store;
     this.#table = table;
+    this.#followed = store;
     await this.run();
-    await this.followStore(store);
+    await this.#follow();
   }
 
   /** Calls onCommit after changes of the store, and shows changed rows. Never rejects. */
   async followStore(store: Store): Promise<void> {
     this.#followed = store;
+    await this.#follow();
+  }
+
+  // Follows no store if close() was called meanwhile.
+  async #follow(): Promise<void> {
     try {
       const { RowUpdater } = await import("./row-updater.ts");
       this.#updater ??= new RowUpdater(this);

@@ -227,7 +227,7 @@ export class TableExplorer extends StoreElement {
   #showTablesSoon(): void {
     this.#tablesTimer ??= setTimeout(() => {
       this.#tablesTimer = undefined;
-      if (this.store === undefined) return;
+      if (this.store === undefined || !this.isConnected) return;
       this.opened()
         .then(async (store) => {
           if (this.#main.hidden) await this.#load();

@@ -96,7 +96,9 @@ class ReopeningFeed {
   }
 }
 
-const codeOf = (error: unknown) => (error as { code?: unknown } | undefined)?.code;
+export function codeOf(error: unknown): unknown {
+  return (error as { code?: unknown } | undefined)?.code;
+}
 
 // A feed that was still being opened when the store was closed rejects with AbortError.
 function isClosedStore(error: unknown): boolean {

@@ -5,7 +5,7 @@
 import type { ChangeBatch, Store } from "../types.ts";
 import type { GridRow, RowUpdate } from "./explorer-grid.ts";
 import type { FilterAndSelect, RowPages } from "./explorer-query.ts";
-import { followFeed, nextDelay } from "./follow-feed.ts";
+import { codeOf, followFeed, nextDelay } from "./follow-feed.ts";
 import { compareKeys, keyOf, keyOfToken, keyText, positionOf, type RowKey } from "./row-keys.ts";
 
 /** What a RowUpdater reads from, and shows changes in. */
@@ -24,7 +24,7 @@ export interface UpdatedView {
   pages(maxPageSize: number, filter?: string): RowPages;
   /** Returns the visible ones of the rows that have changed. */
   update(update: RowUpdate): readonly HTMLElement[];
-  /** The store has changed, perhaps in other tables. */
+  /** The store has changed, perhaps in other tables, or may have changed. */
   onCommit(): void;
   /** The table was created or deleted. */
   runAgain(): void;
@@ -32,7 +32,7 @@ export interface UpdatedView {
   showProblem(error: unknown): void;
 }
 
-// What has become of the entity with the key; `row` undefined: it is not to be shown.
+// An entity that has changed. `row` undefined: it is not to be shown.
 interface RowChange extends RowKey {
   readonly row: GridRow | undefined;
 }
@@ -113,6 +113,7 @@ export class RowUpdater {
   #onOpen(): void {
     this.#isOpen = true;
     this.#view.showProblem(undefined);
+    this.#view.onCommit();
     this.readAll();
   }
 
@@ -189,6 +190,10 @@ export class RowUpdater {
   // A filter with as many comparisons as are allowed cannot be combined with keys: then, all rows
   // are read.
   #onFailure(error: unknown, isSingle: boolean): void {
+    if (codeOf(error) === "TableNotFound") {
+      this.#view.runAgain(); // and shows the error
+      return;
+    }
     this.#mustReadAll = true;
     if (isSingle) return;
     if (this.#retryMs > 0) this.#view.showProblem(error);
