@@ -21,8 +21,14 @@ const tablesIntervalMs = 500;
 
 type Dialogs = typeof import("./explorer-dialogs.ts");
 
-// Called before the first dialog is opened, so that it appears at once.
-const loadDialogs = (): Promise<Dialogs> => import("./explorer-dialogs.ts");
+let loadedDialogs: Dialogs | undefined;
+
+// Called before the first dialog is opened, so that it appears at once. After that, resolves in a
+// microtask: import() takes longer, and keys that are pressed meanwhile would not reach the dialog.
+async function loadDialogs(): Promise<Dialogs> {
+  loadedDialogs ??= await import("./explorer-dialogs.ts");
+  return loadedDialogs;
+}
 
 /** The detail of the event "explorer-open": the keys of the opened entity. */
 export interface ExplorerOpen {
