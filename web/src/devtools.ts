@@ -1,5 +1,5 @@
-// The entry point `entitable/devtools`: the panel "Changes" as a plugin of TanStack Devtools, or of
-// whatever gives it an element.
+// The entry point `entitable/devtools`: the panel "Changes" as a plugin of TanStack Devtools, or in
+// any other element.
 
 import { baseStyles } from "./explorer/base-styles.ts";
 import { ChangesPanel } from "./explorer/changes-panel.ts";
@@ -18,7 +18,7 @@ export interface EntitableDevtoolsOptions {
 
 export type DevtoolsTheme = "light" | "dark";
 
-/** What TanStack Devtools tell a plugin. Older versions pass only the theme. */
+/** What TanStack Devtools pass to a plugin. Older versions pass only the theme. */
 export type DevtoolsProps =
   | DevtoolsTheme
   | { readonly theme?: DevtoolsTheme | undefined; readonly devtoolsOpen?: boolean | undefined };

@@ -27,6 +27,7 @@ export const changesStyles = `
 .changes [role="status"] { padding: 0 0.9rem 0.5rem; }
 .changes [role="status"]:empty { padding: 0; }
 .missed { font-size: 0.8125rem; color: var(--_muted); }
+.missed:empty { display: none; }
 .commits-scroll {
   height: var(--entitable-grid-height, 24rem); border-block: 1px solid var(--_line);
 }
@@ -81,8 +82,9 @@ details[open] > summary .sequence::before { content: "▾"; content: "▾" / "";
   .commits summary .counts { grid-column: 1 / -1; padding-inline-start: 1.1em; }
   .changed-rows > li { padding-inline-start: 0.9rem; }
   .changes .bar .title { flex-basis: 100%; }
-  .query-text { min-width: 8rem; }
-  .queries th, .queries td { padding-inline: 0.5rem; }
+  .changes select { max-width: 7rem; }
+  .query-text { min-width: 6.3rem; }
+  .queries th, .queries td { padding-inline: 0.35rem; }
   .queries th:first-child, .queries td:first-child { padding-inline-start: 0.9rem; }
   .delta { white-space: normal; }
 }

@@ -1,7 +1,9 @@
 // The styles of <table-explorer>, in addition to baseStyles.
 
 export const explorerStyles = `
-:host { container-type: inline-size; --_mark: color-mix(in srgb, var(--_bad) 22%, transparent);
+:host {
+  container-type: inline-size;
+  --_mark: color-mix(in srgb, var(--_bad) 22%, transparent);
   --_flash: color-mix(in srgb, var(--_accent) 32%, transparent);
 }
 .frame {
@@ -109,7 +111,10 @@ input[aria-invalid], textarea[aria-invalid] {
 }
 .meter .returned { background: var(--_accent); }
 .warnings { margin: 0; padding: 0 0.9rem 0.75rem 2rem; color: var(--_muted); font-size: 0.875rem; }
-.grid { overflow-anchor: none; height: var(--entitable-grid-height, 24rem); border-block: 1px solid var(--_line); }
+.grid {
+  overflow-anchor: none;
+  height: var(--entitable-grid-height, 24rem); border-block: 1px solid var(--_line);
+}
 .grid table { min-width: 100%; border-collapse: separate; border-spacing: 0; }
 .grid th { position: sticky; top: 0; z-index: 1; background: var(--_sunken); color: var(--_text); }
 .grid th, .grid td {
