@@ -140,8 +140,9 @@ describe("entitable/devtools", () => {
     await devtools.getByText("entitable: default").first().waitFor();
     await devtools.locator(".changes").waitFor();
     await putUntilShown(devtools);
-    await commits(devtools).first().locator("summary").click();
-    await commits(devtools).first().locator(".changed-rows > li").waitFor();
+    // The oldest: newer ones may still appear above it.
+    await commits(devtools).last().locator("summary").click();
+    await commits(devtools).last().locator(".changed-rows > li").waitFor();
     assert.equal(await background(devtools), "rgb(18, 25, 27)", "the dark theme");
     await screenshot(page, "devtools");
     await page.evaluate(() =>
