@@ -102,6 +102,51 @@ describe("the change feed", () => {
     assert.equal(removal?.changes[0]?.after, undefined);
   });
 
+  test("has the text and the type of each property, if it wants that", async () => {
+    const feeds = [store.changes(), store.changes({ disableTypeConversion: true, before: true })];
+    for (const feed of feeds) await feed.ready;
+    const live = lamps.live();
+    await live.ready;
+    const time = { value: "2026-01-02T03:04:05.1234567Z", type: "DateTime" } as const;
+    const [whole, large] = [{ value: 3, type: "Double" } as const, 9007199254740993n];
+    const key = { partitionKey: "desk", rowKey: "1" };
+    await lamps.upsertEntity({ ...key, stock: 1, whole, large, time });
+    await lamps.deleteEntity("desk", "1");
+    await put("2");
+    const [converted, typed] = await Promise.all(feeds.map((feed) => read(feed, 3)));
+    const entity = converted?.[0]?.changes[0]?.after;
+    assert.deepEqual([entity?.["whole"], entity?.["large"]], [3, large]);
+    const { etag, timestamp, ...properties } = typed?.[0]?.changes[0]?.after ?? {};
+    assert.deepEqual(properties, {
+      ...key,
+      stock: { value: "1", type: "Int32" },
+      whole: { value: "3", type: "Double" },
+      large: { value: "9007199254740993", type: "Int64" },
+      time,
+    });
+    assert.deepEqual([etag, timestamp], [entity?.etag, entity?.timestamp]);
+    assert.deepEqual(typed?.[1]?.changes[0]?.before, { ...properties, etag, timestamp });
+    assert.equal(live.getSnapshot().data?.[0]?.["stock"], 1);
+    live.close();
+  });
+
+  test("knows the position after which another feed continues", async () => {
+    const feed = store.changes({ tables: ["chairs"] });
+    assert.equal(feed.position, undefined);
+    await feed.ready;
+    const all = store.changes();
+    await all.ready;
+    const began = feed.position as bigint;
+    assert.equal(all.position, began);
+    const strict = store.table("lamps", { durability: "strict" });
+    for (const rowKey of ["1", "2"]) await strict.createEntity({ partitionKey: "desk", rowKey });
+    await read(all, 1);
+    assert.equal(all.position, began + 1n); // a batch waits
+    const [second] = await read(all, 1);
+    assert.equal(all.position, second?.sequence);
+    assert.equal(feed.position, second?.sequence); // though it has returned nothing
+  });
+
   test("is limited to tables, keys and a filter", async () => {
     const floor = store.table("floor");
     await floor.createTable();

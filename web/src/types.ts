@@ -535,6 +535,8 @@ export interface ChangesOptions {
    * `before` was read from the log.
    */
   before?: boolean | undefined;
+  /** Whether each property is its text and its Edm type, as in lists. Default false. */
+  disableTypeConversion?: boolean | undefined;
   /** Ends the feed with AbortError. */
   signal?: AbortSignalLike | undefined;
 }
@@ -591,6 +593,12 @@ export interface ChangeFeed {
    * the store becomes read-only meanwhile.
    */
   readonly ready: Promise<void>;
+  /**
+   * A feed since this sequence has what this feed has not returned yet. It rises with what next()
+   * returns, and may rise with commits that are not in the feed. undefined: the feed is not open
+   * yet.
+   */
+  readonly position: bigint | undefined;
   next(): Promise<IteratorResult<ChangeBatch, undefined>>;
   /** Closes the feed. */
   return(): Promise<IteratorResult<ChangeBatch, undefined>>;

@@ -60,7 +60,6 @@ const changesKind = 8;
 const pastChangesKind = 9;
 const stateEnd = 1;
 const stateTruncated = 3;
-const copyBinaries = { copyBinaries: true };
 const flagReset = 1;
 const flagComplete = 2;
 const flagCounted = 4;
@@ -71,8 +70,13 @@ const absent = -1;
 
 // The rows are decoded by the decoder of lists, each page as a message of its own. This needs the
 // decoder again, so the rows are decoded after the other parts of the message were read.
-export function decodeChanges(decoder: ResponseDecoder, message: Uint8Array): Changes {
-  const rows: Row[] = [];
+// `isTyped`: whether a feed, given by its id in the store, wants the text and the type of each
+// property.
+export function decodeChanges(
+  decoder: ResponseDecoder,
+  message: Uint8Array,
+  isTyped: (feed: number) => boolean,
+): Changes {
   const contents = decoder.message(message, changesKind, (reader) => {
     let pageAt = message.length - reader.binaryBytes;
     const sequence = reader.readLong();
@@ -97,12 +101,29 @@ export function decodeChanges(decoder: ResponseDecoder, message: Uint8Array): Ch
     };
   });
   const { pages, deltas, batches, ...sequences } = contents;
-  for (const page of pages)
-    for (const row of decoder.page(page, copyBinaries).rows) rows.push(row as Row);
+  const rows = rowsIn(decoder, pages, false);
+  const typedRows = rowsIn(decoder, pages, true);
   return {
     ...sequences,
-    deltas: deltas.map((delta) => delta(rows)),
-    batches: batches.map((batch) => batch(rows)),
+    deltas: deltas.map((delta) => delta(rows())),
+    batches: batches.map(({ feed, batch }) => batch(isTyped(feed) ? typedRows() : rows())),
+  };
+}
+
+// Returns a function that returns the rows of the pages, decoded at the first call.
+function rowsIn(
+  decoder: ResponseDecoder,
+  pages: readonly Uint8Array[],
+  disableTypeConversion: boolean,
+): () => Row[] {
+  let rows: Row[] | undefined;
+  return () => {
+    if (rows !== undefined) return rows;
+    rows = [];
+    for (const page of pages)
+      for (const row of decoder.page(page, { disableTypeConversion, copyBinaries: true }).rows)
+        rows.push(row as Row);
+    return rows;
   };
 }
 
@@ -150,11 +171,12 @@ function readDelta(reader: MessageReader, keys: readonly RowKey[]): (rows: Row[]
   });
 }
 
+// Returns the feed, and a function that returns the batch once the rows are decoded.
 function readBatch(
   reader: MessageReader,
   keys: readonly RowKey[],
   names: readonly string[],
-): (rows: Row[]) => FeedBatch {
+): { feed: number; batch: (rows: Row[]) => FeedBatch } {
   const feed = reader.readWord();
   const isUnknown = (reader.readWord() & flagUnknown) !== 0;
   const origin = reader.readWord();
@@ -172,7 +194,7 @@ function readBatch(
   const changes = list(reader, readChange, changeCount);
   const readTable = () => ({ table: nextName(), isCreated: reader.readWord() === 1 });
   const tables = list(reader, readTable, tableCount);
-  return (all) => {
+  const batch = (all: Row[]) => {
     const rows = changes.map(({ table, op, number, before }): RowChange => {
       const after = op === 2 ? undefined : (all[number] as Row);
       const key = after ?? (keys[number] as RowKey);
@@ -180,4 +202,5 @@ function readBatch(
     });
     return { feed, isUnknown, origin, sequence, at, rows, tables };
   };
+  return { feed, batch };
 }

@@ -171,7 +171,9 @@ export class LiveConnection implements ChangeListener, QueryCloser {
 
   onChanges(message: Uint8Array): void {
     const { decoder } = this.environment;
-    const { sequence, stored, deltas, batches } = decodeChanges(decoder, message);
+    const { sequence, stored, deltas, batches } = decodeChanges(decoder, message, (id) =>
+      this.#isTypedFeed(id),
+    );
     this.#sequence = sequence;
     for (const delta of deltas) {
       const query = this.#watches.get(delta.watch);
@@ -313,7 +315,14 @@ export class LiveConnection implements ChangeListener, QueryCloser {
   #onPastChanges(feed: OpenFeed, response: Uint8Array): void {
     const { decoder } = this.environment;
     const past = decodePastChanges(decoder, response);
-    feed.onPast(past, past.isTruncated ? undefined : decodeChanges(decoder, past.changes));
+    const { changes } = past;
+    const isTyped = () => feed.isTyped;
+    feed.onPast(past, past.isTruncated ? undefined : decodeChanges(decoder, changes, isTyped));
+  }
+
+  #isTypedFeed(id: number): boolean {
+    for (const feed of this.#feeds) if (feed.id === id) return feed.isTyped;
+    return false;
   }
 
   #show(query: OpenQuery): readonly LiveDelta<unknown>[] | undefined {

@@ -72,6 +72,17 @@ export class OpenFeed {
     this.#stopListening = () => signal?.removeEventListener("abort", onAbort);
   }
 
+  // Whether the feed wants the text and the type of each property.
+  get isTyped(): boolean {
+    return this.#options.disableTypeConversion === true;
+  }
+
+  // A feed since this sequence has what this feed has not returned yet. undefined: not known yet.
+  get position(): bigint | undefined {
+    const [next] = this.#batches;
+    return next === undefined ? this.#position : next.sequence - 1n;
+  }
+
   get nextRequest(): FeedRequest | undefined {
     if (this.#hasEnded || this.isWaiting) return undefined;
     const position = this.#position;

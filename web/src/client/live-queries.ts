@@ -102,15 +102,30 @@ export async function openReader(
   return await openFeedReader(transport, connection, name, copy);
 }
 
-const readerOptions = ["since", "tables", "partitionKey", "rowKey", "filter", "signal"];
+const readerOptions = [
+  "since",
+  "tables",
+  "partitionKey",
+  "rowKey",
+  "filter",
+  "disableTypeConversion",
+  "signal",
+];
 const changesOptions = [...readerOptions, "before"];
 
 export function openChangeFeed(transport: Transport, options: ChangesOptions): ChangeFeed {
-  const opening = openFeed(transport, options);
+  let opened: OpenFeed | undefined;
+  const opening = openFeed(transport, options).then((feed) => {
+    opened = feed;
+    return feed;
+  });
   const ready = opening.then((feed) => feed.ready);
   ready.catch(() => {}); // next() rejects, too
   return {
     ready,
+    get position() {
+      return opened?.position;
+    },
     next: async () => await (await opening).next(),
     return: async () => await (await opening).return(),
     [Symbol.asyncIterator]() {
