@@ -91,7 +91,10 @@ const responseToNobody: NodeResponse = {
   writeContinue() {},
   flushHeaders() {},
   writeHead() {},
-  write: (_, done) => done(),
+  write(_, done) {
+    done?.();
+    return true;
+  },
   end: (_, done) => done?.(),
   on() {},
   destroy() {},

@@ -2,7 +2,7 @@
 // failed. Clients retry such a request, and finally show the message.
 
 import type { RestError } from "../errors.ts";
-import { withHintHeader } from "../hints/hint-header.ts";
+import { hintHeader, withHintHeader } from "../hints/hint-header.ts";
 import { errorMessage, isBytes } from "../util/platform-objects.ts";
 import { platformRandom, randomGuid } from "../util/random.ts";
 import { decodeHttpResponse, type HttpResponse, isHttpResponseMessage } from "./http-message.ts";
@@ -39,6 +39,39 @@ export function errorResponse(
     ["x-ms-request-id", randomGuid(random)],
   ] as const;
   return { status, reason, headers, body: new TextEncoder().encode(text) };
+}
+
+export interface RequestError {
+  status: number;
+  reason: string;
+  code: string;
+  message: string;
+  hint: string | undefined;
+}
+
+// Returns the response for an error that an adapter finds in a request that the store has
+// authorized. `headers`: those of the authorization's response, which every response has.
+export function errorResponseWith(
+  headers: HttpResponse["headers"],
+  { status, reason, code, message, hint }: RequestError,
+): HttpResponse {
+  const { headers: own, ...response } = errorResponse(status, reason, code, message);
+  const names = new Set([hintHeader, ...own.map(([name]) => name.toLowerCase())]);
+  const others = headers.filter(([name]) => !names.has(name.toLowerCase()));
+  return withHintHeader({ ...response, headers: [...others, ...own] }, hint);
+}
+
+// Returns the headers with one more, which pages of other origins may read too if they may read
+// others. (A CORS rule that exposes all headers has listed those that the store knows.)
+export function withExposedHeader(
+  headers: HttpResponse["headers"],
+  header: readonly [name: string, value: string],
+): HttpResponse["headers"] {
+  const isExpose = (name: string) => /^access-control-expose-headers$/i.test(name);
+  const others = headers.map(([name, value]): readonly [string, string] =>
+    isExpose(name) ? [name, `${value},${header[0]}`] : [name, value],
+  );
+  return [...others, header];
 }
 
 // Returns whether the error is a simulated network failure. The client then gets no response; its

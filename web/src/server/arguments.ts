@@ -40,6 +40,8 @@ Serves the Azure Table service's REST protocol on this machine.
                           The options from --seed-data to --scans imply --in-memory. Those from
                           --faults to --scans use the system's clock, unless --seed or --clock is
                           given.
+  --feed                  offer each account's change feed as server-sent events, at
+                          GET /<account>/_changes, to clients that may read its tables
   --auth development      check signatures; strict: also dates, versions and limits; off: no
                           authorization
   --durability strict     when a write is acknowledged: strict, relaxed or deferred
@@ -49,6 +51,7 @@ Serves the Azure Table service's REST protocol on this machine.
   --max-response-bytes 268435456
                           memory for responses that clients have not read; beyond it, a request
                           gets 503 ServerBusy
+  --max-feeds 100         open change feeds; a request for another one gets 503 ServerBusy
   --max-connections 1000  open connections; further ones are closed
   --max-requests 10000    requests on one connection
   --headers-timeout 20000, --request-timeout 120000
@@ -90,6 +93,7 @@ export interface ServeCommand {
   anyVersion: boolean; // accept every x-ms-version, whatever `auth` is
   bearerTokens: boolean;
   allowReset: boolean;
+  feed: boolean; // offer the change feed
   azurite: boolean; // report the start as azurite-table does
   warnings: string[]; // about options without effect
   debug: string | true | undefined; // a file, or standard output
@@ -103,6 +107,7 @@ const limitOptions: Readonly<Record<keyof ServerLimits, string>> = {
   responseBytes: "max-response-bytes",
   connections: "max-connections",
   requestsPerConnection: "max-requests",
+  feeds: "max-feeds",
   headersMs: "headers-timeout",
   requestMs: "request-timeout",
   responseMs: "response-timeout",
@@ -114,6 +119,7 @@ const value = { type: "string" } as const;
 const options: Record<string, NodeOptionConfig> = {
   azurite: flag,
   "allow-reset": flag,
+  feed: flag,
   "in-memory": flag,
   help: flag,
   version: flag,
@@ -219,6 +225,7 @@ function serveCommand(given: ReadonlyMap<string, string>): ServeCommand {
     anyVersion: given.has("skipApiVersionCheck"),
     bearerTokens: given.has("oauth") && oneOf("oauth", text("oauth") ?? "", ["basic"]) === "basic",
     allowReset: given.has("allow-reset"),
+    feed: given.has("feed"),
     azurite: given.has("azurite"),
     warnings: warningsOf(given),
     debug: text("debug") === "" ? true : text("debug"),

@@ -71,6 +71,7 @@ async function start(command: ServeCommand, fs: NodeFs): Promise<void> {
     port: command.port,
     host: command.host,
     limits: command.limits,
+    feed: command.feed,
     ...certificate,
     ...(onRequest === undefined ? {} : { onRequest }),
     ...(onReset === undefined ? {} : { onReset }),

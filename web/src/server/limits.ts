@@ -23,6 +23,11 @@ export interface ServerLimits {
   /** Requests on one connection. Further requests get 503. Default 10,000. */
   requestsPerConnection: number;
   /**
+   * Change feeds that are open at once. Further requests for one get 503 `ServerBusy` with
+   * `Retry-After`. Default 100.
+   */
+  feeds: number;
+  /**
    * Milliseconds in which a client must send all headers of a request, from the beginning of the
    * connection or of the request. Otherwise it gets 408, and the connection is closed. Default
    * 20,000, or `requestMs` if that is less.
@@ -34,8 +39,8 @@ export interface ServerLimits {
    */
   requestMs: number;
   /**
-   * Milliseconds in which a client must read a response. Otherwise the connection is closed.
-   * Default 120,000.
+   * Milliseconds in which a client must read a response, or an event of a change feed. Otherwise
+   * the connection is closed. Default 120,000.
    */
   responseMs: number;
   /**
@@ -50,6 +55,7 @@ export const limitDefaults: Readonly<ServerLimits> = {
   responseBytes: 256 * 1024 * 1024,
   connections: 1000,
   requestsPerConnection: 10_000,
+  feeds: 100,
   headersMs: 20_000,
   requestMs: 120_000,
   responseMs: 120_000,
@@ -66,6 +72,7 @@ export const limitRanges: Readonly<Record<keyof ServerLimits, readonly [number, 
   responseBytes: [responseBytesMax, Number.MAX_SAFE_INTEGER],
   connections: [1, greatest],
   requestsPerConnection: [1, greatest],
+  feeds: [1, greatest],
   headersMs: [1, greatest],
   requestMs: [1, greatest],
   responseMs: [1, greatest],

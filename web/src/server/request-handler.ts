@@ -8,12 +8,14 @@ import {
   httpResponseFromError,
   isSimulatedNetworkError,
   truncatedResponseFromError,
+  withExposedHeader,
 } from "../rest/error-response.ts";
 import { type HeaderList, type HttpResponse, newRequestId } from "../rest/http-message.ts";
 import type { RandomSource } from "../types.ts";
 import type { NodeRequest, NodeResponse } from "../util/node.ts";
 import { type EntryPointsByAccount, entryPointFor } from "./account-routing.ts";
 import type { BodyBudget } from "./body-budget.ts";
+import { type Feeds, feedHeader } from "./feeds.ts";
 import { type ReadOutcome, RequestBody } from "./request-body.ts";
 import { isResetRequest, resetResponse } from "./reset-request.ts";
 import type { ServedRequest } from "./served-request.ts";
@@ -30,6 +32,7 @@ export interface RequestHandlerOptions {
   stopping: () => boolean;
   onRequest: ((served: ServedRequest) => void) | undefined;
   onReset: (() => Promise<void>) | undefined; // undefined: there is no reset request
+  feeds?: Feeds | undefined; // undefined: there is no change feed
   // Asks the client for the body. Present if the client waits for 100 Continue.
   continueBody?: () => void;
 }
@@ -69,12 +72,27 @@ async function handleNow(
   const url = urlOf(request, options);
   const disconnected = new AbortController();
   response.on("close", () => disconnected.abort());
-  const outgoing: OutgoingResponse | undefined =
+  const reportAs = ({ status, responseBytes }: Pick<ServedRequest, "status" | "responseBytes">) =>
+    report(options, {
+      at: new Date(),
+      client: request.socket.remoteAddress ?? "",
+      method: request.method ?? "",
+      url: (url ?? "").replace(/([?&]sig=)[^&]*/gi, "$1…"),
+      status,
+      milliseconds: performance.now() - startedAt,
+      requestBytes: body.receivedLength,
+      responseBytes,
+    });
+  const outgoing =
     url === undefined
       ? { ...badHostResponse(), isTruncated: false }
       : options.onReset !== undefined && isResetRequest(request.method, request.url)
         ? { ...(await resetResponse(options.onReset)), isTruncated: false }
-        : await outgoingResponseFor(request, url, body, disconnected.signal, options);
+        : await outgoingResponseFor({ request, response, url, body }, disconnected.signal, options);
+  if (typeof outgoing === "number") {
+    reportAs({ status: 200, responseBytes: outgoing });
+    return;
+  }
   if (outgoing === undefined) {
     // Destroys the response, not the request: the request may have ended, and destroying it would
     // leave the connection open.
@@ -96,16 +114,7 @@ async function handleNow(
     options.responses.release(outgoing.body.length);
   }
   if (hasRest) endAfterRest(request, response);
-  report(options, {
-    at: new Date(),
-    client: request.socket.remoteAddress ?? "",
-    method: request.method ?? "",
-    url: (url ?? "").replace(/([?&]sig=)[^&]*/gi, "$1…"),
-    status: outgoing.status,
-    milliseconds: performance.now() - startedAt,
-    requestBytes: body.receivedLength,
-    responseBytes: outgoing.body.length,
-  });
+  reportAs({ status: outgoing.status, responseBytes: outgoing.body.length });
 }
 
 // Calls the listener. If it throws, the response is not affected, and the error is reported as an
@@ -147,16 +156,21 @@ function headersOf({ rawHeaders }: NodeRequest): HeaderList {
 
 // ---- The response ----------------------------------------------------------------------------
 
-// Returns the response; undefined: there is none, and the connection must be closed. Afterwards the
-// body is not in memory. `signal` cancels the request if it still waits: in a simulated delay, or
-// behind other writes.
+interface Exchange {
+  request: NodeRequest;
+  response: NodeResponse;
+  url: string;
+  body: RequestBody;
+}
+
+// Returns the response; undefined: there is none, and the connection must be closed; a number: it
+// was a change feed, whose body had this length. Afterwards the request's body is not in memory.
+// `signal` cancels the request if it still waits: in a simulated delay, or behind other writes.
 async function outgoingResponseFor(
-  request: NodeRequest,
-  url: string,
-  body: RequestBody,
+  { request, response, url, body }: Exchange,
   signal: AbortSignal,
   options: RequestHandlerOptions,
-): Promise<OutgoingResponse | undefined> {
+): Promise<OutgoingResponse | number | undefined> {
   const restEntryPoint = entryPointFor(options.entryPoints, url);
   const { random } = restEntryPoint;
   const head = {
@@ -168,12 +182,19 @@ async function outgoingResponseFor(
     signal,
     accounts: [...options.entryPoints].map(([name, { account }]) => name || account),
   };
+  const { feeds } = options;
+  const announced = (sent: HttpResponse): HttpResponse =>
+    feeds === undefined ? sent : { ...sent, headers: withExposedHeader(sent.headers, feedHeader) };
   const isBusy = () => ({ ...serverBusyResponse(random), isTruncated: false });
   try {
     if (options.responses.isExhausted) return isBusy();
+    if (feeds?.serves(head.method, url)) {
+      const sent = await feeds.respond(restEntryPoint, head, response);
+      return typeof sent === "number" ? sent : { ...sent, isTruncated: false };
+    }
     if (!body.isComplete) {
       const final = await restEntryPoint.sendHead(head);
-      if (final !== undefined) return { ...final, isTruncated: false };
+      if (final !== undefined) return { ...announced(final), isTruncated: false };
       const outcome = await receive(body, options);
       if (outcome === "disconnected") return undefined;
       if (outcome === "no memory") return isBusy();
@@ -182,7 +203,7 @@ async function outgoingResponseFor(
     const isRead = head.method === "GET" || head.method === "HEAD";
     const { responses } = options;
     if (isRead && responses.used > 0 && !responses.fits(sent.body.length)) return isBusy();
-    return { ...sent, isTruncated: false };
+    return { ...announced(sent), isTruncated: false };
   } catch (error) {
     const truncated = truncatedResponseFromError(error);
     if (truncated !== undefined) return { ...truncated, isTruncated: true };

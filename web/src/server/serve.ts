@@ -2,13 +2,13 @@
 // compatible runtimes.
 
 import { StoreError } from "../errors.ts";
-import type { RestEntryPoint } from "../rest/entry-point.ts";
 import type { StoreHandle } from "../store.ts";
 import type { Store } from "../types.ts";
 import { type NodeHttp, type NodeServer, nodeModule, nodeProcess } from "../util/node.ts";
 import { requireKnownOptions } from "../util/option-names.ts";
 import { errorMessage } from "../util/platform-objects.ts";
 import { BodyBudget } from "./body-budget.ts";
+import { Feeds } from "./feeds.ts";
 import { completeLimits, nodeServerOptions, type ServerLimits } from "./limits.ts";
 import { handleRequest, type RequestHandlerOptions } from "./request-handler.ts";
 import type { ServedRequest } from "./served-request.ts";
@@ -27,6 +27,7 @@ const optionNames: readonly (keyof ServeOptions)[] = [
   "limits",
   "onRequest",
   "onReset",
+  "feed",
 ];
 const maxHeaderSize = 128 * 1024; // long filters are part of the request line
 const stopMs = 5000;
@@ -54,6 +55,11 @@ export interface ServeOptions {
    * example `() => store.reset()` of a mock store. Every client may send this request.
    */
   onReset?: () => Promise<void>;
+  /**
+   * Whether clients may read the change feed of each store, as server-sent events: `GET
+   * ${url}/${account}/_changes`. Access is that of reading entities. Default false.
+   */
+  feed?: boolean;
 }
 
 export interface TableServer {
@@ -61,7 +67,8 @@ export interface TableServer {
   readonly url: string;
   readonly port: number;
   /**
-   * Stops accepting requests, and resolves when the pending ones have ended. The stores stay open.
+   * Stops accepting requests, ends change feeds, and resolves when the pending requests have ended.
+   * The stores stay open.
    */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
@@ -80,21 +87,24 @@ export async function serve(
   if (nodeProcess() === undefined) throw new StoreError("NotSupported", "serve() requires Node.");
   const certificate = certificateFrom(options);
   const limits = completeLimits(options.limits);
-  const entryPoints = entryPointsOf(stores);
+  const byAccount = storesByAccount(stores);
   const scheme = certificate === undefined ? "http" : "https";
   const { createServer } = await nodeModule(`node:${scheme}`);
   const stop = new AbortController();
+  const responses = new BodyBudget(limits.responseBytes);
+  const feeds = options.feed ? feedsOf(byAccount.values(), limits, responses) : undefined;
   const handlerOptions: RequestHandlerOptions = {
-    entryPoints,
+    entryPoints: new Map([...byAccount].map(([name, store]) => [name, store.restEntryPoint])),
     scheme,
     authority: host.includes(":") ? `[${host}]` : host,
     budget: new BodyBudget(limits.bodyBytes),
-    responses: new BodyBudget(limits.responseBytes),
+    responses,
     responseMs: limits.responseMs,
     turns: new Turns(),
     stopping: () => stop.signal.aborted,
     onRequest,
     onReset,
+    feeds,
   };
   const server = createWithCertificate(
     createServer,
@@ -107,9 +117,14 @@ export async function serve(
   });
   server.maxConnections = limits.connections;
   server.maxRequestsPerSocket = limits.requestsPerConnection;
-  const bound = await listen(server, port, host);
+  await feeds?.start();
+  const bound = await listen(server, port, host).catch((error: unknown) => {
+    feeds?.close();
+    throw error;
+  });
   const close = () => {
     stop.abort();
+    feeds?.close();
     return end(server);
   };
   const url = `${scheme}://${handlerOptions.authority}:${bound}`;
@@ -144,20 +159,30 @@ function createWithCertificate(
   }
 }
 
-function entryPointsOf(stores: Store | Accounts): ReadonlyMap<string, RestEntryPoint> {
+function feedsOf(
+  stores: Iterable<StoreHandle>,
+  limits: ServerLimits,
+  responses: BodyBudget,
+): Feeds {
+  const { feeds: feedsMax, responseMs } = limits;
+  const byEntryPoint = new Map([...stores].map((store) => [store.restEntryPoint, store]));
+  return new Feeds({ stores: byEntryPoint, feedsMax, responses, responseMs });
+}
+
+function storesByAccount(stores: Store | Accounts): ReadonlyMap<string, StoreHandle> {
   const accounts = isStore(stores) ? { "": stores } : stores;
   if (typeof Object(stores)["then"] === "function") {
     throw new StoreError("ValidationFailed", "serve was given a promise of a store.", {
       hint: "Await the store: serve(await mockStore()).",
     });
   }
-  const entryPoints = new Map<string, RestEntryPoint>();
+  const byAccount = new Map<string, StoreHandle>();
   for (const [name, store] of Object.entries(accounts)) {
     if (!isStore(store)) throw noStoreError(`serve was given no store for account ${name}.`);
-    entryPoints.set(name.toLowerCase(), (store as StoreHandle).restEntryPoint);
+    byAccount.set(name.toLowerCase(), store as StoreHandle);
   }
-  if (entryPoints.size === 0) throw noStoreError("There is no store to serve.");
-  return entryPoints;
+  if (byAccount.size === 0) throw noStoreError("There is no store to serve.");
+  return byAccount;
 }
 
 function noStoreError(message: string): StoreError {

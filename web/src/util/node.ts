@@ -154,10 +154,10 @@ export interface NodeResponse {
   writeContinue(): void;
   flushHeaders(): void;
   writeHead(status: number, reason: string, headers: string[]): unknown;
-  write(bytes: Uint8Array, done: () => void): unknown;
+  write(bytes: Uint8Array, done?: () => void): boolean; // false: "drain" follows
   end(body?: Uint8Array, done?: () => void): unknown;
   destroy(): unknown;
-  on(event: "close", listener: () => void): unknown;
+  on(event: "close" | "drain" | "error", listener: () => void): unknown;
 }
 
 export interface NodeServer {
