@@ -1,4 +1,4 @@
-// Tests the change feed of a server with EventSource, in real Chromium, on a page of another origin.
+// Tests the change feed of a server in real Chromium: EventSource on a page of another origin.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
