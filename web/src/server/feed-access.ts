@@ -24,8 +24,9 @@ export async function feedAccess(
   head: RequestHead,
 ): Promise<FeedAccess> {
   const query = queryOf(head.url);
-  const tables = head.method === "GET" && query.has("tn") ? tablesOf(query) : [];
-  const urls = tables.length === 0 ? [head.url] : tables.map((table) => tableUrl(head.url, table));
+  const named = head.method === "GET" && query.has("tn") ? tablesOf(query) : [];
+  const tables = new Set(named.map((table) => table.toLowerCase())); // each is authorized once
+  const urls = tables.size === 0 ? [head.url] : [...tables].map((name) => tableUrl(head.url, name));
   let access: FeedAccess | undefined;
   for (const url of urls) {
     const quiet = head.quiet === true || head.method !== "GET";
