@@ -303,10 +303,10 @@ describe("a client that connects again", () => {
       while (written < number) await write(++written);
     };
     for (const [signal, more] of [
-      ["SIGTERM", 150],
+      ["SIGTERM", 80],
       ["SIGKILL", 20],
       ["SIGTERM", 1],
-      ["SIGKILL", 150],
+      ["SIGKILL", 70],
     ] as const) {
       const writing = writeUpTo(written + more);
       await read(1); // while it writes
@@ -699,7 +699,7 @@ describe("a server with feeds", () => {
     const fast = await feed();
     const lamps = store.table("lamps");
     const text = "x".repeat(30_000);
-    const many = 8000;
+    const many = 5000;
     collectGarbage();
     const heap = () => process.memoryUsage().heapUsed + process.memoryUsage().external;
     const before = heap();
