@@ -9,9 +9,10 @@ import {
 import { releaseStoreCodec } from "./client/store-codec.ts";
 import { TableHandle } from "./client/table-client.ts";
 import { ServiceHandle } from "./client/table-service-client.ts";
-import { AbortError, missingCodeError, SnapshotInterrupted, StoreError } from "./errors.ts";
+import { AbortError, SnapshotInterrupted, StoreError } from "./errors.ts";
 import { RestEntryPoint } from "./rest/entry-point.ts";
 import { createFetch } from "./rest/fetch.ts";
+import { createHttpClient } from "./rest/http-client.ts";
 import type { Host } from "./transport.ts";
 import type {
   ChangeFeed,
@@ -71,12 +72,7 @@ export class StoreHandle implements Store {
     this.onWarning = onWarning;
     this.restEntryPoint = new RestEntryPoint(host, { account, random, onWarning });
     this.fetch = createFetch(this.restEntryPoint);
-    this.httpClient = {
-      sendRequest: async (request) => {
-        const { createHttpClient } = await import("./rest/http-client.ts").catch(throwMissing);
-        return await createHttpClient(this.restEntryPoint).sendRequest(request);
-      },
-    };
+    this.httpClient = createHttpClient(this.restEntryPoint);
   }
 
   get status(): StoreStatus {
@@ -190,10 +186,6 @@ export class StoreHandle implements Store {
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
-}
-
-function throwMissing(cause: unknown): never {
-  throw missingCodeError(cause);
 }
 
 const dependencies = { AbortError, StoreError, yieldToEventLoop, chunksFrom };

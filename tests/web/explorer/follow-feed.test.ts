@@ -102,6 +102,7 @@ describe("feeds that fail", () => {
       const ready = whenOpen ? Promise.resolve() : Promise.reject(error);
       return {
         ready,
+        position: undefined,
         next: () => Promise.reject(error),
         return: () => Promise.resolve({ done: true, value: undefined }),
         [Symbol.asyncIterator]() {
