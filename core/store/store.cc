@@ -638,7 +638,7 @@ FinishedCheckpoint Store::finish_checkpoint(const HistoryLimits& limits) {
   state_->readers_version_at_checkpoint = state_->readers_version - (has_all ? 0 : 1);
   if (!state_->replacement.has_value()) {  // a content that is replaced is no history
     manifest.history = state_->history.history_to_keep(
-        manifest, state_->first_commit_needed_by_readers(limits), limits);
+        manifest, state_->first_commit_needed(manifest.readers, limits), limits);
   }
   // A snapshot may need any part that was stored when it began.
   if (state_->snapshots.empty()) {

@@ -24,10 +24,10 @@ void load_unlisted_part(PartId id, const std::vector<Catalog*>& versions,
 
 // A reader that has been silent for longer than history is kept, and has lost its place, needs
 // nothing: it may never come back, and it would read the tables again.
-std::optional<std::uint64_t> StoreState::first_commit_needed_by_readers(
-    const HistoryLimits& limits) {
+std::optional<std::uint64_t> StoreState::first_commit_needed(const FeedReadersByName& durable,
+                                                             const HistoryLimits& limits) {
   std::optional<std::uint64_t> needed = log_readers.first_needed(limits.now);
-  for (const auto& [name, reader] : readers) {
+  for (const auto& [name, reader] : durable) {
     const std::uint64_t next = reader.acknowledged.commit + 1;
     const bool is_recent = limits.now - reader.acknowledged_at <= limits.age;
     if (!is_recent && next < first_known_commit()) continue;

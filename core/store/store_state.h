@@ -141,9 +141,10 @@ struct StoreState {
     const std::uint64_t last = published.last_commit;
     return history.first_commit(last, pending.count_through(last));
   }
-  // Returns the first commit that durable readers, or feeds that read the log, need; nothing if
-  // none needs history.
-  std::optional<std::uint64_t> first_commit_needed_by_readers(const HistoryLimits& limits);
+  // Returns the first commit that these durable readers, or feeds that read the log, need; nothing
+  // if none needs history.
+  std::optional<std::uint64_t> first_commit_needed(const FeedReadersByName& durable,
+                                                   const HistoryLimits& limits);
   // Returns the readers as a manifest may store them if a crash can lose the commits after `safe`.
   // `stored`: the readers in the last manifest.
   FeedReadersByName readers_up_to(std::uint64_t safe, const FeedReadersByName& stored) const;

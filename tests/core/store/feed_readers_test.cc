@@ -179,6 +179,7 @@ TEST_CASE("a manifest has no acknowledgement of a commit that a crash can lose")
   Store reopened = std::move(*log.host.open());  // after a crash
   CHECK(FeedReaders(reopened).find("a")->acknowledged == stored);
   CHECK(FeedReaders(reopened).find("b")->acknowledged == before);  // as it was acknowledged
+  CHECK_FALSE(ChangeHistory(reopened, before).is_truncated());
   log.host.store_pending(log.store);
   log.checkpoint();
   CHECK(log.readers().are_stored());
