@@ -36,16 +36,13 @@ std::optional<std::uint64_t> StoreState::first_commit_needed(const FeedReadersBy
   return needed;
 }
 
-// If a commit was lost that a reader has acknowledged, the reader would find a gap.
-FeedReadersByName StoreState::readers_up_to(std::uint64_t safe,
-                                            const FeedReadersByName& stored) const {
+// If a commit was lost that a reader has acknowledged, the reader would find a gap. An earlier
+// acknowledgement may be stored already, so the position is the last one that is safe.
+FeedReadersByName StoreState::readers_up_to(std::uint64_t safe) const {
   FeedReadersByName safe_readers = readers;
   for (auto& [name, reader] : safe_readers) {
     FeedPosition& acknowledged = reader.acknowledged;
-    if (acknowledged.epoch != feed_epoch || acknowledged.commit <= safe) continue;
-    const auto before = stored.find(name);
-    acknowledged =
-        before != stored.end() ? before->second.acknowledged : FeedPosition{feed_epoch, safe};
+    if (acknowledged.epoch == feed_epoch) acknowledged.commit = std::min(acknowledged.commit, safe);
   }
   return safe_readers;
 }

@@ -146,8 +146,7 @@ struct StoreState {
   std::optional<std::uint64_t> first_commit_needed(const FeedReadersByName& durable,
                                                    const HistoryLimits& limits);
   // Returns the readers as a manifest may store them if a crash can lose the commits after `safe`.
-  // `stored`: the readers in the last manifest.
-  FeedReadersByName readers_up_to(std::uint64_t safe, const FeedReadersByName& stored) const;
+  FeedReadersByName readers_up_to(std::uint64_t safe) const;
 
   // Returns whether the published version is the content of the whole log.
   bool is_open() const { return !recovery.has_value() && !unapplied_end.has_value(); }

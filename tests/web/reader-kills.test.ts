@@ -23,7 +23,7 @@ class Seen {
   rows = 0;
   acknowledged = 0n; // by a call that has resolved
   openings = 0;
-  #requested = new Set([0n]);
+  #requested = 0n; // the greatest sequence whose acknowledgement was requested
   #rowAt = new Map([[0n, 0]]); // by sequence
   #next = 0; // the next row; 0: any
   #last = 0n; // the last sequence
@@ -32,9 +32,9 @@ class Seen {
     if (event.is === "open") {
       const at = BigInt(event.at);
       assert(at >= this.acknowledged, "an acknowledgement was lost");
-      assert(this.#requested.has(at), "never acknowledged");
+      assert(at <= this.#requested, "never acknowledged");
       this.#last = at;
-      this.#next = (this.#rowAt.get(at) ?? 0) + 1;
+      this.#next = this.#rowUpTo(at) + 1;
       this.openings += 1;
     } else if (event.is === "read") {
       const sequence = BigInt(event.sequence);
@@ -45,10 +45,21 @@ class Seen {
       this.#rowAt.set(sequence, event.row);
       this.rows += 1;
     } else if (event.is === "acknowledging") {
-      this.#requested.add(BigInt(event.at));
+      if (BigInt(event.at) > this.#requested) this.#requested = BigInt(event.at);
     } else if (BigInt(event.at) > this.acknowledged) {
       this.acknowledged = BigInt(event.at);
     }
+  }
+
+  // If the commit that was acknowledged may be lost, the store knows an earlier one. What was lost
+  // has a number above that one's.
+  #rowUpTo(at: bigint): number {
+    const commitOf = (sequence: bigint) => BigInt.asUintN(40, sequence);
+    let [last, row] = [0n, 0];
+    for (const [sequence, candidate] of this.#rowAt)
+      if (sequence <= at && commitOf(sequence) <= commitOf(at) && sequence >= last)
+        [last, row] = [sequence, candidate];
+    return row;
   }
 }
 
