@@ -203,6 +203,7 @@ async function rowKeys(page: Page): Promise<(string | null)[]> {
 }
 
 async function plan(page: Page): Promise<Record<string, string>> {
+  await explorer(page).locator(".plan").waitFor(); // it is shown after the entities
   return await page.$$eval("table-explorer >> .plan > div", (items) =>
     Object.fromEntries(
       items.map((item) => [item.children[0]?.textContent, item.children[1]?.textContent]),
