@@ -2,7 +2,7 @@
 // process ends in a crash, or another takes over while it still runs.
 
 import type { SyncContext, SyncRules, SyncStatus } from "../../web/src/sync/context.ts";
-import type { FrozenPush } from "../../web/src/sync/hidden-tables.ts";
+import type { FrozenPush, PushName } from "../../web/src/sync/hidden-tables.ts";
 import { type Key, partitionOf, receiptKey } from "../../web/src/sync/keys.ts";
 import { fenceToken, operationsOf, receiptOperation } from "../../web/src/sync/operation.ts";
 import { Puller } from "../../web/src/sync/puller.ts";
@@ -288,15 +288,12 @@ class SimulatedRemote implements Remote {
     );
     const sent = ops.map((op) => ({ id: idOf(op), op }));
     const hasReceipt = push.receipt !== undefined;
-    const isFirstReceipt = push.receipt !== undefined && push.receipt.etag === undefined;
     return {
       client: this.#client.id,
       restores: this.#client.restores,
       partition,
       hasReceipt,
-      isFirstReceipt,
       ops: sent,
-      epoch: this.#world.table.epoch,
       isRepeated: false,
     };
   }
@@ -317,7 +314,7 @@ class SimulatedRemote implements Remote {
   }
 
   #execute(
-    { partition, token }: FrozenPush,
+    { partition, token }: PushName,
     operations: ReturnType<typeof operationsOf>,
     batch: SentBatch | undefined,
   ): Promise<Dated<PushAnswer>> {
@@ -346,7 +343,7 @@ class SimulatedRemote implements Remote {
     });
   }
 
-  fence(push: FrozenPush, etag: string | undefined): Promise<Dated<PushAnswer>> {
+  fence(push: PushName, etag: string | undefined): Promise<Dated<PushAnswer>> {
     const fence = { partition: push.partition, token: fenceToken(push) };
     return this.#execute(push, [receiptOperation(fence, etag, this.#client.id)], undefined);
   }

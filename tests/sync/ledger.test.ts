@@ -17,9 +17,7 @@ const batch = (changes: Partial<SentBatch> = {}): SentBatch => ({
   restores: 0,
   partition: "p",
   hasReceipt: false,
-  isFirstReceipt: false,
   ops: [{ id: idOf(op), op }],
-  epoch: 0,
   isRepeated: false,
   ...changes,
 });

@@ -30,10 +30,7 @@ export interface SentBatch {
   readonly restores: number; // of the client's store, before it was sent
   readonly partition: string;
   readonly hasReceipt: boolean;
-  /** Its receipt is the client's first in the partition, so that its absence proves nothing. */
-  readonly isFirstReceipt: boolean;
   readonly ops: readonly { readonly id: string; readonly op: OutboxOp }[];
-  readonly epoch: number; // of the table, when it was sent
   isRepeated: boolean; // by the network
 }
 
@@ -61,9 +58,6 @@ export class Ledger {
   readonly #isRepeated = new Set<string>();
   /** How many tries of an operation were sent and not answered, as far as its client knows. */
   readonly #unanswered = new Map<string, number>();
-  readonly #hasFirstReceipt = new Set<string>();
-  /** Sent before the table was dropped, and executed after: the fence went with the table. */
-  readonly #isUnfenced = new Set<string>();
   /** Pending in a copy that was restored: no store knows what became of them since the copy. */
   readonly #isRestored = new Set<string>();
   readonly #lastNumber = new Map<string, number>();
@@ -160,8 +154,6 @@ export class Ledger {
       if (batch.hasReceipt) this.#appliedAt.delete(id);
       else this.#appliedAt.set(id, this.#executions);
       if (batch.isRepeated && !this.#config.hasReceipts) this.#isRepeated.add(id);
-      if (batch.isFirstReceipt) this.#hasFirstReceipt.add(id);
-      if (batch.isFirstReceipt && batch.epoch < this.#table.epoch) this.#isUnfenced.add(id);
       this.counts.applied += 1;
     }
     const newest = Math.max(last, ...ops.map(({ op }) => op.number));
@@ -171,7 +163,7 @@ export class Ledger {
   /** What no client can prevent without a receipt in the batch that was applied first. */
   #mayRepeat(batch: SentBatch, op: OutboxOp): boolean {
     const id = idOf(op);
-    if (this.#isUnfenced.has(id) || this.#isRestored.has(id)) return true;
+    if (this.#isRestored.has(id)) return true;
     // Inserts that were not answered, and whose entities another client has deleted since they were
     // executed: PROTOCOL.md, Outcomes 5.
     const appliedAt = this.#appliedAt.get(id) ?? Number.POSITIVE_INFINITY;
@@ -352,11 +344,9 @@ export class Ledger {
     return found;
   }
 
-  /** No client can know that the operation was applied: the evidence went with the table. */
+  /** No client can know that the operation was applied. */
   #isEvidenceGone(id: string): boolean {
-    const isDropped = !this.applied.get(id)?.includes(this.#table.epoch);
-    if (this.#isUnfenced.has(id) || this.#isRestored.has(id)) return true;
-    return this.#isRepeated.has(id) || (isDropped && this.#hasFirstReceipt.has(id));
+    return this.#isRestored.has(id) || this.#isRepeated.has(id);
   }
 
   /**

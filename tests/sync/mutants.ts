@@ -203,6 +203,27 @@ export const mutants: readonly Mutant[] = [
     ),
   ),
   mutant(
+    "creates-receipts-in-batches",
+    "I5",
+    710075348,
+    "The first batch of a partition creates the receipt.",
+    edit(
+      "plan-push.ts",
+      'hasReceipt ? draft.get("receipts", partition) : undefined;',
+      'hasReceipt ? (draft.get("receipts", partition) ?? { etag: undefined }) : undefined;',
+    ),
+    edit(
+      "receipt.ts",
+      "if (row && row.etag === push.receipt?.etag)",
+      "if (row?.etag === push.receipt?.etag)",
+    ),
+    edit(
+      "receipt.ts",
+      'return { kind: "open", etag: row.etag };',
+      'return { kind: "open", etag: row?.etag };',
+    ),
+  ),
+  mutant(
     "counts-pushes-in-receipts",
     "I2",
     1972,

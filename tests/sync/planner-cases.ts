@@ -64,6 +64,7 @@ class Case {
     const input = { isSettled: true, token: "t", groupsMax: 9 };
     let push: FrozenPush | undefined;
     this.store.transact((draft) => {
+      if (hasReceipts) draft.put("receipts", partition, { etag: "r" });
       const plan = planPush(draft, partition, { hasReceipts, limits, keeps: keepAll }, input);
       if (plan.kind === "push") push = plan.push;
     });

@@ -303,6 +303,97 @@ describe("a push", () => {
   });
 });
 
+describe("the receipt of a partition", () => {
+  /** The remote has a receipt, whose version is the condition of each push and fence. */
+  function withReceipt({ remote }: Scripted): { etag: string | undefined } {
+    const receipt: { etag: string | undefined } = { etag: undefined };
+    let versions = 0;
+    const change = (condition: string | undefined): PushAnswer => {
+      if (receipt.etag !== condition)
+        return refused(receipt.etag === undefined ? 404 : condition === undefined ? 409 : 412);
+      receipt.etag = `r${++versions}`;
+      const version = { etag: receipt.etag, timestamp: 1n };
+      return { kind: "applied", receipt: version, versions: [] };
+    };
+    remote.fence = async (_, condition) => change(condition);
+    remote.readReceipt = async () =>
+      receipt.etag ? { kind: "found", row: remoteRow(0, receipt.etag) } : { kind: "absent" };
+    const { push } = remote;
+    remote.push = async (frozen, sendBefore) => {
+      const answer = change(frozen.receipt?.etag);
+      if (answer.kind !== "applied") return answer;
+      return { ...answer, ...(await push(frozen, sendBefore)), receipt: answer.receipt };
+    };
+    return receipt;
+  }
+
+  test("prevents a late copy of the first push after the table was created again", async () => {
+    const world = await scripted({ hasReceipts: true });
+    const { remote } = world;
+    const sent = answering(world);
+    const receipt = withReceipt(world);
+    const { push } = remote;
+    const copies: (() => Promise<PushAnswer>)[] = [];
+    remote.push = (frozen, sendBefore) => {
+      copies.push(() => push(frozen, sendBefore));
+      return push(frozen, sendBefore);
+    };
+    write(world, 1, key("1"));
+    await pushUntil(world, new Pusher(world.context, world.requests), 500);
+    assert.deepEqual(sent, [[key("1")]]);
+    assert.equal(outbox(world), "");
+    remote.rows.clear();
+    receipt.etag = undefined;
+    await copies[0]?.();
+    assert.equal(remote.rows.size, 0);
+  });
+
+  test("is created in a request of its own, which is repeated until it is answered", async () => {
+    const world = await scripted({ hasReceipts: true });
+    const { remote } = world;
+    const sent = answering(world);
+    withReceipt(world);
+    let refreshes = 0;
+    remote.refresh = async () => {
+      refreshes += 1;
+    };
+    const { fence } = remote;
+    const answers: PushAnswer[] = [
+      { kind: "tableMissing" },
+      { kind: "rejected", code: "Proxy" },
+      { kind: "unauthorized" },
+      refused(403),
+      failed,
+    ];
+    remote.fence = async (name, etag) => {
+      assert.deepEqual(sent, []);
+      assert.equal(etag, undefined);
+      const answer = answers.shift() ?? (await fence(name, etag));
+      return answer;
+    };
+    write(world, 1, key("1"));
+    await pushUntil(world, new Pusher(world.context, world.requests), 2000);
+    assert.equal(refreshes, 2);
+    assert.deepEqual(sent, [[key("1")]]);
+    assert.equal(outbox(world), "");
+  });
+
+  test("is taken as it is if the remote has it already", async () => {
+    const world = await scripted({ hasReceipts: true });
+    const sent = answering(world);
+    const receipt = withReceipt(world);
+    receipt.etag = "before";
+    world.remote.push = async (frozen) => {
+      assert.equal(frozen.receipt?.etag, "before");
+      sent.push([]);
+      return new Promise<never>(() => {});
+    };
+    write(world, 1, key("1"));
+    await pushUntil(world, new Pusher(world.context, world.requests), 500);
+    assert.equal(sent.length, 1);
+  });
+});
+
 // A batch that is full has no place for a receipt.
 describe("a full batch of a table with receipts", () => {
   const limits = { operations: 2, bytes: 1 << 20 };

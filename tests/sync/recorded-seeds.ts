@@ -38,4 +38,10 @@ export const recordedSeeds: readonly RecordedSeed[] = [
       "The network repeated a batch. Another client changed both of its entities between the reads " +
       "of the two: the first was taken for equal, and only the second was sent again.",
   },
+  {
+    seed: 710075348,
+    found:
+      "A late copy of the batch that had created the receipt was executed after the table was " +
+      "deleted and created again: the receipt was absent once more.",
+  },
 ];

@@ -42,7 +42,11 @@ export class ScriptedRemote implements Remote {
   isForbidden = (_: Key): boolean => false;
 
   push: Remote["push"] = () => Promise.reject(new Error("push is not scripted"));
-  fence: Remote["fence"] = () => Promise.reject(new Error("fence is not scripted"));
+  /** Creates receipts. */
+  fence: Remote["fence"] = (_, etag) =>
+    etag === undefined
+      ? Promise.resolve({ kind: "applied", receipt: { etag: "r0", timestamp: 1n }, versions: [] })
+      : Promise.reject(new Error("fence is not scripted"));
   readReceipt: Remote["readReceipt"] = () => Promise.resolve({ kind: "absent" });
 
   read: Remote["read"] = (of) => {

@@ -55,20 +55,24 @@ export interface Member {
   readonly intended: Properties | undefined; // undefined: the entity is deleted
 }
 
-/** A batch that is sent, and sent again, unchanged until its outcome is known. */
-export interface FrozenPush {
+/** What identifies a push. */
+export interface PushName {
   readonly partition: Partition;
   /**
    * A random text that no other push has. A number that counts would not do: after an older copy of
    * the store was restored, it would be that of another push.
    */
   readonly token: string;
+}
+
+/** A batch that is sent, and sent again, unchanged until its outcome is known. */
+export interface FrozenPush extends PushName {
   readonly upTo: number; // it settles all operations of the partition's outbox up to this number
   readonly groups: number;
   readonly members: readonly Member[];
   readonly idleKeys: readonly Key[]; // their operations cancel each other out
-  /** The condition on the receipt, if the push has one. */
-  readonly receipt?: { readonly etag: string | undefined };
+  /** The condition on the receipt, if the push has one (create-receipt.ts). */
+  readonly receipt?: Receipt;
 }
 
 /** The receipt's version that the last settled push of this partition left. */

@@ -4,7 +4,7 @@
 
 import { baseProperties } from "./base.ts";
 import { changeBetween } from "./change.ts";
-import type { Base, FrozenPush, Member, Receipt } from "./hidden-tables.ts";
+import type { Base, FrozenPush, Member, PushName, Receipt } from "./hidden-tables.ts";
 import { type Key, receiptKey } from "./keys.ts";
 import { isEncrypted, type Properties } from "./properties.ts";
 import type { Value } from "./value.ts";
@@ -54,11 +54,11 @@ export function operationsOf(push: FrozenPush, client: string): RemoteOperation[
 export const receiptProperty = "push";
 
 /** The text that a fence stores in the place of a token. */
-export const fenceToken = (push: FrozenPush): string => `not ${push.token}`;
+export const fenceToken = ({ token }: Pick<PushName, "token">): string => `not ${token}`;
 
 /** `etag`: the receipt's; undefined: the receipt is absent. */
 export function receiptOperation(
-  { partition, token }: Pick<FrozenPush, "partition" | "token">,
+  { partition, token }: PushName,
   etag: Receipt["etag"] | undefined,
   client: string,
 ): RemoteOperation {

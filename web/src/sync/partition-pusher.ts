@@ -10,6 +10,7 @@ import {
   isPartlyEqual,
 } from "./conflict.ts";
 import type { SyncContext } from "./context.ts";
+import { createReceipt } from "./create-receipt.ts";
 import { type FinishedPush, finishPush, observationsOfAnswer } from "./finish-push.ts";
 import type { FrozenPush, Member } from "./hidden-tables.ts";
 import type { Key, Partition } from "./keys.ts";
@@ -82,7 +83,7 @@ export class PartitionPusher {
     return this.#slot.pause(this.#context.platform.sleep(ms));
   }
 
-  /** One step: sends a push once, shortens the outbox, or waits. */
+  /** One step: sends a push once, shortens the outbox, creates the receipt, or waits. */
   async #step(): Promise<boolean> {
     const { platform, store, rules } = this.#context;
     const { groupsMax, settledAt } = this.#memory;
@@ -90,6 +91,7 @@ export class PartitionPusher {
     const input = { isSettled: beganAt >= settledAt, token: platform.token(), groupsMax };
     const plan = await store.transact((draft) => planPush(draft, this.#partition, rules, input));
     if (plan.kind === "settling") await this.#sleep(Math.max(0, settledAt - this.#now()));
+    if (plan.kind === "receiptMissing") await this.#createReceipt();
     if (plan.kind !== "push") return plan.kind !== "nothing";
     const state = this.#stateOf(plan.push, plan.isNew);
     if (!isSendable(plan.push)) {
@@ -99,6 +101,11 @@ export class PartitionPusher {
     await this.#claimTry(state, plan.isNew, beganAt);
     await this.#send(state);
     return true;
+  }
+
+  async #createReceipt(): Promise<void> {
+    const receipt = await createReceipt(this.#context, this.#requests, this.#partition);
+    await this.#context.store.transact((draft) => draft.put("receipts", this.#partition, receipt));
   }
 
   /**

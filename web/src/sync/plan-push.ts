@@ -24,6 +24,8 @@ export type PushPlan =
   | { readonly kind: "settling" }
   /** The outbox became shorter without a push: plan again. */
   | { readonly kind: "again" }
+  /** Create the receipt of the partition, and plan again. */
+  | { readonly kind: "receiptMissing" }
   /** `isNew`: it was frozen now, so no try of it was sent. */
   | { readonly kind: "push"; readonly push: FrozenPush; readonly isNew: boolean };
 
@@ -68,9 +70,10 @@ export function planPush(
       return { kind: "again" };
     case "ready": {
       const { kind: _, hasReceipt, ...contents } = decision;
+      const receipt = hasReceipt ? draft.get("receipts", partition) : undefined;
+      if (hasReceipt && receipt === undefined) return { kind: "receiptMissing" };
       if (isSettled) forgetSettled(draft, partitionRange(partition));
-      const receipt = { etag: draft.get("receipts", partition)?.etag };
-      const push = { partition, token, ...contents, ...(hasReceipt ? { receipt } : {}) };
+      const push = { partition, token, ...contents, ...(receipt ? { receipt } : {}) };
       draft.put("pushes", partition, push);
       return { kind: "push", push, isNew: true };
     }

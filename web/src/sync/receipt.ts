@@ -1,7 +1,7 @@
 // Receipts tell whether a push was applied (PROTOCOL.md, Outcomes). A receipt is a row of the
 // client in the partition of the push, with the token of the client's last applied push. It is the
 // first operation of every batch, conditional on its own ETag, so that at most one try of a push,
-// and no try of an earlier push, can be executed.
+// and no try of an earlier push, can be executed. No batch creates the receipt (create-receipt.ts).
 
 import type { FrozenPush } from "./hidden-tables.ts";
 import { fenceToken, receiptProperty } from "./operation.ts";
@@ -12,7 +12,7 @@ export type ReceiptEvidence =
   /** Not applied, and no try can be. `etag`: what the next push must send. */
   | { readonly kind: "dead"; readonly etag: string }
   /** Not applied yet: a try may still be executed. Change the receipt (fence), and read again. */
-  | { readonly kind: "open"; readonly etag: string | undefined }
+  | { readonly kind: "open"; readonly etag: string }
   /**
    * The receipt was deleted, for example with the table, or changed by a push of another copy of
    * this store. The evidence is gone. `etag`: undefined if there is no receipt.
@@ -28,5 +28,6 @@ export function receiptEvidence(
   const written = row?.properties.get(receiptProperty)?.value;
   if (row && written === push.token) return { kind: "applied", etag: row.etag };
   if (row && written === fenceToken(push)) return { kind: "dead", etag: row.etag };
-  return { kind: row?.etag === push.receipt?.etag ? "open" : "gone", etag: row?.etag };
+  if (row && row.etag === push.receipt?.etag) return { kind: "open", etag: row.etag };
+  return { kind: "gone", etag: row?.etag };
 }

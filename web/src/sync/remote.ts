@@ -1,7 +1,7 @@
 // The remote table as sync sees it. An implementation sends requests and classifies the responses;
 // it decides nothing. Nothing here rejects: every failure is one of these answers.
 
-import type { FrozenPush, RemoteRow, Ticks, Version } from "./hidden-tables.ts";
+import type { FrozenPush, PushName, RemoteRow, Ticks, Version } from "./hidden-tables.ts";
 import type { Key, KeyRange, Partition } from "./keys.ts";
 
 /** What a probe of the remote has shown (PROTOCOL.md, Pulling). */
@@ -91,8 +91,8 @@ export interface Remote {
    * not send the batch later: a page that was frozen meanwhile may have lost the store to another.
    */
   push(push: FrozenPush, sendBefore: number): Promise<Dated<PushAnswer>>;
-  /** Changes only the receipt (receipt.ts). */
-  fence(push: FrozenPush, etag: string | undefined): Promise<Dated<PushAnswer>>;
+  /** Changes only the receipt (receipt.ts), or creates it if `etag` is undefined. */
+  fence(push: PushName, etag: string | undefined): Promise<Dated<PushAnswer>>;
   read(key: Key): Promise<Dated<ReadAnswer>>;
   readReceipt(partition: Partition): Promise<Dated<ReadAnswer>>;
   scan(request: ScanRequest): Promise<Dated<ScanAnswer>>;
