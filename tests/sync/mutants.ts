@@ -75,7 +75,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "sends-after-a-freeze",
     "I13",
-    31,
+    75,
     "The time to send a push begins when its claim is stored.",
     edit(
       "partition-pusher.ts",
@@ -191,7 +191,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "stores-receipt-early",
     "I3",
-    356,
+    247,
     "The receipt's new ETag is stored before the push is settled.",
     edit(
       "partition-pusher.ts",
@@ -226,7 +226,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "counts-pushes-in-receipts",
     "I2",
-    1972,
+    404,
     "A receipt has a number that counts, instead of a random token.",
     edit(
       "plan-push.ts",
@@ -248,7 +248,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "forgets-the-only-try-with-its-receipt",
     "I2c",
-    124,
+    100,
     "If the receipt was deleted, the refusal of the only try does not count.",
     edit(
       "read-back.ts",
@@ -259,7 +259,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "takes-one-equal-row-for-evidence",
     "I2c",
-    4,
+    1,
     "A refused push of which one entity has the intended content is judged as if it was ambiguous.",
     edit(
       "outcome.ts",
@@ -307,7 +307,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "rebases-on-newer-versions",
     "I1",
-    5,
+    22,
     "Later edits are based on a version that they were not made on.",
     edit(
       "settle.ts",
@@ -375,7 +375,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "merges-parts-of-groups",
     "I4",
-    13,
+    69,
     "Only the operations on contradicted entities lose.",
     edit(
       "merge.ts",
@@ -386,7 +386,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "keeps-whole-rows",
     "I4",
-    6,
+    3,
     "The policy local restores properties that the application did not write.",
     edit("conflict.ts", "if (row === undefined || isEncrypted(row)", "if (row || isEncrypted(row)"),
   ),
@@ -415,7 +415,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "does-not-mark-dirty-keys",
     "I10 I12",
-    4,
+    8,
     "News about a dirty key is forgotten.",
     edit(
       "apply-answer.ts",
@@ -465,7 +465,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "takes-the-first-page-for-the-beginning",
     "I10",
-    87,
+    47,
     "The first watermark does not subtract the duration of the scan.",
     edit(
       "watermark.ts",
@@ -554,7 +554,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "confirms-every-mass-delete",
     "I9",
-    317,
+    248,
     "A mass delete is not probed.",
     edit(
       "delete-guard.ts",
@@ -565,7 +565,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "takes-old-reads-for-new",
     "I8",
-    2542,
+    2677,
     "A read that may be old counts as new.",
     edit("requests.ts", "if (staleReadMs === 0) return", "if (staleReadMs >= 0) return"),
   ),
