@@ -33,7 +33,7 @@ afterEach(async () => {
   await store.close();
 });
 
-test("whoever listens fails with a StoreError if the code is missing, and may try again", async () => {
+test("feeds and live queries fail with a StoreError if the code is missing, and may try again", async () => {
   isMissing = true;
   const expected = { name: "StoreError", code: "WasmLoadFailed", hint: /^Reload all tabs/ };
   await assert.rejects(store.changes({ since: 0n }).next(), expected);

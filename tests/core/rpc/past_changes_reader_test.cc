@@ -386,7 +386,7 @@ TEST_CASE("Checkpoints keep the log for a feed that reads it, until it has all c
   CHECK_FALSE(fixture.keeps_after_checkpoint(last));
 }
 
-TEST_CASE("Checkpoints keep the log for a feed that did not keep up, but not for ever") {
+TEST_CASE("Checkpoints keep the log for a feed that did not keep up, for a limited time") {
   Fixture fixture;
   fixture.host.history = {100'000'000, 3 * LogReaders::age_max, 10};
   fixture.host.segment_bytes = 1;
