@@ -1,0 +1,228 @@
+// A store as sync sees it, in memory, on a disk that loses what was not stored. Commits are stored
+// in order, some time after they were made; a crash keeps any prefix that has all stored ones.
+
+import { baseOfLocalRow } from "../../web/src/sync/base.ts";
+import { changeBetween } from "../../web/src/sync/change.ts";
+import { byCodeUnit, Draft, type Put, type TableView } from "../../web/src/sync/draft.ts";
+import type { HiddenTables, OutboxOp, TableName } from "../../web/src/sync/hidden-tables.ts";
+import { type Key, type Partition, partitionOf } from "../../web/src/sync/keys.ts";
+import { outboxKey } from "../../web/src/sync/partition-log.ts";
+import { nextNumber } from "../../web/src/sync/plan-push.ts";
+import type { Properties } from "../../web/src/sync/properties.ts";
+import type { SyncStore } from "../../web/src/sync/store.ts";
+import type { Scheduler } from "./scheduler.ts";
+
+/** Identifies one operation of one local commit, also after it got another number. */
+export const idOf = (op: Pick<OutboxOp, "group" | "key">): string => `${op.group}:${op.key}`;
+
+export type OpState = "pending" | "confirmed" | "folded" | "equal" | "discarded";
+
+/** What one commit changed. The journal is the harness's: what became of each operation. */
+export interface Commit {
+  readonly puts: readonly Put[];
+  readonly journal: readonly (readonly [id: string, state: OpState])[];
+}
+
+class Contents {
+  readonly tables = new Map<TableName, SortedTable>();
+  readonly journal = new Map<string, OpState>();
+  commit = 0;
+
+  table(name: TableName): SortedTable {
+    let table = this.tables.get(name);
+    if (table === undefined) {
+      table = new SortedTable();
+      this.tables.set(name, table);
+    }
+    return table;
+  }
+
+  apply({ puts, journal }: Commit): void {
+    this.commit += 1;
+    for (const { table, key, value } of puts) this.table(table).set(key, value);
+    for (const [id, state] of journal) this.journal.set(id, state);
+  }
+
+  copy(): Contents {
+    const copy = new Contents();
+    copy.commit = this.commit;
+    for (const [name, table] of this.tables) {
+      for (const [key, value] of table.values) copy.table(name).set(key, value);
+    }
+    for (const [id, state] of this.journal) copy.journal.set(id, state);
+    return copy;
+  }
+}
+
+class SortedTable {
+  readonly values = new Map<string, unknown>();
+  #sorted: string[] | undefined;
+
+  set(key: string, value: unknown): void {
+    if (value === undefined ? this.values.has(key) : !this.values.has(key)) {
+      this.#sorted = undefined;
+    }
+    if (value === undefined) this.values.delete(key);
+    else this.values.set(key, value);
+  }
+
+  get sorted(): string[] {
+    this.#sorted ??= [...this.values.keys()].sort(byCodeUnit);
+    return this.#sorted;
+  }
+}
+
+/** What is stored, and what may be. */
+export class Disk {
+  readonly #scheduler: Scheduler;
+  #stored = new Contents();
+  #unstored: Commit[] = [];
+  #waiting: { commit: number; resolve: () => void }[] = [];
+  #owner: FakeStore | undefined;
+  readonly onCommit: (store: FakeStore, commit: Commit) => void;
+
+  constructor(scheduler: Scheduler, onCommit: (store: FakeStore, commit: Commit) => void) {
+    this.#scheduler = scheduler;
+    this.onCommit = onCommit;
+  }
+
+  /** Opens the store in a new process. The process before it, if it lives, can store no more. */
+  open(): FakeStore {
+    const kept = this.#scheduler.below(this.#unstored.length + 1);
+    for (const commit of this.#unstored.slice(0, kept)) this.#stored.apply(commit);
+    this.#unstored = [];
+    this.#waiting = [];
+    this.#owner = new FakeStore(this, this.#stored.copy());
+    return this.#owner;
+  }
+
+  /** Called by a store after each commit. */
+  add(store: FakeStore, commit: Commit): void {
+    if (store !== this.#owner) return;
+    this.#unstored.push(commit);
+    const number = store.view.commit;
+    this.#scheduler.after(this.#scheduler.fraction(25), () => this.#store(store, number));
+  }
+
+  #store(store: FakeStore, number: number): void {
+    if (store !== this.#owner) return;
+    while (this.#stored.commit < number) this.#stored.apply(this.#unstored.shift() as Commit);
+    const ready = this.#waiting.filter(({ commit }) => commit <= number);
+    this.#waiting = this.#waiting.filter(({ commit }) => commit > number);
+    for (const { resolve } of ready) resolve();
+  }
+
+  stored(store: FakeStore): Promise<void> {
+    const commit = store.view.commit;
+    return new Promise((resolve) => {
+      const isStored = store === this.#owner && this.#stored.commit >= commit;
+      if (isStored || store.storedCommit >= commit) resolve();
+      else if (store === this.#owner) this.#waiting.push({ commit, resolve });
+    });
+  }
+}
+
+export class FakeStore implements SyncStore {
+  readonly #disk: Disk;
+  readonly #contents: Contents;
+  readonly #touched = new Map<Key, number>();
+  readonly view: TableView;
+  /** What was stored when this process opened the store. */
+  readonly storedCommit: number;
+
+  constructor(disk: Disk, contents: Contents) {
+    this.#disk = disk;
+    this.#contents = contents;
+    this.storedCommit = contents.commit;
+    this.view = new StoreView(contents, this.#touched);
+  }
+
+  transact<T>(decide: (draft: Draft) => T): Promise<T> {
+    const draft = new Draft(this.view);
+    const result = decide(draft);
+    const journal = draft.settled.map(({ op, how }) => [idOf(op), how] as const);
+    this.#commit({ puts: draft.puts, journal });
+    return Promise.resolve(result);
+  }
+
+  stored(): Promise<void> {
+    return this.#disk.stored(this);
+  }
+
+  pendingPartitions(): Partition[] {
+    const { outbox, pushes } = { outbox: this.keys("outbox"), pushes: this.keys("pushes") };
+    return [...new Set([...outbox.map(partitionOf), ...pushes])].sort(byCodeUnit);
+  }
+
+  keys(table: TableName): readonly string[] {
+    return this.#contents.table(table).sorted;
+  }
+
+  get journal(): ReadonlyMap<string, OpState> {
+    return this.#contents.journal;
+  }
+
+  /**
+   * A local commit: the rows and the outbox together, as the core does it. Each new row is a
+   * function of the row before. All keys are of one partition.
+   */
+  write(group: number, rows: ReadonlyMap<Key, (row?: Properties) => Properties | undefined>): void {
+    const draft = new Draft(this.view);
+    const journal: [string, OpState][] = [];
+    for (const [key, next] of rows) {
+      const row = draft.get("rows", key);
+      const after = next(row?.properties);
+      const change = changeBetween(row?.properties, after);
+      if (change === undefined) continue;
+      const partition = partitionOf(key);
+      if (draft.get("bases", key) === undefined) draft.put("bases", key, baseOfLocalRow(row));
+      const number = nextNumber(draft, partition, "op");
+      draft.put("outbox", outboxKey(partition, number), { number, group, key, change });
+      if (after === undefined) draft.delete("rows", key);
+      else draft.put("rows", key, { properties: after });
+      journal.push([idOf({ group, key }), "pending"]);
+    }
+    this.#commit({ puts: draft.puts, journal });
+  }
+
+  #commit(commit: Commit): void {
+    if (commit.puts.length === 0) return;
+    this.#contents.apply(commit);
+    for (const { table, key } of commit.puts) {
+      if (table === "rows" || table === "bases") this.#touched.set(key, this.view.commit);
+    }
+    this.#disk.add(this, commit);
+    this.#disk.onCommit(this, commit);
+  }
+}
+
+class StoreView implements TableView {
+  readonly #contents: Contents;
+  readonly #touched: ReadonlyMap<Key, number>;
+
+  constructor(contents: Contents, touched: ReadonlyMap<Key, number>) {
+    this.#contents = contents;
+    this.#touched = touched;
+  }
+
+  get commit(): number {
+    return this.#contents.commit;
+  }
+
+  get<N extends TableName>(table: N, key: string): HiddenTables[N] | undefined {
+    return this.#contents.table(table).values.get(key) as HiddenTables[N] | undefined;
+  }
+
+  *entries<N extends TableName>(table: N, from: string, to?: string) {
+    const { sorted, values } = this.#contents.table(table);
+    for (const key of sorted) {
+      if (key < from) continue;
+      if (to !== undefined && key >= to) return;
+      yield [key, values.get(key) as HiddenTables[N]] as const;
+    }
+  }
+
+  isTouchedSince(key: Key, commit: number): boolean {
+    return (this.#touched.get(key) ?? 0) > commit;
+  }
+}

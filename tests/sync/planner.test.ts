@@ -1,0 +1,636 @@
+// Tests the planner of sync, which is pure: every small case against a golden file
+// (ENTITABLE_REWRITE=1 rewrites it; read the diff), and the rules that need larger cases. The last
+// test checks that all of these together run every branch.
+
+import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
+import { describe, test } from "node:test";
+import type { TableView } from "../../web/src/sync/draft.ts";
+import type { FreezeInput } from "../../web/src/sync/freeze.ts";
+import type { FrozenPush, OutboxOp } from "../../web/src/sync/hidden-tables.ts";
+import type { Properties, Value } from "../../web/src/sync/properties.ts";
+import { Coverage } from "./coverage.ts";
+
+const coverage = new Coverage();
+await coverage.start();
+const { decideAnswer } = await import("../../web/src/sync/answer.ts");
+const { applyAnswer } = await import("../../web/src/sync/apply-answer.ts");
+const { finishPush } = await import("../../web/src/sync/finish-push.ts");
+const { applyChange, changeBetween } = await import("../../web/src/sync/change.ts");
+const { conflictsOf, resolveConflicts } = await import("../../web/src/sync/conflict.ts");
+const { massDelete, missingBases, missingRows, sizeOfDelete } = await import(
+  "../../web/src/sync/delete-guard.ts"
+);
+const { freeze } = await import("../../web/src/sync/freeze.ts");
+const { isInRange, isReceiptKey, keyAfter, keyOf, receiptKey } = await import(
+  "../../web/src/sync/keys.ts"
+);
+const { operationFor, operationsOf } = await import("../../web/src/sync/operation.ts");
+const { PartitionLog } = await import("../../web/src/sync/partition-log.ts");
+const { discardParked, planPush, retryParked } = await import("../../web/src/sync/plan-push.ts");
+const { areSameProperties } = await import("../../web/src/sync/properties.ts");
+const { receiptEvidence } = await import("../../web/src/sync/receipt.ts");
+const watermark = await import("../../web/src/sync/watermark.ts");
+const { Disk } = await import("./fake-store.ts");
+const { plannerCases } = await import("./planner-cases.ts");
+const { Scheduler } = await import("./scheduler.ts");
+
+const int32 = (value: number): Value => ({ type: "Int32", value });
+const row = (values: Record<string, number>): Properties =>
+  new Map(Object.entries(values).map(([name, value]) => [name, int32(value)]));
+const key = (name: string) => keyOf("p", name);
+const version = (properties: Properties, etag: string) => ({ properties, etag, timestamp: 1n });
+const newStore = () => new Disk(new Scheduler(1), () => {}).open();
+const keeps = () => true;
+const limits = { operations: 3, bytes: 1 << 20 };
+const rules = { hasReceipts: false, limits, keeps };
+
+const goldenFile = new URL("../testdata/sync/planner.txt", import.meta.url);
+
+test("every small case has the recorded result", () => {
+  const golden = readFileSync(goldenFile, "utf8");
+  const head = golden.split("\n").filter((line) => line.startsWith("#"));
+  const cases = [...plannerCases()];
+  const text = `${[...head, ...cases].join("\n")}\n`;
+  if (process.env["ENTITABLE_REWRITE"]) writeFileSync(goldenFile, text);
+  else assert.equal(text, golden);
+  assert.equal(new Set(cases.map((line) => line.split(": ")[0])).size, cases.length);
+});
+
+describe("a push", () => {
+  const create = (number: number, group: number, name: string, size = 1): OutboxOp => {
+    const value: Value = { type: "String", value: "v".repeat(size) };
+    const change = { kind: "create", properties: new Map([["a", value]]) } as const;
+    return { number, group, key: key(name), change };
+  };
+  const input = (ops: readonly OutboxOp[], more: Partial<FreezeInput> = {}): FreezeInput => ({
+    ops,
+    limits,
+    hasReceipts: false,
+    baseOf: () => ({ kind: "absent" }),
+    isSettling: () => false,
+    ...more,
+  });
+  const three = ["1", "2", "3"].map((name, index) => create(index + 1, 1, name));
+
+  test("ends at a group's end, within the limits of entities and bytes", () => {
+    const ops = [create(1, 1, "1"), create(2, 1, "2"), create(3, 2, "3"), create(4, 2, "4")];
+    const frozen = freeze(input(ops));
+    assert.equal(frozen.kind === "ready" && frozen.upTo, 2);
+    const large = [create(1, 1, "1", 600_000), create(2, 2, "2", 600_000)];
+    const one = freeze(input(large));
+    assert.equal(one.kind === "ready" && one.upTo, 1);
+    assert.deepEqual(freeze(input([create(1, 7, "1", 1 << 20)])), { kind: "tooLarge", group: 7 });
+  });
+
+  test("has a receipt, unless a group needs all places", () => {
+    const withReceipts = freeze(input(three, { hasReceipts: true }));
+    assert.equal(withReceipts.kind === "ready" && withReceipts.hasReceipt, false);
+    const more = [...three, create(4, 2, "1")];
+    const alone = freeze(input(more, { hasReceipts: true }));
+    assert.equal(alone.kind === "ready" && alone.upTo, 3);
+    const two = freeze(input(three.slice(0, 2), { hasReceipts: true }));
+    assert.equal(two.kind === "ready" && two.hasReceipt, true);
+  });
+
+  test("sends its receipt first", () => {
+    const push: FrozenPush = {
+      partition: "p",
+      number: 5,
+      upTo: 1,
+      members: [{ key: key("1"), base: { kind: "absent" }, intended: row({ a: 1 }) }],
+      idleKeys: [],
+      receipt: { etag: "r" },
+    };
+    const operations = operationsOf(push, "c");
+    assert.deepEqual(
+      operations.map(({ kind, key: of }) => [kind, of]),
+      [
+        ["replace", receiptKey("p", "c")],
+        ["insert", key("1")],
+      ],
+    );
+    const first = operationsOf({ ...push, receipt: { etag: undefined } }, "c")[0];
+    assert.equal(first?.kind, "insert");
+  });
+
+  test("waits with a delete while an insert of the entity may arrive", () => {
+    const store = newStore();
+    store.transact((draft) => draft.put("settling", key("1"), true));
+    store.transact((draft) => {
+      const clean = { properties: row({ a: 1 }), version: { etag: "e", timestamp: 1n } };
+      draft.put("rows", key("1"), clean);
+    });
+    store.write(1, new Map([[key("1"), () => undefined]]));
+    let kind: string | undefined;
+    store.transact((draft) => (kind = planPush(draft, "p", rules, false).kind));
+    assert.equal(kind, "settling");
+    store.transact((draft) => (kind = planPush(draft, "p", rules, true).kind));
+    assert.equal(kind, "push");
+    assert.equal(store.view.get("settling", key("1")), undefined);
+  });
+
+  test("is not needed for operations that cancel each other out", () => {
+    const store = newStore();
+    store.write(1, new Map([[key("1"), () => row({ a: 1 })]]));
+    store.write(2, new Map([[key("1"), () => undefined]]));
+    let kind: string | undefined;
+    store.transact((draft) => (kind = planPush(draft, "p", rules, true).kind));
+    assert.equal(kind, "again");
+    assert.deepEqual([...store.journal.values()], ["folded", "folded"]);
+  });
+});
+
+describe("a parked group", () => {
+  function parked() {
+    const store = newStore();
+    const large: Value = { type: "String", value: "v".repeat(1 << 20) };
+    store.write(1, new Map([[key("1"), () => new Map([["a", large]])]]));
+    store.transact((draft) => planPush(draft, "p", rules, true));
+    store.write(2, new Map([[key("1"), () => row({ a: 2 })]]));
+    store.write(3, new Map([[key("2"), () => row({ a: 3 })]]));
+    return store;
+  }
+  const parkedGroups = (store: ReturnType<typeof newStore>) =>
+    [...store.view.entries("parked", "")].map(([, { group, reason }]) => [group, reason]);
+
+  test("makes later groups of its keys wait, and no others", () => {
+    const store = parked();
+    let push: FrozenPush | undefined;
+    store.transact((draft) => {
+      const plan = planPush(draft, "p", rules, true);
+      if (plan.kind === "push") push = plan.push;
+    });
+    assert.deepEqual(parkedGroups(store), [
+      [1, "RequestBodyTooLarge"],
+      [2, "FollowsParked"],
+    ]);
+    assert.deepEqual(
+      push?.members.map((member) => member.key),
+      [key("2")],
+    );
+  });
+
+  test("is sent again, with those that follow it, in their order", () => {
+    const store = parked();
+    store.transact((draft) => retryParked(draft, "p", 1, keeps));
+    const groups = [...store.view.entries("outbox", "")].map(([, { group }]) => group);
+    assert.deepEqual(groups, [3, 1, 2]);
+    assert.deepEqual(parkedGroups(store), []);
+  });
+
+  test("is discarded, and those that follow it are lost", () => {
+    const store = parked();
+    store.transact((draft) => discardParked(draft, "p", 1, keeps));
+    assert.equal(store.view.get("rows", key("1")), undefined);
+    assert.equal(store.view.get("bases", key("1")), undefined);
+    assert.deepEqual(
+      [...store.view.entries("lost", "")].map(([, { op }]) => op.group),
+      [2],
+    );
+  });
+});
+
+describe("a parked group that is later than a push", () => {
+  /** Group 1 deletes an entity; group 2, which is parked, creates it again, and another one. */
+  function conflict(policy: "remote" | "local") {
+    const store = newStore();
+    store.transact((draft) => {
+      const clean = { properties: row({ a: 1 }), version: { etag: "1", timestamp: 1n } };
+      draft.put("rows", key("1"), clean);
+    });
+    store.write(1, new Map([[key("1"), () => undefined]]));
+    store.write(2, new Map([key("1"), key("2")].map((of) => [of, () => row({ a: 2 })])));
+    store.transact((draft) => {
+      const log = new PartitionLog(draft, "p", keeps);
+      log.park(2, "InvalidInput");
+      log.updateRows();
+    });
+    store.transact((draft) => {
+      const plan = planPush(draft, "p", rules, true);
+      if (plan.kind !== "push") return;
+      const observed = new Map([[key("1"), { row: version(row({ a: 9 }), "2"), sentAt: 9 }]]);
+      resolveConflicts(new PartitionLog(draft, "p", keeps), plan.push, observed, policy);
+    });
+    return store.view;
+  }
+
+  test("is lost with the push on which it depends", () => {
+    const view = conflict("remote");
+    assert.deepEqual([...view.entries("parked", "")], []);
+    assert.deepEqual(
+      [...view.entries("lost", "")].map(([, { op }]) => op.group),
+      [1, 2, 2],
+    );
+  });
+
+  test("is based on what the remote has", () => {
+    const view = conflict("local");
+    assert.equal([...view.entries("parked", "")][0]?.[1].ops.length, 2);
+    assert.equal(view.get("bases", key("1"))?.kind, "row");
+    assert(areSameProperties(view.get("rows", key("1"))?.properties, row({ a: 2 })));
+  });
+});
+
+describe("an answer", () => {
+  const push: FrozenPush = {
+    partition: "p",
+    number: 5,
+    upTo: 1,
+    members: [],
+    idleKeys: [],
+    receipt: { etag: "r" },
+  };
+  const refused = (index: number, status: number) =>
+    ({ kind: "refused", index, status, code: "Code" }) as const;
+
+  test("is ambiguous unless it is an operation's refusal", () => {
+    const first = { isAmbiguous: false };
+    const retry = { kind: "retry", isAmbiguous: true };
+    const failed = decideAnswer(push, first, { kind: "failed", retryAfterMs: 7 });
+    assert.deepEqual(failed, { ...retry, afterMs: 7 });
+    for (const status of [408, 429, 500, 503]) {
+      assert.deepEqual(decideAnswer(push, first, refused(1, status)), retry);
+    }
+    for (const kind of ["unauthorized", "tableMissing"] as const) {
+      assert.deepEqual(decideAnswer(push, first, { kind }), { kind });
+    }
+  });
+
+  test("that refuses the receipt is no conflict", () => {
+    const decision = decideAnswer(push, { isAmbiguous: false }, refused(0, 412));
+    assert.deepEqual(decision, { kind: "readBack", isReceiptRefused: true });
+    const forbidden = decideAnswer(push, { isAmbiguous: false }, refused(0, 403));
+    assert.deepEqual(forbidden, { kind: "unauthorized" });
+    const invalid = decideAnswer(push, { isAmbiguous: false }, refused(1, 400));
+    assert.deepEqual(invalid, { kind: "park", rejection: { index: 0, code: "Code" } });
+  });
+
+  test("about the receipt tells whether the push was applied", () => {
+    const n = (number: number): Properties =>
+      new Map([["n", { type: "Int64", value: String(number) }]]);
+    const found = (number: number, etag: string) =>
+      receiptEvidence(push, { kind: "found", row: version(n(number), etag) });
+    assert.deepEqual(found(5, "s"), { kind: "applied", etag: "s" });
+    assert.deepEqual(found(4, "r"), { kind: "open", etag: "r" });
+    assert.deepEqual(found(-5, "s"), { kind: "dead", etag: "s" });
+    assert.deepEqual(receiptEvidence(push, { kind: "absent" }), { kind: "missing" });
+    const first = { ...push, receipt: { etag: undefined } };
+    assert.deepEqual(receiptEvidence(first, { kind: "absent" }), { kind: "open", etag: undefined });
+  });
+});
+
+describe("the outcome of a push", () => {
+  const clean = (properties: Properties, etag: string) => ({
+    properties,
+    version: { etag, timestamp: 1n },
+  });
+  const applied = { outcome: "applied", policy: "remote", mayArrive: false } as const;
+
+  function pushed(store: ReturnType<typeof newStore>, hasReceipts = false): FrozenPush {
+    let push: FrozenPush | undefined;
+    store.transact((draft) => {
+      const plan = planPush(draft, "p", { ...rules, hasReceipts }, true);
+      if (plan.kind === "push") push = plan.push;
+    });
+    return push as FrozenPush;
+  }
+  const observe = (rows: Record<string, ReturnType<typeof version> | undefined>, sentAt = 99) =>
+    new Map(Object.entries(rows).map(([name, found]) => [key(name), { row: found, sentAt }]));
+
+  test("is waited for: the same push is sent again", () => {
+    const store = newStore();
+    assert.equal(pushed(store), undefined);
+    store.write(1, new Map([[key("1"), () => row({ a: 1 })]]));
+    const push = pushed(store);
+    store.write(2, new Map([[key("1"), () => row({ a: 2 })]]));
+    assert.equal(pushed(store), push);
+  });
+
+  test("stores the receipt that the next push sends", () => {
+    const store = newStore();
+    const receipts: (string | undefined)[] = [];
+    for (const [group, receiptEtag] of [
+      [1, "r1"],
+      [2, "absent"],
+      [3, undefined],
+    ] as const) {
+      store.write(group, new Map([[key("1"), () => row({ a: group })]]));
+      const push = pushed(store, true);
+      receipts.push(push.receipt?.etag);
+      const observations = observe({ 1: version(row({ a: group }), String(group)) });
+      store.transact((draft) =>
+        finishPush(draft, push, { ...applied, observations, receiptEtag }, keeps),
+      );
+    }
+    assert.deepEqual(receipts, [undefined, "r1", undefined]);
+  });
+
+  test("removes a mark that is older than its request, and no newer one", () => {
+    for (const [sentAt, isMarked] of [
+      [2, true],
+      [3, false],
+    ] as const) {
+      const store = newStore();
+      store.write(1, new Map([[key("1"), () => row({ a: 1 })]]));
+      const push = pushed(store);
+      store.transact((draft) => applyAnswer(draft, key("1"), version(row({}), "0"), 0, keeps));
+      const observations = observe({ 1: version(row({ a: 1 }), "1") }, sentAt);
+      store.transact((draft) => finishPush(draft, push, { ...applied, observations }, keeps));
+      assert.equal(store.view.get("marks", key("1")) !== undefined, isMarked);
+      store.transact((draft) =>
+        applyAnswer(draft, key("1"), version(row({ a: 2 }), "2"), store.view.commit, keeps),
+      );
+      assert.equal(store.view.get("marks", key("1")), undefined);
+    }
+  });
+
+  test("leaves an outdated Base if later operations build on a replaced version", () => {
+    const store = newStore();
+    store.write(1, new Map([[key("1"), () => row({ a: 1 })]]));
+    const push = pushed(store);
+    store.write(2, new Map([[key("1"), () => row({ a: 2 })]]));
+    const observations = observe({ 1: version(row({ a: 1, b: 9 }), "2") });
+    store.transact((draft) => finishPush(draft, push, { ...applied, observations }, keeps));
+    assert.equal(store.view.get("bases", key("1"))?.kind, "outdated");
+    // Operations that have no effect in sum are pushed too: only a read shows the remote's row.
+    store.write(3, new Map([[key("1"), () => row({ a: 1 })]]));
+    const next = pushed(store);
+    assert.equal(next.members[0]?.base.kind, "outdated");
+    const refused = { ...applied, outcome: "notApplied", observations } as const;
+    store.transact((draft) => finishPush(draft, next, refused, keeps));
+    assert.deepEqual([...store.journal.values()], ["confirmed", "folded", "folded"]);
+    assert.equal(store.view.get("rows", key("1"))?.version?.etag, "2");
+  });
+
+  test("reads an entity again if an outdated Base is all that is left", () => {
+    for (const first of [row({ a: 1 }), undefined]) {
+      const store = newStore();
+      store.transact((draft) => draft.put("rows", key("1"), clean(row({ a: 0 }), "0")));
+      store.write(1, new Map([[key("1"), () => first]]));
+      const push = pushed(store);
+      store.write(2, new Map([[key("1"), () => row({ a: 2 })]]));
+      const observations = observe({ 1: version(row({ b: 9 }), "2") });
+      store.transact((draft) => finishPush(draft, push, { ...applied, observations }, keeps));
+      store.transact((draft) => {
+        const log = new PartitionLog(draft, "p", keeps);
+        for (const op of log.ops) log.lose(op, "notApplied", undefined);
+        log.updateRows();
+      });
+      assert(store.view.get("marks", key("1")));
+      const local = store.view.get("rows", key("1"));
+      assert(areSameProperties(local?.properties, first));
+      assert.equal(local?.version, undefined);
+      store.write(3, new Map([[key("1"), () => row({ a: 3 })]]));
+      const kind = first ? "outdated" : "absent";
+      assert.equal(store.view.get("bases", key("1"))?.kind, kind);
+    }
+  });
+
+  test("settles operations that cancel each other out, with the others", () => {
+    const store = newStore();
+    const both = [key("1"), key("2")].map((of) => [of, () => row({ a: 1 })] as const);
+    store.write(1, new Map(both));
+    store.write(2, new Map([[key("2"), () => undefined]]));
+    const push = pushed(store);
+    assert.deepEqual(push.idleKeys, [key("2")]);
+    const observations = observe({ 1: version(row({ a: 1 }), "1") });
+    store.transact((draft) => finishPush(draft, push, { ...applied, observations }, keeps));
+    assert.deepEqual([...store.journal.values()], ["confirmed", "folded", "folded"]);
+  });
+
+  test("closes the push if it is unknown, and no group that is independent of it", () => {
+    const store = newStore();
+    store.write(1, new Map([[key("1"), () => row({ a: 1 })]]));
+    const push = pushed(store);
+    store.write(2, new Map([[key("2"), () => row({ a: 2 })]]));
+    const observations = observe({ 1: version(row({ a: 9 }), "9") });
+    const unknown = { ...applied, outcome: "unknown", observations } as const;
+    store.transact((draft) => finishPush(draft, push, unknown, keeps));
+    assert.deepEqual(
+      [...store.view.entries("lost", "")].map(([, { op }]) => op.group),
+      [1],
+    );
+    assert.deepEqual(
+      [...store.view.entries("outbox", "")].map(([, { group }]) => group),
+      [2],
+    );
+  });
+
+  test("is reported as unknown for inserts that were sent again", () => {
+    const store = newStore();
+    store.write(1, new Map([[key("1"), () => row({ a: 1 })]]));
+    const first = pushed(store);
+    const again = {
+      ...applied,
+      outcome: "resend",
+      observations: observe({ 1: undefined }),
+    } as const;
+    store.transact((draft) => finishPush(draft, first, again, keeps));
+    const second = pushed(store);
+    const observations = observe({ 1: version(row({ a: 9 }), "9") });
+    const refused = { ...applied, outcome: "notApplied", observations } as const;
+    store.transact((draft) => finishPush(draft, second, refused, keeps));
+    const [lost] = [...store.view.entries("lost", "")];
+    assert.equal(lost?.[1].outcome, "unknown");
+  });
+
+  test("merges properties that were removed", () => {
+    const merged = (theirs: Properties) => {
+      const store = newStore();
+      store.transact((draft) => draft.put("rows", key("1"), clean(row({ a: 1, b: 1 }), "1")));
+      store.write(1, new Map([[key("1"), () => row({ b: 1 })]]));
+      const push = pushed(store);
+      const observations = observe({ 1: version(theirs, "2") });
+      const refused = { ...applied, policy: "merge", outcome: "notApplied", observations } as const;
+      store.transact((draft) => finishPush(draft, push, refused, keeps));
+      return store.view.get("rows", key("1"))?.properties;
+    };
+    assert(areSameProperties(merged(row({ a: 1, b: 2 })), row({ b: 2 })));
+    assert(areSameProperties(merged(row({ a: 2, b: 1 })), row({ a: 2, b: 1 })));
+  });
+});
+
+describe("encrypted properties", () => {
+  const encrypted = (a: number, b: number): Properties =>
+    new Map([
+      ...row({ a, b }),
+      ["_ClientEncryptionMetadata1", { type: "String", value: `key ${a} ${b}` }],
+    ]);
+
+  /** The local store changes `a`, the remote `b`. */
+  function conflict(policy: "merge" | "local") {
+    const store = newStore();
+    store.transact((draft) => {
+      draft.put("rows", key("1"), {
+        properties: encrypted(1, 1),
+        version: { etag: "1", timestamp: 1n },
+      });
+    });
+    store.write(1, new Map([[key("1"), () => encrypted(2, 1)]]));
+    store.transact((draft) => {
+      const plan = planPush(draft, "p", rules, true);
+      if (plan.kind !== "push") return;
+      const observed = new Map([[key("1"), { row: version(encrypted(1, 2), "2"), sentAt: 1 }]]);
+      assert.equal(conflictsOf(plan.push, observed).length, 1);
+      const log = new PartitionLog(draft, "p", keeps);
+      resolveConflicts(log, plan.push, observed, policy);
+    });
+    return store.view.get("rows", key("1"))?.properties;
+  }
+
+  test("are one unit in a conflict", () => {
+    assert(areSameProperties(conflict("merge"), encrypted(1, 2)));
+    assert(areSameProperties(conflict("local"), encrypted(2, 1)));
+  });
+
+  test("are replaced, never merged", () => {
+    const base = { kind: "row", row: version(encrypted(1, 1), "1") } as const;
+    const operation = operationFor({ key: key("1"), base, intended: encrypted(2, 1) });
+    assert.equal(operation?.kind, "replace");
+  });
+});
+
+describe("a delete", () => {
+  function store() {
+    const filled = newStore();
+    filled.transact((draft) => {
+      for (const name of ["1", "2", "3", "4"]) {
+        const properties = row({ a: 1 });
+        draft.put("rows", key(name), { properties, version: { etag: name, timestamp: 1n } });
+      }
+      const other = { properties: row({ a: 1 }), version: { etag: "q", timestamp: 1n } };
+      draft.put("rows", keyOf("q", "1"), other);
+    });
+    return filled;
+  }
+  const all = { from: "" };
+  const sizeOf = (view: TableView, missing: string[], few: number, share: number) =>
+    sizeOfDelete(view, all, missing.map(key), { few, share });
+
+  test("is found among clean rows that a page has passed", () => {
+    const filled = store();
+    filled.write(1, new Map([[key("2"), () => row({ a: 2 })]]));
+    const returned = new Set([key("1")]);
+    const { view } = filled;
+    const stretch = { from: key("1"), to: keyAfter(key("3")) };
+    assert.deepEqual(missingRows(view, stretch, returned, view.commit), [key("3")]);
+    assert.deepEqual(missingRows(view, stretch, returned, 0), []);
+    assert.deepEqual(missingBases(view, stretch, returned), [key("2")]);
+    assert.deepEqual(missingBases(view, stretch, new Set([key("2")])), []);
+  });
+
+  test("is a mass delete if it is a large share, or a whole partition", () => {
+    const { view } = store();
+    assert.equal(sizeOf(view, ["1"], 1, 0.1), "few");
+    assert.equal(sizeOf(view, ["1", "2"], 1, 0.1), "mass");
+    assert.equal(sizeOf(view, ["1", "2"], 1, 0.5), "few");
+    assert.equal(sizeOf(view, ["1", "2", "3", "4"], 1, 0.9), "mass");
+    assert.equal(
+      sizeOfDelete(view, all, [keyOf("q", "1"), key("1")], { few: 1, share: 0.5 }),
+      "mass",
+    );
+  });
+
+  test("of many rows is confirmed by reading the ends and another row", () => {
+    const found = { kind: "found", row: version(row({}), "e") } as const;
+    const absent = { kind: "absent" } as const;
+    const forbidden = { kind: "forbidden" } as const;
+    const missing = { first: absent, last: absent };
+    assert.equal(massDelete({ ...missing, present: found }), "confirmed");
+    assert.equal(massDelete({ ...missing, present: undefined }), "suspect");
+    assert.equal(massDelete({ ...missing, present: absent }), "suspect");
+    assert.equal(massDelete({ ...missing, present: forbidden }), "suspect");
+    assert.equal(massDelete({ ...missing, present: { kind: "tableMissing" } }), "again");
+    assert.equal(massDelete({ first: absent, last: forbidden, present: found }), "suspect");
+    assert.equal(massDelete({ first: found, last: absent, present: found }), "again");
+  });
+});
+
+describe("the watermark", () => {
+  const at = (monotonicMs: number, wallMs: number) => ({ monotonicMs, wallMs });
+
+  test("advances with the slower clock, and never back", () => {
+    const known = { time: 1_000_000n, learnedAt: at(100, 5000) };
+    assert.equal(watermark.serverTimeNow(known, at(107, 5003)), 1_030_000n);
+    assert.equal(watermark.serverTimeNow(known, at(101, 9000)), 1_010_000n);
+    assert.equal(watermark.serverTimeNow(known, at(200, 0)), 1_000_000n);
+    assert.equal(watermark.serverTimeNow({ time: 7n, learnedAt: undefined }, at(200, 0)), 7n);
+  });
+
+  test("of the first scan subtracts the time of the faster clock", () => {
+    assert.equal(watermark.beginningOfScan(1_000_000n, at(100, 5000), at(103, 5007)), 930_000n);
+    assert.equal(watermark.beginningOfScan(1_000_000n, at(100, 5000), at(100, 4000)), 1_000_000n);
+  });
+
+  test("is extended by the overlap, which grows with each miss", () => {
+    assert.equal(watermark.scanSince(undefined, 10), undefined);
+    assert.equal(watermark.scanSince(1_000_000n, 10), 900_000n);
+    assert.equal(watermark.overlapAfterMiss(0), 1);
+    assert.equal(watermark.overlapAfterMiss(120_000), 240_000);
+    assert.equal(watermark.overlapAfterMiss(3_000_000), 3_600_000);
+  });
+
+  test("refuses a Timestamp that is more than a day ahead", () => {
+    const day = 86_400_000n * watermark.ticksPerMs;
+    assert.equal(watermark.isFromTheFuture(day + 5n, 5n), false);
+    assert.equal(watermark.isFromTheFuture(day + 6n, 5n), true);
+  });
+});
+
+describe("entities", () => {
+  test("are compared by type and bits", () => {
+    const double = (value: number): Properties => new Map([["a", { type: "Double", value }]]);
+    assert(areSameProperties(double(Number.NaN), double(Number.NaN)));
+    assert(!areSameProperties(double(0), double(-0)));
+    assert(!areSameProperties(double(1), row({ a: 1 })));
+    assert(!areSameProperties(row({ a: 1 }), row({ a: 1, b: 1 })));
+    assert(!areSameProperties(row({ a: 1 }), row({ b: 1 })));
+  });
+
+  test("change by properties", () => {
+    const change = changeBetween(row({ a: 1, b: 1 }), row({ a: 2, c: 3 }));
+    assert.deepEqual(change, { kind: "edit", set: row({ a: 2, c: 3 }), unset: new Set(["b"]) });
+    assert(
+      change &&
+        areSameProperties(applyChange(row({ b: 1, d: 4 }), change), row({ a: 2, c: 3, d: 4 })),
+    );
+  });
+
+  test("have keys in the service's order", () => {
+    assert(isInRange(key("1"), { from: "" }));
+    assert(!isInRange(key("1"), { from: keyAfter(key("1")) }));
+    assert(!isInRange(key("1"), { from: "", to: key("1") }));
+    assert(keyOf("a", "z") < keyOf("a ", ""));
+    assert(isReceiptKey(receiptKey("p", "c")));
+    assert(!isReceiptKey(keyOf("~entitable~c", "1")));
+  });
+});
+
+const planner = [
+  "answer",
+  "apply-answer",
+  "base",
+  "change",
+  "conflict",
+  "delete-guard",
+  "finish-push",
+  "freeze",
+  "groups",
+  "keys",
+  "marks",
+  "merge",
+  "operation",
+  "outcome",
+  "partition-log",
+  "plan-push",
+  "properties",
+  "receipt",
+  "settle",
+  "watermark",
+];
+
+test("these tests run every branch of the planner", async () => {
+  const urls = planner.map((name) => import.meta.resolve(`../../web/src/sync/${name}.ts`));
+  assert.deepEqual(await coverage.uncovered(urls), []);
+});

@@ -1,0 +1,76 @@
+// What an answer to a push means (PROTOCOL.md, Pushing 5 to 8).
+
+import type { FrozenPush, Version } from "./hidden-tables.ts";
+import type { PushAnswer } from "./remote.ts";
+
+/** What is known about the tries of a push. It is lost with the process. */
+export interface Tries {
+  /** A try may have been executed although it was not acknowledged. */
+  isAmbiguous: boolean;
+  /** When the last try was sent, by the monotonic clock. */
+  lastSentAt: number;
+}
+
+/** The first operation that the remote refuses permanently: it is parked. */
+export interface Rejection {
+  readonly index: number; // in the push's members
+  readonly code: string;
+}
+
+export type AnswerDecision =
+  | {
+      readonly kind: "applied";
+      readonly receipt: Version | undefined;
+      readonly versions: readonly (Version | undefined)[];
+    }
+  /** Read the members, then decide (outcome.ts). */
+  | {
+      readonly kind: "readBack";
+      readonly isReceiptRefused: boolean;
+      readonly rejection?: Rejection;
+    }
+  | { readonly kind: "park"; readonly rejection: Rejection }
+  | { readonly kind: "retry"; readonly isAmbiguous: boolean; readonly afterMs?: number | undefined }
+  | { readonly kind: "unauthorized" }
+  | { readonly kind: "tableMissing" };
+
+const conflicts = new Set([404, 409, 412]);
+
+/**
+ * Only a refusal of an operation shows that the batch was not executed. 429 and 503 may come from a
+ * proxy whose server executed the request, so they are as ambiguous as a lost connection.
+ */
+export function decideAnswer(
+  push: FrozenPush,
+  { isAmbiguous }: Pick<Tries, "isAmbiguous">,
+  answer: PushAnswer,
+): AnswerDecision {
+  switch (answer.kind) {
+    case "applied":
+      return answer;
+    case "failed":
+      return { kind: "retry", isAmbiguous: true, afterMs: answer.retryAfterMs };
+    case "unauthorized":
+    case "tableMissing":
+      return answer;
+    case "refused":
+      return decideRefusal(push, isAmbiguous, answer);
+  }
+}
+
+function decideRefusal(
+  push: FrozenPush,
+  isAmbiguous: boolean,
+  { index, status, code }: PushAnswer & { kind: "refused" },
+): AnswerDecision {
+  // An operation within a batch can fail like a whole request (azure-sdk-for-net#46845).
+  if (status === 408 || status === 429 || status >= 500)
+    return { kind: "retry", isAmbiguous: true };
+  const isReceiptRefused = push.receipt !== undefined && index === 0;
+  if (conflicts.has(status)) return { kind: "readBack", isReceiptRefused };
+  // The credential does not allow receipts: nothing of the push is to blame.
+  if (isReceiptRefused) return { kind: "unauthorized" };
+  const rejection = { index: index - (push.receipt ? 1 : 0), code };
+  if (isAmbiguous) return { kind: "readBack", isReceiptRefused, rejection };
+  return { kind: "park", rejection };
+}

@@ -1,0 +1,41 @@
+// What one local write did to one entity.
+
+import { areSameProperties, isSameValue, type Properties, type Value } from "./properties.ts";
+
+export type Change =
+  | { readonly kind: "create"; readonly properties: Properties }
+  | { readonly kind: "edit"; readonly set: Properties; readonly unset: ReadonlySet<string> }
+  | { readonly kind: "delete" };
+
+/** Returns undefined if the two states are equal. An undefined state is an absent entity. */
+export function changeBetween(
+  before: Properties | undefined,
+  after: Properties | undefined,
+): Change | undefined {
+  if (areSameProperties(before, after)) return undefined;
+  if (after === undefined) return { kind: "delete" };
+  if (before === undefined) return { kind: "create", properties: after };
+  const set = new Map<string, Value>();
+  for (const [name, value] of after) {
+    if (!isSameValue(value, before.get(name))) set.set(name, value);
+  }
+  const unset = new Set([...before.keys()].filter((name) => !after.has(name)));
+  return { kind: "edit", set, unset };
+}
+
+/** Returns whether the change has a meaning for an entity that is present, or absent. */
+export const canApply = (before: Properties | undefined, change: Change): boolean =>
+  change.kind === "create" || before !== undefined;
+
+/** REQUIRES: canApply(). */
+export function applyChange(
+  before: Properties | undefined,
+  change: Change,
+): Properties | undefined {
+  if (change.kind === "delete") return undefined;
+  if (change.kind === "create") return change.properties;
+  const after = new Map(before);
+  for (const name of change.unset) after.delete(name);
+  for (const [name, value] of change.set) after.set(name, value);
+  return after;
+}

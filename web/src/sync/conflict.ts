@@ -1,0 +1,168 @@
+// Conflicts of a push that was not applied (PROTOCOL.md, Conflicts). The unit is the group: it is
+// kept or lost as a whole, because its entities were written together.
+
+import { baseProperties, isAtBase } from "./base.ts";
+import { applyChange, type Change, changeBetween } from "./change.ts";
+import { dependentGroups } from "./groups.ts";
+import type { FrozenPush, OutboxOp, RemoteRow } from "./hidden-tables.ts";
+import type { Key } from "./keys.ts";
+import { markKey } from "./marks.ts";
+import { loseMeaningless, mergeConflicts } from "./merge.ts";
+import type { Observation, Observations } from "./outcome.ts";
+import type { PartitionLog } from "./partition-log.ts";
+import { areSameProperties, isEncrypted, type Properties } from "./properties.ts";
+import { settleMember } from "./settle.ts";
+
+/** An entity that both sides have changed differently since Base. */
+export interface Conflict {
+  readonly key: Key;
+  readonly base: Properties | undefined;
+  readonly local: Properties | undefined; // what the push intended
+  readonly remote: RemoteRow | undefined;
+  readonly sentAt: number; // the commit at which the remote was asked
+}
+
+/** The application's decision about one conflict: a choice, or the entity to store. */
+export type ConflictAnswer =
+  | { readonly kind: "remote" | "local" | "park" }
+  | { readonly kind: "store"; readonly properties: Properties | undefined };
+
+/** An application's answers are complete: one for each conflict. */
+export type ConflictPolicy = "remote" | "merge" | "local" | ReadonlyMap<Key, ConflictAnswer>;
+
+/** The same change on both sides is no conflict, and neither is a change on one side only. */
+export function conflictsOf(
+  { members }: Pick<FrozenPush, "members">,
+  observations: Observations,
+): Conflict[] {
+  return members.flatMap(({ key, base, intended }) => {
+    const { row: remote, sentAt } = observations.get(key) as Observation;
+    const before = baseProperties(base);
+    const isOneSided =
+      isAtBase(base, remote) ||
+      areSameProperties(intended, remote?.properties) ||
+      areSameProperties(intended, before);
+    return isOneSided ? [] : [{ key, base: before, local: intended, remote, sentAt }];
+  });
+}
+
+/**
+ * Bases the operations of a push that was not applied on what the remote has now. Conflicts are
+ * resolved by the policy; the other operations stay in the outbox.
+ */
+export function resolveConflicts(
+  log: PartitionLog,
+  push: FrozenPush,
+  observations: Observations,
+  policy: ConflictPolicy,
+): void {
+  const conflicts = conflictsOf(push, observations);
+  const isConflict = new Set(conflicts.map(({ key }) => key));
+  for (const member of push.members) {
+    const { key, base, intended } = member;
+    const observation = observations.get(key) as Observation;
+    if (isConflict.has(key) || isAtBase(base, observation.row)) continue;
+    const how = areSameProperties(intended, baseProperties(base)) ? "folded" : "equal";
+    settleMember(log, push.upTo, member, observation, how);
+  }
+  if (policy === "remote") loseGroups(log, conflicts, conflicts);
+  else if (policy === "merge") mergeConflicts(log, conflicts);
+  else if (policy === "local") for (const conflict of conflicts) keepLocal(log, conflict);
+  else applyAnswers(log, push.upTo, conflicts, policy);
+  log.updateRows();
+}
+
+/** The groups of these keys lose, and with them the later groups that depend on them. */
+function loseGroups(
+  log: PartitionLog,
+  losing: readonly Conflict[],
+  all: readonly Conflict[],
+): void {
+  const keys = new Set(losing.map(({ key }) => key));
+  const groups = dependentGroups(log.pending, ({ key }) => keys.has(key));
+  const remoteOf = new Map(all.map(({ key, remote }) => [key, remote?.properties]));
+  for (const op of log.pending) {
+    if (groups.has(op.group)) log.lose(op, "notApplied", remoteOf.get(op.key));
+  }
+  for (const { key, remote, sentAt } of losing) log.rebaseOnAnswer(key, remote, sentAt);
+}
+
+/**
+ * The local operations win, property by property: a property that the application did not write
+ * keeps the remote's value. An edit of an entity that the remote has deleted creates it again.
+ */
+function keepLocal(log: PartitionLog, { key, base, remote, sentAt }: Conflict): void {
+  let before = base;
+  let after = remote?.properties;
+  for (const op of log.pendingOf(key)) {
+    before = applyChange(before, op.change);
+    const change = changeOnto(op, before, after);
+    if (change === undefined) log.drop(op, "equal");
+    else {
+      if (change !== op.change) log.rewrite(op, change);
+      after = applyChange(after, change);
+    }
+  }
+  log.rebaseOnAnswer(key, remote, sentAt);
+}
+
+/**
+ * Returns the change that has the operation's effect on another row. `local`: the row after the
+ * operation, where it was made; `row`: the row on which it is made now. Undefined: no effect.
+ */
+function changeOnto(
+  { change }: OutboxOp,
+  local: Properties | undefined,
+  row: Properties | undefined,
+): Change | undefined {
+  if (change.kind === "delete") return row === undefined ? undefined : change;
+  if (row === undefined || isEncrypted(row) || isEncrypted(local)) {
+    return changeBetween(row, local);
+  }
+  if (change.kind === "edit") return change;
+  return { kind: "edit", set: change.properties, unset: new Set() };
+}
+
+function applyAnswers(
+  log: PartitionLog,
+  upTo: number,
+  conflicts: readonly Conflict[],
+  answers: ReadonlyMap<Key, ConflictAnswer>,
+): void {
+  const answered = (kind: ConflictAnswer["kind"]) =>
+    conflicts.filter(({ key }) => answers.get(key)?.kind === kind);
+  loseGroups(log, answered("remote"), conflicts);
+  parkConflicts(log, answered("park"));
+  for (const conflict of conflicts) {
+    const answer = answers.get(conflict.key);
+    if (answer?.kind === "store") storeAnswer(log, upTo, conflict, answer.properties);
+    else if (answer?.kind === "local") keepLocal(log, conflict);
+  }
+}
+
+/** The Base of a parked key stays, so that a later retry finds the conflict again. */
+function parkConflicts(log: PartitionLog, conflicts: readonly Conflict[]): void {
+  const keys = new Set(conflicts.map(({ key }) => key));
+  const groups = dependentGroups(log.ops, ({ key }) => keys.has(key));
+  for (const group of groups) log.park(group, "Conflict");
+  for (const key of keys) markKey(log.draft, key);
+}
+
+/** The answer replaces what the push intended. Later operations are made on top of it. */
+function storeAnswer(
+  log: PartitionLog,
+  upTo: number,
+  { key, remote, sentAt }: Conflict,
+  properties: Properties | undefined,
+): void {
+  const ops = log.of(key).filter(({ number }) => number <= upTo);
+  const change = changeBetween(remote?.properties, properties);
+  const last = ops.pop(); // none: its group lost, or is parked
+  for (const op of ops) log.drop(op, "folded");
+  if (last !== undefined) {
+    if (change === undefined) log.drop(last, "equal");
+    else log.rewrite(last, change);
+  }
+  log.rebaseOnAnswer(key, remote, sentAt);
+  loseMeaningless(log, new Set([key]), new Map([[key, remote?.properties]]));
+}

@@ -1,0 +1,120 @@
+// Chooses and folds the operations of the next push of a partition (PROTOCOL.md, Pushing 1 and 2).
+
+import { baseProperties } from "./base.ts";
+import { applyChange } from "./change.ts";
+import { groupsOf } from "./groups.ts";
+import type { Base, Member, OutboxOp } from "./hidden-tables.ts";
+import type { Key } from "./keys.ts";
+import { bytesOf, operationFor } from "./operation.ts";
+
+export interface FreezeLimits {
+  /** Of a batch, without a receipt: 100 for the Table service. */
+  readonly operations: number;
+  /** Of a batch: 4 MiB for the Table service, 2 MB for Cosmos DB. */
+  readonly bytes: number;
+}
+
+export interface FreezeInput {
+  readonly ops: readonly OutboxOp[]; // of one partition, without parked ones
+  readonly limits: FreezeLimits;
+  readonly hasReceipts: boolean;
+  baseOf(key: Key): Base;
+  /** Whether an ambiguous insert of the key may still arrive. */
+  isSettling(key: Key): boolean;
+}
+
+export type Freeze =
+  | { readonly kind: "nothing" }
+  /** The first group is too large for a batch. */
+  | { readonly kind: "tooLarge"; readonly group: number }
+  /** A delete must wait until an earlier insert of the same key cannot arrive any more. */
+  | { readonly kind: "settling" }
+  /** All operations up to `upTo` cancel each other out. */
+  | { readonly kind: "folded"; readonly upTo: number }
+  | {
+      readonly kind: "ready";
+      readonly upTo: number;
+      readonly members: readonly Member[];
+      readonly idleKeys: readonly Key[];
+      readonly hasReceipt: boolean;
+    };
+
+/**
+ * Takes the longest prefix of whole groups that fits into one batch, and folds it to one operation
+ * for each entity. A receipt takes one place of the batch; a group that needs this place is sent
+ * alone, without a receipt.
+ */
+export function freeze(input: FreezeInput): Freeze {
+  const { ops, limits, hasReceipts } = input;
+  const [first, ...others] = groupsOf(ops);
+  if (first === undefined) return { kind: "nothing" };
+  const fold = new Fold(input);
+  if (!fold.tryAdd(first, limits.operations)) {
+    return { kind: "tooLarge", group: (first[0] as OutboxOp).group };
+  }
+  const places = limits.operations - (hasReceipts ? 1 : 0);
+  const hasPlace = fold.keys <= places;
+  if (hasPlace) others.every((group) => fold.tryAdd(group, places));
+  return fold.result(hasReceipts && hasPlace);
+}
+
+class Fold {
+  readonly #input: FreezeInput;
+  readonly #members = new Map<Key, Member>();
+  readonly #bytes = new Map<Key, number>();
+  #totalBytes = 0;
+  #upTo = 0;
+
+  constructor(input: FreezeInput) {
+    this.#input = input;
+  }
+
+  get keys(): number {
+    return this.#members.size;
+  }
+
+  /** Returns false, and adds nothing, if the batch would be too large. */
+  tryAdd(group: readonly OutboxOp[], keysMax: number): boolean {
+    const added = new Map<Key, Member>();
+    for (const { key, change } of group) {
+      const { base, intended } = added.get(key) ?? this.#members.get(key) ?? this.#start(key);
+      added.set(key, { key, base, intended: applyChange(intended, change) });
+    }
+    const keys = this.keys + [...added.keys()].filter((key) => !this.#members.has(key)).length;
+    const bytes = new Map([...added].map(([key, member]) => [key, bytesOfMember(member)]));
+    let totalBytes = this.#totalBytes;
+    for (const [key, more] of bytes) totalBytes += more - (this.#bytes.get(key) ?? 0);
+    if (keys > keysMax || totalBytes > this.#input.limits.bytes) return false;
+    for (const [key, member] of added) this.#members.set(key, member);
+    for (const [key, more] of bytes) this.#bytes.set(key, more);
+    this.#totalBytes = totalBytes;
+    this.#upTo = (group.at(-1) as OutboxOp).number;
+    return true;
+  }
+
+  #start(key: Key): Member {
+    const base = this.#input.baseOf(key);
+    return { key, base, intended: baseProperties(base) };
+  }
+
+  result(hasReceipt: boolean): Freeze {
+    const all = [...this.#members.values()];
+    const members = all.filter(hasDifference);
+    const upTo = this.#upTo;
+    if (members.length === 0) return { kind: "folded", upTo };
+    const isWaiting = ({ key, intended }: Member) =>
+      intended === undefined && this.#input.isSettling(key);
+    if (members.some(isWaiting)) return { kind: "settling" };
+    const idleKeys = all.filter((member) => !hasDifference(member)).map(({ key }) => key);
+    return { kind: "ready", upTo, members, idleKeys, hasReceipt };
+  }
+}
+
+/** An outdated Base says nothing about the remote, so such an entity is never left out. */
+const hasDifference = (member: Member): boolean =>
+  member.base.kind === "outdated" || operationFor(member) !== undefined;
+
+function bytesOfMember(member: Member): number {
+  const operation = member.base.kind === "outdated" ? undefined : operationFor(member);
+  return operation === undefined ? 0 : bytesOf(operation);
+}

@@ -1,0 +1,34 @@
+// Which groups of operations depend on each other. A group is sent, undone, parked or kept as a
+// whole.
+
+import type { OutboxOp } from "./hidden-tables.ts";
+import type { Key } from "./keys.ts";
+
+/**
+ * Returns the groups that `isSeed` selects, and every later group that shares a key with one of
+ * them. An earlier group does not depend on a later one.
+ */
+export function dependentGroups(
+  ops: readonly OutboxOp[],
+  isSeed: (op: OutboxOp) => boolean,
+): Set<number> {
+  const groups = new Set<number>();
+  const keys = new Set<Key>();
+  for (const group of groupsOf(ops)) {
+    if (!group.some((op) => keys.has(op.key) || isSeed(op))) continue;
+    for (const op of group) keys.add(op.key);
+    groups.add((group[0] as OutboxOp).group);
+  }
+  return groups;
+}
+
+/** Splits operations into groups, in order. REQUIRES: the operations of a group are adjacent. */
+export function groupsOf(ops: readonly OutboxOp[]): OutboxOp[][] {
+  const groups: OutboxOp[][] = [];
+  for (const op of ops) {
+    const last = groups.at(-1);
+    if (last?.[0]?.group === op.group) last.push(op);
+    else groups.push([op]);
+  }
+  return groups;
+}

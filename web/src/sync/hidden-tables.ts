@@ -1,0 +1,129 @@
+// The rows that sync keeps beside an application's rows, all of them in ordinary hidden tables of
+// the store, so that they are stored in the same commit as the data that they describe.
+
+import type { Change } from "./change.ts";
+import type { Key, Partition } from "./keys.ts";
+import type { Properties } from "./properties.ts";
+
+/** In units of 100 ns, like Timestamp. */
+export type Ticks = bigint;
+
+/** A version of an entity that the remote had. */
+export interface RemoteRow {
+  readonly properties: Properties;
+  readonly etag: string;
+  readonly timestamp: Ticks;
+}
+
+/**
+ * A clean row has the version of the remote. A row without one is dirty, or was derived from an
+ * outdated Base and is marked to be read again.
+ */
+export interface LocalRow {
+  readonly properties: Properties;
+  readonly version?: Version;
+}
+
+export type Version = Pick<RemoteRow, "etag" | "timestamp">;
+
+/**
+ * What the remote had when the local row was made from it. Stored for dirty keys only: the Base of
+ * a clean row is the row. "outdated": a version that the remote had and has replaced since, so that
+ * the entity must be read before a push.
+ */
+export type Base =
+  | { readonly kind: "absent" }
+  | { readonly kind: "row"; readonly row: RemoteRow }
+  | { readonly kind: "outdated"; readonly properties: Properties | undefined };
+
+/** One operation of a local commit. A commit's operations in one partition are a group. */
+export interface OutboxOp {
+  readonly number: number; // rises within a partition; 1 is the first
+  readonly group: number; // rises with the commits of the store
+  readonly key: Key;
+  readonly change: Change;
+  /** It was sent again although its first try may have been applied and overwritten since. */
+  readonly wasResent?: true;
+}
+
+/** One entity of a push, with its exact content and condition. */
+export interface Member {
+  readonly key: Key;
+  readonly base: Base;
+  readonly intended: Properties | undefined; // undefined: the entity is deleted
+}
+
+/** A batch that is sent, and sent again, unchanged until its outcome is known. */
+export interface FrozenPush {
+  readonly partition: Partition;
+  readonly number: number;
+  readonly upTo: number; // it settles all operations of the partition's outbox up to this number
+  readonly members: readonly Member[];
+  readonly idleKeys: readonly Key[]; // their operations cancel each other out
+  /** The condition on the receipt, if the push has one. */
+  readonly receipt?: { readonly etag: string | undefined };
+}
+
+/** The receipt's version that the last settled push of this partition left. */
+export interface Receipt {
+  readonly etag: string;
+}
+
+/** The remote may have a version that the local store does not. `at`: the commit that noted it. */
+export interface Mark {
+  readonly at: number;
+}
+
+/** A group that the remote refuses permanently. Its rows stay dirty until retried or discarded. */
+export interface ParkedGroup {
+  readonly group: number;
+  readonly reason: string; // an error code of the service, or ours
+  readonly ops: readonly OutboxOp[];
+}
+
+/** An operation that lost a conflict. */
+export interface Lost {
+  readonly op: OutboxOp;
+  readonly local: Properties | undefined;
+  readonly remote: Properties | undefined;
+  /** "unknown": it may have been applied, and overwritten since. */
+  readonly outcome: "notApplied" | "unknown";
+}
+
+/** A scan by Timestamp that has not ended, resumable after `after`. */
+export interface RunningDelta {
+  readonly since: Ticks | undefined; // undefined: a scan of everything
+  readonly nextWatermark: Ticks | undefined;
+  readonly after: Key | undefined;
+}
+
+/** How far a key range has been read. */
+export interface ScanState {
+  readonly watermark?: Ticks | undefined;
+  readonly delta?: RunningDelta | undefined;
+  readonly census?: { readonly after: Key | undefined } | undefined;
+}
+
+export interface HiddenTables {
+  rows: LocalRow; // the application's own table
+  bases: Base;
+  outbox: OutboxOp; // by outboxKey()
+  parked: ParkedGroup; // by outboxKey(), with the group's number
+  pushes: FrozenPush; // by partition
+  /** How often the partition's frozen push was sent. */
+  tries: number; // by partition
+  receipts: Receipt; // by partition
+  /** Keys whose ambiguous insert may still arrive at the remote (settling.ts). */
+  settling: true;
+  marks: Mark;
+  scans: ScanState; // by the range's `from`
+  lost: Lost; // by outboxKey()
+  counters: number; // "op" and "push" of a partition, by outboxKey() with the name
+  server: Ticks; // "time": the newest time that the remote is known to have reached
+  overlap: number; // "ms"
+}
+
+export type TableName = keyof HiddenTables;
+
+/** How an operation left the outbox, if it was neither lost nor parked. */
+export type Settlement = "confirmed" | "folded" | "equal" | "discarded";

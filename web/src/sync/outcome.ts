@@ -1,0 +1,78 @@
+// Was a push applied? Decides by reading its members back (PROTOCOL.md, Outcomes).
+
+import { baseProperties, isAtBase } from "./base.ts";
+import { changeBetween } from "./change.ts";
+import type { FrozenPush, Member, RemoteRow } from "./hidden-tables.ts";
+import type { Key } from "./keys.ts";
+import { areSameProperties, isSameValue } from "./properties.ts";
+
+/** What a read showed. `sentAt`: the commit at which the request was sent. */
+export interface Observation {
+  readonly row: RemoteRow | undefined; // undefined: absent
+  readonly sentAt: number;
+}
+
+export type Observations = ReadonlyMap<Key, Observation>;
+
+/** Why the outcome may be known without reading the members. */
+export type Evidence =
+  | "none"
+  | "firstTry" // the only try was refused
+  | "receiptApplied"
+  | "receiptDead";
+
+export type Outcome =
+  | "applied"
+  /** The remote has what the push intended: by this push, or by another client's same change. */
+  | "equal"
+  | "notApplied"
+  /** The members have been changed since, so that both may be true. */
+  | "unknown"
+  /** As unknown, but all members are inserts of entities that are absent: send it again. */
+  | "resend"
+  /** A try may still arrive: read again when it cannot. */
+  | "unsettled";
+
+/** `isSettled`: so much time has passed since the last try that it cannot be executed any more. */
+export function decideOutcome(
+  { members }: Pick<FrozenPush, "members">,
+  observations: Observations,
+  evidence: Evidence,
+  isSettled: boolean,
+): Outcome {
+  if (evidence === "receiptApplied") return "applied";
+  if (evidence === "receiptDead") return "notApplied";
+  const rowOf = ({ key }: Member) => observations.get(key)?.row;
+  if (evidence === "firstTry" && !members.some((member) => isWritten(member, rowOf(member)))) {
+    return "notApplied";
+  }
+  if (members.every((member) => showsIntention(member, rowOf(member)))) return "equal";
+  const withCondition = members.filter(({ base }) => base.kind === "row");
+  const atBase = withCondition.filter((member) => isAtBase(member.base, rowOf(member)));
+  // The condition of a member that left its Base can never hold again, so no try can be executed.
+  const isDead = atBase.length < withCondition.length;
+  if (!isDead && !isSettled) return "unsettled";
+  // A batch is executed as a whole, so one member that is at its Base decides for all.
+  if (atBase.length > 0) return "notApplied";
+  const isResendable = withCondition.length === 0 && members.every((member) => !rowOf(member));
+  return isResendable ? "resend" : "unknown";
+}
+
+/**
+ * Returns whether the remote has a new version with the intended content. After the refusal of the
+ * only try, this means most likely that the network has sent that try twice.
+ */
+const isWritten = (member: Member, remote: RemoteRow | undefined): boolean =>
+  remote !== undefined && !isAtBase(member.base, remote) && showsIntention(member, remote);
+
+/**
+ * Returns whether the remote has what the member intended: for a change of properties, these
+ * properties.
+ */
+export function showsIntention({ base, intended }: Member, remote: RemoteRow | undefined): boolean {
+  const change = changeBetween(baseProperties(base), intended);
+  if (change?.kind !== "edit" || remote === undefined || change.unset.size > 0) {
+    return areSameProperties(intended, remote?.properties);
+  }
+  return [...change.set].every(([name, value]) => isSameValue(value, remote.properties.get(name)));
+}

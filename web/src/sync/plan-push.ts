@@ -1,0 +1,136 @@
+// Chooses what to send next for a partition, and stores it (PROTOCOL.md, Pushing 1 to 4).
+
+import type { Draft } from "./draft.ts";
+import { type FreezeLimits, freeze } from "./freeze.ts";
+import { dependentGroups } from "./groups.ts";
+import type { FrozenPush } from "./hidden-tables.ts";
+import { type Partition, partitionRange } from "./keys.ts";
+import { outboxKey, PartitionLog, type RowFilter } from "./partition-log.ts";
+
+export interface PushRules {
+  readonly hasReceipts: boolean;
+  readonly limits: FreezeLimits;
+  readonly keeps: RowFilter;
+}
+
+export type PushPlan =
+  | { readonly kind: "nothing" }
+  | { readonly kind: "settling" }
+  /** The outbox became shorter without a push: plan again. */
+  | { readonly kind: "again" }
+  /** `isNew`: it was frozen now, so no try of it was sent. */
+  | { readonly kind: "push"; readonly push: FrozenPush; readonly isNew: boolean };
+
+/**
+ * Returns the frozen push, which is stored with the draft. REQUIRES: it is sent only when that
+ * commit is stored, so that a push never outlives the writes that caused it.
+ *
+ * `isSettled`: no insert of an earlier push can arrive any more.
+ */
+export function planPush(
+  draft: Draft,
+  partition: Partition,
+  rules: PushRules,
+  isSettled: boolean,
+): PushPlan {
+  const frozen = draft.get("pushes", partition);
+  if (frozen !== undefined) return { kind: "push", push: frozen, isNew: false };
+  const log = new PartitionLog(draft, partition, rules.keeps);
+  parkFollowers(log);
+  const decision = freeze({
+    ...rules,
+    ops: log.ops,
+    baseOf: (key) => log.baseOf(key),
+    isSettling: (key) => !isSettled && draft.get("settling", key) !== undefined,
+  });
+  switch (decision.kind) {
+    case "nothing":
+    case "settling":
+      log.updateRows();
+      return decision;
+    case "tooLarge":
+      log.park(decision.group, "RequestBodyTooLarge");
+      log.updateRows();
+      return { kind: "again" };
+    case "folded":
+      for (const op of log.ops) if (op.number <= decision.upTo) log.drop(op, "folded");
+      log.updateRows();
+      return { kind: "again" };
+    case "ready": {
+      const { kind: _, hasReceipt, ...contents } = decision;
+      log.updateRows();
+      if (isSettled) forgetSettled(draft, partition);
+      const push = storePush(draft, partition, contents, hasReceipt);
+      return { kind: "push", push, isNew: true };
+    }
+  }
+}
+
+/** Groups that share a key with a parked group wait for it, or their order would change. */
+function parkFollowers(log: PartitionLog): void {
+  const isParked = new Set(log.parked.flatMap(({ ops }) => ops));
+  const groups = dependentGroups(log.pending, (op) => isParked.has(op));
+  for (const { group } of log.parked) groups.delete(group);
+  for (const group of groups) log.park(group, "FollowsParked");
+}
+
+function forgetSettled(draft: Draft, partition: Partition): void {
+  const { from, to } = partitionRange(partition);
+  for (const [key] of draft.entries("settling", from, to)) draft.delete("settling", key);
+}
+
+function storePush(
+  draft: Draft,
+  partition: Partition,
+  contents: Pick<FrozenPush, "upTo" | "members" | "idleKeys">,
+  hasReceipt: boolean,
+): FrozenPush {
+  const number = nextNumber(draft, partition, "push");
+  const receipt = { etag: draft.get("receipts", partition)?.etag };
+  const push = { partition, number, ...contents, ...(hasReceipt ? { receipt } : {}) };
+  draft.put("pushes", partition, push);
+  return push;
+}
+
+/** Numbers are never used twice, also after everything else of the partition is gone. */
+export function nextNumber(draft: Draft, partition: Partition, of: "op" | "push"): number {
+  const key = `${partition}\0${of}`;
+  const number = (draft.get("counters", key) ?? 0) + 1;
+  draft.put("counters", key, number);
+  return number;
+}
+
+/** A parked group, and those that depend on it, are sent again, after all others. */
+export function retryParked(draft: Draft, partition: Partition, group: number, keeps: RowFilter) {
+  const log = new PartitionLog(draft, partition, keeps);
+  parkFollowers(log);
+  for (const { ops, group: parked } of dependents(log, group)) {
+    draft.delete("parked", outboxKey(partition, parked));
+    for (const op of ops) {
+      const number = nextNumber(draft, partition, "op");
+      draft.put("outbox", outboxKey(partition, number), { ...op, number });
+    }
+  }
+}
+
+/**
+ * The application gives a parked group up. The groups that depend on it lose, so that they can be
+ * restored.
+ */
+export function discardParked(draft: Draft, partition: Partition, group: number, keeps: RowFilter) {
+  const log = new PartitionLog(draft, partition, keeps);
+  parkFollowers(log);
+  for (const parked of dependents(log, group)) {
+    for (const op of parked.ops) {
+      if (parked.group === group) log.drop(op, "discarded");
+      else log.lose(op, "notApplied", undefined);
+    }
+  }
+  log.updateRows();
+}
+
+function dependents(log: PartitionLog, group: number) {
+  const ops = log.parked.flatMap((parked) => parked.ops);
+  const groups = dependentGroups(ops, (op) => op.group === group);
+  return log.parked.filter((parked) => groups.has(parked.group));
+}

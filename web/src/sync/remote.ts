@@ -1,0 +1,86 @@
+// The remote table as sync sees it. An implementation sends requests and classifies the responses;
+// it decides nothing. Nothing here rejects: every failure is one of these answers.
+
+import type { FrozenPush, RemoteRow, Ticks, Version } from "./hidden-tables.ts";
+import type { Key, KeyRange, Partition } from "./keys.ts";
+
+/** What a probe of the remote has shown (PROTOCOL.md, Pulling). */
+export interface RemoteTraits {
+  /** Whether `$filter=Timestamp ge …` works: it silently returns nothing on Cosmos DB. */
+  readonly hasTimestampFilter: boolean;
+  /** Whether pages are in the order of keys: not on Cosmos DB. */
+  readonly isSorted: boolean;
+  /** How old a read may be: 0 unless the remote has weaker consistency (Cosmos DB). */
+  readonly staleReadMs: number;
+}
+
+/** The request was not executed, or perhaps was. */
+export type Failure =
+  /** The network failed, 408, 429, 5xx, or a body that is not the service's: perhaps executed. */
+  | { readonly kind: "failed"; readonly retryAfterMs?: number | undefined }
+  /** 401 or 403 of the whole request: the credential has expired. Not executed. */
+  | { readonly kind: "unauthorized" }
+  /** 404 TableNotFound. Not executed. */
+  | { readonly kind: "tableMissing" };
+
+export type PushAnswer =
+  /** 202: the version of each operation; undefined for a delete. */
+  | {
+      readonly kind: "applied";
+      readonly receipt: Version | undefined;
+      readonly versions: readonly (Version | undefined)[];
+    }
+  /** One operation was refused, so none was executed. `index` counts the receipt. */
+  | {
+      readonly kind: "refused";
+      readonly index: number;
+      readonly status: number;
+      readonly code: string;
+    }
+  | Failure;
+
+export type ReadAnswer =
+  | { readonly kind: "found"; readonly row: RemoteRow }
+  | { readonly kind: "absent" } // 404 ResourceNotFound
+  | { readonly kind: "forbidden" } // 403 of this key: outside of the SAS's key range
+  | Failure;
+
+export interface ScanRequest {
+  readonly range: KeyRange;
+  readonly since?: Ticks | undefined; // only rows with this Timestamp or a later one
+  readonly keysOnly: boolean;
+  /** Only rows that match the table's filter, which the remote evaluates. */
+  readonly isFiltered: boolean;
+  /** Continues after the page that returned it. The range is then that of the first page. */
+  readonly token?: string | undefined;
+}
+
+/** `properties` are empty in a scan of keys only. */
+export interface ScannedRow {
+  readonly key: Key;
+  readonly row: RemoteRow;
+}
+
+export type ScanAnswer =
+  | {
+      readonly kind: "page";
+      readonly rows: readonly ScannedRow[];
+      readonly token: string | undefined; // undefined: the last page
+    }
+  | Failure;
+
+/** The server's `Date` of a response, if it can be read. */
+export type Dated<T> = T & { readonly date?: Ticks | undefined };
+
+export interface Remote {
+  readonly traits: RemoteTraits;
+  /** Sends one batch. The same push always has the same content. */
+  push(push: FrozenPush): Promise<Dated<PushAnswer>>;
+  /** Changes only the receipt (receipt.ts). */
+  fence(push: FrozenPush, etag: string | undefined): Promise<Dated<PushAnswer>>;
+  read(key: Key): Promise<Dated<ReadAnswer>>;
+  readReceipt(partition: Partition): Promise<Dated<ReadAnswer>>;
+  scan(request: ScanRequest): Promise<Dated<ScanAnswer>>;
+  /** Asks for a new credential. */
+  refresh(): Promise<void>;
+}
