@@ -1,0 +1,314 @@
+// A client in a simulation: processes, one after the other, that sync the store of one disk. A
+// process ends in a crash, or another takes over while it still runs.
+
+import type { SyncContext, SyncRules, SyncStatus } from "../../web/src/sync/context.ts";
+import type { FrozenPush } from "../../web/src/sync/hidden-tables.ts";
+import { type Key, partitionOf, receiptKey } from "../../web/src/sync/keys.ts";
+import { operationsOf, receiptOperation } from "../../web/src/sync/operation.ts";
+import { Puller } from "../../web/src/sync/puller.ts";
+import { Pusher } from "../../web/src/sync/pusher.ts";
+import type {
+  Dated,
+  PushAnswer,
+  ReadAnswer,
+  Remote,
+  ScanAnswer,
+  ScanRequest,
+} from "../../web/src/sync/remote.ts";
+import { Requests } from "../../web/src/sync/requests.ts";
+import type { Platform } from "../../web/src/sync/store.ts";
+import { Disk, type FakeStore, idOf } from "./fake-store.ts";
+import type { Ledger, SentBatch } from "./ledger.ts";
+import type { Network, NetworkRequest } from "./network.ts";
+import type { Scheduler } from "./scheduler.ts";
+import { startMs, type WeakTable } from "./weak-table.ts";
+
+export interface World {
+  readonly scheduler: Scheduler;
+  readonly table: WeakTable;
+  readonly network: Network;
+  readonly ledger: Ledger;
+}
+
+export type ClientRules = Omit<SyncRules, "policy"> & {
+  readonly policy: SyncRules["policy"];
+  readonly traits: Remote["traits"];
+};
+
+export class Client {
+  readonly id: string;
+  readonly #world: World;
+  readonly #rules: ClientRules;
+  readonly #disk: Disk;
+  #process: Process;
+  wallOffsetMs = 0;
+  crashes = 0;
+  requests = 0;
+
+  constructor(id: string, world: World, rules: ClientRules) {
+    this.id = id;
+    this.#world = world;
+    this.#rules = rules;
+    this.#disk = new Disk(world.scheduler, (store, commit) => {
+      world.scheduler.trace(
+        `${id} commits`,
+        commit.puts.map(({ table, key }) => table + key).join(),
+      );
+      world.ledger.onCommit(id, store, commit);
+    });
+    this.#process = this.#start();
+  }
+
+  get store(): FakeStore {
+    return this.#process.store;
+  }
+  get status(): SyncStatus {
+    return this.#process.status;
+  }
+  get isRunning(): boolean {
+    return this.#process.isAlive;
+  }
+
+  #start(): Process {
+    const store = this.#disk.open();
+    this.#world.ledger.onOpened(store);
+    return new Process(this, this.#world, this.#rules, store);
+  }
+
+  /** The process dies, and another one starts after `delay`. */
+  crash(delay: number): void {
+    this.#world.scheduler.trace(`${this.id} crashes`);
+    this.crashes += 1;
+    this.#process.isAlive = false;
+    this.#world.scheduler.after(delay, () => {
+      this.#process = this.#start();
+    });
+  }
+
+  /** Another process takes over at once. The old one does not notice, and runs for a while. */
+  replace(oldRunsMs: number): void {
+    this.#world.scheduler.trace(`${this.id} is replaced`);
+    const old = this.#process;
+    old.freeze(this.#world.scheduler.fraction(oldRunsMs));
+    this.#world.scheduler.after(oldRunsMs, () => {
+      old.isAlive = false;
+    });
+    this.#process = this.#start();
+  }
+
+  confirmDeletes(): void {
+    this.#process.puller.confirmDeletes();
+  }
+}
+
+class Process {
+  readonly #client: Client;
+  readonly #world: World;
+  readonly store: FakeStore;
+  readonly status: SyncStatus;
+  readonly puller: Puller;
+  isAlive = true;
+  #frozenUntil = 0;
+
+  constructor(client: Client, world: World, rules: ClientRules, store: FakeStore) {
+    this.#client = client;
+    this.#world = world;
+    this.store = store;
+    this.status = { suspects: [], missesRepaired: 0, resent: 0, unknownOutcomes: 0 };
+    const { status } = this;
+    const remote = new SimulatedRemote(client, world, this, rules.traits);
+    const context: SyncContext = { store, remote, platform: this.#platform(), rules, status };
+    const requests = new Requests(context);
+    const pusher = new Pusher(context, requests);
+    this.puller = new Puller(context, requests);
+    this.#run(() => this.#pushes(pusher));
+    this.#run(() => this.#pulls());
+  }
+
+  #run(work: () => Promise<void>): void {
+    this.#world.scheduler.after(this.#world.scheduler.fraction(5), () => {
+      work().catch((error) => this.#world.scheduler.fail(error));
+    });
+  }
+
+  async #pushes(pusher: Pusher): Promise<void> {
+    for (;;) {
+      pusher.push().catch((error) => this.#world.scheduler.fail(error));
+      await this.sleep(5 + this.#world.scheduler.fraction(20));
+    }
+  }
+
+  async #pulls(): Promise<void> {
+    for (let round = 1; ; ++round) {
+      await this.puller.pull();
+      if (round % 3 === 0 || !this.#world.network.hasFaults) await this.puller.census();
+      await this.sleep(10 + this.#world.scheduler.fraction(40));
+    }
+  }
+
+  #platform(): Platform {
+    const { scheduler } = this.#world;
+    return {
+      now: () => ({
+        monotonicMs: scheduler.now,
+        wallMs: startMs + scheduler.now + this.#client.wallOffsetMs,
+      }),
+      sleep: (ms) => this.sleep(ms),
+      random: () => scheduler.fraction(),
+    };
+  }
+
+  /** Never resolves in a process that has died meanwhile. */
+  sleep(ms: number): Promise<void> {
+    return this.wait(
+      new Promise((resolve) => this.#world.scheduler.after(Math.max(0, ms), resolve)),
+    );
+  }
+
+  /** Hands a result to the process: never if it is dead, later if it is frozen. */
+  wait<T>(result: Promise<T>): Promise<T> {
+    return new Promise((resolve) => {
+      const deliver = (value: T) => {
+        const delay = this.#frozenUntil - this.#world.scheduler.now;
+        if (!this.isAlive) return;
+        if (delay > 0) this.#world.scheduler.after(delay, () => deliver(value));
+        else resolve(value);
+      };
+      result.then(deliver);
+    });
+  }
+
+  freeze(ms: number): void {
+    this.#frozenUntil = this.#world.scheduler.now + ms;
+  }
+}
+
+/** The remote as one process reaches it. Tells the ledger what was sent and what was seen. */
+class SimulatedRemote implements Remote {
+  readonly #client: Client;
+  readonly #world: World;
+  readonly #process: Process;
+  readonly traits: Remote["traits"];
+
+  constructor(client: Client, world: World, process: Process, traits: Remote["traits"]) {
+    this.#client = client;
+    this.#world = world;
+    this.#process = process;
+    this.traits = traits;
+  }
+
+  async push(push: FrozenPush): Promise<Dated<PushAnswer>> {
+    const batch = this.#batch(push);
+    const answer = await this.#execute(push, operationsOf(push, this.#client.id), batch);
+    if (answer.kind === "applied") {
+      push.members.forEach(({ key }, index) => {
+        const etag = answer.versions[index]?.etag;
+        if (etag) this.#world.ledger.onSeen(this.#client.id, key, etag);
+      });
+    }
+    return answer;
+  }
+
+  #batch(push: FrozenPush): SentBatch {
+    const { partition, upTo, members } = push;
+    const keys = new Set(members.map(({ key }) => key));
+    const { store } = this.#process;
+    const all = [...store.view.entries("outbox", `${partition}\0`, `${partition}\u0001`)];
+    const ops = all.map(([, op]) => op).filter((op) => op.number <= upTo && keys.has(op.key));
+    this.#checkGroups(
+      push,
+      all.map(([, op]) => op),
+    );
+    const sent = ops.map((op) => ({ id: idOf(op), op }));
+    const hasReceipt = push.receipt !== undefined;
+    const isFirstReceipt = push.receipt !== undefined && push.receipt.etag === undefined;
+    return {
+      client: this.#client.id,
+      partition,
+      hasReceipt,
+      isFirstReceipt,
+      ops: sent,
+      epoch: this.#world.table.epoch,
+      isRepeated: false,
+    };
+  }
+
+  /** I4: a group is sent as a whole. */
+  #checkGroups({ upTo }: FrozenPush, outbox: readonly { group: number; number: number }[]): void {
+    const sent = new Set(outbox.filter((op) => op.number <= upTo).map(({ group }) => group));
+    const isSplit = outbox.some(({ group, number }) => number > upTo && sent.has(group));
+    if (isSplit) this.#world.ledger.fail("I4", `${this.#client.id} splits a group`);
+  }
+
+  #execute(
+    { partition, number }: FrozenPush,
+    operations: ReturnType<typeof operationsOf>,
+    batch: SentBatch | undefined,
+  ): Promise<Dated<PushAnswer>> {
+    const { ledger, scheduler, table } = this.#world;
+    const { id } = this.#client;
+    scheduler.trace(
+      `${id} sends`,
+      partition,
+      number,
+      operations.map(({ kind, key }) => kind[0] + key).join(),
+    );
+    return this.#send<PushAnswer>({
+      partition,
+      isWrite: true,
+      execute: (stamp) => {
+        const { answer, execution } = table.execute(operations, stamp, false);
+        const index = "index" in answer ? answer.index : undefined;
+        scheduler.trace(`${id} is answered`, partition, number, answer.kind, index);
+        if (execution) ledger.onExecuted(execution, id, batch);
+        return answer;
+      },
+      onRepeat: () => {
+        if (batch) batch.isRepeated = true;
+      },
+    });
+  }
+
+  fence(push: FrozenPush, etag: string | undefined): Promise<Dated<PushAnswer>> {
+    const fence = { partition: push.partition, number: -push.number };
+    return this.#execute(push, [receiptOperation(fence, etag, this.#client.id)], undefined);
+  }
+
+  async read(key: Key): Promise<Dated<ReadAnswer>> {
+    const { ledger, table } = this.#world;
+    const answer = await this.#send<ReadAnswer>({
+      partition: partitionOf(key),
+      isWrite: false,
+      execute: () => table.read(key),
+    });
+    if (answer.kind === "found") ledger.onSeen(this.#client.id, key, answer.row.etag);
+    return answer;
+  }
+
+  readReceipt(partition: string): Promise<Dated<ReadAnswer>> {
+    return this.read(receiptKey(partition, this.#client.id));
+  }
+
+  async scan(request: ScanRequest): Promise<Dated<ScanAnswer>> {
+    const { ledger, table } = this.#world;
+    const answer = await this.#send<ScanAnswer>({
+      partition: partitionOf(request.range.from),
+      isWrite: false,
+      execute: () => table.scan(request),
+    });
+    if (answer.kind === "page" && !request.keysOnly) {
+      for (const { key, row } of answer.rows) ledger.onSeen(this.#client.id, key, row.etag);
+    }
+    return answer;
+  }
+
+  #send<A extends object>(request: NetworkRequest<A>): Promise<Dated<A>> {
+    this.#client.requests += 1;
+    // Like the answers of the table, failures are answers.
+    return this.#process.wait(this.#world.network.send(request)) as Promise<Dated<A>>;
+  }
+
+  refresh(): Promise<void> {
+    return this.#process.sleep(1 + this.#world.scheduler.fraction(20));
+  }
+}

@@ -1,0 +1,84 @@
+// The conditions of one simulation, all drawn from its seed. Each feature is on in some of the
+// seeds only, so that features also meet without the others.
+
+import type { Scheduler } from "./scheduler.ts";
+import type { Profile } from "./weak-table.ts";
+
+export interface Config {
+  readonly profile: Profile;
+  readonly isFilled: boolean; // the table has rows before the first client
+  readonly policy: "remote" | "merge" | "local" | "resolve";
+  readonly hasReceipts: boolean;
+  readonly partitions: readonly string[];
+  readonly rowKeys: number;
+  readonly clients: number;
+  readonly skewMs: number; // ε
+  readonly visibleMs: number; // δ
+  readonly overlapMs: number;
+  readonly lateMs: number;
+  readonly settleMs: number;
+  readonly staleReadMs: number;
+  readonly pageRows: number;
+  readonly operationsMax: number;
+  readonly ranges: number;
+  readonly filter: "none" | "local" | "sent";
+  readonly fewDeletes: number;
+  readonly hasDate: boolean;
+  readonly repeats: boolean;
+  readonly poisons: boolean;
+  readonly dropsTable: boolean;
+  readonly narrowsScope: boolean;
+  readonly expires: boolean;
+  readonly clockJumps: boolean;
+  readonly zombies: boolean;
+  readonly keepsParked: boolean;
+  /** The remote is slower or more skewed than the overlap allows. */
+  readonly breaksBounds: boolean;
+  readonly crashMs: number; // between two crashes of a client, at most
+  readonly durationMs: number;
+}
+
+const policies = ["remote", "merge", "local", "resolve"] as const;
+
+export function drawConfig(scheduler: Scheduler, seed: number): Config {
+  const chance = (probability: number) => scheduler.chance(probability);
+  const below = (n: number) => scheduler.below(n);
+  const profile: Profile = chance(0.6) ? "azure" : chance(0.4) ? "azurite" : "cosmos";
+  const skewMs = chance(0.3) ? below(120) : below(6);
+  const visibleMs = 1 + (chance(0.3) ? below(150) : below(12));
+  const lateMs = chance(0.5) ? 200 : 500;
+  const breaksBounds = chance(0.1);
+  const overlapMs = breaksBounds ? below(visibleMs) : visibleMs + 2 * skewMs + 2;
+  return {
+    profile,
+    isFilled: chance(0.3),
+    policy: policies[seed % policies.length] ?? "remote",
+    hasReceipts: Math.floor(seed / policies.length) % 2 === 1,
+    partitions: ["p", "q"],
+    rowKeys: 6,
+    clients: 2 + below(2),
+    skewMs,
+    visibleMs,
+    overlapMs,
+    lateMs,
+    settleMs: lateMs + visibleMs + 1,
+    staleReadMs: profile === "cosmos" ? 1 + below(30) : 0,
+    pageRows: 1 + below(4),
+    operationsMax: 2 + below(3),
+    ranges: 1 + below(3),
+    filter: chance(0.7) ? "none" : chance(0.5) ? "local" : "sent",
+    fewDeletes: chance(0.7) ? 50 : 1,
+    hasDate: chance(0.5),
+    repeats: chance(0.2),
+    poisons: chance(0.2),
+    dropsTable: chance(0.1),
+    narrowsScope: chance(0.15),
+    expires: chance(0.15),
+    clockJumps: chance(0.2),
+    zombies: chance(0.35),
+    keepsParked: chance(0.2),
+    breaksBounds,
+    crashMs: chance(0.4) ? 250 : 1000,
+    durationMs: 2500,
+  };
+}

@@ -1,0 +1,324 @@
+// Knows everything that happened in a simulation, and checks it: the invariants of sync.
+
+import { applyChange, canApply } from "../../web/src/sync/change.ts";
+import type { Base, LocalRow, OutboxOp, RemoteRow } from "../../web/src/sync/hidden-tables.ts";
+import { isReceiptKey, type Key, partitionOf, partitionRange } from "../../web/src/sync/keys.ts";
+import { areSameProperties, type Properties } from "../../web/src/sync/properties.ts";
+import { type Commit, type FakeStore, idOf } from "./fake-store.ts";
+import type { Scheduler } from "./scheduler.ts";
+import type { Execution, HistoryEntry, WeakTable } from "./weak-table.ts";
+
+export class Violation extends Error {}
+
+/** What the harness knows about a batch that a client sent. */
+export interface SentBatch {
+  readonly client: string;
+  readonly partition: string;
+  readonly hasReceipt: boolean;
+  /** Its receipt is the client's first in the partition, so that its absence proves nothing. */
+  readonly isFirstReceipt: boolean;
+  readonly ops: readonly { readonly id: string; readonly op: OutboxOp }[];
+  readonly epoch: number; // of the table, when it was sent
+  isRepeated: boolean; // by the network
+}
+
+export interface Counts {
+  acknowledged: number;
+  applied: number;
+  lost: number;
+  unknown: number;
+  resurrected: number;
+  repeatedTwice: number;
+}
+
+/** What a client knows about a key: a version of its history. */
+interface Known {
+  readonly version: number;
+  readonly isPresent: boolean;
+}
+
+export class Ledger {
+  readonly #scheduler: Scheduler;
+  readonly #table: WeakTable;
+  /** The epochs of the table in which an operation was applied. */
+  readonly applied = new Map<string, number[]>();
+  readonly #isRepeated = new Set<string>();
+  readonly #hasFirstReceipt = new Set<string>();
+  /** Sent before the table was dropped, and executed after: the fence went with the table. */
+  readonly #isUnfenced = new Set<string>();
+  readonly #lastNumber = new Map<string, number>();
+  readonly #seen = new Map<string, Set<string>>(); // client -> key and ETag
+  readonly #known = new WeakMap<FakeStore, Map<Key, Known>>();
+  readonly #lastDelete = new Map<Key, string>(); // who
+  readonly counts: Counts = {
+    acknowledged: 0,
+    applied: 0,
+    lost: 0,
+    unknown: 0,
+    resurrected: 0,
+    repeatedTwice: 0,
+  };
+
+  constructor(scheduler: Scheduler, table: WeakTable) {
+    this.#scheduler = scheduler;
+    this.#table = table;
+  }
+
+  fail(invariant: string, text: string): void {
+    this.#scheduler.fail(new Violation(`${invariant}: ${text}`));
+  }
+
+  // ---- The remote ------------------------------------------------------------------------------
+
+  onExecuted({ operations, replaced }: Execution, who: string, batch?: SentBatch): void {
+    for (const [key, row] of replaced) {
+      if (batch && !this.#seen.get(who)?.has(key + row.etag) && !isReceiptKey(key)) {
+        this.fail("I17", `${who} overwrites ${key} ${row.etag} unseen`);
+      }
+    }
+    this.#checkPairs(who);
+    if (batch) this.#checkOrder(batch, operations);
+    for (const { key, kind } of operations) if (kind === "delete") this.#lastDelete.set(key, who);
+  }
+
+  onDropped(): void {
+    for (const key of this.#table.history.keys()) this.#lastDelete.set(key, "drop");
+  }
+
+  /** I4: rows 0 and 1 of a partition are always written together. */
+  #checkPairs(who: string): void {
+    for (const partition of this.#table.config.partitions) {
+      const [a, b] = ["0", "1"].map((row) => this.#table.current(`${partition}\0${row}`));
+      // After the table was dropped, an edit can create one of them again, with old values.
+      if (this.#table.epoch > 0) continue;
+      const isSame = a?.properties.get("pair")?.value === b?.properties.get("pair")?.value;
+      if (!isSame) this.fail("I4", `${who} tears the pair of ${partition}`);
+    }
+  }
+
+  /** I3 and I5: an operation is applied once, and in the client's order. */
+  #checkOrder(batch: SentBatch, operations: Execution["operations"]): void {
+    const { client, partition, ops } = batch;
+    const line = `${client}/${partition}/${this.#table.epoch}`;
+    const last = this.#lastNumber.get(line) ?? 0;
+    for (const { id, op } of ops) {
+      const epochs = this.applied.get(id) ?? [];
+      if (epochs.includes(this.#table.epoch) && !this.#mayRepeat(batch, op, operations)) {
+        this.fail("I3", `${line} applies ${id} twice`);
+      } else if (op.number <= last && !this.#mayRepeat(batch, op, operations)) {
+        this.fail("I5", `${line} applies ${id} after a later operation`);
+      }
+      this.applied.set(id, [...epochs, this.#table.epoch]);
+      if (batch.isRepeated) this.#isRepeated.add(id);
+      if (batch.isFirstReceipt) this.#hasFirstReceipt.add(id);
+      if (batch.isFirstReceipt && batch.epoch < this.#table.epoch) this.#isUnfenced.add(id);
+      this.counts.applied += 1;
+    }
+    const newest = Math.max(last, ...ops.map(({ op }) => op.number));
+    this.#lastNumber.set(line, newest);
+  }
+
+  /** What no client can prevent without receipts. */
+  #mayRepeat(batch: SentBatch, op: OutboxOp, operations: Execution["operations"]): boolean {
+    if (op.wasResent || this.#isUnfenced.has(idOf(op))) return true;
+    if (batch.hasReceipt) return false;
+    const isDeletedByOther = (key: Key) => {
+      const who = this.#lastDelete.get(key);
+      return who !== undefined && who !== batch.client;
+    };
+    // Inserts whose entities another client has deleted since: PROTOCOL.md, Outcomes 5.
+    const isResurrection =
+      operations.every(({ kind }) => kind === "insert") &&
+      operations.every(({ key }) => isDeletedByOther(key));
+    if (isResurrection) this.counts.resurrected += 1;
+    const isRepeated = batch.isRepeated || this.#isRepeated.has(idOf(op));
+    if (isRepeated) this.counts.repeatedTwice += 1;
+    return isResurrection || isRepeated;
+  }
+
+  // ---- The clients -----------------------------------------------------------------------------
+
+  onSeen(client: string, key: Key, etag: string): void {
+    const seen = this.#seen.get(client);
+    if (seen) seen.add(key + etag);
+    else this.#seen.set(client, new Set([key + etag]));
+  }
+
+  /** Called when a process of a client opens its store: what it knows from before. */
+  onOpened(store: FakeStore): void {
+    const known = this.#knownOf(store);
+    for (const key of new Set([...store.keys("rows"), ...store.keys("bases")])) {
+      const base = store.view.get("bases", key);
+      const row = store.view.get("rows", key);
+      const etag = etagOf(base, row);
+      if (etag === undefined || etag === "absent") continue;
+      const properties = base?.kind === "row" ? base.row.properties : row?.properties;
+      const found = newestWith(this.#table.history.get(key) ?? [], etag, properties);
+      if (found) known.set(key, found);
+    }
+  }
+
+  /** Called after each commit of a client. */
+  onCommit(client: string, store: FakeStore, { puts }: Commit): void {
+    const keys = new Set<Key>();
+    for (const { table, key, value } of puts) {
+      if (table === "rows" || table === "bases") keys.add(key);
+      else if (table === "outbox" && value) keys.add((value as OutboxOp).key);
+    }
+    for (const key of keys) {
+      this.#checkDerived(client, store, key);
+      this.#checkKnowledge(client, store, key);
+    }
+  }
+
+  /** I1: dirty means pending, and a dirty row is its Base with the pending operations. */
+  #checkDerived(client: string, store: FakeStore, key: Key): void {
+    const { view } = store;
+    const base = view.get("bases", key);
+    const pending = pendingOps(store, key);
+    if ((base !== undefined) !== pending.length > 0) {
+      this.fail("I1", `${client} ${key} has ${pending.length} operations, Base ${base?.kind}`);
+    }
+    if (base === undefined) return;
+    let row = base.kind === "row" ? base.row.properties : undefined;
+    if (base.kind === "outdated") row = base.properties;
+    for (const { change, group } of pending) {
+      if (!canApply(row, change)) this.fail("I1", `${client} ${key} cannot apply group ${group}`);
+      row = applyChange(row, change);
+    }
+    const local = view.get("rows", key);
+    if (!areSameProperties(row, local?.properties) || local?.version) {
+      this.fail("I1", `${client} ${key} is not its Base with the pending operations`);
+    }
+  }
+
+  /** I6, I7, I8, I9: what the client takes for the remote's version. */
+  #checkKnowledge(client: string, store: FakeStore, key: Key): void {
+    const base = store.view.get("bases", key);
+    const row = store.view.get("rows", key);
+    const etag = etagOf(base, row);
+    if (etag === undefined) return;
+    const known = this.#knownOf(store);
+    const before = known.get(key) ?? { version: 0, isPresent: false };
+    const history = this.#table.history.get(key) ?? [];
+    const properties = base?.kind === "row" ? base.row.properties : row?.properties;
+    const after =
+      etag === "absent"
+        ? this.#absence(history, before, key)
+        : newestWith(history, etag, properties);
+    if (after === undefined) {
+      const invariant = etag === "absent" ? "I9" : "I7";
+      this.fail(
+        invariant,
+        `${client} takes ${key} for ${etag}, which the remote has not had since`,
+      );
+    } else if (after.version < before.version) {
+      this.fail("I8", `${client} goes back on ${key}: ${before.version} to ${after.version}`);
+    } else if (etag !== "absent" && base === undefined && properties !== undefined) {
+      if (!this.#table.config.keeps(key, properties)) this.fail("I7", `${client} keeps ${key}`);
+    }
+    known.set(key, after ?? before);
+  }
+
+  /** A key that is not there locally was deleted, or does not match the filter. */
+  #absence(history: readonly HistoryEntry[], before: Known, key: Key): Known | undefined {
+    if (!before.isPresent) return before;
+    const found = history.find(({ row, version }) => {
+      const isKept = row !== undefined && this.#table.config.keeps(key, row.properties);
+      return version >= before.version && !isKept;
+    });
+    return found && { version: found.version, isPresent: false };
+  }
+
+  #knownOf(store: FakeStore): Map<Key, Known> {
+    let known = this.#known.get(store);
+    if (known === undefined) {
+      known = new Map();
+      this.#known.set(store, known);
+    }
+    return known;
+  }
+
+  // ---- At rest ---------------------------------------------------------------------------------
+
+  /** I12: at rest, all is pushed but for parked groups, and all stores equal the remote. */
+  differences(client: string, store: FakeStore): string[] {
+    const { view } = store;
+    const tables = ["outbox", "pushes", "marks"] as const;
+    const found = tables
+      .filter((table) => store.keys(table).some((key) => view.get("bases", key) === undefined))
+      .map((table) => `${client} has ${store.keys(table).length} in ${table}`);
+    const remote = this.#table.rows;
+    for (const key of new Set([...store.keys("rows"), ...remote.keys()])) {
+      if (view.get("bases", key) !== undefined) continue; // parked
+      const row = view.get("rows", key);
+      const theirs = remote.get(key);
+      const kept = theirs && this.#table.config.keeps(key, theirs.properties) ? theirs : undefined;
+      const isEqual =
+        areSameProperties(row?.properties, kept?.properties) && row?.version?.etag === kept?.etag;
+      if (!isEqual) found.push(`${client} ${key} differs from the remote`);
+    }
+    return found;
+  }
+
+  /** No client can know that the operation was applied: the evidence went with the table. */
+  #isEvidenceGone(id: string): boolean {
+    const isDropped = !this.applied.get(id)?.includes(this.#table.epoch);
+    if (this.#isUnfenced.has(id)) return true;
+    return this.#isRepeated.has(id) || (isDropped && this.#hasFirstReceipt.has(id));
+  }
+
+  /** I2: no operation is lost silently. I2b: none is reported lost that was applied. */
+  checkOutcomes(client: string, store: FakeStore): void {
+    const { view } = store;
+    const lost = new Map([...view.entries("lost", "")].map(([, entry]) => [idOf(entry.op), entry]));
+    const parked = new Set([...view.entries("parked", "")].flatMap(([, { ops }]) => ops.map(idOf)));
+    for (const [id, state] of store.journal) {
+      this.counts.acknowledged += 1;
+      const entry = lost.get(id);
+      const isApplied = this.applied.has(id);
+      if (state === "confirmed" && !isApplied) this.fail("I2", `${client} ${id} was not applied`);
+      if (state === "pending" && !entry && !parked.has(id)) {
+        this.fail("I2", `${client} ${id} is silently lost`);
+      }
+      if (entry?.outcome === "unknown") this.counts.unknown += 1;
+      else if (entry) {
+        this.counts.lost += 1;
+        if (isApplied && !this.#isEvidenceGone(id)) {
+          this.fail("I2b", `${client} ${id} is reported lost, but was applied`);
+        }
+      }
+    }
+  }
+}
+
+function pendingOps(store: FakeStore, key: Key): OutboxOp[] {
+  const { from, to } = partitionRange(partitionOf(key));
+  const parked = [...store.view.entries("parked", from, to)].flatMap(([, { ops }]) => ops);
+  const outbox = [...store.view.entries("outbox", from, to)].map(([, op]) => op);
+  const all = [...parked, ...outbox].filter((op) => op.key === key);
+  return all.sort((a, b) => a.group - b.group);
+}
+
+/** Undefined: the client does not claim to know the remote's version. */
+function etagOf(base: Base | undefined, row: LocalRow | undefined): string | "absent" | undefined {
+  if (base !== undefined) {
+    if (base.kind === "outdated") return undefined;
+    return base.kind === "row" ? base.row.etag : "absent";
+  }
+  return row === undefined ? "absent" : row.version?.etag;
+}
+
+/** In Azurite, two versions can have the same ETag, and no client can tell one from the other. */
+function newestWith(
+  history: readonly HistoryEntry[],
+  etag: string,
+  properties: Properties | undefined,
+): Known | undefined {
+  const versions = history.filter(({ row }) => row?.etag === etag);
+  const isIt = (row: RemoteRow | undefined) => areSameProperties(row?.properties, properties);
+  const etags = history.flatMap((entry) => entry.row?.etag ?? []);
+  const isUnique = new Set(etags).size === etags.length;
+  const found = isUnique ? versions.find(({ row }) => isIt(row)) : versions.at(-1);
+  return found && { version: found.version, isPresent: true };
+}

@@ -1,0 +1,328 @@
+// Faults that are put into the code of sync, to prove that the simulation finds them. Each mutant
+// replaces texts of files; each text must occur exactly once.
+
+export interface Mutant {
+  readonly name: string;
+  /** What the mutant does wrong. */
+  readonly fault: string;
+  readonly edits: readonly Edit[];
+  /** A seed that has found it. */
+  readonly seed: number;
+}
+
+interface Edit {
+  readonly file: string; // in web/src/sync, or in this folder
+  readonly find: string;
+  readonly replace: string;
+}
+
+const edit = (file: string, find: string, replace: string): Edit => ({ file, find, replace });
+
+const mutant = (name: string, seed: number, fault: string, ...edits: Edit[]): Mutant => ({
+  name,
+  fault,
+  edits,
+  seed,
+});
+
+export const mutants: readonly Mutant[] = [
+  // ---- Pushing
+  mutant(
+    "splits-groups",
+    1,
+    "A prefix ends within a group.",
+    edit("freeze.ts", "groupsOf(ops);", "ops.map((op) => [op]);"),
+  ),
+  mutant(
+    "folds-after-a-try",
+    4,
+    "A push takes up operations that were added after its first try.",
+    edit("plan-push.ts", "if (frozen !== undefined) return", "if (frozen?.number === -1) return"),
+    edit("plan-push.ts", "push, isNew: true", "push, isNew: frozen === undefined"),
+  ),
+  mutant(
+    "forgets-the-push",
+    1,
+    "The frozen push is not stored.",
+    edit("plan-push.ts", 'draft.put("pushes", partition, push);', ""),
+  ),
+  mutant(
+    "sends-before-stored",
+    2,
+    "A push is sent before it is stored.",
+    edit("pusher.ts", "await store.stored();", ""),
+  ),
+  mutant(
+    "writes-blindly",
+    1,
+    "Updates and deletes send If-Match: *.",
+    edit("weak-table.ts", "return row.etag === operation.etag", "return row.etag !== undefined"),
+  ),
+  // ---- Outcomes
+  mutant(
+    "ignores-ambiguity",
+    1,
+    "A refusal counts as not applied, although an earlier try may have been applied.",
+    edit(
+      "pusher.ts",
+      'state.isAmbiguous || decision.isReceiptRefused ? "none" : "firstTry"',
+      '"firstTry"',
+    ),
+  ),
+  mutant(
+    "takes-errors-for-refusals",
+    1,
+    "A lost answer counts as not applied.",
+    edit(
+      "answer.ts",
+      'return { kind: "retry", isAmbiguous: true, afterMs: answer.retryAfterMs };',
+      'return { kind: "readBack", isReceiptRefused: false };',
+    ),
+  ),
+  mutant(
+    "takes-busy-for-not-executed",
+    265,
+    "429 and 503 with Retry-After count as not executed.",
+    edit(
+      "answer.ts",
+      "isAmbiguous: true, afterMs: answer.retryAfterMs",
+      "isAmbiguous: answer.retryAfterMs === undefined, afterMs: answer.retryAfterMs",
+    ),
+  ),
+  mutant(
+    "decides-too-early",
+    736,
+    "The outcome is decided while a try may still arrive.",
+    edit("pusher.ts", "const isSettled = this.#now() >= settledAt;", "const isSettled = true;"),
+  ),
+  mutant(
+    "deletes-too-early",
+    2,
+    "A delete is sent while an insert of the same key may still arrive.",
+    edit("plan-push.ts", "!isSettled && draft.get(", "isSettled && draft.get("),
+  ),
+  mutant(
+    "stores-receipt-early",
+    725,
+    "The receipt's new ETag is stored before the push is settled.",
+    edit(
+      "pusher.ts",
+      "({ evidence, etag } = receipt);",
+      `({ evidence, etag } = receipt);
+      const { partition } = push;
+      const early = { ...push, receipt: { etag } };
+      await this.#context.store.transact((draft) => draft.put("pushes", partition, early));`,
+    ),
+  ),
+  mutant(
+    "trusts-a-missing-receipt",
+    92,
+    "A receipt that was deleted counts as proof that the push was not applied.",
+    edit(
+      "read-back.ts",
+      'return { evidence: "none", etag: "absent" };',
+      'return { evidence: "receiptDead", etag: "absent" };',
+    ),
+  ),
+  mutant(
+    "parks-ambiguous-pushes",
+    26,
+    "A permanent refusal parks a push of which an earlier try may have been applied.",
+    edit("answer.ts", "if (isAmbiguous) return", "if (isReceiptRefused) return"),
+  ),
+  mutant(
+    "reads-back-stale-rows",
+    206,
+    "A read-back may show the members as they were before the refusal.",
+    edit(
+      "pusher.ts",
+      "if (remote.traits.staleReadMs > 0) await",
+      "if (remote.traits.staleReadMs < 0) await",
+    ),
+  ),
+  // ---- Settling and conflicts
+  mutant(
+    "acknowledges-over-edits",
+    2,
+    "An acknowledgement removes operations that are later than the push.",
+    edit("settle.ts", "if (op.number <= upTo) log.drop(op, how);", "log.drop(op, how);"),
+  ),
+  mutant(
+    "clears-newer-marks",
+    309,
+    "An older answer removes a newer mark.",
+    edit("partition-log.ts", "mark !== undefined && mark.at <= sentAt", "mark !== undefined"),
+  ),
+  mutant(
+    "loses-silently",
+    1,
+    "A lost operation is not recorded.",
+    edit(
+      "partition-log.ts",
+      'this.draft.put("lost", ',
+      'if (op.number < 0) this.draft.put("lost", ',
+    ),
+  ),
+  mutant(
+    "loses-parts-of-groups",
+    4,
+    "Only the operations on conflicting keys lose.",
+    edit("conflict.ts", "if (groups.has(op.group)) log", "if (keys.has(op.key)) log"),
+  ),
+  mutant(
+    "merges-parts-of-groups",
+    13,
+    "Only the operations on contradicted entities lose.",
+    edit(
+      "merge.ts",
+      "({ group }) => losing.has(group)",
+      "({ group, key }) => losing.has(group) && remoteOf.has(key)",
+    ),
+  ),
+  mutant(
+    "keeps-whole-rows",
+    2,
+    "The policy local restores properties that the application did not write.",
+    edit("conflict.ts", "if (row === undefined || isEncrypted(row)", "if (row || isEncrypted(row)"),
+  ),
+  // ---- Pulling
+  mutant(
+    "pulls-over-edits",
+    1,
+    "A pull overwrites a dirty row.",
+    edit("apply-answer.ts", "if (base !== undefined) {", 'if (base?.kind === "outdated") {'),
+  ),
+  mutant(
+    "applies-old-answers",
+    3,
+    "An answer overwrites what is newer than its request.",
+    edit("apply-answer.ts", "if (draft.isTouchedSince(key, sentAt)) {", "if (sentAt < 0) {"),
+  ),
+  mutant(
+    "does-not-mark-dirty-keys",
+    68,
+    "News about a dirty key is forgotten.",
+    edit(
+      "apply-answer.ts",
+      'markKey(draft, key);\n    return "marked";\n  }\n  const kept',
+      'return "marked";\n  }\n  const kept',
+    ),
+  ),
+  mutant(
+    "keeps-rows-outside-the-filter",
+    4,
+    "A row that leaves the filter stays.",
+    edit(
+      "apply-answer.ts",
+      "const kept = row && keeps(key, row.properties) ? row : undefined;",
+      "const kept = row;",
+    ),
+    edit(
+      "partition-log.ts",
+      "if (row === undefined || !keeps(key, row.properties))",
+      "if (row === undefined)",
+    ),
+  ),
+  mutant(
+    "has-no-overlap",
+    4,
+    "A scan begins at its watermark.",
+    edit(
+      "watermark.ts",
+      "undefined : watermark - ticks(overlapMs)",
+      "undefined : watermark - ticks(overlapMs * 0)",
+    ),
+  ),
+  mutant(
+    "takes-the-newest-row-for-the-watermark",
+    14,
+    "The watermark is the newest Timestamp that the scan has seen.",
+    edit("delta.ts", "  if (measured) {\n", "  {\n"),
+    edit(
+      "delta.ts",
+      "beginningOfScan(row.timestamp, measured.beganAt, measured.now)",
+      "row.timestamp",
+    ),
+  ),
+  mutant(
+    "takes-the-first-page-for-the-beginning",
+    164,
+    "The first watermark does not subtract the duration of the scan.",
+    edit(
+      "watermark.ts",
+      "return newestOfPage - ticks(Math.ceil(Math.max(0, elapsed)));",
+      "return newestOfPage + ticks(elapsed * 0);",
+    ),
+  ),
+  mutant(
+    "trusts-the-wall-clock",
+    1,
+    "The server's time advances with a clock that jumps.",
+    edit(
+      "watermark.ts",
+      "Math.min(...elapsedMs(known.learnedAt, now))",
+      "Math.max(...elapsedMs(known.learnedAt, now))",
+    ),
+  ),
+  mutant(
+    "stores-the-position-early",
+    29,
+    "The position of a scan is stored before the rows of its page.",
+    edit(
+      "delta.ts",
+      "    await store.transact((draft) => {\n      for (",
+      '    await store.transact((draft) => advance(draft, range, answer, undefined));\n    await platform.sleep(1);\n    await store.transact((draft) => {\n      if (draft.get("scans", range.from)?.delta === undefined) draft.put("scans", range.from, { delta });\n      for (',
+    ),
+  ),
+  mutant(
+    "deletes-unconfirmed",
+    1,
+    "What a census does not return is deleted at once.",
+    edit(
+      "census.ts",
+      "markAll(draft, missing)",
+      'missing.forEach((key) => draft.delete("rows", key))',
+    ),
+  ),
+  mutant(
+    "deletes-what-is-newer",
+    1,
+    "A census deletes rows that were changed after its request.",
+    edit(
+      "census.ts",
+      "markAll(draft, missing)",
+      'missing.forEach((key) => draft.delete("rows", key))',
+    ),
+    edit(
+      "delete-guard.ts",
+      "!returned.has(key) && !view.isTouchedSince(key, sentAt)",
+      "!returned.has(key) && sentAt >= 0",
+    ),
+  ),
+  mutant(
+    "deletes-forbidden-rows",
+    8,
+    "A row outside of the credential's range counts as deleted.",
+    edit(
+      "puller.ts",
+      'if (answer.kind !== "found" && answer.kind !== "absent") return;',
+      'if (answer.kind !== "found" && answer.kind !== "absent" && answer.kind !== "forbidden") return;',
+    ),
+  ),
+  mutant(
+    "confirms-every-mass-delete",
+    142,
+    "A mass delete is not probed.",
+    edit(
+      "delete-guard.ts",
+      "const missing = [first, last];",
+      'if (first) return "confirmed";\n  const missing = [first, last];',
+    ),
+  ),
+  mutant(
+    "takes-old-reads-for-new",
+    315,
+    "A read that may be old counts as new.",
+    edit("requests.ts", "if (staleReadMs === 0) return", "if (staleReadMs >= 0) return"),
+  ),
+];

@@ -1,0 +1,38 @@
+// node tests/sync/simulate.ts [--from SEED] [--seeds N] [--trace]
+//
+// Runs simulations, and prints one JSON object with what they did: how many seeds and steps, a hash
+// of all traces, and the first failure. --trace prints the last lines of the trace of the failure.
+
+import { parseArgs } from "node:util";
+import { simulate } from "./simulation.ts";
+
+const { values } = parseArgs({
+  options: {
+    from: { type: "string", default: "1" },
+    seeds: { type: "string", default: "100" },
+    trace: { type: "boolean", default: false },
+  },
+});
+const from = Number(values.from);
+const linesShown = 400;
+
+const total: Record<string, number> = {};
+let hash = 0;
+let failure: { seed: number; message: string } | undefined;
+let seed = from;
+for (; seed < from + Number(values.seeds) && failure === undefined; ++seed) {
+  const lines: string[] = [];
+  try {
+    const result = await simulate(seed, values.trace ? (line) => lines.push(line) : undefined);
+    for (const [name, value] of Object.entries(result)) total[name] = (total[name] ?? 0) + value;
+    hash = (Math.imul(hash, 31) + result.hash) >>> 0;
+  } catch (error) {
+    failure = {
+      seed,
+      message: error instanceof Error ? (error.stack ?? error.message) : String(error),
+    };
+    for (const line of lines.slice(-linesShown)) console.error(line);
+  }
+}
+console.log(JSON.stringify({ seeds: seed - from, ...total, hash, failure }));
+process.exitCode = failure ? 1 : 0;

@@ -1,0 +1,42 @@
+// What the pusher and the puller of one table share.
+
+import type { Conflict, ConflictAnswer } from "./conflict.ts";
+import type { DeleteLimits } from "./delete-guard.ts";
+import type { Key, KeyRange } from "./keys.ts";
+import type { PushRules } from "./plan-push.ts";
+import type { Remote } from "./remote.ts";
+import type { Platform, SyncStore } from "./store.ts";
+
+/** Asks the application. It may take long: nothing is locked meanwhile. */
+export type Resolve = (conflict: Conflict) => Promise<ConflictAnswer>;
+
+export interface SyncRules extends PushRules {
+  readonly policy: "remote" | "merge" | "local" | Resolve;
+  /** Whether the remote evaluates the filter in scans by Timestamp, too (PROTOCOL.md, Pulling). */
+  readonly sendsFilter: boolean;
+  /** After this time, a request cannot be executed any more: 90 s for the Table service. */
+  readonly settleMs: number;
+  readonly overlapMs: number; // of the first scan: 120 s
+  readonly retry: { readonly firstMs: number; readonly mostMs: number };
+  readonly deleteLimits: DeleteLimits;
+  /** Disjoint, and together all keys. They are read in parallel. */
+  readonly ranges: readonly KeyRange[];
+  readonly pushesAtOnce: number; // 4
+}
+
+export interface SyncStatus {
+  error?: "unauthorized" | "tableMissing" | "remoteClock" | undefined;
+  /** Rows that seem to be deleted, but so many that the application must confirm it. */
+  suspects: readonly Key[];
+  missesRepaired: number;
+  resent: number;
+  unknownOutcomes: number;
+}
+
+export interface SyncContext {
+  readonly store: SyncStore;
+  readonly remote: Remote;
+  readonly platform: Platform;
+  readonly rules: SyncRules;
+  readonly status: SyncStatus;
+}

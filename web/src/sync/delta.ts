@@ -1,0 +1,92 @@
+// One scan of a key range by Timestamp (PROTOCOL.md, Pulling). The position is stored in the same
+// commit as the rows of a page, so a crash repeats at most one page.
+
+import { applyAnswer } from "./apply-answer.ts";
+import type { SyncContext } from "./context.ts";
+import type { Draft } from "./draft.ts";
+import type { RunningDelta, Ticks } from "./hidden-tables.ts";
+import { isReceiptKey, type KeyRange, keyAfter } from "./keys.ts";
+import type { ScanAnswer, ScanRequest } from "./remote.ts";
+import type { Requests } from "./requests.ts";
+import { beginningOfScan, type ClockReading, scanSince } from "./watermark.ts";
+
+/** Runs a scan to its end, or until the table is missing. */
+export async function scanDelta(
+  context: SyncContext,
+  requests: Requests,
+  range: KeyRange,
+): Promise<void> {
+  const { platform, remote, rules, store } = context;
+  const beganAt = platform.now();
+  const resumed = store.view.get("scans", range.from)?.delta;
+  const known = requests.serverTime;
+  const delta = resumed ?? (await begin(context, range, known));
+  // Without a known time, the pages of the first scan tell when it began, but only this process
+  // knows how long ago that was.
+  const measuredFrom = resumed || known !== undefined ? undefined : beganAt;
+  const from = delta.after === undefined ? range.from : keyAfter(delta.after);
+  const request: ScanRequest = {
+    range: { ...range, from },
+    since: delta.since,
+    keysOnly: false,
+    isFiltered: rules.sendsFilter,
+  };
+  for (let token: string | undefined; ; ) {
+    const sentAt = await requests.beginRead();
+    const answer = await requests.answered<ScanAnswer>(() => remote.scan({ ...request, token }));
+    if (answer.kind !== "page") return;
+    const now = platform.now();
+    await store.transact((draft) => {
+      for (const { key, row } of answer.rows) {
+        if (!isReceiptKey(key)) applyAnswer(draft, key, row, sentAt, rules.keeps);
+      }
+      advance(draft, range, answer, measuredFrom && { beganAt: measuredFrom, now });
+      requests.storeServerTime(draft);
+    });
+    token = answer.token;
+    if (token === undefined) return;
+  }
+}
+
+async function begin(
+  { rules, store }: SyncContext,
+  range: KeyRange,
+  nextWatermark: Ticks | undefined,
+): Promise<RunningDelta> {
+  return store.transact((draft) => {
+    const state = draft.get("scans", range.from) ?? {};
+    const overlapMs = draft.get("overlap", "ms") ?? rules.overlapMs;
+    const since = scanSince(state.watermark, overlapMs);
+    const delta = { since, nextWatermark, after: undefined };
+    draft.put("scans", range.from, { ...state, delta });
+    return delta;
+  });
+}
+
+/** Moves the stored position behind a page. The last page ends the scan. */
+function advance(
+  draft: Draft,
+  range: KeyRange,
+  { rows, token }: ScanAnswer & { kind: "page" },
+  measured: { beganAt: ClockReading; now: ClockReading } | undefined,
+): void {
+  const state = draft.get("scans", range.from) ?? {};
+  const delta = state.delta as RunningDelta;
+  let { nextWatermark } = delta;
+  if (measured) {
+    for (const { row } of rows) {
+      const began = beginningOfScan(row.timestamp, measured.beganAt, measured.now);
+      nextWatermark = newest(nextWatermark, began);
+    }
+  }
+  if (token === undefined) {
+    const watermark = newest(state.watermark, nextWatermark);
+    draft.put("scans", range.from, { ...state, watermark, delta: undefined });
+  } else {
+    const after = rows.at(-1)?.key ?? delta.after;
+    draft.put("scans", range.from, { ...state, delta: { ...delta, nextWatermark, after } });
+  }
+}
+
+const newest = (a: Ticks | undefined, b: Ticks | undefined): Ticks | undefined =>
+  a === undefined || (b !== undefined && b > a) ? b : a;

@@ -1,0 +1,65 @@
+// Brings the changes of a remote table into the local store, key range by key range: scans by
+// Timestamp (delta.ts), comparisons of all versions (census.ts), and reads of single entities.
+
+import { applyAnswer } from "./apply-answer.ts";
+import { Census } from "./census.ts";
+import type { SyncContext } from "./context.ts";
+import { scanDelta } from "./delta.ts";
+import type { Key } from "./keys.ts";
+import type { ReadAnswer } from "./remote.ts";
+import type { Requests } from "./requests.ts";
+
+export class Puller {
+  readonly #context: SyncContext;
+  readonly #requests: Requests;
+  readonly #census: Census;
+
+  constructor(context: SyncContext, requests: Requests) {
+    this.#context = context;
+    this.#requests = requests;
+    this.#census = new Census(context, requests);
+  }
+
+  /** Reads what changed, if the remote can tell, and every key that is marked. */
+  async pull(): Promise<void> {
+    const { remote, rules } = this.#context;
+    if (remote.traits.hasTimestampFilter) {
+      await Promise.all(
+        rules.ranges.map((range) => scanDelta(this.#context, this.#requests, range)),
+      );
+    }
+    await this.#readMarked();
+  }
+
+  /** Compares all versions. Finds deletes, and what scans by Timestamp have missed. */
+  async census(): Promise<void> {
+    await Promise.all(this.#context.rules.ranges.map((range) => this.#census.scan(range)));
+    await this.#readMarked();
+  }
+
+  /** The application has confirmed that the rows in `status.suspects` are deleted. */
+  confirmDeletes(): void {
+    this.#census.confirmDeletes();
+  }
+
+  /** The push of a dirty key brings the news itself, or leaves the key marked. */
+  async #readMarked(): Promise<void> {
+    const { store } = this.#context;
+    const marked = [...store.view.entries("marks", "")].map(([key]) => key);
+    for (const key of marked) {
+      if (store.view.get("bases", key) === undefined) await this.#read(key);
+    }
+  }
+
+  async #read(key: Key): Promise<void> {
+    const { remote, rules, store } = this.#context;
+    const sentAt = await this.#requests.beginRead();
+    const answer = await this.#requests.answered<ReadAnswer>(() => remote.read(key));
+    if (answer.kind !== "found" && answer.kind !== "absent") return; // never deletes
+    const row = answer.kind === "found" ? answer.row : undefined;
+    await store.transact((draft) => {
+      applyAnswer(draft, key, row, sentAt, rules.keeps);
+      this.#requests.storeServerTime(draft);
+    });
+  }
+}

@@ -1,0 +1,203 @@
+// Sends the pending operations of a table, one frozen push at a time for each partition
+// (PROTOCOL.md, Pushing, Outcomes).
+
+import { decideAnswer, type Rejection, type Tries } from "./answer.ts";
+import { type ConflictAnswer, type ConflictPolicy, conflictsOf } from "./conflict.ts";
+import type { SyncContext } from "./context.ts";
+import { type FinishedPush, finishPush, observationsOfAnswer } from "./finish-push.ts";
+import type { FrozenPush } from "./hidden-tables.ts";
+import type { Key, Partition } from "./keys.ts";
+import { decideOutcome, type Evidence, type Observations } from "./outcome.ts";
+import { planPush } from "./plan-push.ts";
+import { readMembers, readReceiptEvidence } from "./read-back.ts";
+import type { PushAnswer } from "./remote.ts";
+import type { Requests } from "./requests.ts";
+
+interface PushState extends Tries {
+  readonly push: FrozenPush;
+  count: number;
+}
+
+export class Pusher {
+  readonly #context: SyncContext;
+  readonly #requests: Requests;
+  readonly #states = new Map<Partition, PushState>();
+  readonly #running = new Set<Partition>();
+  /** When the last ambiguous insert of a partition cannot arrive any more. */
+  readonly #settledAt = new Map<Partition, number>();
+  readonly #startedAt: number;
+
+  constructor(context: SyncContext, requests: Requests) {
+    this.#context = context;
+    this.#requests = requests;
+    this.#startedAt = this.#now();
+  }
+
+  #now(): number {
+    return this.#context.platform.now().monotonicMs;
+  }
+
+  /**
+   * Pushes what is pending, several partitions at once. A partition that waits does not stop the
+   * others: call it again, without waiting, when there is more to push.
+   */
+  async push(): Promise<void> {
+    const { store, rules } = this.#context;
+    const started: Promise<void>[] = [];
+    for (const partition of store.pendingPartitions()) {
+      if (this.#running.size >= rules.pushesAtOnce) break;
+      if (!this.#running.has(partition)) started.push(this.#drain(partition));
+    }
+    await Promise.all(started);
+  }
+
+  async #drain(partition: Partition): Promise<void> {
+    this.#running.add(partition);
+    try {
+      while (await this.#pushPartition(partition));
+    } finally {
+      this.#running.delete(partition);
+    }
+  }
+
+  /** One step: sends a push once, or shortens the outbox. */
+  async #pushPartition(partition: Partition): Promise<boolean> {
+    const { store, rules } = this.#context;
+    const isSettled = this.#isSettled(partition);
+    const plan = await store.transact((draft) => planPush(draft, partition, rules, isSettled));
+    if (plan.kind !== "push") return plan.kind === "again";
+    const state = this.#stateOf(plan.push, plan.isNew);
+    if (plan.push.members.some(({ base }) => base.kind === "outdated")) {
+      await this.#readBack(state, "firstTry");
+      return true;
+    }
+    await this.#claimTry(state);
+    await this.#send(state);
+    return true;
+  }
+
+  #isSettled(partition: Partition): boolean {
+    const { settleMs } = this.#context.rules;
+    return this.#now() >= (this.#settledAt.get(partition) ?? this.#startedAt + settleMs);
+  }
+
+  /** A push of an earlier process may have been sent until that process ended. */
+  #stateOf(push: FrozenPush, isNew: boolean): PushState {
+    const state = this.#states.get(push.partition);
+    if (state?.push.number === push.number) return state;
+    const next = { push, count: 0, isAmbiguous: !isNew, lastSentAt: this.#now() };
+    this.#states.set(push.partition, next);
+    return next;
+  }
+
+  /**
+   * Stores the number of the try before it is sent, so that a process that is no longer the owner
+   * cannot send an old push again.
+   */
+  async #claimTry(state: PushState): Promise<void> {
+    const { store } = this.#context;
+    if (state.count > 0 || state.isAmbiguous) {
+      await store.transact((draft) => {
+        const { partition } = state.push;
+        draft.put("tries", partition, (draft.get("tries", partition) ?? 0) + 1);
+      });
+    }
+    await store.stored();
+    state.count += 1;
+  }
+
+  async #send(state: PushState): Promise<void> {
+    const { push } = state;
+    const { remote, store } = this.#context;
+    const sentAt = store.view.commit;
+    state.lastSentAt = this.#now();
+    const answer = this.#requests.checked<PushAnswer>(await remote.push(push));
+    const decision = decideAnswer(push, state, answer);
+    switch (decision.kind) {
+      case "applied": {
+        const observations = observationsOfAnswer(push, decision.versions, sentAt);
+        await this.#finish(state, "applied", observations, { etag: decision.receipt?.etag });
+        return;
+      }
+      case "park":
+        await this.#finish(state, "notApplied", new Map(), decision);
+        return;
+      case "readBack":
+        await this.#readBack(
+          state,
+          state.isAmbiguous || decision.isReceiptRefused ? "none" : "firstTry",
+          decision.rejection,
+        );
+        return;
+      case "retry":
+        state.isAmbiguous ||= decision.isAmbiguous;
+        await this.#requests.waitAfter(
+          { kind: "failed", retryAfterMs: decision.afterMs },
+          state.count,
+        );
+        return;
+      case "unauthorized":
+      case "tableMissing":
+        await this.#requests.waitAfter(decision, state.count);
+    }
+  }
+
+  /** Reads what a refused push was about, until its outcome is known. */
+  async #readBack(state: PushState, known: Evidence, rejection?: Rejection): Promise<void> {
+    const { platform, remote, rules } = this.#context;
+    const { push } = state;
+    // An older read could show the members as they were before the refusal.
+    if (remote.traits.staleReadMs > 0) await platform.sleep(remote.traits.staleReadMs);
+    let evidence = known;
+    let etag: string | undefined;
+    if (push.receipt && evidence === "none") {
+      const receipt = await readReceiptEvidence(this.#context, this.#requests, push);
+      if (receipt === undefined) return;
+      ({ evidence, etag } = receipt);
+    }
+    const settledAt = state.lastSentAt + rules.settleMs;
+    const isSettled = this.#now() >= settledAt;
+    const observations = await readMembers(this.#context, this.#requests, push);
+    if (observations === undefined) return;
+    const outcome = decideOutcome(push, observations, evidence, isSettled);
+    if (outcome === "unsettled") {
+      await platform.sleep(settledAt - this.#now());
+      await this.#readBack(state, known, rejection);
+    } else await this.#finish(state, outcome, observations, { rejection, etag });
+  }
+
+  async #finish(
+    state: PushState,
+    outcome: FinishedPush["outcome"],
+    observations: Observations,
+    { rejection, etag }: { rejection?: Rejection | undefined; etag?: string | undefined },
+  ): Promise<void> {
+    const { store, rules, status } = this.#context;
+    const { push } = state;
+    const isConflict = outcome === "notApplied" && !rejection;
+    const policy = isConflict ? await this.#policy(push, observations) : "remote";
+    const settledAt = state.lastSentAt + rules.settleMs;
+    const mayArrive = state.isAmbiguous && this.#now() < settledAt;
+    if (mayArrive) this.#settledAt.set(push.partition, settledAt);
+    if (outcome === "resend") status.resent += 1;
+    if (outcome === "unknown") status.unknownOutcomes += 1;
+    const finished = { outcome, observations, policy, rejection, receiptEtag: etag, mayArrive };
+    await store.transact((draft) => {
+      finishPush(draft, push, finished, rules.keeps);
+      this.#requests.storeServerTime(draft);
+    });
+    this.#states.delete(push.partition);
+  }
+
+  /** Asks the application about each conflict. What it cannot answer is parked, not lost. */
+  async #policy(push: FrozenPush, observations: Observations): Promise<ConflictPolicy> {
+    const { policy } = this.#context.rules;
+    if (typeof policy === "string") return policy;
+    const answers = new Map<Key, ConflictAnswer>();
+    for (const conflict of conflictsOf(push, observations)) {
+      const answer = await policy(conflict).catch((): ConflictAnswer => ({ kind: "park" }));
+      answers.set(conflict.key, answer);
+    }
+    return answers;
+  }
+}

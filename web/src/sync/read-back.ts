@@ -1,0 +1,55 @@
+// Reads what is needed to decide the outcome of a push.
+
+import type { SyncContext } from "./context.ts";
+import type { FrozenPush } from "./hidden-tables.ts";
+import type { Key } from "./keys.ts";
+import type { Evidence, Observation, Observations } from "./outcome.ts";
+import { receiptEvidence } from "./receipt.ts";
+import type { ReadAnswer } from "./remote.ts";
+import type { Requests } from "./requests.ts";
+
+/**
+ * Reads all members, in parallel. Undefined: they cannot be read now. Waits before it returns
+ * undefined.
+ */
+export async function readMembers(
+  { remote }: SyncContext,
+  requests: Requests,
+  { members }: FrozenPush,
+): Promise<Observations | undefined> {
+  const read = async ({ key }: { key: Key }): Promise<[Key, Observation] | ReadAnswer> => {
+    const sentAt = await requests.beginRead();
+    const answer = await requests.answered<ReadAnswer>(() => remote.read(key));
+    if (answer.kind === "found") return [key, { row: answer.row, sentAt }];
+    return answer.kind === "absent" ? [key, { row: undefined, sentAt }] : answer;
+  };
+  const answers = await Promise.all(members.map(read));
+  const observations = answers.filter((answer) => Array.isArray(answer));
+  if (observations.length === members.length) return new Map(observations);
+  await requests.waitAfter({ kind: "tableMissing" }, 0);
+  return undefined;
+}
+
+/**
+ * Reads the receipt of a push until it tells whether the push was applied. Undefined: it cannot be
+ * read now. Waits before it returns undefined.
+ */
+export async function readReceiptEvidence(
+  { remote }: SyncContext,
+  requests: Requests,
+  push: FrozenPush,
+): Promise<{ evidence: Evidence; etag: string } | undefined> {
+  for (let tries = 0; ; ++tries) {
+    const answer = await requests.answered<ReadAnswer>(() => remote.readReceipt(push.partition));
+    if (answer.kind !== "found" && answer.kind !== "absent") {
+      await requests.waitAfter({ kind: "tableMissing" }, tries);
+      return undefined;
+    }
+    const found = receiptEvidence(push, answer);
+    if (found.kind === "applied") return { evidence: "receiptApplied", etag: found.etag };
+    if (found.kind === "dead") return { evidence: "receiptDead", etag: found.etag };
+    if (found.kind === "missing") return { evidence: "none", etag: "absent" };
+    const fenced = requests.checked(await remote.fence(push, found.etag));
+    if (fenced.kind !== "applied") await requests.waitAfter({ kind: "failed" }, tries);
+  }
+}
