@@ -199,7 +199,9 @@ class SimulatedRemote implements Remote {
 
   async push(push: FrozenPush): Promise<Dated<PushAnswer>> {
     const batch = this.#batch(push);
+    this.#world.ledger.onSent(batch);
     const answer = await this.#execute(push, operationsOf(push, this.#client.id), batch);
+    if (answer.kind !== "applied" && answer.kind !== "failed") this.#world.ledger.onRefused(batch);
     if (answer.kind === "applied") {
       push.members.forEach(({ key }, index) => {
         const etag = answer.versions[index]?.etag;

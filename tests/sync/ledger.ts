@@ -43,6 +43,8 @@ export class Ledger {
   /** The epochs of the table in which an operation was applied. */
   readonly applied = new Map<string, number[]>();
   readonly #isRepeated = new Set<string>();
+  /** How many tries of an operation were sent and not answered, as far as its client knows. */
+  readonly #unanswered = new Map<string, number>();
   readonly #hasFirstReceipt = new Set<string>();
   /** Sent before the table was dropped, and executed after: the fence went with the table. */
   readonly #isUnfenced = new Set<string>();
@@ -66,6 +68,17 @@ export class Ledger {
 
   fail(invariant: string, text: string): void {
     this.#scheduler.fail(new Violation(`${invariant}: ${text}`));
+  }
+
+  // ---- Requests --------------------------------------------------------------------------------
+
+  onSent({ ops }: SentBatch): void {
+    for (const { id } of ops) this.#unanswered.set(id, (this.#unanswered.get(id) ?? 0) + 1);
+  }
+
+  /** The client knows that this try was not executed. */
+  onRefused({ ops }: SentBatch): void {
+    for (const { id } of ops) this.#unanswered.set(id, (this.#unanswered.get(id) ?? 0) - 1);
   }
 
   // ---- The remote ------------------------------------------------------------------------------
@@ -146,6 +159,7 @@ export class Ledger {
 
   /** Called when a process of a client opens its store: what it knows from before. */
   onOpened(store: FakeStore): void {
+    this.#forgetAnswers(store);
     const known = this.#knownOf(store);
     for (const key of new Set([...store.keys("rows"), ...store.keys("bases")])) {
       const base = store.view.get("bases", key);
@@ -155,6 +169,17 @@ export class Ledger {
       const properties = base?.kind === "row" ? base.row.properties : row?.properties;
       const found = newestWith(this.#table.history.get(key) ?? [], etag, properties);
       if (found) known.set(key, found);
+    }
+  }
+
+  /** A new process does not know whether a frozen push was sent, and how it was answered. */
+  #forgetAnswers({ view }: FakeStore): void {
+    for (const [partition, { upTo, members }] of view.entries("pushes", "")) {
+      if (members.some(({ base }) => base.kind === "outdated")) continue; // cannot be sent
+      const { from, to } = partitionRange(partition);
+      for (const [, op] of view.entries("outbox", from, to)) {
+        if (op.number <= upTo) this.#unanswered.set(idOf(op), Number.POSITIVE_INFINITY);
+      }
     }
   }
 
@@ -268,7 +293,10 @@ export class Ledger {
     return this.#isRepeated.has(id) || (isDropped && this.#hasFirstReceipt.has(id));
   }
 
-  /** I2: no operation is lost silently. I2b: none is reported lost that was applied. */
+  /**
+   * I2: no operation is lost silently. I2b: none is reported lost that was applied. I2c: an outcome
+   * is unknown only if a try was not answered.
+   */
   checkOutcomes(client: string, store: FakeStore): void {
     const { view } = store;
     const lost = new Map([...view.entries("lost", "")].map(([, entry]) => [idOf(entry.op), entry]));
@@ -281,8 +309,12 @@ export class Ledger {
       if (state === "pending" && !entry && !parked.has(id)) {
         this.fail("I2", `${client} ${id} is silently lost`);
       }
-      if (entry?.outcome === "unknown") this.counts.unknown += 1;
-      else if (entry) {
+      if (entry?.outcome === "unknown") {
+        this.counts.unknown += 1;
+        if (!(this.#unanswered.get(id) ?? 0)) {
+          this.fail("I2c", `${client} ${id} is reported as unknown, but each try was refused`);
+        }
+      } else if (entry) {
         this.counts.lost += 1;
         if (isApplied && !this.#isEvidenceGone(id)) {
           this.fail("I2b", `${client} ${id} is reported lost, but was applied`);

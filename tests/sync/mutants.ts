@@ -63,11 +63,7 @@ export const mutants: readonly Mutant[] = [
     "ignores-ambiguity",
     1,
     "A refusal counts as not applied, although an earlier try may have been applied.",
-    edit(
-      "pusher.ts",
-      'state.isAmbiguous || decision.isReceiptRefused ? "none" : "firstTry"',
-      '"firstTry"',
-    ),
+    edit("pusher.ts", 'state.isAmbiguous ? "none" : "firstTry"', '"firstTry"'),
   ),
   mutant(
     "takes-errors-for-refusals",
@@ -120,9 +116,35 @@ export const mutants: readonly Mutant[] = [
     "A receipt that was deleted counts as proof that the push was not applied.",
     edit(
       "read-back.ts",
-      'return { evidence: "none", etag: "absent" };',
+      'return { evidence: known, etag: "absent" };',
       'return { evidence: "receiptDead", etag: "absent" };',
     ),
+  ),
+  mutant(
+    "forgets-the-only-try-with-its-receipt",
+    14,
+    "If the receipt was deleted, the refusal of the only try does not count.",
+    edit(
+      "read-back.ts",
+      'return { evidence: known, etag: "absent" };',
+      'return { evidence: "none", etag: "absent" };',
+    ),
+  ),
+  mutant(
+    "takes-one-equal-row-for-evidence",
+    1,
+    "A refused push of which one entity has the intended content is judged as if it was ambiguous.",
+    edit(
+      "outcome.ts",
+      'if (evidence === "firstTry") return',
+      'if (evidence === "firstTry" && !members.some((one) => showsIntention(one, rowOf(one)))) return',
+    ),
+  ),
+  mutant(
+    "judges-unsent-pushes",
+    1,
+    "A push that was never sent is judged as if a try was not answered.",
+    edit("pusher.ts", '"notSent"', '"none"'),
   ),
   mutant(
     "parks-ambiguous-pushes",

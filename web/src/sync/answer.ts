@@ -17,6 +17,12 @@ export interface Rejection {
   readonly code: string;
 }
 
+/** An operation, or the receipt, was refused. */
+export interface Refusal {
+  readonly isReceiptRefused: boolean;
+  readonly rejection?: Rejection; // undefined: its condition did not hold
+}
+
 export type AnswerDecision =
   | {
       readonly kind: "applied";
@@ -24,11 +30,7 @@ export type AnswerDecision =
       readonly versions: readonly (Version | undefined)[];
     }
   /** Read the members, then decide (outcome.ts). */
-  | {
-      readonly kind: "readBack";
-      readonly isReceiptRefused: boolean;
-      readonly rejection?: Rejection;
-    }
+  | ({ readonly kind: "readBack" } & Refusal)
   | { readonly kind: "park"; readonly rejection: Rejection }
   | { readonly kind: "retry"; readonly isAmbiguous: boolean; readonly afterMs?: number | undefined }
   | { readonly kind: "unauthorized" }

@@ -17,6 +17,7 @@ export type Observations = ReadonlyMap<Key, Observation>;
 /** Why the outcome may be known without reading the members. */
 export type Evidence =
   | "none"
+  | "notSent" // no try of the push was sent
   | "firstTry" // the only try was refused
   | "receiptApplied"
   | "receiptDead";
@@ -41,12 +42,11 @@ export function decideOutcome(
   isSettled: boolean,
 ): Outcome {
   if (evidence === "receiptApplied") return "applied";
-  if (evidence === "receiptDead") return "notApplied";
+  if (evidence === "receiptDead" || evidence === "notSent") return "notApplied";
   const rowOf = ({ key }: Member) => observations.get(key)?.row;
-  if (evidence === "firstTry" && !members.some((member) => isWritten(member, rowOf(member)))) {
-    return "notApplied";
-  }
   if (members.every((member) => showsIntention(member, rowOf(member)))) return "equal";
+  // One entity that shows the intention proves nothing: others often make the same change.
+  if (evidence === "firstTry") return "notApplied";
   const withCondition = members.filter(({ base }) => base.kind === "row");
   const atBase = withCondition.filter((member) => isAtBase(member.base, rowOf(member)));
   // The condition of a member that left its Base can never hold again, so no try can be executed.
@@ -57,13 +57,6 @@ export function decideOutcome(
   const isResendable = withCondition.length === 0 && members.every((member) => !rowOf(member));
   return isResendable ? "resend" : "unknown";
 }
-
-/**
- * Returns whether the remote has a new version with the intended content. After the refusal of the
- * only try, this means most likely that the network has sent that try twice.
- */
-const isWritten = (member: Member, remote: RemoteRow | undefined): boolean =>
-  remote !== undefined && !isAtBase(member.base, remote) && showsIntention(member, remote);
 
 /**
  * Returns whether the remote has what the member intended: for a change of properties, these

@@ -1,7 +1,7 @@
 // Sends the pending operations of a table, one frozen push at a time for each partition
 // (PROTOCOL.md, Pushing, Outcomes).
 
-import { decideAnswer, type Rejection, type Tries } from "./answer.ts";
+import { decideAnswer, type Refusal, type Rejection, type Tries } from "./answer.ts";
 import { type ConflictAnswer, type ConflictPolicy, conflictsOf } from "./conflict.ts";
 import type { SyncContext } from "./context.ts";
 import { type FinishedPush, finishPush, observationsOfAnswer } from "./finish-push.ts";
@@ -68,7 +68,7 @@ export class Pusher {
     if (plan.kind !== "push") return plan.kind === "again";
     const state = this.#stateOf(plan.push, plan.isNew);
     if (plan.push.members.some(({ base }) => base.kind === "outdated")) {
-      await this.#readBack(state, "firstTry");
+      await this.#readBack(state, "notSent");
       return true;
     }
     await this.#claimTry(state);
@@ -123,11 +123,7 @@ export class Pusher {
         await this.#finish(state, "notApplied", new Map(), decision);
         return;
       case "readBack":
-        await this.#readBack(
-          state,
-          state.isAmbiguous || decision.isReceiptRefused ? "none" : "firstTry",
-          decision.rejection,
-        );
+        await this.#readBack(state, state.isAmbiguous ? "none" : "firstTry", decision);
         return;
       case "retry":
         state.isAmbiguous ||= decision.isAmbiguous;
@@ -143,15 +139,15 @@ export class Pusher {
   }
 
   /** Reads what a refused push was about, until its outcome is known. */
-  async #readBack(state: PushState, known: Evidence, rejection?: Rejection): Promise<void> {
+  async #readBack(state: PushState, known: Evidence, refusal?: Refusal): Promise<void> {
     const { platform, remote, rules } = this.#context;
     const { push } = state;
     // An older read could show the members as they were before the refusal.
     if (remote.traits.staleReadMs > 0) await platform.sleep(remote.traits.staleReadMs);
     let evidence = known;
     let etag: string | undefined;
-    if (push.receipt && evidence === "none") {
-      const receipt = await readReceiptEvidence(this.#context, this.#requests, push);
+    if (push.receipt && (known === "none" || refusal?.isReceiptRefused)) {
+      const receipt = await readReceiptEvidence(this.#context, this.#requests, push, known);
       if (receipt === undefined) return;
       ({ evidence, etag } = receipt);
     }
@@ -162,8 +158,11 @@ export class Pusher {
     const outcome = decideOutcome(push, observations, evidence, isSettled);
     if (outcome === "unsettled") {
       await platform.sleep(settledAt - this.#now());
-      await this.#readBack(state, known, rejection);
-    } else await this.#finish(state, outcome, observations, { rejection, etag });
+      await this.#readBack(state, known, refusal);
+    } else {
+      const { rejection } = refusal ?? {};
+      await this.#finish(state, outcome, observations, { rejection, etag });
+    }
   }
 
   async #finish(

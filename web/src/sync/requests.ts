@@ -40,25 +40,36 @@ export class Requests {
 
   /**
    * Notes the server's times. An answer with a Timestamp far ahead of this machine's clock counts
-   * as failed, until one of the two clocks is right.
+   * as failed, until one of the two clocks is right. Such a Date is ignored: the answer's rows say
+   * what happened.
    */
   checked<A extends Answer>(answer: Dated<A>): Dated<A> | (Failure & { kind: "failed" }) {
-    const newest = newestTime(answer);
-    const now = this.#context.platform.now();
-    if (newest !== undefined) {
-      if (isFromTheFuture(newest, BigInt(Math.floor(now.wallMs)) * ticksPerMs)) {
-        this.#context.status.error = "remoteClock";
-        return { kind: "failed" };
-      }
-      if (this.#serverTime === undefined || newest > this.#serverTimeAt(now)) {
-        this.#serverTime = newest;
-        this.#learnedAt = now;
+    const newest = newestTimestamp(answer);
+    if (newest !== undefined && this.#isFromTheFuture(newest)) {
+      this.#context.status.error = "remoteClock";
+      return { kind: "failed" };
+    }
+    if (isOfService(answer)) {
+      for (const time of [newest, answer.date]) {
+        if (time !== undefined && !this.#isFromTheFuture(time)) this.#learn(time);
       }
     }
     if (answer.kind === "tableMissing" || answer.kind === "unauthorized") {
       this.#context.status.error = answer.kind;
     } else if (answer.kind !== "failed") this.#context.status.error = undefined;
     return answer;
+  }
+
+  #isFromTheFuture(time: Ticks): boolean {
+    const { wallMs } = this.#context.platform.now();
+    return isFromTheFuture(time, BigInt(Math.floor(wallMs)) * ticksPerMs);
+  }
+
+  #learn(time: Ticks): void {
+    const now = this.#context.platform.now();
+    if (this.#serverTime !== undefined && time <= this.#serverTimeAt(now)) return;
+    this.#serverTime = time;
+    this.#learnedAt = now;
   }
 
   /** Waits after a failure: exponential back-off with jitter, and at least Retry-After. */
@@ -114,9 +125,12 @@ export class Requests {
   }
 }
 
-/** Returns the newest time in an answer: of its rows or versions, or its Date. */
-function newestTime(answer: Dated<object>): Ticks | undefined {
-  const times = [answer.date];
+/** Not of a proxy or a captive portal, whose Date may be of any clock. */
+const isOfService = ({ kind }: Answer): boolean => kind !== "failed";
+
+/** Returns the newest Timestamp of an answer's rows or versions. */
+function newestTimestamp(answer: object): Ticks | undefined {
+  const times: (Ticks | undefined)[] = [];
   if ("row" in answer) times.push((answer.row as { timestamp: Ticks }).timestamp);
   if ("rows" in answer) {
     for (const { row } of answer.rows as { row: { timestamp: Ticks } }[]) times.push(row.timestamp);
