@@ -17,7 +17,7 @@ import type {
 } from "../../web/src/sync/remote.ts";
 import { Requests } from "../../web/src/sync/requests.ts";
 import type { Platform } from "../../web/src/sync/store.ts";
-import { Disk, type FakeStore, idOf } from "./fake-store.ts";
+import { Disk, type FakeStore, idOf, StorageFailure } from "./fake-store.ts";
 import type { Ledger, SentBatch } from "./ledger.ts";
 import type { Network, NetworkRequest } from "./network.ts";
 import type { Scheduler } from "./scheduler.ts";
@@ -30,10 +30,12 @@ export interface World {
   readonly ledger: Ledger;
 }
 
-export type ClientRules = Omit<SyncRules, "policy"> & {
-  readonly policy: SyncRules["policy"];
+export type ClientRules = SyncRules & {
   readonly traits: Remote["traits"];
+  readonly storageFails: boolean;
 };
+
+const storageFailures = 0.03; // of the commits of sync
 
 export class Client {
   readonly id: string;
@@ -56,7 +58,12 @@ export class Client {
       );
       world.ledger.onCommit(id, store, commit);
     });
+    if (rules.storageFails) this.#disk.failures = storageFailures;
     this.#process = this.#start();
+  }
+
+  stopFailures(): void {
+    this.#disk.failures = 0;
   }
 
   get store(): FakeStore {
@@ -133,17 +140,26 @@ class Process {
 
   async #pushes(pusher: Pusher): Promise<void> {
     for (;;) {
-      pusher.push().catch((error) => this.#world.scheduler.fail(error));
+      pusher.push().catch((error) => this.#onError(error));
       await this.sleep(5 + this.#world.scheduler.fraction(20));
     }
   }
 
   async #pulls(): Promise<void> {
     for (let round = 1; ; ++round) {
-      await this.puller.pull();
-      if (round % 3 === 0 || !this.#world.network.hasFaults) await this.puller.census();
+      try {
+        await this.puller.pull();
+        if (round % 3 === 0 || !this.#world.network.hasFaults) await this.puller.census();
+      } catch (error) {
+        this.#onError(error);
+      }
       await this.sleep(10 + this.#world.scheduler.fraction(40));
     }
+  }
+
+  /** After a failure of its storage, the process goes on. */
+  #onError(error: unknown): void {
+    if (!(error instanceof StorageFailure)) this.#world.scheduler.fail(error);
   }
 
   #platform(): Platform {

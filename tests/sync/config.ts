@@ -32,6 +32,7 @@ export interface Config {
   readonly clockJumps: boolean;
   readonly zombies: boolean;
   readonly keepsParked: boolean;
+  readonly storageFails: boolean;
   /** The remote is slower or more skewed than the overlap allows. */
   readonly breaksBounds: boolean;
   readonly crashMs: number; // between two crashes of a client, at most
@@ -77,6 +78,7 @@ export function drawConfig(scheduler: Scheduler, seed: number): Config {
     clockJumps: chance(0.2),
     zombies: chance(0.35),
     keepsParked: chance(0.2),
+    storageFails: chance(0.2),
     breaksBounds,
     crashMs: chance(0.4) ? 250 : 1000,
     durationMs: 2500,

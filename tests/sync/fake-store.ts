@@ -72,9 +72,14 @@ class SortedTable {
   }
 }
 
+/** The commit was not made. */
+export class StorageFailure extends Error {}
+
 /** What is stored, and what may be. */
 export class Disk {
   readonly #scheduler: Scheduler;
+  /** The chance that a commit of sync fails. */
+  failures = 0;
   #stored = new Contents();
   #unstored: Commit[] = [];
   #waiting: { commit: number; resolve: () => void }[] = [];
@@ -84,6 +89,10 @@ export class Disk {
   constructor(scheduler: Scheduler, onCommit: (store: FakeStore, commit: Commit) => void) {
     this.#scheduler = scheduler;
     this.onCommit = onCommit;
+  }
+
+  get fails(): boolean {
+    return this.failures > 0 && this.#scheduler.chance(this.failures);
   }
 
   /** Opens the store in a new process. The process before it, if it lives, can store no more. */
@@ -140,6 +149,7 @@ export class FakeStore implements SyncStore {
   transact<T>(decide: (draft: Draft) => T): Promise<T> {
     const draft = new Draft(this.view);
     const result = decide(draft);
+    if (this.#disk.fails) return Promise.reject(new StorageFailure("The disk is full."));
     const journal = draft.settled.map(({ op, how }) => [idOf(op), how] as const);
     this.#commit({ puts: draft.puts, journal });
     return Promise.resolve(result);

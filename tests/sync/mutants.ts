@@ -71,7 +71,7 @@ export const mutants: readonly Mutant[] = [
     "A lost answer counts as not applied.",
     edit(
       "answer.ts",
-      'return { kind: "retry", isAmbiguous: true, afterMs: answer.retryAfterMs };',
+      'return { kind: "retry", afterMs: answer.retryAfterMs };',
       'return { kind: "readBack", isReceiptRefused: false };',
     ),
   ),
@@ -80,10 +80,16 @@ export const mutants: readonly Mutant[] = [
     265,
     "429 and 503 with Retry-After count as not executed.",
     edit(
-      "answer.ts",
-      "isAmbiguous: true, afterMs: answer.retryAfterMs",
-      "isAmbiguous: answer.retryAfterMs === undefined, afterMs: answer.retryAfterMs",
+      "pusher.ts",
+      'if (decision.kind !== "applied" && decision.kind !== "retry") state',
+      'if (decision.kind !== "applied" && !(decision.kind === "retry" && decision.afterMs === undefined)) state',
     ),
+  ),
+  mutant(
+    "forgets-a-try-that-could-not-be-stored",
+    1,
+    "If the commit after an answer fails, the next try counts as the first.",
+    edit("pusher.ts", "if (state.isOpen) state.isAmbiguous = true;", ""),
   ),
   mutant(
     "decides-too-early",

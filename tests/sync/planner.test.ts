@@ -25,7 +25,7 @@ const { freeze } = await import("../../web/src/sync/freeze.ts");
 const { isInRange, isReceiptKey, keyAfter, keyOf, receiptKey } = await import(
   "../../web/src/sync/keys.ts"
 );
-const { operationFor, operationsOf } = await import("../../web/src/sync/operation.ts");
+const { isSendable, operationFor, operationsOf } = await import("../../web/src/sync/operation.ts");
 const { PartitionLog } = await import("../../web/src/sync/partition-log.ts");
 const { discardParked, planPush, retryParked } = await import("../../web/src/sync/plan-push.ts");
 const { areSameProperties } = await import("../../web/src/sync/properties.ts");
@@ -246,7 +246,7 @@ describe("an answer", () => {
 
   test("is ambiguous unless it is an operation's refusal", () => {
     const first = { isAmbiguous: false };
-    const retry = { kind: "retry", isAmbiguous: true };
+    const retry = { kind: "retry" };
     const failed = decideAnswer(push, first, { kind: "failed", retryAfterMs: 7 });
     assert.deepEqual(failed, { ...retry, afterMs: 7 });
     for (const status of [408, 429, 500, 503]) {
@@ -357,6 +357,7 @@ describe("the outcome of a push", () => {
     store.write(3, new Map([[key("1"), () => row({ a: 1 })]]));
     const next = pushed(store);
     assert.equal(next.members[0]?.base.kind, "outdated");
+    assert(!isSendable(next));
     const refused = { ...applied, outcome: "notApplied", observations } as const;
     store.transact((draft) => finishPush(draft, next, refused, keeps));
     assert.deepEqual([...store.journal.values()], ["confirmed", "folded", "folded"]);

@@ -54,7 +54,10 @@ export async function simulate(
   workload.startAccidents();
   await scheduler.run(config.durationMs);
   network.hasFaults = false;
-  for (const client of clients) client.wallOffsetMs = 0;
+  for (const client of clients) {
+    client.wallOffsetMs = 0;
+    client.stopFailures();
+  }
   // Requests from before may still arrive.
   await scheduler.run(config.durationMs + config.lateMs + config.visibleMs + sliceMs);
   while (differences(world, clients).length > 0 && scheduler.now < config.durationMs + restMs) {

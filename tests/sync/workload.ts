@@ -8,6 +8,7 @@ import { discardParked, retryParked } from "../../web/src/sync/plan-push.ts";
 import type { Properties, Value } from "../../web/src/sync/properties.ts";
 import type { Client, World } from "./client.ts";
 import type { Config } from "./config.ts";
+import { StorageFailure } from "./fake-store.ts";
 
 export const int32 = (value: number): Value => ({ type: "Int32", value });
 
@@ -80,10 +81,12 @@ export class Workload {
     const [key, { group, reason }] = first;
     const partition = key.slice(0, key.indexOf("\0"));
     const discards = isAtRest ? reason === "PropertyValueTooLarge" : scheduler.chance(0.3);
-    client.store.transact((draft) => {
-      const decide = discards ? discardParked : retryParked;
-      decide(draft, partition, group, this.#keeps);
-    });
+    const decide = discards ? discardParked : retryParked;
+    client.store
+      .transact((draft) => decide(draft, partition, group, this.#keeps))
+      .catch((error) => {
+        if (!(error instanceof StorageFailure)) scheduler.fail(error);
+      });
   }
 
   /** A user who knows whether the entities are really gone. */

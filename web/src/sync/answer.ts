@@ -5,7 +5,7 @@ import type { PushAnswer } from "./remote.ts";
 
 /** What is known about the tries of a push. It is lost with the process. */
 export interface Tries {
-  /** A try may have been executed although it was not acknowledged. */
+  /** An earlier try may have been executed although it was not acknowledged. */
   isAmbiguous: boolean;
   /** When the last try was sent, by the monotonic clock. */
   lastSentAt: number;
@@ -32,7 +32,8 @@ export type AnswerDecision =
   /** Read the members, then decide (outcome.ts). */
   | ({ readonly kind: "readBack" } & Refusal)
   | { readonly kind: "park"; readonly rejection: Rejection }
-  | { readonly kind: "retry"; readonly isAmbiguous: boolean; readonly afterMs?: number | undefined }
+  /** The push may have been executed. */
+  | { readonly kind: "retry"; readonly afterMs?: number | undefined }
   | { readonly kind: "unauthorized" }
   | { readonly kind: "tableMissing" };
 
@@ -51,7 +52,7 @@ export function decideAnswer(
     case "applied":
       return answer;
     case "failed":
-      return { kind: "retry", isAmbiguous: true, afterMs: answer.retryAfterMs };
+      return { kind: "retry", afterMs: answer.retryAfterMs };
     case "unauthorized":
     case "tableMissing":
       return answer;
@@ -66,8 +67,7 @@ function decideRefusal(
   { index, status, code }: PushAnswer & { kind: "refused" },
 ): AnswerDecision {
   // An operation within a batch can fail like a whole request (azure-sdk-for-net#46845).
-  if (status === 408 || status === 429 || status >= 500)
-    return { kind: "retry", isAmbiguous: true };
+  if (status === 408 || status === 429 || status >= 500) return { kind: "retry" };
   const isReceiptRefused = push.receipt !== undefined && index === 0;
   if (conflicts.has(status)) return { kind: "readBack", isReceiptRefused };
   // The credential does not allow receipts: nothing of the push is to blame.

@@ -35,7 +35,14 @@ export function operationFor({ key, base, intended }: Member): RemoteOperation |
     : { kind: "merge", key, set: change.set, etag };
 }
 
-/** The operations of a push, in the order in which they are sent. The receipt is the first. */
+/** Before a push with an outdated Base could be sent, its members are read. */
+export const isSendable = ({ members }: Pick<FrozenPush, "members">): boolean =>
+  members.every(({ base }) => base.kind !== "outdated");
+
+/**
+ * The operations of a push, in the order in which they are sent. The receipt is the first.
+ * REQUIRES: isSendable().
+ */
 export function operationsOf(push: FrozenPush, client: string): RemoteOperation[] {
   const operations = push.members.map((member) => operationFor(member) as RemoteOperation);
   if (push.receipt) operations.unshift(receiptOperation(push, push.receipt.etag, client));

@@ -24,16 +24,14 @@ export class Puller {
   async pull(): Promise<void> {
     const { remote, rules } = this.#context;
     if (remote.traits.hasTimestampFilter) {
-      await Promise.all(
-        rules.ranges.map((range) => scanDelta(this.#context, this.#requests, range)),
-      );
+      await allEnded(rules.ranges.map((range) => scanDelta(this.#context, this.#requests, range)));
     }
     await this.#readMarked();
   }
 
   /** Compares all versions. Finds deletes, and what scans by Timestamp have missed. */
   async census(): Promise<void> {
-    await Promise.all(this.#context.rules.ranges.map((range) => this.#census.scan(range)));
+    await allEnded(this.#context.rules.ranges.map((range) => this.#census.scan(range)));
     await this.#readMarked();
   }
 
@@ -62,4 +60,10 @@ export class Puller {
       this.#requests.storeServerTime(draft);
     });
   }
+}
+
+/** Rejects when all have ended, so that none is still running when the next begins. */
+async function allEnded(work: readonly Promise<void>[]): Promise<void> {
+  const results = await Promise.allSettled(work);
+  for (const result of results) if (result.status === "rejected") throw result.reason;
 }

@@ -7,6 +7,7 @@ import type { SyncContext } from "./context.ts";
 import { type FinishedPush, finishPush, observationsOfAnswer } from "./finish-push.ts";
 import type { FrozenPush } from "./hidden-tables.ts";
 import type { Key, Partition } from "./keys.ts";
+import { isSendable } from "./operation.ts";
 import { decideOutcome, type Evidence, type Observations } from "./outcome.ts";
 import { planPush } from "./plan-push.ts";
 import { readMembers, readReceiptEvidence } from "./read-back.ts";
@@ -16,6 +17,8 @@ import type { Requests } from "./requests.ts";
 interface PushState extends Tries {
   readonly push: FrozenPush;
   count: number;
+  /** A try was sent, and no commit tells what became of it. */
+  isOpen: boolean;
 }
 
 export class Pusher {
@@ -67,7 +70,7 @@ export class Pusher {
     const plan = await store.transact((draft) => planPush(draft, partition, rules, isSettled));
     if (plan.kind !== "push") return plan.kind === "again";
     const state = this.#stateOf(plan.push, plan.isNew);
-    if (plan.push.members.some(({ base }) => base.kind === "outdated")) {
+    if (!isSendable(plan.push)) {
       await this.#readBack(state, "notSent");
       return true;
     }
@@ -85,7 +88,8 @@ export class Pusher {
   #stateOf(push: FrozenPush, isNew: boolean): PushState {
     const state = this.#states.get(push.partition);
     if (state?.push.number === push.number) return state;
-    const next = { push, count: 0, isAmbiguous: !isNew, lastSentAt: this.#now() };
+    const isAmbiguous = !isNew && isSendable(push);
+    const next = { push, count: 0, isAmbiguous, isOpen: false, lastSentAt: this.#now() };
     this.#states.set(push.partition, next);
     return next;
   }
@@ -110,9 +114,13 @@ export class Pusher {
     const { push } = state;
     const { remote, store } = this.#context;
     const sentAt = store.view.commit;
+    // The commit that the answer of an earlier try led to has failed, or there was no answer.
+    if (state.isOpen) state.isAmbiguous = true;
+    state.isOpen = true;
     state.lastSentAt = this.#now();
     const answer = this.#requests.checked<PushAnswer>(await remote.push(push));
     const decision = decideAnswer(push, state, answer);
+    if (decision.kind !== "applied" && decision.kind !== "retry") state.isOpen = false;
     switch (decision.kind) {
       case "applied": {
         const observations = observationsOfAnswer(push, decision.versions, sentAt);
@@ -126,7 +134,6 @@ export class Pusher {
         await this.#readBack(state, state.isAmbiguous ? "none" : "firstTry", decision);
         return;
       case "retry":
-        state.isAmbiguous ||= decision.isAmbiguous;
         await this.#requests.waitAfter(
           { kind: "failed", retryAfterMs: decision.afterMs },
           state.count,
