@@ -4,7 +4,7 @@
 import type { SyncContext, SyncRules, SyncStatus } from "../../web/src/sync/context.ts";
 import type { FrozenPush } from "../../web/src/sync/hidden-tables.ts";
 import { type Key, partitionOf, receiptKey } from "../../web/src/sync/keys.ts";
-import { operationsOf, receiptOperation } from "../../web/src/sync/operation.ts";
+import { fenceToken, operationsOf, receiptOperation } from "../../web/src/sync/operation.ts";
 import { Puller } from "../../web/src/sync/puller.ts";
 import { Pusher } from "../../web/src/sync/pusher.ts";
 import type {
@@ -17,7 +17,7 @@ import type {
 } from "../../web/src/sync/remote.ts";
 import { Requests } from "../../web/src/sync/requests.ts";
 import type { Platform } from "../../web/src/sync/store.ts";
-import { Disk, type FakeStore, idOf, StorageFailure } from "./fake-store.ts";
+import { type Contents, Disk, type FakeStore, idOf, StorageFailure } from "./fake-store.ts";
 import type { Ledger, SentBatch } from "./ledger.ts";
 import type { Network, NetworkRequest } from "./network.ts";
 import type { Scheduler } from "./scheduler.ts";
@@ -45,6 +45,8 @@ export class Client {
   #process: Process;
   wallOffsetMs = 0;
   crashes = 0;
+  restores = 0;
+  #backup: Contents | undefined;
   requests = 0;
 
   constructor(id: string, world: World, rules: ClientRules) {
@@ -90,6 +92,22 @@ export class Client {
     this.#world.scheduler.after(delay, () => {
       this.#process = this.#start();
     });
+  }
+
+  /** Copies what is stored now, for `restore`. */
+  backUp(): void {
+    this.#backup = this.#disk.backUp();
+  }
+
+  /** The process ends, and another one opens the copy. */
+  restore(): void {
+    if (this.#backup === undefined) return;
+    this.#world.scheduler.trace(`${this.id} is restored`);
+    this.#process.isAlive = false;
+    this.#disk.restore(this.#backup);
+    this.restores += 1;
+    this.#process = this.#start();
+    this.#world.ledger.onRestored(this.store);
   }
 
   /** Another process takes over at once. The old one does not notice, and runs for a while. */
@@ -171,6 +189,7 @@ class Process {
       }),
       sleep: (ms) => this.sleep(ms),
       random: () => scheduler.fraction(),
+      token: () => scheduler.below(1 << 30).toString(36),
     };
   }
 
@@ -242,6 +261,7 @@ class SimulatedRemote implements Remote {
     const isFirstReceipt = push.receipt !== undefined && push.receipt.etag === undefined;
     return {
       client: this.#client.id,
+      restores: this.#client.restores,
       partition,
       hasReceipt,
       isFirstReceipt,
@@ -259,7 +279,7 @@ class SimulatedRemote implements Remote {
   }
 
   #execute(
-    { partition, number }: FrozenPush,
+    { partition, token }: FrozenPush,
     operations: ReturnType<typeof operationsOf>,
     batch: SentBatch | undefined,
   ): Promise<Dated<PushAnswer>> {
@@ -268,7 +288,7 @@ class SimulatedRemote implements Remote {
     scheduler.trace(
       `${id} sends`,
       partition,
-      number,
+      token,
       operations.map(({ kind, key }) => kind[0] + key).join(),
     );
     return this.#send<PushAnswer>({
@@ -277,7 +297,7 @@ class SimulatedRemote implements Remote {
       execute: (stamp) => {
         const { answer, execution } = table.execute(operations, stamp, false);
         const index = "index" in answer ? answer.index : undefined;
-        scheduler.trace(`${id} is answered`, partition, number, answer.kind, index);
+        scheduler.trace(`${id} is answered`, partition, token, answer.kind, index);
         if (execution) ledger.onExecuted(execution, id, batch);
         return answer;
       },
@@ -288,7 +308,7 @@ class SimulatedRemote implements Remote {
   }
 
   fence(push: FrozenPush, etag: string | undefined): Promise<Dated<PushAnswer>> {
-    const fence = { partition: push.partition, number: -push.number };
+    const fence = { partition: push.partition, token: fenceToken(push) };
     return this.#execute(push, [receiptOperation(fence, etag, this.#client.id)], undefined);
   }
 

@@ -33,6 +33,7 @@ export interface Config {
   readonly zombies: boolean;
   readonly keepsParked: boolean;
   readonly storageFails: boolean;
+  readonly restores: boolean;
   /** The remote is slower or more skewed than the overlap allows. */
   readonly breaksBounds: boolean;
   readonly crashMs: number; // between two crashes of a client, at most
@@ -79,6 +80,7 @@ export function drawConfig(scheduler: Scheduler, seed: number): Config {
     zombies: chance(0.35),
     keepsParked: chance(0.2),
     storageFails: chance(0.2),
+    restores: chance(0.15),
     breaksBounds,
     crashMs: chance(0.4) ? 250 : 1000,
     durationMs: 2500,

@@ -23,7 +23,7 @@ export interface Commit {
   readonly journal: readonly (readonly [id: string, state: OpState])[];
 }
 
-class Contents {
+export class Contents {
   readonly tables = new Map<TableName, SortedTable>();
   readonly journal = new Map<string, OpState>();
   commit = 0;
@@ -89,6 +89,18 @@ export class Disk {
   constructor(scheduler: Scheduler, onCommit: (store: FakeStore, commit: Commit) => void) {
     this.#scheduler = scheduler;
     this.onCommit = onCommit;
+  }
+
+  /** What is stored now, for `restore`. */
+  backUp(): Contents {
+    return this.#stored.copy();
+  }
+
+  /** Replaces what is stored by an older copy. REQUIRES: no process has the store open. */
+  restore(backup: Contents): void {
+    this.#stored = backup.copy();
+    this.#unstored = [];
+    this.#owner = undefined;
   }
 
   get fails(): boolean {
@@ -186,7 +198,7 @@ export class FakeStore implements SyncStore {
       if (change === undefined) continue;
       const partition = partitionOf(key);
       if (draft.get("bases", key) === undefined) draft.put("bases", key, baseOfLocalRow(row));
-      const number = nextNumber(draft, partition, "op");
+      const number = nextNumber(draft);
       draft.put("outbox", outboxKey(partition, number), { number, group, key, change });
       if (after === undefined) draft.delete("rows", key);
       else draft.put("rows", key, { properties: after });

@@ -13,6 +13,7 @@ export class Violation extends Error {}
 /** What the harness knows about a batch that a client sent. */
 export interface SentBatch {
   readonly client: string;
+  readonly restores: number; // of the client's store, before it was sent
   readonly partition: string;
   readonly hasReceipt: boolean;
   /** Its receipt is the client's first in the partition, so that its absence proves nothing. */
@@ -48,6 +49,8 @@ export class Ledger {
   readonly #hasFirstReceipt = new Set<string>();
   /** Sent before the table was dropped, and executed after: the fence went with the table. */
   readonly #isUnfenced = new Set<string>();
+  /** Pending in a copy that was restored: no store knows what became of them since the copy. */
+  readonly #isRestored = new Set<string>();
   readonly #lastNumber = new Map<string, number>();
   readonly #seen = new Map<string, Set<string>>(); // client -> key and ETag
   readonly #known = new WeakMap<FakeStore, Map<Key, Known>>();
@@ -111,8 +114,8 @@ export class Ledger {
 
   /** I3 and I5: an operation is applied once, and in the client's order. */
   #checkOrder(batch: SentBatch, operations: Execution["operations"]): void {
-    const { client, partition, ops } = batch;
-    const line = `${client}/${partition}/${this.#table.epoch}`;
+    const { client, partition, ops, restores } = batch;
+    const line = `${client}/${partition}/${this.#table.epoch}/${restores}`;
     const last = this.#lastNumber.get(line) ?? 0;
     for (const { id, op } of ops) {
       const epochs = this.applied.get(id) ?? [];
@@ -133,7 +136,8 @@ export class Ledger {
 
   /** What no client can prevent without receipts. */
   #mayRepeat(batch: SentBatch, op: OutboxOp, operations: Execution["operations"]): boolean {
-    if (op.wasResent || this.#isUnfenced.has(idOf(op))) return true;
+    const id = idOf(op);
+    if (op.wasResent || this.#isUnfenced.has(id) || this.#isRestored.has(id)) return true;
     if (batch.hasReceipt) return false;
     const isDeletedByOther = (key: Key) => {
       const who = this.#lastDelete.get(key);
@@ -144,7 +148,7 @@ export class Ledger {
       operations.every(({ kind }) => kind === "insert") &&
       operations.every(({ key }) => isDeletedByOther(key));
     if (isResurrection) this.counts.resurrected += 1;
-    const isRepeated = batch.isRepeated || this.#isRepeated.has(idOf(op));
+    const isRepeated = batch.isRepeated || this.#isRepeated.has(id);
     if (isRepeated) this.counts.repeatedTwice += 1;
     return isResurrection || isRepeated;
   }
@@ -181,6 +185,10 @@ export class Ledger {
         if (op.number <= upTo) this.#unanswered.set(idOf(op), Number.POSITIVE_INFINITY);
       }
     }
+  }
+
+  onRestored(store: FakeStore): void {
+    for (const [id, state] of store.journal) if (state === "pending") this.#isRestored.add(id);
   }
 
   /** Called after each commit of a client. */
@@ -289,7 +297,7 @@ export class Ledger {
   /** No client can know that the operation was applied: the evidence went with the table. */
   #isEvidenceGone(id: string): boolean {
     const isDropped = !this.applied.get(id)?.includes(this.#table.epoch);
-    if (this.#isUnfenced.has(id)) return true;
+    if (this.#isUnfenced.has(id) || this.#isRestored.has(id)) return true;
     return this.#isRepeated.has(id) || (isDropped && this.#hasFirstReceipt.has(id));
   }
 

@@ -37,7 +37,7 @@ export const mutants: readonly Mutant[] = [
     "folds-after-a-try",
     4,
     "A push takes up operations that were added after its first try.",
-    edit("plan-push.ts", "if (frozen !== undefined) return", "if (frozen?.number === -1) return"),
+    edit("plan-push.ts", "if (frozen !== undefined) return", "if (frozen?.upTo === -1) return"),
     edit("plan-push.ts", "push, isNew: true", "push, isNew: frozen === undefined"),
   ),
   mutant(
@@ -117,13 +117,23 @@ export const mutants: readonly Mutant[] = [
     ),
   ),
   mutant(
+    "counts-pushes-in-receipts",
+    1,
+    "A receipt has a number that counts, instead of a random token.",
+    edit(
+      "plan-push.ts",
+      "const push = { partition, token, ",
+      "const push = { partition, token: String(contents.upTo), ",
+    ),
+  ),
+  mutant(
     "trusts-a-missing-receipt",
     92,
     "A receipt that was deleted counts as proof that the push was not applied.",
     edit(
       "read-back.ts",
-      'return { evidence: known, etag: "absent" };',
-      'return { evidence: "receiptDead", etag: "absent" };',
+      "return { evidence: known, etag: found",
+      'return { evidence: "receiptDead", etag: found',
     ),
   ),
   mutant(
@@ -132,8 +142,8 @@ export const mutants: readonly Mutant[] = [
     "If the receipt was deleted, the refusal of the only try does not count.",
     edit(
       "read-back.ts",
-      'return { evidence: known, etag: "absent" };',
-      'return { evidence: "none", etag: "absent" };',
+      "return { evidence: known, etag: found",
+      'return { evidence: "none", etag: found',
     ),
   ),
   mutant(

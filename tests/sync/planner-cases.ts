@@ -8,6 +8,7 @@ import type { ConflictAnswer, ConflictPolicy } from "../../web/src/sync/conflict
 import { finishPush, observationsOfAnswer } from "../../web/src/sync/finish-push.ts";
 import type { FrozenPush, OutboxOp, RemoteRow } from "../../web/src/sync/hidden-tables.ts";
 import { type Key, keyOf } from "../../web/src/sync/keys.ts";
+import { fenceToken } from "../../web/src/sync/operation.ts";
 import { decideOutcome, type Evidence } from "../../web/src/sync/outcome.ts";
 import { planPush } from "../../web/src/sync/plan-push.ts";
 import type { Properties, Value } from "../../web/src/sync/properties.ts";
@@ -59,9 +60,10 @@ class Case {
 
   freeze(hasReceipts: boolean): FrozenPush {
     const limits = { operations: 3, bytes: 1 << 20 };
+    const input = { isSettled: true, token: "t" };
     let push: FrozenPush | undefined;
     this.store.transact((draft) => {
-      const plan = planPush(draft, partition, { hasReceipts, limits, keeps: keepAll }, true);
+      const plan = planPush(draft, partition, { hasReceipts, limits, keeps: keepAll }, input);
       if (plan.kind === "push") push = plan.push;
     });
     return push as FrozenPush;
@@ -177,8 +179,8 @@ function answerPush(
 
 function evidenceOf(push: FrozenPush, evidence: PushEvidence): Evidence {
   if (!evidence.startsWith("receipt-")) return evidence === "refused" ? "firstTry" : "none";
-  const number = evidence === "receipt-applied" ? push.number : push.number - 1;
-  const properties = new Map<string, Value>([["n", { type: "Int64", value: String(number) }]]);
+  const value = evidence === "receipt-applied" ? push.token : fenceToken(push);
+  const properties = new Map<string, Value>([["push", { type: "String", value }]]);
   const found = { kind: "found", row: { properties, etag: "r", timestamp: 1n } } as const;
   return receiptEvidence(push, found).kind === "applied" ? "receiptApplied" : "receiptDead";
 }

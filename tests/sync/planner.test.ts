@@ -25,7 +25,9 @@ const { freeze } = await import("../../web/src/sync/freeze.ts");
 const { isInRange, isReceiptKey, keyAfter, keyOf, receiptKey } = await import(
   "../../web/src/sync/keys.ts"
 );
-const { isSendable, operationFor, operationsOf } = await import("../../web/src/sync/operation.ts");
+const { fenceToken, isSendable, operationFor, operationsOf } = await import(
+  "../../web/src/sync/operation.ts"
+);
 const { PartitionLog } = await import("../../web/src/sync/partition-log.ts");
 const { discardParked, planPush, retryParked } = await import("../../web/src/sync/plan-push.ts");
 const { areSameProperties } = await import("../../web/src/sync/properties.ts");
@@ -44,6 +46,7 @@ const newStore = () => new Disk(new Scheduler(1), () => {}).open();
 const keeps = () => true;
 const limits = { operations: 3, bytes: 1 << 20 };
 const rules = { hasReceipts: false, limits, keeps };
+const token = "t";
 
 const goldenFile = new URL("../testdata/sync/planner.txt", import.meta.url);
 
@@ -96,7 +99,7 @@ describe("a push", () => {
   test("sends its receipt first", () => {
     const push: FrozenPush = {
       partition: "p",
-      number: 5,
+      token,
       upTo: 1,
       members: [{ key: key("1"), base: { kind: "absent" }, intended: row({ a: 1 }) }],
       idleKeys: [],
@@ -123,9 +126,13 @@ describe("a push", () => {
     });
     store.write(1, new Map([[key("1"), () => undefined]]));
     let kind: string | undefined;
-    store.transact((draft) => (kind = planPush(draft, "p", rules, false).kind));
+    store.transact(
+      (draft) => (kind = planPush(draft, "p", rules, { isSettled: false, token }).kind),
+    );
     assert.equal(kind, "settling");
-    store.transact((draft) => (kind = planPush(draft, "p", rules, true).kind));
+    store.transact(
+      (draft) => (kind = planPush(draft, "p", rules, { isSettled: true, token }).kind),
+    );
     assert.equal(kind, "push");
     assert.equal(store.view.get("settling", key("1")), undefined);
   });
@@ -135,7 +142,9 @@ describe("a push", () => {
     store.write(1, new Map([[key("1"), () => row({ a: 1 })]]));
     store.write(2, new Map([[key("1"), () => undefined]]));
     let kind: string | undefined;
-    store.transact((draft) => (kind = planPush(draft, "p", rules, true).kind));
+    store.transact(
+      (draft) => (kind = planPush(draft, "p", rules, { isSettled: true, token }).kind),
+    );
     assert.equal(kind, "again");
     assert.deepEqual([...store.journal.values()], ["folded", "folded"]);
   });
@@ -146,7 +155,7 @@ describe("a parked group", () => {
     const store = newStore();
     const large: Value = { type: "String", value: "v".repeat(1 << 20) };
     store.write(1, new Map([[key("1"), () => new Map([["a", large]])]]));
-    store.transact((draft) => planPush(draft, "p", rules, true));
+    store.transact((draft) => planPush(draft, "p", rules, { isSettled: true, token }));
     store.write(2, new Map([[key("1"), () => row({ a: 2 })]]));
     store.write(3, new Map([[key("2"), () => row({ a: 3 })]]));
     return store;
@@ -158,7 +167,7 @@ describe("a parked group", () => {
     const store = parked();
     let push: FrozenPush | undefined;
     store.transact((draft) => {
-      const plan = planPush(draft, "p", rules, true);
+      const plan = planPush(draft, "p", rules, { isSettled: true, token });
       if (plan.kind === "push") push = plan.push;
     });
     assert.deepEqual(parkedGroups(store), [
@@ -207,7 +216,7 @@ describe("a parked group that is later than a push", () => {
       log.updateRows();
     });
     store.transact((draft) => {
-      const plan = planPush(draft, "p", rules, true);
+      const plan = planPush(draft, "p", rules, { isSettled: true, token });
       if (plan.kind !== "push") return;
       const observed = new Map([[key("1"), { row: version(row({ a: 9 }), "2"), sentAt: 9 }]]);
       resolveConflicts(new PartitionLog(draft, "p", keeps), plan.push, observed, policy);
@@ -235,7 +244,7 @@ describe("a parked group that is later than a push", () => {
 describe("an answer", () => {
   const push: FrozenPush = {
     partition: "p",
-    number: 5,
+    token,
     upTo: 1,
     members: [],
     idleKeys: [],
@@ -267,14 +276,16 @@ describe("an answer", () => {
   });
 
   test("about the receipt tells whether the push was applied", () => {
-    const n = (number: number): Properties =>
-      new Map([["n", { type: "Int64", value: String(number) }]]);
-    const found = (number: number, etag: string) =>
-      receiptEvidence(push, { kind: "found", row: version(n(number), etag) });
-    assert.deepEqual(found(5, "s"), { kind: "applied", etag: "s" });
-    assert.deepEqual(found(4, "r"), { kind: "open", etag: "r" });
-    assert.deepEqual(found(-5, "s"), { kind: "dead", etag: "s" });
-    assert.deepEqual(receiptEvidence(push, { kind: "absent" }), { kind: "missing" });
+    const found = (written: string, etag: string) =>
+      receiptEvidence(push, {
+        kind: "found",
+        row: version(new Map([["push", { type: "String", value: written }]]), etag),
+      });
+    assert.deepEqual(found(token, "s"), { kind: "applied", etag: "s" });
+    assert.deepEqual(found("u", "r"), { kind: "open", etag: "r" });
+    assert.deepEqual(found(fenceToken(push), "s"), { kind: "dead", etag: "s" });
+    assert.deepEqual(found("u", "s"), { kind: "gone", etag: "s" });
+    assert.deepEqual(receiptEvidence(push, { kind: "absent" }), { kind: "gone", etag: undefined });
     const first = { ...push, receipt: { etag: undefined } };
     assert.deepEqual(receiptEvidence(first, { kind: "absent" }), { kind: "open", etag: undefined });
   });
@@ -290,7 +301,7 @@ describe("the outcome of a push", () => {
   function pushed(store: ReturnType<typeof newStore>, hasReceipts = false): FrozenPush {
     let push: FrozenPush | undefined;
     store.transact((draft) => {
-      const plan = planPush(draft, "p", { ...rules, hasReceipts }, true);
+      const plan = planPush(draft, "p", { ...rules, hasReceipts }, { isSettled: true, token });
       if (plan.kind === "push") push = plan.push;
     });
     return push as FrozenPush;
@@ -470,7 +481,7 @@ describe("encrypted properties", () => {
     });
     store.write(1, new Map([[key("1"), () => encrypted(2, 1)]]));
     store.transact((draft) => {
-      const plan = planPush(draft, "p", rules, true);
+      const plan = planPush(draft, "p", rules, { isSettled: true, token });
       if (plan.kind !== "push") return;
       const observed = new Map([[key("1"), { row: version(encrypted(1, 2), "2"), sentAt: 1 }]]);
       assert.equal(conflictsOf(plan.push, observed).length, 1);

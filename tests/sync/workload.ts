@@ -58,6 +58,11 @@ export class Workload {
         } else client.crash(scheduler.fraction(100));
       });
     }
+    if (this.#config.restores) {
+      const at = scheduler.fraction(this.#config.durationMs * 0.9);
+      scheduler.after(at * scheduler.fraction(), () => client.backUp());
+      scheduler.after(at, () => client.restore());
+    }
     this.#every(50, 300, () => this.#decideParked(client, false));
     if (this.#config.clockJumps) {
       this.#every(100, 800, () => {

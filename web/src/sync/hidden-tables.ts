@@ -38,7 +38,7 @@ export type Base =
 
 /** One operation of a local commit. A commit's operations in one partition are a group. */
 export interface OutboxOp {
-  readonly number: number; // rises within a partition; 1 is the first
+  readonly number: number; // rises with the operations of the table
   readonly group: number; // rises with the commits of the store
   readonly key: Key;
   readonly change: Change;
@@ -56,7 +56,11 @@ export interface Member {
 /** A batch that is sent, and sent again, unchanged until its outcome is known. */
 export interface FrozenPush {
   readonly partition: Partition;
-  readonly number: number;
+  /**
+   * A random text that no other push has. A number that counts would not do: after an older copy of
+   * the store was restored, it would be that of another push.
+   */
+  readonly token: string;
   readonly upTo: number; // it settles all operations of the partition's outbox up to this number
   readonly members: readonly Member[];
   readonly idleKeys: readonly Key[]; // their operations cancel each other out
@@ -118,7 +122,7 @@ export interface HiddenTables {
   marks: Mark;
   scans: ScanState; // by the range's `from`
   lost: Lost; // by outboxKey()
-  counters: number; // "op" and "push" of a partition, by outboxKey() with the name
+  counters: number; // "op": the last operation's number
   server: Ticks; // "time": the newest time that the remote is known to have reached
   overlap: number; // "ms"
 }

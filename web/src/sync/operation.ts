@@ -49,19 +49,20 @@ export function operationsOf(push: FrozenPush, client: string): RemoteOperation[
   return operations;
 }
 
-/** The property of a receipt that holds the number of the client's last push. */
-export const receiptProperty = "n";
+/** The property of a receipt that holds the token of the client's last push. */
+export const receiptProperty = "push";
 
-/** `etag`: the receipt's; undefined: the receipt is absent. A fence has a negative number. */
+/** The text that a fence stores in the place of a token. */
+export const fenceToken = (push: FrozenPush): string => `not ${push.token}`;
+
+/** `etag`: the receipt's; undefined: the receipt is absent. */
 export function receiptOperation(
-  { partition, number }: Pick<FrozenPush, "partition" | "number">,
+  { partition, token }: Pick<FrozenPush, "partition" | "token">,
   etag: Receipt["etag"] | undefined,
   client: string,
 ): RemoteOperation {
   const key = receiptKey(partition, client);
-  const properties = new Map<string, Value>([
-    [receiptProperty, { type: "Int64", value: String(number) }],
-  ]);
+  const properties = new Map<string, Value>([[receiptProperty, { type: "String", value: token }]]);
   return etag === undefined
     ? { kind: "insert", key, properties }
     : { kind: "replace", key, properties, etag };

@@ -21,17 +21,23 @@ export type PushPlan =
   /** `isNew`: it was frozen now, so no try of it was sent. */
   | { readonly kind: "push"; readonly push: FrozenPush; readonly isNew: boolean };
 
+/** What the planner cannot decide. */
+export interface PushInput {
+  /** No insert of an earlier push can arrive any more. */
+  readonly isSettled: boolean;
+  /** For a new push: see FrozenPush. */
+  readonly token: string;
+}
+
 /**
  * Returns the frozen push, which is stored with the draft. REQUIRES: it is sent only when that
  * commit is stored, so that a push never outlives the writes that caused it.
- *
- * `isSettled`: no insert of an earlier push can arrive any more.
  */
 export function planPush(
   draft: Draft,
   partition: Partition,
   rules: PushRules,
-  isSettled: boolean,
+  { isSettled, token }: PushInput,
 ): PushPlan {
   const frozen = draft.get("pushes", partition);
   if (frozen !== undefined) return { kind: "push", push: frozen, isNew: false };
@@ -60,7 +66,9 @@ export function planPush(
       const { kind: _, hasReceipt, ...contents } = decision;
       log.updateRows();
       if (isSettled) forgetSettled(draft, partition);
-      const push = storePush(draft, partition, contents, hasReceipt);
+      const receipt = { etag: draft.get("receipts", partition)?.etag };
+      const push = { partition, token, ...contents, ...(hasReceipt ? { receipt } : {}) };
+      draft.put("pushes", partition, push);
       return { kind: "push", push, isNew: true };
     }
   }
@@ -79,24 +87,10 @@ function forgetSettled(draft: Draft, partition: Partition): void {
   for (const [key] of draft.entries("settling", from, to)) draft.delete("settling", key);
 }
 
-function storePush(
-  draft: Draft,
-  partition: Partition,
-  contents: Pick<FrozenPush, "upTo" | "members" | "idleKeys">,
-  hasReceipt: boolean,
-): FrozenPush {
-  const number = nextNumber(draft, partition, "push");
-  const receipt = { etag: draft.get("receipts", partition)?.etag };
-  const push = { partition, number, ...contents, ...(hasReceipt ? { receipt } : {}) };
-  draft.put("pushes", partition, push);
-  return push;
-}
-
-/** Numbers are never used twice, also after everything else of the partition is gone. */
-export function nextNumber(draft: Draft, partition: Partition, of: "op" | "push"): number {
-  const key = `${partition}\0${of}`;
-  const number = (draft.get("counters", key) ?? 0) + 1;
-  draft.put("counters", key, number);
+/** Numbers are never used twice. One counter for the table, so that clean partitions cost nothing. */
+export function nextNumber(draft: Draft): number {
+  const number = (draft.get("counters", "op") ?? 0) + 1;
+  draft.put("counters", "op", number);
   return number;
 }
 
@@ -107,7 +101,7 @@ export function retryParked(draft: Draft, partition: Partition, group: number, k
   for (const { ops, group: parked } of dependents(log, group)) {
     draft.delete("parked", outboxKey(partition, parked));
     for (const op of ops) {
-      const number = nextNumber(draft, partition, "op");
+      const number = nextNumber(draft);
       draft.put("outbox", outboxKey(partition, number), { ...op, number });
     }
   }

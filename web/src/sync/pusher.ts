@@ -65,9 +65,9 @@ export class Pusher {
 
   /** One step: sends a push once, or shortens the outbox. */
   async #pushPartition(partition: Partition): Promise<boolean> {
-    const { store, rules } = this.#context;
-    const isSettled = this.#isSettled(partition);
-    const plan = await store.transact((draft) => planPush(draft, partition, rules, isSettled));
+    const { platform, store, rules } = this.#context;
+    const input = { isSettled: this.#isSettled(partition), token: platform.token() };
+    const plan = await store.transact((draft) => planPush(draft, partition, rules, input));
     if (plan.kind !== "push") return plan.kind === "again";
     const state = this.#stateOf(plan.push, plan.isNew);
     if (!isSendable(plan.push)) {
@@ -87,7 +87,7 @@ export class Pusher {
   /** A push of an earlier process may have been sent until that process ended. */
   #stateOf(push: FrozenPush, isNew: boolean): PushState {
     const state = this.#states.get(push.partition);
-    if (state?.push.number === push.number) return state;
+    if (state?.push.token === push.token) return state;
     const isAmbiguous = !isNew && isSendable(push);
     const next = { push, count: 0, isAmbiguous, isOpen: false, lastSentAt: this.#now() };
     this.#states.set(push.partition, next);

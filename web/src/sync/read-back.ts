@@ -32,7 +32,7 @@ export async function readMembers(
 
 /**
  * Reads the receipt of a push until it tells whether the push was applied. `known`: the evidence
- * without a receipt, which is all there is if the receipt is gone. Undefined: it cannot be read
+ * without a receipt, which is all there is if its evidence is gone. Undefined: it cannot be read
  * now. Waits before it returns undefined.
  */
 export async function readReceiptEvidence(
@@ -50,7 +50,7 @@ export async function readReceiptEvidence(
     const found = receiptEvidence(push, answer);
     if (found.kind === "applied") return { evidence: "receiptApplied", etag: found.etag };
     if (found.kind === "dead") return { evidence: "receiptDead", etag: found.etag };
-    if (found.kind === "missing") return { evidence: known, etag: "absent" };
+    if (found.kind === "gone") return { evidence: known, etag: found.etag ?? "absent" };
     const fenced = requests.checked(await remote.fence(push, found.etag));
     if (fenced.kind !== "applied") await requests.waitAfter({ kind: "failed" }, tries);
   }
