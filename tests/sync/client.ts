@@ -115,10 +115,17 @@ export class Client {
     this.#world.scheduler.trace(`${this.id} is replaced`);
     const old = this.#process;
     old.freeze(this.#world.scheduler.fraction(oldRunsMs));
+    old.replacedAt = this.#world.scheduler.now;
     this.#world.scheduler.after(oldRunsMs, () => {
       old.isAlive = false;
     });
     this.#process = this.#start();
+  }
+
+  /** The page is frozen, and keeps the store. */
+  freeze(ms: number): void {
+    this.#world.scheduler.trace(`${this.id} is frozen`);
+    this.#process.freeze(ms);
   }
 
   confirmDeletes(): void {
@@ -133,15 +140,18 @@ class Process {
   readonly status: SyncStatus;
   readonly puller: Puller;
   isAlive = true;
+  /** When another process opened the store. */
+  replacedAt = Number.POSITIVE_INFINITY;
   #frozenUntil = 0;
 
   constructor(client: Client, world: World, rules: ClientRules, store: FakeStore) {
     this.#client = client;
     this.#world = world;
     this.store = store;
+    store.deliver = (result) => this.wait(result);
     this.status = { suspects: [], missesRepaired: 0, resent: 0, unknownOutcomes: 0 };
     const { status } = this;
-    const remote = new SimulatedRemote(client, world, this, rules.traits);
+    const remote = new SimulatedRemote(client, world, this, rules);
     const context: SyncContext = { store, remote, platform: this.#platform(), rules, status };
     const requests = new Requests(context);
     const pusher = new Pusher(context, requests);
@@ -202,14 +212,17 @@ class Process {
 
   /** Hands a result to the process: never if it is dead, later if it is frozen. */
   wait<T>(result: Promise<T>): Promise<T> {
-    return new Promise((resolve) => {
-      const deliver = (value: T) => {
+    return new Promise((resolve, reject) => {
+      const deliver = (settle: () => void) => {
         const delay = this.#frozenUntil - this.#world.scheduler.now;
         if (!this.isAlive) return;
-        if (delay > 0) this.#world.scheduler.after(delay, () => deliver(value));
-        else resolve(value);
+        if (delay > 0) this.#world.scheduler.after(delay, () => deliver(settle));
+        else settle();
       };
-      result.then(deliver);
+      result.then(
+        (value) => deliver(() => resolve(value)),
+        (error) => deliver(() => reject(error)),
+      );
     });
   }
 
@@ -223,16 +236,20 @@ class SimulatedRemote implements Remote {
   readonly #client: Client;
   readonly #world: World;
   readonly #process: Process;
+  readonly #sendWithinMs: number;
   readonly traits: Remote["traits"];
 
-  constructor(client: Client, world: World, process: Process, traits: Remote["traits"]) {
+  constructor(client: Client, world: World, process: Process, rules: ClientRules) {
     this.#client = client;
     this.#world = world;
     this.#process = process;
-    this.traits = traits;
+    this.#sendWithinMs = rules.sendWithinMs;
+    this.traits = rules.traits;
   }
 
-  async push(push: FrozenPush): Promise<Dated<PushAnswer>> {
+  async push(push: FrozenPush, sendBefore: number): Promise<Dated<PushAnswer>> {
+    if (this.#world.scheduler.now >= sendBefore) return { kind: "notSent" };
+    this.#checkOwner();
     const batch = this.#batch(push);
     this.#world.ledger.onSent(batch);
     const answer = await this.#execute(push, operationsOf(push, this.#client.id), batch);
@@ -269,6 +286,14 @@ class SimulatedRemote implements Remote {
       epoch: this.#world.table.epoch,
       isRepeated: false,
     };
+  }
+
+  /** I13: a process that has lost the store sends no push, but for one that it had claimed. */
+  #checkOwner(): void {
+    const since = this.#world.scheduler.now - this.#process.replacedAt;
+    if (since > this.#sendWithinMs) {
+      this.#world.ledger.fail("I13", `${this.#client.id} pushes ${since} ms after it was replaced`);
+    }
   }
 
   /** I4: a group is sent as a whole. */

@@ -16,6 +16,7 @@ export interface Config {
   readonly visibleMs: number; // δ
   readonly overlapMs: number;
   readonly lateMs: number;
+  readonly sendWithinMs: number;
   readonly settleMs: number;
   readonly staleReadMs: number;
   readonly pageRows: number;
@@ -31,6 +32,7 @@ export interface Config {
   readonly expires: boolean;
   readonly clockJumps: boolean;
   readonly zombies: boolean;
+  readonly freezes: boolean;
   readonly keepsParked: boolean;
   readonly storageFails: boolean;
   readonly restores: boolean;
@@ -63,6 +65,7 @@ export function drawConfig(scheduler: Scheduler, seed: number): Config {
     visibleMs,
     overlapMs,
     lateMs,
+    sendWithinMs: 30,
     settleMs: lateMs + visibleMs + 1,
     staleReadMs: profile === "cosmos" ? 1 + below(30) : 0,
     pageRows: 1 + below(4),
@@ -78,6 +81,7 @@ export function drawConfig(scheduler: Scheduler, seed: number): Config {
     expires: chance(0.15),
     clockJumps: chance(0.2),
     zombies: chance(0.35),
+    freezes: chance(0.2),
     keepsParked: chance(0.2),
     storageFails: chance(0.2),
     restores: chance(0.15),

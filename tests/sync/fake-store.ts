@@ -148,6 +148,8 @@ export class FakeStore implements SyncStore {
   readonly #contents: Contents;
   readonly #touched = new Map<Key, number>();
   readonly view: TableView;
+  /** Hands a result to the process that has the store open. */
+  deliver: <T>(result: Promise<T>) => Promise<T> = (result) => result;
   /** What was stored when this process opened the store. */
   readonly storedCommit: number;
 
@@ -161,14 +163,16 @@ export class FakeStore implements SyncStore {
   transact<T>(decide: (draft: Draft) => T): Promise<T> {
     const draft = new Draft(this.view);
     const result = decide(draft);
-    if (this.#disk.fails) return Promise.reject(new StorageFailure("The disk is full."));
+    if (this.#disk.fails) {
+      return this.deliver(Promise.reject(new StorageFailure("The disk is full.")));
+    }
     const journal = draft.settled.map(({ op, how }) => [idOf(op), how] as const);
     this.#commit({ puts: draft.puts, journal });
-    return Promise.resolve(result);
+    return this.deliver(Promise.resolve(result));
   }
 
   stored(): Promise<void> {
-    return this.#disk.stored(this);
+    return this.deliver(this.#disk.stored(this));
   }
 
   pendingPartitions(): Partition[] {

@@ -53,6 +53,22 @@ export const mutants: readonly Mutant[] = [
     edit("pusher.ts", "await store.stored();", ""),
   ),
   mutant(
+    "sends-again-without-a-claim",
+    1,
+    "A process that has lost the store sends its push again.",
+    edit("pusher.ts", "if (state.count > 0 || state.isAmbiguous) {", "if (state.count < 0) {"),
+  ),
+  mutant(
+    "sends-after-a-freeze",
+    1,
+    "The time to send a push begins when its claim is stored.",
+    edit(
+      "pusher.ts",
+      "state.sendBefore = sendBefore;",
+      "state.sendBefore = this.#now() + rules.sendWithinMs;",
+    ),
+  ),
+  mutant(
     "writes-blindly",
     1,
     "Updates and deletes send If-Match: *.",
@@ -101,7 +117,7 @@ export const mutants: readonly Mutant[] = [
     "deletes-too-early",
     2,
     "A delete is sent while an insert of the same key may still arrive.",
-    edit("plan-push.ts", "!isSettled && draft.get(", "isSettled && draft.get("),
+    edit("plan-push.ts", "!isSettled && draft.get(", "key.length === 0 && draft.get("),
   ),
   mutant(
     "stores-receipt-early",

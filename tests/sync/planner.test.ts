@@ -261,7 +261,7 @@ describe("an answer", () => {
     for (const status of [408, 429, 500, 503]) {
       assert.deepEqual(decideAnswer(push, first, refused(1, status)), retry);
     }
-    for (const kind of ["unauthorized", "tableMissing"] as const) {
+    for (const kind of ["notSent", "unauthorized", "tableMissing"] as const) {
       assert.deepEqual(decideAnswer(push, first, { kind }), { kind });
     }
   });

@@ -57,6 +57,11 @@ export class Workload {
           client.replace(300 + scheduler.fraction(2000));
         } else client.crash(scheduler.fraction(100));
       });
+      if (this.#config.freezes) {
+        this.#every(100, 900, () => {
+          if (client.isRunning) client.freeze(scheduler.fraction(500));
+        });
+      }
     }
     if (this.#config.restores) {
       const at = scheduler.fraction(this.#config.durationMs * 0.9);

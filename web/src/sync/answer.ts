@@ -7,8 +7,6 @@ import type { PushAnswer } from "./remote.ts";
 export interface Tries {
   /** An earlier try may have been executed although it was not acknowledged. */
   isAmbiguous: boolean;
-  /** When the last try was sent, by the monotonic clock. */
-  lastSentAt: number;
 }
 
 /** The first operation that the remote refuses permanently: it is parked. */
@@ -34,6 +32,7 @@ export type AnswerDecision =
   | { readonly kind: "park"; readonly rejection: Rejection }
   /** The push may have been executed. */
   | { readonly kind: "retry"; readonly afterMs?: number | undefined }
+  | { readonly kind: "notSent" }
   | { readonly kind: "unauthorized" }
   | { readonly kind: "tableMissing" };
 
@@ -45,7 +44,7 @@ const conflicts = new Set([404, 409, 412]);
  */
 export function decideAnswer(
   push: FrozenPush,
-  { isAmbiguous }: Pick<Tries, "isAmbiguous">,
+  { isAmbiguous }: Tries,
   answer: PushAnswer,
 ): AnswerDecision {
   switch (answer.kind) {
@@ -53,6 +52,7 @@ export function decideAnswer(
       return answer;
     case "failed":
       return { kind: "retry", afterMs: answer.retryAfterMs };
+    case "notSent":
     case "unauthorized":
     case "tableMissing":
       return answer;

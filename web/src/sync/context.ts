@@ -14,7 +14,9 @@ export interface SyncRules extends PushRules {
   readonly policy: "remote" | "merge" | "local" | Resolve;
   /** Whether the remote evaluates the filter in scans by Timestamp, too (PROTOCOL.md, Pulling). */
   readonly sendsFilter: boolean;
-  /** After this time, a request cannot be executed any more: 90 s for the Table service. */
+  /** A push is sent within this time after its claim, or not at all: 5 s. */
+  readonly sendWithinMs: number;
+  /** So long after it was sent, a request cannot be executed any more: 90 s for the service. */
   readonly settleMs: number;
   readonly overlapMs: number; // of the first scan: 120 s
   readonly retry: { readonly firstMs: number; readonly mostMs: number };

@@ -17,6 +17,8 @@ import type { Requests } from "./requests.ts";
 interface PushState extends Tries {
   readonly push: FrozenPush;
   count: number;
+  /** When the last try was sent, at the latest. */
+  sendBefore: number;
   /** A try was sent, and no commit tells what became of it. */
   isOpen: boolean;
 }
@@ -80,26 +82,29 @@ export class Pusher {
   }
 
   #isSettled(partition: Partition): boolean {
-    const { settleMs } = this.#context.rules;
-    return this.#now() >= (this.#settledAt.get(partition) ?? this.#startedAt + settleMs);
+    const { sendWithinMs, settleMs } = this.#context.rules;
+    const sentBefore = this.#startedAt + sendWithinMs; // by an earlier process
+    return this.#now() >= (this.#settledAt.get(partition) ?? sentBefore + settleMs);
   }
 
-  /** A push of an earlier process may have been sent until that process ended. */
   #stateOf(push: FrozenPush, isNew: boolean): PushState {
     const state = this.#states.get(push.partition);
     if (state?.push.token === push.token) return state;
     const isAmbiguous = !isNew && isSendable(push);
-    const next = { push, count: 0, isAmbiguous, isOpen: false, lastSentAt: this.#now() };
+    const sendBefore = this.#now() + this.#context.rules.sendWithinMs; // by an earlier process
+    const next = { push, count: 0, isAmbiguous, isOpen: false, sendBefore };
     this.#states.set(push.partition, next);
     return next;
   }
 
   /**
    * Stores the number of the try before it is sent, so that a process that is no longer the owner
-   * cannot send an old push again.
+   * cannot send an old push again. It could still be frozen between the two, so the time to send
+   * the try is limited, too, from before the commit.
    */
   async #claimTry(state: PushState): Promise<void> {
-    const { store } = this.#context;
+    const { rules, store } = this.#context;
+    const sendBefore = this.#now() + rules.sendWithinMs;
     if (state.count > 0 || state.isAmbiguous) {
       await store.transact((draft) => {
         const { partition } = state.push;
@@ -108,6 +113,7 @@ export class Pusher {
     }
     await store.stored();
     state.count += 1;
+    state.sendBefore = sendBefore;
   }
 
   async #send(state: PushState): Promise<void> {
@@ -117,8 +123,7 @@ export class Pusher {
     // The commit that the answer of an earlier try led to has failed, or there was no answer.
     if (state.isOpen) state.isAmbiguous = true;
     state.isOpen = true;
-    state.lastSentAt = this.#now();
-    const answer = this.#requests.checked<PushAnswer>(await remote.push(push));
+    const answer = this.#requests.checked<PushAnswer>(await remote.push(push, state.sendBefore));
     const decision = decideAnswer(push, state, answer);
     if (decision.kind !== "applied" && decision.kind !== "retry") state.isOpen = false;
     switch (decision.kind) {
@@ -139,6 +144,8 @@ export class Pusher {
           state.count,
         );
         return;
+      case "notSent":
+        return; // the process was frozen: claim the try again
       case "unauthorized":
       case "tableMissing":
         await this.#requests.waitAfter(decision, state.count);
@@ -158,7 +165,7 @@ export class Pusher {
       if (receipt === undefined) return;
       ({ evidence, etag } = receipt);
     }
-    const settledAt = state.lastSentAt + rules.settleMs;
+    const settledAt = state.sendBefore + rules.settleMs;
     const isSettled = this.#now() >= settledAt;
     const observations = await readMembers(this.#context, this.#requests, push);
     if (observations === undefined) return;
@@ -182,7 +189,7 @@ export class Pusher {
     const { push } = state;
     const isConflict = outcome === "notApplied" && !rejection;
     const policy = isConflict ? await this.#policy(push, observations) : "remote";
-    const settledAt = state.lastSentAt + rules.settleMs;
+    const settledAt = state.sendBefore + rules.settleMs;
     const mayArrive = state.isAmbiguous && this.#now() < settledAt;
     if (mayArrive) this.#settledAt.set(push.partition, settledAt);
     if (outcome === "resend") status.resent += 1;

@@ -37,6 +37,8 @@ export type PushAnswer =
       readonly status: number;
       readonly code: string;
     }
+  /** The time to send it had passed. */
+  | { readonly kind: "notSent" }
   | Failure;
 
 export type ReadAnswer =
@@ -74,8 +76,12 @@ export type Dated<T> = T & { readonly date?: Ticks | undefined };
 
 export interface Remote {
   readonly traits: RemoteTraits;
-  /** Sends one batch. The same push always has the same content. */
-  push(push: FrozenPush): Promise<Dated<PushAnswer>>;
+  /**
+   * Sends one batch. The same push always has the same content. `sendBefore`: by the monotonic
+   * clock. Compare it with the clock in the same turn of the event loop that calls `fetch`, and do
+   * not send the batch later: a page that was frozen meanwhile may have lost the store to another.
+   */
+  push(push: FrozenPush, sendBefore: number): Promise<Dated<PushAnswer>>;
   /** Changes only the receipt (receipt.ts). */
   fence(push: FrozenPush, etag: string | undefined): Promise<Dated<PushAnswer>>;
   read(key: Key): Promise<Dated<ReadAnswer>>;
