@@ -128,8 +128,8 @@ export class Client {
     this.#process.freeze(ms);
   }
 
-  confirmDeletes(): void {
-    this.#process.puller.confirmDeletes();
+  confirmDeletes(id: string): void {
+    this.#process.puller.deletes.confirm(id);
   }
 }
 

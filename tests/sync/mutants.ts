@@ -333,9 +333,9 @@ export const mutants: readonly Mutant[] = [
     1,
     "What a census does not return is deleted at once.",
     edit(
-      "census.ts",
-      "markAll(draft, missing)",
-      'missing.forEach((key) => draft.delete("rows", key))',
+      "deletes.ts",
+      "for (const key of missing) markKey(draft, key);",
+      'for (const key of missing) draft.delete("rows", key);',
     ),
   ),
   mutant(
@@ -343,14 +343,14 @@ export const mutants: readonly Mutant[] = [
     1,
     "A census deletes rows that were changed after its request.",
     edit(
-      "census.ts",
-      "markAll(draft, missing)",
-      'missing.forEach((key) => draft.delete("rows", key))',
+      "deletes.ts",
+      "for (const key of missing) markKey(draft, key);",
+      'for (const key of missing) draft.delete("rows", key);',
     ),
     edit(
       "delete-guard.ts",
-      "!returned.has(key) && !view.isTouchedSince(key, sentAt)",
-      "!returned.has(key) && sentAt >= 0",
+      "if (isClean && !view.isTouchedSince(key, sentAt)) missing",
+      "if (isClean) missing",
     ),
   ),
   mutant(

@@ -516,9 +516,8 @@ describe("a delete", () => {
     });
     return filled;
   }
-  const all = { from: "" };
   const sizeOf = (view: TableView, missing: string[], few: number, share: number) =>
-    sizeOfDelete(view, all, missing.map(key), { few, share });
+    sizeOfDelete(view, 5, new Map(missing.map((of) => [of, "e"])), { few, share });
 
   test("is found among clean rows that a page has passed", () => {
     const filled = store();
@@ -526,22 +525,25 @@ describe("a delete", () => {
     const returned = new Set([key("1")]);
     const { view } = filled;
     const stretch = { from: key("1"), to: keyAfter(key("3")) };
-    assert.deepEqual(missingRows(view, stretch, returned, view.commit), [key("3")]);
-    assert.deepEqual(missingRows(view, stretch, returned, 0), []);
+    const found = { rows: 3, next: undefined };
+    const missing = [[key("3"), "3"]];
+    const find = (sentAt: number, rowsMax: number) =>
+      missingRows(view, stretch, returned, sentAt, rowsMax);
+    assert.deepEqual(find(view.commit, 9), { ...found, missing });
+    assert.deepEqual(find(0, 9), { ...found, missing: [] });
+    assert.deepEqual(find(view.commit, 2), { missing: [], rows: 2, next: key("3") });
     assert.deepEqual(missingBases(view, stretch, returned), [key("2")]);
     assert.deepEqual(missingBases(view, stretch, new Set([key("2")])), []);
   });
 
   test("is a mass delete if it is a large share, or a whole partition", () => {
     const { view } = store();
-    assert.equal(sizeOf(view, ["1"], 1, 0.1), "few");
-    assert.equal(sizeOf(view, ["1", "2"], 1, 0.1), "mass");
-    assert.equal(sizeOf(view, ["1", "2"], 1, 0.5), "few");
-    assert.equal(sizeOf(view, ["1", "2", "3", "4"], 1, 0.9), "mass");
-    assert.equal(
-      sizeOfDelete(view, all, [keyOf("q", "1"), key("1")], { few: 1, share: 0.5 }),
-      "mass",
-    );
+    const of = (...names: string[]) => names.map(key);
+    assert.equal(sizeOf(view, of("1"), 1, 0.1), "few");
+    assert.equal(sizeOf(view, of("1", "2"), 1, 0.1), "mass");
+    assert.equal(sizeOf(view, of("1", "2"), 1, 0.5), "few");
+    assert.equal(sizeOf(view, of("1", "2", "3", "4"), 1, 0.9), "mass");
+    assert.equal(sizeOf(view, [keyOf("q", "1"), key("1")], 1, 0.5), "mass");
   });
 
   test("of many rows is confirmed by reading the ends and another row", () => {

@@ -99,17 +99,19 @@ export class Workload {
       });
   }
 
-  /** A user who knows whether the entities are really gone. */
+  /** A user who knows whether the entities are really gone, and needs some time to say so. */
   startConfirming(client: Client): void {
     const { scheduler, table } = this.#world;
     const again = () => {
-      const { suspects } = client.status;
       const isGone = (key: Key) => {
         const row = table.current(key);
         return row === undefined || !this.#keeps(key, row.properties);
       };
-      if (client.isRunning && suspects.length > 0 && suspects.every(isGone)) {
-        client.confirmDeletes();
+      for (const { id, keys } of client.status.suspects) {
+        if (!client.isRunning || !keys.every(isGone)) continue;
+        scheduler.after(scheduler.fraction(400), () => {
+          if (client.isRunning) client.confirmDeletes(id);
+        });
       }
       scheduler.after(50 + scheduler.fraction(100), again);
     };

@@ -3,56 +3,37 @@
 
 import { compareVersion } from "./apply-answer.ts";
 import type { SyncContext } from "./context.ts";
-import { massDelete, missingBases, missingRows, sizeOfDelete } from "./delete-guard.ts";
+import { missingBases, missingRows } from "./delete-guard.ts";
+import type { Deletes, Findings } from "./deletes.ts";
 import type { Draft } from "./draft.ts";
 import { isReceiptKey, type Key, type KeyRange, keyAfter } from "./keys.ts";
 import { markKey } from "./marks.ts";
-import type { ReadAnswer, ScanAnswer, ScannedRow } from "./remote.ts";
+import type { ScanAnswer, ScannedRow } from "./remote.ts";
 import type { Requests } from "./requests.ts";
 import { overlapAfterMiss, scanSince } from "./watermark.ts";
 
-/** Clean rows that were not returned, with the commit at which their page was requested. */
-type Missing = Map<Key, number>;
-
-/** A row that a census has returned with the known version, and what it has not returned. */
-interface Findings {
-  readonly missing: Missing;
-  present: Key | undefined;
-}
-
-/** The rows of a stretch of keys that the remote has returned completely. */
-interface Stretch {
-  readonly range: KeyRange;
-  readonly rows: readonly ScannedRow[];
-  readonly sentAt: number;
-}
+const rowsPerStep = 1000; // bounds the time of one turn of the event loop
 
 export class Census {
   readonly #context: SyncContext;
   readonly #requests: Requests;
-  /** What an earlier census of a range did not return either, and was confirmed since. */
-  readonly #confirmed = new Map<Key, Missing>();
-  /** What the application is asked about, by range. */
-  readonly #asked = new Map<Key, Missing>();
+  readonly #deletes: Deletes;
 
-  constructor(context: SyncContext, requests: Requests) {
+  constructor(context: SyncContext, requests: Requests, deletes: Deletes) {
     this.#context = context;
     this.#requests = requests;
-  }
-
-  confirmDeletes(): void {
-    for (const [range, keys] of this.#asked) this.#confirmed.set(range, keys);
-    this.#asked.clear();
-    this.#updateStatus();
+    this.#deletes = deletes;
   }
 
   async scan(range: KeyRange): Promise<void> {
-    const findings: Findings = { missing: new Map(), present: undefined };
+    const findings: Findings = { missing: new Map(), rows: 0, present: undefined };
     const { isSorted } = this.#context.remote.traits;
     const isComplete = isSorted
       ? await this.#scanSorted(range, findings)
       : await this.#scanUnsorted(range, findings);
-    if (isComplete) await this.#deleteMissing(range, findings);
+    if (!isComplete) return;
+    await this.#context.store.transact((draft) => endCensus(draft, range));
+    await this.#deletes.decide(range, findings);
   }
 
   /** Each page completes the stretch up to its last key. Resumes after the last stored page. */
@@ -67,7 +48,11 @@ export class Census {
       const last = page.rows.at(-1)?.key;
       const isEmpty = token !== undefined && last === undefined;
       const to = token === undefined ? range.to : keyAfter(last ?? from);
-      if (!isEmpty) await this.#compare(range, { ...page, range: { from, to } }, findings, last);
+      if (!isEmpty) {
+        await this.#compare(range, page.rows, page.sentAt, findings, last);
+        const returned = new Set(page.rows.map(({ key }) => key));
+        await this.#findMissing({ from, to }, returned, page.sentAt, findings);
+      }
       if (token === undefined) return true;
       if (!isEmpty) from = to as Key;
     }
@@ -75,17 +60,18 @@ export class Census {
 
   /** Only the end of the scan completes anything. The oldest request decides what is newer. */
   async #scanUnsorted(range: KeyRange, findings: Findings): Promise<boolean> {
-    const rows: ScannedRow[] = [];
+    const returned = new Set<Key>();
     let sentAt: number | undefined;
     for (let token: string | undefined; ; ) {
       const page = await this.#page(range, token);
       if (page === undefined) return false;
-      rows.push(...page.rows);
       sentAt ??= page.sentAt;
+      await this.#compare(range, page.rows, sentAt, findings, undefined);
+      for (const { key } of page.rows) returned.add(key);
       ({ token } = page);
       if (token === undefined) break;
     }
-    await this.#compare(range, { range, rows, sentAt }, findings, undefined);
+    await this.#findMissing(range, returned, sentAt, findings);
     return true;
   }
 
@@ -99,9 +85,11 @@ export class Census {
     return { rows, token: answer.token, sentAt };
   }
 
+  /** Marks what a page has in another version. `after`: the position to store. */
   async #compare(
     range: KeyRange,
-    stretch: Stretch,
+    rows: readonly ScannedRow[],
+    sentAt: number,
     findings: Findings,
     after: Key | undefined,
   ): Promise<void> {
@@ -109,70 +97,38 @@ export class Census {
     const result = await store.transact((draft) => {
       let misses = 0;
       let present: Key | undefined;
-      const returned = new Set<Key>();
-      for (const scanned of stretch.rows) {
-        returned.add(scanned.key);
-        if (isMiss(draft, range, scanned, stretch.sentAt, rules.overlapMs)) misses += 1;
+      for (const scanned of rows) {
+        if (isMiss(draft, range, scanned, sentAt, rules.overlapMs)) misses += 1;
         const isKnown = compareVersion(draft, scanned.key, scanned.row.etag) === "known";
         if (isKnown) present = scanned.key;
       }
-      markAll(draft, missingBases(draft, stretch.range, returned));
-      const missing = missingRows(draft, stretch.range, returned, stretch.sentAt);
       storePosition(draft, range, after, misses, rules.overlapMs);
-      return { misses, present, missing };
+      return { misses, present };
     });
     status.missesRepaired += result.misses;
     findings.present ??= result.present;
-    for (const key of result.missing) findings.missing.set(key, stretch.sentAt);
   }
 
-  #updateStatus(): void {
-    this.#context.status.suspects = [...this.#asked.values()].flatMap((keys) => [...keys.keys()]);
-  }
-
-  async #deleteMissing(range: KeyRange, findings: Findings): Promise<void> {
-    const { rules, store } = this.#context;
-    await store.transact((draft) => endCensus(draft, range));
-    const confirmed = this.#confirmed.get(range.from);
-    this.#confirmed.delete(range.from);
-    if (confirmed) await this.#deleteRows(findings.missing, confirmed);
-    const others = new Map([...findings.missing].filter(([key]) => !confirmed?.has(key)));
-    const missing = [...others.keys()];
-    const isFew = sizeOfDelete(store.view, range, missing, rules.deleteLimits) === "few";
-    if (isFew) await store.transact((draft) => markAll(draft, missing));
-    const decision = isFew ? "again" : await this.#probe(missing, findings.present);
-    if (decision === "confirmed") this.#confirmed.set(range.from, others);
-    if (decision === "suspect") this.#asked.set(range.from, others);
-    else this.#asked.delete(range.from);
-    this.#updateStatus();
-  }
-
-  /** Deletes what two censuses did not return, unless it was changed since the first of them. */
-  async #deleteRows(missing: Missing, confirmed: Missing): Promise<void> {
-    await this.#context.store.transact((draft) => {
-      for (const [key, sentAt] of confirmed) {
-        const isClean = draft.get("bases", key) === undefined;
-        if (!missing.has(key) || !isClean || draft.isTouchedSince(key, sentAt)) continue;
-        draft.delete("rows", key);
-        if (draft.get("marks", key)) draft.delete("marks", key);
-      }
-    });
-  }
-
-  async #probe(missing: readonly Key[], present: Key | undefined) {
-    const { remote, rules } = this.#context;
-    const read = (key: Key) => this.#requests.answered<ReadAnswer>(() => remote.read(key));
-    // A row that left the filter is as absent as one that was deleted.
-    const readMissing = async (key: Key): Promise<ReadAnswer> => {
-      const answer = await read(key);
-      const isOut = answer.kind === "found" && !rules.keeps(key, answer.row.properties);
-      return isOut ? { kind: "absent" } : answer;
-    };
-    return massDelete({
-      first: await readMissing(missing[0] as Key),
-      last: await readMissing(missing.at(-1) as Key),
-      present: present === undefined ? undefined : await read(present),
-    });
+  /** Finds what the remote has not returned of a stretch of keys that it has returned completely. */
+  async #findMissing(
+    stretch: KeyRange,
+    returned: ReadonlySet<Key>,
+    sentAt: number,
+    findings: Findings,
+  ): Promise<void> {
+    const { store } = this.#context;
+    for (let from: Key | undefined = stretch.from; from !== undefined; ) {
+      const part = { from, to: stretch.to };
+      const found = await store.transact((draft) => {
+        const result = missingRows(draft, part, returned, sentAt, rowsPerStep);
+        const passed = { from: part.from, to: result.next ?? part.to };
+        for (const key of missingBases(draft, passed, returned)) markKey(draft, key);
+        return result;
+      });
+      findings.rows += found.rows;
+      for (const [key, etag] of found.missing) findings.missing.set(key, etag);
+      from = found.next;
+    }
   }
 }
 
@@ -196,10 +152,6 @@ function isMiss(
     draft.isTouchedSince(key, sentAt) ||
     draft.get("rows", key)?.version?.etag === row.etag;
   return isCovered && !isExplained;
-}
-
-function markAll(draft: Draft, keys: readonly Key[]): void {
-  for (const key of keys) markKey(draft, key);
 }
 
 function storePosition(

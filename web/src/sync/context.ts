@@ -26,10 +26,15 @@ export interface SyncRules extends PushRules {
   readonly pushesAtOnce: number; // 4
 }
 
+export interface Suspects {
+  readonly id: string;
+  readonly keys: readonly Key[];
+}
+
 export interface SyncStatus {
   error?: "unauthorized" | "tableMissing" | "remoteClock" | undefined;
-  /** Rows that seem to be deleted, but so many that the application must confirm it. */
-  suspects: readonly Key[];
+  /** Rows that seem to be deleted, but so many that the application must confirm it, by the id. */
+  suspects: readonly Suspects[];
   missesRepaired: number;
   resent: number;
   unknownOutcomes: number;

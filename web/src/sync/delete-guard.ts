@@ -3,39 +3,43 @@
 // smaller.
 
 import type { TableView } from "./draft.ts";
-import {
-  isInRange,
-  type Key,
-  type KeyRange,
-  type Partition,
-  partitionOf,
-  partitionRange,
-} from "./keys.ts";
+import { type Key, type KeyRange, type Partition, partitionOf, partitionRange } from "./keys.ts";
 import type { ReadAnswer } from "./remote.ts";
 
 export interface DeleteLimits {
   /** So many absent entities are always confirmed one by one. */
   readonly few: number; // 50
-  /** More than this share of the table is a mass delete. */
+  /** More than this share of a key range is a mass delete. */
   readonly share: number; // 0.1
 }
 
+export interface MissingRows {
+  readonly missing: readonly (readonly [key: Key, etag: string])[];
+  readonly rows: number; // that were looked at
+  readonly next: Key | undefined; // where to continue
+}
+
 /**
- * Returns the clean rows of a stretch of keys that a page has passed without returning them, and
- * that were not changed since the page was requested.
+ * Finds the clean rows of a stretch of keys that the remote has passed without returning them, and
+ * that were not changed since the request. Looks at up to `rowsMax` rows.
  */
 export function missingRows(
   view: TableView,
   stretch: KeyRange,
   returned: ReadonlySet<Key>,
   sentAt: number,
-): Key[] {
-  const missing: Key[] = [];
-  for (const [key] of view.entries("rows", stretch.from, stretch.to)) {
+  rowsMax: number,
+): MissingRows {
+  const missing: [Key, string][] = [];
+  let rows = 0;
+  for (const [key, { version }] of view.entries("rows", stretch.from, stretch.to)) {
+    if (rows === rowsMax) return { missing, rows, next: key };
+    rows += 1;
+    if (returned.has(key) || version === undefined) continue;
     const isClean = view.get("bases", key) === undefined;
-    if (isClean && !returned.has(key) && !view.isTouchedSince(key, sentAt)) missing.push(key);
+    if (isClean && !view.isTouchedSince(key, sentAt)) missing.push([key, version.etag]);
   }
-  return missing;
+  return { missing, rows, next: undefined };
 }
 
 /** Dirty keys that the page did not return: their Base is gone. */
@@ -53,24 +57,28 @@ export function missingBases(
 
 /**
  * "few": read each of them. "mass": probe first (massDelete), then compare with a second census.
+ * `rows`: how many rows the local store has in the range.
  */
 export function sizeOfDelete(
   view: TableView,
-  range: KeyRange,
-  missing: readonly Key[],
+  rows: number,
+  missing: ReadonlyMap<Key, unknown>,
   { few, share }: DeleteLimits,
 ): "few" | "mass" {
-  if (missing.length <= few) return "few";
-  const rows = [...view.entries("rows", range.from, range.to)];
-  if (missing.length > rows.length * share) return "mass";
-  const byPartition = new Map<Partition, number>();
-  for (const key of missing) {
-    const partition = partitionOf(key);
-    byPartition.set(partition, (byPartition.get(partition) ?? 0) + 1);
-  }
-  const isWhole = ([partition, count]: [Partition, number]) =>
-    rows.filter(([key]) => isInRange(key, partitionRange(partition))).length === count;
-  return [...byPartition].some(isWhole) ? "mass" : "few";
+  if (missing.size <= few) return "few";
+  if (missing.size > rows * share) return "mass";
+  const partitions = new Set([...missing.keys()].map(partitionOf));
+  return [...partitions].some((partition) => isWhole(view, partition, missing)) ? "mass" : "few";
+}
+
+function isWhole(
+  view: TableView,
+  partition: Partition,
+  missing: ReadonlyMap<Key, unknown>,
+): boolean {
+  const { from, to } = partitionRange(partition);
+  for (const [key] of view.entries("rows", from, to)) if (!missing.has(key)) return false;
+  return true;
 }
 
 /**

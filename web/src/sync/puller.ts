@@ -4,6 +4,7 @@
 import { applyAnswer } from "./apply-answer.ts";
 import { Census } from "./census.ts";
 import type { SyncContext } from "./context.ts";
+import { Deletes } from "./deletes.ts";
 import { scanDelta } from "./delta.ts";
 import type { Key } from "./keys.ts";
 import type { ReadAnswer } from "./remote.ts";
@@ -13,11 +14,13 @@ export class Puller {
   readonly #context: SyncContext;
   readonly #requests: Requests;
   readonly #census: Census;
+  readonly deletes: Deletes;
 
   constructor(context: SyncContext, requests: Requests) {
     this.#context = context;
     this.#requests = requests;
-    this.#census = new Census(context, requests);
+    this.deletes = new Deletes(context, requests);
+    this.#census = new Census(context, requests, this.deletes);
   }
 
   /** Reads what changed, if the remote can tell, and every key that is marked. */
@@ -33,11 +36,6 @@ export class Puller {
   async census(): Promise<void> {
     await allEnded(this.#context.rules.ranges.map((range) => this.#census.scan(range)));
     await this.#readMarked();
-  }
-
-  /** The application has confirmed that the rows in `status.suspects` are deleted. */
-  confirmDeletes(): void {
-    this.#census.confirmDeletes();
   }
 
   /** The push of a dirty key brings the news itself, or leaves the key marked. */

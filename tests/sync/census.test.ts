@@ -1,0 +1,87 @@
+// Tests what a census deletes, where one exact order of events matters.
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { Puller } from "../../web/src/sync/puller.ts";
+import { fill, key, type Scripted, scripted } from "./scripted.ts";
+
+const names = ["1", "2", "3", "4"];
+
+function filled(): Scripted & { readonly puller: Puller } {
+  const world = scripted();
+  fill(world, names);
+  return { ...world, puller: new Puller(world.context, world.requests) };
+}
+
+const suspects = ({ context }: Scripted) =>
+  context.status.suspects.map(({ keys }) => keys.map((of) => of.slice(2)).join());
+const localRows = ({ store }: Scripted) =>
+  store
+    .keys("rows")
+    .map((of) => of.slice(2))
+    .join();
+
+describe("an application that is asked about deletes", () => {
+  test("confirms what it was shown, not what is asked about since", async () => {
+    const world = filled();
+    const { context, puller, remote } = world;
+    for (const name of ["1", "2"]) remote.rows.delete(key(name));
+    remote.isForbidden = (of) => of <= key("2");
+    await puller.census();
+    assert.deepEqual(suspects(world), ["1,2"]);
+    const shown = context.status.suspects[0]?.id as string;
+    remote.isForbidden = (of) => of <= key("3"); // 3 is not deleted
+    await puller.census();
+    assert.deepEqual(suspects(world), ["1,2,3"]);
+    assert.equal(puller.deletes.confirm(shown), false);
+    await puller.census();
+    assert.equal(localRows(world), "1,2,3,4");
+  });
+
+  test("confirms for the next census, under an id that stays", async () => {
+    const world = filled();
+    const { context, puller, remote } = world;
+    remote.isForbidden = (of) => of <= key("2");
+    await puller.census();
+    const shown = context.status.suspects[0]?.id as string;
+    await puller.census();
+    assert.equal(puller.deletes.confirm(shown), true);
+    assert.deepEqual(suspects(world), []);
+    await puller.census();
+    assert.equal(localRows(world), "3,4");
+  });
+});
+
+describe("a mass delete", () => {
+  test("is probed, and probed again before its rows are deleted", async () => {
+    const world = filled();
+    const { puller, remote } = world;
+    // The first census runs with a narrower credential; its first and last row are really deleted.
+    remote.isForbidden = (of) => of <= key("3");
+    for (const name of ["1", "3"]) remote.rows.delete(key(name));
+    const { read } = remote;
+    let reads = 0;
+    remote.read = (of) => {
+      reads += 1;
+      if (reads === 1) remote.isForbidden = () => false;
+      return read(of);
+    };
+    await puller.census();
+    assert.equal(reads, 3);
+    remote.read = read;
+    remote.isForbidden = (of) => of <= key("3");
+    await puller.census();
+    assert.equal(localRows(world), "1,2,3,4");
+    assert.deepEqual(suspects(world), ["1,2,3"]);
+  });
+
+  test("is carried out by the second census", async () => {
+    const world = filled();
+    const { puller, remote } = world;
+    for (const name of ["1", "2", "3"]) remote.rows.delete(key(name));
+    await puller.census();
+    assert.equal(localRows(world), "1,2,3,4");
+    await puller.census();
+    assert.equal(localRows(world), "4");
+  });
+});

@@ -1,0 +1,129 @@
+// Deletes the rows that a census did not return, or asks the application first (PROTOCOL.md,
+// Deletes).
+
+import type { SyncContext } from "./context.ts";
+import { massDelete, sizeOfDelete } from "./delete-guard.ts";
+import type { Key, KeyRange } from "./keys.ts";
+import { markKey } from "./marks.ts";
+import type { ReadAnswer } from "./remote.ts";
+import type { Requests } from "./requests.ts";
+
+/** Clean rows that were not returned, with their ETags. */
+export type Missing = Map<Key, string>;
+
+/** What a complete census has found. */
+export interface Findings {
+  readonly missing: Missing;
+  rows: number; // that the local store has in the range
+  present: Key | undefined; // a row that was returned in the known version
+}
+
+/** What the next census of a range may delete if it does not return it either. */
+interface Confirmed {
+  readonly missing: Missing;
+  readonly by: "probe" | "application";
+}
+
+export class Deletes {
+  readonly #context: SyncContext;
+  readonly #requests: Requests;
+  readonly #confirmed = new Map<Key, Confirmed>(); // by the range's `from`
+  /** What the application is asked about, by the range's `from`. */
+  readonly #asked = new Map<Key, { readonly id: string; readonly missing: Missing }>();
+
+  constructor(context: SyncContext, requests: Requests) {
+    this.#context = context;
+    this.#requests = requests;
+  }
+
+  /**
+   * The application confirms the keys that `status.suspects` has shown with this id. Returns false
+   * if others are asked about since.
+   */
+  confirm(id: string): boolean {
+    const found = [...this.#asked].find(([, asked]) => asked.id === id);
+    if (found === undefined) return false;
+    const [range, { missing }] = found;
+    this.#confirmed.set(range, { missing, by: "application" });
+    this.#asked.delete(range);
+    this.#updateStatus();
+    return true;
+  }
+
+  /** Decides what a census of the range means. */
+  async decide(range: KeyRange, findings: Findings): Promise<void> {
+    const { rules, store } = this.#context;
+    const deleted = await this.#deleteConfirmed(range, findings);
+    const others: Missing = new Map([...findings.missing].filter(([key]) => !deleted.has(key)));
+    const missing = [...others.keys()];
+    const { rows } = findings;
+    const isFew = sizeOfDelete(store.view, rows, others, rules.deleteLimits) === "few";
+    if (isFew) {
+      await store.transact((draft) => {
+        for (const key of missing) markKey(draft, key);
+      });
+    }
+    const decision = isFew ? "again" : await this.#probe(missing, findings.present);
+    if (decision === "confirmed") this.#confirmed.set(range.from, { missing: others, by: "probe" });
+    if (decision === "suspect") this.#ask(range, others);
+    else this.#asked.delete(range.from);
+    this.#updateStatus();
+  }
+
+  /** The same question keeps its id. */
+  #ask(range: KeyRange, missing: Missing): void {
+    const asked = this.#asked.get(range.from)?.missing;
+    if (asked && hasSameEntries(asked, missing)) return;
+    this.#asked.set(range.from, { id: this.#context.platform.token(), missing });
+  }
+
+  #updateStatus(): void {
+    this.#context.status.suspects = [...this.#asked.values()].map(({ id, missing }) => ({
+      id,
+      keys: [...missing.keys()],
+    }));
+  }
+
+  /**
+   * Deletes what two censuses did not return, unless it was changed since the first of them. The
+   * credential may have become narrower since the first probe, so there is another one.
+   */
+  async #deleteConfirmed(range: KeyRange, { missing, present }: Findings): Promise<Set<Key>> {
+    const confirmed = this.#confirmed.get(range.from);
+    this.#confirmed.delete(range.from);
+    const twice = [...missing].filter(([key, etag]) => confirmed?.missing.get(key) === etag);
+    if (confirmed === undefined || twice.length === 0) return new Set();
+    const keys = twice.map(([key]) => key);
+    const isSure =
+      confirmed.by === "application" || (await this.#probe(keys, present)) === "confirmed";
+    if (!isSure) return new Set();
+    await this.#context.store.transact((draft) => {
+      for (const [key, etag] of twice) {
+        const isClean = draft.get("bases", key) === undefined;
+        if (!isClean || draft.get("rows", key)?.version?.etag !== etag) continue;
+        draft.delete("rows", key);
+        if (draft.get("marks", key)) draft.delete("marks", key);
+      }
+    });
+    return new Set(keys);
+  }
+
+  async #probe(missing: readonly Key[], present: Key | undefined) {
+    const { remote, rules } = this.#context;
+    const read = (key: Key) => this.#requests.answered<ReadAnswer>(() => remote.read(key));
+    // A row that left the filter is as absent as one that was deleted.
+    const readMissing = async (key: Key): Promise<ReadAnswer> => {
+      const answer = await read(key);
+      const isOut = answer.kind === "found" && !rules.keeps(key, answer.row.properties);
+      return isOut ? { kind: "absent" } : answer;
+    };
+    return massDelete({
+      first: await readMissing(missing[0] as Key),
+      last: await readMissing(missing.at(-1) as Key),
+      present: present === undefined ? undefined : await read(present),
+    });
+  }
+}
+
+const hasSameEntries = (a: Missing, b: Missing): boolean =>
+  a.size === b.size && [...a].every(([key, etag]) => b.get(key) === etag);
