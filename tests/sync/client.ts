@@ -33,6 +33,7 @@ export interface World {
 export type ClientRules = SyncRules & {
   readonly traits: Remote["traits"];
   readonly storageFails: boolean;
+  drawRanges(): SyncRules["ranges"];
 };
 
 const storageFailures = 0.03; // of the commits of sync
@@ -81,7 +82,8 @@ export class Client {
   #start(): Process {
     const store = this.#disk.open();
     this.#world.ledger.onOpened(store);
-    return new Process(this, this.#world, this.#rules, store);
+    const rules = { ...this.#rules, ranges: this.#rules.drawRanges() };
+    return new Process(this, this.#world, rules, store);
   }
 
   /** The process dies, and another one starts after `delay`. */
@@ -253,7 +255,8 @@ class SimulatedRemote implements Remote {
     const batch = this.#batch(push);
     this.#world.ledger.onSent(batch);
     const answer = await this.#execute(push, operationsOf(push, this.#client.id), batch);
-    if (answer.kind !== "applied" && answer.kind !== "failed") this.#world.ledger.onRefused(batch);
+    const isKnown = !["applied", "failed", "rejected"].includes(answer.kind);
+    if (isKnown) this.#world.ledger.onRefused(batch);
     if (answer.kind === "applied") {
       push.members.forEach(({ key }, index) => {
         const etag = answer.versions[index]?.etag;
@@ -319,6 +322,7 @@ class SimulatedRemote implements Remote {
     return this.#send<PushAnswer>({
       partition,
       isWrite: true,
+      operations,
       execute: (stamp) => {
         const { answer, execution } = table.execute(operations, stamp, false);
         const index = "index" in answer ? answer.index : undefined;
@@ -342,6 +346,7 @@ class SimulatedRemote implements Remote {
     const answer = await this.#send<ReadAnswer>({
       partition: partitionOf(key),
       isWrite: false,
+      operations: [],
       execute: () => table.read(key),
     });
     if (answer.kind === "found") ledger.onSeen(this.#client.id, key, answer.row.etag);
@@ -357,6 +362,7 @@ class SimulatedRemote implements Remote {
     const answer = await this.#send<ScanAnswer>({
       partition: partitionOf(request.range.from),
       isWrite: false,
+      operations: [],
       execute: () => table.scan(request),
     });
     if (answer.kind === "page" && !request.keysOnly) {

@@ -21,12 +21,15 @@ export interface Config {
   readonly staleReadMs: number;
   readonly pageRows: number;
   readonly operationsMax: number;
-  readonly ranges: number;
+  readonly ranges: number; // 0: each process has others
   readonly filter: "none" | "local" | "sent";
   readonly fewDeletes: number;
   readonly hasDate: boolean;
   readonly repeats: boolean;
   readonly poisons: boolean;
+  /** "small" rejects batches of more than two operations, "picky" those with certain values. */
+  readonly proxy: "none" | "small" | "picky";
+  readonly portals: boolean; // now and then, a captive portal answers instead of the remote
   readonly dropsTable: boolean;
   readonly narrowsScope: boolean;
   readonly expires: boolean;
@@ -70,12 +73,14 @@ export function drawConfig(scheduler: Scheduler, seed: number): Config {
     staleReadMs: profile === "cosmos" ? 1 + below(30) : 0,
     pageRows: 1 + below(4),
     operationsMax: 2 + below(3),
-    ranges: 1 + below(3),
+    ranges: below(4),
     filter: chance(0.7) ? "none" : chance(0.5) ? "local" : "sent",
     fewDeletes: chance(0.7) ? 50 : 1,
     hasDate: chance(0.5),
     repeats: chance(0.2),
     poisons: chance(0.2),
+    proxy: chance(0.8) ? "none" : chance(0.5) ? "small" : "picky",
+    portals: chance(0.2),
     dropsTable: chance(0.1),
     narrowsScope: chance(0.15),
     expires: chance(0.15),

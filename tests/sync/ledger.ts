@@ -1,9 +1,23 @@
 // Knows everything that happened in a simulation, and checks it: the invariants of sync.
 
 import { applyChange, canApply } from "../../web/src/sync/change.ts";
-import type { Base, LocalRow, OutboxOp, RemoteRow } from "../../web/src/sync/hidden-tables.ts";
-import { isReceiptKey, type Key, partitionOf, partitionRange } from "../../web/src/sync/keys.ts";
+import type {
+  Base,
+  LocalRow,
+  OutboxOp,
+  RemoteRow,
+  ScanState,
+} from "../../web/src/sync/hidden-tables.ts";
+import {
+  isInRange,
+  isReceiptKey,
+  type Key,
+  partitionOf,
+  partitionRange,
+} from "../../web/src/sync/keys.ts";
 import { areSameProperties, type Properties } from "../../web/src/sync/properties.ts";
+import { scanSince } from "../../web/src/sync/watermark.ts";
+import type { Config } from "./config.ts";
 import { type Commit, type FakeStore, idOf } from "./fake-store.ts";
 import type { Scheduler } from "./scheduler.ts";
 import type { Execution, HistoryEntry, WeakTable } from "./weak-table.ts";
@@ -41,6 +55,7 @@ interface Known {
 export class Ledger {
   readonly #scheduler: Scheduler;
   readonly #table: WeakTable;
+  readonly #config: Config;
   /** The epochs of the table in which an operation was applied. */
   readonly applied = new Map<string, number[]>();
   readonly #isRepeated = new Set<string>();
@@ -64,8 +79,9 @@ export class Ledger {
     repeatedTwice: 0,
   };
 
-  constructor(scheduler: Scheduler, table: WeakTable) {
+  constructor(scheduler: Scheduler, table: WeakTable, config: Config) {
     this.#scheduler = scheduler;
+    this.#config = config;
     this.#table = table;
   }
 
@@ -197,6 +213,7 @@ export class Ledger {
     for (const { table, key, value } of puts) {
       if (table === "rows" || table === "bases") keys.add(key);
       else if (table === "outbox" && value) keys.add((value as OutboxOp).key);
+      else if (table === "scans" && value) this.#checkScan(client, store, key, value as ScanState);
     }
     for (const key of keys) {
       this.#checkDerived(client, store, key);
@@ -223,6 +240,28 @@ export class Ledger {
     if (!areSameProperties(row, local?.properties) || local?.version) {
       this.fail("I1", `${client} ${key} is not its Base with the pending operations`);
     }
+  }
+
+  /** I10: what the next scan by Timestamp does not read is known, or is marked to be read. */
+  #checkScan(client: string, store: FakeStore, from: Key, { to, watermark, delta }: ScanState) {
+    const { breaksBounds, narrowsScope, overlapMs } = this.#config;
+    if (breaksBounds || narrowsScope || delta !== undefined) return;
+    const { view } = store;
+    const since = scanSince(watermark, view.get("overlap", "ms") ?? overlapMs);
+    if (since === undefined) return;
+    for (const [key, history] of this.#table.history) {
+      const row = history.at(-1)?.row;
+      if (!isInRange(key, { from, to }) || row === undefined || isReceiptKey(key)) continue;
+      const isMarked = view.get("bases", key) !== undefined || view.get("marks", key) !== undefined;
+      if (row.timestamp >= since || isMarked || this.#isKnown(store, key, row)) continue;
+      this.fail("I10", `${client} will not read ${key} ${row.etag} any more`);
+    }
+  }
+
+  #isKnown({ view }: FakeStore, key: Key, row: RemoteRow): boolean {
+    const local = view.get("rows", key);
+    if (this.#table.config.keeps(key, row.properties)) return local?.version?.etag === row.etag;
+    return local === undefined || this.#config.filter === "sent"; // then a census finds it
   }
 
   /** I6, I7, I8, I9: what the client takes for the remote's version. */

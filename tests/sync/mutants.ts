@@ -108,6 +108,28 @@ export const mutants: readonly Mutant[] = [
     edit("pusher.ts", "if (state.isOpen) state.isAmbiguous = true;", ""),
   ),
   mutant(
+    "takes-rejections-for-refusals",
+    1,
+    "A push that was rejected as a whole counts as not executed.",
+    edit(
+      "pusher.ts",
+      'this.#readBack(state, "none", { isReceiptRefused',
+      'this.#readBack(state, "firstTry", { isReceiptRefused',
+    ),
+  ),
+  mutant(
+    "sends-rejected-pushes-again",
+    1,
+    "A push that is rejected as a whole is sent again without end.",
+    edit("pusher.ts", "if (state.rejections > 1) {", "if (state.rejections > 1e9) {"),
+  ),
+  mutant(
+    "does-not-halve-rejected-pushes",
+    1,
+    "A push that is rejected as a whole is frozen again with the same groups.",
+    edit("pusher.ts", "Math.max(1, Math.floor(groups / 2))", "groups"),
+  ),
+  mutant(
     "decides-too-early",
     736,
     "The outcome is decided while a try may still arrive.",
@@ -319,13 +341,29 @@ export const mutants: readonly Mutant[] = [
     ),
   ),
   mutant(
+    "takes-the-time-of-a-proxy",
+    1,
+    "The Date of a captive portal counts as the server's time.",
+    edit("requests.ts", 'kind !== "failed" && kind !== "rejected"', "kind.length > 0"),
+  ),
+  mutant(
+    "forgets-the-end-of-a-range",
+    1,
+    "The watermark of a key range counts for a larger one.",
+    edit(
+      "scan-state.ts",
+      "return wasLarger ? { to, watermark: state.watermark } : { to };",
+      "return { to, watermark: state.watermark };",
+    ),
+  ),
+  mutant(
     "stores-the-position-early",
     29,
     "The position of a scan is stored before the rows of its page.",
     edit(
       "delta.ts",
       "    await store.transact((draft) => {\n      for (",
-      '    await store.transact((draft) => advance(draft, range, answer, undefined));\n    await platform.sleep(1);\n    await store.transact((draft) => {\n      if (draft.get("scans", range.from)?.delta === undefined) draft.put("scans", range.from, { delta });\n      for (',
+      '    await store.transact((draft) => advance(draft, range, answer, undefined));\n    await platform.sleep(1);\n    await store.transact((draft) => {\n      if (draft.get("scans", range.from)?.delta === undefined) updateScanState(draft, range, { delta });\n      for (',
     ),
   ),
   mutant(

@@ -2,7 +2,9 @@
 // repeated, refused on the way, or arrive long after the client gave up.
 
 import type { Ticks } from "../../web/src/sync/hidden-tables.ts";
-import type { Dated, Failure } from "../../web/src/sync/remote.ts";
+import type { RemoteOperation } from "../../web/src/sync/operation.ts";
+import type { Dated, Failure, PushAnswer } from "../../web/src/sync/remote.ts";
+import type { Config } from "./config.ts";
 import type { Scheduler } from "./scheduler.ts";
 import { ticksAt, type WeakTable } from "./weak-table.ts";
 
@@ -14,6 +16,7 @@ export interface NetworkConfig {
   readonly dateSkewMs: number; // of the Date header
   readonly hasDate: boolean; // whether the client can read it
   readonly repeats: boolean; // whether the network may send a request twice
+  readonly proxy: Config["proxy"];
 }
 
 /** Chances of each fault, for one request. */
@@ -33,10 +36,21 @@ export interface NetworkRequest<A> {
   readonly partition: string;
   /** A write becomes visible some time after its Timestamp was taken. */
   readonly isWrite: boolean;
+  readonly operations: readonly RemoteOperation[]; // of a batch
   readonly execute: Execute<A>;
   /** The network sends the request twice. */
   onRepeat?(): void;
 }
+
+const proxyAheadMs = 3_600_000; // the clock of proxies and portals
+
+const isOfProxy = (answer: object): boolean =>
+  "kind" in answer && (answer.kind === "failed" || answer.kind === "rejected");
+
+const rejection = ({ operations }: Pick<NetworkRequest<never>, "operations">) =>
+  operations.length > 0
+    ? ({ kind: "rejected", code: "RejectedByProxy" } satisfies PushAnswer)
+    : ({ kind: "failed" } satisfies Failure);
 
 const visibleAtRestMs = 10; // at most: so that no client gives up
 
@@ -45,6 +59,8 @@ export class Network {
   readonly #table: WeakTable;
   readonly config: NetworkConfig;
   hasFaults = true;
+  /** A captive portal answers all requests. */
+  hasPortal = false;
 
   constructor(scheduler: Scheduler, table: WeakTable, config: NetworkConfig) {
     this.#scheduler = scheduler;
@@ -57,6 +73,12 @@ export class Network {
       const answer = (value: A | Failure, delay: number) =>
         this.#scheduler.after(delay, () => resolve(this.#dated(value)));
       answer({ kind: "failed" }, this.config.timeoutMs);
+      if (this.hasPortal || this.#isRejected(request)) {
+        // Some proxies answer although the server executes the request.
+        if (!this.hasPortal && this.#happens(chances.late)) this.#arrive(request, () => {});
+        answer(rejection(request) as A | Failure, this.#latency());
+        return;
+      }
       if (this.#happens(chances.lost)) {
         if (this.#scheduler.chance(0.5)) answer({ kind: "failed" }, this.#latency());
       } else if (this.#happens(chances.busyBefore)) answer(this.#busy(), this.#latency());
@@ -66,6 +88,15 @@ export class Network {
         this.#arrive(request, (value) => answer(value, this.#latency()));
       } else this.#arrive(request, (value) => this.#respond(value, answer));
     });
+  }
+
+  #isRejected<A>({ operations }: NetworkRequest<A>): boolean {
+    const { proxy } = this.config;
+    if (proxy === "small") return operations.length > 2;
+    const isRejected = (one: RemoteOperation) =>
+      ("set" in one && one.set.has("virus")) ||
+      ("properties" in one && one.properties.has("virus"));
+    return proxy === "picky" && operations.some(isRejected);
   }
 
   #arrive<A>(request: NetworkRequest<A>, then: (value: A) => void): void {
@@ -101,6 +132,7 @@ export class Network {
 
   #dated<A extends object>(answer: A): Dated<A> {
     if (!this.config.hasDate) return answer;
+    if (isOfProxy(answer)) return { ...answer, date: ticksAt(this.#scheduler.now + proxyAheadMs) };
     const skew = (this.#scheduler.fraction(2) - 1) * this.config.dateSkewMs;
     const ms = Math.floor((this.#scheduler.now + skew) / 10) * 10;
     return { ...answer, date: ticksAt(ms) };

@@ -60,7 +60,7 @@ class Case {
 
   freeze(hasReceipts: boolean): FrozenPush {
     const limits = { operations: 3, bytes: 1 << 20 };
-    const input = { isSettled: true, token: "t" };
+    const input = { isSettled: true, token: "t", groupsMax: 9 };
     let push: FrozenPush | undefined;
     this.store.transact((draft) => {
       const plan = planPush(draft, partition, { hasReceipts, limits, keeps: keepAll }, input);

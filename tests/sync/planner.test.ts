@@ -32,6 +32,7 @@ const { PartitionLog } = await import("../../web/src/sync/partition-log.ts");
 const { discardParked, planPush, retryParked } = await import("../../web/src/sync/plan-push.ts");
 const { areSameProperties } = await import("../../web/src/sync/properties.ts");
 const { receiptEvidence } = await import("../../web/src/sync/receipt.ts");
+const { scanState, updateScanState } = await import("../../web/src/sync/scan-state.ts");
 const watermark = await import("../../web/src/sync/watermark.ts");
 const { Disk } = await import("./fake-store.ts");
 const { plannerCases } = await import("./planner-cases.ts");
@@ -47,6 +48,7 @@ const keeps = () => true;
 const limits = { operations: 3, bytes: 1 << 20 };
 const rules = { hasReceipts: false, limits, keeps };
 const token = "t";
+const input = { token, groupsMax: 9 };
 
 const goldenFile = new URL("../testdata/sync/planner.txt", import.meta.url);
 
@@ -66,10 +68,11 @@ describe("a push", () => {
     const change = { kind: "create", properties: new Map([["a", value]]) } as const;
     return { number, group, key: key(name), change };
   };
-  const input = (ops: readonly OutboxOp[], more: Partial<FreezeInput> = {}): FreezeInput => ({
+  const inputOf = (ops: readonly OutboxOp[], more: Partial<FreezeInput> = {}): FreezeInput => ({
     ops,
     limits,
     hasReceipts: false,
+    groupsMax: 9,
     baseOf: () => ({ kind: "absent" }),
     isSettling: () => false,
     ...more,
@@ -78,21 +81,23 @@ describe("a push", () => {
 
   test("ends at a group's end, within the limits of entities and bytes", () => {
     const ops = [create(1, 1, "1"), create(2, 1, "2"), create(3, 2, "3"), create(4, 2, "4")];
-    const frozen = freeze(input(ops));
+    const frozen = freeze(inputOf(ops));
     assert.equal(frozen.kind === "ready" && frozen.upTo, 2);
     const large = [create(1, 1, "1", 600_000), create(2, 2, "2", 600_000)];
-    const one = freeze(input(large));
+    const one = freeze(inputOf(large));
     assert.equal(one.kind === "ready" && one.upTo, 1);
-    assert.deepEqual(freeze(input([create(1, 7, "1", 1 << 20)])), { kind: "tooLarge", group: 7 });
+    const two = freeze(inputOf([create(1, 1, "1"), create(2, 2, "2")], { groupsMax: 1 }));
+    assert.equal(two.kind === "ready" && two.upTo, 1);
+    assert.deepEqual(freeze(inputOf([create(1, 7, "1", 1 << 20)])), { kind: "tooLarge", group: 7 });
   });
 
   test("has a receipt, unless a group needs all places", () => {
-    const withReceipts = freeze(input(three, { hasReceipts: true }));
+    const withReceipts = freeze(inputOf(three, { hasReceipts: true }));
     assert.equal(withReceipts.kind === "ready" && withReceipts.hasReceipt, false);
     const more = [...three, create(4, 2, "1")];
-    const alone = freeze(input(more, { hasReceipts: true }));
+    const alone = freeze(inputOf(more, { hasReceipts: true }));
     assert.equal(alone.kind === "ready" && alone.upTo, 3);
-    const two = freeze(input(three.slice(0, 2), { hasReceipts: true }));
+    const two = freeze(inputOf(three.slice(0, 2), { hasReceipts: true }));
     assert.equal(two.kind === "ready" && two.hasReceipt, true);
   });
 
@@ -101,6 +106,7 @@ describe("a push", () => {
       partition: "p",
       token,
       upTo: 1,
+      groups: 1,
       members: [{ key: key("1"), base: { kind: "absent" }, intended: row({ a: 1 }) }],
       idleKeys: [],
       receipt: { etag: "r" },
@@ -127,11 +133,11 @@ describe("a push", () => {
     store.write(1, new Map([[key("1"), () => undefined]]));
     let kind: string | undefined;
     store.transact(
-      (draft) => (kind = planPush(draft, "p", rules, { isSettled: false, token }).kind),
+      (draft) => (kind = planPush(draft, "p", rules, { isSettled: false, ...input }).kind),
     );
     assert.equal(kind, "settling");
     store.transact(
-      (draft) => (kind = planPush(draft, "p", rules, { isSettled: true, token }).kind),
+      (draft) => (kind = planPush(draft, "p", rules, { isSettled: true, ...input }).kind),
     );
     assert.equal(kind, "push");
     assert.equal(store.view.get("settling", key("1")), undefined);
@@ -143,7 +149,7 @@ describe("a push", () => {
     store.write(2, new Map([[key("1"), () => undefined]]));
     let kind: string | undefined;
     store.transact(
-      (draft) => (kind = planPush(draft, "p", rules, { isSettled: true, token }).kind),
+      (draft) => (kind = planPush(draft, "p", rules, { isSettled: true, ...input }).kind),
     );
     assert.equal(kind, "again");
     assert.deepEqual([...store.journal.values()], ["folded", "folded"]);
@@ -155,7 +161,7 @@ describe("a parked group", () => {
     const store = newStore();
     const large: Value = { type: "String", value: "v".repeat(1 << 20) };
     store.write(1, new Map([[key("1"), () => new Map([["a", large]])]]));
-    store.transact((draft) => planPush(draft, "p", rules, { isSettled: true, token }));
+    store.transact((draft) => planPush(draft, "p", rules, { isSettled: true, ...input }));
     store.write(2, new Map([[key("1"), () => row({ a: 2 })]]));
     store.write(3, new Map([[key("2"), () => row({ a: 3 })]]));
     return store;
@@ -167,7 +173,7 @@ describe("a parked group", () => {
     const store = parked();
     let push: FrozenPush | undefined;
     store.transact((draft) => {
-      const plan = planPush(draft, "p", rules, { isSettled: true, token });
+      const plan = planPush(draft, "p", rules, { isSettled: true, ...input });
       if (plan.kind === "push") push = plan.push;
     });
     assert.deepEqual(parkedGroups(store), [
@@ -216,7 +222,7 @@ describe("a parked group that is later than a push", () => {
       log.updateRows();
     });
     store.transact((draft) => {
-      const plan = planPush(draft, "p", rules, { isSettled: true, token });
+      const plan = planPush(draft, "p", rules, { isSettled: true, ...input });
       if (plan.kind !== "push") return;
       const observed = new Map([[key("1"), { row: version(row({ a: 9 }), "2"), sentAt: 9 }]]);
       resolveConflicts(new PartitionLog(draft, "p", keeps), plan.push, observed, policy);
@@ -246,6 +252,7 @@ describe("an answer", () => {
     partition: "p",
     token,
     upTo: 1,
+    groups: 1,
     members: [],
     idleKeys: [],
     receipt: { etag: "r" },
@@ -261,6 +268,10 @@ describe("an answer", () => {
     for (const status of [408, 429, 500, 503]) {
       assert.deepEqual(decideAnswer(push, first, refused(1, status)), retry);
     }
+    assert.deepEqual(decideAnswer(push, first, { kind: "rejected", code: "Code" }), {
+      kind: "rejected",
+      rejection: { index: undefined, code: "Code" },
+    });
     for (const kind of ["notSent", "unauthorized", "tableMissing"] as const) {
       assert.deepEqual(decideAnswer(push, first, { kind }), { kind });
     }
@@ -301,7 +312,7 @@ describe("the outcome of a push", () => {
   function pushed(store: ReturnType<typeof newStore>, hasReceipts = false): FrozenPush {
     let push: FrozenPush | undefined;
     store.transact((draft) => {
-      const plan = planPush(draft, "p", { ...rules, hasReceipts }, { isSettled: true, token });
+      const plan = planPush(draft, "p", { ...rules, hasReceipts }, { isSettled: true, ...input });
       if (plan.kind === "push") push = plan.push;
     });
     return push as FrozenPush;
@@ -399,6 +410,24 @@ describe("the outcome of a push", () => {
     }
   });
 
+  test("parks a push that is rejected as a whole if it has one group", () => {
+    for (const groups of [1, 2]) {
+      const store = newStore();
+      for (let group = 1; group <= groups; ++group) {
+        store.write(group, new Map([[key(String(group)), () => row({ a: 1 })]]));
+      }
+      const push = pushed(store);
+      store.write(3, new Map([[key("3"), () => row({ a: 1 })]]));
+      const rejection = { index: undefined, code: "Code" };
+      const observations = observe({ 1: undefined, 2: undefined });
+      const finished = { ...applied, outcome: "notApplied", rejection, observations } as const;
+      store.transact((draft) => finishPush(draft, push, finished, keeps));
+      const parked = [...store.view.entries("parked", "")].map(([, { group }]) => group);
+      assert.deepEqual(parked, groups === 1 ? [1] : []);
+      assert.equal(store.view.get("pushes", "p"), undefined);
+    }
+  });
+
   test("settles operations that cancel each other out, with the others", () => {
     const store = newStore();
     const both = [key("1"), key("2")].map((of) => [of, () => row({ a: 1 })] as const);
@@ -481,7 +510,7 @@ describe("encrypted properties", () => {
     });
     store.write(1, new Map([[key("1"), () => encrypted(2, 1)]]));
     store.transact((draft) => {
-      const plan = planPush(draft, "p", rules, { isSettled: true, token });
+      const plan = planPush(draft, "p", rules, { isSettled: true, ...input });
       if (plan.kind !== "push") return;
       const observed = new Map([[key("1"), { row: version(encrypted(1, 2), "2"), sentAt: 1 }]]);
       assert.equal(conflictsOf(plan.push, observed).length, 1);
@@ -558,6 +587,24 @@ describe("a delete", () => {
     assert.equal(massDelete({ ...missing, present: { kind: "tableMissing" } }), "again");
     assert.equal(massDelete({ first: absent, last: forbidden, present: found }), "suspect");
     assert.equal(massDelete({ first: found, last: absent, present: found }), "again");
+  });
+});
+
+describe("the state of a scan", () => {
+  test("is that of its range, and a larger range has the watermark of its parts", () => {
+    const store = newStore();
+    const larger = { from: "", to: key("5") };
+    store.transact((draft) => {
+      const delta = { since: undefined, nextWatermark: undefined, after: key("1") };
+      updateScanState(draft, larger, { watermark: 5n });
+      updateScanState(draft, larger, { delta });
+    });
+    const watermarkOf = (to: string | undefined) => scanState(store.view, { from: "", to });
+    assert.equal(watermarkOf(key("5")).delta?.after, key("1"));
+    assert.deepEqual(watermarkOf(key("4")), { to: key("4"), watermark: 5n });
+    assert.deepEqual(watermarkOf(key("6")), { to: key("6") });
+    assert.deepEqual(watermarkOf(undefined), { to: undefined });
+    assert.deepEqual(scanState(store.view, { from: key("1") }), { to: undefined });
   });
 });
 
@@ -640,6 +687,7 @@ const planner = [
   "plan-push",
   "properties",
   "receipt",
+  "scan-state",
   "settle",
   "watermark",
 ];

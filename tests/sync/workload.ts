@@ -90,7 +90,8 @@ export class Workload {
     if (first === undefined) return;
     const [key, { group, reason }] = first;
     const partition = key.slice(0, key.indexOf("\0"));
-    const discards = isAtRest ? reason === "PropertyValueTooLarge" : scheduler.chance(0.3);
+    const isPermanent = reason === "PropertyValueTooLarge" || reason === "RejectedByProxy";
+    const discards = isAtRest ? isPermanent : scheduler.chance(0.3);
     const decide = discards ? discardParked : retryParked;
     client.store
       .transact((draft) => decide(draft, partition, group, this.#keeps))
@@ -150,6 +151,9 @@ export class Workload {
     if (this.#config.poisons && !isForeign && scheduler.chance(0.5)) {
       return (row) => new Map([...(row ?? []), ["poison", int32(id)]]);
     }
+    if (this.#config.proxy === "picky" && !isForeign && scheduler.chance(0.5)) {
+      return (row) => new Map([...(row ?? []), ["virus", int32(id)]]);
+    }
     if (this.#config.filter !== "none" && scheduler.chance(0.7)) {
       const isHidden = scheduler.chance(0.5);
       return (row) => {
@@ -197,8 +201,8 @@ export class Workload {
   }
 
   startAccidents(): void {
-    const { scheduler, table, ledger } = this.#world;
-    const { durationMs, dropsTable, expires, narrowsScope } = this.#config;
+    const { scheduler, table, ledger, network } = this.#world;
+    const { durationMs, dropsTable, expires, narrowsScope, portals } = this.#config;
     const during = (begin: () => void, end: () => void, mostMs = 300) => {
       const at = scheduler.fraction(durationMs * 0.8);
       scheduler.after(at, begin);
@@ -213,6 +217,16 @@ export class Workload {
         },
         () => {
           table.isMissing = false;
+        },
+      );
+    }
+    for (let times = portals ? 3 : 0; times > 0; --times) {
+      during(
+        () => {
+          network.hasPortal = true;
+        },
+        () => {
+          network.hasPortal = false;
         },
       );
     }

@@ -9,9 +9,9 @@ export interface Tries {
   isAmbiguous: boolean;
 }
 
-/** The first operation that the remote refuses permanently: it is parked. */
+/** A permanent refusal. */
 export interface Rejection {
-  readonly index: number; // in the push's members
+  readonly index: number | undefined; // in the push's members; undefined: the whole request
   readonly code: string;
 }
 
@@ -32,6 +32,8 @@ export type AnswerDecision =
   | { readonly kind: "park"; readonly rejection: Rejection }
   /** The push may have been executed. */
   | { readonly kind: "retry"; readonly afterMs?: number | undefined }
+  /** The whole request. The push may have been executed. */
+  | { readonly kind: "rejected"; readonly rejection: Rejection }
   | { readonly kind: "notSent" }
   | { readonly kind: "unauthorized" }
   | { readonly kind: "tableMissing" };
@@ -52,6 +54,8 @@ export function decideAnswer(
       return answer;
     case "failed":
       return { kind: "retry", afterMs: answer.retryAfterMs };
+    case "rejected":
+      return { kind: "rejected", rejection: { index: undefined, code: answer.code } };
     case "notSent":
     case "unauthorized":
     case "tableMissing":

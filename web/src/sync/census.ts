@@ -10,6 +10,7 @@ import { isReceiptKey, type Key, type KeyRange, keyAfter } from "./keys.ts";
 import { markKey } from "./marks.ts";
 import type { ScanAnswer, ScannedRow } from "./remote.ts";
 import type { Requests } from "./requests.ts";
+import { scanState, updateScanState } from "./scan-state.ts";
 import { overlapAfterMiss, scanSince } from "./watermark.ts";
 
 const rowsPerStep = 1000; // bounds the time of one turn of the event loop
@@ -38,7 +39,7 @@ export class Census {
 
   /** Each page completes the stretch up to its last key. Resumes after the last stored page. */
   async #scanSorted(range: KeyRange, findings: Findings): Promise<boolean> {
-    const { after } = this.#context.store.view.get("scans", range.from)?.census ?? {};
+    const { after } = scanState(this.#context.store.view, range).census ?? {};
     const whole = { ...range, from: after === undefined ? range.from : keyAfter(after) };
     let { from } = whole;
     for (let token: string | undefined; ; ) {
@@ -143,7 +144,7 @@ function isMiss(
   sentAt: number,
   overlapMs: number,
 ): boolean {
-  const { watermark } = draft.get("scans", range.from) ?? {};
+  const { watermark } = scanState(draft, range);
   const since = scanSince(watermark, draft.get("overlap", "ms") ?? overlapMs);
   const isCovered = since !== undefined && row.timestamp < since;
   const isExplained =
@@ -164,13 +165,9 @@ function storePosition(
   if (misses > 0) {
     draft.put("overlap", "ms", overlapAfterMiss(draft.get("overlap", "ms") ?? overlapMs));
   }
-  if (after !== undefined) {
-    const state = draft.get("scans", range.from) ?? {};
-    draft.put("scans", range.from, { ...state, census: { after } });
-  }
+  if (after !== undefined) updateScanState(draft, range, { census: { after } });
 }
 
 function endCensus(draft: Draft, range: KeyRange): void {
-  const state = draft.get("scans", range.from);
-  if (state?.census) draft.put("scans", range.from, { ...state, census: undefined });
+  if (scanState(draft, range).census) updateScanState(draft, range, { census: undefined });
 }

@@ -8,6 +8,7 @@ import type { RunningDelta, Ticks } from "./hidden-tables.ts";
 import { isReceiptKey, type KeyRange, keyAfter } from "./keys.ts";
 import type { ScanAnswer, ScanRequest } from "./remote.ts";
 import type { Requests } from "./requests.ts";
+import { scanState, updateScanState } from "./scan-state.ts";
 import { beginningOfScan, type ClockReading, scanSince } from "./watermark.ts";
 
 /** Runs a scan to its end, or until the table is missing. */
@@ -18,7 +19,7 @@ export async function scanDelta(
 ): Promise<void> {
   const { platform, remote, rules, store } = context;
   const beganAt = platform.now();
-  const resumed = store.view.get("scans", range.from)?.delta;
+  const resumed = scanState(store.view, range).delta;
   const known = requests.serverTime;
   const delta = resumed ?? (await begin(context, range, known));
   // Without a known time, the pages of the first scan tell when it began, but only this process
@@ -54,11 +55,10 @@ async function begin(
   nextWatermark: Ticks | undefined,
 ): Promise<RunningDelta> {
   return store.transact((draft) => {
-    const state = draft.get("scans", range.from) ?? {};
     const overlapMs = draft.get("overlap", "ms") ?? rules.overlapMs;
-    const since = scanSince(state.watermark, overlapMs);
+    const since = scanSince(scanState(draft, range).watermark, overlapMs);
     const delta = { since, nextWatermark, after: undefined };
-    draft.put("scans", range.from, { ...state, delta });
+    updateScanState(draft, range, { delta });
     return delta;
   });
 }
@@ -70,7 +70,7 @@ function advance(
   { rows, token }: ScanAnswer & { kind: "page" },
   measured: { beganAt: ClockReading; now: ClockReading } | undefined,
 ): void {
-  const state = draft.get("scans", range.from) ?? {};
+  const state = scanState(draft, range);
   const delta = state.delta as RunningDelta;
   let { nextWatermark } = delta;
   if (measured) {
@@ -81,10 +81,10 @@ function advance(
   }
   if (token === undefined) {
     const watermark = newest(state.watermark, nextWatermark);
-    draft.put("scans", range.from, { ...state, watermark, delta: undefined });
+    updateScanState(draft, range, { watermark, delta: undefined });
   } else {
     const after = rows.at(-1)?.key ?? delta.after;
-    draft.put("scans", range.from, { ...state, delta: { ...delta, nextWatermark, after } });
+    updateScanState(draft, range, { delta: { ...delta, nextWatermark, after } });
   }
 }
 

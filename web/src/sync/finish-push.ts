@@ -43,7 +43,7 @@ export function finishPush(
   if (outcome === "applied") settleApplied(log, push, observations, "confirmed");
   else if (outcome === "equal") settleApplied(log, push, observations, "equal");
   else if (outcome === "unknown") closeUnknown(log, push, observations);
-  else if (rejection) parkRejected(log, push, rejection.index, rejection.code);
+  else if (rejection) parkRejected(log, push, rejection);
   else if (outcome === "resend") resend(log, push);
   else resolveConflicts(log, push, observations, policy);
 }

@@ -18,6 +18,7 @@ export interface FreezeInput {
   readonly ops: readonly OutboxOp[]; // of one partition, without parked ones
   readonly limits: FreezeLimits;
   readonly hasReceipts: boolean;
+  readonly groupsMax: number;
   baseOf(key: Key): Base;
   /** Whether an ambiguous insert of the key may still arrive. */
   isSettling(key: Key): boolean;
@@ -34,6 +35,7 @@ export type Freeze =
   | {
       readonly kind: "ready";
       readonly upTo: number;
+      readonly groups: number;
       readonly members: readonly Member[];
       readonly idleKeys: readonly Key[];
       readonly hasReceipt: boolean;
@@ -45,7 +47,7 @@ export type Freeze =
  * alone, without a receipt.
  */
 export function freeze(input: FreezeInput): Freeze {
-  const { ops, limits, hasReceipts } = input;
+  const { ops, limits, hasReceipts, groupsMax } = input;
   const [first, ...others] = groupsOf(ops);
   if (first === undefined) return { kind: "nothing" };
   const fold = new Fold(input);
@@ -54,7 +56,7 @@ export function freeze(input: FreezeInput): Freeze {
   }
   const places = limits.operations - (hasReceipts ? 1 : 0);
   const hasPlace = fold.keys <= places;
-  if (hasPlace) others.every((group) => fold.tryAdd(group, places));
+  if (hasPlace) others.slice(0, groupsMax - 1).every((group) => fold.tryAdd(group, places));
   return fold.result(hasReceipts && hasPlace);
 }
 
@@ -64,6 +66,7 @@ class Fold {
   readonly #bytes = new Map<Key, number>();
   #totalBytes = 0;
   #upTo = 0;
+  #groups = 0;
 
   constructor(input: FreezeInput) {
     this.#input = input;
@@ -89,6 +92,7 @@ class Fold {
     for (const [key, more] of bytes) this.#bytes.set(key, more);
     this.#totalBytes = totalBytes;
     this.#upTo = (group.at(-1) as OutboxOp).number;
+    this.#groups += 1;
     return true;
   }
 
@@ -106,7 +110,7 @@ class Fold {
       intended === undefined && this.#input.isSettling(key);
     if (members.some(isWaiting)) return { kind: "settling" };
     const idleKeys = all.filter((member) => !hasDifference(member)).map(({ key }) => key);
-    return { kind: "ready", upTo, members, idleKeys, hasReceipt };
+    return { kind: "ready", upTo, groups: this.#groups, members, idleKeys, hasReceipt };
   }
 }
 

@@ -62,6 +62,7 @@ export interface FrozenPush {
    */
   readonly token: string;
   readonly upTo: number; // it settles all operations of the partition's outbox up to this number
+  readonly groups: number;
   readonly members: readonly Member[];
   readonly idleKeys: readonly Key[]; // their operations cancel each other out
   /** The condition on the receipt, if the push has one. */
@@ -101,8 +102,9 @@ export interface RunningDelta {
   readonly after: Key | undefined;
 }
 
-/** How far a key range has been read. */
+/** How far a key range has been read (scan-state.ts). */
 export interface ScanState {
+  readonly to: Key | undefined; // the end of the range
   readonly watermark?: Ticks | undefined;
   readonly delta?: RunningDelta | undefined;
   readonly census?: { readonly after: Key | undefined } | undefined;

@@ -27,6 +27,8 @@ export interface PushInput {
   readonly isSettled: boolean;
   /** For a new push: see FrozenPush. */
   readonly token: string;
+  /** Of a new push: so that a request which is refused as a whole is sent in parts. */
+  readonly groupsMax: number;
 }
 
 /**
@@ -37,7 +39,7 @@ export function planPush(
   draft: Draft,
   partition: Partition,
   rules: PushRules,
-  { isSettled, token }: PushInput,
+  { isSettled, token, groupsMax }: PushInput,
 ): PushPlan {
   const frozen = draft.get("pushes", partition);
   if (frozen !== undefined) return { kind: "push", push: frozen, isNew: false };
@@ -45,6 +47,7 @@ export function planPush(
   parkFollowers(log);
   const decision = freeze({
     ...rules,
+    groupsMax,
     ops: log.ops,
     baseOf: (key) => log.baseOf(key),
     isSettling: (key) => !isSettled && draft.get("settling", key) !== undefined,

@@ -5,13 +5,13 @@ import { decideAnswer, type Refusal, type Rejection, type Tries } from "./answer
 import { type ConflictAnswer, type ConflictPolicy, conflictsOf } from "./conflict.ts";
 import type { SyncContext } from "./context.ts";
 import { type FinishedPush, finishPush, observationsOfAnswer } from "./finish-push.ts";
-import type { FrozenPush } from "./hidden-tables.ts";
+import type { FrozenPush, Member } from "./hidden-tables.ts";
 import type { Key, Partition } from "./keys.ts";
 import { isSendable } from "./operation.ts";
 import { decideOutcome, type Evidence, type Observations } from "./outcome.ts";
 import { planPush } from "./plan-push.ts";
 import { readMembers, readReceiptEvidence } from "./read-back.ts";
-import type { PushAnswer } from "./remote.ts";
+import type { PushAnswer, ReadAnswer } from "./remote.ts";
 import type { Requests } from "./requests.ts";
 
 interface PushState extends Tries {
@@ -21,6 +21,8 @@ interface PushState extends Tries {
   sendBefore: number;
   /** A try was sent, and no commit tells what became of it. */
   isOpen: boolean;
+  /** How many of the last tries were rejected as a whole. */
+  rejections: number;
 }
 
 export class Pusher {
@@ -30,6 +32,8 @@ export class Pusher {
   readonly #running = new Set<Partition>();
   /** When the last ambiguous insert of a partition cannot arrive any more. */
   readonly #settledAt = new Map<Partition, number>();
+  /** The groups of a push, of partitions in which a request was rejected as a whole. */
+  readonly #groupsMax = new Map<Partition, number>();
   readonly #startedAt: number;
 
   constructor(context: SyncContext, requests: Requests) {
@@ -68,7 +72,11 @@ export class Pusher {
   /** One step: sends a push once, or shortens the outbox. */
   async #pushPartition(partition: Partition): Promise<boolean> {
     const { platform, store, rules } = this.#context;
-    const input = { isSettled: this.#isSettled(partition), token: platform.token() };
+    const input = {
+      isSettled: this.#isSettled(partition),
+      token: platform.token(),
+      groupsMax: this.#groupsMax.get(partition) ?? Number.POSITIVE_INFINITY,
+    };
     const plan = await store.transact((draft) => planPush(draft, partition, rules, input));
     if (plan.kind !== "push") return plan.kind === "again";
     const state = this.#stateOf(plan.push, plan.isNew);
@@ -92,7 +100,7 @@ export class Pusher {
     if (state?.push.token === push.token) return state;
     const isAmbiguous = !isNew && isSendable(push);
     const sendBefore = this.#now() + this.#context.rules.sendWithinMs; // by an earlier process
-    const next = { push, count: 0, isAmbiguous, isOpen: false, sendBefore };
+    const next = { push, count: 0, isAmbiguous, isOpen: false, rejections: 0, sendBefore };
     this.#states.set(push.partition, next);
     return next;
   }
@@ -125,7 +133,9 @@ export class Pusher {
     state.isOpen = true;
     const answer = this.#requests.checked<PushAnswer>(await remote.push(push, state.sendBefore));
     const decision = decideAnswer(push, state, answer);
-    if (decision.kind !== "applied" && decision.kind !== "retry") state.isOpen = false;
+    const isOpen = ["applied", "retry", "rejected"].includes(decision.kind);
+    if (!isOpen) state.isOpen = false;
+    state.rejections = decision.kind === "rejected" ? state.rejections + 1 : 0;
     switch (decision.kind) {
       case "applied": {
         const observations = observationsOfAnswer(push, decision.versions, sentAt);
@@ -144,12 +154,31 @@ export class Pusher {
           state.count,
         );
         return;
+      case "rejected":
+        await this.#onRejected(state, decision.rejection);
+        return;
       case "notSent":
         return; // the process was frozen: claim the try again
       case "unauthorized":
       case "tableMissing":
         await this.#requests.waitAfter(decision, state.count);
     }
+  }
+
+  /**
+   * The whole request was rejected. A captive portal rejects everything, so the push is sent again
+   * once the remote has answered a read. If it is rejected again, it is the content: the push ends,
+   * and is sent in two parts, until the group to blame is alone.
+   */
+  async #onRejected(state: PushState, rejection: Rejection): Promise<void> {
+    const { remote } = this.#context;
+    if (state.rejections > 1) {
+      await this.#readBack(state, "none", { isReceiptRefused: false, rejection });
+      return;
+    }
+    await this.#requests.waitAfter({ kind: "failed" }, state.count);
+    const { key } = state.push.members[0] as Member;
+    await this.#requests.answered<ReadAnswer>(() => remote.read(key));
   }
 
   /** Reads what a refused push was about, until its outcome is known. */
@@ -200,6 +229,16 @@ export class Pusher {
       this.#requests.storeServerTime(draft);
     });
     this.#states.delete(push.partition);
+    this.#limitGroups(push, rejection);
+  }
+
+  /** Halves the next push after a rejection, and doubles it after a success. */
+  #limitGroups({ partition, groups }: FrozenPush, rejection: Rejection | undefined): void {
+    const most = this.#groupsMax.get(partition);
+    if (rejection && rejection.index === undefined) {
+      this.#groupsMax.set(partition, Math.max(1, Math.floor(groups / 2)));
+    } else if (most !== undefined && groups < most) this.#groupsMax.delete(partition);
+    else if (most !== undefined) this.#groupsMax.set(partition, 2 * most);
   }
 
   /** Asks the application about each conflict. What it cannot answer is parked, not lost. */

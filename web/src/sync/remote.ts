@@ -14,13 +14,17 @@ export interface RemoteTraits {
   readonly staleReadMs: number;
 }
 
-/** The request was not executed, or perhaps was. */
+/**
+ * The request was not executed, or perhaps was. A response is the service's only if its body is: a
+ * result, or an error with a code of the service. Proxies and captive portals send any status, with
+ * HTML or nothing.
+ */
 export type Failure =
-  /** The network failed, 408, 429, 5xx, or a body that is not the service's: perhaps executed. */
+  /** The network failed, 408, 429, 5xx, or a response that is not the service's: perhaps executed. */
   | { readonly kind: "failed"; readonly retryAfterMs?: number | undefined }
-  /** 401 or 403 of the whole request: the credential has expired. Not executed. */
+  /** The service's 401 or 403 of the whole request: the credential has expired. Not executed. */
   | { readonly kind: "unauthorized" }
-  /** 404 TableNotFound. Not executed. */
+  /** The service's 404 TableNotFound. Not executed. */
   | { readonly kind: "tableMissing" };
 
 export type PushAnswer =
@@ -37,6 +41,11 @@ export type PushAnswer =
       readonly status: number;
       readonly code: string;
     }
+  /**
+   * The whole request was refused, and perhaps always will be: 400 or 413 without the index of an
+   * operation, or another 4xx that is not the service's. Perhaps executed.
+   */
+  | { readonly kind: "rejected"; readonly code: string }
   /** The time to send it had passed. */
   | { readonly kind: "notSent" }
   | Failure;
@@ -44,7 +53,7 @@ export type PushAnswer =
 export type ReadAnswer =
   | { readonly kind: "found"; readonly row: RemoteRow }
   | { readonly kind: "absent" } // 404 ResourceNotFound
-  | { readonly kind: "forbidden" } // 403 of this key: outside of the SAS's key range
+  | { readonly kind: "forbidden" } // the service's 403 of this key: outside of the SAS's key range
   | Failure;
 
 export interface ScanRequest {

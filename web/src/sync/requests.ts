@@ -56,7 +56,7 @@ export class Requests {
     }
     if (answer.kind === "tableMissing" || answer.kind === "unauthorized") {
       this.#context.status.error = answer.kind;
-    } else if (answer.kind !== "failed") this.#context.status.error = undefined;
+    } else if (isOfService(answer)) this.#context.status.error = undefined;
     return answer;
   }
 
@@ -126,7 +126,7 @@ export class Requests {
 }
 
 /** Not of a proxy or a captive portal, whose Date may be of any clock. */
-const isOfService = ({ kind }: Answer): boolean => kind !== "failed";
+const isOfService = ({ kind }: Answer): boolean => kind !== "failed" && kind !== "rejected";
 
 /** Returns the newest Timestamp of an answer's rows or versions. */
 function newestTimestamp(answer: object): Ticks | undefined {

@@ -1,8 +1,9 @@
 // What the outcome of a push changes, apart from conflicts (conflict.ts).
 
+import type { Rejection } from "./answer.ts";
 import { outdatedBase } from "./base.ts";
 import { dependentGroups } from "./groups.ts";
-import type { FrozenPush, Member, Settlement } from "./hidden-tables.ts";
+import type { FrozenPush, Member, OutboxOp, Settlement } from "./hidden-tables.ts";
 import { type Observation, type Observations, showsIntention } from "./outcome.ts";
 import type { PartitionLog } from "./partition-log.ts";
 import { areSameProperties } from "./properties.ts";
@@ -75,19 +76,19 @@ export function resend(log: PartitionLog, { upTo }: FrozenPush): void {
 }
 
 /**
- * The remote refuses an entity permanently. Its groups are parked, with the later groups that
- * depend on them; the others are sent.
+ * The remote refuses an entity permanently, or the whole push. The entity's groups are parked, with
+ * the later groups that depend on them; the others are sent. Of a whole push, nothing tells which
+ * group is to blame unless there is only one.
  */
 export function parkRejected(
   log: PartitionLog,
-  { members }: FrozenPush,
-  index: number,
-  reason: string,
+  { members, groups, upTo }: FrozenPush,
+  { index, code }: Rejection,
 ): void {
-  const rejected = members[index]?.key;
-  for (const group of dependentGroups(log.ops, ({ key }) => key === rejected)) {
-    log.park(group, reason);
-  }
+  const rejected = index === undefined ? undefined : members[index]?.key;
+  const isRejected = ({ key, number }: OutboxOp) =>
+    rejected === undefined ? groups === 1 && number <= upTo : key === rejected;
+  for (const group of dependentGroups(log.ops, isRejected)) log.park(group, code);
   log.updateRows();
 }
 
