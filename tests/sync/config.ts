@@ -21,6 +21,7 @@ export interface Config {
   readonly staleReadMs: number;
   readonly pageRows: number;
   readonly operationsMax: number;
+  readonly pushesAtOnce: number;
   readonly ranges: number; // 0: each process has others
   readonly filter: "none" | "local" | "sent";
   readonly fewDeletes: number;
@@ -73,6 +74,7 @@ export function drawConfig(scheduler: Scheduler, seed: number): Config {
     staleReadMs: profile === "cosmos" ? 1 + below(30) : 0,
     pageRows: 1 + below(4),
     operationsMax: 2 + below(3),
+    pushesAtOnce: 1 + below(2),
     ranges: below(4),
     filter: chance(0.7) ? "none" : chance(0.5) ? "local" : "sent",
     fewDeletes: chance(0.7) ? 50 : 1,

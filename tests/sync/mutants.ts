@@ -50,20 +50,24 @@ export const mutants: readonly Mutant[] = [
     "sends-before-stored",
     2,
     "A push is sent before it is stored.",
-    edit("pusher.ts", "await store.stored();", ""),
+    edit("partition-pusher.ts", "await store.stored();", ""),
   ),
   mutant(
     "sends-again-without-a-claim",
     1,
     "A process that has lost the store sends its push again.",
-    edit("pusher.ts", "if (state.count > 0 || state.isAmbiguous) {", "if (state.count < 0) {"),
+    edit(
+      "partition-pusher.ts",
+      "if (state.count > 0 || state.isAmbiguous) {",
+      "if (state.count < 0) {",
+    ),
   ),
   mutant(
     "sends-after-a-freeze",
     1,
     "The time to send a push begins when its claim is stored.",
     edit(
-      "pusher.ts",
+      "partition-pusher.ts",
       "state.sendBefore = sendBefore;",
       "state.sendBefore = this.#now() + rules.sendWithinMs;",
     ),
@@ -79,7 +83,7 @@ export const mutants: readonly Mutant[] = [
     "ignores-ambiguity",
     1,
     "A refusal counts as not applied, although an earlier try may have been applied.",
-    edit("pusher.ts", 'state.isAmbiguous ? "none" : "firstTry"', '"firstTry"'),
+    edit("partition-pusher.ts", 'state.isAmbiguous ? "none" : "firstTry"', '"firstTry"'),
   ),
   mutant(
     "takes-errors-for-refusals",
@@ -96,7 +100,7 @@ export const mutants: readonly Mutant[] = [
     265,
     "429 and 503 with Retry-After count as not executed.",
     edit(
-      "pusher.ts",
+      "partition-pusher.ts",
       'if (decision.kind !== "applied" && decision.kind !== "retry") state',
       'if (decision.kind !== "applied" && !(decision.kind === "retry" && decision.afterMs === undefined)) state',
     ),
@@ -105,14 +109,14 @@ export const mutants: readonly Mutant[] = [
     "forgets-a-try-that-could-not-be-stored",
     1,
     "If the commit after an answer fails, the next try counts as the first.",
-    edit("pusher.ts", "if (state.isOpen) state.isAmbiguous = true;", ""),
+    edit("partition-pusher.ts", "if (state.isOpen) state.isAmbiguous = true;", ""),
   ),
   mutant(
     "takes-rejections-for-refusals",
     1,
     "A push that was rejected as a whole counts as not executed.",
     edit(
-      "pusher.ts",
+      "partition-pusher.ts",
       'this.#readBack(state, "none", { isReceiptRefused',
       'this.#readBack(state, "firstTry", { isReceiptRefused',
     ),
@@ -121,19 +125,23 @@ export const mutants: readonly Mutant[] = [
     "sends-rejected-pushes-again",
     1,
     "A push that is rejected as a whole is sent again without end.",
-    edit("pusher.ts", "if (state.rejections > 1) {", "if (state.rejections > 1e9) {"),
+    edit("partition-pusher.ts", "if (state.rejections > 1) {", "if (state.rejections > 1e9) {"),
   ),
   mutant(
     "does-not-halve-rejected-pushes",
     1,
     "A push that is rejected as a whole is frozen again with the same groups.",
-    edit("pusher.ts", "Math.max(1, Math.floor(groups / 2))", "groups"),
+    edit("partition-pusher.ts", "Math.max(1, Math.floor(groups / 2))", "groups"),
   ),
   mutant(
     "decides-too-early",
     736,
     "The outcome is decided while a try may still arrive.",
-    edit("pusher.ts", "const isSettled = this.#now() >= settledAt;", "const isSettled = true;"),
+    edit(
+      "partition-pusher.ts",
+      "const isSettled = this.#now() >= settledAt;",
+      "const isSettled = true;",
+    ),
   ),
   mutant(
     "deletes-too-early",
@@ -146,7 +154,7 @@ export const mutants: readonly Mutant[] = [
     725,
     "The receipt's new ETag is stored before the push is settled.",
     edit(
-      "pusher.ts",
+      "partition-pusher.ts",
       "({ evidence, etag } = receipt);",
       `({ evidence, etag } = receipt);
       const { partition } = push;
@@ -198,7 +206,7 @@ export const mutants: readonly Mutant[] = [
     "judges-unsent-pushes",
     1,
     "A push that was never sent is judged as if a try was not answered.",
-    edit("pusher.ts", '"notSent"', '"none"'),
+    edit("partition-pusher.ts", '"notSent"', '"none"'),
   ),
   mutant(
     "parks-ambiguous-pushes",
@@ -211,7 +219,7 @@ export const mutants: readonly Mutant[] = [
     206,
     "A read-back may show the members as they were before the refusal.",
     edit(
-      "pusher.ts",
+      "partition-pusher.ts",
       "if (remote.traits.staleReadMs > 0) await",
       "if (remote.traits.staleReadMs < 0) await",
     ),

@@ -90,11 +90,11 @@ export function scripted(rules: Partial<SyncRules> = {}): Scripted {
 
 /** The store has what the remote has. */
 export function fill({ store, remote }: Scripted, names: readonly string[]): void {
-  for (const name of names) remote.rows.set(key(name), remoteRow(1, name));
+  for (const name of names) remote.rows.set(key(name), remoteRow(0, name));
   store.transact((draft) => {
     for (const name of names) {
       const version = { etag: name, timestamp: 1n };
-      draft.put("rows", key(name), { properties: properties(1), version });
+      draft.put("rows", key(name), { properties: properties(0), version });
     }
   });
 }

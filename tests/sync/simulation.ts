@@ -109,7 +109,7 @@ function rulesOf(world: World, config: Config, keeps: RowFilter): ClientRules {
     deleteLimits: { few: config.fewDeletes, share: 0.3 },
     ranges: [],
     drawRanges: () => rangesOf(config.ranges || 1 + world.scheduler.below(3)),
-    pushesAtOnce: 4,
+    pushesAtOnce: config.pushesAtOnce,
     traits: {
       hasTimestampFilter: config.profile !== "cosmos",
       isSorted: config.profile !== "cosmos",

@@ -20,7 +20,7 @@ export async function scanDelta(
   const { platform, remote, rules, store } = context;
   const beganAt = platform.now();
   const resumed = scanState(store.view, range).delta;
-  const known = requests.serverTime;
+  const known = requests.clock.now;
   const delta = resumed ?? (await begin(context, range, known));
   // Without a known time, the pages of the first scan tell when it began, but only this process
   // knows how long ago that was.
@@ -42,7 +42,7 @@ export async function scanDelta(
         if (!isReceiptKey(key)) applyAnswer(draft, key, row, sentAt, rules.keeps);
       }
       advance(draft, range, answer, measuredFrom && { beganAt: measuredFrom, now });
-      requests.storeServerTime(draft);
+      requests.clock.store(draft);
     });
     token = answer.token;
     if (token === undefined) return;

@@ -55,7 +55,7 @@ export class Puller {
     const row = answer.kind === "found" ? answer.row : undefined;
     await store.transact((draft) => {
       applyAnswer(draft, key, row, sentAt, rules.keeps);
-      this.#requests.storeServerTime(draft);
+      this.#requests.clock.store(draft);
     });
   }
 }

@@ -1,11 +1,11 @@
 // Reads what is needed to decide the outcome of a push.
 
 import type { SyncContext } from "./context.ts";
-import type { FrozenPush } from "./hidden-tables.ts";
+import type { FrozenPush, Member } from "./hidden-tables.ts";
 import type { Key } from "./keys.ts";
 import type { Evidence, Observation, Observations } from "./outcome.ts";
 import { receiptEvidence } from "./receipt.ts";
-import type { ReadAnswer } from "./remote.ts";
+import type { Failure, ReadAnswer } from "./remote.ts";
 import type { Requests } from "./requests.ts";
 
 /**
@@ -17,17 +17,23 @@ export async function readMembers(
   requests: Requests,
   { members }: FrozenPush,
 ): Promise<Observations | undefined> {
-  const read = async ({ key }: { key: Key }): Promise<[Key, Observation] | ReadAnswer> => {
+  const observations = new Map<Key, Observation>();
+  for (let tries = 0; ; ++tries) {
     const sentAt = await requests.beginRead();
-    const answer = await requests.answered<ReadAnswer>(() => remote.read(key));
-    if (answer.kind === "found") return [key, { row: answer.row, sentAt }];
-    return answer.kind === "absent" ? [key, { row: undefined, sentAt }] : answer;
-  };
-  const answers = await Promise.all(members.map(read));
-  const observations = answers.filter((answer) => Array.isArray(answer));
-  if (observations.length === members.length) return new Map(observations);
-  await requests.waitAfter({ kind: "tableMissing" }, 0);
-  return undefined;
+    const unread = members.filter(({ key }) => !observations.has(key));
+    const read = async ({ key }: { key: Key }) => requests.checked(await remote.read(key));
+    const answers = await Promise.all(unread.map(read));
+    for (const [index, answer] of answers.entries()) {
+      const row = answer.kind === "found" ? answer.row : undefined;
+      if (row || answer.kind === "absent") {
+        observations.set((unread[index] as Member).key, { row, sentAt });
+      }
+    }
+    if (observations.size === members.length) return observations;
+    const failure = answers.find(({ kind }) => kind === "failed" || kind === "unauthorized");
+    await requests.waitAfter((failure as Failure | undefined) ?? { kind: "tableMissing" }, tries);
+    if (failure === undefined) return undefined;
+  }
 }
 
 /**

@@ -2,27 +2,41 @@
 // credential, and notes the server's time.
 
 import type { SyncContext } from "./context.ts";
-import type { Draft } from "./draft.ts";
 import type { Ticks } from "./hidden-tables.ts";
 import type { Dated, Failure } from "./remote.ts";
-import type { SyncStore } from "./store.ts";
-import type { ClockReading } from "./watermark.ts";
-import { isFromTheFuture, serverTimeNow, ticksPerMs } from "./watermark.ts";
+import { ServerClock } from "./server-clock.ts";
 
 type Answer = { readonly kind: string };
 type Unanswered = Extract<Failure, { kind: "failed" | "unauthorized" }>;
+type Sleep = (ms: number) => Promise<void>;
+
+/** Which commit a process had when. */
+interface Sample {
+  readonly time: number;
+  readonly commit: number;
+}
 
 export class Requests {
   readonly #context: SyncContext;
-  readonly #samples: { time: number; commit: number }[];
-  #serverTime: Ticks | undefined;
-  #learnedAt: ClockReading | undefined;
+  readonly #samples: Sample[];
+  readonly #sleep: Sleep;
+  readonly clock: ServerClock;
 
-  constructor(context: SyncContext) {
+  constructor(
+    context: SyncContext,
+    shared?: { samples: Sample[]; clock: ServerClock; sleep: Sleep },
+  ) {
     this.#context = context;
     const { platform, store } = context;
-    this.#samples = [{ time: platform.now().monotonicMs, commit: store.view.commit }];
-    this.#serverTime = store.view.get("server", "time");
+    const first = { time: platform.now().monotonicMs, commit: store.view.commit };
+    this.#samples = shared?.samples ?? [first];
+    this.#sleep = shared?.sleep ?? ((ms) => platform.sleep(ms));
+    this.clock = shared?.clock ?? new ServerClock(context);
+  }
+
+  /** Returns the same, but for how it waits. */
+  withSleep(sleep: Sleep): Requests {
+    return new Requests(this.#context, { samples: this.#samples, clock: this.clock, sleep });
   }
 
   /** Repeats the request until it is answered. `send` is called for each try. */
@@ -45,31 +59,18 @@ export class Requests {
    */
   checked<A extends Answer>(answer: Dated<A>): Dated<A> | (Failure & { kind: "failed" }) {
     const newest = newestTimestamp(answer);
-    if (newest !== undefined && this.#isFromTheFuture(newest)) {
+    if (newest !== undefined && this.clock.isAhead(newest)) {
       this.#context.status.error = "remoteClock";
       return { kind: "failed" };
     }
     if (isOfService(answer)) {
-      for (const time of [newest, answer.date]) {
-        if (time !== undefined && !this.#isFromTheFuture(time)) this.#learn(time);
-      }
+      this.clock.learn(newest);
+      this.clock.learn(answer.date);
     }
     if (answer.kind === "tableMissing" || answer.kind === "unauthorized") {
       this.#context.status.error = answer.kind;
     } else if (isOfService(answer)) this.#context.status.error = undefined;
     return answer;
-  }
-
-  #isFromTheFuture(time: Ticks): boolean {
-    const { wallMs } = this.#context.platform.now();
-    return isFromTheFuture(time, BigInt(Math.floor(wallMs)) * ticksPerMs);
-  }
-
-  #learn(time: Ticks): void {
-    const now = this.#context.platform.now();
-    if (this.#serverTime !== undefined && time <= this.#serverTimeAt(now)) return;
-    this.#serverTime = time;
-    this.#learnedAt = now;
   }
 
   /** Waits after a failure: exponential back-off with jitter, and at least Retry-After. */
@@ -80,27 +81,7 @@ export class Requests {
     const most = Math.min(firstMs * 2 ** tries, mostMs);
     const delay = most * (0.5 + platform.random() / 2);
     const atLeast = failure.kind === "failed" ? (failure.retryAfterMs ?? 0) : 0;
-    await platform.sleep(Math.max(delay, atLeast));
-  }
-
-  /** A time that the servers have reached. Undefined: not known yet. */
-  get serverTime(): Ticks | undefined {
-    if (this.#serverTime === undefined) return undefined;
-    return this.#serverTimeAt(this.#context.platform.now());
-  }
-
-  #serverTimeAt(now: ClockReading): Ticks {
-    const time = this.#serverTime as Ticks;
-    return serverTimeNow({ time, learnedAt: this.#learnedAt }, now);
-  }
-
-  /** Keeps the server's time for the next process. */
-  storeServerTime(draft: Draft): void {
-    const stored = draft.get("server", "time");
-    if (this.#serverTime === undefined) return;
-    if (stored === undefined || stored < this.#serverTime) {
-      draft.put("server", "time", this.#serverTime);
-    }
+    await this.#sleep(Math.max(delay, atLeast));
   }
 
   /**
@@ -113,12 +94,13 @@ export class Requests {
     if (staleReadMs === 0) return store.view.commit;
     const oldest = (this.#samples[0] as { time: number }).time;
     const wait = oldest + staleReadMs - platform.now().monotonicMs;
-    if (wait > 0) await platform.sleep(wait);
-    return this.#commitBefore(platform.now().monotonicMs - staleReadMs, store);
+    if (wait > 0) await this.#sleep(wait);
+    return this.#commitBefore(platform.now().monotonicMs - staleReadMs);
   }
 
-  #commitBefore(time: number, store: SyncStore): number {
-    const now = this.#context.platform.now().monotonicMs;
+  #commitBefore(time: number): number {
+    const { platform, store } = this.#context;
+    const now = platform.now().monotonicMs;
     this.#samples.push({ time: now, commit: store.view.commit });
     while ((this.#samples[1]?.time ?? Number.POSITIVE_INFINITY) <= time) this.#samples.shift();
     return (this.#samples[0] as { commit: number }).commit;

@@ -1,0 +1,197 @@
+// Tests the pusher where one exact order of events matters.
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { type Key, partitionOf } from "../../web/src/sync/keys.ts";
+import { Pusher } from "../../web/src/sync/pusher.ts";
+import type { Remote } from "../../web/src/sync/remote.ts";
+import { StorageFailure } from "./fake-store.ts";
+import { fill, key, properties, remoteRow, type Scripted, scripted } from "./scripted.ts";
+
+type PushAnswer = Awaited<ReturnType<Remote["push"]>>;
+
+const refused = (status = 412): PushAnswer => ({ kind: "refused", index: 0, status, code: "Code" });
+const failed: PushAnswer = { kind: "failed" };
+
+/** The remote executes all pushes, and gives these answers to the first ones. */
+function answering({ remote }: Scripted, ...answers: (PushAnswer | undefined)[]): Key[][] {
+  const sent: Key[][] = [];
+  remote.push = async ({ members }) => {
+    sent.push(members.map(({ key: of }) => of));
+    const answer = answers.shift();
+    if (answer && answer !== failed) return answer;
+    const versions = members.map(({ key: of, intended }, index) => {
+      if (intended === undefined) remote.rows.delete(of);
+      else
+        remote.rows.set(of, {
+          properties: intended,
+          etag: `${sent.length}${index}`,
+          timestamp: 1n,
+        });
+      return intended && { etag: `${sent.length}${index}`, timestamp: 1n };
+    });
+    return answer ?? { kind: "applied", receipt: undefined, versions };
+  };
+  return sent;
+}
+
+const write = ({ store }: Scripted, group: number, ...keys: Key[]) =>
+  store.write(group, new Map(keys.map((of) => [of, () => properties(group)])));
+
+/** Runs the pusher until this time. */
+async function pushUntil(world: Scripted, pusher: Pusher, time: number): Promise<unknown> {
+  let error: unknown;
+  pusher.push().catch((reason: unknown) => {
+    error = reason;
+  });
+  world.scheduler.after(0, () => {}); // promises are settled after events
+  await world.scheduler.run(time);
+  return error;
+}
+
+const lost = ({ store }: Scripted) =>
+  [...store.view.entries("lost", "")].map(([, { op, outcome }]) => `${op.group} ${outcome}`);
+const outbox = ({ store }: Scripted) => store.keys("outbox").map(partitionOf).join();
+
+describe("a partition that waits", () => {
+  test("does not stop the others", async () => {
+    const world = scripted({ pushesAtOnce: 1 });
+    const { remote } = world;
+    answering(world);
+    const { push } = remote;
+    remote.push = (frozen, sendBefore) =>
+      frozen.partition === "p"
+        ? Promise.resolve({ kind: "failed", retryAfterMs: 600_000 })
+        : push(frozen, sendBefore);
+    for (const [index, partition] of ["p", "q", "r"].entries()) {
+      write(world, index + 1, key("1", partition));
+    }
+    await pushUntil(world, new Pusher(world.context, world.requests), 1000);
+    assert.equal(outbox(world), "p");
+  });
+
+  test("for the application does not, either", async () => {
+    let isAsked = false;
+    const policy = () => {
+      isAsked = true;
+      return new Promise<never>(() => {});
+    };
+    const world = scripted({ pushesAtOnce: 1, policy });
+    fill(world, ["1"]);
+    answering(world, refused());
+    write(world, 1, key("1"));
+    write(world, 2, key("1", "q"));
+    world.remote.rows.set(key("1"), remoteRow(9, "9"));
+    await pushUntil(world, new Pusher(world.context, world.requests), 1000);
+    assert(isAsked);
+    assert.equal(outbox(world), "p");
+  });
+
+  test("with a delete goes on when it may", async () => {
+    const world = scripted();
+    fill(world, ["1"]);
+    world.store.transact((draft) => draft.put("settling", key("1"), true));
+    answering(world);
+    world.store.write(1, new Map([[key("1"), () => undefined]]));
+    const pusher = new Pusher(world.context, world.requests);
+    await pushUntil(world, pusher, 1000);
+    assert.equal(outbox(world), "p");
+    await world.scheduler.run(1100);
+    assert.equal(outbox(world), "");
+  });
+});
+
+describe("a push", () => {
+  test("that was applied is not sent as a first try after its commit failed", async () => {
+    const world = scripted();
+    fill(world, ["1"]);
+    answering(world, undefined, refused());
+    write(world, 1, key("1"));
+    const pusher = new Pusher(world.context, world.requests);
+    const { push } = world.remote;
+    world.remote.push = async (frozen, sendBefore) => {
+      const answer = await push(frozen, sendBefore);
+      world.disk.failures = 1;
+      return answer;
+    };
+    assert((await pushUntil(world, pusher, 100)) instanceof StorageFailure);
+    world.disk.failures = 0;
+    world.remote.push = push;
+    world.remote.rows.set(key("1"), remoteRow(9, "9")); // another client has overwritten it
+    await pushUntil(world, pusher, 200);
+    assert.deepEqual(lost(world), ["1 unknown"]);
+  });
+
+  test("is claimed again if the time to send it has passed", async () => {
+    const world = scripted();
+    const sent = answering(world);
+    const { push } = world.remote;
+    let answers = 0;
+    world.remote.push = async (frozen, sendBefore) => {
+      answers += 1;
+      return answers < 3 ? { kind: "notSent" } : push(frozen, sendBefore);
+    };
+    write(world, 1, key("1"));
+    await pushUntil(world, new Pusher(world.context, world.requests), 500);
+    assert.equal(sent.length, 1);
+    assert.equal(outbox(world), "");
+  });
+
+  test("that is refused though nothing has changed is not repeated at once", async () => {
+    const world = scripted();
+    fill(world, ["1"]);
+    const sent: unknown[] = [];
+    world.remote.push = async (push) => {
+      sent.push(push);
+      return refused();
+    };
+    write(world, 1, key("1"));
+    await pushUntil(world, new Pusher(world.context, world.requests), 2000);
+    assert(sent.length > 5 && sent.length < 30, `${sent.length}`);
+  });
+
+  test("whose receipt is gone is not applied if it was the only try", async () => {
+    const world = scripted({ hasReceipts: true, policy: "local" });
+    fill(world, ["1"]);
+    world.store.transact((draft) => draft.put("receipts", "p", { etag: "r" }));
+    world.remote.rows.set(key("1"), remoteRow(9, "9"));
+    answering(world, refused(404));
+    write(world, 1, key("1"));
+    await pushUntil(world, new Pusher(world.context, world.requests), 500);
+    assert.deepEqual(lost(world), []);
+    assert.equal(outbox(world), "");
+  });
+});
+
+describe("a request that is rejected as a whole", () => {
+  const rejected: PushAnswer = { kind: "rejected", code: "Proxy" };
+
+  test("is sent again unchanged after a captive portal", async () => {
+    const world = scripted();
+    const sent = answering(world, rejected);
+    write(world, 1, key("1"));
+    write(world, 2, key("2"));
+    await pushUntil(world, new Pusher(world.context, world.requests), 500);
+    assert.deepEqual(sent, [
+      [key("1"), key("2")],
+      [key("1"), key("2")],
+    ]);
+    assert.equal(outbox(world), "");
+  });
+
+  test("is sent in halves until the group to blame is parked", async () => {
+    const world = scripted();
+    const sent = answering(world);
+    const { push } = world.remote;
+    world.remote.push = async (frozen, sendBefore) =>
+      frozen.members.some(({ key: of }) => of === key("2")) ? rejected : push(frozen, sendBefore);
+    for (const [index, name] of ["1", "2", "3"].entries()) write(world, index + 1, key(name));
+    await pushUntil(world, new Pusher(world.context, world.requests), 20_000);
+    assert.deepEqual(sent, [[key("1")], [key("3")]]);
+    const parked = [...world.store.view.entries("parked", "")];
+    assert.deepEqual(
+      parked.map(([, { group, reason }]) => [group, reason]),
+      [[2, "Proxy"]],
+    );
+  });
+});

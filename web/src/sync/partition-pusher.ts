@@ -1,0 +1,258 @@
+// Sends the pending operations of one partition, one frozen push at a time (PROTOCOL.md, Pushing,
+// Outcomes).
+
+import { decideAnswer, type Refusal, type Rejection, type Tries } from "./answer.ts";
+import { isAtBase } from "./base.ts";
+import { type ConflictAnswer, type ConflictPolicy, conflictsOf } from "./conflict.ts";
+import type { SyncContext } from "./context.ts";
+import { type FinishedPush, finishPush, observationsOfAnswer } from "./finish-push.ts";
+import type { FrozenPush, Member } from "./hidden-tables.ts";
+import type { Key, Partition } from "./keys.ts";
+import { isSendable } from "./operation.ts";
+import { decideOutcome, type Evidence, type Observations } from "./outcome.ts";
+import { planPush } from "./plan-push.ts";
+import { readMembers, readReceiptEvidence } from "./read-back.ts";
+import type { PushAnswer, ReadAnswer } from "./remote.ts";
+import type { Requests } from "./requests.ts";
+import type { Slot } from "./slots.ts";
+
+interface PushState extends Tries {
+  readonly push: FrozenPush;
+  count: number;
+  /** When the last try was sent, at the latest. */
+  sendBefore: number;
+  /** A try was sent, and no commit tells what became of it. */
+  isOpen: boolean;
+  /** How many of the last tries were rejected as a whole. */
+  rejections: number;
+}
+
+/** What a process remembers about a partition from one call of `push` to the next. */
+export interface PartitionMemory {
+  state: PushState | undefined;
+  /** When the last ambiguous insert cannot arrive any more. */
+  settledAt: number;
+  /** The groups of a push, after a request was rejected as a whole. */
+  groupsMax: number;
+  /** How many of the last pushes were refused though all members were at their Bases. */
+  fruitless: number;
+}
+
+export class PartitionPusher {
+  readonly #context: SyncContext;
+  readonly #requests: Requests;
+  readonly #partition: Partition;
+  readonly #slot: Slot;
+  readonly #memory: PartitionMemory;
+
+  constructor(
+    context: SyncContext,
+    requests: Requests,
+    partition: Partition,
+    memory: PartitionMemory,
+    slot: Slot,
+  ) {
+    this.#context = context;
+    this.#partition = partition;
+    this.#memory = memory;
+    this.#slot = slot;
+    this.#requests = requests.withSleep((ms) => this.#sleep(ms));
+  }
+
+  /** Pushes until nothing is pending. */
+  async drain(): Promise<void> {
+    while (await this.#step());
+  }
+
+  #now(): number {
+    return this.#context.platform.now().monotonicMs;
+  }
+
+  /** Waits without a slot. */
+  #sleep(ms: number): Promise<void> {
+    return this.#slot.pause(this.#context.platform.sleep(ms));
+  }
+
+  /** One step: sends a push once, shortens the outbox, or waits. */
+  async #step(): Promise<boolean> {
+    const { platform, store, rules } = this.#context;
+    const { groupsMax, settledAt } = this.#memory;
+    const input = { isSettled: this.#now() >= settledAt, token: platform.token(), groupsMax };
+    const plan = await store.transact((draft) => planPush(draft, this.#partition, rules, input));
+    if (plan.kind === "settling") await this.#sleep(Math.max(0, settledAt - this.#now()));
+    if (plan.kind !== "push") return plan.kind !== "nothing";
+    const state = this.#stateOf(plan.push, plan.isNew);
+    if (!isSendable(plan.push)) {
+      await this.#readBack(state, "notSent");
+      return true;
+    }
+    await this.#claimTry(state);
+    await this.#send(state);
+    return true;
+  }
+
+  #stateOf(push: FrozenPush, isNew: boolean): PushState {
+    const { state } = this.#memory;
+    if (state?.push.token === push.token) return state;
+    const isAmbiguous = !isNew && isSendable(push);
+    const sendBefore = this.#now() + this.#context.rules.sendWithinMs; // by an earlier process
+    const next = { push, count: 0, isAmbiguous, isOpen: false, rejections: 0, sendBefore };
+    this.#memory.state = next;
+    return next;
+  }
+
+  /**
+   * Stores the number of the try before it is sent, so that a process that is no longer the owner
+   * cannot send an old push again. It could still be frozen between the two, so the time to send
+   * the try is limited, too, from before the commit.
+   */
+  async #claimTry(state: PushState): Promise<void> {
+    const { rules, store } = this.#context;
+    const sendBefore = this.#now() + rules.sendWithinMs;
+    if (state.count > 0 || state.isAmbiguous) {
+      await store.transact((draft) => {
+        draft.put("tries", this.#partition, (draft.get("tries", this.#partition) ?? 0) + 1);
+      });
+    }
+    await store.stored();
+    state.count += 1;
+    state.sendBefore = sendBefore;
+  }
+
+  async #send(state: PushState): Promise<void> {
+    const { push } = state;
+    const { remote, store } = this.#context;
+    const sentAt = store.view.commit;
+    // The commit that the answer of an earlier try led to has failed, or there was no answer.
+    if (state.isOpen) state.isAmbiguous = true;
+    state.isOpen = true;
+    const answer = this.#requests.checked<PushAnswer>(await remote.push(push, state.sendBefore));
+    const decision = decideAnswer(push, state, answer);
+    const isOpen = ["applied", "retry", "rejected"].includes(decision.kind);
+    if (!isOpen) state.isOpen = false;
+    state.rejections = decision.kind === "rejected" ? state.rejections + 1 : 0;
+    switch (decision.kind) {
+      case "applied": {
+        const observations = observationsOfAnswer(push, decision.versions, sentAt);
+        await this.#finish(state, "applied", observations, { etag: decision.receipt?.etag });
+        return;
+      }
+      case "park":
+        await this.#finish(state, "notApplied", new Map(), decision);
+        return;
+      case "readBack":
+        await this.#readBack(state, state.isAmbiguous ? "none" : "firstTry", decision);
+        return;
+      case "retry":
+        await this.#requests.waitAfter(
+          { kind: "failed", retryAfterMs: decision.afterMs },
+          state.count,
+        );
+        return;
+      case "rejected":
+        await this.#onRejected(state, decision.rejection);
+        return;
+      case "notSent":
+        return; // the process was frozen: claim the try again
+      case "unauthorized":
+      case "tableMissing":
+        await this.#requests.waitAfter(decision, state.count);
+    }
+  }
+
+  /**
+   * The whole request was rejected. A captive portal rejects everything, so the push is sent again
+   * once the remote has answered a read. If it is rejected again, it is the content: the push ends,
+   * and is sent in two parts, until the group to blame is alone.
+   */
+  async #onRejected(state: PushState, rejection: Rejection): Promise<void> {
+    const { remote } = this.#context;
+    if (state.rejections > 1) {
+      await this.#readBack(state, "none", { isReceiptRefused: false, rejection });
+      return;
+    }
+    await this.#requests.waitAfter({ kind: "failed" }, state.count);
+    const { key } = state.push.members[0] as Member;
+    await this.#requests.answered<ReadAnswer>(() => remote.read(key));
+  }
+
+  /** Reads what a refused push was about, until its outcome is known. */
+  async #readBack(state: PushState, known: Evidence, refusal?: Refusal): Promise<void> {
+    const { remote, rules } = this.#context;
+    const { push } = state;
+    // An older read could show the members as they were before the refusal.
+    if (remote.traits.staleReadMs > 0) await this.#sleep(remote.traits.staleReadMs);
+    let evidence = known;
+    let etag: string | undefined;
+    if (push.receipt && (known === "none" || refusal?.isReceiptRefused)) {
+      const receipt = await readReceiptEvidence(this.#context, this.#requests, push, known);
+      if (receipt === undefined) return;
+      ({ evidence, etag } = receipt);
+    }
+    const settledAt = state.sendBefore + rules.settleMs;
+    const isSettled = this.#now() >= settledAt;
+    const observations = await readMembers(this.#context, this.#requests, push);
+    if (observations === undefined) return;
+    const outcome = decideOutcome(push, observations, evidence, isSettled);
+    if (outcome === "unsettled") {
+      await this.#sleep(settledAt - this.#now());
+      await this.#readBack(state, known, refusal);
+    } else {
+      const { rejection } = refusal ?? {};
+      await this.#finish(state, outcome, observations, { rejection, etag });
+    }
+  }
+
+  async #finish(
+    state: PushState,
+    outcome: FinishedPush["outcome"],
+    observations: Observations,
+    { rejection, etag }: { rejection?: Rejection | undefined; etag?: string | undefined },
+  ): Promise<void> {
+    const { store, rules, status } = this.#context;
+    const { push } = state;
+    const isConflict = outcome === "notApplied" && !rejection;
+    const policy = isConflict ? await this.#policy(push, observations) : "remote";
+    const settledAt = state.sendBefore + rules.settleMs;
+    const mayArrive = state.isAmbiguous && this.#now() < settledAt;
+    if (mayArrive) this.#memory.settledAt = settledAt;
+    if (outcome === "resend") status.resent += 1;
+    if (outcome === "unknown") status.unknownOutcomes += 1;
+    const finished = { outcome, observations, policy, rejection, receiptEtag: etag, mayArrive };
+    await store.transact((draft) => {
+      finishPush(draft, push, finished, rules.keeps);
+      this.#requests.clock.store(draft);
+    });
+    this.#memory.state = undefined;
+    this.#limitGroups(push, rejection);
+    await this.#slowDown(push, finished);
+  }
+
+  /** A remote that refuses what it should accept, as far as reads show, is not asked at once. */
+  async #slowDown({ members }: FrozenPush, { outcome, rejection, observations }: FinishedPush) {
+    const isAtBases = members.every(({ key, base }) => isAtBase(base, observations.get(key)?.row));
+    const isFruitless = outcome === "notApplied" && !rejection && isAtBases;
+    this.#memory.fruitless = isFruitless ? this.#memory.fruitless + 1 : 0;
+    if (isFruitless) await this.#requests.waitAfter({ kind: "failed" }, this.#memory.fruitless);
+  }
+
+  /** Halves the next push after a rejection, and doubles it after a success. */
+  #limitGroups({ groups }: FrozenPush, rejection: Rejection | undefined): void {
+    if (rejection && rejection.index === undefined) {
+      this.#memory.groupsMax = Math.max(1, Math.floor(groups / 2));
+    } else this.#memory.groupsMax *= 2;
+  }
+
+  /** Asks the application about each conflict. What it cannot answer is parked, not lost. */
+  async #policy(push: FrozenPush, observations: Observations): Promise<ConflictPolicy> {
+    const { policy } = this.#context.rules;
+    if (typeof policy === "string") return policy;
+    const answers = new Map<Key, ConflictAnswer>();
+    for (const conflict of conflictsOf(push, observations)) {
+      const decided = policy(conflict).catch((): ConflictAnswer => ({ kind: "park" }));
+      const answer = await this.#slot.pause(decided);
+      answers.set(conflict.key, answer);
+    }
+    return answers;
+  }
+}
