@@ -269,6 +269,12 @@ export const mutants: readonly Mutant[] = [
     "The policy local restores properties that the application did not write.",
     edit("conflict.ts", "if (row === undefined || isEncrypted(row)", "if (row || isEncrypted(row)"),
   ),
+  mutant(
+    "compares-texts",
+    1,
+    "Values are compared by their texts.",
+    edit("value.ts", "|| canonical(a) === canonical(b)", ""),
+  ),
   // ---- Pulling
   mutant(
     "pulls-over-edits",

@@ -11,8 +11,9 @@ import { type Key, keyOf } from "../../web/src/sync/keys.ts";
 import { fenceToken } from "../../web/src/sync/operation.ts";
 import { decideOutcome, type Evidence } from "../../web/src/sync/outcome.ts";
 import { planPush } from "../../web/src/sync/plan-push.ts";
-import type { Properties, Value } from "../../web/src/sync/properties.ts";
+import type { Properties } from "../../web/src/sync/properties.ts";
 import { receiptEvidence } from "../../web/src/sync/receipt.ts";
+import type { Value } from "../../web/src/sync/value.ts";
 import { Disk, type FakeStore } from "./fake-store.ts";
 import { Scheduler } from "./scheduler.ts";
 

@@ -8,7 +8,8 @@ import { describe, test } from "node:test";
 import type { TableView } from "../../web/src/sync/draft.ts";
 import type { FreezeInput } from "../../web/src/sync/freeze.ts";
 import type { FrozenPush, OutboxOp } from "../../web/src/sync/hidden-tables.ts";
-import type { Properties, Value } from "../../web/src/sync/properties.ts";
+import type { Properties } from "../../web/src/sync/properties.ts";
+import type { Value } from "../../web/src/sync/value.ts";
 import { Coverage } from "./coverage.ts";
 
 const coverage = new Coverage();
@@ -33,6 +34,7 @@ const { discardParked, planPush, retryParked } = await import("../../web/src/syn
 const { areSameProperties } = await import("../../web/src/sync/properties.ts");
 const { receiptEvidence } = await import("../../web/src/sync/receipt.ts");
 const { scanState, updateScanState } = await import("../../web/src/sync/scan-state.ts");
+const { isSameValue } = await import("../../web/src/sync/value.ts");
 const watermark = await import("../../web/src/sync/watermark.ts");
 const { Disk } = await import("./fake-store.ts");
 const { plannerCases } = await import("./planner-cases.ts");
@@ -649,6 +651,26 @@ describe("entities", () => {
     assert(!areSameProperties(row({ a: 1 }), row({ b: 1 })));
   });
 
+  test("are equal if the service takes their values for the same", () => {
+    const isSame = (type: Value["type"], a: string, b: string) =>
+      isSameValue({ type, value: a } as Value, { type, value: b } as Value);
+    assert(isSame("Int64", "-007", "-7"));
+    assert(!isSame("Int64", "7", "-7"));
+    assert(!isSame("Int64", "a", "b"));
+    assert(
+      isSame(
+        "Guid",
+        "0000000A-0000-4000-8000-00000000abcd",
+        "0000000a-0000-4000-8000-00000000ABCD",
+      ),
+    );
+    assert(isSame("DateTime", "2026-01-01T00:00:00.5000000Z", "2026-01-01T00:00:00.5Z"));
+    assert(isSame("DateTime", "2026-01-01T02:00:00+02:00", "2026-01-01T00:00:00"));
+    assert(!isSame("DateTime", "2026-01-01T00:00:00.0000001Z", "2026-01-01T00:00:00Z"));
+    assert(!isSame("DateTime", "a", "b"));
+    assert(!isSame("String", "a", "A"));
+  });
+
   test("change by properties", () => {
     const change = changeBetween(row({ a: 1, b: 1 }), row({ a: 2, c: 3 }));
     assert.deepEqual(change, { kind: "edit", set: row({ a: 2, c: 3 }), unset: new Set(["b"]) });
@@ -689,6 +711,7 @@ const planner = [
   "receipt",
   "scan-state",
   "settle",
+  "value",
   "watermark",
 ];
 

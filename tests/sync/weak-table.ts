@@ -9,6 +9,7 @@ import { isInRange, isReceiptKey, type Key, partitionOf } from "../../web/src/sy
 import type { RemoteOperation } from "../../web/src/sync/operation.ts";
 import type { Properties } from "../../web/src/sync/properties.ts";
 import type { PushAnswer, ReadAnswer, ScanAnswer, ScanRequest } from "../../web/src/sync/remote.ts";
+import type { Value } from "../../web/src/sync/value.ts";
 import type { Scheduler } from "./scheduler.ts";
 
 export type Profile = "azure" | "azurite" | "cosmos";
@@ -136,8 +137,9 @@ export class WeakTable {
     if (kind === "delete") return this.#set(key, undefined);
     const timestamp = this.#nextTimestamp(key, stamp);
     const before = this.#rows.get(key)?.properties;
-    const properties =
-      kind === "merge" ? new Map([...(before ?? []), ...operation.set]) : operation.properties;
+    const sent = kind === "merge" ? operation.set : operation.properties;
+    const properties = new Map(kind === "merge" ? before : []);
+    for (const [name, value] of sent) properties.set(name, normalized(value));
     return this.#set(key, { properties, etag: `W/"${timestamp}"`, timestamp });
   }
 
@@ -193,6 +195,14 @@ export class WeakTable {
     }
     return { kind: "page", rows, token: undefined };
   }
+}
+
+/** The remote returns values in other texts than it was sent. */
+function normalized(value: Value): Value {
+  if (value.type === "Int64") return { type: "Int64", value: String(BigInt(value.value)) };
+  if (value.type === "Guid") return { type: "Guid", value: String(value.value).toUpperCase() };
+  if (value.type !== "DateTime") return value;
+  return { type: "DateTime", value: String(value.value).replace(/\.0+Z$/, "Z") };
 }
 
 // An order that is not that of the keys.

@@ -5,12 +5,26 @@ import { isReceiptKey, type Key, keyOf } from "../../web/src/sync/keys.ts";
 import { operationFor } from "../../web/src/sync/operation.ts";
 import type { RowFilter } from "../../web/src/sync/partition-log.ts";
 import { discardParked, retryParked } from "../../web/src/sync/plan-push.ts";
-import type { Properties, Value } from "../../web/src/sync/properties.ts";
+import type { Properties } from "../../web/src/sync/properties.ts";
+import type { Value } from "../../web/src/sync/value.ts";
 import type { Client, World } from "./client.ts";
 import type { Config } from "./config.ts";
 import { StorageFailure } from "./fake-store.ts";
 
 export const int32 = (value: number): Value => ({ type: "Int32", value });
+
+/** Values of which the remote returns another text. */
+function valuesWithTwoTexts(id: number): [string, Value][] {
+  const guid = `${id.toString(16).padStart(8, "0")}-0000-4000-8000-00000000abcd`;
+  return [
+    ["long", { type: "Int64", value: `00${id}` }],
+    [
+      "time",
+      { type: "DateTime", value: `2026-01-01T00:00:${String(id % 60).padStart(2, "0")}.000Z` },
+    ],
+    ["guid", { type: "Guid", value: guid }],
+  ];
+}
 
 type Edit = (row?: Properties) => Properties | undefined;
 
@@ -163,6 +177,7 @@ export class Workload {
         return after;
       };
     }
+    if (scheduler.chance(0.4)) return (row) => new Map([...(row ?? []), ...valuesWithTwoTexts(id)]);
     return () => new Map([["b", int32(id)]]); // a replace, which removes the other properties
   }
 

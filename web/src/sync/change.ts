@@ -1,6 +1,7 @@
 // What one local write did to one entity.
 
-import { areSameProperties, isSameValue, type Properties, type Value } from "./properties.ts";
+import { areSameProperties, type Properties } from "./properties.ts";
+import { isSameValue, type Value } from "./value.ts";
 
 export type Change =
   | { readonly kind: "create"; readonly properties: Properties }

@@ -8,7 +8,8 @@ import type { Conflict } from "./conflict.ts";
 import type { OutboxOp } from "./hidden-tables.ts";
 import type { Key } from "./keys.ts";
 import type { PartitionLog } from "./partition-log.ts";
-import { isEncrypted, isSameValue, type Properties, type Value } from "./properties.ts";
+import { isEncrypted, type Properties } from "./properties.ts";
+import { isSameValue, type Value } from "./value.ts";
 
 /** What the remote has, by key. */
 type RemoteProperties = ReadonlyMap<Key, Properties | undefined>;

@@ -6,7 +6,8 @@ import { baseProperties } from "./base.ts";
 import { changeBetween } from "./change.ts";
 import type { Base, FrozenPush, Member, Receipt } from "./hidden-tables.ts";
 import { type Key, receiptKey } from "./keys.ts";
-import { isEncrypted, type Properties, type Value } from "./properties.ts";
+import { isEncrypted, type Properties } from "./properties.ts";
+import type { Value } from "./value.ts";
 
 export type RemoteOperation =
   | { readonly kind: "insert"; readonly key: Key; readonly properties: Properties }

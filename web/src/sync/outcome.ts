@@ -4,7 +4,8 @@ import { baseProperties, isAtBase } from "./base.ts";
 import { changeBetween } from "./change.ts";
 import type { FrozenPush, Member, RemoteRow } from "./hidden-tables.ts";
 import type { Key } from "./keys.ts";
-import { areSameProperties, isSameValue } from "./properties.ts";
+import { areSameProperties } from "./properties.ts";
+import { isSameValue } from "./value.ts";
 
 /** What a read showed. `sentAt`: the commit at which the request was sent. */
 export interface Observation {

@@ -1,17 +1,9 @@
 // The properties of an entity as sync compares them: by name, Edm type and value.
 
-import type { Edm, EdmTypes } from "../types.ts";
-
-export type Value = Edm<EdmTypes>;
+import { isSameValue, type Value } from "./value.ts";
 
 /** Without PartitionKey, RowKey and Timestamp. */
 export type Properties = ReadonlyMap<string, Value>;
-
-/** Double NaN equals itself, and -0 differs from 0, because the service stores all 64 bits. */
-export function isSameValue(a: Value | undefined, b: Value | undefined): boolean {
-  if (a === undefined || b === undefined) return a === b;
-  return a.type === b.type && Object.is(a.value, b.value);
-}
 
 /** Undefined stands for an absent entity. */
 export function areSameProperties(a: Properties | undefined, b: Properties | undefined): boolean {

@@ -1,0 +1,32 @@
+// Values of properties as the service's data model compares them. A remote may return another text
+// than it was sent: an Int64 without leading zeros, a DateTime in UTC and without trailing zeros, a
+// Guid in lower case.
+
+import type { Edm, EdmTypes } from "../types.ts";
+
+export type Value = Edm<EdmTypes>;
+
+/** Double NaN equals itself, and -0 differs from 0, because the service stores all 64 bits. */
+export function isSameValue(a: Value | undefined, b: Value | undefined): boolean {
+  if (a === undefined || b === undefined) return a === b;
+  if (a.type !== b.type) return false;
+  return Object.is(a.value, b.value) || canonical(a) === canonical(b);
+}
+
+function canonical({ type, value }: Value): string {
+  const text = Object.is(value, -0) ? "-0" : String(value);
+  if (type === "Guid") return text.toLowerCase();
+  if (type === "Int64")
+    return /^[+-]?\d+$/.test(text) ? String(BigInt(text.replace("+", ""))) : text;
+  if (type === "DateTime") return canonicalDateTime(text);
+  return text;
+}
+
+const dateTime = /^(.+?:\d\d)(?:\.(\d+))?(Z|[+-]\d\d:\d\d)?$/;
+
+/** The time in seconds, and its fraction in units of 100 ns. Without an offset, it is UTC. */
+function canonicalDateTime(text: string): string {
+  const [, seconds = "", fraction = "", offset = "Z"] = dateTime.exec(text) ?? [];
+  const ms = Date.parse(seconds + offset);
+  return Number.isNaN(ms) ? text : `${ms} ${fraction.slice(0, 7).padEnd(7, "0")}`;
+}
