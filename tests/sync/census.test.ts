@@ -7,8 +7,8 @@ import { fill, key, type Scripted, scripted } from "./scripted.ts";
 
 const names = ["1", "2", "3", "4"];
 
-function filled(): Scripted & { readonly puller: Puller } {
-  const world = scripted();
+async function filled(): Promise<Scripted & { readonly puller: Puller }> {
+  const world = await scripted();
   fill(world, names);
   return { ...world, puller: new Puller(world.context, world.requests) };
 }
@@ -23,7 +23,7 @@ const localRows = ({ store }: Scripted) =>
 
 describe("an application that is asked about deletes", () => {
   test("confirms what it was shown, not what is asked about since", async () => {
-    const world = filled();
+    const world = await filled();
     const { context, puller, remote } = world;
     for (const name of ["1", "2"]) remote.rows.delete(key(name));
     remote.isForbidden = (of) => of <= key("2");
@@ -39,7 +39,7 @@ describe("an application that is asked about deletes", () => {
   });
 
   test("confirms for the next census, under an id that stays", async () => {
-    const world = filled();
+    const world = await filled();
     const { context, puller, remote } = world;
     remote.isForbidden = (of) => of <= key("2");
     await puller.census();
@@ -54,7 +54,7 @@ describe("an application that is asked about deletes", () => {
 
 describe("a mass delete", () => {
   test("is probed, and probed again before its rows are deleted", async () => {
-    const world = filled();
+    const world = await filled();
     const { puller, remote } = world;
     // The first census runs with a narrower credential; its first and last row are really deleted.
     remote.isForbidden = (of) => of <= key("3");
@@ -76,7 +76,7 @@ describe("a mass delete", () => {
   });
 
   test("is carried out by the second census", async () => {
-    const world = filled();
+    const world = await filled();
     const { puller, remote } = world;
     for (const name of ["1", "2", "3"]) remote.rows.delete(key(name));
     await puller.census();

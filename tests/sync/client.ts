@@ -33,6 +33,7 @@ export interface World {
 export type ClientRules = SyncRules & {
   readonly traits: Remote["traits"];
   readonly storageFails: boolean;
+  readonly unloads: boolean;
   drawRanges(): SyncRules["ranges"];
 };
 
@@ -61,6 +62,7 @@ export class Client {
       );
       world.ledger.onCommit(id, store, commit);
     });
+    if (rules.unloads) this.#disk.unloaded = 0.2;
     if (rules.storageFails) this.#disk.failures = storageFailures;
     this.#process = this.#start();
   }
@@ -131,7 +133,7 @@ export class Client {
   }
 
   confirmDeletes(id: string): void {
-    this.#process.puller.deletes.confirm(id);
+    this.#process.puller?.deletes.confirm(id);
   }
 }
 
@@ -140,7 +142,7 @@ class Process {
   readonly #world: World;
   readonly store: FakeStore;
   readonly status: SyncStatus;
-  readonly puller: Puller;
+  puller: Puller | undefined;
   isAlive = true;
   /** When another process opened the store. */
   replacedAt = Number.POSITIVE_INFINITY;
@@ -155,11 +157,16 @@ class Process {
     const { status } = this;
     const remote = new SimulatedRemote(client, world, this, rules);
     const context: SyncContext = { store, remote, platform: this.#platform(), rules, status };
-    const requests = new Requests(context);
+    this.#run(() => this.#begin(context));
+  }
+
+  async #begin(context: SyncContext): Promise<void> {
+    const requests = await Requests.open(context);
     const pusher = new Pusher(context, requests);
-    this.puller = new Puller(context, requests);
+    const puller = new Puller(context, requests);
+    this.puller = puller;
     this.#run(() => this.#pushes(pusher));
-    this.#run(() => this.#pulls());
+    this.#run(() => this.#pulls(puller));
   }
 
   #run(work: () => Promise<void>): void {
@@ -175,11 +182,11 @@ class Process {
     }
   }
 
-  async #pulls(): Promise<void> {
+  async #pulls(puller: Puller): Promise<void> {
     for (let round = 1; ; ++round) {
       try {
-        await this.puller.pull();
-        if (round % 3 === 0 || !this.#world.network.hasFaults) await this.puller.census();
+        await puller.pull();
+        if (round % 3 === 0 || !this.#world.network.hasFaults) await puller.census();
       } catch (error) {
         this.#onError(error);
       }

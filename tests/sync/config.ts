@@ -40,6 +40,7 @@ export interface Config {
   readonly keepsParked: boolean;
   readonly storageFails: boolean;
   readonly restores: boolean;
+  readonly unloads: boolean; // parts of the store are not in memory
   /** The remote is slower or more skewed than the overlap allows. */
   readonly breaksBounds: boolean;
   readonly crashMs: number; // between two crashes of a client, at most
@@ -92,6 +93,7 @@ export function drawConfig(scheduler: Scheduler, seed: number): Config {
     keepsParked: chance(0.2),
     storageFails: chance(0.2),
     restores: chance(0.15),
+    unloads: chance(0.3),
     breaksBounds,
     crashMs: chance(0.4) ? 250 : 1000,
     durationMs: 2500,

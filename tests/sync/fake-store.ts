@@ -4,8 +4,13 @@
 import { baseOfLocalRow } from "../../web/src/sync/base.ts";
 import { changeBetween } from "../../web/src/sync/change.ts";
 import { byCodeUnit, Draft, type Put, type TableView } from "../../web/src/sync/draft.ts";
-import type { HiddenTables, OutboxOp, TableName } from "../../web/src/sync/hidden-tables.ts";
-import { type Key, type Partition, partitionOf } from "../../web/src/sync/keys.ts";
+import type {
+  HiddenTables,
+  LocalRow,
+  OutboxOp,
+  TableName,
+} from "../../web/src/sync/hidden-tables.ts";
+import { type Key, partitionOf } from "../../web/src/sync/keys.ts";
 import { outboxKey } from "../../web/src/sync/partition-log.ts";
 import { nextNumber } from "../../web/src/sync/plan-push.ts";
 import type { Properties } from "../../web/src/sync/properties.ts";
@@ -75,11 +80,15 @@ class SortedTable {
 /** The commit was not made. */
 export class StorageFailure extends Error {}
 
+class PartsNeeded extends Error {}
+
 /** What is stored, and what may be. */
 export class Disk {
   readonly #scheduler: Scheduler;
   /** The chance that a commit of sync fails. */
   failures = 0;
+  /** The chance that a read needs a part that is not loaded. */
+  unloaded = 0;
   #stored = new Contents();
   #unstored: Commit[] = [];
   #waiting: { commit: number; resolve: () => void }[] = [];
@@ -101,6 +110,20 @@ export class Disk {
     this.#stored = backup.copy();
     this.#unstored = [];
     this.#owner = undefined;
+  }
+
+  /** Calls `look` again, and later, while a part that it needs is not loaded. */
+  async withParts<T>(view: TableView, look: (view: TableView) => T): Promise<T> {
+    while (this.unloaded > 0 && this.#scheduler.chance(this.unloaded)) {
+      try {
+        look(new UnloadedView(view, this.#scheduler.below(12)));
+      } catch (error) {
+        if (!(error instanceof PartsNeeded)) throw error;
+        const loadingMs = this.#scheduler.fraction(8);
+        await new Promise<void>((resolve) => this.#scheduler.after(loadingMs, resolve));
+      }
+    }
+    return look(view);
   }
 
   get fails(): boolean {
@@ -147,6 +170,7 @@ export class FakeStore implements SyncStore {
   readonly #disk: Disk;
   readonly #contents: Contents;
   readonly #touched = new Map<Key, number>();
+  /** For the harness: sync itself reads with `read`. */
   readonly view: TableView;
   /** Hands a result to the process that has the store open. */
   deliver: <T>(result: Promise<T>) => Promise<T> = (result) => result;
@@ -160,24 +184,30 @@ export class FakeStore implements SyncStore {
     this.view = new StoreView(contents, this.#touched);
   }
 
+  get commit(): number {
+    return this.view.commit;
+  }
+
+  read<T>(look: (view: TableView) => T): Promise<T> {
+    return this.deliver(this.#disk.withParts(this.view, look));
+  }
+
   transact<T>(decide: (draft: Draft) => T): Promise<T> {
-    const draft = new Draft(this.view);
+    return this.deliver(this.#disk.withParts(this.view, (view) => this.#decide(view, decide)));
+  }
+
+  #decide<T>(view: TableView, decide: (draft: Draft) => T): T {
+    const draft = new Draft(view);
     const result = decide(draft);
-    if (this.#disk.fails) {
-      return this.deliver(Promise.reject(new StorageFailure("The disk is full.")));
-    }
+    if (view !== this.view) return result; // will be called again
+    if (this.#disk.fails) throw new StorageFailure("The disk is full.");
     const journal = draft.settled.map(({ op, how }) => [idOf(op), how] as const);
     this.#commit({ puts: draft.puts, journal });
-    return this.deliver(Promise.resolve(result));
+    return result;
   }
 
   stored(): Promise<void> {
     return this.deliver(this.#disk.stored(this));
-  }
-
-  pendingPartitions(): Partition[] {
-    const { outbox, pushes } = { outbox: this.keys("outbox"), pushes: this.keys("pushes") };
-    return [...new Set([...outbox.map(partitionOf), ...pushes])].sort(byCodeUnit);
   }
 
   keys(table: TableName): readonly string[] {
@@ -211,14 +241,59 @@ export class FakeStore implements SyncStore {
     this.#commit({ puts: draft.puts, journal });
   }
 
-  #commit(commit: Commit): void {
-    if (commit.puts.length === 0) return;
+  #commit({ puts, journal }: Commit): void {
+    if (puts.length === 0) return;
+    const commit = { puts: puts.map((put) => withVersion(put, this.commit + 1)), journal };
     this.#contents.apply(commit);
     for (const { table, key } of commit.puts) {
       if (table === "rows" || table === "bases") this.#touched.set(key, this.view.commit);
     }
     this.#disk.add(this, commit);
     this.#disk.onCommit(this, commit);
+  }
+}
+
+/** Each row has a version: if it is not the remote's, the store's own. */
+function withVersion(put: Put, commit: number): Put {
+  if (put.table !== "rows" || put.value === undefined) return put;
+  const row = put.value as LocalRow;
+  const version = { etag: `local ${commit}`, timestamp: BigInt(commit) };
+  return row.version ? put : { ...put, value: { ...row, version } };
+}
+
+/** A view of which a part is not loaded: the read that needs it fails. */
+class UnloadedView implements TableView {
+  readonly #view: TableView;
+  #reads: number;
+
+  constructor(view: TableView, reads: number) {
+    this.#view = view;
+    this.#reads = reads;
+  }
+
+  get commit(): number {
+    return this.#view.commit;
+  }
+
+  #read(): void {
+    if (this.#reads === 0) throw new PartsNeeded();
+    this.#reads -= 1;
+  }
+
+  get<N extends TableName>(table: N, key: string): HiddenTables[N] | undefined {
+    this.#read();
+    return this.#view.get(table, key);
+  }
+
+  *entries<N extends TableName>(table: N, from: string, to?: string) {
+    for (const entry of this.#view.entries(table, from, to)) {
+      this.#read();
+      yield entry;
+    }
+  }
+
+  isTouchedSince(key: Key, commit: number): boolean {
+    return this.#view.isTouchedSince(key, commit);
   }
 }
 

@@ -226,7 +226,8 @@ export class Ledger {
     const { view } = store;
     const base = view.get("bases", key);
     const pending = pendingOps(store, key);
-    if ((base !== undefined) !== pending.length > 0) {
+    const isUnread = base?.kind === "outdated" && view.get("marks", key) !== undefined;
+    if ((base !== undefined) !== pending.length > 0 && !isUnread) {
       this.fail("I1", `${client} ${key} has ${pending.length} operations, Base ${base?.kind}`);
     }
     if (base === undefined) return;
@@ -237,7 +238,8 @@ export class Ledger {
       row = applyChange(row, change);
     }
     const local = view.get("rows", key);
-    if (!areSameProperties(row, local?.properties) || local?.version) {
+    const isOfRemote = local && !local.version?.etag.startsWith("local");
+    if (!areSameProperties(row, local?.properties) || isOfRemote) {
       this.fail("I1", `${client} ${key} is not its Base with the pending operations`);
     }
   }
@@ -318,11 +320,11 @@ export class Ledger {
     const { view } = store;
     const tables = ["outbox", "pushes", "marks"] as const;
     const found = tables
-      .filter((table) => store.keys(table).some((key) => view.get("bases", key) === undefined))
+      .filter((table) => store.keys(table).some((key) => pendingOps(store, key).length === 0))
       .map((table) => `${client} has ${store.keys(table).length} in ${table}`);
     const remote = this.#table.rows;
     for (const key of new Set([...store.keys("rows"), ...remote.keys()])) {
-      if (view.get("bases", key) !== undefined) continue; // parked
+      if (pendingOps(store, key).length > 0) continue; // parked
       const row = view.get("rows", key);
       const theirs = remote.get(key);
       const kept = theirs && this.#table.config.keeps(key, theirs.properties) ? theirs : undefined;

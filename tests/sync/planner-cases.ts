@@ -77,7 +77,8 @@ class Case {
     const base = view.get("bases", key);
     const lost = [...view.entries("lost", "")].filter(([, { op }]) => op.key === key);
     const parked = [...view.entries("parked", "")].flatMap(([, { ops }]) => ops);
-    const parts = [nameOf(row?.properties) + (row?.version ? `@${row.version.etag}` : "")];
+    const isClean = base === undefined && row?.version !== undefined;
+    const parts = [nameOf(row?.properties) + (isClean ? `@${row?.version?.etag}` : "")];
     if (base) {
       const etag = base.kind === "row" ? `@${base.row.etag}` : base.kind === "outdated" ? "@?" : "";
       parts.push(`on ${nameOf(baseProperties(base))}${etag}`);

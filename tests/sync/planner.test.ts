@@ -29,8 +29,10 @@ const { isInRange, isReceiptKey, keyAfter, keyOf, receiptKey } = await import(
 const { fenceToken, isSendable, operationFor, operationsOf } = await import(
   "../../web/src/sync/operation.ts"
 );
-const { PartitionLog } = await import("../../web/src/sync/partition-log.ts");
-const { discardParked, planPush, retryParked } = await import("../../web/src/sync/plan-push.ts");
+const { isUnread, PartitionLog } = await import("../../web/src/sync/partition-log.ts");
+const { discardParked, pendingPartitions, planPush, retryParked } = await import(
+  "../../web/src/sync/plan-push.ts"
+);
 const { areSameProperties } = await import("../../web/src/sync/properties.ts");
 const { receiptEvidence } = await import("../../web/src/sync/receipt.ts");
 const { scanState, updateScanState } = await import("../../web/src/sync/scan-state.ts");
@@ -156,6 +158,15 @@ describe("a push", () => {
     assert.equal(kind, "again");
     assert.deepEqual([...store.journal.values()], ["folded", "folded"]);
   });
+});
+
+test("the partitions that are pending are found without reading all operations", () => {
+  const store = newStore();
+  for (const [index, partition] of ["p", "q", "r", "p"].entries()) {
+    store.write(index + 1, new Map([[keyOf(partition, "1"), () => row({ a: index })]]));
+  }
+  assert.deepEqual(pendingPartitions(store.view, 9), ["p", "q", "r"]);
+  assert.deepEqual(pendingPartitions(store.view, 2), ["p", "q"]);
 });
 
 describe("a parked group", () => {
@@ -389,7 +400,11 @@ describe("the outcome of a push", () => {
   });
 
   test("reads an entity again if an outdated Base is all that is left", () => {
-    for (const first of [row({ a: 1 }), undefined]) {
+    const cases = [row({ a: 1 }), undefined].flatMap((first) => [
+      { first, isRead: true },
+      { first, isRead: false },
+    ]);
+    for (const { first, isRead } of cases) {
       const store = newStore();
       store.transact((draft) => draft.put("rows", key("1"), clean(row({ a: 0 }), "0")));
       store.write(1, new Map([[key("1"), () => first]]));
@@ -405,10 +420,17 @@ describe("the outcome of a push", () => {
       assert(store.view.get("marks", key("1")));
       const local = store.view.get("rows", key("1"));
       assert(areSameProperties(local?.properties, first));
-      assert.equal(local?.version, undefined);
+      assert(isUnread(store.view, key("1")));
+      if (isRead) {
+        const theirs = version(row({ b: 9 }), "2");
+        store.transact((draft) => applyAnswer(draft, key("1"), theirs, draft.commit, keeps));
+        assert.equal(store.view.get("rows", key("1"))?.version?.etag, "2");
+        assert.equal(store.view.get("bases", key("1")), undefined);
+        continue;
+      }
       store.write(3, new Map([[key("1"), () => row({ a: 3 })]]));
-      const kind = first ? "outdated" : "absent";
-      assert.equal(store.view.get("bases", key("1"))?.kind, kind);
+      assert.equal(store.view.get("bases", key("1"))?.kind, "outdated");
+      assert(!isUnread(store.view, key("1")));
     }
   });
 
@@ -428,6 +450,18 @@ describe("the outcome of a push", () => {
       assert.deepEqual(parked, groups === 1 ? [1] : []);
       assert.equal(store.view.get("pushes", "p"), undefined);
     }
+  });
+
+  test("does not make an entity unread whose operations are parked", () => {
+    const store = newStore();
+    store.write(1, new Map([[key("1"), () => row({ a: 1 })]]));
+    store.transact((draft) => {
+      const log = new PartitionLog(draft, "p", keeps);
+      log.park(1, "Code");
+      log.rebase(key("1"), { kind: "outdated", properties: undefined });
+      log.updateRows();
+    });
+    assert(!isUnread(store.view, key("1")));
   });
 
   test("settles operations that cancel each other out, with the others", () => {

@@ -55,7 +55,7 @@ const outbox = ({ store }: Scripted) => store.keys("outbox").map(partitionOf).jo
 
 describe("a partition that waits", () => {
   test("does not stop the others", async () => {
-    const world = scripted({ pushesAtOnce: 1 });
+    const world = await scripted({ pushesAtOnce: 1 });
     const { remote } = world;
     answering(world);
     const { push } = remote;
@@ -76,7 +76,7 @@ describe("a partition that waits", () => {
       isAsked = true;
       return new Promise<never>(() => {});
     };
-    const world = scripted({ pushesAtOnce: 1, policy });
+    const world = await scripted({ pushesAtOnce: 1, policy });
     fill(world, ["1"]);
     answering(world, refused());
     write(world, 1, key("1"));
@@ -88,7 +88,7 @@ describe("a partition that waits", () => {
   });
 
   test("with a delete goes on when it may", async () => {
-    const world = scripted();
+    const world = await scripted();
     fill(world, ["1"]);
     world.store.transact((draft) => draft.put("settling", key("1"), true));
     answering(world);
@@ -103,7 +103,7 @@ describe("a partition that waits", () => {
 
 describe("a push", () => {
   test("that was applied is not sent as a first try after its commit failed", async () => {
-    const world = scripted();
+    const world = await scripted();
     fill(world, ["1"]);
     answering(world, undefined, refused());
     write(world, 1, key("1"));
@@ -123,7 +123,7 @@ describe("a push", () => {
   });
 
   test("is claimed again if the time to send it has passed", async () => {
-    const world = scripted();
+    const world = await scripted();
     const sent = answering(world);
     const { push } = world.remote;
     let answers = 0;
@@ -138,7 +138,7 @@ describe("a push", () => {
   });
 
   test("that is refused though nothing has changed is not repeated at once", async () => {
-    const world = scripted();
+    const world = await scripted();
     fill(world, ["1"]);
     const sent: unknown[] = [];
     world.remote.push = async (push) => {
@@ -151,7 +151,7 @@ describe("a push", () => {
   });
 
   test("whose receipt is gone is not applied if it was the only try", async () => {
-    const world = scripted({ hasReceipts: true, policy: "local" });
+    const world = await scripted({ hasReceipts: true, policy: "local" });
     fill(world, ["1"]);
     world.store.transact((draft) => draft.put("receipts", "p", { etag: "r" }));
     world.remote.rows.set(key("1"), remoteRow(9, "9"));
@@ -167,7 +167,7 @@ describe("a request that is rejected as a whole", () => {
   const rejected: PushAnswer = { kind: "rejected", code: "Proxy" };
 
   test("is sent again unchanged after a captive portal", async () => {
-    const world = scripted();
+    const world = await scripted();
     const sent = answering(world, rejected);
     write(world, 1, key("1"));
     write(world, 2, key("2"));
@@ -180,7 +180,7 @@ describe("a request that is rejected as a whole", () => {
   });
 
   test("is sent in halves until the group to blame is parked", async () => {
-    const world = scripted();
+    const world = await scripted();
     const sent = answering(world);
     const { push } = world.remote;
     world.remote.push = async (frozen, sendBefore) =>

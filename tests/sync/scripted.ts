@@ -71,7 +71,7 @@ export interface Scripted {
   readonly requests: Requests;
 }
 
-export function scripted(rules: Partial<SyncRules> = {}): Scripted {
+export async function scripted(rules: Partial<SyncRules> = {}): Promise<Scripted> {
   const scheduler = new Scheduler(1);
   const disk = new Disk(scheduler, () => {});
   const store = disk.open();
@@ -85,7 +85,7 @@ export function scripted(rules: Partial<SyncRules> = {}): Scripted {
   };
   const status = { suspects: [], missesRepaired: 0, resent: 0, unknownOutcomes: 0 };
   const context = { store, remote, platform, rules: { ...rulesOfTests, ...rules }, status };
-  return { scheduler, disk, store, remote, context, requests: new Requests(context) };
+  return { scheduler, disk, store, remote, context, requests: await Requests.open(context) };
 }
 
 /** The store has what the remote has. */

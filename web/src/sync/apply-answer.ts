@@ -5,7 +5,7 @@ import type { Draft } from "./draft.ts";
 import type { RemoteRow } from "./hidden-tables.ts";
 import type { Key } from "./keys.ts";
 import { markKey } from "./marks.ts";
-import { putCleanRow, type RowFilter } from "./partition-log.ts";
+import { isUnread, putCleanRow, type RowFilter } from "./partition-log.ts";
 import { areSameProperties } from "./properties.ts";
 
 /**
@@ -27,7 +27,8 @@ export function applyAnswer(
   keeps: RowFilter,
 ): Applied {
   const base = draft.get("bases", key);
-  if (base !== undefined) {
+  const isDirty = base !== undefined && !isUnread(draft, key);
+  if (isDirty) {
     if (isAtBase(base, row) && areSameProperties(baseProperties(base), row?.properties)) {
       return "known";
     }
@@ -35,7 +36,7 @@ export function applyAnswer(
     return "marked";
   }
   const kept = row && keeps(key, row.properties) ? row : undefined;
-  if (isLocalRow(draft, key, kept)) {
+  if (base === undefined && isLocalRow(draft, key, kept)) {
     clearMark(draft, key, sentAt);
     return "known";
   }
@@ -43,6 +44,7 @@ export function applyAnswer(
     markKey(draft, key);
     return "marked";
   }
+  if (base) draft.delete("bases", key);
   putCleanRow(draft, key, kept, keeps);
   clearMark(draft, key, sentAt);
   return "applied";

@@ -1,6 +1,6 @@
 // The Base of a key: the version that its pending operations build on.
 
-import type { Base, LocalRow, RemoteRow } from "./hidden-tables.ts";
+import type { Base, LocalRow, RemoteRow, Version } from "./hidden-tables.ts";
 import type { Properties } from "./properties.ts";
 
 export const baseOf = (row: RemoteRow | undefined): Base =>
@@ -11,12 +11,9 @@ export const outdatedBase = (properties: Properties | undefined): Base => ({
   properties,
 });
 
-/** The Base of a key that becomes dirty, by its row before the write. */
-export function baseOfLocalRow(row: LocalRow | undefined): Base {
-  if (row === undefined) return { kind: "absent" };
-  const { properties, version } = row;
-  return version === undefined ? outdatedBase(properties) : baseOf({ properties, ...version });
-}
+/** The Base of a clean key that becomes dirty, by its row before the write. */
+export const baseOfLocalRow = (row: LocalRow | undefined): Base =>
+  baseOf(row && { properties: row.properties, ...(row.version as Version) });
 
 export function baseProperties(base: Base): Properties | undefined {
   if (base.kind === "absent") return undefined;

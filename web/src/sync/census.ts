@@ -39,7 +39,8 @@ export class Census {
 
   /** Each page completes the stretch up to its last key. Resumes after the last stored page. */
   async #scanSorted(range: KeyRange, findings: Findings): Promise<boolean> {
-    const { after } = scanState(this.#context.store.view, range).census ?? {};
+    const { census } = await this.#context.store.read((view) => scanState(view, range));
+    const after = census?.after;
     const whole = { ...range, from: after === undefined ? range.from : keyAfter(after) };
     let { from } = whole;
     for (let token: string | undefined; ; ) {

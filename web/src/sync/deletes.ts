@@ -57,7 +57,9 @@ export class Deletes {
     const others: Missing = new Map([...findings.missing].filter(([key]) => !deleted.has(key)));
     const missing = [...others.keys()];
     const { rows } = findings;
-    const isFew = sizeOfDelete(store.view, rows, others, rules.deleteLimits) === "few";
+    const limits = rules.deleteLimits;
+    const size = await store.read((view) => sizeOfDelete(view, rows, others, limits));
+    const isFew = size === "few";
     if (isFew) {
       await store.transact((draft) => {
         for (const key of missing) markKey(draft, key);

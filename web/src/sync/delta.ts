@@ -19,7 +19,7 @@ export async function scanDelta(
 ): Promise<void> {
   const { platform, remote, rules, store } = context;
   const beganAt = platform.now();
-  const resumed = scanState(store.view, range).delta;
+  const { delta: resumed } = await store.read((view) => scanState(view, range));
   const known = requests.clock.now;
   const delta = resumed ?? (await begin(context, range, known));
   // Without a known time, the pages of the first scan tell when it began, but only this process

@@ -1,14 +1,15 @@
 // A working copy of one partition's pending operations: those in the outbox and those of parked
 // groups. When operations leave, the rows of their keys are derived again.
 //
-// Invariant: a key has a Base if and only if it has pending operations, all of them can be applied
-// to the Base in their order, and the key's row is the result.
+// Invariant: a key has a Base if and only if it has pending operations, or must be read because its
+// Base is outdated. All operations can be applied to the Base in their order, and the key's row is
+// the result.
 
 import { baseOf, baseProperties } from "./base.ts";
 import { applyChange, type Change } from "./change.ts";
 import type { Draft, TableView } from "./draft.ts";
 import type { Base, OutboxOp, ParkedGroup, RemoteRow, Settlement } from "./hidden-tables.ts";
-import { type Key, type Partition, partitionRange } from "./keys.ts";
+import { type Key, type Partition, partitionOf, partitionRange } from "./keys.ts";
 import { markKey } from "./marks.ts";
 import type { Properties } from "./properties.ts";
 
@@ -142,24 +143,27 @@ export class PartitionLog {
   #updateRow(key: Key): void {
     const base = this.baseOf(key);
     const pending = this.pendingOf(key);
-    if (pending.length === 0) this.#clean(key, base);
-    else {
-      const properties = resultOf(baseProperties(base), pending);
-      if (properties === undefined) this.draft.delete("rows", key);
-      else this.draft.put("rows", key, { properties });
-    }
-  }
-
-  #clean(key: Key, base: Base): void {
-    this.draft.delete("bases", key);
-    if (base.kind !== "outdated") {
+    if (pending.length === 0 && base.kind !== "outdated") {
+      this.draft.delete("bases", key);
       putCleanRow(this.draft, key, base.kind === "row" ? base.row : undefined, this.keeps);
       return;
     }
-    markKey(this.draft, key);
-    if (base.properties === undefined) this.draft.delete("rows", key);
-    else this.draft.put("rows", key, { properties: base.properties });
+    if (pending.length === 0) markKey(this.draft, key);
+    const properties = resultOf(baseProperties(base), pending);
+    if (properties === undefined) this.draft.delete("rows", key);
+    else this.draft.put("rows", key, { properties });
   }
+}
+
+/** Returns whether a key with a Base has no operations: its Base is outdated. */
+export function isUnread(view: TableView, key: Key): boolean {
+  if (view.get("bases", key)?.kind !== "outdated") return false;
+  const partition = partitionOf(key);
+  const groups = [
+    readOutbox(view, partition),
+    ...readParked(view, partition).map(({ ops }) => ops),
+  ];
+  return !groups.flat().some((op) => op.key === key);
 }
 
 /** Stores what the remote has, unless the table's filter excludes it. */

@@ -122,7 +122,7 @@ export class PartitionPusher {
   async #send(state: PushState): Promise<void> {
     const { push } = state;
     const { remote, store } = this.#context;
-    const sentAt = store.view.commit;
+    const sentAt = store.commit;
     // The commit that the answer of an earlier try led to has failed, or there was no answer.
     if (state.isOpen) state.isAmbiguous = true;
     state.isOpen = true;

@@ -1,10 +1,10 @@
 // Chooses what to send next for a partition, and stores it (PROTOCOL.md, Pushing 1 to 4).
 
-import type { Draft } from "./draft.ts";
+import type { Draft, TableView } from "./draft.ts";
 import { type FreezeLimits, freeze } from "./freeze.ts";
 import { dependentGroups } from "./groups.ts";
 import type { FrozenPush } from "./hidden-tables.ts";
-import { type Partition, partitionRange } from "./keys.ts";
+import { type Partition, partitionOf, partitionRange } from "./keys.ts";
 import { outboxKey, PartitionLog, type RowFilter } from "./partition-log.ts";
 
 export interface PushRules {
@@ -75,6 +75,19 @@ export function planPush(
       return { kind: "push", push, isNew: true };
     }
   }
+}
+
+/** Returns the first partitions with operations in the outbox. A frozen push has some, too. */
+export function pendingPartitions(view: TableView, most: number): Partition[] {
+  const partitions: Partition[] = [];
+  for (let from = ""; partitions.length < most; ) {
+    const next = view.entries("outbox", from)[Symbol.iterator]().next();
+    if (next.done) break;
+    const partition = partitionOf(next.value[0]);
+    partitions.push(partition);
+    from = partitionRange(partition).to as string;
+  }
+  return partitions;
 }
 
 /** Groups that share a key with a parked group wait for it, or their order would change. */

@@ -6,7 +6,9 @@ import { Census } from "./census.ts";
 import type { SyncContext } from "./context.ts";
 import { Deletes } from "./deletes.ts";
 import { scanDelta } from "./delta.ts";
+import type { TableView } from "./draft.ts";
 import type { Key } from "./keys.ts";
+import { isUnread } from "./partition-log.ts";
 import type { ReadAnswer } from "./remote.ts";
 import type { Requests } from "./requests.ts";
 
@@ -40,10 +42,11 @@ export class Puller {
 
   /** The push of a dirty key brings the news itself, or leaves the key marked. */
   async #readMarked(): Promise<void> {
-    const { store } = this.#context;
-    const marked = [...store.view.entries("marks", "")].map(([key]) => key);
-    for (const key of marked) {
-      if (store.view.get("bases", key) === undefined) await this.#read(key);
+    for (let from: Key | undefined = ""; from !== undefined; ) {
+      const first: Key = from;
+      const { keys, next } = await this.#context.store.read((view) => markedKeys(view, first));
+      for (const key of keys) await this.#read(key);
+      from = next;
     }
   }
 
@@ -58,6 +61,20 @@ export class Puller {
       this.#requests.clock.store(draft);
     });
   }
+}
+
+const marksPerStep = 1000;
+
+/** Returns the marked keys that are not dirty, and where to continue. */
+function markedKeys(view: TableView, from: Key): { keys: Key[]; next: Key | undefined } {
+  const keys: Key[] = [];
+  let count = 0;
+  for (const [key] of view.entries("marks", from)) {
+    if (count === marksPerStep) return { keys, next: key };
+    count += 1;
+    if (view.get("bases", key) === undefined || isUnread(view, key)) keys.push(key);
+  }
+  return { keys, next: undefined };
 }
 
 /** Rejects when all have ended, so that none is still running when the next begins. */

@@ -3,6 +3,7 @@
 import type { SyncContext } from "./context.ts";
 import type { Partition } from "./keys.ts";
 import { type PartitionMemory, PartitionPusher } from "./partition-pusher.ts";
+import { pendingPartitions } from "./plan-push.ts";
 import type { Requests } from "./requests.ts";
 import { Slots } from "./slots.ts";
 
@@ -19,7 +20,7 @@ export class Pusher {
     this.#context = context;
     this.#requests = requests;
     const { pushesAtOnce, sendWithinMs, settleMs } = context.rules;
-    this.#slots = new Slots(pushesAtOnce, () => this.#fill());
+    this.#slots = new Slots(pushesAtOnce, () => this.#fillLater());
     this.#settledAt = this.#now() + sendWithinMs + settleMs;
   }
 
@@ -34,17 +35,25 @@ export class Pusher {
    * more to push.
    */
   async push(): Promise<void> {
-    this.#fill();
+    await this.#fill();
     while (this.#running.size > 0) await Promise.all(this.#running.values());
   }
 
   /** Starts to push as many partitions as there are free slots. */
-  #fill(): void {
+  async #fill(): Promise<void> {
     if (!this.#slots.hasFree) return;
-    for (const partition of this.#context.store.pendingPartitions()) {
+    const { rules, store } = this.#context;
+    const most = this.#running.size + rules.pushesAtOnce;
+    const pending = await store.read((view) => pendingPartitions(view, most));
+    for (const partition of pending) {
       if (!this.#slots.hasFree) return;
       if (!this.#running.has(partition)) this.#start(partition);
     }
+  }
+
+  /** Fills slots outside of a call. If the store fails, the next call reports it. */
+  #fillLater(): void {
+    this.#fill().catch(() => {});
   }
 
   #start(partition: Partition): void {
@@ -58,7 +67,7 @@ export class Pusher {
     });
     this.#running.set(partition, done);
     done.then(
-      () => this.#fill(),
+      () => this.#fillLater(),
       () => {}, // the call of push() that waits reports it
     );
   }

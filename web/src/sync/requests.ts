@@ -22,21 +22,23 @@ export class Requests {
   readonly #sleep: Sleep;
   readonly clock: ServerClock;
 
-  constructor(
-    context: SyncContext,
-    shared?: { samples: Sample[]; clock: ServerClock; sleep: Sleep },
-  ) {
+  private constructor(context: SyncContext, samples: Sample[], clock: ServerClock, sleep: Sleep) {
     this.#context = context;
+    this.#samples = samples;
+    this.clock = clock;
+    this.#sleep = sleep;
+  }
+
+  static async open(context: SyncContext): Promise<Requests> {
     const { platform, store } = context;
-    const first = { time: platform.now().monotonicMs, commit: store.view.commit };
-    this.#samples = shared?.samples ?? [first];
-    this.#sleep = shared?.sleep ?? ((ms) => platform.sleep(ms));
-    this.clock = shared?.clock ?? new ServerClock(context);
+    const samples = [{ time: platform.now().monotonicMs, commit: store.commit }];
+    const clock = await ServerClock.open(context);
+    return new Requests(context, samples, clock, (ms) => platform.sleep(ms));
   }
 
   /** Returns the same, but for how it waits. */
   withSleep(sleep: Sleep): Requests {
-    return new Requests(this.#context, { samples: this.#samples, clock: this.clock, sleep });
+    return new Requests(this.#context, this.#samples, this.clock, sleep);
   }
 
   /** Repeats the request until it is answered. `send` is called for each try. */
@@ -91,7 +93,7 @@ export class Requests {
   async beginRead(): Promise<number> {
     const { platform, remote, store } = this.#context;
     const { staleReadMs } = remote.traits;
-    if (staleReadMs === 0) return store.view.commit;
+    if (staleReadMs === 0) return store.commit;
     const oldest = (this.#samples[0] as { time: number }).time;
     const wait = oldest + staleReadMs - platform.now().monotonicMs;
     if (wait > 0) await this.#sleep(wait);
@@ -101,7 +103,7 @@ export class Requests {
   #commitBefore(time: number): number {
     const { platform, store } = this.#context;
     const now = platform.now().monotonicMs;
-    this.#samples.push({ time: now, commit: store.view.commit });
+    this.#samples.push({ time: now, commit: store.commit });
     while ((this.#samples[1]?.time ?? Number.POSITIVE_INFINITY) <= time) this.#samples.shift();
     return (this.#samples[0] as { commit: number }).commit;
   }

@@ -10,9 +10,15 @@ export class ServerClock {
   #time: Ticks | undefined;
   #learnedAt: ClockReading | undefined;
 
-  constructor(context: SyncContext) {
+  private constructor(context: SyncContext, time: Ticks | undefined) {
     this.#context = context;
-    this.#time = context.store.view.get("server", "time");
+    this.#time = time;
+  }
+
+  /** Continues with the time that an earlier process has stored. */
+  static async open(context: SyncContext): Promise<ServerClock> {
+    const time = await context.store.read((view) => view.get("server", "time"));
+    return new ServerClock(context, time);
   }
 
   /** Returns whether a Timestamp is far ahead of this machine's clock. */

@@ -1,16 +1,32 @@
 // The local store as sync sees it, and the clocks and random numbers of its platform.
+//
+// The owner of a store can provide it:
+//
+//   read()      reads of the engine, repeated after parts are loaded (host/part-loader.ts)
+//   transact()  a task of the commit queue (host/queue-tasks.ts). It is staged alone, so the published
+//               version is the one that its commit follows, and it can ask for parts, too
+//   stored()    the end of storing all commits so far; an owner that was replaced cannot store any
+//   commit      the engine's lastCommit, which is in the log and rises, also across processes
+//
+// The hidden tables are tables of the store. A local write of a table that is synced adds, in its own
+// commit: an operation to the outbox, with the next number; and the row before it as the Base, unless
+// the key has a Base.
 
 import type { Draft, TableView } from "./draft.ts";
-import type { Partition } from "./keys.ts";
 import type { ClockReading } from "./watermark.ts";
 
 export interface SyncStore {
-  /** The published version. */
-  readonly view: TableView;
+  /** The number of the newest published commit. */
+  readonly commit: number;
   /**
-   * Applies what `decide` puts into the draft, in one commit, with no other commit in between.
-   * `decide` must be pure: it may be called again, for example after a part was loaded. A draft
-   * without changes makes no commit.
+   * Calls `look` with the published version. Like `decide` below, `look` may be called again, because
+   * a read throws if it needs a part that is not loaded. So both have no effects but on the draft,
+   * let exceptions pass, and look at a limited number of rows.
+   */
+  read<T>(look: (view: TableView) => T): Promise<T>;
+  /**
+   * Applies what `decide` puts into the draft, in one commit, with no other commit in between. A
+   * draft without changes makes no commit. Rejects if the commit was not made.
    */
   transact<T>(decide: (draft: Draft) => T): Promise<T>;
   /**
@@ -18,8 +34,6 @@ export interface SyncStore {
    * commits are a prefix. Never resolves in a process that is no longer the owner.
    */
   stored(): Promise<void>;
-  /** The partitions with operations in the outbox or a frozen push. */
-  pendingPartitions(): Partition[];
 }
 
 export interface Platform {
