@@ -31,7 +31,7 @@ export const mutants: readonly Mutant[] = [
     "splits-groups",
     1,
     "A prefix ends within a group.",
-    edit("freeze.ts", "groupsOf(ops);", "ops.map((op) => [op]);"),
+    edit("freeze.ts", "groupsOf(input.ops)", "[...input.ops].map((op) => [op])"),
   ),
   mutant(
     "folds-after-a-try",

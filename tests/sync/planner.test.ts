@@ -5,9 +5,9 @@
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { describe, test } from "node:test";
-import type { TableView } from "../../web/src/sync/draft.ts";
+import { Draft, type TableView } from "../../web/src/sync/draft.ts";
 import type { FreezeInput } from "../../web/src/sync/freeze.ts";
-import type { FrozenPush, OutboxOp } from "../../web/src/sync/hidden-tables.ts";
+import type { FrozenPush, OutboxOp, TableName } from "../../web/src/sync/hidden-tables.ts";
 import type { Properties } from "../../web/src/sync/properties.ts";
 import type { Value } from "../../web/src/sync/value.ts";
 import { Coverage } from "./coverage.ts";
@@ -169,6 +169,25 @@ test("the partitions that are pending are found without reading all operations",
   assert.deepEqual(pendingPartitions(store.view, 2), ["p", "q"]);
 });
 
+test("a push reads only its operations, and one more group", () => {
+  const store = newStore();
+  for (let group = 1; group <= 100; ++group) {
+    store.write(group, new Map([[key(String(group)), () => row({ a: 1 })]]));
+  }
+  let reads = 0;
+  class CountingDraft extends Draft {
+    override *entries<N extends TableName>(table: N, from: string, to?: string) {
+      for (const entry of super.entries(table, from, to)) {
+        reads += 1;
+        yield entry;
+      }
+    }
+  }
+  const plan = planPush(new CountingDraft(store.view), "p", rules, { isSettled: true, ...input });
+  assert.equal(plan.kind === "push" && plan.push.members.length, 3);
+  assert(reads <= 5, `${reads}`);
+});
+
 describe("a parked group", () => {
   function parked() {
     const store = newStore();
@@ -231,7 +250,7 @@ describe("a parked group that is later than a push", () => {
     store.write(2, new Map([key("1"), key("2")].map((of) => [of, () => row({ a: 2 })])));
     store.transact((draft) => {
       const log = new PartitionLog(draft, "p", keeps);
-      log.park(2, "InvalidInput");
+      log.park(new Set([2]), "InvalidInput");
       log.updateRows();
     });
     store.transact((draft) => {
@@ -457,7 +476,7 @@ describe("the outcome of a push", () => {
     store.write(1, new Map([[key("1"), () => row({ a: 1 })]]));
     store.transact((draft) => {
       const log = new PartitionLog(draft, "p", keeps);
-      log.park(1, "Code");
+      log.park(new Set([1]), "Code");
       log.rebase(key("1"), { kind: "outdated", properties: undefined });
       log.updateRows();
     });

@@ -150,6 +150,21 @@ describe("a push", () => {
     assert(sent.length > 5 && sent.length < 30, `${sent.length}`);
   });
 
+  test("leaves nothing behind when its ambiguous inserts cannot arrive any more", async () => {
+    const world = await scripted();
+    answering(world, failed, refused(409));
+    write(world, 1, key("1"));
+    const pusher = new Pusher(world.context, world.requests);
+    await pushUntil(world, pusher, 500);
+    assert.equal(outbox(world), "");
+    assert.deepEqual(world.store.keys("settling"), [key("1")]);
+    await pushUntil(world, pusher, 1000);
+    assert.deepEqual(world.store.keys("settling"), [key("1")]);
+    await pushUntil(world, pusher, 2000);
+    await pushUntil(world, pusher, 2001);
+    assert.deepEqual(world.store.keys("settling"), []);
+  });
+
   test("whose receipt is gone is not applied if it was the only try", async () => {
     const world = await scripted({ hasReceipts: true, policy: "local" });
     fill(world, ["1"]);

@@ -144,7 +144,7 @@ function applyAnswers(
 function parkConflicts(log: PartitionLog, conflicts: readonly Conflict[]): void {
   const keys = new Set(conflicts.map(({ key }) => key));
   const groups = dependentGroups(log.ops, ({ key }) => keys.has(key));
-  for (const group of groups) log.park(group, "Conflict");
+  log.park(groups, "Conflict");
   for (const key of keys) markKey(log.draft, key);
 }
 

@@ -15,7 +15,7 @@ export interface FreezeLimits {
 }
 
 export interface FreezeInput {
-  readonly ops: readonly OutboxOp[]; // of one partition, without parked ones
+  readonly ops: Iterable<OutboxOp>; // of one partition, without parked ones
   readonly limits: FreezeLimits;
   readonly hasReceipts: boolean;
   readonly groupsMax: number;
@@ -47,17 +47,17 @@ export type Freeze =
  * alone, without a receipt.
  */
 export function freeze(input: FreezeInput): Freeze {
-  const { ops, limits, hasReceipts, groupsMax } = input;
-  const [first, ...others] = groupsOf(ops);
-  if (first === undefined) return { kind: "nothing" };
-  const fold = new Fold(input);
-  if (!fold.tryAdd(first, limits.operations)) {
-    return { kind: "tooLarge", group: (first[0] as OutboxOp).group };
-  }
+  const { limits, hasReceipts, groupsMax } = input;
   const places = limits.operations - (hasReceipts ? 1 : 0);
-  const hasPlace = fold.keys <= places;
-  if (hasPlace) others.slice(0, groupsMax - 1).every((group) => fold.tryAdd(group, places));
-  return fold.result(hasReceipts && hasPlace);
+  const fold = new Fold(input);
+  for (const group of groupsOf(input.ops)) {
+    if (fold.groups === 0) {
+      const isAdded = fold.tryAdd(group, limits.operations);
+      if (!isAdded) return { kind: "tooLarge", group: (group[0] as OutboxOp).group };
+    } else if (fold.groups === groupsMax || !fold.tryAdd(group, places)) break;
+  }
+  if (fold.groups === 0) return { kind: "nothing" };
+  return fold.result(hasReceipts && fold.keys <= places);
 }
 
 class Fold {
@@ -66,7 +66,7 @@ class Fold {
   readonly #bytes = new Map<Key, number>();
   #totalBytes = 0;
   #upTo = 0;
-  #groups = 0;
+  groups = 0;
 
   constructor(input: FreezeInput) {
     this.#input = input;
@@ -92,7 +92,7 @@ class Fold {
     for (const [key, more] of bytes) this.#bytes.set(key, more);
     this.#totalBytes = totalBytes;
     this.#upTo = (group.at(-1) as OutboxOp).number;
-    this.#groups += 1;
+    this.groups += 1;
     return true;
   }
 
@@ -110,7 +110,7 @@ class Fold {
       intended === undefined && this.#input.isSettling(key);
     if (members.some(isWaiting)) return { kind: "settling" };
     const idleKeys = all.filter((member) => !hasDifference(member)).map(({ key }) => key);
-    return { kind: "ready", upTo, groups: this.#groups, members, idleKeys, hasReceipt };
+    return { kind: "ready", upTo, groups: this.groups, members, idleKeys, hasReceipt };
   }
 }
 

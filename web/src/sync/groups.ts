@@ -22,13 +22,18 @@ export function dependentGroups(
   return groups;
 }
 
-/** Splits operations into groups, in order. REQUIRES: the operations of a group are adjacent. */
-export function groupsOf(ops: readonly OutboxOp[]): OutboxOp[][] {
-  const groups: OutboxOp[][] = [];
+/**
+ * Splits operations into groups, in order, and takes no more operations than it must. REQUIRES: the
+ * operations of a group are adjacent.
+ */
+export function* groupsOf(ops: Iterable<OutboxOp>): Generator<OutboxOp[]> {
+  let group: OutboxOp[] = [];
   for (const op of ops) {
-    const last = groups.at(-1);
-    if (last?.[0]?.group === op.group) last.push(op);
-    else groups.push([op]);
+    if (group[0] && group[0].group !== op.group) {
+      yield group;
+      group = [];
+    }
+    group.push(op);
   }
-  return groups;
+  if (group.length > 0) yield group;
 }

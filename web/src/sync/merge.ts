@@ -32,6 +32,7 @@ function loseGroups(
   losing: ReadonlySet<number>,
   remoteOf: RemoteProperties,
 ): Set<Key> {
+  if (losing.size === 0) return new Set();
   const lost = log.pending.filter(({ group }) => losing.has(group));
   for (const op of lost) log.lose(op, "notApplied", remoteOf.get(op.key));
   return new Set(lost.map(({ key }) => key));

@@ -8,6 +8,7 @@
 import { baseOf, baseProperties } from "./base.ts";
 import { applyChange, type Change } from "./change.ts";
 import type { Draft, TableView } from "./draft.ts";
+import { groupsOf } from "./groups.ts";
 import type { Base, OutboxOp, ParkedGroup, RemoteRow, Settlement } from "./hidden-tables.ts";
 import { type Key, type Partition, partitionOf, partitionRange } from "./keys.ts";
 import { markKey } from "./marks.ts";
@@ -24,35 +25,51 @@ export class PartitionLog {
   readonly draft: Draft;
   readonly partition: Partition;
   readonly keeps: RowFilter;
-  /** In order. Replaced, never changed in place. */
-  ops: readonly OutboxOp[];
-  parked: readonly ParkedGroup[];
+  readonly #ops: Map<number, OutboxOp>; // in the outbox, by number, in order
+  readonly #parked: Map<number, ParkedGroup>; // by group
+  readonly #byKey = new Map<Key, OutboxOp[]>(); // of both, in the order of their groups
   readonly #affected = new Set<Key>();
 
   constructor(draft: Draft, partition: Partition, keeps: RowFilter) {
     this.draft = draft;
     this.partition = partition;
     this.keeps = keeps;
-    this.ops = readOutbox(draft, partition);
-    this.parked = readParked(draft, partition);
+    this.#ops = new Map([...readOutbox(draft, partition)].map((op) => [op.number, op]));
+    this.#parked = new Map(readParked(draft, partition).map((parked) => [parked.group, parked]));
+    for (const op of this.pending) {
+      const ofKey = this.#byKey.get(op.key);
+      if (ofKey) ofKey.push(op);
+      else this.#byKey.set(op.key, [op]);
+    }
+  }
+
+  /** In the outbox, in order. */
+  get ops(): readonly OutboxOp[] {
+    return [...this.#ops.values()];
+  }
+
+  get parked(): readonly ParkedGroup[] {
+    return [...this.#parked.values()];
   }
 
   /** The operations on a key in the outbox. */
-  of(key: Key): OutboxOp[] {
-    return this.ops.filter((op) => op.key === key);
+  of(key: Key): readonly OutboxOp[] {
+    return this.pendingOf(key).filter(({ number }) => this.#ops.has(number));
   }
 
   /**
    * All operations that have not reached the remote, in the order of their groups: a parked group
    * may be later than one in the outbox.
    */
-  get pending(): OutboxOp[] {
-    const all = [...this.parked.flatMap(({ ops }) => ops), ...this.ops];
-    return this.parked.length === 0 ? all : all.sort((a, b) => a.group - b.group);
+  get pending(): readonly OutboxOp[] {
+    const parked = this.parked.flatMap(({ ops }) => ops);
+    return parked.length === 0
+      ? this.ops
+      : [...parked, ...this.ops].sort((a, b) => a.group - b.group);
   }
 
-  pendingOf(key: Key): OutboxOp[] {
-    return this.pending.filter((op) => op.key === key);
+  pendingOf(key: Key): readonly OutboxOp[] {
+    return [...(this.#byKey.get(key) ?? [])];
   }
 
   /** REQUIRES: the key was dirty when this copy was made. */
@@ -76,12 +93,18 @@ export class PartitionLog {
     });
   }
 
-  park(group: number, reason: string): void {
-    const ops = this.ops.filter((op) => op.group === group);
-    for (const op of ops) this.#remove(op);
-    const parked = { group, reason, ops };
-    this.parked = [...this.parked, parked];
-    this.draft.put("parked", outboxKey(this.partition, group), parked);
+  /** Parks those of the groups that are in the outbox. */
+  park(groups: ReadonlySet<number>, reason: string): void {
+    for (const ops of groupsOf(this.ops)) {
+      const { group } = ops[0] as OutboxOp;
+      if (!groups.has(group)) continue;
+      for (const { key, number } of ops) {
+        this.#ops.delete(number);
+        this.draft.delete("outbox", outboxKey(this.partition, number));
+        this.#affected.add(key);
+      }
+      this.#putParked({ group, reason, ops });
+    }
   }
 
   rewrite(op: OutboxOp, change: Change): void {
@@ -92,30 +115,37 @@ export class PartitionLog {
     this.#replace(op, { ...op, wasResent: true });
   }
 
-  #replace(op: OutboxOp, by: OutboxOp): void {
-    this.#affected.add(op.key);
-    if (this.ops.includes(op)) {
-      this.ops = this.ops.map((other) => (other === op ? by : other));
-      this.draft.put("outbox", outboxKey(this.partition, op.number), by);
-    } else this.#replaceParked(op, [by]);
-  }
-
   #remove(op: OutboxOp): void {
-    this.#affected.add(op.key);
-    if (this.ops.includes(op)) {
-      this.ops = this.ops.filter((other) => other !== op);
-      this.draft.delete("outbox", outboxKey(this.partition, op.number));
-    } else this.#replaceParked(op, []);
+    this.#replace(op, undefined);
   }
 
-  #replaceParked(op: OutboxOp, by: readonly OutboxOp[]): void {
-    const parked = this.parked.find(({ ops }) => ops.includes(op)) as ParkedGroup;
-    const ops = parked.ops.flatMap((other) => (other === op ? by : other));
+  #replace(op: OutboxOp, by: OutboxOp | undefined): void {
+    this.#affected.add(op.key);
+    const replaced = (ops: readonly OutboxOp[]) =>
+      ops.flatMap((other) => (other === op ? (by ?? []) : other));
+    this.#byKey.set(op.key, replaced(this.#byKey.get(op.key) ?? []));
+    const key = outboxKey(this.partition, op.number);
+    if (!this.#ops.has(op.number)) {
+      const parked = this.#parked.get(op.group) as ParkedGroup;
+      this.#putParked({ ...parked, ops: replaced(parked.ops) });
+    } else if (by) {
+      this.#ops.set(op.number, by);
+      this.draft.put("outbox", key, by);
+    } else {
+      this.#ops.delete(op.number);
+      this.draft.delete("outbox", key);
+    }
+  }
+
+  #putParked(parked: ParkedGroup): void {
     const key = outboxKey(this.partition, parked.group);
-    const others = this.parked.filter((other) => other !== parked);
-    this.parked = ops.length > 0 ? [...others, { ...parked, ops }] : others;
-    if (ops.length > 0) this.draft.put("parked", key, { ...parked, ops });
-    else this.draft.delete("parked", key);
+    if (parked.ops.length > 0) {
+      this.#parked.set(parked.group, parked);
+      this.draft.put("parked", key, parked);
+    } else {
+      this.#parked.delete(parked.group);
+      this.draft.delete("parked", key);
+    }
   }
 
   /** A later operation of the key, if there is one, is now based on this version. */
@@ -159,11 +189,8 @@ export class PartitionLog {
 export function isUnread(view: TableView, key: Key): boolean {
   if (view.get("bases", key)?.kind !== "outdated") return false;
   const partition = partitionOf(key);
-  const groups = [
-    readOutbox(view, partition),
-    ...readParked(view, partition).map(({ ops }) => ops),
-  ];
-  return !groups.flat().some((op) => op.key === key);
+  const parked = readParked(view, partition).flatMap(({ ops }) => ops);
+  return ![...readOutbox(view, partition), ...parked].some((op) => op.key === key);
 }
 
 /** Stores what the remote has, unless the table's filter excludes it. */
@@ -184,9 +211,10 @@ function resultOf(base: Properties | undefined, ops: readonly OutboxOp[]): Prope
   return ops.reduce((row, { change }) => applyChange(row, change), base);
 }
 
-export function readOutbox(view: TableView, partition: Partition): OutboxOp[] {
+/** Reads operations only as far as they are taken. */
+export function* readOutbox(view: TableView, partition: Partition): Generator<OutboxOp> {
   const { from, to } = partitionRange(partition);
-  return [...view.entries("outbox", from, to)].map(([, op]) => op);
+  for (const [, op] of view.entries("outbox", from, to)) yield op;
 }
 
 export function readParked(view: TableView, partition: Partition): ParkedGroup[] {

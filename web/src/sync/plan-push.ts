@@ -1,11 +1,17 @@
 // Chooses what to send next for a partition, and stores it (PROTOCOL.md, Pushing 1 to 4).
 
 import type { Draft, TableView } from "./draft.ts";
-import { type FreezeLimits, freeze } from "./freeze.ts";
+import { type Freeze, type FreezeLimits, freeze } from "./freeze.ts";
 import { dependentGroups } from "./groups.ts";
-import type { FrozenPush } from "./hidden-tables.ts";
-import { type Partition, partitionOf, partitionRange } from "./keys.ts";
-import { outboxKey, PartitionLog, type RowFilter } from "./partition-log.ts";
+import type { Base, FrozenPush } from "./hidden-tables.ts";
+import { type KeyRange, type Partition, partitionOf, partitionRange } from "./keys.ts";
+import {
+  outboxKey,
+  PartitionLog,
+  type RowFilter,
+  readOutbox,
+  readParked,
+} from "./partition-log.ts";
 
 export interface PushRules {
   readonly hasReceipts: boolean;
@@ -43,38 +49,46 @@ export function planPush(
 ): PushPlan {
   const frozen = draft.get("pushes", partition);
   if (frozen !== undefined) return { kind: "push", push: frozen, isNew: false };
-  const log = new PartitionLog(draft, partition, rules.keeps);
-  parkFollowers(log);
+  // Without parked groups, only the operations of this push are read.
+  const log = readParked(draft, partition).length > 0 ? logOf(draft, partition, rules) : undefined;
   const decision = freeze({
     ...rules,
     groupsMax,
-    ops: log.ops,
-    baseOf: (key) => log.baseOf(key),
+    ops: log?.ops ?? readOutbox(draft, partition),
+    baseOf: (key) => draft.get("bases", key) as Base,
     isSettling: (key) => !isSettled && draft.get("settling", key) !== undefined,
   });
   switch (decision.kind) {
     case "nothing":
     case "settling":
-      log.updateRows();
       return decision;
     case "tooLarge":
-      log.park(decision.group, "RequestBodyTooLarge");
-      log.updateRows();
-      return { kind: "again" };
     case "folded":
-      for (const op of log.ops) if (op.number <= decision.upTo) log.drop(op, "folded");
-      log.updateRows();
+      leaveOut(log ?? logOf(draft, partition, rules), decision);
       return { kind: "again" };
     case "ready": {
       const { kind: _, hasReceipt, ...contents } = decision;
-      log.updateRows();
-      if (isSettled) forgetSettled(draft, partition);
+      if (isSettled) forgetSettled(draft, partitionRange(partition));
       const receipt = { etag: draft.get("receipts", partition)?.etag };
       const push = { partition, token, ...contents, ...(hasReceipt ? { receipt } : {}) };
       draft.put("pushes", partition, push);
       return { kind: "push", push, isNew: true };
     }
   }
+}
+
+function logOf(draft: Draft, partition: Partition, { keeps }: PushRules): PartitionLog {
+  const log = new PartitionLog(draft, partition, keeps);
+  parkFollowers(log);
+  log.updateRows();
+  return log;
+}
+
+/** Parks a group that no batch can hold, or drops operations that cancel each other out. */
+function leaveOut(log: PartitionLog, decision: Freeze & { kind: "tooLarge" | "folded" }): void {
+  if (decision.kind === "tooLarge") log.park(new Set([decision.group]), "RequestBodyTooLarge");
+  else for (const op of log.ops) if (op.number <= decision.upTo) log.drop(op, "folded");
+  log.updateRows();
 }
 
 /** Returns the first partitions with operations in the outbox. A frozen push has some, too. */
@@ -95,11 +109,11 @@ function parkFollowers(log: PartitionLog): void {
   const isParked = new Set(log.parked.flatMap(({ ops }) => ops));
   const groups = dependentGroups(log.pending, (op) => isParked.has(op));
   for (const { group } of log.parked) groups.delete(group);
-  for (const group of groups) log.park(group, "FollowsParked");
+  log.park(groups, "FollowsParked");
 }
 
-function forgetSettled(draft: Draft, partition: Partition): void {
-  const { from, to } = partitionRange(partition);
+/** REQUIRES: no insert in this range that was not acknowledged can arrive any more. */
+export function forgetSettled(draft: Draft, { from, to }: KeyRange): void {
   for (const [key] of draft.entries("settling", from, to)) draft.delete("settling", key);
 }
 

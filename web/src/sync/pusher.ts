@@ -3,7 +3,7 @@
 import type { SyncContext } from "./context.ts";
 import type { Partition } from "./keys.ts";
 import { type PartitionMemory, PartitionPusher } from "./partition-pusher.ts";
-import { pendingPartitions } from "./plan-push.ts";
+import { forgetSettled, pendingPartitions } from "./plan-push.ts";
 import type { Requests } from "./requests.ts";
 import { Slots } from "./slots.ts";
 
@@ -15,6 +15,7 @@ export class Pusher {
   readonly #memories = new Map<Partition, PartitionMemory>();
   /** When no request of an earlier process can arrive any more. */
   readonly #settledAt: number;
+  #forgottenAt = 0;
 
   constructor(context: SyncContext, requests: Requests) {
     this.#context = context;
@@ -35,8 +36,18 @@ export class Pusher {
    * more to push.
    */
   async push(): Promise<void> {
+    await this.#forgetSettled();
     await this.#fill();
     while (this.#running.size > 0) await Promise.all(this.#running.values());
+  }
+
+  /** What no insert can reach any more leaves nothing behind in the store. */
+  async #forgetSettled(): Promise<void> {
+    const times = [...this.#memories.values()].map(({ settledAt }) => settledAt);
+    const latest = Math.max(this.#settledAt, ...times);
+    if (latest === this.#forgottenAt || this.#now() < latest) return;
+    await this.#context.store.transact((draft) => forgetSettled(draft, { from: "" }));
+    this.#forgottenAt = latest;
   }
 
   /** Starts to push as many partitions as there are free slots. */

@@ -88,7 +88,7 @@ export function parkRejected(
   const rejected = index === undefined ? undefined : members[index]?.key;
   const isRejected = ({ key, number }: OutboxOp) =>
     rejected === undefined ? groups === 1 && number <= upTo : key === rejected;
-  for (const group of dependentGroups(log.ops, isRejected)) log.park(group, code);
+  log.park(dependentGroups(log.ops, isRejected), code);
   log.updateRows();
 }
 
