@@ -43,9 +43,11 @@ export function finishPush(
   if (outcome === "applied") settleApplied(log, push, observations, "confirmed");
   else if (outcome === "equal") settleApplied(log, push, observations, "equal");
   else if (outcome === "unknown") closeUnknown(log, push, observations);
-  else if (rejection) parkRejected(log, push, rejection);
-  else if (outcome === "resend") resend(log, push);
-  else resolveConflicts(log, push, observations, policy);
+  else {
+    if (outcome === "resend") resend(log, push);
+    if (rejection) parkRejected(log, push, rejection);
+    else if (outcome === "notApplied") resolveConflicts(log, push, observations, policy);
+  }
 }
 
 /** The batch can be executed for as long as its entities are absent; no ETag ends that. */
