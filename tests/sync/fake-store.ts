@@ -151,6 +151,7 @@ export class Disk {
   #store(store: FakeStore, number: number): void {
     if (store !== this.#owner) return;
     while (this.#stored.commit < number) this.#stored.apply(this.#unstored.shift() as Commit);
+    store.storedCommit = number;
     const ready = this.#waiting.filter(({ commit }) => commit <= number);
     this.#waiting = this.#waiting.filter(({ commit }) => commit > number);
     for (const { resolve } of ready) resolve();
@@ -159,8 +160,7 @@ export class Disk {
   stored(store: FakeStore): Promise<void> {
     const commit = store.view.commit;
     return new Promise((resolve) => {
-      const isStored = store === this.#owner && this.#stored.commit >= commit;
-      if (isStored || store.storedCommit >= commit) resolve();
+      if (store.storedCommit >= commit) resolve();
       else if (store === this.#owner) this.#waiting.push({ commit, resolve });
     });
   }
@@ -174,8 +174,8 @@ export class FakeStore implements SyncStore {
   readonly view: TableView;
   /** Hands a result to the process that has the store open. */
   deliver: <T>(result: Promise<T>) => Promise<T> = (result) => result;
-  /** What was stored when this process opened the store. */
-  readonly storedCommit: number;
+  /** What this process knows to be stored, also when it is not the owner any more. */
+  storedCommit: number;
 
   constructor(disk: Disk, contents: Contents) {
     this.#disk = disk;

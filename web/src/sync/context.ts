@@ -14,7 +14,7 @@ export interface SyncRules extends PushRules {
   readonly policy: "remote" | "merge" | "local" | Resolve;
   /** Whether the remote evaluates the filter in scans by Timestamp, too (PROTOCOL.md, Pulling). */
   readonly sendsFilter: boolean;
-  /** A push is sent within this time after its claim, or not at all: 5 s. */
+  /** A push is sent within this time after its claim began, or not at all: 30 s. */
   readonly sendWithinMs: number;
   /** So long after it was sent, a request cannot be executed any more: 90 s for the service. */
   readonly settleMs: number;

@@ -77,7 +77,8 @@ export class PartitionPusher {
   async #step(): Promise<boolean> {
     const { platform, store, rules } = this.#context;
     const { groupsMax, settledAt } = this.#memory;
-    const input = { isSettled: this.#now() >= settledAt, token: platform.token(), groupsMax };
+    const beganAt = this.#now();
+    const input = { isSettled: beganAt >= settledAt, token: platform.token(), groupsMax };
     const plan = await store.transact((draft) => planPush(draft, this.#partition, rules, input));
     if (plan.kind === "settling") await this.#sleep(Math.max(0, settledAt - this.#now()));
     if (plan.kind !== "push") return plan.kind !== "nothing";
@@ -86,7 +87,7 @@ export class PartitionPusher {
       await this.#readBack(state, "notSent");
       return true;
     }
-    await this.#claimTry(state);
+    await this.#claimTry(state, beganAt);
     await this.#send(state);
     return true;
   }
@@ -104,11 +105,11 @@ export class PartitionPusher {
   /**
    * Stores the number of the try before it is sent, so that a process that is no longer the owner
    * cannot send an old push again. It could still be frozen between the two, so the time to send
-   * the try is limited, too, from before the commit.
+   * the try is limited, too, from before the commit: `beganAt`. The commit of a new push claims its
+   * first try.
    */
-  async #claimTry(state: PushState): Promise<void> {
+  async #claimTry(state: PushState, beganAt: number): Promise<void> {
     const { rules, store } = this.#context;
-    const sendBefore = this.#now() + rules.sendWithinMs;
     if (state.count > 0 || state.isAmbiguous) {
       await store.transact((draft) => {
         draft.put("tries", this.#partition, (draft.get("tries", this.#partition) ?? 0) + 1);
@@ -116,7 +117,7 @@ export class PartitionPusher {
     }
     await store.stored();
     state.count += 1;
-    state.sendBefore = sendBefore;
+    state.sendBefore = beganAt + rules.sendWithinMs;
   }
 
   async #send(state: PushState): Promise<void> {
