@@ -87,6 +87,16 @@ describe("a partition that waits", () => {
     assert.equal(outbox(world), "p");
   });
 
+  test("for a credential does not, either", async () => {
+    const world = await scripted({ pushesAtOnce: 1 });
+    answering(world, { kind: "unauthorized" });
+    world.remote.refresh = () => new Promise<never>(() => {});
+    write(world, 1, key("1"));
+    write(world, 2, key("1", "q"));
+    await pushUntil(world, new Pusher(world.context, world.requests), 1000);
+    assert.equal(outbox(world), "p");
+  });
+
   test("with a delete goes on when it may", async () => {
     const world = await scripted();
     fill(world, ["1"]);

@@ -56,7 +56,7 @@ export class PartitionPusher {
     this.#partition = partition;
     this.#memory = memory;
     this.#slot = slot;
-    this.#requests = requests.withSleep((ms) => this.#sleep(ms));
+    this.#requests = requests.withPause((wait) => slot.pause(wait));
   }
 
   /** Pushes until nothing is pending. */

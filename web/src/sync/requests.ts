@@ -8,7 +8,8 @@ import { ServerClock } from "./server-clock.ts";
 
 type Answer = { readonly kind: string };
 type Unanswered = Extract<Failure, { kind: "failed" | "unauthorized" }>;
-type Sleep = (ms: number) => Promise<void>;
+/** Waits for time to pass, or for the application. */
+type Pause = <T>(wait: Promise<T>) => Promise<T>;
 
 /** Which commit a process had when. */
 interface Sample {
@@ -19,26 +20,26 @@ interface Sample {
 export class Requests {
   readonly #context: SyncContext;
   readonly #samples: Sample[];
-  readonly #sleep: Sleep;
+  readonly #pause: Pause;
   readonly clock: ServerClock;
 
-  private constructor(context: SyncContext, samples: Sample[], clock: ServerClock, sleep: Sleep) {
+  private constructor(context: SyncContext, samples: Sample[], clock: ServerClock, pause: Pause) {
     this.#context = context;
     this.#samples = samples;
     this.clock = clock;
-    this.#sleep = sleep;
+    this.#pause = pause;
   }
 
   static async open(context: SyncContext): Promise<Requests> {
     const { platform, store } = context;
     const samples = [{ time: platform.now().monotonicMs, commit: store.commit }];
     const clock = await ServerClock.open(context);
-    return new Requests(context, samples, clock, (ms) => platform.sleep(ms));
+    return new Requests(context, samples, clock, (wait) => wait);
   }
 
   /** Returns the same, but for how it waits. */
-  withSleep(sleep: Sleep): Requests {
-    return new Requests(this.#context, this.#samples, this.clock, sleep);
+  withPause(pause: Pause): Requests {
+    return new Requests(this.#context, this.#samples, this.clock, pause);
   }
 
   /** Repeats the request until it is answered. `send` is called for each try. */
@@ -78,12 +79,12 @@ export class Requests {
   /** Waits after a failure: exponential back-off with jitter, and at least Retry-After. */
   async waitAfter(failure: Failure, tries: number): Promise<void> {
     const { platform, remote, rules } = this.#context;
-    if (failure.kind === "unauthorized") await remote.refresh();
+    if (failure.kind === "unauthorized") await this.#pause(remote.refresh());
     const { firstMs, mostMs } = rules.retry;
     const most = Math.min(firstMs * 2 ** tries, mostMs);
     const delay = most * (0.5 + platform.random() / 2);
     const atLeast = failure.kind === "failed" ? (failure.retryAfterMs ?? 0) : 0;
-    await this.#sleep(Math.max(delay, atLeast));
+    await this.#pause(platform.sleep(Math.max(delay, atLeast)));
   }
 
   /**
@@ -96,7 +97,7 @@ export class Requests {
     if (staleReadMs === 0) return store.commit;
     const oldest = (this.#samples[0] as { time: number }).time;
     const wait = oldest + staleReadMs - platform.now().monotonicMs;
-    if (wait > 0) await this.#sleep(wait);
+    if (wait > 0) await this.#pause(platform.sleep(wait));
     return this.#commitBefore(platform.now().monotonicMs - staleReadMs);
   }
 
