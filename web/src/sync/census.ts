@@ -111,7 +111,7 @@ export class Census {
     findings.present ??= result.present;
   }
 
-  /** Finds what the remote has not returned of a stretch of keys that it has returned completely. */
+  /** Finds what the remote does not have in a stretch of keys that it has returned completely. */
   async #findMissing(
     stretch: KeyRange,
     returned: ReadonlySet<Key>,

@@ -3,6 +3,7 @@
 
 import type { SyncContext } from "./context.ts";
 import { massDelete, sizeOfDelete } from "./delete-guard.ts";
+import type { Draft } from "./draft.ts";
 import type { Key, KeyRange } from "./keys.ts";
 import { markKey } from "./marks.ts";
 import type { ReadAnswer } from "./remote.ts";
@@ -60,11 +61,7 @@ export class Deletes {
     const limits = rules.deleteLimits;
     const size = await store.read((view) => sizeOfDelete(view, rows, others, limits));
     const isFew = size === "few";
-    if (isFew) {
-      await store.transact((draft) => {
-        for (const key of missing) markKey(draft, key);
-      });
-    }
+    if (isFew) await this.#inSteps(missing, markKey);
     const decision = isFew ? "again" : await this.#probe(missing, findings.present);
     if (decision === "confirmed") this.#confirmed.set(range.from, { missing: others, by: "probe" });
     if (decision === "suspect") this.#ask(range, others);
@@ -99,15 +96,20 @@ export class Deletes {
     const isSure =
       confirmed.by === "application" || (await this.#probe(keys, present)) === "confirmed";
     if (!isSure) return new Set();
-    await this.#context.store.transact((draft) => {
-      for (const [key, etag] of twice) {
-        const isClean = draft.get("bases", key) === undefined;
-        if (!isClean || draft.get("rows", key)?.version?.etag !== etag) continue;
-        draft.delete("rows", key);
-        if (draft.get("marks", key)) draft.delete("marks", key);
-      }
-    });
+    await this.#inSteps(twice, deleteVersion);
     return new Set(keys);
+  }
+
+  /** Makes a change for each item, in several commits if there are many. */
+  async #inSteps<T>(items: readonly T[], change: (draft: Draft, item: T) => void): Promise<void> {
+    let from = 0;
+    do {
+      const step = items.slice(from, from + rowsPerStep);
+      await this.#context.store.transact((draft) => {
+        for (const item of step) change(draft, item);
+      });
+      from += rowsPerStep;
+    } while (from < items.length);
   }
 
   async #probe(missing: readonly Key[], present: Key | undefined) {
@@ -125,6 +127,16 @@ export class Deletes {
       present: present === undefined ? undefined : await read(present),
     });
   }
+}
+
+const rowsPerStep = 1000; // bounds the time of one turn of the event loop
+
+/** Deletes a row that still has this version, which the remote does not have. */
+function deleteVersion(draft: Draft, [key, etag]: readonly [Key, string]): void {
+  const isClean = draft.get("bases", key) === undefined;
+  if (!isClean || draft.get("rows", key)?.version?.etag !== etag) return;
+  draft.delete("rows", key);
+  if (draft.get("marks", key)) draft.delete("marks", key);
 }
 
 const hasSameEntries = (a: Missing, b: Missing): boolean =>
