@@ -175,6 +175,42 @@ describe("a push", () => {
     assert.deepEqual(world.store.keys("settling"), []);
   });
 
+  test("counts the time to send it from before its commit", async () => {
+    const world = await scripted({ sendWithinMs: 40 });
+    const { scheduler, store } = world;
+    const isLate: boolean[] = [];
+    world.remote.push = async (_, sendBefore) => {
+      isLate.push(sendBefore <= scheduler.now);
+      return { kind: "notSent" };
+    };
+    write(world, 1, key("1"));
+    // The process is frozen when the commit was made.
+    let results = 0;
+    store.deliver = async (result) => {
+      results += 1;
+      if (results === 2) await new Promise<void>((resolve) => scheduler.after(50, resolve));
+      return result;
+    };
+    await pushUntil(world, new Pusher(world.context, world.requests), 200);
+    assert.equal(results > 3, true);
+    assert.deepEqual(isLate.slice(0, 2), [true, false]);
+  });
+
+  test("of an earlier process is not decided while that may just have sent it", async () => {
+    const world = await scripted();
+    world.remote.push = () => new Promise<never>(() => {}); // the process ends
+    write(world, 1, key("1"));
+    await pushUntil(world, new Pusher(world.context, world.requests), 60);
+    assert.deepEqual(world.store.keys("pushes"), ["p"]);
+    world.remote.rows.set(key("1"), remoteRow(9, "9"));
+    answering(world, refused(409));
+    const startedAt = world.scheduler.now;
+    await pushUntil(world, new Pusher(world.context, world.requests), startedAt + 1000);
+    assert.deepEqual(lost(world), []);
+    await world.scheduler.run(startedAt + 1100);
+    assert.deepEqual(lost(world), ["1 unknown"]);
+  });
+
   test("whose receipt is gone is not applied if it was the only try", async () => {
     const world = await scripted({ hasReceipts: true, policy: "local" });
     fill(world, ["1"]);

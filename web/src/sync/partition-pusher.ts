@@ -19,7 +19,7 @@ import type { Slot } from "./slots.ts";
 interface PushState extends Tries {
   readonly push: FrozenPush;
   count: number;
-  /** When the last try was sent, at the latest. */
+  /** When the last try was sent, at the latest. It is later than all tries of earlier processes. */
   sendBefore: number;
   /** A try was sent, and no commit tells what became of it. */
   isOpen: boolean;
@@ -95,9 +95,8 @@ export class PartitionPusher {
   #stateOf(push: FrozenPush, isNew: boolean): PushState {
     const { state } = this.#memory;
     if (state?.push.token === push.token) return state;
-    const isAmbiguous = !isNew && isSendable(push);
-    const sendBefore = this.#now() + this.#context.rules.sendWithinMs; // by an earlier process
-    const next = { push, count: 0, isAmbiguous, isOpen: false, rejections: 0, sendBefore };
+    const isAmbiguous = !isNew && isSendable(push); // an earlier process may have sent it
+    const next = { push, count: 0, isAmbiguous, isOpen: false, rejections: 0, sendBefore: 0 };
     this.#memory.state = next;
     return next;
   }
