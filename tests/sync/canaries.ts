@@ -1,8 +1,8 @@
 // node tests/sync/canaries.ts [--seeds N] [--only NAME] [--search]
 //
-// Runs simulations of each mutant until one fails, first with the seed that is recorded for the
-// mutant, and then from seed 1. Prints one JSON object for each mutant. --search ignores the
-// recorded seeds.
+// Runs simulations of each mutant until one finds that an invariant is broken which the mutant
+// breaks: first with the seed that is recorded for the mutant, and then from seed 1. Prints one JSON
+// object for each mutant. --search ignores the recorded seeds.
 
 import { parseArgs } from "node:util";
 import { Violation } from "./ledger.ts";
@@ -24,7 +24,7 @@ for (const mutant of mutants) {
   if (found === undefined) process.exitCode = 1;
 }
 
-async function firstFailure({ name, seed: recorded }: Mutant) {
+async function firstFailure({ name, breaks, seed: recorded }: Mutant) {
   const { simulate } = await loadMutant(name);
   const seeds = Array.from({ length: Number(values.seeds) }, (_, index) => index + 1);
   for (const seed of values.search ? seeds : [recorded, ...seeds]) {
@@ -34,7 +34,7 @@ async function firstFailure({ name, seed: recorded }: Mutant) {
       const message = error instanceof Error ? error.message : String(error);
       // The mutant's own Violation class is another instance of the same class.
       if ((error as Error).constructor.name !== Violation.name) throw error;
-      return { seed, message };
+      if (breaks.includes(message.split(":")[0] ?? "")) return { seed, message };
     }
   }
   return undefined;

@@ -62,7 +62,10 @@ export class Client {
       );
       world.ledger.onCommit(id, store, commit);
     });
-    if (rules.unloads) this.#disk.unloaded = 0.2;
+    if (rules.unloads) {
+      this.#disk.unloaded = 0.2;
+      this.#disk.commitsRemembered = 10;
+    }
     if (rules.storageFails) this.#disk.failures = storageFailures;
     this.#process = this.#start();
   }

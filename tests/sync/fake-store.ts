@@ -89,6 +89,8 @@ export class Disk {
   failures = 0;
   /** The chance that a read needs a part that is not loaded. */
   unloaded = 0;
+  /** Of how many commits a process remembers the keys. */
+  commitsRemembered = Number.POSITIVE_INFINITY;
   #stored = new Contents();
   #unstored: Commit[] = [];
   #waiting: { commit: number; resolve: () => void }[] = [];
@@ -181,7 +183,7 @@ export class FakeStore implements SyncStore {
     this.#disk = disk;
     this.#contents = contents;
     this.storedCommit = contents.commit;
-    this.view = new StoreView(contents, this.#touched);
+    this.view = new StoreView(contents, this.#touched, disk.commitsRemembered);
   }
 
   get commit(): number {
@@ -300,10 +302,12 @@ class UnloadedView implements TableView {
 class StoreView implements TableView {
   readonly #contents: Contents;
   readonly #touched: ReadonlyMap<Key, number>;
+  readonly #commitsRemembered: number;
 
-  constructor(contents: Contents, touched: ReadonlyMap<Key, number>) {
+  constructor(contents: Contents, touched: ReadonlyMap<Key, number>, commitsRemembered: number) {
     this.#contents = contents;
     this.#touched = touched;
+    this.#commitsRemembered = commitsRemembered;
   }
 
   get commit(): number {
@@ -324,6 +328,7 @@ class StoreView implements TableView {
   }
 
   isTouchedSince(key: Key, commit: number): boolean {
-    return (this.#touched.get(key) ?? 0) > commit;
+    const isForgotten = commit < this.commit - this.#commitsRemembered;
+    return isForgotten || (this.#touched.get(key) ?? 0) > commit;
   }
 }

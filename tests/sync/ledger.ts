@@ -15,7 +15,7 @@ import {
   partitionOf,
   partitionRange,
 } from "../../web/src/sync/keys.ts";
-import { areSameProperties, type Properties } from "../../web/src/sync/properties.ts";
+import { areSameProperties } from "../../web/src/sync/properties.ts";
 import { scanSince } from "../../web/src/sync/watermark.ts";
 import type { Config } from "./config.ts";
 import { type Commit, type FakeStore, idOf } from "./fake-store.ts";
@@ -69,7 +69,11 @@ export class Ledger {
   readonly #lastNumber = new Map<string, number>();
   readonly #seen = new Map<string, Set<string>>(); // client -> key and ETag
   readonly #known = new WeakMap<FakeStore, Map<Key, Known>>();
-  readonly #lastDelete = new Map<Key, string>(); // who
+  /** Of batches, and how often the table was dropped. */
+  #executions = 0;
+  readonly #appliedAt = new Map<string, number>();
+  /** The last delete of a key by each client. */
+  readonly #deletes = new Map<Key, Map<string, number>>();
   readonly counts: Counts = {
     acknowledged: 0,
     applied: 0,
@@ -109,12 +113,19 @@ export class Ledger {
       }
     }
     this.#checkPairs(who);
-    if (batch) this.#checkOrder(batch, operations);
-    for (const { key, kind } of operations) if (kind === "delete") this.#lastDelete.set(key, who);
+    this.#executions += 1;
+    if (batch) this.#checkOrder(batch);
+    for (const { key, kind } of operations) if (kind === "delete") this.#addDelete(key, who);
   }
 
   onDropped(): void {
-    for (const key of this.#table.history.keys()) this.#lastDelete.set(key, "drop");
+    this.#executions += 1;
+    for (const key of this.#table.history.keys()) this.#addDelete(key, "drop");
+  }
+
+  #addDelete(key: Key, who: string): void {
+    const deletes = this.#deletes.get(key) ?? new Map<string, number>();
+    this.#deletes.set(key, deletes.set(who, this.#executions));
   }
 
   /** I4: rows 0 and 1 of a partition are always written together. */
@@ -129,19 +140,20 @@ export class Ledger {
   }
 
   /** I3 and I5: an operation is applied once, and in the client's order. */
-  #checkOrder(batch: SentBatch, operations: Execution["operations"]): void {
+  #checkOrder(batch: SentBatch): void {
     const { client, partition, ops, restores } = batch;
     const line = `${client}/${partition}/${this.#table.epoch}/${restores}`;
     const last = this.#lastNumber.get(line) ?? 0;
     for (const { id, op } of ops) {
       const epochs = this.applied.get(id) ?? [];
-      if (epochs.includes(this.#table.epoch) && !this.#mayRepeat(batch, op, operations)) {
+      if (epochs.includes(this.#table.epoch) && !this.#mayRepeat(batch, op)) {
         this.fail("I3", `${line} applies ${id} twice`);
-      } else if (op.number <= last && !this.#mayRepeat(batch, op, operations)) {
+      } else if (op.number <= last && !this.#mayRepeat(batch, op)) {
         this.fail("I5", `${line} applies ${id} after a later operation`);
       }
       this.applied.set(id, [...epochs, this.#table.epoch]);
-      if (batch.isRepeated) this.#isRepeated.add(id);
+      this.#appliedAt.set(id, this.#executions);
+      if (batch.isRepeated && !batch.hasReceipt) this.#isRepeated.add(id);
       if (batch.isFirstReceipt) this.#hasFirstReceipt.add(id);
       if (batch.isFirstReceipt && batch.epoch < this.#table.epoch) this.#isUnfenced.add(id);
       this.counts.applied += 1;
@@ -151,18 +163,17 @@ export class Ledger {
   }
 
   /** What no client can prevent without receipts. */
-  #mayRepeat(batch: SentBatch, op: OutboxOp, operations: Execution["operations"]): boolean {
+  #mayRepeat(batch: SentBatch, op: OutboxOp): boolean {
     const id = idOf(op);
-    if (op.wasResent || this.#isUnfenced.has(id) || this.#isRestored.has(id)) return true;
+    if (this.#isUnfenced.has(id) || this.#isRestored.has(id)) return true;
     if (batch.hasReceipt) return false;
-    const isDeletedByOther = (key: Key) => {
-      const who = this.#lastDelete.get(key);
-      return who !== undefined && who !== batch.client;
-    };
-    // Inserts whose entities another client has deleted since: PROTOCOL.md, Outcomes 5.
+    // Inserts that were not answered, and whose entities another client has deleted since they were
+    // executed: PROTOCOL.md, Outcomes 5.
+    const appliedAt = this.#appliedAt.get(id) ?? Number.POSITIVE_INFINITY;
+    const deletes = [...(this.#deletes.get(op.key) ?? [])];
     const isResurrection =
-      operations.every(({ kind }) => kind === "insert") &&
-      operations.every(({ key }) => isDeletedByOther(key));
+      (this.#unanswered.get(id) ?? 0) > 0 &&
+      deletes.some(([who, at]) => who !== batch.client && at > appliedAt);
     if (isResurrection) this.counts.resurrected += 1;
     const isRepeated = batch.isRepeated || this.#isRepeated.has(id);
     if (isRepeated) this.counts.repeatedTwice += 1;
@@ -184,10 +195,9 @@ export class Ledger {
     for (const key of new Set([...store.keys("rows"), ...store.keys("bases")])) {
       const base = store.view.get("bases", key);
       const row = store.view.get("rows", key);
-      const etag = etagOf(base, row);
-      if (etag === undefined || etag === "absent") continue;
-      const properties = base?.kind === "row" ? base.row.properties : row?.properties;
-      const found = newestWith(this.#table.history.get(key) ?? [], etag, properties);
+      const claim = claimOf(base, row);
+      if (claim === undefined || claim === "absent") continue;
+      const found = newestWith(this.#table.history.get(key) ?? [], claim);
       if (found) known.set(key, found);
     }
   }
@@ -270,26 +280,25 @@ export class Ledger {
   #checkKnowledge(client: string, store: FakeStore, key: Key): void {
     const base = store.view.get("bases", key);
     const row = store.view.get("rows", key);
-    const etag = etagOf(base, row);
-    if (etag === undefined) return;
+    const claim = claimOf(base, row);
+    if (claim === undefined) return;
     const known = this.#knownOf(store);
     const before = known.get(key) ?? { version: 0, isPresent: false };
     const history = this.#table.history.get(key) ?? [];
-    const properties = base?.kind === "row" ? base.row.properties : row?.properties;
-    const after =
-      etag === "absent"
-        ? this.#absence(history, before, key)
-        : newestWith(history, etag, properties);
+    const isAbsent = claim === "absent";
+    const after = isAbsent ? this.#absence(history, before, key) : newestWith(history, claim);
     if (after === undefined) {
-      const invariant = etag === "absent" ? "I9" : "I7";
+      const what = isAbsent ? claim : claim.etag;
+      const invariant = isAbsent ? "I9" : base ? "I6" : "I7";
       this.fail(
         invariant,
-        `${client} takes ${key} for ${etag}, which the remote has not had since`,
+        `${client} takes ${key} for ${what}, which the remote has not had since`,
       );
     } else if (after.version < before.version) {
       this.fail("I8", `${client} goes back on ${key}: ${before.version} to ${after.version}`);
-    } else if (etag !== "absent" && base === undefined && properties !== undefined) {
-      if (!this.#table.config.keeps(key, properties)) this.fail("I7", `${client} keeps ${key}`);
+    } else if (!isAbsent && base === undefined) {
+      const isKept = this.#table.config.keeps(key, claim.properties);
+      if (!isKept) this.fail("I7", `${client} keeps ${key}`);
     }
     known.set(key, after ?? before);
   }
@@ -329,7 +338,9 @@ export class Ledger {
       const theirs = remote.get(key);
       const kept = theirs && this.#table.config.keeps(key, theirs.properties) ? theirs : undefined;
       const isEqual =
-        areSameProperties(row?.properties, kept?.properties) && row?.version?.etag === kept?.etag;
+        areSameProperties(row?.properties, kept?.properties) &&
+        row?.version?.etag === kept?.etag &&
+        row?.version?.timestamp === kept?.timestamp;
       if (!isEqual) found.push(`${client} ${key} differs from the remote`);
     }
     return found;
@@ -382,22 +393,21 @@ function pendingOps(store: FakeStore, key: Key): OutboxOp[] {
 }
 
 /** Undefined: the client does not claim to know the remote's version. */
-function etagOf(base: Base | undefined, row: LocalRow | undefined): string | "absent" | undefined {
-  if (base !== undefined) {
-    if (base.kind === "outdated") return undefined;
-    return base.kind === "row" ? base.row.etag : "absent";
-  }
-  return row === undefined ? "absent" : row.version?.etag;
+function claimOf(
+  base: Base | undefined,
+  row: LocalRow | undefined,
+): RemoteRow | "absent" | undefined {
+  if (base?.kind === "row") return base.row;
+  if (base !== undefined) return base.kind === "absent" ? "absent" : undefined;
+  return row?.version ? { properties: row.properties, ...row.version } : "absent";
 }
 
 /** In Azurite, two versions can have the same ETag, and no client can tell one from the other. */
-function newestWith(
-  history: readonly HistoryEntry[],
-  etag: string,
-  properties: Properties | undefined,
-): Known | undefined {
-  const versions = history.filter(({ row }) => row?.etag === etag);
-  const isIt = (row: RemoteRow | undefined) => areSameProperties(row?.properties, properties);
+function newestWith(history: readonly HistoryEntry[], claim: RemoteRow): Known | undefined {
+  const versions = history.filter(
+    ({ row }) => row?.etag === claim.etag && row.timestamp === claim.timestamp,
+  );
+  const isIt = (row?: RemoteRow) => areSameProperties(row?.properties, claim.properties);
   const etags = history.flatMap((entry) => entry.row?.etag ?? []);
   const isUnique = new Set(etags).size === etags.length;
   const found = isUnique ? versions.find(({ row }) => isIt(row)) : versions.at(-1);

@@ -3,10 +3,12 @@
 
 export interface Mutant {
   readonly name: string;
+  /** The invariants that the fault breaks. */
+  readonly breaks: readonly string[];
   /** What the mutant does wrong. */
   readonly fault: string;
   readonly edits: readonly Edit[];
-  /** A seed that has found it. */
+  /** A seed with which the simulation finds one of them. */
   readonly seed: number;
 }
 
@@ -18,8 +20,15 @@ interface Edit {
 
 const edit = (file: string, find: string, replace: string): Edit => ({ file, find, replace });
 
-const mutant = (name: string, seed: number, fault: string, ...edits: Edit[]): Mutant => ({
+const mutant = (
+  name: string,
+  breaks: string,
+  seed: number,
+  fault: string,
+  ...edits: Edit[]
+): Mutant => ({
   name,
+  breaks: breaks.split(" "),
   fault,
   edits,
   seed,
@@ -29,32 +38,37 @@ export const mutants: readonly Mutant[] = [
   // ---- Pushing
   mutant(
     "splits-groups",
+    "I4",
     1,
     "A prefix ends within a group.",
     edit("freeze.ts", "groupsOf(input.ops)", "[...input.ops].map((op) => [op])"),
   ),
   mutant(
     "folds-after-a-try",
-    4,
+    "I2b I2c I3",
+    3,
     "A push takes up operations that were added after its first try.",
     edit("plan-push.ts", "if (frozen !== undefined) return", "if (frozen?.upTo === -1) return"),
     edit("plan-push.ts", "push, isNew: true", "push, isNew: frozen === undefined"),
   ),
   mutant(
     "forgets-the-push",
+    "I2b I3",
     1,
     "The frozen push is not stored.",
     edit("plan-push.ts", 'draft.put("pushes", partition, push);', ""),
   ),
   mutant(
     "sends-before-stored",
-    2,
+    "I13",
+    7,
     "A push is sent before it is stored.",
     edit("partition-pusher.ts", "await store.stored();", ""),
   ),
   mutant(
     "sends-again-without-a-claim",
-    1,
+    "I13",
+    8,
     "A process that has lost the store sends its push again.",
     edit(
       "partition-pusher.ts",
@@ -64,16 +78,18 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     "sends-after-a-freeze",
-    1,
+    "I13",
+    31,
     "The time to send a push begins when its claim is stored.",
     edit(
       "partition-pusher.ts",
-      "state.sendBefore = sendBefore;",
+      "state.sendBefore = beganAt + rules.sendWithinMs;",
       "state.sendBefore = this.#now() + rules.sendWithinMs;",
     ),
   ),
   mutant(
     "writes-blindly",
+    "I17",
     1,
     "Updates and deletes send If-Match: *.",
     edit("weak-table.ts", "return row.etag === operation.etag", "return row.etag !== undefined"),
@@ -81,13 +97,15 @@ export const mutants: readonly Mutant[] = [
   // ---- Outcomes
   mutant(
     "ignores-ambiguity",
-    1,
+    "I2b I3",
+    2,
     "A refusal counts as not applied, although an earlier try may have been applied.",
     edit("partition-pusher.ts", 'state.isAmbiguous ? "none" : "firstTry"', '"firstTry"'),
   ),
   mutant(
     "takes-errors-for-refusals",
-    1,
+    "I2b I3",
+    6,
     "A lost answer counts as not applied.",
     edit(
       "answer.ts",
@@ -97,23 +115,26 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     "takes-busy-for-not-executed",
-    265,
+    "I2b I3",
+    50,
     "429 and 503 with Retry-After count as not executed.",
     edit(
       "partition-pusher.ts",
-      'if (decision.kind !== "applied" && decision.kind !== "retry") state',
-      'if (decision.kind !== "applied" && !(decision.kind === "retry" && decision.afterMs === undefined)) state',
+      'const isOpen = ["applied", "retry", "rejected"].includes(decision.kind);',
+      'const isOpen = decision.kind === "applied" || (decision.kind === "retry" && !decision.afterMs);',
     ),
   ),
   mutant(
     "forgets-a-try-that-could-not-be-stored",
-    1,
+    "I2b I3",
+    2,
     "If the commit after an answer fails, the next try counts as the first.",
     edit("partition-pusher.ts", "if (state.isOpen) state.isAmbiguous = true;", ""),
   ),
   mutant(
     "takes-rejections-for-refusals",
-    1,
+    "I2b I3",
+    87,
     "A push that was rejected as a whole counts as not executed.",
     edit(
       "partition-pusher.ts",
@@ -123,19 +144,22 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     "sends-rejected-pushes-again",
-    1,
+    "I12",
+    4,
     "A push that is rejected as a whole is sent again without end.",
     edit("partition-pusher.ts", "if (state.rejections > 1) {", "if (state.rejections > 1e9) {"),
   ),
   mutant(
     "does-not-halve-rejected-pushes",
-    1,
+    "I12",
+    4,
     "A push that is rejected as a whole is frozen again with the same groups.",
     edit("partition-pusher.ts", "Math.max(1, Math.floor(groups / 2))", "groups"),
   ),
   mutant(
     "decides-too-early",
-    736,
+    "I2b I3 I4",
+    409,
     "The outcome is decided while a try may still arrive.",
     edit(
       "partition-pusher.ts",
@@ -145,13 +169,15 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     "deletes-too-early",
-    2,
+    "I3 I4 I5",
+    736,
     "A delete is sent while an insert of the same key may still arrive.",
     edit("plan-push.ts", "!isSettled && draft.get(", "key.length === 0 && draft.get("),
   ),
   mutant(
     "stores-receipt-early",
-    725,
+    "I3",
+    196,
     "The receipt's new ETag is stored before the push is settled.",
     edit(
       "partition-pusher.ts",
@@ -164,7 +190,8 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     "counts-pushes-in-receipts",
-    1,
+    "I2",
+    85,
     "A receipt has a number that counts, instead of a random token.",
     edit(
       "plan-push.ts",
@@ -174,7 +201,8 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     "trusts-a-missing-receipt",
-    92,
+    "I2b I3",
+    141,
     "A receipt that was deleted counts as proof that the push was not applied.",
     edit(
       "read-back.ts",
@@ -184,7 +212,8 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     "forgets-the-only-try-with-its-receipt",
-    14,
+    "I2c",
+    141,
     "If the receipt was deleted, the refusal of the only try does not count.",
     edit(
       "read-back.ts",
@@ -194,7 +223,8 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     "takes-one-equal-row-for-evidence",
-    1,
+    "I2c",
+    4,
     "A refused push of which one entity has the intended content is judged as if it was ambiguous.",
     edit(
       "outcome.ts",
@@ -204,42 +234,95 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     "judges-unsent-pushes",
-    1,
+    "I2c",
+    7,
     "A push that was never sent is judged as if a try was not answered.",
-    edit("partition-pusher.ts", '"notSent"', '"none"'),
+    edit("partition-pusher.ts", 'readBack(state, "notSent")', 'readBack(state, "none")'),
   ),
   mutant(
     "parks-ambiguous-pushes",
-    26,
+    "I2b I3",
+    474,
     "A permanent refusal parks a push of which an earlier try may have been applied.",
     edit("answer.ts", "if (isAmbiguous) return", "if (isReceiptRefused) return"),
   ),
   mutant(
-    "reads-back-stale-rows",
-    206,
-    "A read-back may show the members as they were before the refusal.",
+    "deletes-too-early-after-a-crash",
+    "I3 I4 I5",
+    1150,
+    "A new process does not wait for the inserts of the last one before a delete.",
     edit(
-      "partition-pusher.ts",
-      "if (remote.traits.staleReadMs > 0) await",
-      "if (remote.traits.staleReadMs < 0) await",
+      "pusher.ts",
+      "this.#settledAt = this.#now() + sendWithinMs + settleMs;",
+      "this.#settledAt = this.#now();",
     ),
   ),
   // ---- Settling and conflicts
   mutant(
+    "keeps-no-timestamp",
+    "I6 I7",
+    1,
+    "The row of an acknowledged push has another Timestamp than the remote's.",
+    edit(
+      "finish-push.ts",
+      "{ properties: intended, ...version }",
+      "{ properties: intended, ...version, timestamp: 1n }",
+    ),
+  ),
+  mutant(
+    "rebases-on-newer-versions",
+    "I1",
+    5,
+    "Later edits are based on a version that they were not made on.",
+    edit(
+      "settle.ts",
+      "if (isLatest || areSameProperties(intended, row?.properties)) {",
+      "if (upTo >= 0) {",
+    ),
+  ),
+  mutant(
+    "does-not-read-outdated-bases",
+    "I12",
+    20,
+    "An entity whose Base is outdated is not read when no operations are left.",
+    edit(
+      "partition-log.ts",
+      'if (view.get("bases", key)?.kind !== "outdated") return false;',
+      "if (key.length > 0) return false;",
+    ),
+  ),
+  mutant(
+    "overtakes-parked-groups",
+    "I1",
+    4,
+    "A group is sent before a parked group on which it depends.",
+    edit("plan-push.ts", 'log.park(groups, "FollowsParked");', ""),
+  ),
+  mutant(
+    "undoes-too-little",
+    "I1",
+    1,
+    "A group that builds on a lost group is kept.",
+    edit("groups.ts", "for (const op of group) keys.add(op.key);", ""),
+  ),
+  mutant(
     "acknowledges-over-edits",
+    "I2",
     2,
     "An acknowledgement removes operations that are later than the push.",
     edit("settle.ts", "if (op.number <= upTo) log.drop(op, how);", "log.drop(op, how);"),
   ),
   mutant(
     "clears-newer-marks",
-    309,
+    "I10 I12",
+    68,
     "An older answer removes a newer mark.",
     edit("partition-log.ts", "mark !== undefined && mark.at <= sentAt", "mark !== undefined"),
   ),
   mutant(
     "loses-silently",
-    1,
+    "I2",
+    2,
     "A lost operation is not recorded.",
     edit(
       "partition-log.ts",
@@ -249,12 +332,14 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     "loses-parts-of-groups",
+    "I4",
     4,
     "Only the operations on conflicting keys lose.",
     edit("conflict.ts", "if (groups.has(op.group)) log", "if (keys.has(op.key)) log"),
   ),
   mutant(
     "merges-parts-of-groups",
+    "I4",
     13,
     "Only the operations on contradicted entities lose.",
     edit(
@@ -265,12 +350,14 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     "keeps-whole-rows",
-    2,
+    "I4",
+    6,
     "The policy local restores properties that the application did not write.",
     edit("conflict.ts", "if (row === undefined || isEncrypted(row)", "if (row || isEncrypted(row)"),
   ),
   mutant(
     "compares-texts",
+    "I6 I7",
     1,
     "Values are compared by their texts.",
     edit("value.ts", "|| canonical(a) === canonical(b)", ""),
@@ -278,19 +365,22 @@ export const mutants: readonly Mutant[] = [
   // ---- Pulling
   mutant(
     "pulls-over-edits",
+    "I1",
     1,
     "A pull overwrites a dirty row.",
-    edit("apply-answer.ts", "if (base !== undefined) {", 'if (base?.kind === "outdated") {'),
+    edit("apply-answer.ts", "if (isDirty) {", "if (isDirty && sentAt < 0) {"),
   ),
   mutant(
     "applies-old-answers",
-    3,
+    "I8",
+    2,
     "An answer overwrites what is newer than its request.",
     edit("apply-answer.ts", "if (draft.isTouchedSince(key, sentAt)) {", "if (sentAt < 0) {"),
   ),
   mutant(
     "does-not-mark-dirty-keys",
-    68,
+    "I10 I12",
+    4,
     "News about a dirty key is forgotten.",
     edit(
       "apply-answer.ts",
@@ -300,7 +390,8 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     "keeps-rows-outside-the-filter",
-    4,
+    "I7",
+    3,
     "A row that leaves the filter stays.",
     edit(
       "apply-answer.ts",
@@ -315,6 +406,7 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     "has-no-overlap",
+    "I10",
     4,
     "A scan begins at its watermark.",
     edit(
@@ -325,7 +417,8 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     "takes-the-newest-row-for-the-watermark",
-    14,
+    "I10",
+    7,
     "The watermark is the newest Timestamp that the scan has seen.",
     edit("delta.ts", "  if (measured) {\n", "  {\n"),
     edit(
@@ -336,7 +429,8 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     "takes-the-first-page-for-the-beginning",
-    164,
+    "I10",
+    63,
     "The first watermark does not subtract the duration of the scan.",
     edit(
       "watermark.ts",
@@ -346,7 +440,8 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     "trusts-the-wall-clock",
-    1,
+    "I10",
+    7,
     "The server's time advances with a clock that jumps.",
     edit(
       "watermark.ts",
@@ -356,13 +451,15 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     "takes-the-time-of-a-proxy",
-    1,
+    "I10",
+    4,
     "The Date of a captive portal counts as the server's time.",
     edit("requests.ts", 'kind !== "failed" && kind !== "rejected"', "kind.length > 0"),
   ),
   mutant(
     "forgets-the-end-of-a-range",
-    1,
+    "I10",
+    17,
     "The watermark of a key range counts for a larger one.",
     edit(
       "scan-state.ts",
@@ -372,7 +469,8 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     "stores-the-position-early",
-    29,
+    "I10",
+    4,
     "The position of a scan is stored before the rows of its page.",
     edit(
       "delta.ts",
@@ -382,22 +480,24 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     "deletes-unconfirmed",
+    "I9",
     1,
     "What a census does not return is deleted at once.",
     edit(
       "deletes.ts",
-      "for (const key of missing) markKey(draft, key);",
-      'for (const key of missing) draft.delete("rows", key);',
+      "this.#inSteps(missing, markKey)",
+      'this.#inSteps(missing, (draft, key) => draft.delete("rows", key))',
     ),
   ),
   mutant(
     "deletes-what-is-newer",
+    "I9",
     1,
     "A census deletes rows that were changed after its request.",
     edit(
       "deletes.ts",
-      "for (const key of missing) markKey(draft, key);",
-      'for (const key of missing) draft.delete("rows", key);',
+      "this.#inSteps(missing, markKey)",
+      'this.#inSteps(missing, (draft, key) => draft.delete("rows", key))',
     ),
     edit(
       "delete-guard.ts",
@@ -407,7 +507,8 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     "deletes-forbidden-rows",
-    8,
+    "I9",
+    1,
     "A row outside of the credential's range counts as deleted.",
     edit(
       "puller.ts",
@@ -417,7 +518,8 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     "confirms-every-mass-delete",
-    142,
+    "I9",
+    317,
     "A mass delete is not probed.",
     edit(
       "delete-guard.ts",
@@ -427,7 +529,8 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     "takes-old-reads-for-new",
-    315,
+    "I8",
+    175,
     "A read that may be old counts as new.",
     edit("requests.ts", "if (staleReadMs === 0) return", "if (staleReadMs >= 0) return"),
   ),

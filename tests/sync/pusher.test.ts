@@ -211,6 +211,32 @@ describe("a push", () => {
     assert.deepEqual(lost(world), ["1 unknown"]);
   });
 
+  test("is read back only when reads show what refused it", async () => {
+    const world = await scripted();
+    const { remote, scheduler } = world;
+    fill(world, ["1"]);
+    const before = remoteRow(0, "1");
+    remote.traits.staleReadMs = 100;
+    answering(world, failed, refused(), refused());
+    write(world, 1, key("1"));
+    const { push } = remote;
+    let refusedAt = Number.POSITIVE_INFINITY;
+    remote.push = async (frozen, sendBefore) => {
+      const answer = await push(frozen, sendBefore);
+      if (answer.kind !== "refused") return answer;
+      remote.rows.set(key("1"), remoteRow(9, "9")); // another client has overwritten it
+      refusedAt = Math.min(refusedAt, scheduler.now);
+      return answer;
+    };
+    const { read } = remote;
+    remote.read = (of) => {
+      const isOld = scheduler.now < refusedAt + 99;
+      return isOld ? Promise.resolve({ kind: "found", row: before }) : read(of);
+    };
+    await pushUntil(world, new Pusher(world.context, world.requests), 1000);
+    assert.deepEqual(lost(world), ["1 unknown"]);
+  });
+
   test("whose receipt is gone is not applied if it was the only try", async () => {
     const world = await scripted({ hasReceipts: true, policy: "local" });
     fill(world, ["1"]);

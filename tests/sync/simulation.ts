@@ -65,14 +65,14 @@ export async function simulate(
     for (const client of clients) workload.decideParkedAtRest(client);
     await scheduler.run(scheduler.now + sliceMs);
   }
-  await check(world, clients);
+  await check(world, config, clients);
   return resultOf(world, clients);
 }
 
 const differences = ({ ledger }: World, clients: readonly Client[]): string[] =>
   clients.flatMap(({ id, store }) => ledger.differences(id, store));
 
-async function check(world: World, clients: readonly Client[]): Promise<void> {
+async function check(world: World, config: Config, clients: readonly Client[]): Promise<void> {
   const { ledger, scheduler } = world;
   const [difference] = differences(world, clients);
   if (difference) ledger.fail("I12", difference);
@@ -81,6 +81,10 @@ async function check(world: World, clients: readonly Client[]): Promise<void> {
     const perSecond = (client.requests * 1000) / scheduler.now;
     if (perSecond > requestsPerSecondMax) {
       ledger.fail("I14", `${client.id} sent ${client.requests} requests`);
+    }
+    const isSafe = !config.breaksBounds && !config.narrowsScope;
+    if (isSafe && client.status.missesRepaired > 0) {
+      ledger.fail("I10", `${client.id} missed ${client.status.missesRepaired} changes`);
     }
   }
   await scheduler.run(scheduler.now + 1); // throws the failure

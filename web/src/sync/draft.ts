@@ -15,10 +15,10 @@ export interface TableView {
     to?: string,
   ): Iterable<readonly [string, HiddenTables[N]]>;
   /**
-   * Whether a commit after `commit` changed the key's row or Base, or made it clean. A request is on
-   * its way since that commit, in this process. So the store remembers keys for as long as requests
-   * take, at most since it was opened, and only in memory. It may forget earlier: true is always
-   * safe, because the key is then read again.
+   * Whether a commit after `commit` changed the key's row or Base, or made it clean. A request is
+   * on its way since that commit, in this process. So the store remembers keys for as long as
+   * requests take, at most since it was opened, and only in memory. It may forget earlier: true is
+   * always safe, because the key is then read again.
    */
   isTouchedSince(key: Key, commit: number): boolean;
 }

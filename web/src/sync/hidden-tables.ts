@@ -16,9 +16,9 @@ export interface RemoteRow {
 }
 
 /**
- * A clean row has the version of the remote: the store keeps its Timestamp, and the ETag too if that
- * does not follow from the Timestamp. A row with a Base has the version that the store gave it when
- * it was written, which means nothing to sync.
+ * A clean row has the version of the remote: the store keeps its Timestamp, and the ETag too if
+ * that does not follow from the Timestamp. A row with a Base has the version that the store gave it
+ * when it was written, which means nothing to sync.
  */
 export interface LocalRow {
   readonly properties: Properties;
@@ -29,8 +29,9 @@ export type Version = Pick<RemoteRow, "etag" | "timestamp">;
 
 /**
  * What the remote had when the local row was made from it. The Base of a clean row is the row, and
- * is not stored. "outdated": a version that the remote had and has replaced since, so that the entity
- * must be read before a push. Such a Base stays when no operation is left, until the entity is read.
+ * is not stored. "outdated": a version that the remote had and has replaced since, so that the
+ * entity must be read before a push. Such a Base stays when no operation is left, until the entity
+ * is read.
  */
 export type Base =
   | { readonly kind: "absent" }

@@ -117,7 +117,7 @@ export function forgetSettled(draft: Draft, { from, to }: KeyRange): void {
   for (const [key] of draft.entries("settling", from, to)) draft.delete("settling", key);
 }
 
-/** Numbers are never used twice. One counter for the table, so that clean partitions cost nothing. */
+/** Numbers are never used twice. There is one counter, so that clean partitions cost nothing. */
 export function nextNumber(draft: Draft): number {
   const number = (draft.get("counters", "op") ?? 0) + 1;
   draft.put("counters", "op", number);

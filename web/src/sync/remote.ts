@@ -20,7 +20,7 @@ export interface RemoteTraits {
  * HTML or nothing.
  */
 export type Failure =
-  /** The network failed, 408, 429, 5xx, or a response that is not the service's: perhaps executed. */
+  /** The network failed, 408, 429, 5xx, or not the service's response: perhaps executed. */
   | { readonly kind: "failed"; readonly retryAfterMs?: number | undefined }
   /** The service's 401 or 403 of the whole request: the credential has expired. Not executed. */
   | { readonly kind: "unauthorized" }

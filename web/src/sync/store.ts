@@ -3,14 +3,14 @@
 // The owner of a store can provide it:
 //
 //   read()      reads of the engine, repeated after parts are loaded (host/part-loader.ts)
-//   transact()  a task of the commit queue (host/queue-tasks.ts). It is staged alone, so the published
-//               version is the one that its commit follows, and it can ask for parts, too
+//   transact()  a task of the commit queue (host/queue-tasks.ts). It is staged alone, so its commit
+//               follows the published version, and it can ask for parts, too
 //   stored()    the end of storing all commits so far; an owner that was replaced cannot store any
 //   commit      the engine's lastCommit, which is in the log and rises, also across processes
 //
-// The hidden tables are tables of the store. A local write of a table that is synced adds, in its own
-// commit: an operation to the outbox, with the next number; and the row before it as the Base, unless
-// the key has a Base.
+// The hidden tables are tables of the store. A local write of a table that is synced adds, in its
+// own commit: an operation to the outbox, with the next number; and the row before it as the Base,
+// unless the key has a Base.
 
 import type { Draft, TableView } from "./draft.ts";
 import type { ClockReading } from "./watermark.ts";
@@ -19,9 +19,9 @@ export interface SyncStore {
   /** The number of the newest published commit. */
   readonly commit: number;
   /**
-   * Calls `look` with the published version. Like `decide` below, `look` may be called again, because
-   * a read throws if it needs a part that is not loaded. So both have no effects but on the draft,
-   * let exceptions pass, and look at a limited number of rows.
+   * Calls `look` with the published version. Like `decide` below, `look` may be called again,
+   * because a read throws if it needs a part that is not loaded. So both have no effects but on the
+   * draft, let exceptions pass, and look at a limited number of rows.
    */
   read<T>(look: (view: TableView) => T): Promise<T>;
   /**
