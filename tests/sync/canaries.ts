@@ -1,8 +1,8 @@
 // node tests/sync/canaries.ts [--seeds N] [--only NAME] [--search]
 //
 // Runs simulations of each mutant until one finds that an invariant is broken which the mutant
-// breaks: first with the seed that is recorded for the mutant, and then from seed 1. Prints one JSON
-// object for each mutant. --search ignores the recorded seeds.
+// breaks: first with the seed that is recorded for the mutant, and then from seed 1. Prints one
+// JSON object for each mutant. --search ignores the recorded seeds.
 
 import { parseArgs } from "node:util";
 import { Violation } from "./ledger.ts";

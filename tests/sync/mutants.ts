@@ -170,14 +170,14 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "deletes-too-early",
     "I3 I4 I5",
-    736,
+    2171,
     "A delete is sent while an insert of the same key may still arrive.",
     edit("plan-push.ts", "!isSettled && draft.get(", "key.length === 0 && draft.get("),
   ),
   mutant(
     "stores-receipt-early",
     "I3",
-    196,
+    356,
     "The receipt's new ETag is stored before the push is settled.",
     edit(
       "partition-pusher.ts",
@@ -202,7 +202,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "trusts-a-missing-receipt",
     "I2b I3",
-    141,
+    253,
     "A receipt that was deleted counts as proof that the push was not applied.",
     edit(
       "read-back.ts",
@@ -213,7 +213,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "forgets-the-only-try-with-its-receipt",
     "I2c",
-    141,
+    205,
     "If the receipt was deleted, the refusal of the only try does not count.",
     edit(
       "read-back.ts",
@@ -242,7 +242,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "parks-ambiguous-pushes",
     "I2b I3",
-    474,
+    636,
     "A permanent refusal parks a push of which an earlier try may have been applied.",
     edit("answer.ts", "if (isAmbiguous) return", "if (isReceiptRefused) return"),
   ),
@@ -294,7 +294,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "overtakes-parked-groups",
     "I1",
-    4,
+    30,
     "A group is sent before a parked group on which it depends.",
     edit("plan-push.ts", 'log.park(groups, "FollowsParked");', ""),
   ),
@@ -315,7 +315,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "clears-newer-marks",
     "I10 I12",
-    68,
+    184,
     "An older answer removes a newer mark.",
     edit("partition-log.ts", "mark !== undefined && mark.at <= sentAt", "mark !== undefined"),
   ),
@@ -430,7 +430,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "takes-the-first-page-for-the-beginning",
     "I10",
-    63,
+    17,
     "The first watermark does not subtract the duration of the scan.",
     edit(
       "watermark.ts",
@@ -459,7 +459,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "forgets-the-end-of-a-range",
     "I10",
-    17,
+    47,
     "The watermark of a key range counts for a larger one.",
     edit(
       "scan-state.ts",
@@ -512,8 +512,8 @@ export const mutants: readonly Mutant[] = [
     "A row outside of the credential's range counts as deleted.",
     edit(
       "puller.ts",
-      'if (answer.kind !== "found" && answer.kind !== "absent") return;',
-      'if (answer.kind !== "found" && answer.kind !== "absent" && answer.kind !== "forbidden") return;',
+      'if (answer.kind !== "found" && answer.kind !== "absent") return true;',
+      'if (answer.kind !== "found" && answer.kind !== "absent" && answer.kind !== "forbidden") return true;',
     ),
   ),
   mutant(
@@ -530,7 +530,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "takes-old-reads-for-new",
     "I8",
-    175,
+    998,
     "A read that may be old counts as new.",
     edit("requests.ts", "if (staleReadMs === 0) return", "if (staleReadMs >= 0) return"),
   ),

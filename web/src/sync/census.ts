@@ -81,7 +81,7 @@ export class Census {
     const { remote } = this.#context;
     const sentAt = await this.#requests.beginRead();
     const request = { range, keysOnly: true, isFiltered: true, token };
-    const answer = await this.#requests.answered<ScanAnswer>(() => remote.scan(request));
+    const answer = await this.#requests.tried<ScanAnswer>(() => remote.scan(request));
     if (answer.kind !== "page") return undefined;
     const rows = answer.rows.filter(({ key }) => !isReceiptKey(key));
     return { rows, token: answer.token, sentAt };

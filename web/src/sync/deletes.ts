@@ -114,7 +114,7 @@ export class Deletes {
 
   async #probe(missing: readonly Key[], present: Key | undefined) {
     const { remote, rules } = this.#context;
-    const read = (key: Key) => this.#requests.answered<ReadAnswer>(() => remote.read(key));
+    const read = (key: Key) => this.#requests.tried<ReadAnswer>(() => remote.read(key));
     // A row that left the filter is as absent as one that was deleted.
     const readMissing = async (key: Key): Promise<ReadAnswer> => {
       const answer = await read(key);

@@ -11,7 +11,7 @@ import type { Requests } from "./requests.ts";
 import { scanState, updateScanState } from "./scan-state.ts";
 import { beginningOfScan, type ClockReading, scanSince } from "./watermark.ts";
 
-/** Runs a scan to its end, or until the table is missing. */
+/** Runs a scan to its end, or until a page cannot be read. The next call continues then. */
 export async function scanDelta(
   context: SyncContext,
   requests: Requests,
@@ -34,7 +34,7 @@ export async function scanDelta(
   };
   for (let token: string | undefined; ; ) {
     const sentAt = await requests.beginRead();
-    const answer = await requests.answered<ScanAnswer>(() => remote.scan({ ...request, token }));
+    const answer = await requests.tried<ScanAnswer>(() => remote.scan({ ...request, token }));
     if (answer.kind !== "page") return;
     const now = platform.now();
     await store.transact((draft) => {

@@ -42,27 +42,35 @@ export class Puller {
 
   /** The push of a dirty key brings the news itself, or leaves the key marked. */
   async #readMarked(): Promise<void> {
+    let failures = 0;
     for (let from: Key | undefined = ""; from !== undefined; ) {
       const first: Key = from;
       const { keys, next } = await this.#context.store.read((view) => markedKeys(view, first));
-      for (const key of keys) await this.#read(key);
+      for (const key of keys) {
+        if (!(await this.#read(key))) failures += 1;
+        if (failures === failuresMax) return;
+      }
       from = next;
     }
   }
 
-  async #read(key: Key): Promise<void> {
+  /** Returns false if the remote cannot be reached. */
+  async #read(key: Key): Promise<boolean> {
     const { remote, rules, store } = this.#context;
     const sentAt = await this.#requests.beginRead();
-    const answer = await this.#requests.answered<ReadAnswer>(() => remote.read(key));
-    if (answer.kind !== "found" && answer.kind !== "absent") return; // never deletes
+    const answer = await this.#requests.tried<ReadAnswer>(() => remote.read(key));
+    if (answer.kind === "failed" || answer.kind === "unauthorized") return false;
+    if (answer.kind !== "found" && answer.kind !== "absent") return true; // never deletes
     const row = answer.kind === "found" ? answer.row : undefined;
     await store.transact((draft) => {
       applyAnswer(draft, key, row, sentAt, rules.keeps);
       this.#requests.clock.store(draft);
     });
+    return true;
   }
 }
 
+const failuresMax = 3; // keys, until the rest is left for the next time
 const marksPerStep = 1000;
 
 /** Returns the marked keys that are not dirty, and where to continue. */

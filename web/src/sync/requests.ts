@@ -46,12 +46,22 @@ export class Requests {
   async answered<A extends Answer>(
     send: () => Promise<Dated<A>>,
   ): Promise<Exclude<Dated<A>, Unanswered>> {
-    for (let tries = 0; ; ++tries) {
+    return (await this.tried(send, Number.POSITIVE_INFINITY)) as Exclude<Dated<A>, Unanswered>;
+  }
+
+  /**
+   * Repeats the request a few times. So a request that a proxy always refuses does not stop those
+   * after it.
+   */
+  async tried<A extends Answer>(
+    send: () => Promise<Dated<A>>,
+    triesMax = 5,
+  ): Promise<Dated<A> | Failure> {
+    for (let tries = 1; ; ++tries) {
       const answer = this.checked(await send());
-      if (answer.kind !== "failed" && answer.kind !== "unauthorized") {
-        return answer as Exclude<Dated<A>, Unanswered>;
-      }
-      await this.waitAfter(answer as Unanswered, tries);
+      if (answer.kind !== "failed" && answer.kind !== "unauthorized") return answer;
+      await this.waitAfter(answer as Unanswered, tries - 1);
+      if (tries === triesMax) return answer;
     }
   }
 
