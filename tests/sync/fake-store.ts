@@ -12,7 +12,6 @@ import type {
 } from "../../web/src/sync/hidden-tables.ts";
 import { type Key, partitionOf } from "../../web/src/sync/keys.ts";
 import { outboxKey } from "../../web/src/sync/partition-log.ts";
-import { nextNumber } from "../../web/src/sync/plan-push.ts";
 import type { Properties } from "../../web/src/sync/properties.ts";
 import type { SyncStore } from "../../web/src/sync/store.ts";
 import type { Scheduler } from "./scheduler.ts";
@@ -234,7 +233,7 @@ export class FakeStore implements SyncStore {
       if (change === undefined) continue;
       const partition = partitionOf(key);
       if (draft.get("bases", key) === undefined) draft.put("bases", key, baseOfLocalRow(row));
-      const number = nextNumber(draft);
+      const number = draft.nextNumber();
       draft.put("outbox", outboxKey(partition, number), { number, group, key, change });
       if (after === undefined) draft.delete("rows", key);
       else draft.put("rows", key, { properties: after });

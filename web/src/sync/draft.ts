@@ -29,11 +29,15 @@ export interface Put {
   readonly value: HiddenTables[TableName] | undefined; // undefined deletes
 }
 
+/** As in the core (OutboxWriter::operations_per_commit): exact for 2^37 commits. */
+export const operationsPerCommit = 65_536;
+
 /**
  * A working copy: reads see its own changes. The store applies all of them in one commit, or none.
  */
 export class Draft implements TableView {
   readonly #view: TableView;
+  #numbers = 0; // of operations
   readonly #changes = new Map<TableName, Map<string, HiddenTables[TableName] | undefined>>();
   /** How operations were settled: what the status counts. */
   readonly settled: { readonly op: OutboxOp; readonly how: Settlement }[] = [];
@@ -49,6 +53,15 @@ export class Draft implements TableView {
   /** The number that this draft's commit will have. */
   get nextCommit(): number {
     return this.#view.commit + 1;
+  }
+
+  /**
+   * The number of an operation that this draft adds to the outbox. Numbers follow from the commit,
+   * so they are never used twice, and clean partitions cost nothing.
+   */
+  nextNumber(): number {
+    this.#numbers += 1;
+    return this.nextCommit * operationsPerCommit + this.#numbers - 1;
   }
 
   get<N extends TableName>(table: N, key: string): HiddenTables[N] | undefined {

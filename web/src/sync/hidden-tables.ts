@@ -40,7 +40,7 @@ export type Base =
 
 /** One operation of a local commit. A commit's operations in one partition are a group. */
 export interface OutboxOp {
-  readonly number: number; // rises with the operations of the table
+  readonly number: number; // rises with the operations of the table (Draft.nextNumber)
   readonly group: number; // rises with the commits of the store
   readonly key: Key;
   readonly change: Change;
@@ -126,7 +126,6 @@ export interface HiddenTables {
   marks: Mark;
   scans: ScanState; // by the range's `from`
   lost: Lost; // by outboxKey()
-  counters: number; // "op": the last operation's number
   server: Ticks; // "time": the newest time that the remote is known to have reached
   overlap: number; // "ms"
 }

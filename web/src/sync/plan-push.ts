@@ -117,13 +117,6 @@ export function forgetSettled(draft: Draft, { from, to }: KeyRange): void {
   for (const [key] of draft.entries("settling", from, to)) draft.delete("settling", key);
 }
 
-/** Numbers are never used twice. There is one counter, so that clean partitions cost nothing. */
-export function nextNumber(draft: Draft): number {
-  const number = (draft.get("counters", "op") ?? 0) + 1;
-  draft.put("counters", "op", number);
-  return number;
-}
-
 /** A parked group, and those that depend on it, are sent again, after all others. */
 export function retryParked(draft: Draft, partition: Partition, group: number, keeps: RowFilter) {
   const log = new PartitionLog(draft, partition, keeps);
@@ -131,7 +124,7 @@ export function retryParked(draft: Draft, partition: Partition, group: number, k
   for (const { ops, group: parked } of dependents(log, group)) {
     draft.delete("parked", outboxKey(partition, parked));
     for (const op of ops) {
-      const number = nextNumber(draft);
+      const number = draft.nextNumber();
       draft.put("outbox", outboxKey(partition, number), { ...op, number });
     }
   }

@@ -9,8 +9,8 @@
 //   commit      the engine's lastCommit, which is in the log and rises, also across processes
 //
 // The hidden tables are tables of the store. A local write of a table that is synced adds, in its
-// own commit: an operation to the outbox, with the next number; and the row before it as the Base,
-// unless the key has a Base.
+// own commit: an operation to the outbox, whose number follows from the commit, and whose group is
+// the number of the commit; and the row before it as the Base, unless the key has a Base.
 
 import type { Draft, TableView } from "./draft.ts";
 import type { ClockReading } from "./watermark.ts";
