@@ -191,7 +191,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "counts-pushes-in-receipts",
     "I2",
-    85,
+    1972,
     "A receipt has a number that counts, instead of a random token.",
     edit(
       "plan-push.ts",
