@@ -71,6 +71,7 @@ export class Ledger {
   readonly #known = new WeakMap<FakeStore, Map<Key, Known>>();
   /** Of batches, and how often the table was dropped. */
   #executions = 0;
+  /** When an operation was applied last, unless the receipt of its batch tells its client so. */
   readonly #appliedAt = new Map<string, number>();
   /** The last delete of a key by each client. */
   readonly #deletes = new Map<Key, Map<string, number>>();
@@ -146,13 +147,14 @@ export class Ledger {
     const last = this.#lastNumber.get(line) ?? 0;
     for (const { id, op } of ops) {
       const epochs = this.applied.get(id) ?? [];
-      if (epochs.includes(this.#table.epoch) && !this.#mayRepeat(batch, op)) {
-        this.fail("I3", `${line} applies ${id} twice`);
-      } else if (op.number <= last && !this.#mayRepeat(batch, op)) {
-        this.fail("I5", `${line} applies ${id} after a later operation`);
+      const isTwice = epochs.includes(this.#table.epoch);
+      if ((isTwice || op.number <= last) && !this.#mayRepeat(batch, op)) {
+        if (isTwice) this.fail("I3", `${line} applies ${id} twice`);
+        else this.fail("I5", `${line} applies ${id} after a later operation`);
       }
       this.applied.set(id, [...epochs, this.#table.epoch]);
-      this.#appliedAt.set(id, this.#executions);
+      if (batch.hasReceipt) this.#appliedAt.delete(id);
+      else this.#appliedAt.set(id, this.#executions);
       if (batch.isRepeated && !batch.hasReceipt) this.#isRepeated.add(id);
       if (batch.isFirstReceipt) this.#hasFirstReceipt.add(id);
       if (batch.isFirstReceipt && batch.epoch < this.#table.epoch) this.#isUnfenced.add(id);
@@ -162,11 +164,13 @@ export class Ledger {
     this.#lastNumber.set(line, newest);
   }
 
-  /** What no client can prevent without receipts. */
+  /**
+   * What no client can prevent without receipts. A receipt tells only about its own batch: it does
+   * not tell whether the operation was applied before, by a batch that had no place for a receipt.
+   */
   #mayRepeat(batch: SentBatch, op: OutboxOp): boolean {
     const id = idOf(op);
     if (this.#isUnfenced.has(id) || this.#isRestored.has(id)) return true;
-    if (batch.hasReceipt) return false;
     // Inserts that were not answered, and whose entities another client has deleted since they were
     // executed: PROTOCOL.md, Outcomes 5.
     const appliedAt = this.#appliedAt.get(id) ?? Number.POSITIVE_INFINITY;
@@ -175,7 +179,8 @@ export class Ledger {
       (this.#unanswered.get(id) ?? 0) > 0 &&
       deletes.some(([who, at]) => who !== batch.client && at > appliedAt);
     if (isResurrection) this.counts.resurrected += 1;
-    const isRepeated = batch.isRepeated || this.#isRepeated.has(id);
+    const isLateCopy = batch.isRepeated && !batch.hasReceipt;
+    const isRepeated = isLateCopy || (this.#isRepeated.has(id) && this.#appliedAt.has(id));
     if (isRepeated) this.counts.repeatedTwice += 1;
     return isResurrection || isRepeated;
   }

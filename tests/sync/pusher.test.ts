@@ -248,6 +248,31 @@ describe("a push", () => {
     assert.deepEqual(lost(world), []);
     assert.equal(outbox(world), "");
   });
+
+  // No answer tells the client that the first copy was executed: another client may have made the
+  // same change to the first entity. The receipt of the second push cannot tell either.
+  test("without a place for a receipt can be applied twice if the network repeats it", async () => {
+    const limits = { operations: 2, bytes: 1 << 20 };
+    const world = await scripted({ hasReceipts: true, policy: "local", limits });
+    const { remote } = world;
+    fill(world, ["1", "2"]);
+    const sent = answering(world);
+    const { push } = remote;
+    const hasReceipt: boolean[] = [];
+    remote.push = async (frozen, sendBefore) => {
+      hasReceipt.push(frozen.receipt !== undefined);
+      const answer = await push(frozen, sendBefore);
+      if (sent.length > 1) return answer;
+      remote.rows.set(key("2"), remoteRow(9, "9")); // by another client
+      return refused(); // the second copy
+    };
+    write(world, 1, key("1"), key("2"));
+    await pushUntil(world, new Pusher(world.context, world.requests), 500);
+    assert.deepEqual(sent, [[key("1"), key("2")], [key("2")]]);
+    assert.deepEqual(hasReceipt, [false, true]);
+    assert.deepEqual(lost(world), []);
+    assert.equal(outbox(world), "");
+  });
 });
 
 describe("a request that is rejected as a whole", () => {

@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { test } from "node:test";
 import { mutants } from "./mutants.ts";
+import { recordedSeeds } from "./recorded-seeds.ts";
 
 const seed = Number(process.env["ENTITABLE_SEED"] ?? Date.now() % 1_000_000_007);
 const defaultSeeds = process.env["ENTITABLE_ALL"] ? 10_000 : 200;
@@ -30,6 +31,13 @@ test("clients and a weak table stay in step in every order of events", (t) => {
   const text = Object.entries(counts).map(([name, count]) => `${count} ${name}`);
   t.diagnostic(text.join(", "));
   assert.equal(failure, undefined, JSON.stringify(failure));
+});
+
+test("seeds that have failed do not fail any more", () => {
+  for (const { seed: recorded, found } of recordedSeeds) {
+    const { failure } = simulate(recorded, 1);
+    assert.equal(failure, undefined, `${found} ${JSON.stringify(failure)}`);
+  }
 });
 
 test("the same seed gives the same events", () => {

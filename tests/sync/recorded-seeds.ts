@@ -1,0 +1,16 @@
+// Seeds with which the simulation has failed. They are simulated in each run of the tests. What
+// they found is also tested on its own, because after a change a seed can mean other events.
+
+export interface RecordedSeed {
+  readonly seed: number;
+  readonly found: string;
+}
+
+export const recordedSeeds: readonly RecordedSeed[] = [
+  {
+    seed: 701851150,
+    found:
+      "The network repeated a batch that had no place for a receipt. The simulation took it for " +
+      "a violation that a later batch, which had one, applied an operation again.",
+  },
+];
