@@ -249,7 +249,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "deletes-too-early-after-a-crash",
     "I3 I4 I5",
-    1150,
+    467,
     "A new process does not wait for the inserts of the last one before a delete.",
     edit(
       "pusher.ts",
