@@ -531,6 +531,22 @@ describe("the outcome of a push", () => {
     assert.equal(lost?.[1].outcome, "unknown");
   });
 
+  test("is not unknown for operations that cancelled each other out when others were sent", () => {
+    const store = newStore();
+    const both = [key("1"), key("2")].map((of) => [of, () => row({ a: 1 })] as const);
+    store.write(1, new Map(both));
+    store.write(2, new Map([[key("2"), () => undefined]]));
+    const push = pushed(store);
+    const observations = observe({ 1: undefined });
+    const again = { ...applied, outcome: "resend", observations } as const;
+    store.transact((draft) => finishPush(draft, push, again, keeps));
+    const resent = [...store.view.entries("outbox", "")].filter(([, op]) => op.wasResent);
+    assert.deepEqual(
+      resent.map(([, op]) => op.key),
+      [key("1")],
+    );
+  });
+
   test("merges properties that were removed", () => {
     const merged = (theirs: Properties) => {
       const store = newStore();

@@ -13,4 +13,10 @@ export const recordedSeeds: readonly RecordedSeed[] = [
       "The network repeated a batch that had no place for a receipt. The simulation took it for " +
       "a violation that a later batch, which had one, applied an operation again.",
   },
+  {
+    seed: 1449,
+    found:
+      "Inserts were sent again. Operations on another entity, which had cancelled each other out " +
+      "and so were never sent, were later reported as lost with an unknown outcome.",
+  },
 ];

@@ -69,9 +69,13 @@ export function closeUnknown(
   log.updateRows();
 }
 
-/** All members are inserts of absent entities: they are sent again, perhaps for the second time. */
-export function resend(log: PartitionLog, { upTo }: FrozenPush): void {
-  for (const op of log.ops) if (op.number <= upTo) log.markResent(op);
+/**
+ * All members are inserts of absent entities: they are sent again, perhaps for the second time.
+ * Operations that cancelled each other out were not sent.
+ */
+export function resend(log: PartitionLog, { upTo, members }: FrozenPush): void {
+  const wasSent = new Set(members.map(({ key }) => key));
+  for (const op of log.ops) if (op.number <= upTo && wasSent.has(op.key)) log.markResent(op);
   log.updateRows();
 }
 
