@@ -100,8 +100,12 @@ export class Ledger {
     for (const { id } of ops) this.#unanswered.set(id, (this.#unanswered.get(id) ?? 0) + 1);
   }
 
-  /** The client knows that this try was not executed. */
-  onRefused({ ops }: SentBatch): void {
+  /**
+   * The client knows that this try was not executed. A client with receipts does not know it of a
+   * batch without one, because the answer can be that of a second copy.
+   */
+  onRefused({ ops, hasReceipt }: SentBatch): void {
+    if (this.#config.hasReceipts && !hasReceipt) return;
     for (const { id } of ops) this.#unanswered.set(id, (this.#unanswered.get(id) ?? 0) - 1);
   }
 
@@ -155,7 +159,7 @@ export class Ledger {
       this.applied.set(id, [...epochs, this.#table.epoch]);
       if (batch.hasReceipt) this.#appliedAt.delete(id);
       else this.#appliedAt.set(id, this.#executions);
-      if (batch.isRepeated && !batch.hasReceipt) this.#isRepeated.add(id);
+      if (batch.isRepeated && !this.#config.hasReceipts) this.#isRepeated.add(id);
       if (batch.isFirstReceipt) this.#hasFirstReceipt.add(id);
       if (batch.isFirstReceipt && batch.epoch < this.#table.epoch) this.#isUnfenced.add(id);
       this.counts.applied += 1;
@@ -164,10 +168,7 @@ export class Ledger {
     this.#lastNumber.set(line, newest);
   }
 
-  /**
-   * What no client can prevent without receipts. A receipt tells only about its own batch: it does
-   * not tell whether the operation was applied before, by a batch that had no place for a receipt.
-   */
+  /** What no client can prevent without a receipt in the batch that was applied first. */
   #mayRepeat(batch: SentBatch, op: OutboxOp): boolean {
     const id = idOf(op);
     if (this.#isUnfenced.has(id) || this.#isRestored.has(id)) return true;
@@ -179,8 +180,8 @@ export class Ledger {
       (this.#unanswered.get(id) ?? 0) > 0 &&
       deletes.some(([who, at]) => who !== batch.client && at > appliedAt);
     if (isResurrection) this.counts.resurrected += 1;
-    const isLateCopy = batch.isRepeated && !batch.hasReceipt;
-    const isRepeated = isLateCopy || (this.#isRepeated.has(id) && this.#appliedAt.has(id));
+    // Of clients without receipts: the network sent the batch twice.
+    const isRepeated = !this.#config.hasReceipts && (batch.isRepeated || this.#isRepeated.has(id));
     if (isRepeated) this.counts.repeatedTwice += 1;
     return isResurrection || isRepeated;
   }

@@ -70,11 +70,7 @@ export const mutants: readonly Mutant[] = [
     "I13",
     8,
     "A process that has lost the store sends its push again.",
-    edit(
-      "partition-pusher.ts",
-      "if (state.count > 0 || state.isAmbiguous) {",
-      "if (state.count < 0) {",
-    ),
+    edit("partition-pusher.ts", "if (!isNew) {", "if (state.count < 0) {"),
   ),
   mutant(
     "sends-after-a-freeze",

@@ -248,29 +248,63 @@ describe("a push", () => {
     assert.deepEqual(lost(world), []);
     assert.equal(outbox(world), "");
   });
+});
 
-  // No answer tells the client that the first copy was executed: another client may have made the
-  // same change to the first entity. The receipt of the second push cannot tell either.
-  test("without a place for a receipt can be applied twice if the network repeats it", async () => {
-    const limits = { operations: 2, bytes: 1 << 20 };
-    const world = await scripted({ hasReceipts: true, policy: "local", limits });
+// A batch that is full has no place for a receipt.
+describe("a full batch of a table with receipts", () => {
+  const limits = { operations: 2, bytes: 1 << 20 };
+  const rules = { hasReceipts: true, policy: "local", limits } as const;
+
+  /** The remote executes the first push only if `isExecuted`, and always refuses it. */
+  function refusing({ remote }: Scripted, isExecuted: boolean, onFirst: () => void): void {
+    const { push } = remote;
+    let isFirst = true;
+    remote.push = async (frozen, sendBefore) => {
+      const answer = isFirst && !isExecuted ? refused() : await push(frozen, sendBefore);
+      if (!isFirst) return answer;
+      isFirst = false;
+      onFirst();
+      return refused();
+    };
+  }
+
+  test("is not sent again if the refusal may be that of a second copy", async () => {
+    const world = await scripted(rules);
     const { remote } = world;
     fill(world, ["1", "2"]);
     const sent = answering(world);
-    const { push } = remote;
-    const hasReceipt: boolean[] = [];
-    remote.push = async (frozen, sendBefore) => {
-      hasReceipt.push(frozen.receipt !== undefined);
-      const answer = await push(frozen, sendBefore);
-      if (sent.length > 1) return answer;
-      remote.rows.set(key("2"), remoteRow(9, "9")); // by another client
-      return refused(); // the second copy
-    };
+    refusing(world, true, () => remote.rows.set(key("2"), remoteRow(9, "9"))); // by another client
+    write(world, 1, key("1"), key("2"));
+    await pushUntil(world, new Pusher(world.context, world.requests), 5000);
+    assert.deepEqual(sent, [[key("1"), key("2")]]);
+    assert.deepEqual(lost(world), ["1 unknown"]);
+    assert.equal(outbox(world), "");
+  });
+
+  test("is in conflict if an entity still has its Base", async () => {
+    const world = await scripted(rules);
+    const { remote } = world;
+    fill(world, ["1", "2"]);
+    const sent = answering(world);
+    refusing(world, false, () => remote.rows.set(key("2"), remoteRow(9, "9")));
     write(world, 1, key("1"), key("2"));
     await pushUntil(world, new Pusher(world.context, world.requests), 500);
-    assert.deepEqual(sent, [[key("1"), key("2")], [key("2")]]);
-    assert.deepEqual(hasReceipt, [false, true]);
+    assert.deepEqual(sent, [[key("1"), key("2")]]);
     assert.deepEqual(lost(world), []);
+    assert.equal(outbox(world), "");
+  });
+
+  test("makes a delete wait for a second copy of its inserts, though it was answered", async () => {
+    const world = await scripted(rules);
+    answering(world);
+    write(world, 1, key("1"), key("2"));
+    const pusher = new Pusher(world.context, world.requests);
+    await pushUntil(world, pusher, 100);
+    assert.equal(outbox(world), "");
+    world.store.write(2, new Map([[key("1"), () => undefined]]));
+    await pushUntil(world, pusher, 1000);
+    assert.equal(outbox(world), "p");
+    await world.scheduler.run(1200);
     assert.equal(outbox(world), "");
   });
 });

@@ -5,7 +5,7 @@ import type { PushAnswer } from "./remote.ts";
 
 /** What is known about the tries of a push. It is lost with the process. */
 export interface Tries {
-  /** An earlier try may have been executed although it was not acknowledged. */
+  /** An earlier try, or a copy of this one, may have been executed without an acknowledgement. */
   isAmbiguous: boolean;
 }
 

@@ -87,15 +87,21 @@ export class PartitionPusher {
       await this.#readBack(state, "notSent");
       return true;
     }
-    await this.#claimTry(state, beganAt);
+    await this.#claimTry(state, plan.isNew, beganAt);
     await this.#send(state);
     return true;
   }
 
+  /**
+   * A push is ambiguous from the beginning if an earlier process may have sent it. So is a full
+   * batch of a table with receipts, because it has none that would tell whether an answer is that
+   * of a second copy, which the network has made.
+   */
   #stateOf(push: FrozenPush, isNew: boolean): PushState {
     const { state } = this.#memory;
     if (state?.push.token === push.token) return state;
-    const isAmbiguous = !isNew && isSendable(push); // an earlier process may have sent it
+    const lacksReceipt = this.#context.rules.hasReceipts && push.receipt === undefined;
+    const isAmbiguous = isSendable(push) && (!isNew || lacksReceipt);
     const next = { push, count: 0, isAmbiguous, isOpen: false, rejections: 0, sendBefore: 0 };
     this.#memory.state = next;
     return next;
@@ -107,9 +113,9 @@ export class PartitionPusher {
    * the try is limited, too, from before the commit: `beganAt`. The commit of a new push claims its
    * first try.
    */
-  async #claimTry(state: PushState, beganAt: number): Promise<void> {
+  async #claimTry(state: PushState, isNew: boolean, beganAt: number): Promise<void> {
     const { rules, store } = this.#context;
-    if (state.count > 0 || state.isAmbiguous) {
+    if (!isNew) {
       await store.transact((draft) => {
         draft.put("tries", this.#partition, (draft.get("tries", this.#partition) ?? 0) + 1);
       });
