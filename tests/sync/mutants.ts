@@ -159,8 +159,19 @@ export const mutants: readonly Mutant[] = [
     "The outcome is decided while a try may still arrive.",
     edit(
       "partition-pusher.ts",
-      "const isSettled = this.#now() >= settledAt;",
-      "const isSettled = true;",
+      "const wasOver = state.isOver || this.#now() >= settledAt;",
+      "const wasOver = true;",
+    ),
+  ),
+  mutant(
+    "decides-during-an-execution",
+    "I2b I3",
+    3931,
+    "Of two members, one may be read before a late try is executed, and one after.",
+    edit(
+      "outcome.ts",
+      'if (!wasOver) return isOver ? "readAgain" : "unsettled";',
+      'if (!wasOver && !isOver) return "unsettled";',
     ),
   ),
   mutant(

@@ -169,7 +169,7 @@ function answerPush(
   } else if (decision.kind === "readBack") {
     const known = evidenceOf(push, evidence);
     const outcome = decideOutcome(push, observed, known, evidence !== "unsettled");
-    if (outcome === "unsettled") return "wait";
+    if (outcome === "unsettled" || outcome === "readAgain") return "wait";
     finish({
       outcome,
       rejection: decision.rejection,

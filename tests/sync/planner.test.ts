@@ -29,6 +29,7 @@ const { isInRange, isReceiptKey, keyAfter, keyOf, receiptKey } = await import(
 const { fenceToken, isSendable, operationFor, operationsOf } = await import(
   "../../web/src/sync/operation.ts"
 );
+const { decideOutcome } = await import("../../web/src/sync/outcome.ts");
 const { isUnread, PartitionLog } = await import("../../web/src/sync/partition-log.ts");
 const { discardParked, pendingPartitions, planPush, retryParked } = await import(
   "../../web/src/sync/plan-push.ts"
@@ -359,6 +360,23 @@ describe("the outcome of a push", () => {
     const push = pushed(store);
     store.write(2, new Map([[key("1"), () => row({ a: 2 })]]));
     assert.equal(pushed(store), push);
+  });
+
+  test("needs another read if a try may have been executed during the first", () => {
+    const edits = ["1", "2"].map((name) => {
+      const base = { kind: "row", row: version(row({ a: 0 }), name) } as const;
+      return { key: key(name), base, intended: row({ a: 1 }) };
+    });
+    const decide = (changed: Record<string, ReturnType<typeof version>>, wasOver: boolean) => {
+      const atBase = Object.fromEntries(edits.map(({ base }) => [base.row.etag, base.row]));
+      return decideOutcome({ members: edits }, observe({ ...atBase, ...changed }), "none", wasOver);
+    };
+    const other = version(row({ a: 9 }), "9");
+    assert.equal(decide({}, false), "unsettled");
+    assert.equal(decide({}, true), "notApplied");
+    assert.equal(decide({ 2: other }, false), "readAgain");
+    assert.equal(decide({ 2: other }, true), "notApplied");
+    assert.equal(decide({ 1: other, 2: other }, false), "unknown");
   });
 
   test("stores the receipt that the next push sends", () => {

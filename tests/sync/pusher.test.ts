@@ -211,6 +211,32 @@ describe("a push", () => {
     assert.deepEqual(lost(world), ["1 unknown"]);
   });
 
+  test("is not sent again if it is executed while its members are read", async () => {
+    const world = await scripted();
+    const { remote } = world;
+    fill(world, ["1", "2"]);
+    const sent = answering(world);
+    const { push, read } = remote;
+    const late: (() => Promise<unknown>)[] = [];
+    remote.push = async (frozen, sendBefore) => {
+      if (sent.length > 0) return push(frozen, sendBefore);
+      late.push(() => push(frozen, sendBefore));
+      return { kind: "rejected", code: "Proxy" };
+    };
+    remote.read = (of) => {
+      const answer = read(of);
+      // The first copy arrives when the row was read.
+      if (late.length > 1 && sent.length === 0 && of === key("1")) late[0]?.();
+      return answer;
+    };
+    write(world, 1, key("1"));
+    write(world, 2, key("2"));
+    await pushUntil(world, new Pusher(world.context, world.requests), 5000);
+    assert.deepEqual(sent, [[key("1"), key("2")]]);
+    assert.equal(outbox(world), "");
+    assert.deepEqual(lost(world), []);
+  });
+
   test("is read back only when reads show what refused it", async () => {
     const world = await scripted();
     const { remote, scheduler } = world;

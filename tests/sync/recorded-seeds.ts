@@ -19,4 +19,11 @@ export const recordedSeeds: readonly RecordedSeed[] = [
       "Inserts were sent again. Operations on another entity, which had cancelled each other out " +
       "and so were never sent, were later reported as lost with an unknown outcome.",
   },
+  {
+    seed: 3931,
+    found:
+      "A late try was executed between the reads of two members. One was still at its Base, the " +
+      "other was not, so the push was taken for dead and not applied, and its operations were sent " +
+      "again.",
+  },
 ];

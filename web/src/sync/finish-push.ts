@@ -9,7 +9,7 @@ import { PartitionLog, type RowFilter } from "./partition-log.ts";
 import { closeUnknown, parkRejected, resend, settleApplied } from "./settle.ts";
 
 export interface FinishedPush {
-  readonly outcome: Exclude<Outcome, "unsettled">;
+  readonly outcome: Exclude<Outcome, "unsettled" | "readAgain">;
   readonly observations: Observations;
   readonly policy: ConflictPolicy;
   readonly rejection?: Rejection | undefined;

@@ -121,7 +121,7 @@ export interface HiddenTables {
   /** How often the partition's frozen push was sent. */
   tries: number; // by partition
   receipts: Receipt; // by partition
-  /** Keys whose ambiguous insert may still arrive at the remote (settling.ts). */
+  /** Keys whose ambiguous insert may still arrive at the remote (PROTOCOL.md, Outcomes). */
   settling: true;
   marks: Mark;
   scans: ScanState; // by the range's `from`

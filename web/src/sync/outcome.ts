@@ -32,15 +32,17 @@ export type Outcome =
   | "unknown"
   /** As unknown, but all members are inserts of entities that are absent: send it again. */
   | "resend"
-  /** A try may still arrive: read again when it cannot. */
-  | "unsettled";
+  /** A try may still be executed: read again when it cannot. */
+  | "unsettled"
+  /** No try can be executed any more, but one may have been while the members were read. */
+  | "readAgain";
 
-/** `isSettled`: so much time has passed since the last try that it cannot be executed any more. */
+/** `wasOver`: no try could be executed any more when the first of the members was read. */
 export function decideOutcome(
   { members }: Pick<FrozenPush, "members">,
   observations: Observations,
   evidence: Evidence,
-  isSettled: boolean,
+  wasOver: boolean,
 ): Outcome {
   if (evidence === "receiptApplied") return "applied";
   if (evidence === "receiptDead" || evidence === "notSent") return "notApplied";
@@ -51,12 +53,12 @@ export function decideOutcome(
   const withCondition = members.filter(({ base }) => base.kind === "row");
   const atBase = withCondition.filter((member) => isAtBase(member.base, rowOf(member)));
   // The condition of a member that left its Base can never hold again, so no try can be executed.
-  const isDead = atBase.length < withCondition.length;
-  if (!isDead && !isSettled) return "unsettled";
+  const isOver = atBase.length < withCondition.length;
+  if (isOver && atBase.length === 0) return "unknown";
+  if (!wasOver) return isOver ? "readAgain" : "unsettled";
   // A batch is executed as a whole, so one member that is at its Base decides for all.
   if (atBase.length > 0) return "notApplied";
-  const isResendable = withCondition.length === 0 && members.every((member) => !rowOf(member));
-  return isResendable ? "resend" : "unknown";
+  return members.every((member) => !rowOf(member)) ? "resend" : "unknown";
 }
 
 /**

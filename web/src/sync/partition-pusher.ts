@@ -25,6 +25,8 @@ interface PushState extends Tries {
   isOpen: boolean;
   /** How many of the last tries were rejected as a whole. */
   rejections: number;
+  /** A condition of the push can never hold again, so no try can be executed any more. */
+  isOver: boolean;
 }
 
 /** What a process remembers about a partition from one call of `push` to the next. */
@@ -102,7 +104,8 @@ export class PartitionPusher {
     if (state?.push.token === push.token) return state;
     const lacksReceipt = this.#context.rules.hasReceipts && push.receipt === undefined;
     const isAmbiguous = isSendable(push) && (!isNew || lacksReceipt);
-    const next = { push, count: 0, isAmbiguous, isOpen: false, rejections: 0, sendBefore: 0 };
+    const counts = { count: 0, rejections: 0, sendBefore: 0 };
+    const next = { push, ...counts, isAmbiguous, isOpen: false, isOver: false };
     this.#memory.state = next;
     return next;
   }
@@ -186,7 +189,9 @@ export class PartitionPusher {
   async #readBack(state: PushState, known: Evidence, refusal?: Refusal): Promise<void> {
     const { remote, rules } = this.#context;
     const { push } = state;
-    // An older read could show the members as they were before the refusal.
+    const settledAt = state.sendBefore + rules.settleMs;
+    const wasOver = state.isOver || this.#now() >= settledAt;
+    // Older reads could show the members as they were before the refusal, or before that time.
     if (remote.traits.staleReadMs > 0) await this.#sleep(remote.traits.staleReadMs);
     let evidence = known;
     let etag: string | undefined;
@@ -195,13 +200,12 @@ export class PartitionPusher {
       if (receipt === undefined) return;
       ({ evidence, etag } = receipt);
     }
-    const settledAt = state.sendBefore + rules.settleMs;
-    const isSettled = this.#now() >= settledAt;
     const observations = await readMembers(this.#context, this.#requests, push);
     if (observations === undefined) return;
-    const outcome = decideOutcome(push, observations, evidence, isSettled);
-    if (outcome === "unsettled") {
-      await this.#sleep(settledAt - this.#now());
+    const outcome = decideOutcome(push, observations, evidence, wasOver);
+    if (outcome === "unsettled" || outcome === "readAgain") {
+      if (outcome === "readAgain") state.isOver = true;
+      else await this.#sleep(Math.max(0, settledAt - this.#now()));
       await this.#readBack(state, known, refusal);
     } else {
       const { rejection } = refusal ?? {};
