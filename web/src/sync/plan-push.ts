@@ -131,7 +131,7 @@ export function retryParked(draft: Draft, partition: Partition, group: number, k
 }
 
 /**
- * The application gives a parked group up. The groups that depend on it lose, so that they can be
+ * The application discards a parked group. The groups that depend on it lose, so that they can be
  * restored.
  */
 export function discardParked(draft: Draft, partition: Partition, group: number, keeps: RowFilter) {
