@@ -130,7 +130,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "takes-rejections-for-refusals",
     "I2b I3",
-    87,
+    106,
     "A push that was rejected as a whole counts as not executed.",
     edit(
       "partition-pusher.ts",
@@ -177,7 +177,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "deletes-too-early",
     "I3 I4 I5",
-    2171,
+    4003,
     "A delete is sent while an insert of the same key may still arrive.",
     edit("plan-push.ts", "!isSettled && draft.get(", "key.length === 0 && draft.get("),
   ),
@@ -242,21 +242,21 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "judges-unsent-pushes",
     "I2c",
-    7,
+    1,
     "A push that was never sent is judged as if a try was not answered.",
     edit("partition-pusher.ts", 'readBack(state, "notSent")', 'readBack(state, "none")'),
   ),
   mutant(
     "parks-ambiguous-pushes",
     "I2b I3",
-    636,
+    1314,
     "A permanent refusal parks a push of which an earlier try may have been applied.",
     edit("answer.ts", "if (isAmbiguous) return", "if (isReceiptRefused) return"),
   ),
   mutant(
     "deletes-too-early-after-a-crash",
     "I3 I4 I5",
-    467,
+    7160,
     "A new process does not wait for the inserts of the last one before a delete.",
     edit(
       "pusher.ts",
@@ -290,7 +290,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "does-not-read-outdated-bases",
     "I12",
-    20,
+    56,
     "An entity whose Base is outdated is not read when no operations are left.",
     edit(
       "partition-log.ts",
@@ -380,7 +380,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "applies-old-answers",
     "I8",
-    2,
+    6,
     "An answer overwrites what is newer than its request.",
     edit("apply-answer.ts", "if (draft.isTouchedSince(key, sentAt)) {", "if (sentAt < 0) {"),
   ),
@@ -425,7 +425,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "takes-the-newest-row-for-the-watermark",
     "I10",
-    7,
+    8,
     "The watermark is the newest Timestamp that the scan has seen.",
     edit("delta.ts", "  if (measured) {\n", "  {\n"),
     edit(
@@ -437,7 +437,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "takes-the-first-page-for-the-beginning",
     "I10",
-    17,
+    87,
     "The first watermark does not subtract the duration of the scan.",
     edit(
       "watermark.ts",
@@ -466,7 +466,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "forgets-the-end-of-a-range",
     "I10",
-    47,
+    103,
     "The watermark of a key range counts for a larger one.",
     edit(
       "scan-state.ts",
@@ -537,7 +537,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "takes-old-reads-for-new",
     "I8",
-    998,
+    2027,
     "A read that may be old counts as new.",
     edit("requests.ts", "if (staleReadMs === 0) return", "if (staleReadMs >= 0) return"),
   ),
