@@ -175,6 +175,13 @@ export const mutants: readonly Mutant[] = [
     ),
   ),
   mutant(
+    "resolves-what-two-moments-show",
+    "I4",
+    5714,
+    "A part of a group is sent again, on versions that the remote did not have at one moment.",
+    edit("partition-pusher.ts", "isPartlyEqual(push, observations) &&", "push.upTo < 0 &&"),
+  ),
+  mutant(
     "deletes-too-early",
     "I3 I4 I5",
     4003,

@@ -52,7 +52,7 @@ const rejection = ({ operations }: Pick<NetworkRequest<never>, "operations">) =>
     ? ({ kind: "rejected", code: "RejectedByProxy" } satisfies PushAnswer)
     : ({ kind: "failed" } satisfies Failure);
 
-const visibleAtRestMs = 10; // at most: so that no client gives up
+const visibleAtRestMs = 10; // at most, and not above δ: so that no client gives up
 
 export class Network {
   readonly #scheduler: Scheduler;
@@ -104,7 +104,8 @@ export class Network {
     const delay = isLate ? this.#scheduler.fraction(this.config.lateMs) : this.#latency();
     this.#scheduler.after(delay, () => {
       const stamp = this.#table.stamp(request.partition);
-      const visibleMs = this.hasFaults ? this.config.visibleMs : visibleAtRestMs;
+      const { visibleMs: faultyMs } = this.config;
+      const visibleMs = this.hasFaults ? faultyMs : Math.min(faultyMs, visibleAtRestMs);
       const visibleAfter = request.isWrite ? this.#scheduler.fraction(visibleMs) : 0;
       this.#scheduler.after(visibleAfter, () => then(request.execute(stamp)));
     });

@@ -237,6 +237,33 @@ describe("a push", () => {
     assert.deepEqual(lost(world), []);
   });
 
+  test("of which others changed a part meanwhile is not sent in part", async () => {
+    const world = await scripted({ policy: "local" });
+    const { remote } = world;
+    fill(world, ["1", "2"]);
+    const sent = answering(world);
+    const { push, read } = remote;
+    remote.push = async (frozen, sendBefore) => {
+      const answer = await push(frozen, sendBefore);
+      return sent.length === 1 ? refused() : answer; // the network has sent it twice
+    };
+    remote.read = (of) => {
+      const answer = read(of);
+      // Another client writes both entities when the first was read.
+      if (of === key("1") && remote.rows.get(of)?.etag === "10") {
+        for (const name of ["1", "2"]) remote.rows.set(key(name), remoteRow(9, "9"));
+      }
+      return answer;
+    };
+    write(world, 1, key("1"), key("2"));
+    await pushUntil(world, new Pusher(world.context, world.requests), 5000);
+    assert.deepEqual(sent, [
+      [key("1"), key("2")],
+      [key("1"), key("2")],
+    ]);
+    assert.equal(outbox(world), "");
+  });
+
   test("is read back only when reads show what refused it", async () => {
     const world = await scripted();
     const { remote, scheduler } = world;

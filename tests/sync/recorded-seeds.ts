@@ -26,4 +26,16 @@ export const recordedSeeds: readonly RecordedSeed[] = [
       "other was not, so the push was taken for dead and not applied, and its operations were sent " +
       "again.",
   },
+  {
+    seed: 5514,
+    found:
+      "At rest, rows became visible later than δ, which the overlap of scans is derived from. A " +
+      "fault of the simulation.",
+  },
+  {
+    seed: 5714,
+    found:
+      "The network repeated a batch. Another client changed both of its entities between the reads " +
+      "of the two: the first was taken for equal, and only the second was sent again.",
+  },
 ];

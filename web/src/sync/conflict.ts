@@ -4,7 +4,7 @@
 import { baseProperties, isAtBase } from "./base.ts";
 import { applyChange, type Change, changeBetween } from "./change.ts";
 import { dependentGroups } from "./groups.ts";
-import type { FrozenPush, OutboxOp, RemoteRow } from "./hidden-tables.ts";
+import type { FrozenPush, Member, OutboxOp, RemoteRow } from "./hidden-tables.ts";
 import type { Key } from "./keys.ts";
 import { markKey } from "./marks.ts";
 import { loseMeaningless, mergeConflicts } from "./merge.ts";
@@ -44,6 +44,20 @@ export function conflictsOf(
       areSameProperties(intended, before);
     return isOneSided ? [] : [{ key, base: before, local: intended, remote, sentAt }];
   });
+}
+
+/**
+ * Returns whether the remote has what some members intended, and conflicts with others. Only the
+ * others are then sent again, and their conditions do not tell whether the first have changed. So
+ * the members must be read as they were at one moment: otherwise, a batch of another client that was
+ * executed between two reads would be overwritten in part.
+ */
+export function isPartlyEqual(push: FrozenPush, observations: Observations): boolean {
+  const isEqual = ({ key, base, intended }: Member) => {
+    const row = observations.get(key)?.row;
+    return !isAtBase(base, row) && areSameProperties(intended, row?.properties);
+  };
+  return push.members.some(isEqual) && conflictsOf(push, observations).length > 0;
 }
 
 /**

@@ -62,6 +62,17 @@ export function decideOutcome(
 }
 
 /**
+ * Returns whether two readings, one after the other, have shown the same versions. Between the two,
+ * the remote then had all of them at one moment.
+ */
+export function areSameObservations(a: Observations, b: Observations): boolean {
+  return [...a].every(([key, { row }]) => {
+    const other = b.get(key)?.row;
+    return row?.etag === other?.etag && areSameProperties(row?.properties, other?.properties);
+  });
+}
+
+/**
  * Returns whether the remote has what the member intended: for a change of properties, these
  * properties.
  */

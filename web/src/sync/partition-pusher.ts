@@ -3,13 +3,18 @@
 
 import { decideAnswer, type Refusal, type Rejection, type Tries } from "./answer.ts";
 import { isAtBase } from "./base.ts";
-import { type ConflictAnswer, type ConflictPolicy, conflictsOf } from "./conflict.ts";
+import {
+  type ConflictAnswer,
+  type ConflictPolicy,
+  conflictsOf,
+  isPartlyEqual,
+} from "./conflict.ts";
 import type { SyncContext } from "./context.ts";
 import { type FinishedPush, finishPush, observationsOfAnswer } from "./finish-push.ts";
 import type { FrozenPush, Member } from "./hidden-tables.ts";
 import type { Key, Partition } from "./keys.ts";
 import { isSendable } from "./operation.ts";
-import { decideOutcome, type Evidence, type Observations } from "./outcome.ts";
+import { areSameObservations, decideOutcome, type Evidence, type Observations } from "./outcome.ts";
 import { planPush } from "./plan-push.ts";
 import { readMembers, readReceiptEvidence } from "./read-back.ts";
 import type { PushAnswer, ReadAnswer } from "./remote.ts";
@@ -27,6 +32,8 @@ interface PushState extends Tries {
   rejections: number;
   /** A condition of the push can never hold again, so no try can be executed any more. */
   isOver: boolean;
+  /** What the last reading of the members has shown, if they must be read again. */
+  lastRead: Observations | undefined;
 }
 
 /** What a process remembers about a partition from one call of `push` to the next. */
@@ -105,7 +112,14 @@ export class PartitionPusher {
     const lacksReceipt = this.#context.rules.hasReceipts && push.receipt === undefined;
     const isAmbiguous = isSendable(push) && (!isNew || lacksReceipt);
     const counts = { count: 0, rejections: 0, sendBefore: 0 };
-    const next = { push, ...counts, isAmbiguous, isOpen: false, isOver: false };
+    const next = {
+      push,
+      ...counts,
+      isAmbiguous,
+      isOpen: false,
+      isOver: false,
+      lastRead: undefined,
+    };
     this.#memory.state = next;
     return next;
   }
@@ -203,9 +217,17 @@ export class PartitionPusher {
     const observations = await readMembers(this.#context, this.#requests, push);
     if (observations === undefined) return;
     const outcome = decideOutcome(push, observations, evidence, wasOver);
+    const { lastRead } = state;
+    state.lastRead = observations;
     if (outcome === "unsettled" || outcome === "readAgain") {
       if (outcome === "readAgain") state.isOver = true;
       else await this.#sleep(Math.max(0, settledAt - this.#now()));
+      await this.#readBack(state, known, refusal);
+    } else if (
+      outcome === "notApplied" &&
+      isPartlyEqual(push, observations) &&
+      !(lastRead && areSameObservations(lastRead, observations))
+    ) {
       await this.#readBack(state, known, refusal);
     } else {
       const { rejection } = refusal ?? {};
