@@ -46,7 +46,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "folds-after-a-try",
     "I2b I2c I3",
-    3,
+    1,
     "A push takes up operations that were added after its first try.",
     edit("plan-push.ts", "if (frozen !== undefined) return", "if (frozen?.upTo === -1) return"),
     edit("plan-push.ts", "push, isNew: true", "push, isNew: frozen === undefined"),
@@ -166,7 +166,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "decides-during-an-execution",
     "I2b I3",
-    3931,
+    7954,
     "Of two members, one may be read before a late try is executed, and one after.",
     edit(
       "outcome.ts",
@@ -227,7 +227,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "forgets-the-only-try-with-its-receipt",
     "I2c",
-    205,
+    124,
     "If the receipt was deleted, the refusal of the only try does not count.",
     edit(
       "read-back.ts",
@@ -336,7 +336,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "loses-silently",
     "I2",
-    2,
+    1,
     "A lost operation is not recorded.",
     edit(
       "partition-log.ts",
@@ -544,7 +544,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "takes-old-reads-for-new",
     "I8",
-    2027,
+    2542,
     "A read that may be old counts as new.",
     edit("requests.ts", "if (staleReadMs === 0) return", "if (staleReadMs >= 0) return"),
   ),

@@ -49,8 +49,8 @@ export function conflictsOf(
 /**
  * Returns whether the remote has what some members intended, and conflicts with others. Only the
  * others are then sent again, and their conditions do not tell whether the first have changed. So
- * the members must be read as they were at one moment: otherwise, a batch of another client that was
- * executed between two reads would be overwritten in part.
+ * the members must be read as they were at one moment: otherwise, a batch of another client that
+ * was executed between two reads would be overwritten in part.
  */
 export function isPartlyEqual(push: FrozenPush, observations: Observations): boolean {
   const isEqual = ({ key, base, intended }: Member) => {
