@@ -19,6 +19,7 @@ ChangeHistory::ChangeHistory(Store& store, const FeedPosition& since)
   truncated_ = since.epoch > state_.feed_epoch || since.commit > last_ ||
                next_ < state_.first_known_commit() || !state_.claims.has_survived(since);
   for (const Ref<Table>& table : state_.published.catalog.tables()) {
+    if (is_hidden_table(table->id())) break;  // they are last
     tables_.emplace(table->id(), KnownTable{table->identity});
   }
   for (const DroppedTable& table : state_.history.dropped()) {
@@ -53,8 +54,10 @@ PastChanges ChangeHistory::read_pending() {
   for (std::size_t i = 0; i < state_.pending.size(); ++i) {
     ShapeDictionary shapes;
     PropertyViewArena rows;
-    Result<Commit> commit = decode_commit(state_.pending[i], shapes, rows);
-    ENTITABLE_CHECK(commit.ok() && apply_effects(state_.pending.effects_at(i), *commit));
+    const CommitEffects effects = state_.pending.effects_at(i);
+    Result<Commit> commit =
+        decode_commit(state_.pending[i], shapes, rows, effects.uses_hidden_tables);
+    ENTITABLE_CHECK(commit.ok() && apply_effects(effects, *commit));
     read(*commit, state_.feed_epoch, next, changes);
   }
   next_ = next;
@@ -87,7 +90,9 @@ void ChangeHistory::read(const Commit& commit, std::uint64_t epoch, std::uint64_
 }
 
 bool ChangeHistory::is_known(const Mutation& mutation) const {
-  const auto known = [this](TableId table) { return tables_.count(table) != 0; };
+  const auto known = [this](TableId table) {
+    return is_hidden_table(table) || tables_.count(table) != 0;
+  };
   if (const auto* put = std::get_if<PutRow>(&mutation)) return known(put->table);
   if (const auto* erase = std::get_if<DeleteRow>(&mutation)) return known(erase->table);
   if (const auto* drop = std::get_if<DropTable>(&mutation)) return known(drop->table);
@@ -116,6 +121,7 @@ void ChangeHistory::read_rows(const Commit& commit, ChangeBatch& batch, PastChan
     const auto* erase = std::get_if<DeleteRow>(&mutation);
     if (put == nullptr && erase == nullptr) continue;
     const TableId table = put != nullptr ? put->table : erase->table;
+    if (is_hidden_table(table)) continue;
     const KeyView key = put != nullptr ? put->key : erase->key.view();
     const KnownTable& known = tables_.at(table);
     if (put != nullptr) {
