@@ -49,7 +49,7 @@ bool run(Store& store, FeedReaders& readers, const FeedReaderFields& fields, Tic
 void handle_feed_reader(Store& store, MessageReader& in, ResponseBuffer& out) {
   const FeedReaderFields fields = read_feed_reader_fields(in);
   if (!in.ok() || fields.operation > static_cast<std::uint32_t>(ReaderOperation::remove))
-    return encode_error(out, Error(ErrorCode::invalid_input, "The request message is malformed."));
+    return encode_error(out, malformed_error());
   FeedReaders readers(store);
   const bool existed = readers.find(fields.name) != nullptr;
   const bool done = run(store, readers, fields, ticks_from_unix_ms(fields.unix_ms));

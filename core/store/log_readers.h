@@ -1,6 +1,6 @@
 // Feeds that read the log at present: they were opened after a sequence, or did not keep up. While
 // they do, checkpoints keep the log for them as they keep it for durable readers (feed_readers.h),
-// but only for as long as they go on: a reader that has stopped for log_reader_age is ignored.
+// but only for as long as they go on: a reader that has stopped for age_max is ignored.
 #pragma once
 
 #include <algorithm>

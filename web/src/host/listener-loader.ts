@@ -1,7 +1,6 @@
 // Connects the clients that listen to a store. The code that serves them (ChangeListeners) is
 // loaded with the first request, because most pages have no live queries and no change feed.
 
-import { StoreError } from "../errors.ts";
 import { StorageError } from "../storage/log-storage.ts";
 import type { ChangeListener, ListenerConnection } from "../transport.ts";
 import { nextRetryMs } from "../util/back-off.ts";
@@ -24,7 +23,6 @@ type Request = Parameters<ListenerConnection["send"]>;
 
 export const listenerEnvironment: ListenerEnvironment = {
   PartsNeeded,
-  StoreError,
   requestKind,
   responseKind,
   nextRetryMs,

@@ -2,7 +2,6 @@
 // decodes them (core/rpc/past_changes_reader.h). It says which segments it needs; this code reads
 // them from the storage.
 
-import type { StoreError } from "../errors.ts";
 import type { LogStorage } from "../storage/log-storage.ts";
 import type { requestKind, responseKind } from "../util/engine-message-kinds.ts";
 import type { Engine, EngineStats, PartsNeeded } from "../wasm/engine.ts";
@@ -11,7 +10,6 @@ import type { PartLoader } from "./part-loader.ts";
 // What a page has loaded anyway (StoreHandle.import() explains why it is passed).
 export interface FeedRequestEnvironment {
   readonly PartsNeeded: typeof PartsNeeded;
-  readonly StoreError: typeof StoreError;
   readonly requestKind: typeof requestKind;
   readonly responseKind: typeof responseKind;
   nextRetryMs(previousMs: number): number;
