@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, test } from "node:test";
+import { isDeepStrictEqual } from "node:util";
 import type { Store, Table } from "../../../web/src/types.ts";
 import { openStore } from "../support/package.ts";
 import { db, entitableCollectionOptions } from "../support/tanstack.ts";
@@ -187,6 +188,28 @@ describe("mutations", () => {
     assert.equal(collection.size, 0);
     await deleted.isPersisted.promise;
     await assert.rejects(lamps.getEntity("desk", "1"), { statusCode: 404 });
+  });
+
+  test("are never shown as they were before", async () => {
+    const collection = allLamps();
+    await collection.preload();
+    const shown: unknown[] = [];
+    const changes = collection.subscribeChanges((changes) => {
+      for (const { type, value } of changes) shown.push([type, value.stock]);
+    });
+    await collection.insert(bow).isPersisted.promise;
+    await collection.update("desk/1", (draft) => {
+      draft.stock = 7;
+    }).isPersisted.promise;
+    await collection.delete("desk/1").isPersisted.promise;
+    changes.unsubscribe();
+    const steps = shown.filter((step, i) => !isDeepStrictEqual(step, shown[i - 1]));
+    assert.deepEqual(steps, [
+      ["insert", bow.stock],
+      ["update", bow.stock], // has an ETag now
+      ["update", 7],
+      ["delete", 7],
+    ]);
   });
 
   test("that fail are rolled back", async () => {

@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Store, Table } from "../../../web/src/types.ts";
+import { RowWriter } from "../../../web/src/tanstack/row-writer.ts";
+import type { Store, Table, TableEntity } from "../../../web/src/types.ts";
 import { openStore } from "../support/package.ts";
 import { db, entitableCollectionOptions } from "../support/tanstack.ts";
 import { until } from "../support/until.ts";
@@ -130,4 +131,31 @@ test("a delete with an ETag in its metadata fails if the row has another one", a
   await collection.delete("desk/1", { metadata: { etag: current } }).isPersisted.promise;
   await collection.delete("desk/2", { metadata: { etag: "*" } }).isPersisted.promise;
   assert.equal(await lamps.count(), 0);
+});
+
+// A collection drops the values of a mutation when its write ends. In a tab that does not own the
+// store, the stored row may come later.
+test("a write ends when the collection has what was written", async () => {
+  let commit = () => {};
+  const committed = new Promise<void>((resolve) => {
+    commit = resolve;
+  });
+  const writer = new RowWriter<Lamp>({
+    etagOf: () => undefined,
+    openTable: () => lamps,
+    entityOf: (row) => row as TableEntity<Lamp>,
+    whenCommitted: () => committed,
+    whenShown: async () => {},
+  });
+  const arc = { partitionKey: "desk", rowKey: "3", name: "Arc", stock: 0 };
+  const insert = { type: "insert", original: {}, modified: arc, metadata: undefined } as const;
+  let ended = false;
+  const writing = writer.write([{ ...insert, syncMetadata: {} }]).then(() => {
+    ended = true;
+  });
+  await until(() => collection.has("desk/3"));
+  await sleep(10);
+  assert(!ended);
+  commit();
+  await writing;
 });
