@@ -35,7 +35,9 @@ class LogReaders {
   // Forgets the feed if it has read all commits up to this one.
   void erase_if_at(const Id& id, std::uint64_t commit) {
     const auto at = find(id);
-    if (at != readers_.end() && at->commit >= commit) readers_.erase(at);
+    if (at == readers_.end() || at->commit < commit) return;
+    *at = readers_.back();
+    readers_.pop_back();
   }
   void erase_client(std::uint32_t client) {
     const auto is_of = [client](const Reader& reader) { return reader.id.client == client; };
@@ -66,7 +68,7 @@ class LogReaders {
                         [&](const Reader& reader) { return reader.id == id; });
   }
 
-  std::vector<Reader> readers_;  // few
+  std::vector<Reader> readers_;  // few, in any order
 };
 
 }  // namespace entitable
