@@ -46,7 +46,10 @@ const KeyRange* RangeTree::add(const KeyRange& range, Watch* watch) {
 
 const KeyRange* RangeTree::add(Link& link, const KeyRange& range, Watch* watch) {
   if (link == nullptr) {
-    link.reset(new Node{range, {watch}});
+    auto node = std::make_unique<Node>();
+    node->range = range;
+    node->watches.push_back(watch);
+    link = std::move(node);
     return &link->range;
   }
   const int order = compare_ranges(range, link->range);

@@ -8,7 +8,7 @@
 
 namespace entitable {
 
-WatchId Watches::open(std::string_view table, WatchQuery query) {
+WatchId Watches::open(std::string_view table, WatchQuery&& query) {
   const auto at = tables_.try_emplace(fold_table_name(table)).first;
   const WatchId id = last_id_ + 1;
   struct EraseUnlessOpen {  // if an exception is thrown

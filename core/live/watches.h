@@ -33,7 +33,7 @@ class Watches {
   Watches& operator=(const Watches&) = delete;
 
   // Adds a watch. Nothing is read yet. `table`: a name in any spelling.
-  WatchId open(std::string_view table, WatchQuery query);
+  WatchId open(std::string_view table, WatchQuery&& query);
   bool close(WatchId id);  // returns whether the watch was open
   bool empty() const { return tables_.empty(); }
   WatchId last_id() const { return last_id_; }  // of the watch that was opened last; 0: none was

@@ -14,6 +14,7 @@ namespace entitable {
 struct FeedPosition {
   std::uint64_t epoch = 0;
   std::uint64_t commit = 0;  // 0: before all commits, in any epoch
+  // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 takes <=> for a comparison with 0
   friend auto operator<=>(const FeedPosition&, const FeedPosition&) = default;
 };
 

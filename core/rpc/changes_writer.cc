@@ -223,7 +223,8 @@ class BatchEncoder {
     return is_call && batch.client != client_ ? CommitOrigin::other_tab : batch.origin;
   }
   static double unix_ms(Ticks ticks) {
-    return static_cast<double>((ticks - ticks_at_unix_epoch) / ticks_per_millisecond);
+    const Ticks ms = (ticks - ticks_at_unix_epoch) / ticks_per_millisecond;
+    return static_cast<double>(ms);
   }
 
   void select(const ClientFeed& feed, const ChangeBatch& batch) {

@@ -125,7 +125,7 @@ Result<void> PastChangesReader::read_segments(ChangeHistory& history, TakenChang
     if (!first.segment.has_value()) {
       Result<Segment> segment = decode_segment(first.bytes, first.sequence);
       if (!segment.ok()) {
-        const Error error = segment.error();
+        const Error& error = segment.error();
         if (error.code != ErrorCode::corrupted) {
           forget();
           return error;
