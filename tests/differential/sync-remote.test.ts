@@ -1,0 +1,23 @@
+// Runs sync over HTTP against Azurite, behind a proxy with faults.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { syncOverHttp } from "../web/support/real-sync.ts";
+import { spawnAzurite } from "./backends.ts";
+import { account, key } from "./sign.ts";
+
+for (const [seed, hasReceipts] of [true, false].entries()) {
+  const name = hasReceipts ? "with receipts" : "without receipts";
+  test(`stores and Azurite are in step after faults, ${name}`, async (t) => {
+    const { child, base: url } = await spawnAzurite();
+    try {
+      const credential = { name: account, key };
+      const options = { url, credential, table: "people", seed, hasReceipts, steps: 40 };
+      const result = await syncOverHttp(options);
+      t.diagnostic(JSON.stringify(result));
+      assert(result.restarts > 0);
+    } finally {
+      child.kill("SIGKILL");
+    }
+  });
+}

@@ -1,0 +1,23 @@
+// Runs sync over HTTP against a process of `entitable serve`, behind a proxy with faults.
+
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { syncOverHttp } from "../support/real-sync.ts";
+import { emulatorKey, killAllServers, start } from "../support/server-process.ts";
+
+after(killAllServers);
+
+const credential = { name: "devstoreaccount1", key: emulatorKey };
+
+for (const [seed, hasReceipts] of [true, false].entries()) {
+  const name = hasReceipts ? "with receipts" : "without receipts";
+  test(`stores and the remote are in step after faults, ${name}`, async (t) => {
+    const served = await start(["--in-memory", "--empty-pages", "0.1", "--scans", "azure"]);
+    const url = served.endpoint();
+    const options = { url, credential, table: "people", seed, hasReceipts, steps: 40 };
+    const result = await syncOverHttp(options);
+    t.diagnostic(JSON.stringify(result));
+    assert(result.restarts > 0);
+    await served.signal("SIGTERM");
+  });
+}

@@ -1,0 +1,135 @@
+// A table of Azure Table storage, Cosmos DB for Table, Azurite or `entitable serve`, as sync sees it.
+
+import type { FrozenPush } from "../sync/hidden-tables.ts";
+import { type Key, type Partition, receiptKey } from "../sync/keys.ts";
+import {
+  fenceToken,
+  operationsOf,
+  type RemoteOperation,
+  receiptOperation,
+} from "../sync/operation.ts";
+import type {
+  Dated,
+  PushAnswer,
+  ReadAnswer,
+  Remote,
+  RemoteTraits,
+  ScanAnswer,
+  ScanRequest,
+} from "../sync/remote.ts";
+import { answerOfBatch } from "./batch-answer.ts";
+import { batchRequest, entityPath } from "./batch-request.ts";
+import { type JsonEntity, parseTypedJson, rowOf } from "./entity-json.ts";
+import type { Http, HttpResponse, HttpResult } from "./http.ts";
+import type { RemoteProfile } from "./profile.ts";
+import { Scans } from "./scans.ts";
+import { failureOf, serviceErrorOf } from "./service-error.ts";
+
+export interface HttpRemoteOptions {
+  readonly table: string;
+  /** The client's name in its receipts. */
+  readonly client: string;
+  readonly profile: RemoteProfile;
+  /** Evaluated by the remote in scans that ask for it. */
+  readonly filter?: string | undefined;
+}
+
+/** In seconds: the server gives up after this time, well before the push cannot arrive any more. */
+const pushTimeout = "20";
+
+export class HttpRemote implements Remote {
+  readonly #http: Http;
+  readonly #options: HttpRemoteOptions;
+  readonly #scans: Scans;
+
+  constructor(http: Http, options: HttpRemoteOptions) {
+    this.#http = http;
+    this.#options = options;
+    this.#scans = new Scans(http, options);
+  }
+
+  get traits(): RemoteTraits {
+    return this.#scans.traits;
+  }
+
+  push(push: FrozenPush, sendBefore: number): Promise<Dated<PushAnswer>> {
+    const operations = operationsOf(push, this.#options.client);
+    return this.#sendBatch(push, operations, push.receipt !== undefined, sendBefore);
+  }
+
+  fence(push: FrozenPush, etag: string | undefined): Promise<Dated<PushAnswer>> {
+    const fence = { partition: push.partition, token: fenceToken(push) };
+    return this.#sendBatch(push, [receiptOperation(fence, etag, this.#options.client)], true);
+  }
+
+  async #sendBatch(
+    { token }: FrozenPush,
+    operations: readonly RemoteOperation[],
+    hasReceipt: boolean,
+    sendBefore = Number.POSITIVE_INFINITY,
+  ): Promise<Dated<PushAnswer>> {
+    const index = operations.map(({ key }) => hasHalfPair(key)).lastIndexOf(true);
+    if (index >= 0) return { kind: "refused", index, status: 400, code: "InvalidInput" };
+    const result = await this.#http.send({
+      ...batchRequest(operations, token, `${this.#http.base}/${this.#options.table}`),
+      method: "POST",
+      path: "$batch",
+      query: { timeout: pushTimeout },
+      sendBefore,
+    });
+    const deletes = operations.map(({ kind }) => kind === "delete");
+    return dated(answerOfBatch(result, deletes, hasReceipt), result);
+  }
+
+  async read(key: Key): Promise<Dated<ReadAnswer>> {
+    if (hasHalfPair(key)) return { kind: "absent" };
+    const path = entityPath(this.#options.table, key);
+    const result = await this.#http.send({ method: "GET", path });
+    return dated(answerOfRead(result, key), result);
+  }
+
+  readReceipt(partition: Partition): Promise<Dated<ReadAnswer>> {
+    return this.read(receiptKey(partition, this.#options.client));
+  }
+
+  async scan(request: ScanRequest): Promise<Dated<ScanAnswer>> {
+    const { answer, result } = await this.#scans.page(request);
+    return dated(answer, result);
+  }
+
+  async refresh(): Promise<void> {
+    this.#http.refresh();
+  }
+}
+
+/** No URL can have such a key, so no entity with it can be written or read. */
+const hasHalfPair = (key: Key): boolean => /\p{Surrogate}/u.test(key);
+
+function dated<A extends object>(answer: A, result: HttpResult): Dated<A> {
+  const date = typeof result === "object" ? result.date : undefined;
+  return date === undefined ? answer : { ...answer, date };
+}
+
+function answerOfRead(result: HttpResult, key: Key): ReadAnswer {
+  if (typeof result !== "object") return failureOf(result);
+  if (result.status === 200) {
+    const entity = parseTypedJson(result.text);
+    const scanned = isJsonEntity(entity) ? rowOf(entity, false) : undefined;
+    return scanned?.key === key ? { kind: "found", row: scanned.row } : { kind: "failed" };
+  }
+  return answerWithoutEntity(result);
+}
+
+const isJsonEntity = (value: unknown): value is JsonEntity =>
+  typeof value === "object" && value !== null;
+
+/** "EntityNotFound" is the code in the service's documentation. */
+function answerWithoutEntity(response: HttpResponse): ReadAnswer {
+  const { status, text } = response;
+  const code = serviceErrorOf(text)?.code;
+  if (status === 404 && (code === "ResourceNotFound" || code === "EntityNotFound")) {
+    return { kind: "absent" };
+  }
+  if (status === 403 && code === "AuthorizationFailure") return { kind: "forbidden" };
+  return failureOf(response);
+}

@@ -1,0 +1,94 @@
+// Finds out what a remote can do, by a few reads of the table. An empty table shows little, so the
+// profile of the service holds for what was not shown.
+
+import { odata } from "../filter/odata.ts";
+import { partitionOf } from "../sync/keys.ts";
+import type { Failure, ScannedRow } from "../sync/remote.ts";
+import type { Http, HttpResponse } from "./http.ts";
+import { profileOf, type RemoteProfile, serviceOf } from "./profile.ts";
+import { continuationOf, isSortedWithin, rowsOfPage } from "./scans.ts";
+import { failureOf } from "./service-error.ts";
+import { timestampOfETag, timestampText } from "./timestamp.ts";
+
+export interface Probe {
+  readonly kind: "probed";
+  readonly profile: RemoteProfile;
+  /** Whether the table had enough rows to show everything: else probe again when it has some. */
+  readonly isComplete: boolean;
+  readonly isDateReadable: boolean;
+}
+
+/** Reads only. */
+export async function probe(http: Http, table: string): Promise<Probe | Failure> {
+  const prober = new Prober(http, table);
+  const page = await prober.page({ $top: `${rowsMax}` });
+  if (page.kind !== "page") return page;
+  const { rows, response } = page;
+  const service = serviceOf(http.base, response.headers.get("Server"));
+  const known = profileOf(service);
+  const [row] = rows;
+  const hasTimestampFilter = row && (await prober.hasTimestampFilter(row));
+  if (typeof hasTimestampFilter === "object") return hasTimestampFilter;
+  const canContinue = await prober.canContinue(rows.length, response);
+  if (typeof canContinue === "object") return canContinue;
+  const traits = {
+    ...known.traits,
+    hasTimestampFilter: hasTimestampFilter ?? known.traits.hasTimestampFilter,
+    isSorted: known.traits.isSorted && isSortedWithin(rows, { from: "" }),
+  };
+  const isTimestampInETag = rows.every(
+    ({ row: { etag, timestamp } }) => timestampOfETag(etag) === timestamp,
+  );
+  return {
+    kind: "probed",
+    profile: { ...known, traits, isTimestampInETag, canContinue: canContinue ?? false },
+    isComplete: hasTimestampFilter !== undefined && canContinue !== undefined,
+    isDateReadable: response.date !== undefined,
+  };
+}
+
+const rowsMax = 100;
+
+type Page =
+  | { readonly kind: "page"; readonly rows: readonly ScannedRow[]; readonly response: HttpResponse }
+  | Failure;
+
+class Prober {
+  readonly #http: Http;
+  readonly #table: string;
+
+  constructor(http: Http, table: string) {
+    this.#http = http;
+    this.#table = table;
+  }
+
+  async page(options: Readonly<Record<string, string>>): Promise<Page> {
+    const query = { $select: "PartitionKey,RowKey,Timestamp", ...options };
+    const response = await this.#http.send({ method: "GET", path: `${this.#table}()`, query });
+    if (typeof response !== "object" || response.status !== 200) return failureOf(response);
+    const rows = rowsOfPage(response.text, true);
+    return rows ? { kind: "page", rows, response } : { kind: "failed" };
+  }
+
+  /** A row that was changed meanwhile is returned, too. Undefined: the row was deleted. */
+  async hasTimestampFilter({ key, row }: ScannedRow): Promise<boolean | undefined | Failure> {
+    const partition = partitionOf(key);
+    const rowKey = key.slice(partition.length + 1);
+    const isRow = odata`PartitionKey eq ${partition} and RowKey eq ${rowKey}`;
+    const since = `Timestamp ge datetime'${timestampText(row.timestamp)}'`;
+    const found = await this.page({ $filter: `${isRow} and ${since}` });
+    if (found.kind !== "page") return found;
+    if (found.rows.length > 0) return true;
+    const again = await this.page({ $filter: isRow });
+    if (again.kind !== "page") return again;
+    return again.rows.length > 0 ? false : undefined;
+  }
+
+  /** Undefined: the table has too few rows to show it. */
+  async canContinue(rows: number, response: HttpResponse): Promise<boolean | undefined | Failure> {
+    if (!response.mayHideHeaders || continuationOf(response.headers)) return true;
+    if (rows < 2) return undefined;
+    const page = await this.page({ $top: "1" });
+    return page.kind === "page" ? continuationOf(page.response.headers) !== undefined : page;
+  }
+}

@@ -1,0 +1,38 @@
+// What a response means that is not the result of a request.
+
+import type { Failure } from "../sync/remote.ts";
+import type { HttpResult } from "./http.ts";
+
+export interface ServiceError {
+  readonly code: string;
+  /** The index of the operation of a batch that failed. */
+  readonly index: number | undefined;
+}
+
+/** Returns undefined if the body is not an error of the service: a proxy sends any status. */
+export function serviceErrorOf(body: string): ServiceError | undefined {
+  const text = body.replace(/^\ufeff/, "").trim();
+  if (text.startsWith("<?xml")) {
+    const [, code] = /<(?:m:)?error\b[^>]*>\s*<(?:m:)?code>\s*([\w.]+)/i.exec(text) ?? [];
+    return code === undefined ? undefined : { code, index: undefined };
+  }
+  try {
+    const { code, message } = JSON.parse(text)["odata.error"];
+    if (typeof code !== "string" || code === "") return undefined;
+    const [, index] = /^(\d+):/.exec(String(message?.value ?? "")) ?? [];
+    return { code, index: index === undefined ? undefined : Number(index) };
+  } catch {
+    return undefined;
+  }
+}
+
+/** REQUIRES: it is a failure. */
+export function failureOf(response: HttpResult): Failure {
+  if (response === "unauthorized") return { kind: "unauthorized" };
+  if (response === undefined || response === "notSent") return { kind: "failed" };
+  const { status, text, retryAfterMs } = response;
+  const code = serviceErrorOf(text)?.code;
+  if (code !== undefined && (status === 401 || status === 403)) return { kind: "unauthorized" };
+  if (code === "TableNotFound" && status === 404) return { kind: "tableMissing" };
+  return { kind: "failed", retryAfterMs };
+}
