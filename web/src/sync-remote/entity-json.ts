@@ -80,7 +80,8 @@ function propertiesOf(entity: JsonEntity): Properties | undefined {
 }
 
 function propertyOf(value: unknown, stated: unknown): Value | undefined {
-  const plain: unknown = Array.isArray(value) ? value[0] : value;
+  const isMarked = Array.isArray(value) && typeof value[0] === "number";
+  const plain: unknown = isMarked ? value[0] : value;
   if (typeof plain === "object") return undefined;
   const type = typeof stated === "string" ? parseEdmType(stated) : inferredType(value);
   switch (type) {

@@ -15,6 +15,7 @@ interface Bound {
 
 /** Returns the filters of the stretches, in the order of keys. An empty filter matches all keys. */
 export function stretchesOf({ from, to }: KeyRange): string[] {
+  if (to !== undefined && from >= to) return [];
   const start = from === "" ? undefined : boundOf(from);
   const end = to === undefined ? undefined : boundOf(to);
   const first = start?.rowKey === undefined ? undefined : (start as Required<Bound>);

@@ -28,7 +28,10 @@ export type Failure =
   | { readonly kind: "tableMissing" };
 
 export type PushAnswer =
-  /** 202: the version of each operation; undefined for a delete. */
+  /**
+   * 202: the version of each operation; undefined for a delete. Its Timestamp is that of the ETag
+   * or, if the ETag has none, about that of the answer.
+   */
   | {
       readonly kind: "applied";
       readonly receipt: Version | undefined;

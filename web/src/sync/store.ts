@@ -41,6 +41,6 @@ export interface Platform {
   sleep(ms: number): Promise<void>;
   /** From 0 (inclusive) to 1 (exclusive). */
   random(): number;
-  /** Returns a random text with at least 122 random bits, for example a GUID. */
+  /** Returns a random GUID. Azurite requires one in the boundaries of a batch. */
   token(): string;
 }

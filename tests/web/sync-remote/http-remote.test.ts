@@ -1,0 +1,313 @@
+// Tests the requests of sync's remote: what they send, with which credential, and when.
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { generateTableSas } from "../../../web/src/data-tables/sas.ts";
+import type { FrozenPush, Member } from "../../../web/src/sync/hidden-tables.ts";
+import type { Properties } from "../../../web/src/sync/properties.ts";
+import { account, credential, type Fetch, guid, openPeople, openRemote, url } from "./support.ts";
+
+interface Sent {
+  readonly url: URL;
+  readonly method: string | undefined;
+  readonly headers: Headers;
+  readonly body: string;
+}
+
+/** Records requests. */
+function recorded(send: Fetch): { requests: Sent[]; fetch: Fetch } {
+  const requests: Sent[] = [];
+  return {
+    requests,
+    fetch(input, init) {
+      const { method, headers, body } = init ?? {};
+      const sent = { url: new URL(String(input)), headers: new Headers(headers), method };
+      requests.push({ ...sent, body: String(body ?? "") });
+      return send(input, init);
+    },
+  };
+}
+
+const x = (value: number): Properties => new Map([["x", { type: "Int32", value } as const]]);
+
+const inserted = (key: string, value = 1): Member => ({
+  key,
+  base: { kind: "absent" },
+  intended: x(value),
+});
+
+function pushOf(members: readonly Member[], receipt?: FrozenPush["receipt"]): FrozenPush {
+  const push = { partition: "p", token: guid, upTo: 1, groups: 1, members, idleKeys: [] };
+  return receipt ? { ...push, receipt } : push;
+}
+
+const always = Number.POSITIVE_INFINITY;
+
+describe("a push", () => {
+  test("is one batch of conditional operations, and always the same bytes", async () => {
+    const etag = "W/\"datetime'2020-07-24T14%3A34%3A48.4767Z'\"";
+    const base = { kind: "row", row: { properties: x(1), etag, timestamp: 1n } } as const;
+    const members = [
+      inserted("p\0a'1"),
+      { key: "p\0b", base, intended: x(2) },
+      { key: "p\0c", base, intended: new Map() },
+      { key: "p\0d", base, intended: undefined },
+    ];
+    const { requests, fetch } = recorded(() => Promise.reject(new Error("offline")));
+    const push = pushOf(members, { etag: undefined });
+    assert.deepEqual(await openRemote({ fetch }).push(push, always), { kind: "failed" });
+    await openRemote({ fetch }).push(push, always);
+    const [first, second] = requests as [Sent, Sent];
+    assert.equal(first.body, second.body);
+    assert.equal(String(first.url), `${url}/$batch?timeout=20`);
+    assert.equal(first.method, "POST");
+    assert.equal(first.headers.get("Content-Type"), `multipart/mixed; boundary=batch_${guid}`);
+    const sent = first.body
+      .split("\r\n")
+      .filter((line) => /^(POST|PUT|PATCH|DELETE|If-Match:) /.test(line));
+    const people = `${url}/people`;
+    assert.deepEqual(sent, [
+      `POST ${people} HTTP/1.1`,
+      `POST ${people} HTTP/1.1`,
+      `PATCH ${people}(PartitionKey='p',RowKey='b') HTTP/1.1`,
+      `If-Match: ${etag}`,
+      `PUT ${people}(PartitionKey='p',RowKey='c') HTTP/1.1`,
+      `If-Match: ${etag}`,
+      `DELETE ${people}(PartitionKey='p',RowKey='d') HTTP/1.1`,
+      `If-Match: ${etag}`,
+    ]);
+    const bodies = first.body.split("\r\n").filter((line) => line.startsWith("{"));
+    assert.deepEqual(bodies, [
+      `{"PartitionKey":"p","RowKey":"~entitable~me","push":"${guid}"}`,
+      `{"PartitionKey":"p","RowKey":"a'1","x":1}`,
+      `{"PartitionKey":"p","RowKey":"b","x":2}`,
+      `{"PartitionKey":"p","RowKey":"c"}`,
+    ]);
+  });
+
+  test("is applied, refused, fenced and read", async () => {
+    const remote = openRemote({ fetch: await openPeople() });
+    const push = pushOf([inserted("p\0a"), inserted("p\0b'ü%")], { etag: undefined });
+    const applied = await remote.push(push, always);
+    assert(applied.kind === "applied");
+    const read = await remote.read("p\0b'ü%");
+    assert(read.kind === "found");
+    const { properties: _, ...version } = read.row;
+    assert.deepEqual(applied.versions[1], version);
+    const again = await remote.push(push, always);
+    assert.deepEqual(
+      { ...again, date: undefined },
+      {
+        kind: "refused",
+        index: 0,
+        status: 409,
+        code: "EntityAlreadyExists",
+        date: undefined,
+      },
+    );
+    const receipt = await remote.readReceipt("p");
+    assert(receipt.kind === "found" && receipt.row.properties.get("push")?.value === guid);
+    const fenced = await remote.fence(push, receipt.row.etag);
+    assert(fenced.kind === "applied" && fenced.versions.length === 0);
+    const after = await remote.readReceipt("p");
+    assert(after.kind === "found" && after.row.etag === fenced.receipt?.etag);
+    assert.equal(after.row.properties.get("push")?.value, `not ${guid}`);
+    assert.equal((await remote.read("p\0none")).kind, "absent");
+  });
+
+  test("is not sent when its time has passed, also while a credential is fetched", async () => {
+    const { requests, fetch } = recorded(await openPeople());
+    let monotonicMs = 0;
+    const remote = openRemote({
+      fetch,
+      now: () => ({ monotonicMs, wallMs: Date.now() }),
+      credential: async () => {
+        monotonicMs = 10;
+        return credential;
+      },
+    });
+    const push = pushOf([inserted("p\0a")]);
+    assert.deepEqual(await remote.push(push, 10), { kind: "notSent" });
+    assert.deepEqual(await remote.push(push, 10), { kind: "notSent" });
+    assert.equal(requests.length, 0);
+    assert.equal((await remote.push(push, 11)).kind, "applied");
+  });
+
+  test("with a key that no URL can have refuses that operation", async () => {
+    const { requests, fetch } = recorded(await openPeople());
+    const remote = openRemote({ fetch });
+    const push = pushOf([inserted("p\0\ud800"), inserted("p\0b")], { etag: undefined });
+    const code = "InvalidInput";
+    const refused = { kind: "refused", index: 1, status: 400, code };
+    assert.deepEqual(await remote.push(push, always), refused);
+    assert.deepEqual(await remote.read("p\0\ud800"), { kind: "absent" });
+    assert.equal(requests.length, 0);
+  });
+
+  test("is unknown if the response takes too long", async () => {
+    const never: Fetch = (_, init) =>
+      new Promise((_resolve, reject) => {
+        const timer = setInterval(() => {}, 1000); // AbortSignal.timeout keeps no process running
+        init?.signal?.addEventListener("abort", () => {
+          clearInterval(timer);
+          reject(init.signal?.reason);
+        });
+      });
+    const remote = openRemote({ fetch: never, timeoutMs: 5 });
+    assert.deepEqual(await remote.push(pushOf([inserted("p\0a")]), always), { kind: "failed" });
+  });
+});
+
+describe("a credential", () => {
+  const expiresOn = new Date(Date.now() + 3_600_000);
+  const permissions = { query: true, add: true, update: true, delete: true };
+  const sas = (more = {}) =>
+    generateTableSas("people", credential, { expiresOn, permissions, ...more });
+
+  test("that is a signature is in the URL, and a GET needs no preflight", async () => {
+    const { requests, fetch } = recorded(await openPeople());
+    const signature = sas();
+    for (const remote of [
+      openRemote({ fetch, credential: { signature: `?${signature}` } }),
+      openRemote({ fetch, url: `${url}?${signature}`, credential: undefined }),
+    ]) {
+      assert.equal((await remote.read("p\0none")).kind, "absent");
+      const scan = { range: { from: "a" }, keysOnly: true, isFiltered: false };
+      assert.equal((await remote.scan(scan)).kind, "page");
+      for (const { headers, url: at } of requests.splice(0)) {
+        assert.deepEqual([...headers.keys()], ["accept"]);
+        assert.doesNotMatch(headers.get("accept") ?? "", /["():<>?@[\\\]{}\x7f]/);
+        assert.equal(at.searchParams.get("sig"), new URLSearchParams(signature).get("sig"));
+      }
+      await remote.push(pushOf([inserted("p\0a")]), always); // the second remote's is refused
+      assert.deepEqual([...(requests[0]?.headers.keys() ?? [])], ["accept", "content-type"]);
+      requests.splice(0);
+    }
+  });
+
+  test("with a range of keys forbids other keys, one by one", async () => {
+    const range = { startPartitionKey: "p", endPartitionKey: "p" };
+    const signature = sas(range);
+    const remote = openRemote({ fetch: await openPeople(), credential: { signature } });
+    assert.equal((await remote.read("p\0a")).kind, "absent");
+    assert.equal((await remote.read("q\0a")).kind, "forbidden");
+  });
+
+  test("that is a function is called once, and again after it was rejected", async () => {
+    let calls = 0;
+    const expired = { signature: sas({ expiresOn: new Date(1) }) };
+    const remote = openRemote({
+      fetch: await openPeople(),
+      credential: async () => {
+        calls += 1;
+        if (calls === 1) throw new Error("offline");
+        return calls === 2 ? expired : { signature: sas() };
+      },
+    });
+    const push = pushOf([inserted("p\0a")]);
+    assert.equal((await remote.push(push, always)).kind, "unauthorized");
+    assert.equal((await remote.push(push, always)).kind, "unauthorized");
+    assert.equal((await remote.read("p\0a")).kind, "unauthorized");
+    assert.equal(calls, 2);
+    await remote.refresh();
+    assert.equal((await remote.push(push, always)).kind, "applied");
+    assert.equal((await remote.read("p\0a")).kind, "found");
+    assert.equal(calls, 3);
+  });
+
+  test("that has tokens is asked for one, and again before it expires", async () => {
+    const { requests, fetch } = recorded(await openPeople());
+    const scopes: (string | string[])[] = [];
+    let wallMs = 0;
+    const getToken = async (scope: string | string[]) => {
+      scopes.push(scope);
+      return { token: `token ${scopes.length}`, expiresOnTimestamp: wallMs + 3_600_000 };
+    };
+    const remote = openRemote({
+      fetch,
+      credential: { getToken },
+      now: () => ({ monotonicMs: 0, wallMs }),
+    });
+    for (wallMs of [0, 3_000_000, 3_500_000]) await remote.read("p\0a");
+    assert.deepEqual(scopes, Array(2).fill("https://storage.azure.com/.default"));
+    const sent = requests.map(({ headers }) => headers.get("Authorization"));
+    assert.deepEqual(sent, ["Bearer token 1", "Bearer token 1", "Bearer token 2"]);
+  });
+
+  test("is signed with the service's time if this machine's clock is wrong", async () => {
+    const strict: Fetch = async (input, init) => {
+      const signedAt = Date.parse(new Headers(init?.headers).get("x-ms-date") ?? "");
+      const date = new Date().toUTCString();
+      if (Math.abs(signedAt - Date.now()) < 900_000) return people(input, init);
+      const error = '{"odata.error":{"code":"AuthenticationFailed"}}';
+      return new Response(error, { status: 403, headers: { Date: date } });
+    };
+    const people = await openPeople();
+    const now = () => ({ monotonicMs: 0, wallMs: Date.now() - 200 * 86_400_000 });
+    const remote = openRemote({ fetch: strict, now });
+    assert.equal((await remote.read("p\0a")).kind, "unauthorized");
+    assert.equal((await remote.read("p\0a")).kind, "absent");
+  });
+
+  test("of a named account signs its name and the path", async () => {
+    const { requests, fetch } = recorded(await openPeople());
+    await openRemote({ fetch }).read("p\0o'x");
+    const [{ headers }] = requests as [Sent];
+    assert.match(headers.get("Authorization") ?? "", new RegExp(`^SharedKeyLite ${account}:`));
+    assert.equal(headers.get("x-ms-version"), "2019-02-02");
+  });
+});
+
+describe("a response", () => {
+  const answer = (status: number, body: string, headers = {}) =>
+    openRemote({ fetch: async () => new Response(body, { status, headers }) });
+
+  test("has the server's time, if it can be read", async () => {
+    const headers = { Date: "Thu, 26 Nov 2026 12:12:57 GMT" };
+    const dated = await answer(500, "", headers).read("p\0a");
+    assert.deepEqual(dated, {
+      kind: "failed",
+      retryAfterMs: undefined,
+      date: 17_956_951_770_000_000n,
+    });
+    assert.equal("date" in (await answer(500, "").read("p\0a")), false);
+  });
+
+  test("has the time to wait: seconds, a date, or Cosmos DB's milliseconds; at most 5 minutes", async () => {
+    const at = (ms: number) => new Date(Date.now() + ms).toUTCString();
+    const wait = async (headers: Record<string, string>) => {
+      const found = await answer(429, "", headers).read("p\0a");
+      assert.equal(found.kind, "failed");
+      return (found as { retryAfterMs?: number }).retryAfterMs;
+    };
+    assert.equal(await wait({ "Retry-After": "7" }), 7000);
+    assert.equal(await wait({ "Retry-After": "86400" }), 300_000);
+    assert.equal(await wait({ "Retry-After": "x" }), undefined);
+    assert.equal(await wait({ "Retry-After": at(-60_000) }), undefined);
+    assert.equal(await wait({ "x-ms-retry-after-ms": "12", "Retry-After": "1" }), 12);
+    const later = (await wait({ "Retry-After": at(60_000) })) ?? 0;
+    assert(later > 55_000 && later <= 60_000);
+  });
+
+  test("about an entity is only the service's if its body is", async () => {
+    const kinds = async (status: number, body: string) =>
+      (await answer(status, body).read("p\0a")).kind;
+    const error = (code: string) => JSON.stringify({ "odata.error": { code } });
+    const etag = "W/\\\"datetime'2020-07-24T14%3A34%3A48.4767Z'\\\"";
+    const entity = (row: string) => `{"odata.etag":"${etag}","PartitionKey":"p","RowKey":"${row}"}`;
+    assert.equal(await kinds(200, entity("a")), "found");
+    assert.equal(await kinds(200, entity("b")), "failed");
+    assert.equal(await kinds(200, entity("a").slice(0, -1)), "failed");
+    assert.equal(await kinds(404, error("ResourceNotFound")), "absent");
+    assert.equal(await kinds(404, error("EntityNotFound")), "absent");
+    assert.equal(await kinds(404, error("TableNotFound")), "tableMissing");
+    assert.equal(await kinds(403, error("AuthorizationFailure")), "forbidden");
+    assert.equal(await kinds(403, error("AuthenticationFailed")), "unauthorized");
+    assert.equal(await kinds(401, error("NoAuthenticationInformation")), "unauthorized");
+    for (const body of ["", "<html></html>", "[]", "null", error("")]) {
+      for (const status of [200, 302, 401, 403, 404, 410, 500]) {
+        assert.equal(await kinds(status, body), "failed", `${status} ${body}`);
+      }
+    }
+  });
+});

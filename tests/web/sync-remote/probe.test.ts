@@ -1,0 +1,97 @@
+// Tests what a probe finds out about remotes that differ.
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { Key } from "../../../web/src/sync/keys.ts";
+import type { Properties } from "../../../web/src/sync/properties.ts";
+import { Http } from "../../../web/src/sync-remote/http.ts";
+import { type Probe, probe } from "../../../web/src/sync-remote/probe.ts";
+import { profileOf, serviceOf } from "../../../web/src/sync-remote/profile.ts";
+import {
+  asCosmos,
+  credential,
+  type Fetch,
+  now,
+  openPeople,
+  url,
+  withHiddenHeaders,
+} from "./support.ts";
+
+const rows = (count: number): Map<Key, Properties> =>
+  new Map(Array.from({ length: count }, (_, at) => [`p\0${at}`, new Map()]));
+
+const probed = async (send: Fetch): Promise<Probe> => {
+  const result = await probe(new Http({ url, credential, now, fetch: send }), "people");
+  assert(result.kind === "probed");
+  return result;
+};
+
+describe("a probe", () => {
+  test("finds everything", async () => {
+    const { profile, isComplete, isDateReadable } = await probed(await openPeople(rows(3)));
+    assert.deepEqual(profile, profileOf("entitable"));
+    assert(isComplete && isDateReadable);
+  });
+
+  test("finds that a filter by Timestamp returns nothing, and that rows are not sorted", async () => {
+    const { profile } = await probed(asCosmos(await openPeople(rows(3))));
+    assert.deepEqual(profile.traits, {
+      hasTimestampFilter: false,
+      isSorted: false,
+      staleReadMs: 0,
+    });
+  });
+
+  test("of an empty table is not complete", async () => {
+    const { profile, isComplete } = await probed(await openPeople());
+    assert.deepEqual(profile, profileOf("entitable"));
+    assert(!isComplete);
+  });
+
+  test("finds whether the headers that continue a query can be read", async () => {
+    for (const count of [0, 1, 2]) {
+      const hidden = withHiddenHeaders(await openPeople(rows(count)));
+      const { profile, isComplete, isDateReadable } = await probed(hidden);
+      assert.equal(profile.canContinue, false);
+      assert.equal(isComplete, count === 2);
+      assert.equal(isDateReadable, false);
+    }
+  });
+
+  test("finds ETags that do not have the Timestamp", async () => {
+    const people = await openPeople(rows(1));
+    const foreign: Fetch = async (input, init) => {
+      const response = await people(input, init);
+      const body = (await response.text()).replaceAll(/datetime'/g, "version'");
+      return new Response(body, { status: response.status, headers: response.headers });
+    };
+    assert.equal((await probed(foreign)).profile.isTimestampInETag, false);
+  });
+
+  test("fails as a read does", async () => {
+    const fail = async (status: number, body: string) => {
+      const send = async () => new Response(body, { status });
+      return (await probe(new Http({ url, now, fetch: send }), "people")).kind;
+    };
+    assert.equal(await fail(500, ""), "failed");
+    assert.equal(await fail(200, "<html></html>"), "failed");
+    assert.equal(await fail(404, '{"odata.error":{"code":"TableNotFound"}}'), "tableMissing");
+    assert.equal(
+      await fail(403, '{"odata.error":{"code":"AuthenticationFailed"}}'),
+      "unauthorized",
+    );
+  });
+});
+
+test("services are known by their address, or by the name that they send", () => {
+  assert.equal(serviceOf("https://a.table.core.windows.net", null), "azure");
+  assert.equal(serviceOf("https://a.table.cosmos.azure.com:443", null), "cosmos");
+  assert.equal(serviceOf("https://a.table.cosmosdb.azure.com", null), "cosmos");
+  assert.equal(serviceOf("http://127.0.0.1:10002/a", "Azurite-Table/3.35.0"), "azurite");
+  assert.equal(serviceOf("https://tables.example", "entitable"), "entitable");
+  assert.equal(serviceOf("https://tables.example", "Windows-Azure-Table/1.0 X"), "azure");
+  assert.equal(serviceOf("https://tables.example", "nginx"), "unknown");
+  const { limits, traits } = profileOf("cosmos");
+  assert.deepEqual(limits, { operations: 100, bytes: 2_000_000 });
+  assert(!traits.hasTimestampFilter && !traits.isSorted && traits.staleReadMs > 0);
+});
