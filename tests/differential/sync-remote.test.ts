@@ -6,8 +6,10 @@ import { syncOverHttp } from "../web/support/real-sync.ts";
 import { spawnAzurite } from "./backends.ts";
 import { account, key } from "./sign.ts";
 
-for (const [seed, hasReceipts] of [true, false].entries()) {
-  const name = hasReceipts ? "with receipts" : "without receipts";
+const seed = Number(process.env.ENTITABLE_SEED ?? 1);
+
+for (const hasReceipts of [true, false]) {
+  const name = `${hasReceipts ? "with" : "without"} receipts, seed ${seed}`;
   test(`stores and Azurite are in step after faults, ${name}`, async (t) => {
     const { child, base: url } = await spawnAzurite();
     try {

@@ -9,8 +9,10 @@ after(killAllServers);
 
 const credential = { name: "devstoreaccount1", key: emulatorKey };
 
-for (const [seed, hasReceipts] of [true, false].entries()) {
-  const name = hasReceipts ? "with receipts" : "without receipts";
+const seed = Number(process.env.ENTITABLE_SEED ?? 1);
+
+for (const hasReceipts of [true, false]) {
+  const name = `${hasReceipts ? "with" : "without"} receipts, seed ${seed}`;
   test(`stores and the remote are in step after faults, ${name}`, async (t) => {
     const served = await start(["--in-memory", "--empty-pages", "0.1", "--scans", "azure"]);
     const url = served.endpoint();

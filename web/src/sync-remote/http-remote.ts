@@ -1,4 +1,4 @@
-// A table of Azure Table storage, Cosmos DB for Table, Azurite or `entitable serve`, as sync sees it.
+// A table of Azure Table storage, Cosmos DB, Azurite or `entitable serve`, as sync sees it.
 
 import type { FrozenPush } from "../sync/hidden-tables.ts";
 import { type Key, type Partition, receiptKey } from "../sync/keys.ts";
