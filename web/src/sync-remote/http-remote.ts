@@ -1,7 +1,7 @@
 // A table of Azure Table storage, Cosmos DB, Azurite or `entitable serve`, as sync sees it.
 
 import type { FrozenPush } from "../sync/hidden-tables.ts";
-import { type Key, type Partition, receiptKey } from "../sync/keys.ts";
+import { type Key, type KeyRange, type Partition, receiptKey } from "../sync/keys.ts";
 import {
   fenceToken,
   operationsOf,
@@ -95,6 +95,18 @@ export class HttpRemote implements Remote {
   async scan(request: ScanRequest): Promise<Dated<ScanAnswer>> {
     const { answer, result } = await this.#scans.page(request);
     return dated(answer, result);
+  }
+
+  /** Undefined: the range has no key, or it cannot be read now. REQUIRES: the remote is sorted. */
+  async firstKey(range: KeyRange): Promise<Key | undefined> {
+    const request = { range, keysOnly: true, isFiltered: false };
+    for (let token: string | undefined; ; ) {
+      const { answer } = await this.#scans.page({ ...request, token }, 1);
+      if (answer.kind !== "page") return undefined;
+      const [first] = answer.rows;
+      ({ token } = answer);
+      if (first !== undefined || token === undefined) return first?.key;
+    }
   }
 
   async refresh(): Promise<void> {

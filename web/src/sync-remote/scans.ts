@@ -46,7 +46,11 @@ export class Scans {
     return { ...traits, isSorted: this.#isSorted, hasTimestampFilter };
   }
 
-  async page(request: ScanRequest): Promise<{ answer: ScanAnswer; result: HttpResult }> {
+  /** `top`: the most rows of a page. */
+  async page(
+    request: ScanRequest,
+    top?: number,
+  ): Promise<{ answer: ScanAnswer; result: HttpResult }> {
     const position: Position =
       request.token === undefined ? { stretch: 0 } : JSON.parse(request.token);
     const { after } = position;
@@ -54,7 +58,7 @@ export class Scans {
     const stretches = stretchesOf(range);
     const filter = stretches[position.stretch];
     if (filter === undefined) return emptyPage;
-    const result = await this.#http.send(this.#requestOf(request, filter, position));
+    const result = await this.#http.send(this.#requestOf(request, filter, position, top));
     const rows = this.#rowsOf(result, request, range);
     if (rows === undefined) return { answer: failureOf(result), result };
     const next = this.#nextPosition(position, stretches.length, rows, result as HttpResponse);
@@ -62,7 +66,12 @@ export class Scans {
     return { answer: { kind: "page", rows, token }, result };
   }
 
-  #requestOf(request: ScanRequest, stretch: string, { next }: Position): HttpRequest {
+  #requestOf(
+    request: ScanRequest,
+    stretch: string,
+    { next }: Position,
+    top: number | undefined,
+  ): HttpRequest {
     const { filter, profile, table } = this.#options;
     const conditions = [
       stretch,
@@ -76,6 +85,7 @@ export class Scans {
       query: {
         $filter: conditions.filter(Boolean).join(" and ") || undefined,
         $select: request.keysOnly ? names : undefined,
+        $top: top === undefined ? undefined : String(top),
         NextPartitionKey: next?.[0],
         NextRowKey: next?.[1] ?? undefined,
       },
