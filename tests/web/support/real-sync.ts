@@ -69,7 +69,7 @@ const rulesOf = (hasReceipts: boolean): SyncRules => ({
 /** Runs clients against a table that does not exist yet. Returns what happened. */
 export async function syncOverHttp(options: RealSyncOptions): Promise<RealSyncResult> {
   const random = seededRandom(options.seed);
-  await using proxy = await FaultProxy.start(options.url, random);
+  await using proxy = await FaultProxy.start(options.url, seededRandom(options.seed + 1));
   const direct = await openTable(options);
   using time = new RealTime(options.seed);
   const clients = ["c0", "c1"].map((id) => new Client(id, options, proxy.url, time, random));
@@ -79,7 +79,7 @@ export async function syncOverHttp(options: RealSyncOptions): Promise<RealSyncRe
     for (let step = 0; step < options.steps || proxy.total < options.steps; ++step) {
       await delay(random.below(60));
       const client = clients[random.below(clients.length)] as Client;
-      if (random.below(15) === 0) client.restart();
+      if (step % 12 === 11) client.restart();
       else if (random.below(4) === 0) await editAsOther(direct, random);
       else client.write();
     }

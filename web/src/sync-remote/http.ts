@@ -81,7 +81,8 @@ export class Http {
       method,
       headers: { Accept: accept, ...headers, ...added.headers },
       body,
-      cache: "no-store",
+      // With "no-store", Chromium would not use its cache of preflights either.
+      cache: method === "GET" ? "no-store" : "default",
       redirect: "manual", // a captive portal redirects
       signal: AbortSignal.timeout(timeoutMs),
     } satisfies RequestInit;
