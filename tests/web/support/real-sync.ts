@@ -17,7 +17,7 @@ import type { CredentialSource } from "../../../web/src/sync-remote/authorizatio
 import { Http } from "../../../web/src/sync-remote/http.ts";
 import { HttpRemote } from "../../../web/src/sync-remote/http-remote.ts";
 import { probe } from "../../../web/src/sync-remote/probe.ts";
-import { profileOf } from "../../../web/src/sync-remote/profile.ts";
+import { profileOf, type RemoteProfile } from "../../../web/src/sync-remote/profile.ts";
 import { Disk, type FakeStore } from "../../sync/fake-store.ts";
 import { Scheduler } from "../../sync/scheduler.ts";
 import { FaultProxy } from "./fault-proxy.ts";
@@ -30,6 +30,10 @@ export interface RealSyncOptions {
   readonly table: string;
   readonly seed: number;
   readonly hasReceipts: boolean;
+  /** What the clients know about the remote. Default: that of an unknown service. */
+  readonly profile?: RemoteProfile;
+  /** Changes what the clients send and receive. */
+  readonly through?: (send: typeof fetch) => typeof fetch;
   /** How many steps and faults there are, at least. A step is a write or a restart. */
   readonly steps: number;
 }
@@ -38,7 +42,7 @@ export interface RealSyncResult {
   readonly faults: number;
   readonly writes: number;
   readonly restarts: number;
-  readonly pages: number;
+  readonly requests: number;
 }
 
 const partitions = ["p", "o'q"];
@@ -94,7 +98,7 @@ export async function syncOverHttp(options: RealSyncOptions): Promise<RealSyncRe
     faults: proxy.total,
     writes: sum(({ writes }) => writes),
     restarts: sum(({ restarts }) => restarts),
-    pages: sum(({ pages }) => pages),
+    requests: sum(({ requests }) => requests),
   };
 }
 
@@ -144,7 +148,7 @@ class Client {
   #process: Process | undefined;
   writes = 0;
   restarts = 0;
-  pages = 0;
+  requests = 0;
   /** Properties that were added, one by each write of the row that all clients add to. */
   readonly #added: [key: Key, name: string, store: FakeStore, commit: number][] = [];
 
@@ -162,18 +166,19 @@ class Client {
   }
 
   start(): void {
-    const { credential, hasReceipts: _, table } = this.#options;
+    const { credential, profile = profileOf("unknown"), table, through } = this.#options;
+    const send: typeof fetch = (...request) => {
+      this.requests += 1;
+      return fetch(...request);
+    };
     const http = new Http({
       url: this.#url,
       credential,
       now: platform.now,
       timeoutMs: 1000,
-      fetch: (...request) => {
-        this.pages += 1;
-        return fetch(...request);
-      },
+      fetch: through ? through(send) : send,
     });
-    const remote = new HttpRemote(http, { table, client: this.id, profile: profileOf("unknown") });
+    const remote = new HttpRemote(http, { table, client: this.id, profile });
     this.#process = new Process(this.#disk.open(), remote, this.#rules);
     this.#process.run();
   }

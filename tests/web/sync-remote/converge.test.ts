@@ -2,8 +2,10 @@
 
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import { profileOf } from "../../../web/src/sync-remote/profile.ts";
 import { syncOverHttp } from "../support/real-sync.ts";
 import { emulatorKey, killAllServers, start } from "../support/server-process.ts";
+import { asCosmos } from "./support.ts";
 
 after(killAllServers);
 
@@ -23,3 +25,20 @@ for (const hasReceipts of [true, false]) {
     await served.signal("SIGTERM");
   });
 }
+
+test(`stores and a remote like Cosmos DB are in step after faults, seed ${seed}`, async (t) => {
+  const served = await start(["--in-memory"]);
+  const { traits, ...rest } = profileOf("cosmos");
+  const result = await syncOverHttp({
+    url: served.endpoint(),
+    credential,
+    table: "people",
+    seed,
+    hasReceipts: true,
+    steps: 40,
+    profile: { ...rest, traits: { ...traits, staleReadMs: 50 } },
+    through: asCosmos,
+  });
+  t.diagnostic(JSON.stringify(result));
+  await served.signal("SIGTERM");
+});

@@ -4,7 +4,9 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { generateTableSas } from "../../../web/src/data-tables/sas.ts";
 import type { FrozenPush, Member } from "../../../web/src/sync/hidden-tables.ts";
+import { bytesOf, type RemoteOperation } from "../../../web/src/sync/operation.ts";
 import type { Properties } from "../../../web/src/sync/properties.ts";
+import { batchRequest } from "../../../web/src/sync-remote/batch-request.ts";
 import { account, credential, type Fetch, guid, openPeople, openRemote, url } from "./support.ts";
 
 interface Sent {
@@ -158,6 +160,31 @@ describe("a push", () => {
   });
 });
 
+test("a batch is not longer than what is counted for its operations", () => {
+  const name = "\u00fc_1".repeat(60);
+  const texts = ["", "o'x", '"\\u0000"', "\u00fc\u{1f600}", "\ud800", "a%b"];
+  const operations: RemoteOperation[] = [];
+  for (const text of texts) {
+    for (const value of [
+      { type: "String", value: text },
+      { type: "Int64", value: "-9223372036854775808" },
+      { type: "Double", value: -1.23456789012345e-300 },
+      { type: "Guid", value: "c9da6455-213d-42c9-9a79-3e9149a57833" },
+    ] as const) {
+      const properties = new Map([[name, value]]);
+      const key = `${text.replace("\ud800", "")}\0${"o'x".repeat(100)}`;
+      operations.push({ kind: "insert", key, properties });
+      operations.push({ kind: "replace", key, properties, etag: "x".repeat(60) });
+    }
+  }
+  const bytes = (text: string) => new TextEncoder().encode(text).length;
+  const empty = bytes(batchRequest([], guid, `${url}/people`).body);
+  for (const operation of operations) {
+    const { body } = batchRequest([operation], guid, `${url}/people`);
+    assert(bytes(body) - empty <= bytesOf(operation), body);
+  }
+});
+
 describe("a credential", () => {
   const expiresOn = new Date(Date.now() + 3_600_000);
   const permissions = { query: true, add: true, update: true, delete: true };
@@ -191,6 +218,11 @@ describe("a credential", () => {
     const remote = openRemote({ fetch: await openPeople(), credential: { signature } });
     assert.equal((await remote.read("p\0a")).kind, "absent");
     assert.equal((await remote.read("q\0a")).kind, "forbidden");
+    const members = [inserted("q\0a")];
+    const push = { partition: "q", token: guid, upTo: 1, groups: 1, members, idleKeys: [] };
+    const { date: _, ...refused } = await remote.push(push, always);
+    const code = "AuthorizationFailure";
+    assert.deepEqual(refused, { kind: "refused", index: 0, status: 403, code });
   });
 
   test("that is a function is called once, and again after it was rejected", async () => {

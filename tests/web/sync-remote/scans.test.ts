@@ -115,6 +115,7 @@ describe("the pages of a scan", () => {
     assert.equal(remote.traits.isSorted, true);
     await assert.rejects(scanAll(remote, { from: "" }), /failed/);
     assert.equal(remote.traits.isSorted, false);
+    assert.equal(remote.traits.hasTimestampFilter, false);
     const { rows } = await scanAll(remote, { from: "" });
     assert.deepEqual(keysOf({ rows }).sort(), keys.sort());
   });

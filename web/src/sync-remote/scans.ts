@@ -39,11 +39,13 @@ export class Scans {
 
   /**
    * Pages of a scan by Timestamp are often empty, and then only a token shows that there are more.
+   * A later process continues such a scan after its last key, so the keys must be sorted.
    */
   get traits(): RemoteTraits {
     const { traits } = this.#options.profile;
-    const hasTimestampFilter = traits.hasTimestampFilter && this.#canContinue;
-    return { ...traits, isSorted: this.#isSorted, hasTimestampFilter };
+    const isSorted = this.#isSorted;
+    const hasTimestampFilter = traits.hasTimestampFilter && this.#canContinue && isSorted;
+    return { ...traits, isSorted, hasTimestampFilter };
   }
 
   /** `top`: the most rows of a page. */
