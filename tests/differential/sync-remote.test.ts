@@ -1,11 +1,18 @@
 // Runs sync over HTTP against Azurite, behind a proxy with faults.
 
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { test } from "node:test";
+import { generateAccountSas, generateTableSas } from "../../web/src/data-tables/sas.ts";
+import { Http } from "../../web/src/sync-remote/http.ts";
+import { HttpRemote } from "../../web/src/sync-remote/http-remote.ts";
+import { profileOf } from "../../web/src/sync-remote/profile.ts";
 import { syncOverHttp } from "../web/support/real-sync.ts";
 import { spawnAzurite } from "./backends.ts";
 import { account, key } from "./sign.ts";
 
+const credential = { name: account, key };
+const now = () => ({ monotonicMs: performance.now(), wallMs: Date.now() });
 const seed = Number(process.env.ENTITABLE_SEED ?? 1);
 
 for (const hasReceipts of [true, false]) {
@@ -13,7 +20,6 @@ for (const hasReceipts of [true, false]) {
   test(`stores and Azurite are in step after faults, ${name}`, async (t) => {
     const { child, base: url } = await spawnAzurite();
     try {
-      const credential = { name: account, key };
       const options = { url, credential, table: "people", seed, hasReceipts, steps: 40 };
       const result = await syncOverHttp(options);
       t.diagnostic(JSON.stringify(result));
@@ -23,3 +29,34 @@ for (const hasReceipts of [true, false]) {
     }
   });
 }
+
+test("Azurite accepts a push with an account's signature, but not with a table's", async () => {
+  const { child, base: url } = await spawnAzurite();
+  try {
+    const headers = { "Content-Type": "application/json" };
+    const create = {
+      method: "POST",
+      path: "Tables",
+      headers,
+      body: '{"TableName":"people"}',
+    } as const;
+    await new Http({ url, credential, now }).send(create);
+    const permissions = { query: true, add: true, update: true, delete: true };
+    const signatures = {
+      applied: generateAccountSas(credential, { permissions: { ...permissions, write: true } }),
+      unauthorized: generateTableSas("people", credential, { permissions }),
+    };
+    for (const [kind, signature] of Object.entries(signatures)) {
+      const http = new Http({ url, credential: { signature }, now });
+      const profile = profileOf("azurite");
+      const remote = new HttpRemote(http, { table: "people", client: "me", profile });
+      const members = [{ key: "p\x001", base: { kind: "absent" }, intended: new Map() }] as const;
+      const token = randomUUID();
+      const push = { partition: "p", token, upTo: 1, groups: 1, members, idleKeys: [] };
+      assert.equal((await remote.push(push, Number.POSITIVE_INFINITY)).kind, kind);
+      assert.equal((await remote.read("p\x002")).kind, "absent");
+    }
+  } finally {
+    child.kill("SIGKILL");
+  }
+});

@@ -32,6 +32,8 @@ export interface RealSyncOptions {
   readonly hasReceipts: boolean;
   /** What the clients know about the remote. Default: that of an unknown service. */
   readonly profile?: RemoteProfile;
+  /** Called before each step. */
+  readonly onStep?: (step: number) => Promise<void>;
   /** Changes what the clients send and receive. */
   readonly through?: (send: typeof fetch) => typeof fetch;
   /** How many steps and faults there are, at least. A step is a write or a restart. */
@@ -46,7 +48,7 @@ export interface RealSyncResult {
 }
 
 const partitions = ["p", "o'q"];
-const restMs = 60_000; // at most, until all is equal
+const restMs = 120_000; // at most, until all is equal, however busy the machine is
 
 const platform: Platform = {
   now: () => ({ monotonicMs: performance.now(), wallMs: Date.now() }),
@@ -82,6 +84,7 @@ export async function syncOverHttp(options: RealSyncOptions): Promise<RealSyncRe
     proxy.percent = 3;
     for (let step = 0; step < options.steps || proxy.total < options.steps; ++step) {
       await delay(random.below(60));
+      await options.onStep?.(step);
       const client = clients[random.below(clients.length)] as Client;
       if (step % 12 === 11) client.restart();
       else if (random.below(4) === 0) await editAsOther(direct, random);

@@ -147,6 +147,11 @@ describe("a response that is no page", () => {
     });
   }
 
+  test("none, because no URL can have a bound of the range", async () => {
+    const request = { range: { from: "a\0\ud800" }, keysOnly: true, isFiltered: false };
+    assert.deepEqual(await openRemote({ fetch: people }).scan(request), { kind: "failed" });
+  });
+
   test("a row outside of the range", async () => {
     const remote = openRemote({ fetch: (_, init) => people(`${url}/people()`, init) });
     const range = { from: "b", to: "c" };

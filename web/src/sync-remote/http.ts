@@ -76,18 +76,18 @@ export class Http {
     const url = new URL(`${this.base}/${path}`);
     const added = await this.#authorizer.authorize(url, now().wallMs).catch(() => undefined);
     if (added === undefined) return "unauthorized";
-    url.search = [...queryTexts(query), this.#signature, added.query].filter(Boolean).join("&");
-    const init = {
-      method,
-      headers: { Accept: accept, ...headers, ...added.headers },
-      body,
-      // With "no-store", Chromium would not use its cache of preflights either.
-      cache: method === "GET" ? "no-store" : "default",
-      redirect: "manual", // a captive portal redirects
-      signal: AbortSignal.timeout(timeoutMs),
-    } satisfies RequestInit;
-    if (sendBefore !== undefined && now().monotonicMs >= sendBefore) return "notSent";
     try {
+      url.search = [...queryTexts(query), this.#signature, added.query].filter(Boolean).join("&");
+      const init = {
+        method,
+        headers: { Accept: accept, ...headers, ...added.headers },
+        body,
+        // With "no-store", Chromium would not use its cache of preflights either.
+        cache: method === "GET" ? "no-store" : "default",
+        redirect: "manual", // a captive portal redirects
+        signal: AbortSignal.timeout(timeoutMs),
+      } satisfies RequestInit;
+      if (sendBefore !== undefined && now().monotonicMs >= sendBefore) return "notSent";
       return await this.#received(await (this.#options.fetch ?? fetch)(url, init));
     } catch {
       return undefined;
