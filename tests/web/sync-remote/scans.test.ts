@@ -153,9 +153,14 @@ describe("a response that is no page", () => {
   });
 
   test("a row outside of the range", async () => {
-    const remote = openRemote({ fetch: (_, init) => people(`${url}/people()`, init) });
-    const range = { from: "b", to: "c" };
-    const answer = await remote.scan({ range, keysOnly: true, isFiltered: false });
-    assert.equal(answer.kind, "failed");
+    for (const isSorted of [true, false]) {
+      const { traits, ...rest } = profileOf("unknown");
+      const profile = { ...rest, traits: { ...traits, isSorted } };
+      const remote = openRemote({ fetch: (_, init) => people(`${url}/people()`, init), profile });
+      const range = { from: "b", to: "c" };
+      const answer = await remote.scan({ range, keysOnly: true, isFiltered: false });
+      assert.equal(answer.kind, "failed");
+      assert.equal(remote.traits.isSorted, isSorted);
+    }
   });
 });

@@ -8,7 +8,7 @@ import { ticksPerMs } from "../sync/watermark.ts";
 import type { Http } from "./http.ts";
 import { type Probe, probe } from "./probe.ts";
 import { profileOf, serviceOf } from "./profile.ts";
-import { ScratchTable } from "./scratch-table.ts";
+import { MeasurementError, ScratchTable } from "./scratch-table.ts";
 
 export interface MeasureOptions {
   readonly platform: Pick<Platform, "now" | "token">;
@@ -83,7 +83,7 @@ class Measurement {
     const batch = spanOf(await this.#table.insert("batch", rowKeys(batchRows)));
     const writes = await this.#writesOfOne();
     const probed = await probe(this.#http, this.#table.name);
-    if (probed.kind !== "probed") throw new Error(`The probe failed: ${probed.kind}`);
+    if (probed.kind !== "probed") throw new MeasurementError(`The probe failed: ${probed.kind}`);
     this.#table.use(probed.profile);
     const late = await this.#late();
     const partition = "scan";

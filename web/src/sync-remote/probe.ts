@@ -6,7 +6,7 @@ import { partitionOf } from "../sync/keys.ts";
 import type { Failure, ScannedRow } from "../sync/remote.ts";
 import type { Http, HttpResponse } from "./http.ts";
 import { profileOf, type RemoteProfile, serviceOf } from "./profile.ts";
-import { continuationOf, isSortedWithin, rowsOfPage } from "./scans.ts";
+import { areSorted, continuationOf, rowsOfPage } from "./scans.ts";
 import { failureOf } from "./service-error.ts";
 import { timestampOfETag, timestampText } from "./timestamp.ts";
 
@@ -34,7 +34,7 @@ export async function probe(http: Http, table: string): Promise<Probe | Failure>
   const traits = {
     ...known.traits,
     hasTimestampFilter: hasTimestampFilter ?? known.traits.hasTimestampFilter,
-    isSorted: known.traits.isSorted && isSortedWithin(rows, { from: "" }),
+    isSorted: known.traits.isSorted && areSorted(rows),
   };
   const isTimestampInETag = rows.every(
     ({ row: { etag, timestamp } }) => timestampOfETag(etag) === timestamp,

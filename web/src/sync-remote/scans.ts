@@ -1,6 +1,6 @@
 // Scans of key ranges, page by page.
 
-import { type Key, type KeyRange, keyAfter } from "../sync/keys.ts";
+import { isInRange, type Key, type KeyRange, keyAfter } from "../sync/keys.ts";
 import type { RemoteTraits, ScanAnswer, ScannedRow, ScanRequest } from "../sync/remote.ts";
 import { type JsonEntity, parseTypedJson, rowOf } from "./entity-json.ts";
 import type { Http, HttpRequest, HttpResponse, HttpResult } from "./http.ts";
@@ -101,8 +101,9 @@ export class Scans {
   #rowsOf(result: HttpResult, request: ScanRequest, range: KeyRange): ScannedRow[] | undefined {
     if (typeof result !== "object" || result.status !== 200) return undefined;
     const rows = rowsOfPage(result.text, request.keysOnly);
-    if (rows === undefined || !this.#isSorted) return rows;
-    this.#isSorted = isSortedWithin(rows, range);
+    if (!rows?.every(({ key }) => isInRange(key, range))) return undefined;
+    if (!this.#isSorted) return rows;
+    this.#isSorted = areSorted(rows);
     return this.#isSorted ? rows : undefined;
   }
 
@@ -147,8 +148,5 @@ export function continuationOf(headers: Headers): Position["next"] {
   return [partition, headers.get("x-ms-continuation-NextRowKey")];
 }
 
-export function isSortedWithin(rows: readonly ScannedRow[], { from, to }: KeyRange): boolean {
-  const isAscending = rows.every(({ key }, at) => at === 0 || key > (rows[at - 1]?.key as Key));
-  const [first, last] = [rows[0]?.key, rows.at(-1)?.key];
-  return isAscending && (first ?? from) >= from && (to === undefined || (last ?? "") < to);
-}
+export const areSorted = (rows: readonly ScannedRow[]): boolean =>
+  rows.every(({ key }, at) => at === 0 || key > (rows[at - 1]?.key as Key));

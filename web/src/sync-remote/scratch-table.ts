@@ -11,7 +11,7 @@ import { HttpRemote } from "./http-remote.ts";
 import type { RemoteProfile } from "./profile.ts";
 import { failureOf } from "./service-error.ts";
 
-/** The remote did not do what a measurement needs. `cause`: its answer. */
+/** The remote did not do what a measurement needs. */
 export class MeasurementError extends Error {}
 
 export interface Scan {
