@@ -178,6 +178,10 @@ describe("a request that failed as a whole", () => {
       assert.deepEqual(found, { kind: "rejected", code: `HTTP ${status}` });
       assert.deepEqual(answer("", [false], status), found);
     }
+    const xhtml = "<?xml version='1.0'?><html><error><p/><code>Denied</code></error></html>";
+    for (const page of [xhtml, "<html><error><code>Denied</code></error></html>"]) {
+      assert.deepEqual(answer(page, [false], 403), { kind: "rejected", code: "HTTP 403" });
+    }
     const large = errorJson("RequestBodyTooLarge", "The request body is too large");
     assert.deepEqual(answer(large, [false, false], 413), {
       kind: "rejected",
@@ -198,6 +202,7 @@ describe("a request that failed as a whole", () => {
         assert.deepEqual(found, { kind: "failed", retryAfterMs: undefined }, `${status} ${text}`);
       }
     }
+    assert.equal(answer(errorJson("TableNotFound", "0:It"), [false], 500).kind, "failed");
     assert.deepEqual(answerOfBatch(undefined, [false], false), { kind: "failed" });
   });
 

@@ -14,6 +14,7 @@ interface Sent {
   readonly method: string | undefined;
   readonly headers: Headers;
   readonly body: string;
+  readonly init: RequestInit | undefined;
 }
 
 /** Records requests. */
@@ -24,7 +25,7 @@ function recorded(send: Fetch): { requests: Sent[]; fetch: Fetch } {
     fetch(input, init) {
       const { method, headers, body } = init ?? {};
       const sent = { url: new URL(String(input)), headers: new Headers(headers), method };
-      requests.push({ ...sent, body: String(body ?? "") });
+      requests.push({ ...sent, body: String(body ?? ""), init });
       return send(input, init);
     },
   };
@@ -61,6 +62,7 @@ describe("a push", () => {
     await openRemote({ fetch }).push(push, always);
     const [first, second] = requests as [Sent, Sent];
     assert.equal(first.body, second.body);
+    assert.equal(first.init?.redirect, "manual");
     assert.equal(String(first.url), `${url}/$batch?timeout=20`);
     assert.equal(first.method, "POST");
     assert.equal(first.headers.get("Content-Type"), `multipart/mixed; boundary=batch_${guid}`);
@@ -139,9 +141,12 @@ describe("a push", () => {
     const { requests, fetch } = recorded(await openPeople());
     const remote = openRemote({ fetch });
     const push = pushOf([inserted("p\0\ud800"), inserted("p\0b")], { etag: undefined });
+    // The receipt has index 0.
     const code = "InvalidInput";
     const refused = { kind: "refused", index: 1, status: 400, code };
     assert.deepEqual(await remote.push(push, always), refused);
+    const all = pushOf([inserted("\ud800\0a")], { etag: undefined });
+    assert.deepEqual(await remote.push({ ...all, partition: "\ud800" }, always), refused);
     assert.deepEqual(await remote.read("p\0\ud800"), { kind: "absent" });
     assert.equal(requests.length, 0);
   });

@@ -42,6 +42,19 @@ describe("a probe", () => {
     });
   });
 
+  test("does not know whether the filter works if the row was deleted meanwhile", async () => {
+    const people = await openPeople(rows(3));
+    const deleted: Fetch = (input, init) => {
+      const to = new URL(String(input));
+      const filter = to.searchParams.get("$filter");
+      if (filter) to.searchParams.set("$filter", `${filter} and RowKey eq 'none'`);
+      return people(to, init);
+    };
+    const { profile, isComplete } = await probed(deleted);
+    assert.equal(profile.traits.hasTimestampFilter, true);
+    assert(!isComplete);
+  });
+
   test("of an empty table is not complete", async () => {
     const { profile, isComplete } = await probed(await openPeople());
     assert.deepEqual(profile, profileOf("entitable"));

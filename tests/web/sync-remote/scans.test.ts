@@ -110,6 +110,39 @@ describe("the pages of a scan", () => {
     assert.equal(remote.traits.hasTimestampFilter, false);
   });
 
+  test("end without another request if tokens can be read", async () => {
+    for (const canContinue of [true, false]) {
+      const profile = { ...profileOf("unknown"), canContinue };
+      const remote = openRemote({ fetch: withHiddenHeaders(people), profile });
+      // Without tokens, the rest of the last partition, and what is after it, are read too.
+      assert.equal((await scanAll(remote, { from: "" })).pages, canContinue ? 1 : 3);
+    }
+  });
+
+  test("continue by tokens as soon as they can be read", async () => {
+    const send = withQuery(people, "$top=7");
+    let pages = 0;
+    const remote = openRemote({
+      fetch: (...request) => (++pages === 1 ? withHiddenHeaders(send) : send)(...request),
+      profile: { ...profileOf("unknown"), canContinue: false },
+    });
+    assert.deepEqual(keysOf(await scanAll(remote, { from: "" })), keys.toSorted());
+    assert.equal(remote.traits.hasTimestampFilter, true);
+  });
+
+  test("have the Timestamp if ETags do not", async () => {
+    const selected: (string | null)[] = [];
+    const remote = openRemote({
+      fetch: (input, init) => {
+        selected.push(new URL(String(input)).searchParams.get("$select"));
+        return people(input, init);
+      },
+      profile: { ...profileOf("unknown"), isTimestampInETag: false },
+    });
+    await scanAll(remote, { from: "z" });
+    assert.deepEqual(selected, ["PartitionKey,RowKey,Timestamp"]);
+  });
+
   test("that are not sorted are not expected to be, from the next scan on", async () => {
     const remote = openRemote({ fetch: asCosmos(people) });
     assert.equal(remote.traits.isSorted, true);
