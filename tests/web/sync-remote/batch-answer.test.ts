@@ -147,6 +147,20 @@ describe("a batch that was refused", () => {
     assert.deepEqual(whole, { kind: "tableMissing" });
   });
 
+  test("for now is sent again after the time that the response names, with an index or not", () => {
+    for (const status of ["408 Timeout", "429 Too Many", "500 Error", "503 Unavailable"]) {
+      for (const message of ["The server is busy.", "1:The server is busy."]) {
+        const busy = batch(refused(status, "ServerBusy", message));
+        const found = answerOfBatch(
+          response(202, busy, { retryAfterMs: 7000 }),
+          [false, false],
+          false,
+        );
+        assert.deepEqual(found, { kind: "failed", retryAfterMs: 7000 }, `${status} ${message}`);
+      }
+    }
+  });
+
   test("is unknown if the part is not an error of the service", () => {
     assert.equal(answer(batch(part("409 Conflict", "", "<html></html>"))).kind, "failed");
     const error = refused("409 Conflict", "EntityAlreadyExists", text);

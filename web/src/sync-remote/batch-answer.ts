@@ -1,5 +1,6 @@
 // What the response to a push means.
 
+import { isConflict, isTemporary } from "../sync/answer.ts";
 import type { Version } from "../sync/hidden-tables.ts";
 import type { PushAnswer } from "../sync/remote.ts";
 import { isETag } from "./entity-json.ts";
@@ -57,26 +58,24 @@ function versionOf(
 function answerOfError(response: HttpResponse, operations: number): PushAnswer {
   const { status, text } = response;
   const failure = failureOf(response);
-  const isFinal = status >= 400 && status < 500 && status !== 408 && status !== 429;
+  const isFinal = status >= 400 && !isTemporary(status);
   if (failure.kind !== "failed" || !isFinal) return failure;
   const error = serviceErrorOf(text);
   const refused = error && refusalOf(status, error, operations);
   return refused ?? { kind: "rejected", code: error?.code ?? `HTTP ${status}` };
 }
 
-/** One operation failed. */
+/** One operation failed. It can fail like a whole request, then without an index. */
 function answerOfPart(
   { status, body }: Part,
   response: HttpResponse,
   operations: number,
 ): PushAnswer {
   const error = serviceErrorOf(body);
-  if (error === undefined) return failureOf(response);
+  if (error === undefined || isTemporary(status)) return failureOf(response);
   if (status === 404 && error.code === "TableNotFound") return { kind: "tableMissing" };
   return refusalOf(status, error, operations) ?? { kind: "rejected", code: error.code };
 }
-
-const conflicts = new Set([404, 409, 412]);
 
 /**
  * Without an index, a conflict is attributed to the first operation: all members are read anyway,
@@ -87,7 +86,7 @@ function refusalOf(
   { code, index }: ServiceError,
   operations: number,
 ): PushAnswer | undefined {
-  const isKnown = index !== undefined || operations === 1 || conflicts.has(status);
+  const isKnown = index !== undefined || operations === 1 || isConflict(status);
   if (!isKnown || (index ?? 0) >= operations) return undefined;
   return { kind: "refused", index: index ?? 0, status, code };
 }
