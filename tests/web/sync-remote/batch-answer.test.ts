@@ -145,6 +145,11 @@ describe("a batch that was refused", () => {
     assert.deepEqual(found, { kind: "tableMissing" });
     const whole = answer(errorJson("TableNotFound", missing), [false], 404);
     assert.deepEqual(whole, { kind: "tableMissing" });
+    const deleting = refused("409 Conflict", "TableBeingDeleted", "0:The specified table is being");
+    assert.deepEqual(answer(batch(deleting)), { kind: "tableMissing" });
+    assert.deepEqual(answer(errorJson("TableBeingDeleted", "It"), [false], 409), {
+      kind: "tableMissing",
+    });
   });
 
   test("for now is sent again after the time that the response names, with an index or not", () => {

@@ -338,6 +338,7 @@ describe("a response", () => {
     assert.equal(await kinds(404, error("ResourceNotFound")), "absent");
     assert.equal(await kinds(404, error("EntityNotFound")), "absent");
     assert.equal(await kinds(404, error("TableNotFound")), "tableMissing");
+    assert.equal(await kinds(409, error("TableBeingDeleted")), "tableMissing");
     assert.equal(await kinds(403, error("AuthorizationFailure")), "forbidden");
     assert.equal(await kinds(403, error("AuthenticationFailed")), "unauthorized");
     assert.equal(await kinds(401, error("NoAuthenticationInformation")), "unauthorized");

@@ -155,6 +155,7 @@ describe("the pages of a scan", () => {
 });
 
 describe("a response that is no page", () => {
+  const missing = "tableMissing";
   const answers: readonly [string, number, string, string][] = [
     ["an HTML page", 200, "<html></html>", "failed"],
     ["half of a page", 200, '{"value":[{"PartitionKey":"a","Row', "failed"],
@@ -163,6 +164,7 @@ describe("a response that is no page", () => {
     ["a proxy's 404", 404, "<html></html>", "failed"],
     ["an error of the service", 500, '{"odata.error":{"code":"InternalError"}}', "failed"],
     ["a missing table", 404, '{"odata.error":{"code":"TableNotFound"}}', "tableMissing"],
+    ["a table that is being deleted", 409, '{"odata.error":{"code":"TableBeingDeleted"}}', missing],
     ["a missing resource", 404, '{"odata.error":{"code":"ResourceNotFound"}}', "failed"],
     [
       "an expired signature",

@@ -5,7 +5,7 @@ import type { Version } from "../sync/hidden-tables.ts";
 import type { PushAnswer } from "../sync/remote.ts";
 import { isETag } from "./entity-json.ts";
 import type { HttpResponse, HttpResult } from "./http.ts";
-import { failureOf, type ServiceError, serviceErrorOf } from "./service-error.ts";
+import { failureOf, isTableMissing, type ServiceError, serviceErrorOf } from "./service-error.ts";
 import { timestampOfETag } from "./timestamp.ts";
 
 interface Part {
@@ -73,7 +73,7 @@ function answerOfPart(
 ): PushAnswer {
   const error = serviceErrorOf(body);
   if (error === undefined || isTemporary(status)) return failureOf(response);
-  if (status === 404 && error.code === "TableNotFound") return { kind: "tableMissing" };
+  if (isTableMissing(status, error.code)) return { kind: "tableMissing" };
   return refusalOf(status, error, operations) ?? { kind: "rejected", code: error.code };
 }
 

@@ -26,6 +26,10 @@ export function serviceErrorOf(body: string): ServiceError | undefined {
   }
 }
 
+/** Also while a table is being deleted, which takes about 40 s: nothing is executed. */
+export const isTableMissing = (status: number, code: string | undefined): boolean =>
+  (status === 404 && code === "TableNotFound") || (status === 409 && code === "TableBeingDeleted");
+
 /** REQUIRES: it is a failure. */
 export function failureOf(response: HttpResult): Failure {
   if (response === "unauthorized") return { kind: "unauthorized" };
@@ -33,6 +37,6 @@ export function failureOf(response: HttpResult): Failure {
   const { status, text, retryAfterMs } = response;
   const code = serviceErrorOf(text)?.code;
   if (code !== undefined && (status === 401 || status === 403)) return { kind: "unauthorized" };
-  if (code === "TableNotFound" && status === 404) return { kind: "tableMissing" };
+  if (isTableMissing(status, code)) return { kind: "tableMissing" };
   return { kind: "failed", retryAfterMs };
 }
