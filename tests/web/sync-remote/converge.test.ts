@@ -8,7 +8,7 @@ import { after, test } from "node:test";
 import { profileOf } from "../../../web/src/sync-remote/profile.ts";
 import { syncOverHttp } from "../support/real-sync.ts";
 import { emulatorKey, killAllServers, ServerProcess, start } from "../support/server-process.ts";
-import { asCosmos } from "./support.ts";
+import { asCosmos } from "./as-cosmos.ts";
 
 after(killAllServers);
 
@@ -63,7 +63,7 @@ test(`stores and a remote like Cosmos DB are in step after faults, seed ${seed}`
     hasReceipts: true,
     steps: 40,
     profile: { ...rest, traits: { ...traits, staleReadMs: 50 } },
-    through: asCosmos,
+    through: (send) => asCosmos(send, 40),
   });
   t.diagnostic(JSON.stringify(result));
   await served.signal("SIGTERM");

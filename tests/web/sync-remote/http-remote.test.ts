@@ -68,12 +68,13 @@ describe("a push", () => {
     assert.equal(first.headers.get("Content-Type"), `multipart/mixed; boundary=batch_${guid}`);
     const sent = first.body
       .split("\r\n")
-      .filter((line) => /^(POST|PUT|PATCH|DELETE|If-Match:) /.test(line));
+      .filter((line) => /^(POST|PUT|PATCH|DELETE|X-HTTP-Method:|If-Match:) /.test(line));
     const people = `${url}/people`;
     assert.deepEqual(sent, [
       `POST ${people} HTTP/1.1`,
       `POST ${people} HTTP/1.1`,
-      `PATCH ${people}(PartitionKey='p',RowKey='b') HTTP/1.1`,
+      `POST ${people}(PartitionKey='p',RowKey='b') HTTP/1.1`,
+      "X-HTTP-Method: MERGE",
       `If-Match: ${etag}`,
       `PUT ${people}(PartitionKey='p',RowKey='c') HTTP/1.1`,
       `If-Match: ${etag}`,
@@ -180,6 +181,7 @@ test("a batch is not longer than what is counted for its operations", () => {
       const key = `${text.replace("\ud800", "")}\0${"o'x".repeat(100)}`;
       operations.push({ kind: "insert", key, properties });
       operations.push({ kind: "replace", key, properties, etag: "x".repeat(60) });
+      operations.push({ kind: "merge", key, set: properties, etag: "x".repeat(60) });
     }
   }
   const bytes = (text: string) => new TextEncoder().encode(text).length;

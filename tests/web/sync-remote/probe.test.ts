@@ -7,8 +7,8 @@ import type { Properties } from "../../../web/src/sync/properties.ts";
 import { Http } from "../../../web/src/sync-remote/http.ts";
 import { type Probe, probe } from "../../../web/src/sync-remote/probe.ts";
 import { profileOf, serviceOf } from "../../../web/src/sync-remote/profile.ts";
+import { asCosmos } from "./as-cosmos.ts";
 import {
-  asCosmos,
   credential,
   type Fetch,
   now,

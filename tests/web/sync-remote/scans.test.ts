@@ -12,8 +12,8 @@ import {
 import { stretchesOf } from "../../../web/src/sync-remote/key-stretches.ts";
 import { profileOf } from "../../../web/src/sync-remote/profile.ts";
 import { seededRandom } from "../support/random.ts";
+import { asCosmos } from "./as-cosmos.ts";
 import {
-  asCosmos,
   openPeople,
   openRemote,
   scanAll,

@@ -78,16 +78,3 @@ export const withHiddenHeaders =
     const response = new Response(body, { status, headers: readable });
     return Object.defineProperty(response, "type", { value: "cors" });
   };
-
-/** Answers like Cosmos DB: no rows for a filter by Timestamp, and no order. */
-export const asCosmos =
-  (send: Fetch): Fetch =>
-  async (input, init) => {
-    const response = await send(input, init);
-    const { pathname, searchParams } = new URL(String(input));
-    if (!pathname.endsWith("()") || response.status !== 200) return response;
-    const { value } = (await response.json()) as { value: unknown[] };
-    const isEmpty = searchParams.get("$filter")?.includes("Timestamp") ?? false;
-    const { headers } = response;
-    return new Response(JSON.stringify({ value: isEmpty ? [] : value.reverse() }), { headers });
-  };

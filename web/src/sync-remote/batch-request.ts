@@ -36,12 +36,14 @@ export function batchRequest(
   return { headers: { "Content-Type": type("batch") }, body };
 }
 
-const methods = { insert: "POST", merge: "PATCH", replace: "PUT", delete: "DELETE" };
+/** Cosmos DB refuses PATCH in a batch, so a merge has the form that all services take. */
+const methods = { insert: "POST", merge: "POST", replace: "PUT", delete: "DELETE" };
 
 function requestOf(operation: RemoteOperation, tableUrl: string): string {
   const { kind, key } = operation;
-  const url = entityPath(tableUrl, key); // also of an insert: what it brings can be changed later
-  const lines = [`${methods[kind]} ${kind === "insert" ? tableUrl : url} HTTP/1.1`];
+  const url = kind === "insert" ? tableUrl : entityPath(tableUrl, key);
+  const lines = [`${methods[kind]} ${url} HTTP/1.1`];
+  if (kind === "merge") lines.push("X-HTTP-Method: MERGE");
   if (kind !== "insert") lines.push(`If-Match: ${operation.etag}`);
   lines.push("Accept: application/json;odata=minimalmetadata", "DataServiceVersion: 3.0;");
   if (kind === "delete") return [...lines, "", ""].join("\r\n");
