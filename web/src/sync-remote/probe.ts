@@ -7,7 +7,7 @@ import type { Failure, ScannedRow } from "../sync/remote.ts";
 import type { Http, HttpResponse } from "./http.ts";
 import { profileOf, type RemoteProfile, serviceOf } from "./profile.ts";
 import { areSorted, continuationOf, rowsOfPage } from "./scans.ts";
-import { failureOf } from "./service-error.ts";
+import { failureOfQuery } from "./service-error.ts";
 import { timestampOfETag, timestampText } from "./timestamp.ts";
 
 export interface Probe {
@@ -65,7 +65,7 @@ class Prober {
   async page(options: Readonly<Record<string, string>>): Promise<Page> {
     const query = { $select: "PartitionKey,RowKey,Timestamp", ...options };
     const response = await this.#http.send({ method: "GET", path: `${this.#table}()`, query });
-    if (typeof response !== "object" || response.status !== 200) return failureOf(response);
+    if (typeof response !== "object" || response.status !== 200) return failureOfQuery(response);
     const rows = rowsOfPage(response.text, true);
     return rows ? { kind: "page", rows, response } : { kind: "failed" };
   }

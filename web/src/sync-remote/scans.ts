@@ -6,7 +6,7 @@ import { type JsonEntity, parseTypedJson, rowOf } from "./entity-json.ts";
 import type { Http, HttpRequest, HttpResponse, HttpResult } from "./http.ts";
 import { stretchesOf } from "./key-stretches.ts";
 import type { RemoteProfile } from "./profile.ts";
-import { failureOf } from "./service-error.ts";
+import { failureOfQuery } from "./service-error.ts";
 import { timestampText } from "./timestamp.ts";
 
 export interface ScanOptions {
@@ -19,6 +19,8 @@ export interface ScanOptions {
 interface Position {
   /** The scan had no token, so it continued after this key. */
   readonly after?: Key | undefined;
+  /** The last key of the pages before. */
+  readonly last?: Key | undefined;
   readonly stretch: number;
   /** Of the service. */
   readonly next?: readonly [partition: string, row: string | null] | undefined;
@@ -29,6 +31,7 @@ export class Scans {
   readonly #options: ScanOptions;
   #isSorted: boolean;
   #canContinue: boolean;
+  #hasReadToken = false;
 
   constructor(http: Http, options: ScanOptions) {
     this.#http = http;
@@ -61,9 +64,10 @@ export class Scans {
     const filter = stretches[position.stretch];
     if (filter === undefined) return emptyPage;
     const result = await this.#http.send(this.#requestOf(request, filter, position, top));
-    const rows = this.#rowsOf(result, request, range);
-    if (rows === undefined) return { answer: failureOf(result), result };
+    const rows = this.#rowsOf(result, request, range, position.last);
+    if (rows === undefined) return { answer: failureOfQuery(result), result };
     const next = this.#nextPosition(position, stretches.length, rows, result as HttpResponse);
+    if (next === "hidden") return { answer: { kind: "tokensHidden" }, result };
     const token = next && JSON.stringify(next);
     return { answer: { kind: "page", rows, token }, result };
   }
@@ -89,39 +93,48 @@ export class Scans {
         $select: request.keysOnly ? names : undefined,
         $top: top === undefined ? undefined : String(top),
         NextPartitionKey: next?.[0],
-        NextRowKey: next?.[1] ?? undefined,
+        NextRowKey: next?.[1] || undefined, // the service refuses an empty one
       },
     };
   }
 
   /**
-   * Returns undefined if it is not a page of the request. If its rows are not sorted, the next scan
-   * does not expect that.
+   * Returns undefined if it is not a page of the request. `last`: of the pages before. If the rows
+   * are not sorted, `traits` say so from now on.
    */
-  #rowsOf(result: HttpResult, request: ScanRequest, range: KeyRange): ScannedRow[] | undefined {
+  #rowsOf(
+    result: HttpResult,
+    request: ScanRequest,
+    range: KeyRange,
+    last: Key | undefined,
+  ): ScannedRow[] | undefined {
     if (typeof result !== "object" || result.status !== 200) return undefined;
     const rows = rowsOfPage(result.text, request.keysOnly);
     if (!rows?.every(({ key }) => isInRange(key, range))) return undefined;
-    if (!this.#isSorted) return rows;
-    this.#isSorted = areSorted(rows);
-    return this.#isSorted ? rows : undefined;
+    if (areSorted(rows, last)) return rows;
+    this.#isSorted = false;
+    return request.needsOrder ? undefined : rows;
   }
 
+  /** "hidden": there may be more, but nothing tells. */
   #nextPosition(
-    { after, stretch }: Position,
+    { after, stretch, last: before }: Position,
     stretches: number,
     rows: readonly ScannedRow[],
     { headers, mayHideHeaders }: HttpResponse,
-  ): Position | undefined {
+  ): Position | "hidden" | undefined {
     const next = continuationOf(headers);
+    const last = rows.at(-1)?.key ?? before;
     if (next) {
       this.#canContinue = true;
-      return { after, stretch, next };
+      this.#hasReadToken = true;
+      return { after, stretch, next, last };
     }
-    const last = rows.at(-1)?.key;
-    const isHidden = mayHideHeaders && !this.#canContinue && this.#isSorted;
-    if (isHidden && last !== undefined) return { after: last, stretch: 0 };
-    return stretch + 1 < stretches ? { after, stretch: stretch + 1 } : undefined;
+    // What a probe has shown may have been long ago.
+    const mayHideToken = mayHideHeaders && !this.#hasReadToken;
+    if (mayHideToken && this.#isSorted && rows.length > 0) return { after: last, stretch: 0, last };
+    if (mayHideToken && !this.#isSorted && !this.#canContinue) return "hidden";
+    return stretch + 1 < stretches ? { after, stretch: stretch + 1, last } : undefined;
   }
 }
 
@@ -148,5 +161,9 @@ export function continuationOf(headers: Headers): Position["next"] {
   return [partition, headers.get("x-ms-continuation-NextRowKey")];
 }
 
-export const areSorted = (rows: readonly ScannedRow[]): boolean =>
-  rows.every(({ key }, at) => at === 0 || key > (rows[at - 1]?.key as Key));
+/** `last`: the key before them. */
+export const areSorted = (rows: readonly ScannedRow[], last?: Key): boolean =>
+  rows.every(({ key }, at) => {
+    const before = at === 0 ? last : rows[at - 1]?.key;
+    return before === undefined || key > before;
+  });

@@ -30,6 +30,10 @@ export function serviceErrorOf(body: string): ServiceError | undefined {
 export const isTableMissing = (status: number, code: string | undefined): boolean =>
   (status === 404 && code === "TableNotFound") || (status === 409 && code === "TableBeingDeleted");
 
+/** Of an entity; Cosmos DB says the same of a table. "EntityNotFound" is the documented code. */
+export const isAbsence = (status: number, code: string | undefined): boolean =>
+  status === 404 && (code === "ResourceNotFound" || code === "EntityNotFound");
+
 /** REQUIRES: it is a failure. */
 export function failureOf(response: HttpResult): Failure {
   if (response === "unauthorized") return { kind: "unauthorized" };
@@ -39,4 +43,12 @@ export function failureOf(response: HttpResult): Failure {
   if (code !== undefined && (status === 401 || status === 403)) return { kind: "unauthorized" };
   if (isTableMissing(status, code)) return { kind: "tableMissing" };
   return { kind: "failed", retryAfterMs };
+}
+
+/** Of a query, which needs only the table. REQUIRES: it is a failure. */
+export function failureOfQuery(response: HttpResult): Failure {
+  const failure = failureOf(response);
+  if (failure.kind !== "failed" || typeof response !== "object") return failure;
+  const isMissing = isAbsence(response.status, serviceErrorOf(response.text)?.code);
+  return isMissing ? { kind: "tableMissing" } : failure;
 }

@@ -44,7 +44,7 @@ export class Census {
     const whole = { ...range, from: after === undefined ? range.from : keyAfter(after) };
     let { from } = whole;
     for (let token: string | undefined; ; ) {
-      const page = await this.#page(whole, token);
+      const page = await this.#page(whole, token, true);
       if (page === undefined) return false;
       ({ token } = page);
       const last = page.rows.at(-1)?.key;
@@ -65,7 +65,7 @@ export class Census {
     const returned = new Set<Key>();
     let sentAt: number | undefined;
     for (let token: string | undefined; ; ) {
-      const page = await this.#page(range, token);
+      const page = await this.#page(range, token, false);
       if (page === undefined) return false;
       sentAt ??= page.sentAt;
       await this.#compare(range, page.rows, sentAt, findings, undefined);
@@ -77,10 +77,10 @@ export class Census {
     return true;
   }
 
-  async #page(range: KeyRange, token: string | undefined) {
+  async #page(range: KeyRange, token: string | undefined, needsOrder: boolean) {
     const { remote } = this.#context;
     const sentAt = await this.#requests.beginRead();
-    const request = { range, keysOnly: true, isFiltered: true, token };
+    const request = { range, keysOnly: true, isFiltered: true, token, needsOrder };
     const answer = await this.#requests.tried<ScanAnswer>(() => remote.scan(request));
     if (answer.kind !== "page") return undefined;
     const rows = answer.rows.filter(({ key }) => !isReceiptKey(key));

@@ -31,11 +31,16 @@ export async function scanDelta(
     since: delta.since,
     keysOnly: false,
     isFiltered: rules.sendsFilter,
+    needsOrder: true,
   };
   for (let token: string | undefined; ; ) {
     const sentAt = await requests.beginRead();
     const answer = await requests.tried<ScanAnswer>(() => remote.scan({ ...request, token }));
-    if (answer.kind !== "page") return;
+    if (answer.kind !== "page") {
+      // The stored position means nothing in a table that is not sorted.
+      if (!remote.traits.isSorted) await store.transact((draft) => endDelta(draft, range));
+      return;
+    }
     const now = platform.now();
     await store.transact((draft) => {
       for (const { key, row } of answer.rows) {
@@ -61,6 +66,11 @@ async function begin(
     updateScanState(draft, range, { delta });
     return delta;
   });
+}
+
+/** The next scan begins from the same watermark. */
+function endDelta(draft: Draft, range: KeyRange): void {
+  updateScanState(draft, range, { delta: undefined });
 }
 
 /** Moves the stored position behind a page. The last page ends the scan. */

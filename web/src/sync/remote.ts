@@ -67,6 +67,8 @@ export interface ScanRequest {
   readonly isFiltered: boolean;
   /** Continues after the page that returned it. The range is then that of the first page. */
   readonly token?: string | undefined;
+  /** A page that is not in the order of keys, or does not continue it, counts as failed. */
+  readonly needsOrder?: boolean | undefined;
 }
 
 /** `properties` are empty in a scan of keys only. */
@@ -81,6 +83,8 @@ export type ScanAnswer =
       readonly rows: readonly ScannedRow[];
       readonly token: string | undefined; // undefined: the last page
     }
+  /** There may be more pages, but the remote's CORS rules hide the headers that tell. */
+  | { readonly kind: "tokensHidden" }
   | Failure;
 
 /** The server's `Date` of a response, if it can be read. */

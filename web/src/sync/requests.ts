@@ -80,8 +80,9 @@ export class Requests {
       this.clock.learn(newest);
       this.clock.learn(answer.date);
     }
-    if (answer.kind === "tableMissing" || answer.kind === "unauthorized") {
-      this.#context.status.error = answer.kind;
+    const { kind } = answer;
+    if (kind === "tableMissing" || kind === "unauthorized" || kind === "tokensHidden") {
+      this.#context.status.error = kind;
     } else if (isOfService(answer)) this.#context.status.error = undefined;
     return answer;
   }
