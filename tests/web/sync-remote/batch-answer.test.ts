@@ -9,7 +9,7 @@ const date = 17_000_000_000_000_000n;
 
 function response(status: number, text: string, more: Partial<HttpResponse> = {}): HttpResponse {
   const headers = new Headers();
-  const readable = { headers, mayHideHeaders: false, date, retryAfterMs: undefined };
+  const readable = { sas: "", headers, mayHideHeaders: false, date, retryAfterMs: undefined };
   return { status, text, ...readable, ...more };
 }
 

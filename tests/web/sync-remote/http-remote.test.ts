@@ -7,6 +7,7 @@ import type { FrozenPush, Member } from "../../../web/src/sync/hidden-tables.ts"
 import { bytesOf, type RemoteOperation } from "../../../web/src/sync/operation.ts";
 import type { Properties } from "../../../web/src/sync/properties.ts";
 import { batchRequest } from "../../../web/src/sync-remote/batch-request.ts";
+import { profileOf } from "../../../web/src/sync-remote/profile.ts";
 import { account, credential, type Fetch, guid, openPeople, openRemote, url } from "./support.ts";
 
 interface Sent {
@@ -299,7 +300,10 @@ describe("a credential", () => {
 
 describe("a response", () => {
   const answer = (status: number, body: string, headers = {}) =>
-    openRemote({ fetch: async () => new Response(body, { status, headers }) });
+    openRemote({
+      fetch: async () => new Response(body, { status, headers }),
+      profile: profileOf("azure"),
+    });
 
   test("has the server's time, if it can be read", async () => {
     const headers = { Date: "Thu, 26 Nov 2026 12:12:57 GMT" };
@@ -341,7 +345,7 @@ describe("a response", () => {
     assert.equal(await kinds(404, error("EntityNotFound")), "absent");
     assert.equal(await kinds(404, error("TableNotFound")), "tableMissing");
     assert.equal(await kinds(409, error("TableBeingDeleted")), "tableMissing");
-    assert.equal(await kinds(403, error("AuthorizationFailure")), "forbidden");
+    assert.equal(await kinds(403, error("AuthorizationFailure")), "unauthorized");
     assert.equal(await kinds(403, error("AuthenticationFailed")), "unauthorized");
     assert.equal(await kinds(401, error("NoAuthenticationInformation")), "unauthorized");
     for (const body of ["", "<html></html>", "[]", "null", error("")]) {

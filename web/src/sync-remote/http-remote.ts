@@ -18,12 +18,11 @@ import type {
   ScanRequest,
 } from "../sync/remote.ts";
 import { answerOfBatch } from "./batch-answer.ts";
-import { batchRequest, entityPath } from "./batch-request.ts";
-import { type JsonEntity, parseTypedJson, rowOf } from "./entity-json.ts";
-import type { Http, HttpResponse, HttpResult } from "./http.ts";
+import { batchRequest } from "./batch-request.ts";
+import type { Http, HttpResult } from "./http.ts";
 import type { RemoteProfile } from "./profile.ts";
+import { Reads } from "./reads.ts";
 import { Scans } from "./scans.ts";
-import { failureOf, serviceErrorOf } from "./service-error.ts";
 
 export interface HttpRemoteOptions {
   readonly table: string;
@@ -41,11 +40,13 @@ export class HttpRemote implements Remote {
   readonly #http: Http;
   readonly #options: HttpRemoteOptions;
   readonly #scans: Scans;
+  readonly #reads: Reads;
 
   constructor(http: Http, options: HttpRemoteOptions) {
     this.#http = http;
     this.#options = options;
     this.#scans = new Scans(http, options);
+    this.#reads = new Reads(http, options.table, options.profile, this.#scans);
   }
 
   get traits(): RemoteTraits {
@@ -83,9 +84,8 @@ export class HttpRemote implements Remote {
 
   async read(key: Key): Promise<Dated<ReadAnswer>> {
     if (hasHalfPair(key)) return { kind: "absent" };
-    const path = entityPath(this.#options.table, key);
-    const result = await this.#http.send({ method: "GET", path });
-    return dated(answerOfRead(result, key), result);
+    const { answer, result } = await this.#reads.read(key);
+    return dated(answer, result);
   }
 
   readReceipt(partition: Partition): Promise<Dated<ReadAnswer>> {
@@ -99,7 +99,7 @@ export class HttpRemote implements Remote {
 
   /** Undefined: the range has no key, or it cannot be read now. REQUIRES: the remote is sorted. */
   async firstKey(range: KeyRange): Promise<Key | undefined> {
-    const request = { range, keysOnly: true, isFiltered: false };
+    const request = { range, keysOnly: true, isFiltered: false, needsOrder: true };
     for (let token: string | undefined; ; ) {
       const { answer } = await this.#scans.page({ ...request, token }, 1);
       if (answer.kind !== "page") return undefined;
@@ -120,28 +120,4 @@ const hasHalfPair = (key: Key): boolean => /\p{Surrogate}/u.test(key);
 function dated<A extends object>(answer: A, result: HttpResult): Dated<A> {
   const date = typeof result === "object" ? result.date : undefined;
   return date === undefined ? answer : { ...answer, date };
-}
-
-function answerOfRead(result: HttpResult, key: Key): ReadAnswer {
-  if (typeof result !== "object") return failureOf(result);
-  if (result.status === 200) {
-    const entity = parseTypedJson(result.text);
-    const scanned = isJsonEntity(entity) ? rowOf(entity, false) : undefined;
-    return scanned?.key === key ? { kind: "found", row: scanned.row } : { kind: "failed" };
-  }
-  return answerWithoutEntity(result);
-}
-
-const isJsonEntity = (value: unknown): value is JsonEntity =>
-  typeof value === "object" && value !== null;
-
-/** "EntityNotFound" is the code in the service's documentation. */
-function answerWithoutEntity(response: HttpResponse): ReadAnswer {
-  const { status, text } = response;
-  const code = serviceErrorOf(text)?.code;
-  if (status === 404 && (code === "ResourceNotFound" || code === "EntityNotFound")) {
-    return { kind: "absent" };
-  }
-  if (status === 403 && code === "AuthorizationFailure") return { kind: "forbidden" };
-  return failureOf(response);
 }

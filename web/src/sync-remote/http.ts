@@ -31,6 +31,8 @@ export interface HttpRequest {
 export interface HttpResponse {
   readonly status: number;
   readonly text: string;
+  /** The shared access signature that the request had, or "". */
+  readonly sas: string;
   /** The headers that can be read: a page needs the permission of the remote's CORS rules. */
   readonly headers: Headers;
   /** Whether the remote's CORS rules may hide headers. */
@@ -77,7 +79,8 @@ export class Http {
     const added = await this.#authorizer.authorize(url, now().wallMs).catch(() => undefined);
     if (added === undefined) return "unauthorized";
     try {
-      url.search = [...queryTexts(query), this.#signature, added.query].filter(Boolean).join("&");
+      const sas = [this.#signature, added.query].filter(Boolean).join("&");
+      url.search = [...queryTexts(query), sas].filter(Boolean).join("&");
       const init = {
         method,
         headers: { Accept: accept, ...headers, ...added.headers },
@@ -88,13 +91,13 @@ export class Http {
         signal: AbortSignal.timeout(timeoutMs),
       } satisfies RequestInit;
       if (sendBefore !== undefined && now().monotonicMs >= sendBefore) return "notSent";
-      return await this.#received(await (this.#options.fetch ?? fetch)(url, init));
+      return await this.#received(await (this.#options.fetch ?? fetch)(url, init), sas);
     } catch {
       return undefined;
     }
   }
 
-  async #received(response: Response): Promise<HttpResponse> {
+  async #received(response: Response, sas: string): Promise<HttpResponse> {
     const { headers, status } = response;
     const text = await response.text();
     const date = ticksOfHttpDate(headers.get("Date") ?? "");
@@ -104,7 +107,7 @@ export class Http {
     }
     const retryAfterMs = retryAfterMsOf(headers, wallMs);
     const mayHideHeaders = response.type === "cors";
-    return { status, text, headers, mayHideHeaders, date, retryAfterMs };
+    return { status, text, sas, headers, mayHideHeaders, date, retryAfterMs };
   }
 }
 
