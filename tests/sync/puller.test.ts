@@ -40,7 +40,7 @@ test("a scan that finds a table unsorted does not continue where it stopped", as
     remote.traits.isSorted = false;
     return Promise.resolve({ kind: "failed" });
   };
-  void new Puller(world.context, world.requests).pull();
+  scheduler.after(0, () => void new Puller(world.context, world.requests).pull());
   await scheduler.run(scheduler.now + 5000);
   assert.equal(pages, 6);
   const state = scanState(store.view, { from: "" });

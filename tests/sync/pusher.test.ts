@@ -485,3 +485,24 @@ describe("a request that is rejected as a whole", () => {
     );
   });
 });
+
+test("a try that was rejected late may still be executed for the settle time", async () => {
+  const world = await scripted();
+  const { context, remote, scheduler, store } = world;
+  fill(world, ["1"]);
+  write(world, 1, key("1"));
+  let answeredAt: number | undefined;
+  let tries = 0;
+  remote.push = async () => {
+    tries += 1;
+    if (tries > 1) await context.platform.sleep(5000);
+    if (tries === 2) answeredAt = scheduler.now;
+    return { kind: "rejected", code: "HTTP 403" };
+  };
+  const pusher = new Pusher(context, world.requests);
+  await pushUntil(world, pusher, 5500);
+  assert(answeredAt !== undefined && answeredAt < 5500);
+  assert.deepEqual(store.keys("parked"), []);
+  await scheduler.run(answeredAt + 1200);
+  assert.equal(store.keys("parked").length, 1);
+});

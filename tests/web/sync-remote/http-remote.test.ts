@@ -7,6 +7,7 @@ import type { FrozenPush, Member } from "../../../web/src/sync/hidden-tables.ts"
 import { bytesOf, type RemoteOperation } from "../../../web/src/sync/operation.ts";
 import type { Properties } from "../../../web/src/sync/properties.ts";
 import { batchRequest } from "../../../web/src/sync-remote/batch-request.ts";
+import { settleMsMin } from "../../../web/src/sync-remote/http-remote.ts";
 import { profileOf } from "../../../web/src/sync-remote/profile.ts";
 import { account, credential, type Fetch, guid, openPeople, openRemote, url } from "./support.ts";
 
@@ -164,6 +165,16 @@ describe("a push", () => {
       });
     const remote = openRemote({ fetch: never, timeoutMs: 5 });
     assert.deepEqual(await remote.push(pushOf([inserted("p\0a")]), always), { kind: "failed" });
+  });
+
+  test("is aborted, and ended by the server, before the settle time has passed", async (t) => {
+    const { requests, fetch } = recorded(() => Promise.reject(new Error("offline")));
+    const timeout = t.mock.method(AbortSignal, "timeout");
+    await openRemote({ fetch }).push(pushOf([inserted("p\0a")]), always);
+    const [abortMs = 0] = timeout.mock.calls[0]?.arguments ?? [];
+    const serverMs = 1000 * Number(requests[0]?.url.searchParams.get("timeout"));
+    assert.equal(abortMs, 30_000);
+    assert(abortMs + serverMs < settleMsMin && settleMsMin < 90_000);
   });
 });
 

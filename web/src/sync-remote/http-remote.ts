@@ -33,8 +33,15 @@ export interface HttpRemoteOptions {
   readonly filter?: string | undefined;
 }
 
-/** In seconds: the server gives up after this time, well before the push cannot arrive any more. */
-const pushTimeout = "20";
+/** Connecting may take so long. Then the request is aborted, perhaps just as it is sent. */
+const pushMs = 30_000;
+const serverSeconds = 20; // the server gives up after this time
+
+/**
+ * The least settle time (SyncRules): a process that has ended can have left a push that is executed
+ * so much later than it was due. Servers end requests late, and their time-out is only a request.
+ */
+export const settleMsMin = pushMs + 2 * 1000 * serverSeconds;
 
 export class HttpRemote implements Remote {
   readonly #http: Http;
@@ -75,8 +82,9 @@ export class HttpRemote implements Remote {
       ...batchRequest(operations, token, `${this.#http.base}/${this.#options.table}`),
       method: "POST",
       path: "$batch",
-      query: { timeout: pushTimeout },
+      query: { timeout: `${serverSeconds}` },
       sendBefore,
+      timeoutMs: pushMs,
     });
     const deletes = operations.map(({ kind }) => kind === "delete");
     return dated(answerOfBatch(result, deletes, hasReceipt), result);

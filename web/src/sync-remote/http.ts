@@ -13,7 +13,7 @@ export interface HttpOptions {
   /** Default: the platform's. */
   readonly fetch?: typeof fetch | undefined;
   readonly now: Platform["now"];
-  /** Default 60 s. It must be less than the time after which a push cannot arrive any more. */
+  /** Default 60 s. A push has less (http-remote.ts). */
   readonly timeoutMs?: number | undefined;
 }
 
@@ -26,6 +26,8 @@ export interface HttpRequest {
   readonly body?: string;
   /** By the monotonic clock. Compared in the turn of the event loop that sends the request. */
   readonly sendBefore?: number;
+  /** The most time for it, if it is less than that of all requests. */
+  readonly timeoutMs?: number;
 }
 
 export interface HttpResponse {
@@ -74,7 +76,9 @@ export class Http {
 
   async send(request: HttpRequest): Promise<HttpResult> {
     const { method, path, query = {}, headers = {}, body = null, sendBefore } = request;
-    const { now, timeoutMs = timeoutMsDefault } = this.#options;
+    const { now } = this.#options;
+    const { timeoutMs = timeoutMsDefault } = this.#options;
+    const most = Math.min(timeoutMs, request.timeoutMs ?? timeoutMs);
     const url = new URL(`${this.base}/${path}`);
     const added = await this.#authorizer.authorize(url, now().wallMs).catch(() => undefined);
     if (added === undefined) return "unauthorized";
@@ -88,7 +92,7 @@ export class Http {
         // With "no-store", Chromium would not use its cache of preflights either.
         cache: method === "GET" ? "no-store" : "default",
         redirect: "manual", // a captive portal redirects
-        signal: AbortSignal.timeout(timeoutMs),
+        signal: AbortSignal.timeout(most),
       } satisfies RequestInit;
       if (sendBefore !== undefined && now().monotonicMs >= sendBefore) return "notSent";
       return await this.#received(await (this.#options.fetch ?? fetch)(url, init), sas);

@@ -25,7 +25,7 @@ import type { Slot } from "./slots.ts";
 interface PushState extends Tries {
   readonly push: FrozenPush;
   count: number;
-  /** When the last try was sent, at the latest. It is later than all tries of earlier processes. */
+  /** When the last try was sent, at the latest. Until it ends, when it may be sent. It is later than all tries of earlier processes. */
   sendBefore: number;
   /** A try was sent, and no commit tells what became of it. */
   isOpen: boolean;
@@ -157,6 +157,8 @@ export class PartitionPusher {
     if (state.isOpen) state.isAmbiguous = true;
     state.isOpen = true;
     const answer = this.#requests.checked<PushAnswer>(await remote.push(push, state.sendBefore));
+    // A connection that was slow may have sent it as late as now.
+    state.sendBefore = Math.max(state.sendBefore, this.#now());
     const decision = decideAnswer(push, state, answer);
     const isOpen = ["applied", "retry", "rejected"].includes(decision.kind);
     if (!isOpen) state.isOpen = false;
