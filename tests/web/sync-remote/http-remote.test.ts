@@ -154,6 +154,15 @@ describe("a push", () => {
     assert.equal(requests.length, 0);
   });
 
+  test("with a row key that is too long for Cosmos DB refuses that operation", async () => {
+    const { requests, fetch } = recorded(await openPeople());
+    const remote = openRemote({ fetch, profile: profileOf("cosmos") });
+    const push = pushOf([inserted(`p\0${"ü".repeat(127)}a`), inserted(`p\0${"ü".repeat(128)}`)]);
+    const refused = { kind: "refused", index: 1, status: 400, code: "InvalidInput" };
+    assert.deepEqual(await remote.push(push, always), refused);
+    assert.equal(requests.length, 0);
+  });
+
   test("is unknown if the response takes too long", async () => {
     const never: Fetch = (_, init) =>
       new Promise((_resolve, reject) => {

@@ -42,6 +42,38 @@ describe("a probe", () => {
     });
   });
 
+  test("finds that the service refuses a filter by Timestamp", async () => {
+    const people = await openPeople(rows(3));
+    for (const status of [400, 501]) {
+      const refusing: Fetch = async (input, init) =>
+        String(input).includes("Timestamp+ge") || String(input).includes("Timestamp%20ge")
+          ? new Response('{"odata.error":{"code":"NotImplemented"}}', { status })
+          : people(input, init);
+      const { profile, isComplete } = await probed(refusing);
+      assert.equal(profile.traits.hasTimestampFilter, false);
+      assert(isComplete);
+    }
+  });
+
+  test("does not rely on the order of an unknown service", async () => {
+    const people = await openPeople(rows(3));
+    const unnamed: Fetch = async (input, init) => {
+      const response = await people(input, init);
+      const headers = new Headers(response.headers);
+      headers.delete("Server");
+      return new Response(response.body, { status: response.status, headers });
+    };
+    assert.equal((await probed(unnamed)).profile.traits.isSorted, false);
+    const http = new Http({ url, credential, now, fetch: unnamed });
+    const told = await probe(http, "people", { service: "azurite", staleReadMs: 7 });
+    assert(told.kind === "probed");
+    assert.deepEqual(told.profile.traits, {
+      hasTimestampFilter: true,
+      isSorted: true,
+      staleReadMs: 7,
+    });
+  });
+
   test("does not know whether the filter works if the row was deleted meanwhile", async () => {
     const people = await openPeople(rows(3));
     const deleted: Fetch = (input, init) => {
@@ -104,7 +136,9 @@ test("services are known by their address, or by the name that they send", () =>
   assert.equal(serviceOf("https://tables.example", "entitable"), "entitable");
   assert.equal(serviceOf("https://tables.example", "Windows-Azure-Table/1.0 X"), "azure");
   assert.equal(serviceOf("https://tables.example", "nginx"), "unknown");
+  assert.equal(serviceOf("https://localhost:8902", "Microsoft-HTTPAPI/2.0"), "cosmos");
+  assert.equal(serviceOf("https://a.b", "Windows-Azure-Table/1.0 Microsoft-HTTPAPI/2.0"), "azure");
   const { limits, traits } = profileOf("cosmos");
-  assert.deepEqual(limits, { operations: 100, bytes: 2_000_000 });
+  assert.deepEqual(limits, { operations: 100, bytes: 2_000_000, rowKeyBytes: 255 });
   assert(!traits.hasTimestampFilter && !traits.isSorted && traits.staleReadMs > 0);
 });

@@ -1,6 +1,6 @@
 // A push as the body of one entity group transaction.
 
-import { type Key, partitionOf } from "../sync/keys.ts";
+import { type Key, partitionOf, rowKeyOf } from "../sync/keys.ts";
 import type { RemoteOperation } from "../sync/operation.ts";
 import { entityJson } from "./entity-json.ts";
 
@@ -9,14 +9,13 @@ export interface BatchRequest {
   readonly body: string;
 }
 
-/** Throws URIError if a key has half of a surrogate pair, which no URL can have. */
+/** Throws URIError if a key has a lone surrogate, which no URL can have. */
 export function entityPath(table: string, key: Key): string {
-  const partition = partitionOf(key);
-  const rowKey = key.slice(partition.length + 1);
-  return `${table}(PartitionKey='${quoted(partition)}',RowKey='${quoted(rowKey)}')`;
+  return `${table}(PartitionKey='${literal(partitionOf(key))}',RowKey='${literal(rowKeyOf(key))}')`;
 }
 
-const quoted = (key: string): string => encodeURIComponent(key.replaceAll("'", "''"));
+/** As a literal of a URL, without its quotes. */
+const literal = (key: string): string => encodeURIComponent(key.replaceAll("'", "''"));
 
 /** `token`: a GUID, because Azurite accepts no other boundaries. `tableUrl`: without a query. */
 export function batchRequest(

@@ -2,7 +2,7 @@
 
 import { doubleText } from "../edm/edm.ts";
 import type { RemoteRow } from "../sync/hidden-tables.ts";
-import { type Key, keyOf, partitionOf } from "../sync/keys.ts";
+import { type Key, keyOf, partitionOf, rowKeyOf } from "../sync/keys.ts";
 import type { Properties } from "../sync/properties.ts";
 import type { ScannedRow } from "../sync/remote.ts";
 import { ticksOfDateTime, type Value } from "../sync/value.ts";
@@ -14,11 +14,9 @@ import { timestampOfETag } from "./timestamp.ts";
 
 /** Every type is stated, so that the remote stores the same types. */
 export function entityJson(key: Key, properties: Properties): string {
-  const partition = partitionOf(key);
-  const rowKey = key.slice(partition.length + 1);
   const members = [
-    `"PartitionKey":${JSON.stringify(partition)}`,
-    `"RowKey":${JSON.stringify(rowKey)}`,
+    `"PartitionKey":${JSON.stringify(partitionOf(key))}`,
+    `"RowKey":${JSON.stringify(rowKeyOf(key))}`,
   ];
   for (const [name, { type, value }] of properties) {
     const text = typeof value === "number" ? doubleText(value) : String(value);

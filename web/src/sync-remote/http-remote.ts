@@ -1,7 +1,7 @@
 // A table of Azure Table storage, Cosmos DB, Azurite or `entitable serve`, as sync sees it.
 
 import type { FrozenPush } from "../sync/hidden-tables.ts";
-import { type Key, type KeyRange, type Partition, receiptKey } from "../sync/keys.ts";
+import { type Key, type KeyRange, type Partition, receiptKey, rowKeyOf } from "../sync/keys.ts";
 import {
   fenceToken,
   operationsOf,
@@ -76,7 +76,7 @@ export class HttpRemote implements Remote {
     hasReceipt: boolean,
     sendBefore = Number.POSITIVE_INFINITY,
   ): Promise<Dated<PushAnswer>> {
-    const index = operations.map(({ key }) => hasHalfPair(key)).lastIndexOf(true);
+    const index = operations.map(({ key }) => this.#isRefused(key)).lastIndexOf(true);
     if (index >= 0) return { kind: "refused", index, status: 400, code: "InvalidInput" };
     const result = await this.#http.send({
       ...batchRequest(operations, token, `${this.#http.base}/${this.#options.table}`),
@@ -90,8 +90,15 @@ export class HttpRemote implements Remote {
     return dated(answerOfBatch(result, deletes, hasReceipt), result);
   }
 
+  /** Such a key is not sent, so that the rest of a push is not refused with it. */
+  #isRefused(key: Key): boolean {
+    const { rowKeyBytes = Number.POSITIVE_INFINITY } = this.#options.profile.limits;
+    const { length } = new TextEncoder().encode(rowKeyOf(key));
+    return hasLoneSurrogate(key) || length > rowKeyBytes;
+  }
+
   async read(key: Key): Promise<Dated<ReadAnswer>> {
-    if (hasHalfPair(key)) return { kind: "absent" };
+    if (hasLoneSurrogate(key)) return { kind: "absent" };
     const { answer, result } = await this.#reads.read(key);
     return dated(answer, result);
   }
@@ -123,7 +130,7 @@ export class HttpRemote implements Remote {
 }
 
 /** No URL can have such a key, so no entity with it can be written or read. */
-const hasHalfPair = (key: Key): boolean => /\p{Surrogate}/u.test(key);
+const hasLoneSurrogate = (key: Key): boolean => /\p{Surrogate}/u.test(key);
 
 function dated<A extends object>(answer: A, result: HttpResult): Dated<A> {
   const date = typeof result === "object" ? result.date : undefined;

@@ -2,12 +2,12 @@
 // profile of the service holds for what was not shown.
 
 import { odata } from "../filter/odata.ts";
-import { partitionOf } from "../sync/keys.ts";
+import { partitionOf, rowKeyOf } from "../sync/keys.ts";
 import type { Failure, ScannedRow } from "../sync/remote.ts";
 import type { Http, HttpResponse } from "./http.ts";
-import { profileOf, type RemoteProfile, serviceOf } from "./profile.ts";
+import { profileOf, type RemoteProfile, type Service, serviceOf } from "./profile.ts";
 import { areSorted, continuationOf, rowsOfPage } from "./scans.ts";
-import { failureOfQuery } from "./service-error.ts";
+import { failureOfQuery, isRefusal } from "./service-error.ts";
 import { timestampOfETag, timestampText } from "./timestamp.ts";
 
 export interface Probe {
@@ -18,23 +18,38 @@ export interface Probe {
   readonly isDateReadable: boolean;
 }
 
+export interface ProbeOptions {
+  /** Default: by the address, or by the name that the service sends, if it can be read. */
+  readonly service?: Service | undefined;
+  /** How old a read may be: with Cosmos DB, the account's consistency says it. */
+  readonly staleReadMs?: number | undefined;
+}
+
 /** Reads only. */
-export async function probe(http: Http, table: string): Promise<Probe | Failure> {
+export async function probe(
+  http: Http,
+  table: string,
+  options: ProbeOptions = {},
+): Promise<Probe | Failure> {
   const prober = new Prober(http, table);
   const page = await prober.page({ $top: `${rowsMax}` });
-  if (page.kind !== "page") return page;
+  if (page.kind !== "page") return failureOfPage(page);
   const { rows, response } = page;
-  const service = serviceOf(http.base, response.headers.get("Server"));
+  const { service = serviceOf(http.base, response.headers.get("Server")) } = options;
   const known = profileOf(service);
   const [row] = rows;
-  const hasTimestampFilter = row && (await prober.hasTimestampFilter(row));
+  const hasTimestampFilter = known.traits.hasTimestampFilter
+    ? row && (await prober.hasTimestampFilter(row))
+    : false;
   if (typeof hasTimestampFilter === "object") return hasTimestampFilter;
   const canContinue = await prober.canContinue(rows.length, response);
   if (typeof canContinue === "object") return canContinue;
   const traits = {
     ...known.traits,
     hasTimestampFilter: hasTimestampFilter ?? known.traits.hasTimestampFilter,
-    isSorted: known.traits.isSorted && areSorted(rows),
+    // A few rows of a service without an order may be sorted by accident.
+    isSorted: known.traits.isSorted && service !== "unknown" && areSorted(rows),
+    staleReadMs: options.staleReadMs ?? known.traits.staleReadMs,
   };
   const isTimestampInETag = rows.every(
     ({ row: { etag, timestamp } }) => timestampOfETag(etag) === timestamp,
@@ -51,7 +66,11 @@ const rowsMax = 100;
 
 type Page =
   | { readonly kind: "page"; readonly rows: readonly ScannedRow[]; readonly response: HttpResponse }
+  | { readonly kind: "refused" }
   | Failure;
+
+const failureOfPage = (page: Exclude<Page, { kind: "page" }>): Failure =>
+  page.kind === "refused" ? { kind: "failed" } : page;
 
 class Prober {
   readonly #http: Http;
@@ -65,7 +84,10 @@ class Prober {
   async page(options: Readonly<Record<string, string>>): Promise<Page> {
     const query = { $select: "PartitionKey,RowKey,Timestamp", ...options };
     const response = await this.#http.send({ method: "GET", path: `${this.#table}()`, query });
-    if (typeof response !== "object" || response.status !== 200) return failureOfQuery(response);
+    if (typeof response !== "object" || response.status !== 200) {
+      const isRefused = typeof response === "object" && isRefusal(response);
+      return isRefused ? { kind: "refused" } : failureOfQuery(response);
+    }
     const rows = rowsOfPage(response.text, true);
     return rows ? { kind: "page", rows, response } : { kind: "failed" };
   }
@@ -73,14 +95,14 @@ class Prober {
   /** A row that was changed meanwhile is returned, too. Undefined: the row was deleted. */
   async hasTimestampFilter({ key, row }: ScannedRow): Promise<boolean | undefined | Failure> {
     const partition = partitionOf(key);
-    const rowKey = key.slice(partition.length + 1);
-    const isRow = odata`PartitionKey eq ${partition} and RowKey eq ${rowKey}`;
+    const isRow = odata`PartitionKey eq ${partition} and RowKey eq ${rowKeyOf(key)}`;
     const since = `Timestamp ge datetime'${timestampText(row.timestamp)}'`;
     const found = await this.page({ $filter: `${isRow} and ${since}` });
+    if (found.kind === "refused") return false;
     if (found.kind !== "page") return found;
     if (found.rows.length > 0) return true;
     const again = await this.page({ $filter: isRow });
-    if (again.kind !== "page") return again;
+    if (again.kind !== "page") return failureOfPage(again);
     return again.rows.length > 0 ? false : undefined;
   }
 
@@ -89,6 +111,7 @@ class Prober {
     if (!response.mayHideHeaders || continuationOf(response.headers)) return true;
     if (rows < 2) return undefined;
     const page = await this.page({ $top: "1" });
-    return page.kind === "page" ? continuationOf(page.response.headers) !== undefined : page;
+    if (page.kind !== "page") return failureOfPage(page);
+    return continuationOf(page.response.headers) !== undefined;
   }
 }

@@ -8,7 +8,7 @@ export type Service = "azure" | "azurite" | "cosmos" | "entitable" | "unknown";
 export interface RemoteProfile {
   readonly service: Service;
   readonly traits: RemoteTraits;
-  readonly limits: FreezeLimits;
+  readonly limits: FreezeLimits & { readonly rowKeyBytes?: number };
   /** Whether an ETag has the entity's Timestamp. */
   readonly isTimestampInETag: boolean;
   /** Whether the headers can be read that continue a query. A page needs permission (CORS). */
@@ -20,6 +20,7 @@ const staleReadMs = 5000; // bounded staleness, in one region
 
 export function profileOf(service: Service): RemoteProfile {
   const isCosmos = service === "cosmos";
+  const limits = { operations: operationsMax, bytes: 4 * 1024 * 1024 };
   return {
     service,
     traits: {
@@ -27,7 +28,7 @@ export function profileOf(service: Service): RemoteProfile {
       isSorted: !isCosmos,
       staleReadMs: isCosmos ? staleReadMs : 0,
     },
-    limits: { operations: operationsMax, bytes: isCosmos ? 2_000_000 : 4 * 1024 * 1024 },
+    limits: isCosmos ? { ...limits, bytes: 2_000_000, rowKeyBytes: 255 } : limits,
     isTimestampInETag: true,
     canContinue: true,
   };
@@ -38,6 +39,7 @@ export function serviceOf(url: string, server: string | null): Service {
   const { hostname } = new URL(url);
   if (/\.table\.cosmos(?:db)?\./.test(hostname)) return "cosmos";
   if (/\.table\.core\./.test(hostname)) return "azure";
+  if (/^Microsoft-HTTPAPI/.test(server ?? "")) return "cosmos";
   const [, name] = /^(Azurite|entitable|Windows-Azure-Table)\b/i.exec(server ?? "") ?? [];
   if (name === undefined) return "unknown";
   return name.startsWith("W") ? "azure" : (name.toLowerCase() as Service);

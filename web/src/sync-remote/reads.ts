@@ -9,7 +9,7 @@ import type { Http, HttpResponse, HttpResult } from "./http.ts";
 import type { RemoteProfile } from "./profile.ts";
 import { isInSasRange } from "./sas-range.ts";
 import type { Scans } from "./scans.ts";
-import { failureOf, isAbsence, serviceErrorOf } from "./service-error.ts";
+import { failureOf, isAbsence, isRefusal, serviceErrorOf } from "./service-error.ts";
 
 interface ReadResult {
   readonly answer: ReadAnswer;
@@ -84,7 +84,7 @@ export class Reads {
 }
 
 const isRefused = (result: HttpResult): boolean =>
-  typeof result === "object" && result.status === 400 && serviceErrorOf(result.text) !== undefined;
+  typeof result === "object" && isRefusal(result);
 
 /** Undefined: it is another entity, as a path with "%" may bring. */
 function found({ text }: HttpResponse, key: Key): ReadAnswer | undefined {

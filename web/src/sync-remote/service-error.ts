@@ -1,7 +1,7 @@
 // What a response means that is not the result of a request.
 
 import type { Failure } from "../sync/remote.ts";
-import type { HttpResult } from "./http.ts";
+import type { HttpResponse, HttpResult } from "./http.ts";
 
 export interface ServiceError {
   readonly code: string;
@@ -29,6 +29,10 @@ export function serviceErrorOf(body: string): ServiceError | undefined {
 /** Also while a table is being deleted, which takes about 40 s: nothing is executed. */
 export const isTableMissing = (status: number, code: string | undefined): boolean =>
   (status === 404 && code === "TableNotFound") || (status === 409 && code === "TableBeingDeleted");
+
+/** The service cannot do what the request asks for. */
+export const isRefusal = ({ status, text }: HttpResponse): boolean =>
+  (status === 400 || status === 501) && serviceErrorOf(text) !== undefined;
 
 /** Of an entity; Cosmos DB says the same of a table. "EntityNotFound" is the documented code. */
 export const isAbsence = (status: number, code: string | undefined): boolean =>
