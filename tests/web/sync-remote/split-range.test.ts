@@ -17,7 +17,7 @@ function tableOf(keys: readonly Key[]) {
     firstKey: async (range: KeyRange) => {
       assert.doesNotMatch(range.from, /\p{Surrogate}/u);
       table.probes += 1;
-      return sorted.find((key) => isInRange(key, range));
+      return { kind: "key", key: sorted.find((key) => isInRange(key, range)) } as const;
     },
   };
   return table;
@@ -77,6 +77,30 @@ describe("a range is divided", () => {
       assert(ranges.length <= count && table.probes <= 110);
       if (ranges.length > 1) assert(sizes.every((size) => size > 0));
     }
+  });
+
+  test("by the prefixes that could be read, if a read fails", async () => {
+    const keys = numbered(1000, 3, "user").map((partition) => keyOf(partition, "1"));
+    const never = async () => ({ kind: "failed" });
+    assert.deepEqual(await splitRange(never, all, 8), [{ from: "", to: undefined }]);
+    const mixed = [...keys, ...numbered(100, 3, "x").map((partition) => keyOf(partition, "1"))];
+    const two = tableOf(mixed);
+    const some = async (range: KeyRange) =>
+      two.probes < 4 ? two.firstKey(range) : ({ kind: "failed" } as const);
+    assert.deepEqual(sizesOf(await splitRange(some, all, 8), all, mixed), [1000, 100]);
+  });
+
+  test("without the control characters that no key can have", async () => {
+    const keys = [keyOf("p", "a~1"), keyOf("p", "a~2"), keyOf("p", "b")];
+    const table = tableOf(keys);
+    await splitRange(
+      (range) => {
+        assert.doesNotMatch(range.from, /[\u007f-\u009f]/);
+        return table.firstKey(range);
+      },
+      all,
+      3,
+    );
   });
 
   test("by reads of one entity each", async () => {

@@ -23,6 +23,7 @@ import type { Http, HttpResult } from "./http.ts";
 import type { RemoteProfile } from "./profile.ts";
 import { Reads } from "./reads.ts";
 import { Scans } from "./scans.ts";
+import type { FirstKey } from "./split-range.ts";
 
 export interface HttpRemoteOptions {
   readonly table: string;
@@ -112,15 +113,15 @@ export class HttpRemote implements Remote {
     return dated(answer, result);
   }
 
-  /** Undefined: the range has no key, or it cannot be read now. REQUIRES: the remote is sorted. */
-  async firstKey(range: KeyRange): Promise<Key | undefined> {
+  /** REQUIRES: the remote is sorted. */
+  async firstKey(range: KeyRange): Promise<FirstKey | Exclude<ScanAnswer, { kind: "page" }>> {
     const request = { range, keysOnly: true, isFiltered: false, needsOrder: true };
     for (let token: string | undefined; ; ) {
       const { answer } = await this.#scans.page({ ...request, token }, 1);
-      if (answer.kind !== "page") return undefined;
+      if (answer.kind !== "page") return answer;
       const [first] = answer.rows;
       ({ token } = answer);
-      if (first !== undefined || token === undefined) return first?.key;
+      if (first !== undefined || token === undefined) return { kind: "key", key: first?.key };
     }
   }
 

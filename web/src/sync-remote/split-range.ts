@@ -4,31 +4,46 @@
 
 import type { Key, KeyRange } from "../sync/keys.ts";
 
-/** Returns the first key of a range. Undefined: it has none, or it cannot be read now. */
-export type FirstKey = (range: KeyRange) => Promise<Key | undefined>;
+/** The first key of a range; undefined: it has none. */
+export interface FirstKey {
+  readonly kind: "key";
+  readonly key: Key | undefined;
+}
+
+/** Other kinds: it cannot be read, though tried several times. */
+export type ReadFirstKey = (range: KeyRange) => Promise<FirstKey | { readonly kind: string }>;
+
+class Unreadable extends Error {}
 
 const probesMax = 100;
 
 /**
- * Returns ranges that together are the range: `count`, or fewer if the entities have few prefixes.
- * Only a sorted remote can be asked.
+ * Returns ranges that together are the range: `count`, or fewer if the entities have few prefixes,
+ * or if a key cannot be read. Only a sorted remote can be asked.
  */
 export async function splitRange(
-  firstKey: FirstKey,
+  firstKey: ReadFirstKey,
   range: KeyRange,
   count: number,
 ): Promise<KeyRange[]> {
   let probes = 0;
   const first = async (from: Key) => {
     probes += 1;
-    return firstKey({ ...range, from });
+    const found = await firstKey({ ...range, from });
+    if (found.kind !== "key") throw new Unreadable();
+    return (found as FirstKey).key;
   };
-  const smallest = await first(range.from);
   let starts: Key[] = [];
-  for (let length = 1; length <= (smallest?.length ?? 0) && probes < probesMax; ++length) {
-    const found = await prefixesOf(first, smallest as Key, length, () => probes < probesMax);
-    if (found.length > starts.length) starts = found;
-    if (starts.length >= count) break;
+  try {
+    const smallest = await first(range.from);
+    for (let length = 1; length <= (smallest?.length ?? 0) && probes < probesMax; ++length) {
+      const found = await prefixesOf(first, smallest as Key, length, () => probes < probesMax);
+      if (found.length > starts.length) starts = found;
+      if (starts.length >= count) break;
+    }
+  } catch (error) {
+    // The prefixes of the length before divide the range, too.
+    if (!(error instanceof Unreadable)) throw error;
   }
   // The first range also has what is before the smallest key.
   const chosen = Array.from({ length: Math.min(count, starts.length) }, (_, at) =>
@@ -74,8 +89,12 @@ function afterPrefix(prefix: Key): Key | undefined {
   return next === undefined ? afterPrefix(before) : before + String.fromCodePoint(next);
 }
 
-/** In the order of UTF-16 code units, surrogate pairs are before U+E000. */
+/**
+ * In the order of UTF-16 code units, surrogate pairs are before U+E000. No key has the control
+ * characters after "~", and services refuse them.
+ */
 function codePointAfter(point: number): number | undefined {
+  if (point >= 0x7e && point < 0xa0) return 0xa0;
   if (point === 0xffff) return undefined;
   if (point === 0xd7ff) return 0x10000;
   return point === 0x10ffff ? 0xe000 : point + 1;
