@@ -275,6 +275,36 @@ describe("a credential", () => {
     assert.equal(calls, 3);
   });
 
+  test("that was rejected is replaced once, however many requests had it", async () => {
+    let calls = 0;
+    const remote = openRemote({
+      fetch: await openPeople(),
+      credential: async () => ({
+        signature: sas(++calls === 1 ? { expiresOn: new Date(1) } : {}),
+      }),
+    });
+    const kinds = await Promise.all(
+      Array.from({ length: 8 }, async () => {
+        const { kind } = await remote.read("p\0a");
+        await remote.refresh();
+        return [kind, (await remote.read("p\0a")).kind];
+      }),
+    );
+    assert.deepEqual(kinds, Array(8).fill(["unauthorized", "absent"]));
+    assert.equal(calls, 2);
+  });
+
+  test("that has tokens is asked once for requests at the same time", async () => {
+    let calls = 0;
+    const getToken = async () => {
+      calls += 1;
+      return { token: "token", expiresOnTimestamp: Date.now() + 3_600_000 };
+    };
+    const remote = openRemote({ fetch: await openPeople(), credential: { getToken } });
+    await Promise.all(Array.from({ length: 4 }, () => remote.read("p\0a")));
+    assert.equal(calls, 1);
+  });
+
   test("that has tokens is asked for one, and again before it expires", async () => {
     const { requests, fetch } = recorded(await openPeople());
     const scopes: (string | string[])[] = [];

@@ -3,7 +3,7 @@
 import type { Ticks } from "../sync/hidden-tables.ts";
 import type { Platform } from "../sync/store.ts";
 import { Authorizer, type CredentialSource } from "./authorization.ts";
-import { serviceErrorOf } from "./service-error.ts";
+import { failureOf, serviceErrorOf } from "./service-error.ts";
 import { ticksOfHttpDate } from "./timestamp.ts";
 
 export interface HttpOptions {
@@ -95,7 +95,9 @@ export class Http {
         signal: AbortSignal.timeout(most),
       } satisfies RequestInit;
       if (sendBefore !== undefined && now().monotonicMs >= sendBefore) return "notSent";
-      return await this.#received(await (this.#options.fetch ?? fetch)(url, init), sas);
+      const response = await this.#received(await (this.#options.fetch ?? fetch)(url, init), sas);
+      if (failureOf(response).kind === "unauthorized") this.#authorizer.reject(added.madeWith);
+      return response;
     } catch {
       return undefined;
     }
