@@ -8,14 +8,7 @@ import { Http } from "../../../web/src/sync-remote/http.ts";
 import { type Probe, probe } from "../../../web/src/sync-remote/probe.ts";
 import { profileOf, serviceOf } from "../../../web/src/sync-remote/profile.ts";
 import { asCosmos } from "./as-cosmos.ts";
-import {
-  credential,
-  type Fetch,
-  now,
-  openPeople,
-  url,
-  withHiddenHeaders,
-} from "./support.ts";
+import { credential, type Fetch, now, openPeople, url, withHiddenHeaders } from "./support.ts";
 
 const rows = (count: number): Map<Key, Properties> =>
   new Map(Array.from({ length: count }, (_, at) => [`p\0${at}`, new Map()]));

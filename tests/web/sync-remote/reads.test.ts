@@ -64,8 +64,7 @@ describe("a key with a percent sign", () => {
 describe("a missing table", () => {
   test("is not a missing entity, although Cosmos DB answers alike", async () => {
     const people = await openPeople();
-    const other: Fetch = (input, init) =>
-      people(String(input).replace("/people", "/gone"), init);
+    const other: Fetch = (input, init) => people(String(input).replace("/people", "/gone"), init);
     const signature = generateAccountSas(credential, { permissions: { query: true } });
     for (const service of ["cosmos", "unknown"] as const) {
       const profile = profileOf(service);

@@ -13,14 +13,7 @@ import { stretchesOf } from "../../../web/src/sync-remote/key-stretches.ts";
 import { profileOf } from "../../../web/src/sync-remote/profile.ts";
 import { seededRandom } from "../support/random.ts";
 import { asCosmos } from "./as-cosmos.ts";
-import {
-  openPeople,
-  openRemote,
-  scanAll,
-  url,
-  withHiddenHeaders,
-  withQuery,
-} from "./support.ts";
+import { openPeople, openRemote, scanAll, url, withHiddenHeaders, withQuery } from "./support.ts";
 
 const keys: Key[] = [];
 for (const partition of ["", "a", "a'b", "ab", "b", "ü"]) {

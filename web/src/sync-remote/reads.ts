@@ -83,8 +83,7 @@ export class Reads {
   }
 }
 
-const isRefused = (result: HttpResult): boolean =>
-  typeof result === "object" && isRefusal(result);
+const isRefused = (result: HttpResult): boolean => typeof result === "object" && isRefusal(result);
 
 /** Undefined: it is another entity, as a path with "%" may bring. */
 function found({ text }: HttpResponse, key: Key): ReadAnswer | undefined {
