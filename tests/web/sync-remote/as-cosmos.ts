@@ -1,6 +1,7 @@
-// Answers like Cosmos DB, as recordings of Azure's client libraries show it: PATCH within a batch is
-// refused, errors of a batch have no index, a missing table is as absent as an entity, a filter by
-// Timestamp returns nothing, rows are in the order in which they were inserted, and reads are old.
+// Answers like Cosmos DB, as recordings of Azure's client libraries show it: PATCH within a batch
+// is refused, errors of a batch have no index, a missing table is as absent as an entity, a filter
+// by Timestamp returns nothing, rows are in the order in which they were inserted, and reads are
+// old.
 
 import type { Fetch } from "./support.ts";
 

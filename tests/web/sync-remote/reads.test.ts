@@ -1,5 +1,5 @@
-// Tests reads whose answer may be about something else than the entity: the path of a key is decoded
-// twice, a missing table looks like a missing entity, and 403 has several causes.
+// Tests reads whose answer may be about something else than the entity: the path of a key is
+// decoded twice, a missing table looks like a missing entity, and 403 has several causes.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

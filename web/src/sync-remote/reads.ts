@@ -72,7 +72,7 @@ export class Reads {
   }
 
   /**
-   * A key that is refused both in a path and in a filter, while others can be read, is the key of no
+   * A key that is refused both in a path and in a filter, while others can be read, is that of no
    * entity.
    */
   async #others(): Promise<ReadResult> {
