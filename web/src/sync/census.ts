@@ -26,15 +26,17 @@ export class Census {
     this.#deletes = deletes;
   }
 
-  async scan(range: KeyRange): Promise<void> {
+  /** Returns whether the whole range was compared. The next call continues otherwise. */
+  async scan(range: KeyRange): Promise<boolean> {
     const findings: Findings = { missing: new Map(), rows: 0, present: undefined };
     const { isSorted } = this.#context.remote.traits;
     const isComplete = isSorted
       ? await this.#scanSorted(range, findings)
       : await this.#scanUnsorted(range, findings);
-    if (!isComplete) return;
+    if (!isComplete) return false;
     await this.#context.store.transact((draft) => endCensus(draft, range));
     await this.#deletes.decide(range, findings);
+    return true;
   }
 
   /** Each page completes the stretch up to its last key. Resumes after the last stored page. */

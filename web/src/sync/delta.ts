@@ -11,12 +11,15 @@ import type { Requests } from "./requests.ts";
 import { scanState, updateScanState } from "./scan-state.ts";
 import { beginningOfScan, type ClockReading, scanSince } from "./watermark.ts";
 
-/** Runs a scan to its end, or until a page cannot be read. The next call continues then. */
+/**
+ * Runs a scan to its end, or until a page cannot be read. The next call continues then. Returns
+ * whether the scan has ended.
+ */
 export async function scanDelta(
   context: SyncContext,
   requests: Requests,
   range: KeyRange,
-): Promise<void> {
+): Promise<boolean> {
   const { platform, remote, rules, store } = context;
   const beganAt = platform.now();
   const { delta: resumed } = await store.read((view) => scanState(view, range));
@@ -39,7 +42,7 @@ export async function scanDelta(
     if (answer.kind !== "page") {
       // The stored position means nothing in a table that is not sorted.
       if (!remote.traits.isSorted) await store.transact((draft) => endDelta(draft, range));
-      return;
+      return false;
     }
     const now = platform.now();
     await store.transact((draft) => {
@@ -50,7 +53,7 @@ export async function scanDelta(
       requests.clock.store(draft);
     });
     token = answer.token;
-    if (token === undefined) return;
+    if (token === undefined) return true;
   }
 }
 

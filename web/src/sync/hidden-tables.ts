@@ -114,6 +114,8 @@ export interface ScanState {
   readonly watermark?: Ticks | undefined;
   readonly delta?: RunningDelta | undefined;
   readonly census?: { readonly after: Key | undefined } | undefined;
+  /** When the last census of the range has ended, by the wall clock, in milliseconds. */
+  readonly comparedAt?: number | undefined;
 }
 
 export interface HiddenTables {

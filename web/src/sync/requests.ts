@@ -95,7 +95,8 @@ export class Requests {
     const most = Math.min(firstMs * 2 ** tries, mostMs);
     const delay = most * (0.5 + platform.random() / 2);
     const atLeast = failure.kind === "failed" ? (failure.retryAfterMs ?? 0) : 0;
-    await this.#pause(platform.sleep(Math.max(delay, atLeast)));
+    const ms = Math.max(delay, atLeast);
+    await this.#pause(platform.backOff?.(ms) ?? platform.sleep(ms));
   }
 
   /**
