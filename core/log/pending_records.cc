@@ -53,8 +53,8 @@ void PendingRecords::add(std::uint64_t number, std::size_t bytes, const CommitEf
   ENTITABLE_CHECK(number == first_number_ + records_.size());
   char* const at = chunk.memory.get() + chunk.used;
   std::copy(effects.codes.begin(), effects.codes.end(), at + bytes);
-  records_.push_back({at, static_cast<std::uint32_t>(bytes), effects.origin, effects.puts,
-                      static_cast<std::uint16_t>(codes)});
+  records_.push_back({at, static_cast<std::uint32_t>(bytes), effects.origin,
+                      effects.uses_hidden_tables, effects.puts, static_cast<std::uint16_t>(codes)});
   chunk.used += bytes + codes;
   ++chunk.records;
 }
