@@ -57,13 +57,17 @@ class PendingRecords {
   void drop_after(std::uint64_t number);
 
  private:
+  // The codes of 2^26 puts: a commit of as many does not fit in memory.
+  static constexpr unsigned codes_bytes_bits = 24;
+  static constexpr std::uint32_t codes_bytes_mask = (std::uint32_t{1} << codes_bytes_bits) - 1;
+
   struct Record {
     const char* at;
     std::uint32_t bytes;
-    CommitOrigin origin : 7;
+    std::uint32_t codes_bytes : codes_bytes_bits;
+    CommitOrigin origin : 4;
+    PutEffects puts : 3;
     bool uses_hidden_tables : 1;
-    PutEffects puts;
-    std::uint16_t codes_bytes;
   };
   struct Chunk {
     std::unique_ptr<char[]> memory;
