@@ -1,0 +1,85 @@
+// The real store of sync, over an engine: reads a version, and applies drafts. Who calls it decides
+// when commits are stored, and loads parts (owner-store.ts).
+
+import { RequestEncoder } from "../client/request-encoder.ts";
+import { Draft } from "../sync/draft.ts";
+import type { Key } from "../sync/keys.ts";
+import { PartsNeeded } from "../wasm/engine.ts";
+import { Changes } from "./changes.ts";
+import { EngineView } from "./engine-view.ts";
+import { PartsMissing, type SyncEngine } from "./hidden-reader.ts";
+
+const keysRemembered = 100_000;
+
+/** What a draft led to. `changes`: whether there is a commit. `bytes`: of its messages. */
+export interface Applied<T> {
+  readonly result: T;
+  readonly draft: Draft;
+  readonly changes: boolean;
+  readonly bytes: number;
+}
+
+export class EngineStore {
+  readonly #engine: SyncEngine;
+  readonly #table: string;
+  readonly #encoder = new RequestEncoder(false);
+  readonly #touched: { since: number; keys: Map<Key, number> };
+  readonly view: EngineView;
+
+  constructor(engine: SyncEngine, table: string) {
+    this.#engine = engine;
+    this.#table = table;
+    // What was touched before this process is not known.
+    this.#touched = { since: engine.lastCommit, keys: new Map() };
+    this.view = new EngineView(engine, table, this.#touched);
+  }
+
+  /** Returns the parts that `look` needs, if they are not in memory. */
+  read<T>(look: (view: EngineView) => T): { readonly result: T } | PartsNeeded {
+    try {
+      return { result: look(this.view) };
+    } catch (error) {
+      if (error instanceof PartsMissing) return error.needed;
+      throw error;
+    }
+  }
+
+  /**
+   * Stages what `decide` puts into a draft, and with `publishes` publishes it. Returns the parts
+   * that it needs; then nothing was done. REQUIRES: nothing is staged.
+   */
+  apply<T>(
+    decide: (draft: Draft) => T,
+    publishes: boolean,
+    nowMs: number,
+  ): Applied<T> | PartsNeeded {
+    try {
+      const seen = this.#engine.lastCommit;
+      const draft = new Draft(this.view);
+      const result = decide(draft);
+      const { puts } = draft;
+      if (puts.length === 0) return { result, draft, changes: false, bytes: 0 };
+      const changes = new Changes(this.view);
+      for (const put of puts) changes.add(put);
+      const parts = changes.encode(this.#encoder, this.#table);
+      const changed = this.#engine.applySynced(parts, seen, publishes, nowMs);
+      if (changed instanceof PartsNeeded) return changed;
+      for (const { table, key } of changed ? puts : [])
+        if (table === "rows" || table === "bases") this.#touch(key, seen + 1);
+      const bytes = parts.reduce((sum, { message }) => sum + message.length, 0);
+      return { result, draft, changes: changed, bytes };
+    } catch (error) {
+      if (error instanceof PartsMissing) return error.needed;
+      throw error;
+    }
+  }
+
+  // A commit that is discarded leaves its keys touched, which only makes sync read them again.
+  #touch(key: Key, commit: number): void {
+    if (this.#touched.keys.size >= keysRemembered) {
+      this.#touched.keys.clear();
+      this.#touched.since = commit;
+    }
+    this.#touched.keys.set(key, commit);
+  }
+}
