@@ -78,7 +78,7 @@ PastChanges ChangeHistory::read_pending() {
     if (truncated_ || progress.is_full()) break;
     ShapeDictionary shapes;
     PropertyViewArena rows;
-    const CommitEffects& effects = state_.pending.effects_at(i);
+    const CommitEffects effects = state_.pending.effects_at(i);
     Result<Commit> commit =
         decode_commit(state_.pending[i], shapes, rows, effects.uses_hidden_tables);
     ENTITABLE_CHECK(commit.ok() && apply_effects(effects, *commit));

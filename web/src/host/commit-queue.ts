@@ -212,19 +212,23 @@ export class CommitQueue {
     await this.#enqueue(undefined, "strict");
   }
 
+  // Queues a task. Resolves when it is staged and published, and also stored unless it is deferred.
+  stageTask(task: Omit<QueueTask, "resolve">): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#enqueueTask({ ...task, resolve: () => resolve(), reject });
+    });
+  }
+
   // Queues a group that `stage` stages by itself; `stage` returns false if there is nothing to
   // store. Resolves when the group is stored and published.
   stageAsOwnGroup(stage: () => boolean | PartsNeeded): Promise<void> {
     const durability = this.#options.durability === "strict" ? "strict" : "relaxed";
-    return new Promise((resolve, reject) => {
-      const staging = () => {
-        const changes = stage();
-        if (changes instanceof PartsNeeded) return changes;
-        return { responses: [emptyResponse], failed: [!changes], onlyDeletes: [false], changes };
-      };
-      const done = { resolve: () => resolve(), reject };
-      this.#enqueueTask({ ...done, durability, stage: staging });
-    });
+    const staging = () => {
+      const changes = stage();
+      if (changes instanceof PartsNeeded) return changes;
+      return { responses: [emptyResponse], failed: [!changes], onlyDeletes: [false], changes };
+    };
+    return this.stageTask({ durability, stage: staging });
   }
 
   // Runs `work` once everything before it is stored. Until `work` settles, nothing else is staged,
