@@ -5,10 +5,13 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { RequestEncoder } from "../../web/src/client/request-encoder.ts";
 import { ResponseDecoder } from "../../web/src/client/response-decoder.ts";
+import { RestError, StoreError } from "../../web/src/errors.ts";
 import type { LocalHost, LocalHostOptions } from "../../web/src/host/local-host.ts";
+import { StorageError } from "../../web/src/storage/log-storage.ts";
 import { MemoryStorage } from "../../web/src/storage/memory.ts";
 import { keyOf } from "../../web/src/sync/keys.ts";
 import { planPush } from "../../web/src/sync/plan-push.ts";
+import { tableNumber } from "../../web/src/sync-store/hidden-keys.ts";
 import { OwnerStore } from "../../web/src/sync-store/owner-store.ts";
 import { createEngine, type Engine } from "../../web/src/wasm/engine.ts";
 import { ControlledStorage } from "./support/controlled-storage.ts";
@@ -34,9 +37,9 @@ class Bench {
 
   /** Opens the store without any deferred module. */
   async open(options: Partial<LocalHostOptions> = {}): Promise<[LocalHost, Engine]> {
-    const engine = await createEngine({ preload: [] });
+    const engine = options.engine ?? (await createEngine({ preload: [] }));
     const storage = new MemoryStorage(this.files);
-    const host = await openHost({ engine, storage, ...options });
+    const host = await openHost({ storage, ...options, engine });
     this.#t.after(() => host.close().catch(() => {}));
     return [host, engine];
   }
@@ -51,10 +54,15 @@ class Bench {
   }
 }
 
-async function insert(host: LocalHost, rowKey: string, value: unknown = 1): Promise<void> {
+async function insert(
+  host: LocalHost,
+  rowKey: string,
+  value: unknown = 1,
+  into: string = table,
+): Promise<void> {
   const entity = { a: value };
   const write = { kind: "insertOrReplace", partitionKey: "p", rowKey, entity } as const;
-  const message = encoder.write(table, [write], false, undefined, (bytes) => bytes.slice());
+  const message = encoder.write(into, [write], false, undefined, (bytes) => bytes.slice());
   decoder.etagsOfWrite(await host.write(message));
 }
 
@@ -164,6 +172,39 @@ test("a commit that is refused stops nothing", async (t) => {
   await insert(host, "1");
   await store.transact((draft) => draft.put("marks", keyOf("p", "9"), { at: 1 }));
   assert.equal((await pendingKeys(store)).length, 1);
+});
+
+test("an error of the code that decides stops nothing, whatever it is", async (t) => {
+  const [host, store] = await new Bench(t).openSynced();
+  const errors = [
+    new StoreError("QuotaExceeded", "Of another store."),
+    new RestError("Of the remote.", { statusCode: 503, code: "ServerBusy" }),
+    new StorageError("unknown", "Of another store."),
+  ];
+  for (const error of errors) {
+    const failing = store.transact(() => {
+      throw error;
+    });
+    await assert.rejects(failing, error);
+    await insert(host, "1");
+  }
+  await store.transact((draft) => draft.put("marks", keyOf("p", "9"), { at: 1 }));
+});
+
+test("a row that sync cannot read ends sync with an error, and local writes go on", async (t) => {
+  const [host, store] = await new Bench(t).openSynced();
+  await insert(host, "1");
+  const { engine } = await host.startSync();
+  const entity = { Key: "2", Kind: { type: "Int32", value: 77 } } as const; // of a later version
+  const rowKey = "0000000000999999";
+  const write = { kind: "insertOrReplace", partitionKey: "p", rowKey, entity } as const;
+  const message = encoder.write(table, [write], true, undefined, (bytes) => bytes.slice());
+  const part = { table: tableNumber.outbox, message, timestamps: [0n] };
+  engine.applySynced([part], engine.lastCommit, true, 1e12);
+  const plan = store.transact((draft) => planPush(draft, "p", rules, input));
+  await assert.rejects(plan, { code: "Corrupted" });
+  await insert(host, "1", 2);
+  await assert.rejects(pendingKeys(store), { code: "Corrupted" });
 });
 
 test("a commit of sync waits for its place, and is rejected if the store closes", async (t) => {

@@ -11,12 +11,19 @@ import { PartsMissing, type SyncEngine } from "./hidden-reader.ts";
 
 const keysRemembered = 100_000;
 
-/** What a draft led to. `changes`: whether there is a commit. `bytes`: of its messages. */
+/** The code that decides about a commit has failed. There is no commit. `cause`: what it threw. */
+export class DecisionFailed extends Error {
+  constructor(cause: unknown) {
+    super("The decision about a commit has failed.", { cause });
+  }
+}
+
+/** What a draft led to. */
 export interface Applied<T> {
   readonly result: T;
   readonly draft: Draft;
-  readonly changes: boolean;
-  readonly bytes: number;
+  readonly changes: boolean; // whether there is a commit
+  readonly bytes: number; // of its messages
 }
 
 export class EngineStore {
@@ -46,7 +53,8 @@ export class EngineStore {
 
   /**
    * Stages what `decide` puts into a draft, and with `publishes` publishes it. Returns the parts
-   * that it needs; then nothing was done. REQUIRES: nothing is staged.
+   * that it needs; then nothing was done. Throws DecisionFailed, or what the engine throws.
+   * REQUIRES: nothing is staged.
    */
   apply<T>(
     decide: (draft: Draft) => T,
@@ -56,7 +64,7 @@ export class EngineStore {
     try {
       const seen = this.#engine.lastCommit;
       const draft = new Draft(this.view);
-      const result = decide(draft);
+      const result = decideOn(draft, decide);
       const { puts } = draft;
       if (puts.length === 0) return { result, draft, changes: false, bytes: 0 };
       const changes = new Changes(this.view);
@@ -81,5 +89,13 @@ export class EngineStore {
       this.#touched.since = commit;
     }
     this.#touched.keys.set(key, commit);
+  }
+}
+
+function decideOn<T>(draft: Draft, decide: (draft: Draft) => T): T {
+  try {
+    return decide(draft);
+  } catch (error) {
+    throw error instanceof PartsMissing ? error : new DecisionFailed(error);
   }
 }

@@ -4,7 +4,9 @@ import type { SyncHost } from "../host/sync-host.ts";
 import type { Draft, TableView } from "../sync/draft.ts";
 import type { SyncStore } from "../sync/store.ts";
 import { PartsNeeded } from "../wasm/engine.ts";
-import { EngineStore } from "./engine-store.ts";
+import { type Applied, DecisionFailed, EngineStore } from "./engine-store.ts";
+
+const noCommit = { changes: false, bytes: 0 };
 
 export class OwnerStore implements SyncStore {
   readonly #host: SyncHost;
@@ -26,13 +28,30 @@ export class OwnerStore implements SyncStore {
   }
 
   async transact<T>(decide: (draft: Draft) => T): Promise<T> {
-    let decided: { result: T } | undefined;
+    let decided: { result: T } | DecisionFailed | undefined;
     await this.#host.commit((publishes, nowMs) => {
-      const applied = this.#store.apply(decide, publishes, nowMs);
-      if (!(applied instanceof PartsNeeded)) decided = applied;
-      return applied;
+      const applied = this.#apply(decide, publishes, nowMs);
+      if (applied instanceof PartsNeeded) return applied;
+      decided = applied;
+      return applied instanceof DecisionFailed ? noCommit : applied;
     });
-    return (decided as unknown as { result: T }).result;
+    const made = decided as unknown as { result: T } | DecisionFailed;
+    if (made instanceof DecisionFailed) throw made.cause;
+    return made.result;
+  }
+
+  /** An error of `decide` is returned: it must not stop the store, as those of the engine do. */
+  #apply<T>(
+    decide: (draft: Draft) => T,
+    publishes: boolean,
+    nowMs: number,
+  ): Applied<T> | PartsNeeded | DecisionFailed {
+    try {
+      return this.#store.apply(decide, publishes, nowMs);
+    } catch (error) {
+      if (error instanceof DecisionFailed) return error;
+      throw error;
+    }
   }
 
   stored(): Promise<void> {
