@@ -207,6 +207,42 @@ test("a row that sync cannot read ends sync with an error, and local writes go o
   await assert.rejects(pendingKeys(store), { code: "Corrupted" });
 });
 
+test("a store opens without the module, and its synced tables can be read", async (t) => {
+  const bench = new Bench(t);
+  const [host] = await bench.openSynced();
+  await insert(host, "1");
+  await host.close();
+  const engine = await createEngine({ preload: [] });
+  const { loadDeferredModule } = engine;
+  engine.loadDeferredModule = async () => {
+    throw new StoreError("WasmLoadFailed", "The file is not there.");
+  };
+  const [opened] = await bench.open({ engine });
+  assert.equal((await opened.stats()).rows, 1);
+  await assert.rejects(insert(opened, "2"), /not loaded/);
+  await assert.rejects(opened.startSync(), { code: "WasmLoadFailed" });
+  engine.loadDeferredModule = loadDeferredModule;
+  const store = new OwnerStore(await opened.startSync(), table);
+  await insert(opened, "2");
+  assert.equal((await pendingKeys(store)).length, 2);
+});
+
+test("writes are recorded if a log that does not fit in memory begins to sync at its end", async (t) => {
+  const bench = new Bench(t);
+  const [before] = await bench.open();
+  await encoder.createTable("large", (message) => before.write(message.slice()));
+  for (let row = 0; row < 100; ++row)
+    await insert(before, String(1000 + row), "x".repeat(30_000), "large");
+  const [host] = await bench.openSynced();
+  await insert(host, "1");
+  // The processes end without a word, so that the log stays as it is.
+  const [opened, engine] = await bench.open({ memoryLimit: 1024 * 1024 });
+  assert(engine.hasSyncedTables);
+  await insert(opened, "2");
+  const store = new OwnerStore(await opened.startSync(), table);
+  assert.equal((await pendingKeys(store)).length, 2);
+});
+
 test("a commit of sync waits for its place, and is rejected if the store closes", async (t) => {
   const files = new Map<string, Uint8Array>();
   const storage = new ControlledStorage(new MemoryStorage(files));

@@ -46,7 +46,7 @@ import type { PageLifecycle } from "./page-lifecycle.ts";
 import { PartLoader } from "./part-loader.ts";
 import { Snapshots } from "./snapshots.ts";
 import { SpaceReserve } from "./space-reserve.ts";
-import { enableSync, SyncHost } from "./sync-host.ts";
+import { SyncHost, tryEnableSync } from "./sync-host.ts";
 
 // How a host learns whether it still owns the log, which other tabs may claim. `isOwner` returns
 // whether this tab may claim the log. `onReplaced` is called when storing fails because another
@@ -119,7 +119,6 @@ export class LocalHost implements OwnerHost {
       const changesMax = readOnly ? memoryLimit : changesMaxFor(memoryLimit);
       const orphans = await recover(engine, (reader) => storage.load(reader), changesMax);
       const writes = options.persistence !== "memory" && !readOnly && !engine.isDamaged;
-      if (!readOnly && engine.hasSyncedTables) await enableSync(engine);
       if (options.logOwnership?.isOwner() === false)
         throw fencedError("nothing yet, but has the lock");
       const space = spaceReserve(options);
@@ -127,8 +126,10 @@ export class LocalHost implements OwnerHost {
         requireCheckpoints(options);
         const isOwner = () => options.logOwnership?.isOwner() !== false;
         const left = await applyUnappliedSegments({ ...options, isOwner, space }, orphans);
+        await tryEnableSync(options);
         return new LocalHost(options, left, true, space);
       }
+      await tryEnableSync(options);
       const claimed = !writes || (await claim(engine, storage, space));
       return new LocalHost(options, orphans, claimed, space);
     } catch (error) {

@@ -24,13 +24,30 @@ export interface StagedCommit {
   readonly bytes: number;
 }
 
-// Lets local writes of synced tables be recorded. REQUIRES: nothing is staged.
-export async function enableSync(
-  engine: Pick<Engine, "loadDeferredModule" | "enableSync">,
-): Promise<void> {
-  await engine.loadDeferredModule("sync");
+// Lets local writes of synced tables be recorded, if the store has any. Without the file of the
+// module, the store opens all the same: these tables can be read, but writes of them fail until
+// SyncHost.enable() has loaded it. REQUIRES: the whole log is applied, because tables may begin to
+// be synced anywhere in it; nothing is staged.
+export async function tryEnableSync({
+  engine,
+  readOnly,
+}: {
+  engine: Pick<Engine, "loadDeferredModule" | "enableSync" | "hasSyncedTables">;
+  readOnly: boolean;
+}): Promise<void> {
+  if (readOnly || !engine.hasSyncedTables) return;
+  try {
+    await engine.loadDeferredModule("sync");
+  } catch (error) {
+    if (isNotLoaded(error)) return;
+    throw error;
+  }
   engine.enableSync();
 }
+
+const isNotLoaded = (error: unknown): boolean =>
+  error instanceof StoreError &&
+  (error.code === "WasmLoadFailed" || error.code === "WasmVersionMismatch");
 
 const noResponse = new Uint8Array();
 
