@@ -207,6 +207,30 @@ test("a row that sync cannot read ends sync with an error, and local writes go o
   await assert.rejects(pendingKeys(store), { code: "Corrupted" });
 });
 
+test("a push is stored with strict durability, and other commits as the store's", async (t) => {
+  for (const durability of ["relaxed", "deferred"] as const) {
+    const storage = new ControlledStorage(new MemoryStorage(new Map()));
+    const [host, store] = await new Bench(t).openSynced({ storage, durability });
+    const opened = storage.calls.length;
+    const levels = () =>
+      storage.calls
+        .slice(opened)
+        .flatMap((call) => (call.name === "addSegments" ? (call.durability ?? []) : []));
+    await insert(host, "1");
+    await store.transact((draft) => draft.put("marks", keyOf("p", "9"), { at: 1 }));
+    await new Promise((resolve) => setTimeout(resolve, 30));
+    assert(!levels().includes("strict"), durability);
+    await store.transact((draft) => planPush(draft, "p", rules, input));
+    await new Promise((resolve) => setTimeout(resolve, 30)); // its timer has stored it
+    assert.equal(levels().at(-1), "strict", durability);
+    await insert(host, "2");
+    await store.transact((draft) => draft.put("tries", "p", 2));
+    await insert(host, "3"); // is stored with it
+    await store.stored();
+    assert.equal(levels().filter((level) => level === "strict").length, 2, durability);
+  }
+});
+
 test("a store opens without the module, and its synced tables can be read", async (t) => {
   const bench = new Bench(t);
   const [host] = await bench.openSynced();

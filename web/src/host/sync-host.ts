@@ -18,10 +18,12 @@ export interface SyncHostOptions {
   requireOpen: () => void; // throws once the store closes
 }
 
-/** What a task staged. `bytes`: the size of its messages. */
+/** What a task staged. */
 export interface StagedCommit {
   readonly changes: boolean; // false: there is no commit
-  readonly bytes: number;
+  readonly bytes: number; // the size of its messages
+  /** It is stored with strict durability, and with it all commits before it. */
+  readonly isStrict?: boolean;
 }
 
 // Lets local writes of synced tables be recorded, if the store has any. Without the file of the
@@ -109,6 +111,7 @@ export class SyncHost {
     requireOpen();
     let refusal: { error: unknown } | undefined;
     let bytes = 0;
+    let isStrict: boolean | undefined;
     await queue.stageTask({
       durability: "deferred",
       stage(how) {
@@ -117,7 +120,7 @@ export class SyncHost {
         try {
           const staged = stage(how === "stageAndPublish", now());
           if (staged instanceof PartsNeeded) return staged;
-          ({ changes, bytes } = staged);
+          ({ changes, bytes, isStrict } = staged);
         } catch (error) {
           // The queue stops after an error that it does not know.
           if (isOfStore(error)) throw error;
@@ -126,11 +129,13 @@ export class SyncHost {
         return { responses: [noResponse], failed: [!changes], onlyDeletes: [false], changes };
       },
       taskBytes: () => bytes,
+      isStrict: () => isStrict === true,
     });
     if (refusal !== undefined) throw (refusal as { error: unknown }).error;
   }
 
-  // Resolves when all commits so far are stored.
+  // Resolves when all commits so far are stored. Those up to the last strict one then survive a
+  // power failure.
   async stored(): Promise<void> {
     this.#options.requireOpen();
     await this.#options.queue.flush();

@@ -2,7 +2,7 @@
 // when commits are stored, and loads parts (owner-store.ts).
 
 import { RequestEncoder } from "../client/request-encoder.ts";
-import { Draft } from "../sync/draft.ts";
+import { Draft, type Put } from "../sync/draft.ts";
 import type { Key } from "../sync/keys.ts";
 import { PartsNeeded } from "../wasm/engine.ts";
 import { Changes } from "./changes.ts";
@@ -24,6 +24,8 @@ export interface Applied<T> {
   readonly draft: Draft;
   readonly changes: boolean; // whether there is a commit
   readonly bytes: number; // of its messages
+  /** Whether it must survive a power failure before sync goes on: it claims a try of a push. */
+  readonly isStrict: boolean;
 }
 
 export class EngineStore {
@@ -66,7 +68,7 @@ export class EngineStore {
       const draft = new Draft(this.view);
       const result = decideOn(draft, decide);
       const { puts } = draft;
-      if (puts.length === 0) return { result, draft, changes: false, bytes: 0 };
+      if (puts.length === 0) return { result, draft, changes: false, bytes: 0, isStrict: false };
       const changes = new Changes(this.view);
       for (const put of puts) changes.add(put);
       const parts = changes.encode(this.#encoder, this.#table);
@@ -75,7 +77,7 @@ export class EngineStore {
       for (const { table, key } of changed ? puts : [])
         if (table === "rows" || table === "bases") this.#touch(key, seen + 1);
       const bytes = parts.reduce((sum, { message }) => sum + message.length, 0);
-      return { result, draft, changes: changed, bytes };
+      return { result, draft, changes: changed, bytes, isStrict: puts.some(claimsTry) };
     } catch (error) {
       if (error instanceof PartsMissing) return error.needed;
       throw error;
@@ -91,6 +93,9 @@ export class EngineStore {
     this.#touched.keys.set(key, commit);
   }
 }
+
+const claimsTry = ({ table, value }: Put): boolean =>
+  (table === "pushes" || table === "tries") && value !== undefined;
 
 function decideOn<T>(draft: Draft, decide: (draft: Draft) => T): T {
   try {
