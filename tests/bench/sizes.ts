@@ -89,6 +89,7 @@ const rows: [string, readonly Uint8Array[]][] = [
     "entitable.snapshot.wasm, with the first snapshot, restore or `verify`",
     [shipped("dist/wasm/entitable.snapshot.wasm")],
   ],
+  ["entitable.sync.wasm, for synced tables", [shipped("dist/wasm/entitable.sync.wasm")]],
   ["entitable.wasm, all in one, for Service Workers", [shipped("dist/wasm/entitable.wasm")]],
   ["`entitable`, all of it", await bundled(everything("entitable"))],
   ["`entitable/data-tables`", dropIn],

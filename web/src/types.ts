@@ -1039,7 +1039,8 @@ export interface OpenOptions {
   history?: { bytes?: number; ageMs?: number };
   /**
    * The WebAssembly module or its URL. Default: entitable.core.wasm next to this package's code,
-   * and entitable.rest.wasm, entitable.live.wasm and entitable.snapshot.wasm once they are needed.
+   * and entitable.rest.wasm, entitable.live.wasm, entitable.snapshot.wasm and entitable.sync.wasm
+   * once they are needed.
    */
   wasm?: string | URL | Response | BufferSource | WebAssembly.Module;
   /**

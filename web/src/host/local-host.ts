@@ -46,6 +46,7 @@ import type { PageLifecycle } from "./page-lifecycle.ts";
 import { PartLoader } from "./part-loader.ts";
 import { Snapshots } from "./snapshots.ts";
 import { SpaceReserve } from "./space-reserve.ts";
+import { SyncHost, tryEnableSync } from "./sync-host.ts";
 
 // How a host learns whether it still owns the log, which other tabs may claim. `isOwner` returns
 // whether this tab may claim the log. `onReplaced` is called when storing fails because another
@@ -102,6 +103,7 @@ export class LocalHost implements OwnerHost {
   #damage: readonly StoreDamage[]; // a copy, because a broken engine cannot return it
   #writeError: StoreError | undefined; // the error of every write, if the store is read-only
   readonly #snapshots: Snapshots;
+  readonly #sync: SyncHost;
   readonly #eviction: EvictionDetector | undefined;
   #lacksCode = false; // because its file could not be loaded
   #claimed = false; // a segment of this owner is stored
@@ -124,8 +126,10 @@ export class LocalHost implements OwnerHost {
         requireCheckpoints(options);
         const isOwner = () => options.logOwnership?.isOwner() !== false;
         const left = await applyUnappliedSegments({ ...options, isOwner, space }, orphans);
+        await tryEnableSync(options);
         return new LocalHost(options, left, true, space);
       }
+      await tryEnableSync(options);
       const claimed = !writes || (await claim(engine, storage, space));
       return new LocalHost(options, orphans, claimed, space);
     } catch (error) {
@@ -205,6 +209,7 @@ export class LocalHost implements OwnerHost {
       replace: async (call) => await this.#checkpointer?.replaceAllData(call),
       now: () => this.now(),
     });
+    this.#sync = this.#makeSyncHost();
     const { epoch, lastCommit, tables } = options.engine.stats();
     this.#generation = epoch;
     // Whether the log held data. A log that was only claimed or compacted has neither commits nor
@@ -309,6 +314,29 @@ export class LocalHost implements OwnerHost {
   ): ListenerConnection {
     if (this.#closing !== undefined) throw this.#closedError();
     return this.#changeListeners.listen(listener, client);
+  }
+
+  // ---- Sync -----------------------------------------------------------------------------------
+
+  #makeSyncHost(): SyncHost {
+    return new SyncHost({
+      engine: this.#options.engine,
+      queue: this.#queue,
+      parts: this.#parts,
+      now: () => this.now(),
+      requireOpen: () => {
+        if (this.#closing !== undefined) throw this.#closedError();
+      },
+    });
+  }
+
+  // Resolves to what the code of sync uses of this host, once its part of the engine is loaded. The
+  // next owner continues what sync has stored: opening enables sync again.
+  async startSync(): Promise<SyncHost> {
+    if (this.#closing !== undefined) throw this.#closedError();
+    if (this.#writeError !== undefined) throw this.#writeError;
+    await this.#orHandOver(this.#sync.enable());
+    return this.#sync;
   }
 
   // ---- The store's own handle -----------------------------------------------------------------

@@ -13,7 +13,8 @@ export function isSameValue(a: Value | undefined, b: Value | undefined): boolean
   return Object.is(a.value, b.value) || canonical(a) === canonical(b);
 }
 
-function canonical({ type, value }: Value): string {
+/** Equal values of a type have the same text. */
+export function canonical({ type, value }: Value): string {
   const text = Object.is(value, -0) ? "-0" : String(value);
   if (type === "Guid") return text.toLowerCase();
   if (type === "Int64")

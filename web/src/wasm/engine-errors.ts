@@ -21,13 +21,16 @@ const localErrorCodes: ReadonlySet<string> = new Set<StoreErrorCode>([
   "FormatTooNew",
 ]);
 
-// Returns the error that a failed call reports as the text "<code>
-// <message>".
+// Returns the error that a failed call reports as the text "<HTTP status> <code>
+// <message>". A status of 500 and above says that the engine has failed; with any other, it has
+// refused the call.
 export function errorFromText(text: string): Error {
   const end = text.indexOf("\n");
-  const code = text.slice(0, end);
+  const [status, code = ""] = text.slice(0, end).split(" ");
   const message = text.slice(end + 1);
   if (localErrorCodes.has(code)) return new StoreError(code as StoreErrorCode, message);
   if (code === "InvalidInput") return new StoreError("ValidationFailed", message);
-  return internalError(message);
+  return Number(status) < 500
+    ? serviceError(Number(status), code, message)
+    : internalError(message);
 }

@@ -25,6 +25,7 @@ import type {
   SealedSegments,
   SimulatedError,
   StagedResponses,
+  SyncedPart,
   WriteResult,
 } from "./engine.ts";
 import { errorFromText, internalError, outOfMemoryError } from "./engine-errors.ts";
@@ -369,6 +370,92 @@ export class WasmEngine implements Engine {
       staged.onlyDeletes.push((flags & onlyDeletesFlag) !== 0);
     }
     return staged;
+  }
+
+  // ---- Synced tables ----------------------------------------------------------------------------
+
+  get hasSyncedTables(): boolean {
+    return this.#catchingTraps((m, h) => m._entitable_has_synced_tables(h)) !== 0;
+  }
+
+  enableSync(): void {
+    this.#call((m, h) => m._entitable_enable_sync(h));
+  }
+
+  setSynced(
+    table: string,
+    how: "begin" | "end" | "discard",
+    publishes: boolean,
+    nowMs: number,
+  ): PartsNeeded | undefined {
+    const name = new TextEncoder().encode(table);
+    const number = { end: 0, begin: 1, discard: 2 }[how];
+    this.#writeInput(name);
+    const staged = this.#stagedSync(publishes, (m, h) =>
+      m._entitable_set_synced(h, name.length, number, publishes ? 1 : 0, nowMs),
+    );
+    return staged instanceof PartsNeeded ? staged : undefined;
+  }
+
+  hasPendingOperations(): boolean | PartsNeeded {
+    const result = this.#callForResult((m, h) => m._entitable_has_pending_operations(h));
+    return result instanceof PartsNeeded ? result : result !== 0;
+  }
+
+  readSynced(table: number, request: Uint8Array): Uint8Array | PartsNeeded {
+    this.#writeInput(request);
+    const result = this.#callForResult((m, h) => m._entitable_sync_read(h, table, request.length));
+    return result instanceof PartsNeeded ? result : this.#view();
+  }
+
+  applySynced(
+    parts: readonly SyncedPart[],
+    seenCommit: number,
+    publishes: boolean,
+    nowMs: number,
+  ): boolean | PartsNeeded {
+    const size = this.#writeSyncedParts(parts);
+    return this.#stagedSync(publishes, (m, h) =>
+      m._entitable_apply_synced(h, parts.length, size, seenCommit, publishes ? 1 : 0, nowMs),
+    );
+  }
+
+  #stagedSync(publishes: boolean, call: ModuleCall): boolean | PartsNeeded {
+    const flags = this.#callForResult(call);
+    if (flags instanceof PartsNeeded) return flags;
+    const changes = hasFlag(flags, changesFlag);
+    if (publishes && changes) this.onChange?.(hasFlag(flags, mustTakeFlag));
+    return changes;
+  }
+
+  // Returns the input's size (exports.cc, entitable_apply_synced).
+  #writeSyncedParts(parts: readonly SyncedPart[]): number {
+    const headBytes = 16;
+    let operations = 0;
+    let messageBytes = 0;
+    for (const { timestamps, message } of parts) {
+      operations += timestamps.length;
+      messageBytes += message.length;
+    }
+    const size = parts.length * headBytes + operations * 8 + messageBytes;
+    const input = this.#reserveInput(size);
+    const { HEAPU8: bytes } = this.#module;
+    const view = new DataView(bytes.buffer, input, size);
+    let time = parts.length * headBytes;
+    let at = time + operations * 8;
+    for (const [index, { table, timestamps, message }] of parts.entries()) {
+      view.setUint32(index * headBytes, table, true);
+      view.setUint32(index * headBytes + 4, 0, true);
+      view.setUint32(index * headBytes + 8, timestamps.length, true);
+      view.setUint32(index * headBytes + 12, message.length, true);
+      for (const timestamp of timestamps) {
+        view.setBigUint64(time, timestamp, true);
+        time += 8;
+      }
+      bytes.set(message, input + at);
+      at += message.length;
+    }
+    return size;
   }
 
   // ---- Instrumentation --------------------------------------------------------------------------

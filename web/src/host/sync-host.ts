@@ -1,0 +1,153 @@
+// What the code of sync uses of the owner of a store: reads of synced tables, and commits between
+// the writes of clients. Only the owner syncs, so what sync remembers has one writer.
+
+import { RestError, StoreError } from "../errors.ts";
+import { StorageError } from "../storage/log-storage.ts";
+import { type Engine, PartsNeeded } from "../wasm/engine.ts";
+import type { CommitQueue } from "./commit-queue.ts";
+import type { PartLoader } from "./part-loader.ts";
+
+export interface SyncHostOptions {
+  engine: Pick<
+    Engine,
+    "loadDeferredModule" | "enableSync" | "setSynced" | "readSynced" | "applySynced" | "lastCommit"
+  >;
+  queue: Pick<CommitQueue, "stageTask" | "runExclusively" | "flush">;
+  parts: Pick<PartLoader, "loadAndRetry">;
+  now: () => number;
+  requireOpen: () => void; // throws once the store closes
+}
+
+/** What a task staged. */
+export interface StagedCommit {
+  readonly changes: boolean; // false: there is no commit
+  readonly bytes: number; // the size of its messages
+  /** It is stored with strict durability, and with it all commits before it. */
+  readonly isStrict?: boolean;
+}
+
+// Lets local writes of synced tables be recorded, if the store has any. Without the file of the
+// module, the store opens all the same: these tables can be read, but writes of them fail until
+// SyncHost.enable() has loaded it. REQUIRES: the whole log is applied, because tables may begin to
+// be synced anywhere in it; nothing is staged.
+export async function tryEnableSync({
+  engine,
+  readOnly,
+}: {
+  engine: Pick<Engine, "loadDeferredModule" | "enableSync" | "hasSyncedTables">;
+  readOnly: boolean;
+}): Promise<void> {
+  if (readOnly || !engine.hasSyncedTables) return;
+  try {
+    await engine.loadDeferredModule("sync");
+  } catch (error) {
+    if (isNotLoaded(error)) return;
+    throw error;
+  }
+  engine.enableSync();
+}
+
+const isNotLoaded = (error: unknown): boolean =>
+  error instanceof StoreError &&
+  (error.code === "WasmLoadFailed" || error.code === "WasmVersionMismatch");
+
+const noResponse = new Uint8Array();
+
+export class SyncHost {
+  readonly #options: SyncHostOptions;
+  #enabling: Promise<void> | undefined;
+
+  constructor(options: SyncHostOptions) {
+    this.#options = options;
+  }
+
+  get engine(): SyncHostOptions["engine"] {
+    return this.#options.engine;
+  }
+
+  // Loads the code of sync in the engine. Rejects like Engine.loadDeferredModule().
+  enable(): Promise<void> {
+    this.#enabling ??= this.#enable().catch((error) => {
+      this.#enabling = undefined;
+      throw error;
+    });
+    return this.#enabling;
+  }
+
+  async #enable(): Promise<void> {
+    const { engine, queue } = this.#options;
+    await engine.loadDeferredModule("sync");
+    await queue.runExclusively(async () => engine.enableSync());
+  }
+
+  // Begins or ends syncing a table (Engine.setSynced). Rejects with the store's reason if it
+  // refuses.
+  async setSynced(table: string, how: "begin" | "end" | "discard"): Promise<void> {
+    await this.commit((publishes, nowMs) => {
+      const needed = this.#options.engine.setSynced(table, how, publishes, nowMs);
+      return needed ?? { changes: true, bytes: table.length };
+    });
+  }
+
+  // Calls `look` with the published version, and again after parts that it needs are loaded.
+  async read<T>(look: () => T | PartsNeeded): Promise<T> {
+    const { parts, requireOpen } = this.#options;
+    const lookIfOpen = () => {
+      requireOpen();
+      return look();
+    };
+    const result = lookIfOpen();
+    return result instanceof PartsNeeded ? await parts.loadAndRetry(result, lookIfOpen) : result;
+  }
+
+  // Makes one commit, which follows the published version. `stage` stages it, and publishes it if
+  // `publishes`; it may be called again after parts that it needs are loaded. Resolves when the
+  // commit is published. Rejects if there is no commit, with what `stage` throws, or like a
+  // deferred write.
+  async commit(
+    stage: (publishes: boolean, nowMs: number) => StagedCommit | PartsNeeded,
+  ): Promise<void> {
+    const { queue, now, requireOpen } = this.#options;
+    requireOpen();
+    let refusal: { error: unknown } | undefined;
+    let bytes = 0;
+    let isStrict: boolean | undefined;
+    await queue.stageTask({
+      durability: "deferred",
+      stage(how) {
+        refusal = undefined;
+        let changes = false;
+        try {
+          const staged = stage(how === "stageAndPublish", now());
+          if (staged instanceof PartsNeeded) return staged;
+          ({ changes, bytes, isStrict } = staged);
+        } catch (error) {
+          // The queue stops after an error that it does not know.
+          if (isOfStore(error)) throw error;
+          refusal = { error };
+        }
+        return { responses: [noResponse], failed: [!changes], onlyDeletes: [false], changes };
+      },
+      taskBytes: () => bytes,
+      isStrict: () => isStrict === true,
+    });
+    if (refusal !== undefined) throw (refusal as { error: unknown }).error;
+  }
+
+  // Resolves when all commits so far are stored. Those up to the last strict one then survive a
+  // power failure.
+  async stored(): Promise<void> {
+    this.#options.requireOpen();
+    await this.#options.queue.flush();
+  }
+}
+
+// Whether the engine or the storage failed. Otherwise the engine refused the commit, or the code
+// that decides about it has failed.
+function isOfStore(error: unknown): boolean {
+  if (error instanceof StoreError) return error.code !== "ValidationFailed";
+  return (
+    error instanceof StorageError ||
+    (error instanceof RestError && (error.statusCode ?? 500) >= 500)
+  );
+}
