@@ -318,3 +318,23 @@ test("a restore does not lose operations without a word", async (t) => {
   await host.restore(file());
   assert.equal((await host.stats()).rows, 0);
 });
+
+test("a listener is called once after the commits of a turn, until it is removed", async (t) => {
+  const [host, store] = await new Bench(t).openSynced({ durability: "deferred" });
+  const sync = await host.startSync();
+  const seen: number[] = [];
+  const remove = sync.watchCommits(() => seen.push(store.commit));
+  const first = store.commit;
+  await Promise.all(["1", "2", "3"].map((row) => insert(host, row)));
+  await turn();
+  assert.deepEqual(seen, [first + 3]);
+  await store.transact((draft) => draft.put("overlap", "ms", 5));
+  await turn();
+  assert.deepEqual(seen, [first + 3, first + 4]);
+  remove();
+  await insert(host, "4");
+  await turn();
+  assert.equal(seen.length, 2);
+});
+
+const turn = () => new Promise<void>((resolve) => setTimeout(resolve, 5));

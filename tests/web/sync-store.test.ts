@@ -47,6 +47,7 @@ const tables: readonly TableName[] = [
   "lost",
   "server",
   "overlap",
+  "client",
 ];
 
 /** What a process leaves in storage. */
@@ -499,6 +500,7 @@ function sampleValues(): [OpaqueTable, string, unknown][] {
     ["lost", outboxKey("CH", 2_752_512), { op, local: set, outcome: "unknown" }],
     ["server", "time", 17_000_000_000_000_000n],
     ["overlap", "ms", 120_000],
+    ["client", "name", "a1b2"],
   ];
 }
 
@@ -557,7 +559,14 @@ test("rows that sync has not written are absent, or cannot be read, but stop no 
   const values: readonly Value[] = [int32(9), text(3), binary(5)];
   const names = ["Kind", "Key", "Etag", "Group", "V0", "V1", "x"];
   const rowKeys = ["1", "0000000000000001", "0000000000000001s0", "0000000000000001000"];
-  const mayBeAbsent = new Set<TableName>(["tries", "receipts", "scans", "server", "overlap"]);
+  const mayBeAbsent = new Set<TableName>([
+    "tries",
+    "receipts",
+    "scans",
+    "server",
+    "overlap",
+    "client",
+  ]);
   const unreadable = new Set<TableName>();
   for (let step = 0; step < 300; ++step) {
     const entity = Object.fromEntries(

@@ -10,7 +10,13 @@ import type { PartLoader } from "./part-loader.ts";
 export interface SyncHostOptions {
   engine: Pick<
     Engine,
-    "loadDeferredModule" | "enableSync" | "setSynced" | "readSynced" | "applySynced" | "lastCommit"
+    | "loadDeferredModule"
+    | "enableSync"
+    | "setSynced"
+    | "readSynced"
+    | "applySynced"
+    | "lastCommit"
+    | "onCommit"
   >;
   queue: Pick<CommitQueue, "stageTask" | "runExclusively" | "flush">;
   parts: Pick<PartLoader, "loadAndRetry">;
@@ -56,6 +62,7 @@ const noResponse = new Uint8Array();
 export class SyncHost {
   readonly #options: SyncHostOptions;
   #enabling: Promise<void> | undefined;
+  readonly #watchers = new Set<() => void>();
 
   constructor(options: SyncHostOptions) {
     this.#options = options;
@@ -78,6 +85,30 @@ export class SyncHost {
     const { engine, queue } = this.#options;
     await engine.loadDeferredModule("sync");
     await queue.runExclusively(async () => engine.enableSync());
+  }
+
+  // Calls the listener after commits, once for those of one turn of the event loop, also for those
+  // that this host makes. Returns a function that ends this.
+  watchCommits(listener: () => void): () => void {
+    const { engine } = this.#options;
+    this.#watchers.add(listener);
+    engine.onCommit ??= this.#commitWatch();
+    return () => {
+      this.#watchers.delete(listener);
+      if (this.#watchers.size === 0) engine.onCommit = undefined;
+    };
+  }
+
+  #commitWatch(): () => void {
+    let isWaiting = false;
+    return () => {
+      if (isWaiting) return;
+      isWaiting = true;
+      setTimeout(() => {
+        isWaiting = false;
+        for (const listener of [...this.#watchers]) listener();
+      });
+    };
   }
 
   // Begins or ends syncing a table (Engine.setSynced). Rejects with the store's reason if it

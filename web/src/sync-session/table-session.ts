@@ -188,6 +188,8 @@ export class TableSession {
   }
 
   #onCommit(): void {
+    // The table is created with the first local write.
+    if (this.#work === undefined && this.#counts.error === "tableMissing") this.#time.endBackOffs();
     this.#push();
     this.#count();
   }

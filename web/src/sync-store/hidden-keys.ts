@@ -61,6 +61,12 @@ export const places: Readonly<Record<OpaqueTable, Place>> = {
     prefix: "overlap ",
     mayBeAbsent: true,
   },
+  client: {
+    number: tableNumber.state,
+    keys: "partitions",
+    prefix: "client ",
+    mayBeAbsent: true,
+  },
 };
 
 export interface RowKey {

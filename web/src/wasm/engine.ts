@@ -184,6 +184,8 @@ export interface Engine {
   // Called at the end of each call that may have changed what listeners see, or after which feeds
   // can be opened. `mustTake`: the changes should be taken before the next call.
   onChange: ((mustTake?: boolean) => void) | undefined;
+  // Called with onChange(), for the code that syncs tables. Must not throw or call the engine.
+  onCommit: (() => void) | undefined;
 
   // Sets the account that the REST entry point serves. `hmac` computes HMAC-SHA256 to check
   // signatures; its arguments are views of wasm memory, valid only during the call. undefined:

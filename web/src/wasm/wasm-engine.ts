@@ -76,6 +76,7 @@ export class WasmEngine implements Engine {
   #deferredTake: (() => void) | undefined; // the same, but single writes may come first
   readonly #views = new SubarrayCache(); // views of results in wasm memory
   onChange: ((mustTake?: boolean) => void) | undefined;
+  onCommit: (() => void) | undefined;
 
   static async start(
     compiling: WebAssembly.Module | Promise<WebAssembly.Module>,
@@ -134,7 +135,7 @@ export class WasmEngine implements Engine {
     const size = bytes?.length ?? 0;
     const hasFile = bytes === undefined ? 0 : 1;
     this.#call((m, h) => m._entitable_load_part(h, id, size, hasFile));
-    this.onChange?.(); // the part may be damaged
+    this.#changed(); // the part may be damaged
   }
 
   setMemoryLimit(bytes: number): void {
@@ -190,7 +191,7 @@ export class WasmEngine implements Engine {
     const text = new TextEncoder().encode(damage.file + damage.message);
     this.#writeInput(text);
     this.#call((m, h) => m._entitable_report_damage(h, file.length, text.length));
-    this.onChange?.();
+    this.#changed();
   }
 
   // ---- Reading and writing ----------------------------------------------------------------------
@@ -290,8 +291,13 @@ export class WasmEngine implements Engine {
     );
     if (flags instanceof PartsNeeded) return flags;
     const responses = this.#responses(requests.length, hasFlag(flags, changesFlag));
-    this.onChange?.(hasFlag(flags, mustTakeFlag));
+    this.#changed(hasFlag(flags, mustTakeFlag));
     return responses;
+  }
+
+  #changed(mustTake?: boolean): void {
+    this.onChange?.(mustTake);
+    this.onCommit?.();
   }
 
   // Does not use #call, for the same reason as read().
@@ -309,7 +315,7 @@ export class WasmEngine implements Engine {
     const word = this.#address >>> 2;
     const response = this.#views.view(bytes, words[word] as number, words[word + 1] as number);
     const onlyDeletes = ((words[word + 2] as number) & onlyDeletesFlag) !== 0;
-    this.onChange?.(hasFlag(flags, mustTakeFlag));
+    this.#changed(hasFlag(flags, mustTakeFlag));
     return { response, changes: hasFlag(flags, changesFlag), onlyDeletes };
   }
 
@@ -424,7 +430,7 @@ export class WasmEngine implements Engine {
     const flags = this.#callForResult(call);
     if (flags instanceof PartsNeeded) return flags;
     const changes = hasFlag(flags, changesFlag);
-    if (publishes && changes) this.onChange?.(hasFlag(flags, mustTakeFlag));
+    if (publishes && changes) this.#changed(hasFlag(flags, mustTakeFlag));
     return changes;
   }
 
@@ -507,12 +513,12 @@ export class WasmEngine implements Engine {
 
   publish(): void {
     this.#call((m, h) => m._entitable_publish(h));
-    this.onChange?.();
+    this.#changed();
   }
 
   discard(): void {
     this.#call((m, h) => m._entitable_discard(h));
-    this.onChange?.();
+    this.#changed();
   }
 
   seal(segmentBytes = unlimitedBytes): SealedSegments | undefined {
@@ -564,7 +570,7 @@ export class WasmEngine implements Engine {
     const size = bytes?.length ?? 0;
     const hasFile = bytes === undefined ? 0 : 1;
     this.#call((m, h) => m._entitable_load_part_for_checkpoint(h, id, size, hasFile));
-    this.onChange?.(); // the part may be damaged
+    this.#changed(); // the part may be damaged
   }
 
   markCheckpointPartStored(): void {
@@ -598,7 +604,7 @@ export class WasmEngine implements Engine {
 
   markCheckpointCommitted(): void {
     this.#call((m, h) => m._entitable_mark_checkpoint_committed(h));
-    this.onChange?.(); // it may have replaced the content
+    this.#changed(); // it may have replaced the content
   }
 
   abandonCheckpoint(): number[] {
@@ -672,7 +678,7 @@ export class WasmEngine implements Engine {
 
   rollbackToVersion(version: number): void {
     this.#call((m, h) => m._entitable_rollback_to_version(h, version));
-    this.onChange?.();
+    this.#changed();
   }
 
   releaseVersion(version: number): void {
