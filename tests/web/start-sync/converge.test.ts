@@ -15,7 +15,7 @@ import { SyncedStore, type TableOptions, table, waitUntilEqual } from "../suppor
 after(killAllServers);
 
 const seed = Number(process.env.ENTITABLE_SEED ?? 1);
-const steps = 40;
+const steps = 60;
 
 const policies: readonly [string, TableOptions][] = [
   ["remote", { conflict: "remote", receipts: true }],
@@ -35,6 +35,8 @@ for (const [name, options] of policies) {
   test(`two stores are in step after faults, and ${name} wins, seed ${seed}`, async (t) => {
     const [a, b, proxy] = await openBoth(t, options);
     const random = seededRandom(seed);
+    await a.store.table(table).createEntity({ partitionKey: "p", rowKey: "first" });
+    await waitUntilEqual(a, b); // both are connected
     proxy.percent = 2;
     for (let step = 0; step < steps; ++step) {
       const store = random.below(2) === 0 ? a : b;

@@ -119,7 +119,7 @@ test("startSync() resolves offline, and local writes are kept until the remote a
   const report = await sync.now();
   assert.deepEqual(report, { complete: false, pending: 1, parked: 0, lost: 0 });
   assert.equal(sync.status.online, false);
-  const [write] = await Array.fromAsync(sync.pending());
+  const [write] = await listOf(sync.pending());
   assert.deepEqual(write, { table: "people", ...ann, kind: "create" });
   world.answer = undefined;
   assert.equal((await sync.now()).complete, true);
@@ -209,7 +209,7 @@ describe("conflicts", () => {
   test("the remote wins, and what was lost can be restored", async (t) => {
     const { sync, world } = await conflict(t, {});
     assert.equal(await nameOf(world.people), "there");
-    const [lost] = await Array.fromAsync(sync.lost());
+    const [lost] = await listOf(sync.lost());
     assert(lost);
     assert.deepEqual(
       [lost.kind, lost.outcome, lost.local?.["name"], lost.remote?.["name"]],
@@ -255,7 +255,7 @@ describe("conflicts", () => {
     };
     const { sync, world } = await conflict(t, { conflict: resolve });
     assert.equal(sync.status.parked, 1);
-    const [parked] = await Array.fromAsync(sync.parked());
+    const [parked] = await listOf(sync.parked());
     assert(parked);
     assert.deepEqual(
       [parked.reason, parked.writes],
@@ -388,3 +388,9 @@ test("receipts of one client have one name, also after a restart", async (t) => 
   assert.equal(receipts.length, 1);
   assert.match(String(receipts[0]), /^~entitable~[0-9a-f]{32}$/);
 });
+
+async function listOf<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const list: T[] = [];
+  for await (const item of items) list.push(item);
+  return list;
+}

@@ -205,7 +205,7 @@ describe("a tab that does not own the store", () => {
     const { a, syncs, world } = await openTwo();
     const results = new Map<string, unknown>();
     const note = (name: string) => (result: unknown) => results.set(name, result ?? "done");
-    void Array.fromAsync(syncs[1].lost()).then(note("list"));
+    void listOf(syncs[1].lost()).then(note("list"));
     void syncs[1].restore(lost.id).then(note("restore"));
     void syncs[1].restore("").catch(note("error"));
     await world.pass();
@@ -310,3 +310,9 @@ test("stopping in the owner ends its sessions, and tells its listeners", async (
   assert.deepEqual(a.own?.calls, ["stop"]);
   assert.deepEqual(phases, ["stopped"]);
 });
+
+async function listOf<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const list: T[] = [];
+  for await (const item of items) list.push(item);
+  return list;
+}

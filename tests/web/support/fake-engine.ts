@@ -205,6 +205,7 @@ export class FakeEngine implements Engine {
   }
 
   onChange: (() => void) | undefined;
+  onCommit: (() => void) | undefined;
   runBeforeOtherCalls(): void {}
   listen(): Uint8Array | PartsNeeded {
     return assert.fail("nobody listens");

@@ -57,7 +57,9 @@ export class SyncedStore {
     const rows = new Map<string, string>();
     for await (const entity of this.store.table(table).listEntities()) {
       const { etag, partitionKey, rowKey, timestamp, ...rest } = entity as Record<string, unknown>;
-      rows.set(`${partitionKey}/${rowKey}`, JSON.stringify([etag, timestamp, rest]));
+      const properties = Object.entries(rest).sort(([a], [b]) => (a < b ? -1 : 1));
+      const values = [etag, timestamp, ...properties.flat()].map(String);
+      rows.set(`${partitionKey}/${rowKey}`, values.join("|"));
     }
     return rows;
   }

@@ -1,14 +1,9 @@
-// Syncs tables of a store with those of a remote account.
+// Syncs tables of a store with those of a remote account. What syncs is loaded with the first call,
+// because a page opens its store first.
 
-import { StoreError } from "../errors.ts";
-import type { SyncHost } from "../host/sync-host.ts";
-import { pageActivity } from "../sync-session/activity.ts";
-import { broadcastChannelFactory } from "../tabs/channel.ts";
+import { missingCodeError, StoreError } from "../errors.ts";
 import type { Store } from "../types.ts";
 import { settingsOf } from "./options.ts";
-import { platformClock } from "./platform.ts";
-import { StoreSync } from "./store-sync.ts";
-import { TabSync } from "./tab-sync.ts";
 import type { Sync, SyncOptions } from "./types.ts";
 
 /** What StoreHandle has for this module. */
@@ -36,15 +31,11 @@ export async function startSync(store: Store, options: SyncOptions): Promise<Syn
     throw new StoreError("ValidationFailed", "startSync takes a store of this package.", { hint });
   }
   const release = reserve(store, [...settings.tables.keys()]);
-  const environment = { clock: platformClock, activity: pageActivity() };
-  const open = async () => {
-    const host = (await hostOf.call(store)) as SyncHost;
-    return await StoreSync.open({ store, host, settings, environment });
-  };
-  const isShared = store.status.persistence === "indexeddb";
-  const channels = isShared ? broadcastChannelFactory() : undefined;
   try {
-    return await TabSync.open({ store, settings, clock: platformClock, channels, open, release });
+    const { begin } = await import("./begin.ts").catch((cause: unknown) => {
+      throw missingCodeError(cause);
+    });
+    return await begin({ store, settings, hostOf: () => hostOf.call(store), release });
   } catch (error) {
     release();
     throw error;

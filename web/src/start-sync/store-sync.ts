@@ -5,13 +5,7 @@ import { isolatedListener } from "../util/isolated-listener.ts";
 import { parseId, type RecordId } from "./records.ts";
 import { StatusSnapshots, sumOf, tableStatus } from "./status.ts";
 import { openSyncedTable, type SyncedTable, type SyncedTableOptions } from "./synced-table.ts";
-import type {
-  LostWrite,
-  ParkedWrites,
-  SyncReport,
-  SyncStatus,
-  SyncWrite,
-} from "./types.ts";
+import type { LostWrite, ParkedWrites, SyncReport, SyncStatus, SyncWrite } from "./types.ts";
 
 export type StoreSyncOptions = Omit<SyncedTableOptions, "name" | "onChange">;
 

@@ -212,7 +212,8 @@ export class TabSync implements Sync {
     if (this.#own) return this.#own.status;
     const phase = this.#stopping ? "stopped" : this.#isPaused ? "paused" : "connecting";
     const names = [...this.#options.settings.tables.keys()];
-    const unknown = () => sumOf(Object.fromEntries(names.map((name) => [name, unknownStatus(phase)])));
+    const unknown = () =>
+      sumOf(Object.fromEntries(names.map((name) => [name, unknownStatus(phase)])));
     return this.#stopping ? unknown() : (this.#told ?? unknown());
   }
 
