@@ -25,7 +25,10 @@ import type { Slot } from "./slots.ts";
 interface PushState extends Tries {
   readonly push: FrozenPush;
   count: number;
-  /** When the last try was sent, at the latest. Until it ends, when it may be sent. It is later than all tries of earlier processes. */
+  /**
+   * When the last try was sent, at the latest. Until it ends, when it may be sent. It is later than
+   * all tries of earlier processes.
+   */
   sendBefore: number;
   /** A try was sent, and no commit tells what became of it. */
   isOpen: boolean;
