@@ -59,7 +59,7 @@ describe("a push", () => {
       { key: "p\0d", base, intended: undefined },
     ];
     const { requests, fetch } = recorded(() => Promise.reject(new Error("offline")));
-    const push = pushOf(members, { etag: undefined });
+    const push = pushOf(members, { etag });
     assert.deepEqual(await openRemote({ fetch }).push(push, always), { kind: "failed" });
     await openRemote({ fetch }).push(push, always);
     const [first, second] = requests as [Sent, Sent];
@@ -70,13 +70,13 @@ describe("a push", () => {
     assert.equal(first.headers.get("Content-Type"), `multipart/mixed; boundary=batch_${guid}`);
     const sent = first.body
       .split("\r\n")
-      .filter((line) => /^(POST|PUT|PATCH|DELETE|X-HTTP-Method:|If-Match:) /.test(line));
+      .filter((line) => /^(POST|PUT|PATCH|MERGE|DELETE|X-HTTP-Method:|If-Match:) /.test(line));
     const people = `${url}/people`;
     assert.deepEqual(sent, [
+      `PUT ${people}(PartitionKey='p',RowKey='~entitable~me') HTTP/1.1`,
+      `If-Match: ${etag}`,
       `POST ${people} HTTP/1.1`,
-      `POST ${people} HTTP/1.1`,
-      `POST ${people}(PartitionKey='p',RowKey='b') HTTP/1.1`,
-      "X-HTTP-Method: MERGE",
+      `MERGE ${people}(PartitionKey='p',RowKey='b') HTTP/1.1`,
       `If-Match: ${etag}`,
       `PUT ${people}(PartitionKey='p',RowKey='c') HTTP/1.1`,
       `If-Match: ${etag}`,
@@ -92,26 +92,32 @@ describe("a push", () => {
     ]);
   });
 
+  test("to Cosmos DB merges with POST and a header", async () => {
+    const { requests, fetch } = recorded(() => Promise.reject(new Error("offline")));
+    const base = { kind: "row", row: { properties: x(1), etag: '"1"', timestamp: 1n } } as const;
+    const push = pushOf([{ key: "p\0b", base, intended: x(2) }]);
+    await openRemote({ fetch, profile: profileOf("cosmos") }).push(push, always);
+    const merge = `POST ${url}/people(PartitionKey='p',RowKey='b') HTTP/1.1\r\nX-HTTP-Method: MERGE`;
+    assert(requests[0]?.body.includes(`\r\n${merge}\r\n`));
+  });
+
   test("is applied, refused, fenced and read", async () => {
     const remote = openRemote({ fetch: await openPeople() });
-    const push = pushOf([inserted("p\0a"), inserted("p\0b'ü%")], { etag: undefined });
+    const name = { partition: "p", token: "00000000-0000-4000-8000-000000000000" };
+    const created = await remote.fence(name, undefined);
+    assert(created.kind === "applied" && created.receipt && created.versions.length === 0);
+    const again = await remote.fence(name, undefined);
+    assert(again.kind === "refused" && again.status === 409);
+    const push = pushOf([inserted("p\0a"), inserted("p\0b'ü%")], { etag: created.receipt.etag });
     const applied = await remote.push(push, always);
     assert(applied.kind === "applied");
     const read = await remote.read("p\0b'ü%");
     assert(read.kind === "found");
     const { properties: _, ...version } = read.row;
     assert.deepEqual(applied.versions[1], version);
-    const again = await remote.push(push, always);
-    assert.deepEqual(
-      { ...again, date: undefined },
-      {
-        kind: "refused",
-        index: 0,
-        status: 409,
-        code: "EntityAlreadyExists",
-        date: undefined,
-      },
-    );
+    const { date: _date, ...refused } = await remote.push(push, always);
+    const code = "UpdateConditionNotSatisfied";
+    assert.deepEqual(refused, { kind: "refused", index: 0, status: 412, code });
     const receipt = await remote.readReceipt("p");
     assert(receipt.kind === "found" && receipt.row.properties.get("push")?.value === guid);
     const fenced = await remote.fence(push, receipt.row.etag);
@@ -143,12 +149,12 @@ describe("a push", () => {
   test("with a key that no URL can have refuses that operation", async () => {
     const { requests, fetch } = recorded(await openPeople());
     const remote = openRemote({ fetch });
-    const push = pushOf([inserted("p\0\ud800"), inserted("p\0b")], { etag: undefined });
+    const push = pushOf([inserted("p\0\ud800"), inserted("p\0b")], { etag: '"1"' });
     // The receipt has index 0.
     const code = "InvalidInput";
     const refused = { kind: "refused", index: 1, status: 400, code };
     assert.deepEqual(await remote.push(push, always), refused);
-    const all = pushOf([inserted("\ud800\0a")], { etag: undefined });
+    const all = pushOf([inserted("\ud800\0a")], { etag: '"1"' });
     assert.deepEqual(await remote.push({ ...all, partition: "\ud800" }, always), refused);
     assert.deepEqual(await remote.read("p\0\ud800"), { kind: "absent" });
     assert.equal(requests.length, 0);
@@ -206,9 +212,9 @@ test("a batch is not longer than what is counted for its operations", () => {
     }
   }
   const bytes = (text: string) => new TextEncoder().encode(text).length;
-  const empty = bytes(batchRequest([], guid, `${url}/people`).body);
+  const empty = bytes(batchRequest([], guid, `${url}/people`, true).body);
   for (const operation of operations) {
-    const { body } = batchRequest([operation], guid, `${url}/people`);
+    const { body } = batchRequest([operation], guid, `${url}/people`, true);
     assert(bytes(body) - empty <= bytesOf(operation), body);
   }
 });
