@@ -1,7 +1,8 @@
 // Tests the requests of sync's remote: what they send, with which credential, and when.
 
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
+import { describe, type TestContext, test } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
 import { generateTableSas } from "../../../web/src/data-tables/sas.ts";
 import type { FrozenPush, Member } from "../../../web/src/sync/hidden-tables.ts";
 import { bytesOf, type RemoteOperation } from "../../../web/src/sync/operation.ts";
@@ -9,7 +10,16 @@ import type { Properties } from "../../../web/src/sync/properties.ts";
 import { batchRequest } from "../../../web/src/sync-remote/batch-request.ts";
 import { settleMsMin } from "../../../web/src/sync-remote/http-remote.ts";
 import { profileOf } from "../../../web/src/sync-remote/profile.ts";
-import { account, credential, type Fetch, guid, openPeople, openRemote, url } from "./support.ts";
+import {
+  account,
+  credential,
+  type Fetch,
+  guid,
+  openPeople,
+  openRemote,
+  url,
+  withQuery,
+} from "./support.ts";
 
 interface Sent {
   readonly url: URL;
@@ -47,6 +57,12 @@ function pushOf(members: readonly Member[], receipt?: FrozenPush["receipt"]): Fr
 }
 
 const always = Number.POSITIVE_INFINITY;
+
+/** AbortSignal.timeout keeps no process running. */
+function keepAlive(t: TestContext): void {
+  const timer = setInterval(() => {}, 1000);
+  t.after(() => clearInterval(timer));
+}
 
 describe("a push", () => {
   test("is one batch of conditional operations, and always the same bytes", async () => {
@@ -182,11 +198,20 @@ describe("a push", () => {
     assert.deepEqual(await remote.push(pushOf([inserted("p\0a")]), always), { kind: "failed" });
   });
 
+  test("is unknown if fetch ignores that it took too long, or a body does", async (t) => {
+    const endless = new Response(new ReadableStream({}), { status: 202 });
+    keepAlive(t);
+    for (const ignoring of [() => new Promise<Response>(() => {}), async () => endless]) {
+      const remote = openRemote({ fetch: ignoring, timeoutMs: 5 });
+      assert.deepEqual(await remote.push(pushOf([inserted("p\0a")]), always), { kind: "failed" });
+    }
+  });
+
   test("is aborted, and ended by the server, before the settle time has passed", async (t) => {
     const { requests, fetch } = recorded(() => Promise.reject(new Error("offline")));
     const timeout = t.mock.method(AbortSignal, "timeout");
     await openRemote({ fetch }).push(pushOf([inserted("p\0a")]), always);
-    const [abortMs = 0] = timeout.mock.calls[0]?.arguments ?? [];
+    const [abortMs = 0] = timeout.mock.calls.at(-1)?.arguments ?? [];
     const serverMs = 1000 * Number(requests[0]?.url.searchParams.get("timeout"));
     assert.equal(abortMs, 30_000);
     assert(abortMs + serverMs < settleMsMin && settleMsMin < 90_000);
@@ -279,6 +304,79 @@ describe("a credential", () => {
     assert.equal((await remote.push(push, always)).kind, "applied");
     assert.equal((await remote.read("p\0a")).kind, "found");
     assert.equal(calls, 3);
+  });
+
+  test("that an operation of a batch needs to be wider is asked for again", async () => {
+    let calls = 0;
+    const range = { startPartitionKey: "q", endPartitionKey: "q" };
+    const credentials = async () => ({ signature: sas(++calls === 1 ? range : {}) });
+    const remote = openRemote({ fetch: await openPeople(), credential: credentials });
+    const name = { partition: "p", token: guid };
+    const refused = await remote.fence(name, undefined);
+    assert(refused.kind === "refused" && refused.status === 403);
+    await remote.refresh();
+    assert.equal((await remote.fence(name, undefined)).kind, "applied");
+    assert.equal(calls, 2);
+  });
+
+  test("that does not come is waited for by later requests, not asked for twice", async (t) => {
+    keepAlive(t);
+    let calls = 0;
+    let give: (value: typeof credential) => void = () => {};
+    const remote = openRemote({
+      fetch: await openPeople(),
+      timeoutMs: 5,
+      credential: () => {
+        calls += 1;
+        return new Promise((resolve) => {
+          give = resolve;
+        });
+      },
+    });
+    for (let tries = 0; tries < 2; ++tries) {
+      assert.equal((await remote.read("p\0a")).kind, "unauthorized");
+      await remote.refresh();
+    }
+    give(credential);
+    const isRead = async () => (await remote.read("p\0a")).kind === "absent";
+    for (let tries = 0; tries < 100 && !(await isRead()); ++tries);
+    assert(await isRead());
+    assert.equal(calls, 1);
+  });
+
+  test("that expires amid a scan is replaced, and the scan continues", async () => {
+    const rows = Array.from({ length: 5 }, (_, at) => [`p\0${at}`, x(at)] as const);
+    const people = withQuery(await openPeople(new Map(rows)), "$top=2");
+    let calls = 0;
+    let expiredCalls = 0;
+    const expiring: Fetch = (input, init) => {
+      if (new URL(String(input)).searchParams.get("sig") !== expiredSig) return people(input, init);
+      if (++expiredCalls === 1) return people(input, init);
+      const error = '{"odata.error":{"code":"AuthenticationFailed"}}';
+      return Promise.resolve(new Response(error, { status: 403 }));
+    };
+    const first = sas();
+    const expiredSig = new URLSearchParams(first).get("sig");
+    const second = sas({ expiresOn: new Date(Date.now() + 7_200_000) });
+    const credentials = async () => ({ signature: ++calls === 1 ? first : second });
+    const remote = openRemote({ fetch: expiring, credential: credentials });
+    const keys: string[] = [];
+    const request = { range: { from: "" }, keysOnly: true, isFiltered: false };
+    for (let token: string | undefined; ; ) {
+      const page = await remote.scan({ ...request, token });
+      if (page.kind === "unauthorized") await remote.refresh();
+      else {
+        assert(page.kind === "page");
+        keys.push(...page.rows.map(({ key }) => key));
+        ({ token } = page);
+        if (token === undefined) break;
+      }
+    }
+    assert.deepEqual(
+      keys,
+      rows.map(([key]) => key),
+    );
+    assert.deepEqual([calls, expiredCalls], [2, 2]);
   });
 
   test("that was rejected is replaced once, however many requests had it", async () => {
@@ -388,6 +486,42 @@ describe("a response", () => {
     assert(later > 55_000 && later <= 60_000);
   });
 
+  test("has the time to wait until a date of the service's clock", async () => {
+    const clock = Date.parse("2020-01-01T00:00:00Z"); // far from that of this machine
+    const later = new Date(clock + 60_000).toUTCString();
+    const headers = { Date: new Date(clock).toUTCString(), "Retry-After": later };
+    const found = await answer(503, "", headers).read("p\0a");
+    assert(found.kind === "failed" && found.retryAfterMs === 60_000);
+  });
+
+  test("may be slow, but must continue", async () => {
+    const entity = JSON.stringify({
+      "odata.etag": "1",
+      PartitionKey: "p",
+      RowKey: "a",
+      Timestamp: "2020-07-24T14:34:48Z",
+    });
+    const slow = (chunks: number): Fetch => {
+      const step = Math.ceil(entity.length / chunks);
+      return async () => {
+        let at = 0;
+        const body = new ReadableStream({
+          async pull(to) {
+            await delay(20);
+            to.enqueue(new TextEncoder().encode(entity.slice(at, at + step)));
+            at += step;
+            if (at >= entity.length) to.close();
+          },
+        });
+        return new Response(body);
+      };
+    };
+    const read = (chunks: number) =>
+      openRemote({ fetch: slow(chunks), timeoutMs: 50 }).read("p\0a");
+    assert.equal((await read(8)).kind, "found");
+    assert.equal((await read(entity.length)).kind, "failed");
+  });
+
   test("about an entity is only the service's if its body is", async () => {
     const kinds = async (status: number, body: string) =>
       (await answer(status, body).read("p\0a")).kind;
@@ -404,6 +538,7 @@ describe("a response", () => {
     assert.equal(await kinds(403, error("AuthorizationFailure")), "unauthorized");
     assert.equal(await kinds(403, error("AuthenticationFailed")), "unauthorized");
     assert.equal(await kinds(401, error("NoAuthenticationInformation")), "unauthorized");
+    assert.equal(await kinds(400, error("InvalidAuthenticationInfo")), "unauthorized");
     for (const body of ["", "<html></html>", "[]", "null", error("")]) {
       for (const status of [200, 302, 401, 403, 404, 410, 500]) {
         assert.equal(await kinds(status, body), "failed", `${status} ${body}`);

@@ -23,6 +23,7 @@ import type { Http, HttpResult } from "./http.ts";
 import type { RemoteProfile } from "./profile.ts";
 import { Reads } from "./reads.ts";
 import { Scans } from "./scans.ts";
+import { isUnauthorized } from "./service-error.ts";
 import type { FirstKey } from "./split-range.ts";
 
 export interface HttpRemoteOptions {
@@ -90,7 +91,10 @@ export class HttpRemote implements Remote {
       timeoutMs: pushMs,
     });
     const deletes = operations.map(({ kind }) => kind === "delete");
-    return dated(answerOfBatch(result, deletes, hasReceipt), result);
+    const answer = answerOfBatch(result, deletes, hasReceipt);
+    const isForbidden = answer.kind === "refused" && isUnauthorized(answer.status);
+    if (isForbidden && typeof result === "object") this.#http.reject(result);
+    return dated(answer, result);
   }
 
   /** Such a key is not sent, so that the rest of a push is not refused with it. */
