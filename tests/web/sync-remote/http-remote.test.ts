@@ -10,6 +10,7 @@ import type { Properties } from "../../../web/src/sync/properties.ts";
 import { batchRequest } from "../../../web/src/sync-remote/batch-request.ts";
 import { settleMsMin } from "../../../web/src/sync-remote/http-remote.ts";
 import { profileOf } from "../../../web/src/sync-remote/profile.ts";
+import { checkEdgeEntities } from "../support/edge-entities.ts";
 import {
   account,
   credential,
@@ -216,6 +217,13 @@ describe("a push", () => {
     assert.equal(abortMs, 30_000);
     assert(abortMs + serverMs < settleMsMin && settleMsMin < 90_000);
   });
+});
+
+test("entities with any keys and values are written, read and scanned", async () => {
+  for (const service of ["azure", "unknown"] as const) {
+    const fetch = withQuery(await openPeople(), "$top=7");
+    await checkEdgeEntities(openRemote({ fetch, profile: profileOf(service) }));
+  }
 });
 
 test("a batch is not longer than what is counted for its operations", () => {
