@@ -25,15 +25,14 @@ const { massDelete, missingBases, missingRows, sizeOfDelete } = await import(
   "../../web/src/sync/delete-guard.ts"
 );
 const { freeze } = await import("../../web/src/sync/freeze.ts");
-const { isInRange, isReceiptKey, keyAfter, keyOf, receiptKey } = await import(
-  "../../web/src/sync/keys.ts"
-);
+const { isInRange, isReceiptKey, keyAfter, keyOf, partitionOf, receiptKey, rowKeyOf } =
+  await import("../../web/src/sync/keys.ts");
 const { fenceToken, isSendable, operationFor, operationsOf, receiptOperation } = await import(
   "../../web/src/sync/operation.ts"
 );
 const { areSameObservations, decideOutcome } = await import("../../web/src/sync/outcome.ts");
 const { isUnread, outboxKey, PartitionLog } = await import("../../web/src/sync/partition-log.ts");
-const { discardParked, pendingPartitions, planPush, retryParked } = await import(
+const { discardParked, parkAll, pendingPartitions, planPush, retryParked } = await import(
   "../../web/src/sync/plan-push.ts"
 );
 const { areSameProperties } = await import("../../web/src/sync/properties.ts");
@@ -262,6 +261,17 @@ describe("a parked group", () => {
     const draft = new Draft(store.view);
     for (let i = 0; i < 65_536; ++i) draft.nextNumber();
     assert.throws(() => draft.nextNumber(), RangeError);
+  });
+
+  test("is one of all, if the partition's receipt is refused", () => {
+    const store = parked();
+    store.transact((draft) => parkAll(draft, "p", keeps, "InvalidInput"));
+    assert.deepEqual(parkedGroups(store), [
+      [1, "RequestBodyTooLarge"],
+      [2, "InvalidInput"],
+      [3, "InvalidInput"],
+    ]);
+    assert.deepEqual(store.keys("outbox"), []);
   });
 
   test("is discarded, and those that follow it are lost", () => {
@@ -828,6 +838,7 @@ describe("entities", () => {
     assert(!isInRange(key("1"), { from: keyAfter(key("1")) }));
     assert(!isInRange(key("1"), { from: "", to: key("1") }));
     assert(keyOf("a", "z") < keyOf("a ", ""));
+    assert.equal(keyOf(partitionOf(key("1")), rowKeyOf(key("1"))), key("1"));
     assert(isReceiptKey(receiptKey("p", "c")));
     assert(!isReceiptKey(keyOf("~entitable~c", "1")));
   });

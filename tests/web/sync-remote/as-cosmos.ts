@@ -1,7 +1,7 @@
-// Answers like Cosmos DB, as recordings of Azure's client libraries show it: PATCH within a batch
-// is refused, errors of a batch have no index, a missing table is as absent as an entity, a filter
-// by Timestamp returns nothing, rows are in the order in which they were inserted, and reads are
-// old.
+// Answers like Cosmos DB, as recordings of Azure's client libraries show it. A merge within a batch
+// is refused if it is PATCH, and MERGE was not recorded. Errors of a batch have no index, a missing
+// table is as absent as an entity, a filter by Timestamp returns nothing, rows are in the order in
+// which they were inserted, and reads are old.
 
 import type { Fetch } from "./support.ts";
 
@@ -24,8 +24,8 @@ export function asCosmos(send: Fetch, staleMs = 0): Fetch {
   const answer: Fetch = async (input, init) => {
     const { pathname } = new URL(String(input));
     if (pathname.endsWith("()")) return scanned(send, orders, input, init);
-    const isPatch = /^PATCH /m.test(String(init?.body ?? ""));
-    if (pathname.endsWith("$batch") && isPatch) return inputError();
+    const isUnknown = /^(PATCH|MERGE) /m.test(String(init?.body ?? ""));
+    if (pathname.endsWith("$batch") && isUnknown) return inputError();
     if (pathname.endsWith("$batch")) note(orders, String(init?.body));
     return withoutTable(await send(input, init));
   };

@@ -9,7 +9,14 @@ const date = 17_000_000_000_000_000n;
 
 function response(status: number, text: string, more: Partial<HttpResponse> = {}): HttpResponse {
   const headers = new Headers();
-  const readable = { sas: "", headers, mayHideHeaders: false, date, retryAfterMs: undefined };
+  const readable = {
+    sas: "",
+    madeWith: undefined,
+    headers,
+    mayHideHeaders: false,
+    date,
+    retryAfterMs: undefined,
+  };
   return { status, text, ...readable, ...more };
 }
 
@@ -188,6 +195,8 @@ describe("a request that failed as a whole", () => {
         assert.deepEqual(answer(text, [false], status), { kind: "unauthorized" }, text);
       }
     }
+    const malformed = errorJson("InvalidAuthenticationInfo", "Authentication information is not");
+    assert.deepEqual(answer(malformed, [false], 400), { kind: "unauthorized" });
     assert.deepEqual(answerOfBatch("unauthorized", [false], false), { kind: "unauthorized" });
   });
 

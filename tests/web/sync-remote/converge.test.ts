@@ -24,7 +24,7 @@ for (const hasReceipts of [true, false]) {
     const options = { url, credential, table: "people", seed, hasReceipts, steps: 40 };
     const result = await syncOverHttp(options);
     t.diagnostic(JSON.stringify(result));
-    assert(result.restarts >= 3 && result.faults >= 40);
+    assert(result.restarts >= 3 && result.faults >= 40 && result.full >= 2);
     await served.signal("SIGTERM");
   });
 }

@@ -50,6 +50,8 @@ const values: readonly (readonly [json: string, Value])[] = [
   ['"x@odata.type":"Edm.Binary","x":"AAEC"', { type: "Binary", value: "AAEC" }],
   ['"x":""', { type: "String", value: "" }],
   [String.raw`"x":"a\":3.0,\"b\\"`, { type: "String", value: 'a":3.0,"b\\' }],
+  ['"x":":3.0,"', { type: "String", value: ":3.0," }],
+  ['"x" : " : -1.5e3 }"', { type: "String", value: " : -1.5e3 }" }],
   [String.raw`"x":"\ud800\u0000"`, { type: "String", value: "\ud800\0" }],
 ];
 
@@ -74,6 +76,14 @@ describe("reading an entity", () => {
     assert.equal(whole?.row.timestamp, timestamp + 1n);
     const scanned = rowOf(parseTypedJson(`{${system}}`) as JsonEntity, true);
     assert.deepEqual(scanned, { key: "p\0r", row: { properties: new Map(), etag, timestamp } });
+  });
+
+  test("has the Timestamp of an ETag, however its colons are written", () => {
+    for (const colon of ["%3A", "%3a", ":"]) {
+      const text = system.replaceAll("%3A", colon);
+      const scanned = rowOf(parseTypedJson(`{${text}}`) as JsonEntity, true);
+      assert.equal(scanned?.row.timestamp, timestamp);
+    }
   });
 
   test("fails without keys, ETag or Timestamp, and with values that no entity has", () => {

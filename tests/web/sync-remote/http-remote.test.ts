@@ -1,7 +1,8 @@
 // Tests the requests of sync's remote: what they send, with which credential, and when.
 
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
+import { describe, type TestContext, test } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
 import { generateTableSas } from "../../../web/src/data-tables/sas.ts";
 import type { FrozenPush, Member } from "../../../web/src/sync/hidden-tables.ts";
 import { bytesOf, type RemoteOperation } from "../../../web/src/sync/operation.ts";
@@ -9,7 +10,17 @@ import type { Properties } from "../../../web/src/sync/properties.ts";
 import { batchRequest } from "../../../web/src/sync-remote/batch-request.ts";
 import { settleMsMin } from "../../../web/src/sync-remote/http-remote.ts";
 import { profileOf } from "../../../web/src/sync-remote/profile.ts";
-import { account, credential, type Fetch, guid, openPeople, openRemote, url } from "./support.ts";
+import { checkEdgeEntities } from "../support/edge-entities.ts";
+import {
+  account,
+  credential,
+  type Fetch,
+  guid,
+  openPeople,
+  openRemote,
+  url,
+  withQuery,
+} from "./support.ts";
 
 interface Sent {
   readonly url: URL;
@@ -48,6 +59,12 @@ function pushOf(members: readonly Member[], receipt?: FrozenPush["receipt"]): Fr
 
 const always = Number.POSITIVE_INFINITY;
 
+/** AbortSignal.timeout keeps no process running. */
+function keepAlive(t: TestContext): void {
+  const timer = setInterval(() => {}, 1000);
+  t.after(() => clearInterval(timer));
+}
+
 describe("a push", () => {
   test("is one batch of conditional operations, and always the same bytes", async () => {
     const etag = "W/\"datetime'2020-07-24T14%3A34%3A48.4767Z'\"";
@@ -59,7 +76,7 @@ describe("a push", () => {
       { key: "p\0d", base, intended: undefined },
     ];
     const { requests, fetch } = recorded(() => Promise.reject(new Error("offline")));
-    const push = pushOf(members, { etag: undefined });
+    const push = pushOf(members, { etag });
     assert.deepEqual(await openRemote({ fetch }).push(push, always), { kind: "failed" });
     await openRemote({ fetch }).push(push, always);
     const [first, second] = requests as [Sent, Sent];
@@ -70,13 +87,13 @@ describe("a push", () => {
     assert.equal(first.headers.get("Content-Type"), `multipart/mixed; boundary=batch_${guid}`);
     const sent = first.body
       .split("\r\n")
-      .filter((line) => /^(POST|PUT|PATCH|DELETE|X-HTTP-Method:|If-Match:) /.test(line));
+      .filter((line) => /^(POST|PUT|PATCH|MERGE|DELETE|X-HTTP-Method:|If-Match:) /.test(line));
     const people = `${url}/people`;
     assert.deepEqual(sent, [
+      `PUT ${people}(PartitionKey='p',RowKey='~entitable~me') HTTP/1.1`,
+      `If-Match: ${etag}`,
       `POST ${people} HTTP/1.1`,
-      `POST ${people} HTTP/1.1`,
-      `POST ${people}(PartitionKey='p',RowKey='b') HTTP/1.1`,
-      "X-HTTP-Method: MERGE",
+      `MERGE ${people}(PartitionKey='p',RowKey='b') HTTP/1.1`,
       `If-Match: ${etag}`,
       `PUT ${people}(PartitionKey='p',RowKey='c') HTTP/1.1`,
       `If-Match: ${etag}`,
@@ -92,26 +109,32 @@ describe("a push", () => {
     ]);
   });
 
+  test("to Cosmos DB merges with POST and a header", async () => {
+    const { requests, fetch } = recorded(() => Promise.reject(new Error("offline")));
+    const base = { kind: "row", row: { properties: x(1), etag: '"1"', timestamp: 1n } } as const;
+    const push = pushOf([{ key: "p\0b", base, intended: x(2) }]);
+    await openRemote({ fetch, profile: profileOf("cosmos") }).push(push, always);
+    const merge = `POST ${url}/people(PartitionKey='p',RowKey='b') HTTP/1.1\r\nX-HTTP-Method: MERGE`;
+    assert(requests[0]?.body.includes(`\r\n${merge}\r\n`));
+  });
+
   test("is applied, refused, fenced and read", async () => {
     const remote = openRemote({ fetch: await openPeople() });
-    const push = pushOf([inserted("p\0a"), inserted("p\0b'ü%")], { etag: undefined });
+    const name = { partition: "p", token: "00000000-0000-4000-8000-000000000000" };
+    const created = await remote.fence(name, undefined);
+    assert(created.kind === "applied" && created.receipt && created.versions.length === 0);
+    const again = await remote.fence(name, undefined);
+    assert(again.kind === "refused" && again.status === 409);
+    const push = pushOf([inserted("p\0a"), inserted("p\0b'ü%")], { etag: created.receipt.etag });
     const applied = await remote.push(push, always);
     assert(applied.kind === "applied");
     const read = await remote.read("p\0b'ü%");
     assert(read.kind === "found");
     const { properties: _, ...version } = read.row;
     assert.deepEqual(applied.versions[1], version);
-    const again = await remote.push(push, always);
-    assert.deepEqual(
-      { ...again, date: undefined },
-      {
-        kind: "refused",
-        index: 0,
-        status: 409,
-        code: "EntityAlreadyExists",
-        date: undefined,
-      },
-    );
+    const { date: _date, ...refused } = await remote.push(push, always);
+    const code = "UpdateConditionNotSatisfied";
+    assert.deepEqual(refused, { kind: "refused", index: 0, status: 412, code });
     const receipt = await remote.readReceipt("p");
     assert(receipt.kind === "found" && receipt.row.properties.get("push")?.value === guid);
     const fenced = await remote.fence(push, receipt.row.etag);
@@ -143,12 +166,12 @@ describe("a push", () => {
   test("with a key that no URL can have refuses that operation", async () => {
     const { requests, fetch } = recorded(await openPeople());
     const remote = openRemote({ fetch });
-    const push = pushOf([inserted("p\0\ud800"), inserted("p\0b")], { etag: undefined });
+    const push = pushOf([inserted("p\0\ud800"), inserted("p\0b")], { etag: '"1"' });
     // The receipt has index 0.
     const code = "InvalidInput";
     const refused = { kind: "refused", index: 1, status: 400, code };
     assert.deepEqual(await remote.push(push, always), refused);
-    const all = pushOf([inserted("\ud800\0a")], { etag: undefined });
+    const all = pushOf([inserted("\ud800\0a")], { etag: '"1"' });
     assert.deepEqual(await remote.push({ ...all, partition: "\ud800" }, always), refused);
     assert.deepEqual(await remote.read("p\0\ud800"), { kind: "absent" });
     assert.equal(requests.length, 0);
@@ -176,15 +199,31 @@ describe("a push", () => {
     assert.deepEqual(await remote.push(pushOf([inserted("p\0a")]), always), { kind: "failed" });
   });
 
+  test("is unknown if fetch ignores that it took too long, or a body does", async (t) => {
+    const endless = new Response(new ReadableStream({}), { status: 202 });
+    keepAlive(t);
+    for (const ignoring of [() => new Promise<Response>(() => {}), async () => endless]) {
+      const remote = openRemote({ fetch: ignoring, timeoutMs: 5 });
+      assert.deepEqual(await remote.push(pushOf([inserted("p\0a")]), always), { kind: "failed" });
+    }
+  });
+
   test("is aborted, and ended by the server, before the settle time has passed", async (t) => {
     const { requests, fetch } = recorded(() => Promise.reject(new Error("offline")));
     const timeout = t.mock.method(AbortSignal, "timeout");
     await openRemote({ fetch }).push(pushOf([inserted("p\0a")]), always);
-    const [abortMs = 0] = timeout.mock.calls[0]?.arguments ?? [];
+    const [abortMs = 0] = timeout.mock.calls.at(-1)?.arguments ?? [];
     const serverMs = 1000 * Number(requests[0]?.url.searchParams.get("timeout"));
     assert.equal(abortMs, 30_000);
     assert(abortMs + serverMs < settleMsMin && settleMsMin < 90_000);
   });
+});
+
+test("entities with any keys and values are written, read and scanned", async () => {
+  for (const service of ["azure", "unknown"] as const) {
+    const fetch = withQuery(await openPeople(), "$top=7");
+    await checkEdgeEntities(openRemote({ fetch, profile: profileOf(service) }));
+  }
 });
 
 test("a batch is not longer than what is counted for its operations", () => {
@@ -206,9 +245,9 @@ test("a batch is not longer than what is counted for its operations", () => {
     }
   }
   const bytes = (text: string) => new TextEncoder().encode(text).length;
-  const empty = bytes(batchRequest([], guid, `${url}/people`).body);
+  const empty = bytes(batchRequest([], guid, `${url}/people`, true).body);
   for (const operation of operations) {
-    const { body } = batchRequest([operation], guid, `${url}/people`);
+    const { body } = batchRequest([operation], guid, `${url}/people`, true);
     assert(bytes(body) - empty <= bytesOf(operation), body);
   }
 });
@@ -273,6 +312,79 @@ describe("a credential", () => {
     assert.equal((await remote.push(push, always)).kind, "applied");
     assert.equal((await remote.read("p\0a")).kind, "found");
     assert.equal(calls, 3);
+  });
+
+  test("that an operation of a batch needs to be wider is asked for again", async () => {
+    let calls = 0;
+    const range = { startPartitionKey: "q", endPartitionKey: "q" };
+    const credentials = async () => ({ signature: sas(++calls === 1 ? range : {}) });
+    const remote = openRemote({ fetch: await openPeople(), credential: credentials });
+    const name = { partition: "p", token: guid };
+    const refused = await remote.fence(name, undefined);
+    assert(refused.kind === "refused" && refused.status === 403);
+    await remote.refresh();
+    assert.equal((await remote.fence(name, undefined)).kind, "applied");
+    assert.equal(calls, 2);
+  });
+
+  test("that does not come is waited for by later requests, not asked for twice", async (t) => {
+    keepAlive(t);
+    let calls = 0;
+    let give: (value: typeof credential) => void = () => {};
+    const remote = openRemote({
+      fetch: await openPeople(),
+      timeoutMs: 5,
+      credential: () => {
+        calls += 1;
+        return new Promise((resolve) => {
+          give = resolve;
+        });
+      },
+    });
+    for (let tries = 0; tries < 2; ++tries) {
+      assert.equal((await remote.read("p\0a")).kind, "unauthorized");
+      await remote.refresh();
+    }
+    give(credential);
+    const isRead = async () => (await remote.read("p\0a")).kind === "absent";
+    for (let tries = 0; tries < 100 && !(await isRead()); ++tries);
+    assert(await isRead());
+    assert.equal(calls, 1);
+  });
+
+  test("that expires amid a scan is replaced, and the scan continues", async () => {
+    const rows = Array.from({ length: 5 }, (_, at) => [`p\0${at}`, x(at)] as const);
+    const people = withQuery(await openPeople(new Map(rows)), "$top=2");
+    let calls = 0;
+    let expiredCalls = 0;
+    const expiring: Fetch = (input, init) => {
+      if (new URL(String(input)).searchParams.get("sig") !== expiredSig) return people(input, init);
+      if (++expiredCalls === 1) return people(input, init);
+      const error = '{"odata.error":{"code":"AuthenticationFailed"}}';
+      return Promise.resolve(new Response(error, { status: 403 }));
+    };
+    const first = sas();
+    const expiredSig = new URLSearchParams(first).get("sig");
+    const second = sas({ expiresOn: new Date(Date.now() + 7_200_000) });
+    const credentials = async () => ({ signature: ++calls === 1 ? first : second });
+    const remote = openRemote({ fetch: expiring, credential: credentials });
+    const keys: string[] = [];
+    const request = { range: { from: "" }, keysOnly: true, isFiltered: false };
+    for (let token: string | undefined; ; ) {
+      const page = await remote.scan({ ...request, token });
+      if (page.kind === "unauthorized") await remote.refresh();
+      else {
+        assert(page.kind === "page");
+        keys.push(...page.rows.map(({ key }) => key));
+        ({ token } = page);
+        if (token === undefined) break;
+      }
+    }
+    assert.deepEqual(
+      keys,
+      rows.map(([key]) => key),
+    );
+    assert.deepEqual([calls, expiredCalls], [2, 2]);
   });
 
   test("that was rejected is replaced once, however many requests had it", async () => {
@@ -382,6 +494,42 @@ describe("a response", () => {
     assert(later > 55_000 && later <= 60_000);
   });
 
+  test("has the time to wait until a date of the service's clock", async () => {
+    const clock = Date.parse("2020-01-01T00:00:00Z"); // far from that of this machine
+    const later = new Date(clock + 60_000).toUTCString();
+    const headers = { Date: new Date(clock).toUTCString(), "Retry-After": later };
+    const found = await answer(503, "", headers).read("p\0a");
+    assert(found.kind === "failed" && found.retryAfterMs === 60_000);
+  });
+
+  test("may be slow, but must continue", async () => {
+    const entity = JSON.stringify({
+      "odata.etag": "1",
+      PartitionKey: "p",
+      RowKey: "a",
+      Timestamp: "2020-07-24T14:34:48Z",
+    });
+    const slow = (chunks: number): Fetch => {
+      const step = Math.ceil(entity.length / chunks);
+      return async () => {
+        let at = 0;
+        const body = new ReadableStream({
+          async pull(to) {
+            await delay(20);
+            to.enqueue(new TextEncoder().encode(entity.slice(at, at + step)));
+            at += step;
+            if (at >= entity.length) to.close();
+          },
+        });
+        return new Response(body);
+      };
+    };
+    const read = (chunks: number) =>
+      openRemote({ fetch: slow(chunks), timeoutMs: 50 }).read("p\0a");
+    assert.equal((await read(8)).kind, "found");
+    assert.equal((await read(entity.length)).kind, "failed");
+  });
+
   test("about an entity is only the service's if its body is", async () => {
     const kinds = async (status: number, body: string) =>
       (await answer(status, body).read("p\0a")).kind;
@@ -398,6 +546,7 @@ describe("a response", () => {
     assert.equal(await kinds(403, error("AuthorizationFailure")), "unauthorized");
     assert.equal(await kinds(403, error("AuthenticationFailed")), "unauthorized");
     assert.equal(await kinds(401, error("NoAuthenticationInformation")), "unauthorized");
+    assert.equal(await kinds(400, error("InvalidAuthenticationInfo")), "unauthorized");
     for (const body of ["", "<html></html>", "[]", "null", error("")]) {
       for (const status of [200, 302, 401, 403, 404, 410, 500]) {
         assert.equal(await kinds(status, body), "failed", `${status} ${body}`);

@@ -35,6 +35,23 @@ describe("a probe", () => {
     });
   });
 
+  test("finds everything although pages are empty before there are rows", async () => {
+    const people = await openPeople(rows(3));
+    const begun = new Set<string>();
+    const emptyFirst: Fetch = async (input, init) => {
+      const to = new URL(String(input));
+      const isBegun = to.searchParams.get("NextPartitionKey") === "begun";
+      to.searchParams.delete("NextPartitionKey");
+      if (isBegun || !to.pathname.endsWith("()")) return people(to, init);
+      begun.add(String(to));
+      const headers = { "x-ms-continuation-NextPartitionKey": "begun" };
+      return new Response('{"value":[]}', { headers });
+    };
+    const { profile, isComplete } = await probed(emptyFirst);
+    assert.deepEqual(profile, profileOf("entitable"));
+    assert(isComplete && begun.size > 1);
+  });
+
   test("finds that the service refuses a filter by Timestamp", async () => {
     const people = await openPeople(rows(3));
     for (const status of [400, 501]) {

@@ -141,6 +141,54 @@ describe("the pages of a scan", () => {
     assert.doesNotMatch(asked[1] ?? "", /NextRowKey/);
   });
 
+  test("fail if they always have nothing but the token that they were asked with", async () => {
+    let pages = 0;
+    const headers = { "x-ms-continuation-NextPartitionKey": "1!4!YQ--" };
+    const remote = openRemote({
+      fetch: async () => {
+        assert(++pages < 100);
+        return new Response('{"value":[]}', { headers });
+      },
+    });
+    await assert.rejects(scanAll(remote, { from: "" }), /failed/);
+    assert.equal(pages, 11);
+  });
+
+  test("continue after the last key if the URL with a token is too long", async () => {
+    for (const status of [414, 431]) {
+      let refused = 0;
+      const send = withQuery(people, "$top=3");
+      const remote = openRemote({
+        fetch: (input, init) => {
+          if (!String(input).includes("NextPartitionKey")) return send(input, init);
+          refused += 1;
+          return Promise.resolve(new Response("<html></html>", { status }));
+        },
+      });
+      const range = { from: "a\x001", to: "ü\x002" };
+      const expected = keys.filter((key) => isInRange(key, range)).sort();
+      assert.deepEqual(keysOf(await scanAll(remote, range)), expected);
+      assert(refused > 2);
+    }
+  });
+
+  test("do not have rows whose keys the Table service does not allow", async () => {
+    const row = (partition: string, row: string) => ({
+      PartitionKey: partition,
+      RowKey: row,
+      "odata.etag": "W/\"datetime'2020-07-24T14%3A34%3A48.4767Z'\"",
+    });
+    const value = [
+      row("a", "1"),
+      row("a\0b", "1"),
+      row("a\u0001", "1"),
+      row("b", "1\0"),
+      row("b", "2"),
+    ];
+    const remote = openRemote({ fetch: async () => new Response(JSON.stringify({ value })) });
+    assert.deepEqual(keysOf(await scanAll(remote, { from: "" })), ["a\x001", "b\x002"]);
+  });
+
   test("continue by tokens as soon as they can be read", async () => {
     const send = withQuery(people, "$top=7");
     let pages = 0;

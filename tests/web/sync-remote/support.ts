@@ -26,7 +26,7 @@ export async function openPeople(rows: ReadonlyMap<Key, Properties> = new Map())
   const http = new Http({ url, credential, now, fetch: store.fetch });
   for (const [key, properties] of rows) {
     const insert = { kind: "insert", key, properties } as const;
-    const request = batchRequest([insert], guid, `${url}/people`);
+    const request = batchRequest([insert], guid, `${url}/people`, false);
     await http.send({ ...request, method: "POST", path: "$batch" });
   }
   return store.fetch as Fetch;

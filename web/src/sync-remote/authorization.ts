@@ -68,6 +68,7 @@ export class Authorizer {
    * already: many requests are rejected at once.
    */
   refresh(): void {
+    if (this.#rejected === undefined) return; // perhaps one is awaited
     if (this.#rejected === this.#token) this.#token = undefined;
     if (this.#rejected !== this.#known) return;
     this.#credential = undefined;

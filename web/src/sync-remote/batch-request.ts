@@ -17,16 +17,20 @@ export function entityPath(table: string, key: Key): string {
 /** As a literal of a URL, without its quotes. */
 const literal = (key: string): string => encodeURIComponent(key.replaceAll("'", "''"));
 
-/** `token`: a GUID, because Azurite accepts no other boundaries. `tableUrl`: without a query. */
+/**
+ * `token`: a GUID, because Azurite accepts no other boundaries. `tableUrl`: without a query.
+ * `isCosmos`: whether a merge has the form of Cosmos DB.
+ */
 export function batchRequest(
   operations: readonly RemoteOperation[],
   token: string,
   tableUrl: string,
+  isCosmos: boolean,
 ): BatchRequest {
   const parts = operations.map(
     (operation) =>
       `--changeset_${token}\r\nContent-Type: application/http\r\n` +
-      `Content-Transfer-Encoding: binary\r\n\r\n${requestOf(operation, tableUrl)}\r\n`,
+      `Content-Transfer-Encoding: binary\r\n\r\n${requestOf(operation, tableUrl, isCosmos)}\r\n`,
   );
   const type = (name: string) => `multipart/mixed; boundary=${name}_${token}`;
   const body =
@@ -35,14 +39,18 @@ export function batchRequest(
   return { headers: { "Content-Type": type("batch") }, body };
 }
 
-/** Cosmos DB refuses PATCH in a batch, so a merge has the form that all services take. */
-const methods = { insert: "POST", merge: "POST", replace: "PUT", delete: "DELETE" };
+const methods = { insert: "POST", merge: "MERGE", replace: "PUT", delete: "DELETE" };
 
-function requestOf(operation: RemoteOperation, tableUrl: string): string {
+/**
+ * No form of a merge is known to be accepted by all services. Cosmos DB refuses PATCH, and its
+ * recordings show no MERGE. Azurite takes a POST with X-HTTP-Method for an insert.
+ */
+function requestOf(operation: RemoteOperation, tableUrl: string, isCosmos: boolean): string {
   const { kind, key } = operation;
   const url = kind === "insert" ? tableUrl : entityPath(tableUrl, key);
-  const lines = [`${methods[kind]} ${url} HTTP/1.1`];
-  if (kind === "merge") lines.push("X-HTTP-Method: MERGE");
+  const hasHeader = kind === "merge" && isCosmos;
+  const lines = [`${hasHeader ? "POST" : methods[kind]} ${url} HTTP/1.1`];
+  if (hasHeader) lines.push("X-HTTP-Method: MERGE");
   if (kind !== "insert") lines.push(`If-Match: ${operation.etag}`);
   lines.push("Accept: application/json;odata=minimalmetadata", "DataServiceVersion: 3.0;");
   if (kind === "delete") return [...lines, "", ""].join("\r\n");

@@ -30,8 +30,8 @@ export function entityJson(key: Key, properties: Properties): string {
 export type JsonEntity = Readonly<Record<string, unknown>>;
 
 // A number with a decimal point or an exponent, after the quote that ends a member's name. A quote
-// within a text has a backslash before it.
-const double = /([^\\]"\s*:\s*)(-?\d+(?:\.\d+(?:[eE][-+]?\d+)?|[eE][-+]?\d+))(?=\s*[,}])/g;
+// within a text has a backslash before it, and the first quote of a text has a colon or a space.
+const double = /([^\\:\s]"\s*:\s*)(-?\d+(?:\.\d+(?:[eE][-+]?\d+)?|[eE][-+]?\d+))(?=\s*[,}])/g;
 
 /**
  * Parses JSON in which 3 is an Int32, and 3.0 a Double. A Double becomes an array of one number,

@@ -1,6 +1,6 @@
 // A table of Azure Table storage, Cosmos DB, Azurite or `entitable serve`, as sync sees it.
 
-import type { FrozenPush } from "../sync/hidden-tables.ts";
+import type { FrozenPush, PushName } from "../sync/hidden-tables.ts";
 import { type Key, type KeyRange, type Partition, receiptKey, rowKeyOf } from "../sync/keys.ts";
 import {
   fenceToken,
@@ -23,6 +23,7 @@ import type { Http, HttpResult } from "./http.ts";
 import type { RemoteProfile } from "./profile.ts";
 import { Reads } from "./reads.ts";
 import { Scans } from "./scans.ts";
+import { isUnauthorized } from "./service-error.ts";
 import type { FirstKey } from "./split-range.ts";
 
 export interface HttpRemoteOptions {
@@ -66,21 +67,23 @@ export class HttpRemote implements Remote {
     return this.#sendBatch(push, operations, push.receipt !== undefined, sendBefore);
   }
 
-  fence(push: FrozenPush, etag: string | undefined): Promise<Dated<PushAnswer>> {
+  fence(push: PushName, etag: string | undefined): Promise<Dated<PushAnswer>> {
     const fence = { partition: push.partition, token: fenceToken(push) };
     return this.#sendBatch(push, [receiptOperation(fence, etag, this.#options.client)], true);
   }
 
   async #sendBatch(
-    { token }: FrozenPush,
+    { token }: PushName,
     operations: readonly RemoteOperation[],
     hasReceipt: boolean,
     sendBefore = Number.POSITIVE_INFINITY,
   ): Promise<Dated<PushAnswer>> {
     const index = operations.map(({ key }) => this.#isRefused(key)).lastIndexOf(true);
     if (index >= 0) return { kind: "refused", index, status: 400, code: "InvalidInput" };
+    const { profile, table } = this.#options;
+    const isCosmos = profile.service === "cosmos";
     const result = await this.#http.send({
-      ...batchRequest(operations, token, `${this.#http.base}/${this.#options.table}`),
+      ...batchRequest(operations, token, `${this.#http.base}/${table}`, isCosmos),
       method: "POST",
       path: "$batch",
       query: { timeout: `${serverSeconds}` },
@@ -88,7 +91,10 @@ export class HttpRemote implements Remote {
       timeoutMs: pushMs,
     });
     const deletes = operations.map(({ kind }) => kind === "delete");
-    return dated(answerOfBatch(result, deletes, hasReceipt), result);
+    const answer = answerOfBatch(result, deletes, hasReceipt);
+    const isForbidden = answer.kind === "refused" && isUnauthorized(answer.status);
+    if (isForbidden && typeof result === "object") this.#http.reject(result);
+    return dated(answer, result);
   }
 
   /** Such a key is not sent, so that the rest of a push is not refused with it. */

@@ -63,6 +63,7 @@ export async function probe(
 }
 
 const rowsMax = 100;
+const emptyPagesMax = 100;
 
 type Page =
   | { readonly kind: "page"; readonly rows: readonly ScannedRow[]; readonly response: HttpResponse }
@@ -81,7 +82,20 @@ class Prober {
     this.#table = table;
   }
 
+  /** The first page that has rows, or the last. */
   async page(options: Readonly<Record<string, string>>): Promise<Page> {
+    let next: Record<string, string> = {};
+    for (let pages = 0; pages < emptyPagesMax; ++pages) {
+      const page = await this.#page({ ...options, ...next });
+      if (page.kind !== "page" || page.rows.length > 0) return page;
+      const [partition, row] = continuationOf(page.response.headers) ?? [];
+      if (partition === undefined) return page;
+      next = { NextPartitionKey: partition, ...(row ? { NextRowKey: row } : {}) };
+    }
+    return { kind: "failed" };
+  }
+
+  async #page(options: Readonly<Record<string, string>>): Promise<Page> {
     const query = { $select: "PartitionKey,RowKey,Timestamp", ...options };
     const response = await this.#http.send({ method: "GET", path: `${this.#table}()`, query });
     if (typeof response !== "object" || response.status !== 200) {

@@ -24,6 +24,8 @@ interface Position {
   readonly stretch: number;
   /** Of the service. */
   readonly next?: readonly [partition: string, row: string | null] | undefined;
+  /** How many of the last pages had nothing but the token that they were asked with. */
+  readonly idle?: number | undefined;
 }
 
 export class Scans {
@@ -64,11 +66,21 @@ export class Scans {
     const filter = stretches[position.stretch];
     if (filter === undefined) return emptyPage;
     const result = await this.#http.send(this.#requestOf(request, filter, position, top));
-    const rows = this.#rowsOf(result, request, range, position.last);
+    const { last, next: asked } = position;
+    if (asked && last !== undefined && this.#isSorted && isUrlTooLong(result)) {
+      return this.page(
+        { ...request, token: JSON.stringify({ after: last, last, stretch: 0 }) },
+        top,
+      );
+    }
+    const rows = this.#rowsOf(result, request, range, last);
     if (rows === undefined) return { answer: failureOfQuery(result), result };
     const next = this.#nextPosition(position, stretches.length, rows, result as HttpResponse);
     if (next === "hidden") return { answer: { kind: "tokensHidden" }, result };
-    const token = next && JSON.stringify(next);
+    const isIdle = rows.length === 0 && isSameToken(asked, next?.next);
+    const idle = isIdle ? (position.idle ?? 0) + 1 : undefined;
+    if (idle === idleMax) return { answer: { kind: "failed" }, result };
+    const token = next && JSON.stringify({ ...next, idle });
     return { answer: { kind: "page", rows, token }, result };
   }
 
@@ -138,6 +150,16 @@ export class Scans {
   }
 }
 
+/** A token and a long key in the filter may be too long together. */
+const isUrlTooLong = (result: HttpResult): boolean =>
+  typeof result === "object" && (result.status === 414 || result.status === 431);
+
+const isSameToken = (asked: Position["next"], next: Position["next"]): boolean =>
+  asked !== undefined && asked[0] === next?.[0] && asked[1] === next[1];
+
+/** So many empty pages, one after the other, may have the token that they were asked with. */
+const idleMax = 10;
+
 const keys = "PartitionKey,RowKey";
 
 const emptyPage = {
@@ -145,13 +167,20 @@ const emptyPage = {
   result: undefined,
 } as const;
 
+/**
+ * The service allows no control characters in keys, but others may have such keys. They cannot be
+ * told from those of other entities, because U+0000 separates PartitionKey and RowKey.
+ */
+const controls = /\p{Control}/gu;
+
 /** Returns undefined if the body is not a list of entities. */
 export function rowsOfPage(text: string, keysOnly: boolean): ScannedRow[] | undefined {
   const page = parseTypedJson(text);
   const entities = (page as { value?: unknown } | null | undefined)?.value;
   if (!Array.isArray(entities)) return undefined;
   const rows = entities.map((entity: JsonEntity) => rowOf(entity ?? {}, keysOnly));
-  return rows.includes(undefined) ? undefined : (rows as ScannedRow[]);
+  if (rows.includes(undefined)) return undefined;
+  return (rows as ScannedRow[]).filter(({ key }) => key.match(controls)?.length === 1);
 }
 
 /** Returns undefined if there is no token, or none that can be read. */

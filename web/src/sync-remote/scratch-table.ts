@@ -23,12 +23,14 @@ export class ScratchTable {
   readonly #http: Http;
   readonly #name: string;
   readonly #token: () => string;
+  #profile: RemoteProfile;
   #remote: HttpRemote;
 
   private constructor(http: Http, name: string, token: () => string, profile: RemoteProfile) {
     this.#http = http;
     this.#name = name;
     this.#token = token;
+    this.#profile = profile;
     this.#remote = new HttpRemote(http, { table: name, client: "", profile });
   }
 
@@ -54,6 +56,7 @@ export class ScratchTable {
 
   /** What a probe has shown. */
   use(profile: RemoteProfile): void {
+    this.#profile = profile;
     this.#remote = new HttpRemote(this.#http, { table: this.#name, client: "", profile });
   }
 
@@ -74,7 +77,9 @@ export class ScratchTable {
   }
 
   async #write(operations: readonly RemoteOperation[]): Promise<Version[]> {
-    const request = batchRequest(operations, this.#token(), `${this.#http.base}/${this.#name}`);
+    const isCosmos = this.#profile.service === "cosmos";
+    const url = `${this.#http.base}/${this.#name}`;
+    const request = batchRequest(operations, this.#token(), url, isCosmos);
     const sent = await this.#http.send({ ...request, method: "POST", path: "$batch" });
     const isDelete = operations.map(() => false);
     const answer: PushAnswer = answerOfBatch(sent, isDelete, false);

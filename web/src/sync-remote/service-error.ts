@@ -38,13 +38,18 @@ export const isRefusal = ({ status, text }: HttpResponse): boolean =>
 export const isAbsence = (status: number, code: string | undefined): boolean =>
   status === 404 && (code === "ResourceNotFound" || code === "EntityNotFound");
 
+/** Of a request, or of an operation of a batch. */
+export const isUnauthorized = (status: number): boolean => status === 401 || status === 403;
+
 /** REQUIRES: it is a failure. */
 export function failureOf(response: HttpResult): Failure {
   if (response === "unauthorized") return { kind: "unauthorized" };
   if (response === undefined || response === "notSent") return { kind: "failed" };
   const { status, text, retryAfterMs } = response;
   const code = serviceErrorOf(text)?.code;
-  if (code !== undefined && (status === 401 || status === 403)) return { kind: "unauthorized" };
+  const isMalformed = code === "InvalidAuthenticationInfo"; // 400
+  if (isMalformed || (code !== undefined && isUnauthorized(status)))
+    return { kind: "unauthorized" };
   if (isTableMissing(status, code)) return { kind: "tableMissing" };
   return { kind: "failed", retryAfterMs };
 }

@@ -15,7 +15,7 @@ export function timestampText(ticks: Ticks): string {
 /** Returns undefined if the ETag does not have the service's form. */
 export function timestampOfETag(etag: string): Ticks | undefined {
   const [, text] = /^W\/"datetime'(.+)'"$/.exec(etag) ?? [];
-  return text === undefined ? undefined : ticksOfDateTime(text.replaceAll("%3A", ":"));
+  return text === undefined ? undefined : ticksOfDateTime(text.replace(/%3A/gi, ":"));
 }
 
 /** Returns undefined if the text is no HTTP date. */

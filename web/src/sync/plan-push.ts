@@ -87,6 +87,13 @@ function logOf(draft: Draft, partition: Partition, { keeps }: PushRules): Partit
   return log;
 }
 
+/** Parks everything that is pending. */
+export function parkAll(draft: Draft, partition: Partition, keeps: RowFilter, reason: string) {
+  const log = new PartitionLog(draft, partition, keeps);
+  log.park(new Set(log.ops.map(({ group }) => group)), reason);
+  log.updateRows();
+}
+
 /** Parks a group that no batch can hold, or drops operations that cancel each other out. */
 function leaveOut(log: PartitionLog, decision: Freeze & { kind: "tooLarge" | "folded" }): void {
   if (decision.kind === "tooLarge") log.park(new Set([decision.group]), "RequestBodyTooLarge");
