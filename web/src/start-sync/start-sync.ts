@@ -20,8 +20,8 @@ const syncedTables = new WeakMap<Store, Set<string>>();
  * while the remote cannot be reached. The remote is Azure Table storage, Cosmos DB for Table,
  * Azurite or `entitable serve`. If several tabs share the store, the one that owns it syncs; call
  * startSync in each of them. Rejects with StoreError: ValidationFailed (an option is invalid, or a
- * table has rows that the remote does not know), NotSupported (a worker has the store), StoreClosed,
- * WasmLoadFailed.
+ * table has rows that the remote does not know), NotSupported (a worker has the store),
+ * StoreClosed, WasmLoadFailed.
  */
 export async function startSync(store: Store, options: SyncOptions): Promise<Sync> {
   const settings = settingsOf(options);
