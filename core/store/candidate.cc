@@ -227,10 +227,7 @@ std::optional<Candidate::PrepareFailure> Candidate::prepare(const WriteEntities&
 
 // REQUIRES: a write of the table was staged.
 std::optional<Candidate::PrepareFailure> Candidate::add_to_outbox(const Table& table) {
-  if (scratch_.outbox == nullptr) {
-    return GroupFailure{Error(ErrorCode::read_only, "The module for synced tables is not loaded."),
-                        0, false};
-  }
+  if (scratch_.outbox == nullptr) return PartsNeeded{{outbox_code}};
   const std::uint64_t number = version_.last_commit + 1;
   if (number > OutboxWriter::commit_max) return exhausted();
   const OutboxWriter::LocalWrite write{table, version_.catalog, published_, number,

@@ -148,7 +148,7 @@ class Store {
   // The manifest keeps the segments from this one to first_live_sequence() as history. These two
   // functions may be called from begin_recovery() on.
   std::uint64_t first_kept_sequence() const;
-  // Returns whether a table is synced. Then the host calls SyncTables::enable() before any write.
+  // Returns whether a table is synced. Writes of it need SyncTables::enable() first (outbox_code).
   bool has_synced_tables() const;
   bool is_damaged() const;
   const std::vector<Damage>& damage() const;

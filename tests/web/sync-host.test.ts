@@ -231,24 +231,56 @@ test("a push is stored with strict durability, and other commits as the store's"
   }
 });
 
-test("a store opens without the module, and its synced tables can be read", async (t) => {
+test("a write of a synced table loads the module, and again if that failed", async (t) => {
+  for (const durability of ["strict", "deferred"] as const) {
+    const bench = new Bench(t);
+    const [host] = await bench.openSynced({ durability });
+    await encoder.createTable("cities", (message) => host.write(message.slice()));
+    await insert(host, "1");
+    await host.close();
+    const engine = await createEngine({ preload: [] });
+    const { loadDeferredModule } = engine;
+    let loads = 0;
+    engine.loadDeferredModule = async () => {
+      ++loads;
+      throw new StoreError("WasmLoadFailed", "The network is down.", { hint: "Wait." });
+    };
+    const [opened] = await bench.open({ engine, durability });
+    assert.equal((await opened.stats()).rows, 1);
+    const writes = [insert(opened, "2"), insert(opened, "a", 1, "cities"), insert(opened, "3")];
+    const refused = { status: "rejected", value: undefined };
+    const outcomes = await Promise.allSettled(writes);
+    assert.deepEqual(
+      outcomes.map(({ status }) => ({ status, value: undefined })),
+      [refused, { status: "fulfilled", value: undefined }, refused],
+    );
+    await assert.rejects(writes[0] as Promise<void>, {
+      code: "WasmLoadFailed",
+      message: /^Writes of a synced table must be recorded .* The network is down\.$/,
+      hint: /^The next write loads it again\. .* Wait\.$/,
+    });
+    assert(loads >= 3, String(loads)); // when it opened, then for each write
+    await assert.rejects(opened.startSync(), { code: "WasmLoadFailed" });
+    engine.loadDeferredModule = loadDeferredModule;
+    await Promise.all([insert(opened, "2"), insert(opened, "3")]);
+    const store = new OwnerStore(await opened.startSync(), table);
+    assert.deepEqual(
+      await pendingKeys(store),
+      ["1", "2", "3"].map((row) => keyOf("p", row)),
+    );
+  }
+});
+
+test("a store with a synced table begins to load the module when it opens", async (t) => {
   const bench = new Bench(t);
   const [host] = await bench.openSynced();
-  await insert(host, "1");
   await host.close();
   const engine = await createEngine({ preload: [] });
-  const { loadDeferredModule } = engine;
-  engine.loadDeferredModule = async () => {
-    throw new StoreError("WasmLoadFailed", "The file is not there.");
-  };
   const [opened] = await bench.open({ engine });
-  assert.equal((await opened.stats()).rows, 1);
-  await assert.rejects(insert(opened, "2"), /not loaded/);
-  await assert.rejects(opened.startSync(), { code: "WasmLoadFailed" });
-  engine.loadDeferredModule = loadDeferredModule;
-  const store = new OwnerStore(await opened.startSync(), table);
-  await insert(opened, "2");
-  assert.equal((await pendingKeys(store)).length, 2);
+  for (let i = 0; i < 200 && engine.moduleLoading === "unused"; ++i)
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  assert.equal(engine.moduleLoading, "works");
+  await insert(opened, "1");
 });
 
 test("writes are recorded if a log that does not fit in memory begins to sync at its end", async (t) => {

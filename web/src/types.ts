@@ -504,9 +504,10 @@ export interface ChangeBatch<T = Record<string, unknown>> {
   readonly at: Date;
   /**
    * "local": this tab made the changes, or the store is not shared. "other-tab": another tab did,
-   * or an earlier page of this one. "restore": the changes come from a snapshot.
+   * or an earlier page of this one. "sync": the changes come from a remote table. "restore": they
+   * come from a snapshot.
    */
-  readonly origin: "local" | "other-tab" | "restore";
+  readonly origin: "local" | "other-tab" | "sync" | "restore";
   readonly changes: readonly Change<T>[];
   readonly tables?: readonly { readonly table: string; readonly op: "create" | "delete" }[];
 }

@@ -509,7 +509,7 @@ TEST_CASE("syncing begins with an empty table, and ends with its rows") {
   CHECK(store.verify().empty());
 }
 
-TEST_CASE("a synced table cannot be written before the host enables sync") {
+TEST_CASE("a write of a synced table needs the code that records it") {
   TestHost host;
   Store store = synced_store(host);
   publish(store, {insert("people", "p", "a", 1), create("cities")});
@@ -517,8 +517,12 @@ TEST_CASE("a synced table cannot be written before the host enables sync") {
   auto reopened = host.open();
   REQUIRE(reopened.ok());
   CHECK(reopened->has_synced_tables());
-  const StageResult staged = reopened->stage({upsert("people", "p", "a", 2)}, noon);
-  CHECK(code_of(staged.results.at(0)) == ErrorCode::read_only);
+  const std::vector<PartId> code_needed = {outbox_code};
+  const std::vector<WriteRequest> writes = {insert("cities", "p", "b", 1),
+                                            upsert("people", "p", "a", 2)};
+  CHECK(reopened->stage(writes, noon).parts_needed == code_needed);
+  CHECK(reopened->write(writes[1], noon).parts_needed == code_needed);
+  CHECK(rows_of(*reopened, "people") == "a=1");
   publish(*reopened, {insert("cities", "p", "a", 1)});
   SyncTables(*reopened).enable();
   publish(*reopened, {upsert("people", "p", "a", 2)});

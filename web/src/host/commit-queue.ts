@@ -716,14 +716,19 @@ export class CommitQueue {
 
   async #onLoadFailed({ needed, group }: BlockedGroup, error: Error): Promise<void> {
     this.#blocked = undefined;
-    const isFor = ({ pooled, stage }: QueuedWrite) =>
-      needed instanceof DeferredModuleNeeded &&
-      (stage !== undefined || (pooled !== undefined && needed.isNeededBy(pooled.request)));
+    let reason = error;
     if (needed instanceof DeferredModuleNeeded && !isFatal(error)) {
       const { onDeferredModuleFailed } = this.#options;
-      const reason = (await onDeferredModuleFailed?.(error).catch(toError)) ?? error;
-      this.#reject(group.filter(isFor), reason);
-    } else if (this.#fatalError === undefined) this.#onStageFailed(group, error);
+      reason = (await onDeferredModuleFailed?.(error).catch(toError)) ?? error;
+      const { isNeededBy } = needed;
+      if (isNeededBy !== undefined) {
+        const isFor = ({ pooled, stage }: QueuedWrite) =>
+          stage !== undefined || (pooled !== undefined && isNeededBy(pooled.request));
+        this.#reject(group.filter(isFor), reason);
+        return;
+      }
+    }
+    if (this.#fatalError === undefined) this.#onStageFailed(group, reason);
   }
 
   // Handles a group that could not be staged. REQUIRES: the group is queued again. Writes of the

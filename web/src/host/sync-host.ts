@@ -1,11 +1,20 @@
 // What the code of sync uses of the owner of a store: reads of synced tables, and commits between
-// the writes of clients. Only the owner syncs, so what sync remembers has one writer.
+// the writes of clients. Only the owner syncs, so what sync remembers has one writer. Loaded by
+// LocalHost.startSync().
 
-import { RestError, StoreError } from "../errors.ts";
-import { StorageError } from "../storage/log-storage.ts";
-import { type Engine, PartsNeeded } from "../wasm/engine.ts";
+import type { RestError, StoreError } from "../errors.ts";
+import type { StorageError } from "../storage/log-storage.ts";
+import type { Engine, PartsNeeded } from "../wasm/engine.ts";
 import type { CommitQueue } from "./commit-queue.ts";
 import type { PartLoader } from "./part-loader.ts";
+
+// What a page has loaded anyway (StoreHandle.import() explains why it is passed).
+export interface SyncEnvironment {
+  readonly PartsNeeded: typeof PartsNeeded;
+  readonly RestError: typeof RestError;
+  readonly StorageError: typeof StorageError;
+  readonly StoreError: typeof StoreError;
+}
 
 export interface SyncHostOptions {
   engine: Pick<
@@ -32,40 +41,17 @@ export interface StagedCommit {
   readonly isStrict?: boolean;
 }
 
-// Lets local writes of synced tables be recorded, if the store has any. Without the file of the
-// module, the store opens all the same: these tables can be read, but writes of them fail until
-// SyncHost.enable() has loaded it. REQUIRES: the whole log is applied, because tables may begin to
-// be synced anywhere in it; nothing is staged.
-export async function tryEnableSync({
-  engine,
-  readOnly,
-}: {
-  engine: Pick<Engine, "loadDeferredModule" | "enableSync" | "hasSyncedTables">;
-  readOnly: boolean;
-}): Promise<void> {
-  if (readOnly || !engine.hasSyncedTables) return;
-  try {
-    await engine.loadDeferredModule("sync");
-  } catch (error) {
-    if (isNotLoaded(error)) return;
-    throw error;
-  }
-  engine.enableSync();
-}
-
-const isNotLoaded = (error: unknown): boolean =>
-  error instanceof StoreError &&
-  (error.code === "WasmLoadFailed" || error.code === "WasmVersionMismatch");
-
 const noResponse = new Uint8Array();
 
 export class SyncHost {
   readonly #options: SyncHostOptions;
+  readonly #environment: SyncEnvironment;
   #enabling: Promise<void> | undefined;
   readonly #watchers = new Set<() => void>();
 
-  constructor(options: SyncHostOptions) {
+  constructor(options: SyncHostOptions, environment: SyncEnvironment) {
     this.#options = options;
+    this.#environment = environment;
   }
 
   get engine(): SyncHostOptions["engine"] {
@@ -123,6 +109,7 @@ export class SyncHost {
   // Calls `look` with the published version, and again after parts that it needs are loaded.
   async read<T>(look: () => T | PartsNeeded): Promise<T> {
     const { parts, requireOpen } = this.#options;
+    const { PartsNeeded } = this.#environment;
     const lookIfOpen = () => {
       requireOpen();
       return look();
@@ -139,13 +126,14 @@ export class SyncHost {
     stage: (publishes: boolean, nowMs: number) => StagedCommit | PartsNeeded,
   ): Promise<void> {
     const { queue, now, requireOpen } = this.#options;
+    const { PartsNeeded } = this.#environment;
     requireOpen();
     let refusal: { error: unknown } | undefined;
     let bytes = 0;
     let isStrict: boolean | undefined;
     await queue.stageTask({
       durability: "deferred",
-      stage(how) {
+      stage: (how) => {
         refusal = undefined;
         let changes = false;
         try {
@@ -154,7 +142,7 @@ export class SyncHost {
           ({ changes, bytes, isStrict } = staged);
         } catch (error) {
           // The queue stops after an error that it does not know.
-          if (isOfStore(error)) throw error;
+          if (isOfStore(error, this.#environment)) throw error;
           refusal = { error };
         }
         return { responses: [noResponse], failed: [!changes], onlyDeletes: [false], changes };
@@ -175,7 +163,10 @@ export class SyncHost {
 
 // Whether the engine or the storage failed. Otherwise the engine refused the commit, or the code
 // that decides about it has failed.
-function isOfStore(error: unknown): boolean {
+function isOfStore(
+  error: unknown,
+  { RestError, StorageError, StoreError }: SyncEnvironment,
+): boolean {
   if (error instanceof StoreError) return error.code !== "ValidationFailed";
   return (
     error instanceof StorageError ||

@@ -15,6 +15,14 @@ export function internalError(message: string): Error {
   );
 }
 
+// Returns the error of a write of a synced table, if the module that records it cannot be loaded.
+export function outboxMissingError(error: unknown): unknown {
+  if (!(error instanceof StoreError)) return error;
+  const message = `Writes of a synced table must be recorded for its remote table. ${error.message}`;
+  const hint = `The next write loads it again. Offline, a Service Worker must cache it. ${error.hint}`;
+  return new StoreError(error.code, message, { cause: error.cause, hint });
+}
+
 const localErrorCodes: ReadonlySet<string> = new Set<StoreErrorCode>([
   "OutOfMemory",
   "Corrupted",

@@ -28,13 +28,18 @@ import type {
   SyncedPart,
   WriteResult,
 } from "./engine.ts";
-import { errorFromText, internalError, outOfMemoryError } from "./engine-errors.ts";
+import {
+  errorFromText,
+  internalError,
+  outboxMissingError,
+  outOfMemoryError,
+} from "./engine-errors.ts";
 import type { AccountSettings, EntitableModule, Hmac, ResultAddress } from "./entitable.mjs";
 import { openIdbfsConnection } from "./idbfs-connection.ts";
 import { instantiateCompiled } from "./module.ts";
 import { ModuleInstance } from "./module-instance.ts";
 import type { DeferredModuleName, DeferredModuleUrls } from "./module-urls.ts";
-import { PartsNeeded } from "./parts-needed.ts";
+import { DeferredModuleNeeded, PartsNeeded } from "./parts-needed.ts";
 
 async function newInstance(
   compiling: WebAssembly.Module | Promise<WebAssembly.Module>,
@@ -52,6 +57,9 @@ const statusDone = 0;
 const statusNothing = 1;
 const statusFailed = 2;
 const statusPartsNeeded = 4;
+
+// Takes the place of a part that a write of a synced table needs (core/query/query.h).
+const outboxCode = 0;
 
 // The flags of a staged message.
 const failedFlag = 1;
@@ -75,6 +83,7 @@ export class WasmEngine implements Engine {
   #deferredReads: (() => void) | undefined; // to be called before the next call
   #deferredTake: (() => void) | undefined; // the same, but single writes may come first
   readonly #views = new SubarrayCache(); // views of results in wasm memory
+  readonly #outboxNeeded = new DeferredModuleNeeded(() => this.#loadOutbox());
   onChange: ((mustTake?: boolean) => void) | undefined;
   onCommit: (() => void) | undefined;
 
@@ -386,6 +395,15 @@ export class WasmEngine implements Engine {
 
   enableSync(): void {
     this.#call((m, h) => m._entitable_enable_sync(h));
+  }
+
+  async #loadOutbox(): Promise<void> {
+    try {
+      await this.loadDeferredModule("sync");
+    } catch (error) {
+      throw outboxMissingError(error);
+    }
+    this.enableSync();
   }
 
   setSynced(
@@ -794,7 +812,8 @@ export class WasmEngine implements Engine {
   }
 
   #partsNeeded(): PartsNeeded {
-    return new PartsNeeded(this.#readU64s(this.#size / 8));
+    const ids = this.#readU64s(this.#size / 8);
+    return ids[0] === outboxCode ? this.#outboxNeeded : new PartsNeeded(ids);
   }
 
   // Returns a view of the result's bytes, which the next call overwrites.
