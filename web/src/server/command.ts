@@ -1,5 +1,5 @@
-// The commands of `entitable`. `serve` opens a store for each account and serves the stores until it
-// is stopped; `sync` syncs a store.
+// The commands of `entitable`: `serve` opens a store for each account and serves the stores until
+// it is stopped; `sync` syncs a store.
 
 import { StoreError } from "../errors.ts";
 import { openStore } from "../open-store.ts";

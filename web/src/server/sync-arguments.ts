@@ -2,7 +2,6 @@
 
 import { namedAccount } from "../named-account.ts";
 import { developmentKey, developmentName } from "../rest/development-account.ts";
-import type { NamedKeyCredential } from "../data-tables/types.ts";
 import type { NodeUtil } from "../util/node.ts";
 import { UsageError } from "./usage-error.ts";
 
@@ -26,10 +25,15 @@ emulator's account, devstoreaccount1, needs neither.
 const directions = ["both", "pull", "push"] as const;
 const policies = ["remote", "merge", "local"] as const;
 
+interface AccountKey {
+  readonly name: string;
+  readonly key: string;
+}
+
 export interface SyncCommand {
   readonly sync: {
     readonly url: string;
-    readonly credential: NamedKeyCredential | undefined;
+    readonly credential: AccountKey | undefined;
     readonly tables: readonly string[];
     readonly location: string;
     readonly name: string;
@@ -98,7 +102,7 @@ function checkOption(name: string, value: string | undefined): void {
 }
 
 /** The messages do not have the URL, which may have a signature. */
-function credentialFor(text: string, key: string | undefined): NamedKeyCredential | undefined {
+function credentialFor(text: string, key: string | undefined): AccountKey | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url?.protocol !== "http:" && url?.protocol !== "https:")
     throw new UsageError("The URL must begin with http:// or https://.");
