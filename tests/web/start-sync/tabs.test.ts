@@ -87,6 +87,8 @@ class FakeTab {
   own: FakeSync | undefined;
   sync: TabSync | undefined;
   fails = 0;
+  /** Called while sync begins in this tab. */
+  whileOpening = (): void => {};
   receive: ((message: unknown) => void) | undefined;
 
   constructor(world: World) {
@@ -131,6 +133,7 @@ class FakeTab {
   async #open(): Promise<StoreSync> {
     if (this.fails-- > 0) throw new StoreError("StoreClosed", "The store is closed.");
     this.own = new FakeSync(this);
+    this.whileOpening();
     return this.own as unknown as StoreSync;
   }
 
@@ -318,6 +321,27 @@ test("a tab that starts before the owner waits for it", async () => {
   await world.pass();
   assert.equal(isStarted, true);
   assert.equal(b.sync?.status.phase, "idle");
+});
+
+test("a tab that loses the store while sync begins follows the new owner", async () => {
+  const { a, b, world } = await openTwo();
+  b.whileOpening = () => {
+    b.become("other-tab");
+    a.become("self");
+  };
+  a.become("other-tab");
+  b.become("self");
+  await world.pass();
+  assert.deepEqual(b.own?.calls, ["stop"]);
+  a.own?.change(4);
+  await world.pass();
+  assert.equal(b.sync?.status.pending, 4);
+
+  const c = world.tab();
+  c.owner = "self";
+  c.whileOpening = () => c.become("other-tab");
+  const sync = await startLater(world, c);
+  assert.equal(sync.status.pending, 4);
 });
 
 test("a tab that owns the store and cannot begin rejects", async () => {

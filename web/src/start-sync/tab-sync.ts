@@ -66,7 +66,7 @@ export class TabSync implements Sync {
     const sync = new TabSync(options);
     try {
       if (sync.#isOwner) await sync.#begin();
-      else await sync.#waitForOwner();
+      if (sync.#own === undefined) await sync.#waitForOwner();
       return sync;
     } catch (error) {
       sync.#end();
@@ -128,7 +128,7 @@ export class TabSync implements Sync {
 
   async #begin(): Promise<void> {
     const own = await this.#options.open();
-    if (this.#stopping) {
+    if (this.#stopping || !this.#isOwner) {
       await own.stop();
       return;
     }
