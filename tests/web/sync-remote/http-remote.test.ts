@@ -417,6 +417,26 @@ describe("a credential", () => {
     assert.equal(calls, 1);
   });
 
+  test("that has tokens is asked for another one after one was rejected", async () => {
+    let calls = 0;
+    const getToken = async () => ({
+      token: `token ${++calls}`,
+      expiresOnTimestamp: Date.now() + 3_600_000,
+    });
+    const rejecting: Fetch = async (_, init) => {
+      const isFirst = new Headers(init?.headers).get("Authorization") === "Bearer token 1";
+      const code = isFirst ? "InvalidAuthenticationInfo" : "ResourceNotFound";
+      const error = JSON.stringify({ "odata.error": { code } });
+      return new Response(error, { status: isFirst ? 401 : 404 });
+    };
+    const remote = openRemote({ fetch: rejecting, credential: { getToken } });
+    for (let tries = 0; tries < 3; ++tries) {
+      await remote.read("p\0a");
+      await remote.refresh();
+    }
+    assert.equal(calls, 2);
+  });
+
   test("that has tokens is asked for one, and again before it expires", async () => {
     const { requests, fetch } = recorded(await openPeople());
     const scopes: (string | string[])[] = [];
