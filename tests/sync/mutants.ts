@@ -166,7 +166,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "decides-during-an-execution",
     "I2b I3",
-    7954,
+    7256,
     "Of two members, one may be read before a late try is executed, and one after.",
     edit(
       "outcome.ts",
