@@ -1,6 +1,7 @@
 // Tests the requests of sync's remote: what they send, with which credential, and when.
 
 import assert from "node:assert/strict";
+import { getEventListeners } from "node:events";
 import { describe, type TestContext, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { generateTableSas } from "../../../web/src/data-tables/sas.ts";
@@ -548,6 +549,13 @@ describe("a response", () => {
       openRemote({ fetch: slow(chunks), timeoutMs: 50 }).read("p\0a");
     assert.equal((await read(8)).kind, "found");
     assert.equal((await read(entity.length)).kind, "failed");
+  });
+
+  test("is not held in memory until its time limit ends", async () => {
+    const { requests, fetch } = recorded(async () => new Response("text"));
+    await openRemote({ fetch }).read("p\0a");
+    const [{ init }] = requests as [Sent];
+    assert.deepEqual(getEventListeners(init?.signal as AbortSignal, "abort"), []);
   });
 
   test("about an entity is only the service's if its body is", async () => {
