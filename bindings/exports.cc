@@ -19,6 +19,7 @@
 #include "core/base/bytes.h"
 #include "core/base/check.h"
 #include "core/rest/service_properties.h"
+#include "core/rpc/sync_messages.h"
 #include "core/store/versions.h"
 
 using entitable::ByteReader;
@@ -100,15 +101,16 @@ std::uint32_t flags_of(const entitable::dispatch::StagedResponses& staged, std::
   return staged.only_deletes[message] ? 2 : 0;
 }
 
+Error poisoned_error() {
+  return Error(entitable::ErrorCode::internal_error,
+               "The store failed before and accepts no more writes. Open it again.");
+}
+
 // Implements entitable_stage and entitable_stage_and_publish.
 template <typename StageFunction>
 const CallResult* stage_messages(Handle& h, StageFunction stage_function, std::uint32_t count,
                                  std::uint32_t size, double now_ms) {
-  if (h.poisoned) {
-    return h.return_error(
-        Error(entitable::ErrorCode::internal_error,
-              "The store failed before and accepts no more writes. Open it again."));
-  }
+  if (h.poisoned) return h.return_error(poisoned_error());
   h.response_locations.clear();
   // Allocates before the write, because nothing may fail after it.
   h.response_locations.reserve(std::size_t{count} * 3);
@@ -127,6 +129,46 @@ const CallResult* stage_messages(Handle& h, StageFunction stage_function, std::u
   return h.return_view(
       {reinterpret_cast<const char*>(h.response_locations.data()), h.response_locations.size() * 4},
       (h.staged.changes ? 1 : 0) | (h.store.must_take_changes() ? 2 : 0));
+}
+
+const CallResult* stage_sync(Handle& h, entitable::WriteRequest request, bool publishes,
+                             double now_ms) {
+  if (h.poisoned) return h.return_error(poisoned_error());
+  DiscardUnlessDone discard{h};
+  std::vector<entitable::WriteRequest> requests;
+  requests.push_back(std::move(request));
+  const entitable::StageResult staged =
+      h.store.stage(requests, entitable::rpc::ticks_from_unix_ms(now_ms));
+  if (!staged.parts_needed.empty()) return h.return_parts_needed(staged.parts_needed);
+  if (const auto* failed = std::get_if<entitable::GroupFailure>(&staged.results.front()))
+    return h.return_error(failed->error);
+  if (publishes && staged.changes) h.store.publish();
+  discard.done = true;
+  return return_done(h, (staged.changes ? 1 : 0) | (h.store.must_take_changes() ? 2 : 0));
+}
+
+// Reads the input of entitable_apply_synced.
+std::optional<Error> read_synced_changes(std::string_view input, std::uint32_t count,
+                                         entitable::SyncedChanges& changes) {
+  constexpr std::size_t head_bytes = 16;
+  ByteReader heads(input.substr(0, count * head_bytes));
+  std::size_t operations = 0;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    heads.u64();
+    operations += heads.u32();
+    heads.u32();
+  }
+  ByteReader rest(input.substr(count * head_bytes));
+  ByteReader timestamps(rest.raw(operations * sizeof(std::uint64_t)));
+  heads = ByteReader(input.substr(0, count * head_bytes));
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const std::uint32_t table = heads.u32();
+    heads.u32();
+    const std::string_view times = timestamps.raw(heads.u32() * sizeof(std::uint64_t));
+    const std::string_view message = rest.raw(heads.u32());
+    if (auto error = entitable::rpc::add_sync_changes(table, times, message, changes)) return error;
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -391,6 +433,77 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_known_calls(Handle* handle, std
     out.u64(h.store.calls_dropped_through());
     for (const std::uint64_t number : h.store.known_calls(client)) out.u64(number);
     return h.return_bytes(std::move(bytes));
+  });
+}
+
+// ---- Synced tables ------------------------------------------------------------------------------
+
+// Returns Store::has_synced_tables().
+EMSCRIPTEN_KEEPALIVE std::uint32_t entitable_has_synced_tables(Handle* handle) {
+  return handle->store.has_synced_tables() ? 1 : 0;
+}
+
+// SyncTables::enable.
+EMSCRIPTEN_KEEPALIVE const CallResult* entitable_enable_sync(Handle* handle) {
+  return guarded(handle, [](Handle& h) {
+    entitable::SyncTables(h.store).enable();
+    return return_done(h);
+  });
+}
+
+// Begins syncing the table (how: 1), or ends it: only if it has no pending operations (0), or also
+// then (2). Input: its name. Stages the change, and publishes it if `publishes`. Value: as
+// entitable_stage.
+EMSCRIPTEN_KEEPALIVE const CallResult* entitable_set_synced(Handle* handle, std::uint32_t size,
+                                                            std::uint32_t how,
+                                                            std::uint32_t publishes,
+                                                            double now_ms) {
+  return guarded(handle, [&](Handle& h) {
+    std::string table(h.input_view(size));
+    return stage_sync(h,
+                      how == 1 ? entitable::SyncTables::start(std::move(table))
+                               : entitable::SyncTables::stop(std::move(table), how == 2),
+                      publishes != 0, now_ms);
+  });
+}
+
+// SyncTables::has_pending_operations. Value: 0 or 1. Parts needed: as entitable_rpc_read.
+EMSCRIPTEN_KEEPALIVE const CallResult* entitable_has_pending_operations(Handle* handle) {
+  return guarded(handle, [](Handle& h) {
+    const auto answer = entitable::SyncTables(h.store).has_pending_operations();
+    if (const auto* need = std::get_if<entitable::PartsNeeded>(&answer))
+      return h.return_parts_needed(need->ids);
+    return return_done(h, std::get<bool>(answer) ? 1 : 0);
+  });
+}
+
+// Input: an RPC request message that reads the table (core/rpc/sync_messages.h). Bytes: its
+// response message. Parts needed: as entitable_rpc_read.
+EMSCRIPTEN_KEEPALIVE const CallResult* entitable_sync_read(Handle* handle, std::uint32_t table,
+                                                           std::uint32_t size) {
+  return guarded_response(handle, [&](Handle& h) {
+    const std::vector<PartId> parts = entitable::rpc::handle_sync_read(
+        h.store, table, h.input_view(size), h.page_writer, h.response);
+    return parts.empty() ? h.return_view(h.response.view()) : h.return_parts_needed(parts);
+  });
+}
+
+// Applies changes of a synced table and of its hidden tables, in one commit, unless a commit was
+// made after `seen_commit`. Input: `count` times four words: the number of a table
+// (core/rpc/sync_messages.h), 0, the operations and the size of a message; then a u64 timestamp per
+// operation; then the messages, each an RPC write of the synced table. Stages the changes, and
+// publishes them if `publishes`. Value: as entitable_stage.
+EMSCRIPTEN_KEEPALIVE const CallResult* entitable_apply_synced(Handle* handle, std::uint32_t count,
+                                                              std::uint32_t size,
+                                                              double seen_commit,
+                                                              std::uint32_t publishes,
+                                                              double now_ms) {
+  return guarded(handle, [&](Handle& h) {
+    entitable::SyncedChanges changes;
+    changes.seen_commit = static_cast<std::uint64_t>(seen_commit);
+    if (auto error = read_synced_changes(h.input_view(size), count, changes))
+      return h.return_error(*error);
+    return stage_sync(h, entitable::SyncTables::apply(changes), publishes != 0, now_ms);
   });
 }
 

@@ -39,7 +39,9 @@ const CallResult* Handle::return_parts_needed(const std::vector<PartId>& parts) 
 }
 
 const CallResult* Handle::return_error(const Error& error) {
-  bytes = std::string(service_error_of(error.code).code) + "\n" + std::string(error_message(error));
+  const ServiceError& service = service_error_of(error.code);
+  bytes = std::to_string(service.status) + " " + std::string(service.code) + "\n" +
+          std::string(error_message(error));
   return_view(bytes);
   result.status = Status::failed;
   return &result;

@@ -26,7 +26,7 @@ namespace entitable::bindings {
 enum class Status : std::uint32_t {
   done = 0,
   nothing = 1,        // there is no result: no candidate, no more parts
-  failed = 2,         // bytes: "<service code>\n<message>", UTF-8
+  failed = 2,         // bytes: "<HTTP status> <service code>\n<message>", UTF-8
   out_of_memory = 3,  // there was no memory for an error message either
   parts_needed =
       4,  // nothing was done; bytes: a u64 id per part to load before the call is repeated

@@ -81,6 +81,25 @@ export interface EntitableModule {
     nowMs: number,
   ): ResultAddress;
   _entitable_known_calls(handle: Address, size: number): ResultAddress;
+  _entitable_has_synced_tables(handle: Address): number;
+  _entitable_enable_sync(handle: Address): ResultAddress;
+  _entitable_set_synced(
+    handle: Address,
+    size: number,
+    how: number,
+    publishes: number,
+    nowMs: number,
+  ): ResultAddress;
+  _entitable_has_pending_operations(handle: Address): ResultAddress;
+  _entitable_sync_read(handle: Address, table: number, size: number): ResultAddress;
+  _entitable_apply_synced(
+    handle: Address,
+    count: number,
+    size: number,
+    seenCommit: number,
+    publishes: number,
+    nowMs: number,
+  ): ResultAddress;
   _entitable_rows_read(handle: Address): number;
   _entitable_rows_returned(handle: Address): number;
   _entitable_last_read_partition(handle: Address): ResultAddress;

@@ -3,7 +3,8 @@
 // Splits entitable.wasm into the primary module (entitable.core.wasm), which has everything that
 // tables need, and the deferred modules, which web/src/wasm links to the primary module when a call
 // needs them: entitable.rest.wasm (the REST protocol, plans, versions), entitable.live.wasm (live
-// queries and the change feed) and entitable.snapshot.wasm (snapshots, restoring, verifying).
+// queries and the change feed), entitable.snapshot.wasm (snapshots, restoring, verifying) and
+// entitable.sync.wasm (synced tables).
 // entitable.wasm stays complete and loses only its function names, which this script needs.
 //
 // deferred-functions.json lists for each deferred module what moves into it. A function moves if it

@@ -63,11 +63,12 @@ enum class ErrorCode : std::uint8_t {
   resource_type_mismatch,        // the token does not cover this resource type
   secondary_is_read_only,        // a write to the secondary endpoint
   // This store on this machine
-  internal_error,  // a bug; the store rejects writes until it is reopened
-  out_of_memory,   // staging ran out of memory; nothing changed
-  corrupted,       // stored bytes fail a check
-  format_too_new,  // stored by a newer major format version
-  read_only,       // the store opened read-only after damage
+  table_has_pending_operations,  // a synced table has operations that its remote does not have yet
+  internal_error,                // a bug; the store rejects writes until it is reopened
+  out_of_memory,                 // staging ran out of memory; nothing changed
+  corrupted,                     // stored bytes fail a check
+  format_too_new,                // stored by a newer major format version
+  read_only,                     // the store opened read-only after damage
 };
 
 struct Error {

@@ -28,6 +28,7 @@ enum class MutationKind : std::uint8_t {
   drop_table = 6,
   table_acl = 7,
   service_properties = 8,
+  set_synced = 9,  // only in a commit with hidden tables
 };
 
 constexpr std::size_t mutation_bytes_min = 2;
@@ -55,7 +56,7 @@ char* put_kind(char* at, MutationKind kind) {
 }
 
 char* put_table(char* at, TableId table) {
-  ENTITABLE_CHECK(table > 0 && table <= table_id_max);
+  ENTITABLE_CHECK(is_table_id_valid(table));
   return put_varint(at, table);
 }
 
@@ -118,6 +119,7 @@ class CommitEncoder {
   void write(const DropTable& mutation);
   void write(const SetTableAcl& mutation);
   void write(const SetServiceProperties& mutation);
+  void write(const SetSynced& mutation);
 
   void write_of_table(MutationKind kind, TableId table);
   std::uint32_t shape_of(const PutRow& row);
@@ -207,13 +209,19 @@ void CommitEncoder::write(const SetServiceProperties& mutation) {
   writer_.bytes(mutation.document);
 }
 
+void CommitEncoder::write(const SetSynced& mutation) {
+  write_of_table(MutationKind::set_synced, mutation.table);
+  writer_.u8(mutation.synced ? 1 : 0);
+}
+
 // ---- Reading -----------------------------------------------------------------------------------
 
 // The read_ functions return null, or why the bytes are bad.
 class CommitDecoder {
  public:
-  CommitDecoder(std::string_view payload, ShapeDictionary& shapes, PropertyViewArena& rows)
-      : reader_(payload), shapes_(shapes), rows_(rows) {}
+  CommitDecoder(std::string_view payload, ShapeDictionary& shapes, PropertyViewArena& rows,
+                bool uses_hidden_tables)
+      : reader_(payload), shapes_(shapes), rows_(rows), uses_hidden_tables_(uses_hidden_tables) {}
   Result<Commit> decode();
 
  private:
@@ -226,11 +234,13 @@ class CommitDecoder {
   const char* read_create_table();
   const char* read_drop_table();
   const char* read_table_acl();
+  const char* read_set_synced();
 
   ByteReader reader_;
   ShapeDictionary& shapes_;
   std::vector<std::uint64_t> shape_numbers_;  // numbers of the commit's shapes in the dictionary
   PropertyViewArena& rows_;
+  const bool uses_hidden_tables_;
   LastPartition last_partition_;
   std::uint64_t last_shape_ = 0;  // shape of the previous row
   Commit commit_;
@@ -298,13 +308,16 @@ const char* CommitDecoder::read_mutation() {
           reader_,
           std::get<SetServiceProperties>(commit_.mutations.emplace_back(SetServiceProperties{}))
               .document);
+    case MutationKind::set_synced:
+      if (uses_hidden_tables_) return read_set_synced();
   }
   return reader_.ok() ? "the kind of mutation is unknown" : field_truncated;
 }
 
 const char* CommitDecoder::read_key(bool same_partition, KeyView& key) {
   if (!same_partition) {
-    if (const char* bad = read_table_id(reader_, last_partition_.table)) return bad;
+    const auto read_id = uses_hidden_tables_ ? read_any_table_id : read_table_id;
+    if (const char* bad = read_id(reader_, last_partition_.table)) return bad;
     last_partition_.partition = reader_.bytes();
   } else if (!last_partition_.partition) {
     return "no entity mutation precedes it";
@@ -367,11 +380,23 @@ const char* CommitDecoder::read_table_acl() {
   return nullptr;
 }
 
+const char* CommitDecoder::read_set_synced() {
+  SetSynced set{0, false};
+  if (const char* bad = read_table_id(reader_, set.table)) return bad;
+  if (set.table > synced_table_id_max) return "a table id is out of range";
+  const std::uint8_t synced = reader_.u8();
+  if (!reader_.ok()) return field_truncated;
+  if (synced > 1) return "it has an invalid flag";
+  set.synced = synced == 1;
+  commit_.mutations.emplace_back(set);
+  return nullptr;
+}
+
 // Returns whether decoding the bytes gives an equal commit.
 [[maybe_unused]] bool reads_back(std::string_view bytes, const Commit& commit) {
   ShapeDictionary shapes;
   PropertyViewArena rows;
-  const Result<Commit> decoded = decode_commit(bytes, shapes, rows);
+  const Result<Commit> decoded = decode_commit(bytes, shapes, rows, uses_hidden_tables(commit));
   return decoded.ok() && *decoded == commit;
 }
 
@@ -404,8 +429,8 @@ std::string encode_commit(const Commit& commit) {
 }
 
 Result<Commit> decode_commit(std::string_view payload, ShapeDictionary& shapes,
-                             PropertyViewArena& rows) {
-  return CommitDecoder(payload, shapes, rows).decode();
+                             PropertyViewArena& rows, bool uses_hidden_tables) {
+  return CommitDecoder(payload, shapes, rows, uses_hidden_tables).decode();
 }
 
 void append_commit_payload(std::string_view standalone, ShapeNumbers& shapes, std::string& out) {

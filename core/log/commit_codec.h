@@ -23,8 +23,9 @@ namespace entitable {
 // (commit_effects.h).
 //
 // REQUIRES: decode_commit() would accept the commit: entities can be stored (check_entity) and have
-// a timestamp; number > 0; no timestamp is above last_timestamp; table ids are from 1 to
-// table_id_max; table names are valid; check_policies() accepts policies.
+// a timestamp; number > 0; no timestamp is above last_timestamp; is_table_id_valid() of table ids;
+// only rows have the id of a hidden table; table names are valid; check_policies() accepts
+// policies.
 std::size_t encode_commit(const Commit& commit, PendingRecords& records);
 // Returns the encoded commit. REQUIRES: as above.
 std::string encode_commit(const Commit& commit);
@@ -32,9 +33,9 @@ std::string encode_commit(const Commit& commit);
 // Decodes the payload of a commit record. If the payload is bad, returns ErrorCode::corrupted; the
 // message names the mutation and the reason. `shapes`: the shapes that the segment has defined so
 // far; the new shapes of this commit are added. `rows`: receives the property lists of the rows.
-// The commit refers to `payload` and to `rows`.
+// The commit refers to `payload` and to `rows`. `uses_hidden_tables`: the type of the record.
 Result<Commit> decode_commit(std::string_view payload, ShapeDictionary& shapes,
-                             PropertyViewArena& rows);
+                             PropertyViewArena& rows, bool uses_hidden_tables = false);
 
 // Appends the payload of the commit record to `out`, with known shapes replaced by their numbers.
 // REQUIRES: `standalone` came from encode_commit().

@@ -67,14 +67,14 @@ bool apply_codes(std::string_view codes, Commit& commit) {
 }  // namespace
 
 CommitEffects effects_of_group(const Commit& commit, std::string& codes) {
-  CommitEffects effects{commit.origin, PutEffects::insert, {}};
+  CommitEffects effects{commit.origin, PutEffects::insert, {}, uses_hidden_tables(commit)};
   bool has_put = false;
   for (const Mutation& mutation : commit.mutations) {
     const auto* const put = std::get_if<PutRow>(&mutation);
     if (put == nullptr) continue;
     if (has_put && effects.puts != all_with(put->effect)) {
       codes = codes_of(commit);
-      return {commit.origin, PutEffects::different, codes};
+      return {commit.origin, PutEffects::different, codes, effects.uses_hidden_tables};
     }
     effects.puts = all_with(put->effect);
     has_put = true;

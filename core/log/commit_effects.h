@@ -12,6 +12,7 @@
 #include "core/base/bytes.h"
 #include "core/log/pending_records.h"
 #include "core/model/commit.h"
+#include "core/model/hidden_table.h"
 
 namespace entitable {
 
@@ -21,7 +22,10 @@ inline CommitEffects effects_of(const Commit& commit, std::string& codes) {
   if (commit.mutations.size() != 1) return effects_of_group(commit, codes);
   const auto* const put = std::get_if<PutRow>(&commit.mutations.front());
   const PutEffect effect = put == nullptr ? PutEffect::insert : put->effect;
-  return {commit.origin, static_cast<PutEffects>(effect), {}};
+  return {commit.origin,
+          static_cast<PutEffects>(effect),
+          {},
+          uses_hidden_tables(commit.mutations.front())};
 }
 // Returns an upper bound of the bytes of the codes.
 inline std::size_t effect_codes_bytes_max(const Commit& commit) {

@@ -154,12 +154,21 @@ const char* read_service_properties(ByteReader& reader, std::string& document) {
   return is_valid_text(document) ? nullptr : "the service properties are not valid text";
 }
 
-const char* read_table_id(ByteReader& reader, TableId& table) {
+const char* read_any_table_id(ByteReader& reader, TableId& table) {
   const std::uint64_t id = reader.varint();
   if (!reader.ok()) return field_truncated;
-  if (id == 0 || id > table_id_max) return "a table id is out of range";
   table = static_cast<TableId>(id);
-  return nullptr;
+  return table != id || !is_table_id_valid(table) ? "a table id is out of range" : nullptr;
+}
+
+const char* read_table_id(ByteReader& reader, TableId& table) {
+  if (const char* bad = read_any_table_id(reader, table)) return bad;
+  return is_hidden_table(table) ? "a table id is out of range" : nullptr;
+}
+
+const char* read_hidden_table_id(ByteReader& reader, TableId& table) {
+  if (const char* bad = read_any_table_id(reader, table)) return bad;
+  return is_hidden_table(table) ? nullptr : "the id of a hidden table is out of range";
 }
 
 }  // namespace entitable

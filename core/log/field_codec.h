@@ -18,11 +18,12 @@
 
 #include "core/base/bytes.h"
 #include "core/model/commit.h"
+#include "core/model/hidden_table.h"
 
 namespace entitable {
 
-// The largest table id that a file may hold. The next id after it still fits into a TableId.
-inline constexpr TableId table_id_max = 0xFFFF'FFFE;
+// The largest id of a table that is not hidden. The next id after it still fits into a TableId.
+inline constexpr TableId table_id_max = hidden_table_bit - 1;
 
 // The largest value that a file may hold of a number that counts up: epochs, sequences, commits,
 // part ids and sizes. JavaScript represents numbers up to this one exactly, and the numbers after
@@ -92,6 +93,14 @@ const char* read_service_properties(ByteReader& reader, std::string& document);
 
 // Reads a table id and checks that it is from 1 to table_id_max.
 const char* read_table_id(ByteReader& reader, TableId& table);
+// Reads the id of a hidden table and checks that a hidden table can have it.
+const char* read_hidden_table_id(ByteReader& reader, TableId& table);
+// Reads the id of a table that may be hidden.
+const char* read_any_table_id(ByteReader& reader, TableId& table);
+// Returns whether a file may hold the id.
+inline bool is_table_id_valid(TableId id) {
+  return is_hidden_table(id) ? is_hidden_table_valid(id) : id != 0;
+}
 
 inline constexpr const char* field_truncated = "it is truncated";
 

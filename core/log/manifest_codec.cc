@@ -117,12 +117,30 @@ void write_readers(const FeedReadersByName& readers, RecordWriter& file) {
   file.end_record();
 }
 
+RecordType record_type_of(const ManifestTable& table) {
+  return is_hidden_table(table.id) ? RecordType::manifest_hidden_table : RecordType::manifest_table;
+}
+
+void write_synced_tables(const std::vector<ManifestTable>& tables, RecordWriter& file) {
+  const auto count = std::count_if(tables.begin(), tables.end(),
+                                   [](const ManifestTable& table) { return table.synced; });
+  if (count == 0) return;
+  ByteWriter writer(file.begin_record(RecordType::manifest_synced_tables));
+  writer.varint(static_cast<std::uint64_t>(count));
+  for (const ManifestTable& table : tables) {
+    if (table.synced) writer.varint(table.id);
+  }
+  file.end_record();
+}
+
 void write_table(const ManifestTable& table, RecordWriter& file) {
-  std::string& out = file.begin_record(RecordType::manifest_table);
+  std::string& out = file.begin_record(record_type_of(table));
   ByteWriter writer(out);
   writer.varint(table.id);
-  writer.bytes(table.name);
-  append_policies(table.acl, out);
+  if (!is_hidden_table(table.id)) {
+    writer.bytes(table.name);
+    append_policies(table.acl, out);
+  }
   writer.varint(table.parts.size());
   for (const ManifestPart& part : table.parts) {
     writer.bytes(part.lower.partition);
@@ -341,17 +359,10 @@ const char* read_part(ByteReader& reader, const Manifest& manifest, ManifestTabl
   return nullptr;
 }
 
-const char* read_table(ByteReader& reader, Manifest& manifest) {
-  ManifestTable table;
-  if (const char* bad = read_table_id(reader, table.id)) return bad;
-  if (table.id >= manifest.next_table) return "a table id is out of range";
+const char* read_parts(ByteReader& reader, Manifest& manifest, ManifestTable table) {
   if (!manifest.tables.empty() && manifest.tables.back().id >= table.id) {
     return "the tables are not in order";
   }
-  table.name = reader.bytes();
-  if (!reader.ok()) return field_truncated;
-  if (!TableName::parse(table.name).ok()) return "a table has a name that is not allowed";
-  if (const char* bad = read_policies(reader, table.acl)) return bad;
   const std::size_t parts = reader.count(part_bytes_min);
   table.parts.reserve(parts);
   for (std::size_t i = 0; i < parts; ++i) {
@@ -359,6 +370,36 @@ const char* read_table(ByteReader& reader, Manifest& manifest) {
   }
   manifest.tables.push_back(std::move(table));
   return check_at_end(reader);
+}
+
+const char* read_table(ByteReader& reader, Manifest& manifest) {
+  ManifestTable table;
+  if (const char* bad = read_table_id(reader, table.id)) return bad;
+  if (table.id >= manifest.next_table) return "a table id is out of range";
+  table.name = reader.bytes();
+  if (!reader.ok()) return field_truncated;
+  if (!TableName::parse(table.name).ok()) return "a table has a name that is not allowed";
+  if (const char* bad = read_policies(reader, table.acl)) return bad;
+  return read_parts(reader, manifest, std::move(table));
+}
+
+const char* read_synced_tables(ByteReader& reader, Manifest& manifest) {
+  auto table = manifest.tables.begin();
+  for (std::size_t left = reader.count(1); left > 0; --left, ++table) {
+    TableId id = 0;
+    if (const char* bad = read_table_id(reader, id)) return bad;
+    while (table != manifest.tables.end() && table->id < id) ++table;
+    if (table == manifest.tables.end() || table->id != id || id > synced_table_id_max)
+      return "a synced table is not there, or is not in order";
+    table->synced = true;
+  }
+  return check_at_end(reader);
+}
+
+const char* read_hidden_table(ByteReader& reader, Manifest& manifest) {
+  ManifestTable table;
+  if (const char* bad = read_hidden_table_id(reader, table.id)) return bad;
+  return read_parts(reader, manifest, std::move(table));
 }
 
 const char* read_record(const Record& record, Manifest& manifest) {
@@ -382,11 +423,17 @@ const char* read_record(const Record& record, Manifest& manifest) {
       return read_history(reader, manifest);
     case RecordType::manifest_readers:
       return read_readers(reader, manifest);
+    case RecordType::manifest_synced_tables:
+      return read_synced_tables(reader, manifest);
+    case RecordType::manifest_hidden_table:
+      return read_hidden_table(reader, manifest);
     case RecordType::segment_header:
     case RecordType::commit:
     case RecordType::segment_effects:
+    case RecordType::commit_with_hidden_tables:
     case RecordType::part_header:
     case RecordType::part_rows:
+    case RecordType::hidden_part_header:
     case RecordType::snapshot_header:
     case RecordType::snapshot_table:
     case RecordType::snapshot_part:
@@ -397,13 +444,20 @@ const char* read_record(const Record& record, Manifest& manifest) {
 }
 
 // The records of a manifest in their order. There is one of each of the first `records_required`,
-// at most one of each of the others, and any number of tables.
+// at most one of each of the others, and any number of tables and of hidden tables.
 constexpr RecordType records_in_order[] = {
-    RecordType::manifest_state,   RecordType::manifest_options,      RecordType::manifest_service,
-    RecordType::manifest_calls,   RecordType::manifest_call_commits, RecordType::manifest_claims,
-    RecordType::manifest_history, RecordType::manifest_readers,      RecordType::manifest_table,
+    RecordType::manifest_state,        RecordType::manifest_options,
+    RecordType::manifest_service,      RecordType::manifest_calls,
+    RecordType::manifest_call_commits, RecordType::manifest_claims,
+    RecordType::manifest_history,      RecordType::manifest_readers,
+    RecordType::manifest_table,        RecordType::manifest_synced_tables,
+    RecordType::manifest_hidden_table,
 };
 constexpr std::size_t records_required = 4;
+
+bool is_repeated(RecordType type) {
+  return type == RecordType::manifest_table || type == RecordType::manifest_hidden_table;
+}
 
 // Returns the position in records_in_order of a record that follows those before `next`; nothing if
 // it is in the wrong place.
@@ -421,17 +475,29 @@ bool has_duplicates(std::vector<T> values) {
   return std::adjacent_find(values.begin(), values.end()) != values.end();
 }
 
+// Checks that hidden tables belong to synced tables. REQUIRES: the tables are in order.
+const char* check_hidden_tables(const std::vector<ManifestTable>& tables) {
+  auto owner = tables.begin();
+  for (const ManifestTable& table : tables) {
+    if (!is_hidden_table(table.id)) continue;
+    const TableId id = owner_of_hidden_table(table.id);
+    while (owner->id < id) ++owner;
+    if (owner->id != id || !owner->synced) return "a hidden table belongs to no synced table";
+  }
+  return nullptr;
+}
+
 // Checks that table names and part ids are unique across all tables.
 const char* check_tables(const Manifest& manifest) {
   std::vector<std::string> names;
   std::vector<PartId> parts;
   for (const ManifestTable& table : manifest.tables) {
-    names.push_back(fold_table_name(table.name));
+    if (!is_hidden_table(table.id)) names.push_back(fold_table_name(table.name));
     for (const ManifestPart& part : table.parts) parts.push_back(part.id);
   }
   if (has_duplicates(std::move(names))) return "two tables have the same name";
   if (has_duplicates(std::move(parts))) return "a part is listed twice";
-  return nullptr;
+  return check_hidden_tables(manifest.tables);
 }
 
 [[maybe_unused]] bool reads_back(std::string_view file, const Manifest& manifest) {
@@ -455,7 +521,11 @@ std::string encode_manifest(const Manifest& manifest) {
   if (manifest.claims.has_value()) write_claims(*manifest.claims, file);
   if (manifest.history.has_value()) write_history(*manifest.history, manifest.last_timestamp, file);
   if (!manifest.readers.empty()) write_readers(manifest.readers, file);
-  for (const ManifestTable& table : manifest.tables) write_table(table, file);
+  const auto hidden = std::find_if(manifest.tables.begin(), manifest.tables.end(),
+                                   [](const auto& table) { return is_hidden_table(table.id); });
+  std::for_each(manifest.tables.begin(), hidden, [&](const auto& t) { write_table(t, file); });
+  write_synced_tables(manifest.tables, file);
+  std::for_each(hidden, manifest.tables.end(), [&](const auto& t) { write_table(t, file); });
   std::string bytes = std::move(file).finish();
   ENTITABLE_DCHECK(reads_back(bytes, manifest));
   return bytes;
@@ -474,7 +544,7 @@ Result<Manifest> decode_manifest(std::string_view file) {
     if (!position.has_value()) return invalid_payload_error(**record, "it is in the wrong place");
     if (const char* bad = read_record(**record, manifest))
       return invalid_payload_error(**record, bad);
-    next = (*record)->type == RecordType::manifest_table ? *position : *position + 1;
+    next = is_repeated((*record)->type) ? *position : *position + 1;
   }
   if (next < records_required) {
     return Error(ErrorCode::corrupted, "the manifest lacks records");

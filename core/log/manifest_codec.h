@@ -29,9 +29,10 @@ struct ManifestPart {
 
 struct ManifestTable {
   TableId id = 0;
-  std::string name;
-  std::vector<AccessPolicy> acl;
+  std::string name;                 // empty for a hidden table
+  std::vector<AccessPolicy> acl;    // likewise
   std::vector<ManifestPart> parts;  // in ascending order of their lower bounds
+  bool synced = false;              // it may have hidden tables; false for a hidden table
   friend bool operator==(const ManifestTable&, const ManifestTable&) = default;
 };
 
@@ -111,17 +112,20 @@ struct Manifest {
   std::optional<ManifestClaims> claims;        // not in manifests before version 1.2
   std::optional<ManifestHistory> history;
   FeedReadersByName readers;
-  std::vector<ManifestTable> tables;  // in ascending order of ids
+  // In ascending order of ids, so hidden tables are last. Only those that have had a row are here.
+  std::vector<ManifestTable> tables;
   friend bool operator==(const Manifest&, const Manifest&) = default;
 };
 
 // Returns the bytes of the manifest file. REQUIRES: decode_manifest() would accept it: epoch and
-// first_live_sequence > 0; table ids ascend and are below next_table; table names are valid, and
-// unique when case is ignored; part ids are unique, at least 1 and below next_part; lower bounds
-// ascend and are valid keys (check_key); texts are WTF-8; no timestamp of a call is newer than
-// last_timestamp; call_commits has one number for each client; the epochs of claims ascend, are
-// above claims->known_from, and are not above `epoch`; the history ends at first_live_sequence, and
-// takes at most counter_max bytes in storage; names, positions and times of readers are valid.
+// first_live_sequence > 0; table ids ascend, and those of tables that are not hidden are below
+// next_table; hidden tables belong to synced tables, whose ids are at most synced_table_id_max;
+// table names are valid, and unique when case is ignored;
+// part ids are unique, at least 1 and below next_part; lower bounds ascend and are valid keys
+// (check_key); texts are WTF-8; no timestamp of a call is newer than last_timestamp; call_commits
+// has one number for each client; the epochs of claims ascend, are above claims->known_from, and
+// are not above `epoch`; the history ends at first_live_sequence, and takes at most counter_max
+// bytes in storage; names, positions and times of readers are valid.
 std::string encode_manifest(const Manifest& manifest);
 
 // Decodes the whole file. Errors: ErrorCode::corrupted, whose message names the place and the

@@ -1,5 +1,7 @@
 #include "core/log/part_codec.h"
 
+#include <algorithm>
+#include <initializer_list>
 #include <limits>
 #include <utility>
 
@@ -11,11 +13,25 @@ namespace {
 
 constexpr std::size_t count_bytes = 4;
 
+// Parts of hidden tables have a header of another type, so that a release that does not know hidden
+// tables rejects them with FormatTooNew.
+RecordType header_type(TableId table) {
+  return is_hidden_table(table) ? RecordType::hidden_part_header : RecordType::part_header;
+}
+
+RecordWriter begin_file(TableId table) {
+  if (!is_hidden_table(table)) return RecordWriter(FileKind::part);
+  return RecordWriter(FileKind::part, format_major, minor_of_hidden_parts);
+}
+
 // Reads the ids and the key range of the part.
-const char* read_part_header(std::string_view payload, PartHeader& header) {
-  ByteReader reader(payload);
+const char* read_part_header(const Record& record, PartHeader& header) {
+  ByteReader reader(record.payload);
   header.id = reader.varint();
-  if (const char* bad = read_table_id(reader, header.table)) return bad;
+  const bool hidden = record.type == RecordType::hidden_part_header;
+  if (const char* bad =
+          hidden ? read_hidden_table_id(reader, header.table) : read_table_id(reader, header.table))
+    return bad;
   header.lower.partition = reader.bytes();
   header.lower.row = reader.bytes();
   const std::uint8_t has_upper = reader.u8();
@@ -34,11 +50,12 @@ const char* read_part_header(std::string_view payload, PartHeader& header) {
   return compare(header.lower.view(), header.upper->view()) < 0 ? nullptr : "the range is empty";
 }
 
-Result<Record> expect(RecordReader& records, RecordType type) {
+Result<Record> expect(RecordReader& records, std::initializer_list<RecordType> types) {
   Result<std::optional<Record>> record = records.next();
   if (!record.ok()) return record.error();
   if (!*record) return Error(ErrorCode::corrupted, "the part has no header or no rows");
-  if ((*record)->type != type) return invalid_payload_error(**record, "it is in the wrong place");
+  if (std::find(types.begin(), types.end(), (*record)->type) == types.end())
+    return invalid_payload_error(**record, "it is in the wrong place");
   return **record;
 }
 
@@ -53,11 +70,11 @@ Result<Record> expect(RecordReader& records, RecordType type) {
 
 PartWriter::PartWriter(PartId id, TableId table, const KeyView& lower,
                        const std::optional<KeyView>& upper)
-    : file_(FileKind::part), last_key_(lower.partition, lower.row) {
-  ENTITABLE_CHECK(id > 0 && table > 0 && table <= table_id_max);
+    : file_(begin_file(table)), last_key_(lower.partition, lower.row) {
+  ENTITABLE_CHECK(id > 0 && is_table_id_valid(table));
   if (upper) upper_.emplace(upper->partition, upper->row);
   ENTITABLE_CHECK(!upper || compare(lower, *upper) < 0);
-  ByteWriter header(file_.begin_record(RecordType::part_header));
+  ByteWriter header(file_.begin_record(header_type(table)));
   header.varint(id);
   header.varint(table);
   header.bytes(lower.partition);
@@ -117,9 +134,10 @@ std::string PartWriter::finish() && {
 Result<PartReader> PartReader::open(std::string_view file) {
   Result<RecordReader> records = RecordReader::open(file, FileKind::part);
   if (!records.ok()) return records.error();
-  const Result<Record> first = expect(*records, RecordType::part_header);
+  const Result<Record> first =
+      expect(*records, {RecordType::part_header, RecordType::hidden_part_header});
   if (!first.ok()) return first.error();
-  const Result<Record> rows = expect(*records, RecordType::part_rows);
+  const Result<Record> rows = expect(*records, {RecordType::part_rows});
   if (!rows.ok()) return rows.error();
   const Result<std::optional<Record>> end = records->next();
   if (!end.ok()) return end.error();
@@ -127,8 +145,7 @@ Result<PartReader> PartReader::open(std::string_view file) {
 
   PartReader reader(*rows);
   PartHeader& header = reader.header_;
-  if (const char* bad = read_part_header(first->payload, header))
-    return invalid_payload_error(*first, bad);
+  if (const char* bad = read_part_header(*first, header)) return invalid_payload_error(*first, bad);
   header.row_count = reader.reader_.u32();
   header.checksum = records->file_checksum();
   if (!reader.reader_.ok()) return invalid_payload_error(*rows, field_truncated);

@@ -31,7 +31,7 @@ namespace entitable {
 class PartWriter {
  public:
   // Starts the part for the keys lower <= key < upper; without `upper` the range has no end.
-  // REQUIRES: id > 0; `table` is from 1 to table_id_max; the bounds are valid keys (check_key).
+  // REQUIRES: id > 0; is_table_id_valid(table); the bounds are valid keys (check_key).
   PartWriter(PartId id, TableId table, const KeyView& lower = {},
              const std::optional<KeyView>& upper = std::nullopt);
 

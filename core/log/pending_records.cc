@@ -48,13 +48,19 @@ void PendingRecords::add(std::uint64_t number, std::size_t bytes, const CommitEf
   const std::size_t codes = effects.codes.size();
   ENTITABLE_CHECK(records_.size() < records_.capacity() &&
                   chunk.capacity - chunk.used >= bytes + codes &&
-                  codes <= std::numeric_limits<std::uint16_t>::max());
+                  codes < std::size_t{1} << codes_bytes_bits);
   if (records_.empty()) first_number_ = number;
   ENTITABLE_CHECK(number == first_number_ + records_.size());
   char* const at = chunk.memory.get() + chunk.used;
   std::copy(effects.codes.begin(), effects.codes.end(), at + bytes);
-  records_.push_back({at, static_cast<std::uint32_t>(bytes), effects.origin, effects.puts,
-                      static_cast<std::uint16_t>(codes)});
+  Record record{};
+  record.at = at;
+  record.bytes = static_cast<std::uint32_t>(bytes);
+  record.codes_bytes = static_cast<std::uint32_t>(codes) & codes_bytes_mask;
+  record.origin = effects.origin;
+  record.puts = effects.puts;
+  record.uses_hidden_tables = effects.uses_hidden_tables;
+  records_.push_back(record);
   chunk.used += bytes + codes;
   ++chunk.records;
 }

@@ -23,6 +23,7 @@ struct CommitEffects {
   CommitOrigin origin = CommitOrigin::local;
   PutEffects puts = PutEffects::insert;  // also if there are no puts
   std::string_view codes{};              // of the puts, if they are different
+  bool uses_hidden_tables = false;       // not in the record of effects: the type of the commit's
 };
 
 class PendingRecords {
@@ -34,7 +35,10 @@ class PendingRecords {
   std::uint64_t commit_number_at(std::size_t i) const { return first_number_ + i; }
   CommitEffects effects_at(std::size_t i) const {
     const Record& record = records_[i];
-    return {record.origin, record.puts, {record.at + record.bytes, record.codes_bytes}};
+    return {record.origin,
+            record.puts,
+            {record.at + record.bytes, record.codes_bytes},
+            record.uses_hidden_tables};
   }
   // Returns how many records have a number of at most `number`.
   std::size_t count_through(std::uint64_t number) const;
@@ -53,12 +57,17 @@ class PendingRecords {
   void drop_after(std::uint64_t number);
 
  private:
+  // The codes of 2^26 puts: a commit of as many does not fit in memory.
+  static constexpr unsigned codes_bytes_bits = 24;
+  static constexpr std::uint32_t codes_bytes_mask = (std::uint32_t{1} << codes_bytes_bits) - 1;
+
   struct Record {
     const char* at;
     std::uint32_t bytes;
-    CommitOrigin origin;
-    PutEffects puts;
-    std::uint16_t codes_bytes;
+    std::uint32_t codes_bytes : codes_bytes_bits;
+    CommitOrigin origin : 4;
+    PutEffects puts : 3;
+    bool uses_hidden_tables : 1;
   };
   struct Chunk {
     std::unique_ptr<char[]> memory;

@@ -25,10 +25,12 @@ namespace entitable {
 
 // A file with a newer major version is rejected with ErrorCode::format_too_new.
 inline constexpr std::uint16_t format_major = 1;
-// A file with a newer minor version is accepted: readers skip the records that it adds. Parts and
-// snapshots have not changed since minor version 0, and are written as such.
+// A file with a newer minor version is accepted: readers skip the records that it adds. Snapshots,
+// and parts of tables that are not hidden, have not changed since minor version 0, and are written
+// as such.
 inline constexpr std::uint16_t minor_of_parts_and_snapshots = 0;
-inline constexpr std::uint16_t minor_of_segments_and_manifests = 2;
+inline constexpr std::uint16_t minor_of_segments_and_manifests = 3;
+inline constexpr std::uint16_t minor_of_hidden_parts = 3;
 // Segments say what the puts of their commits did since this minor version.
 inline constexpr std::uint16_t minor_with_effects = 2;
 
@@ -40,8 +42,10 @@ enum class RecordType : std::uint8_t {
   segment_header = 1,
   commit = 2,
   segment_effects = 3,
+  commit_with_hidden_tables = 4,
   part_header = 16,
   part_rows = 17,
+  hidden_part_header = 18,
   manifest_state = 32,
   manifest_options = 33,
   manifest_service = 34,
@@ -51,6 +55,8 @@ enum class RecordType : std::uint8_t {
   manifest_claims = 38,
   manifest_history = 39,
   manifest_readers = 40,
+  manifest_synced_tables = 41,
+  manifest_hidden_table = 42,
   snapshot_header = 48,
   snapshot_table = 49,
   snapshot_part = 50,
@@ -80,7 +86,7 @@ class RecordWriter {
  public:
   // Reserves memory for `reserved_bytes` after the header.
   explicit RecordWriter(FileKind kind, std::size_t reserved_bytes = 0);
-  // For tests: writes another format version.
+  // Writes the given format version.
   RecordWriter(FileKind kind, std::uint16_t major, std::uint16_t minor);
 
   // Opens a record. Returns the buffer of the file: the caller appends the payload to it and must

@@ -41,9 +41,10 @@ Result<SegmentHeader> read_header(const std::optional<Record>& record) {
 
 Result<Commit> read_commit(const Record& record, std::uint64_t number, ShapeDictionary& shapes,
                            PropertyViewArena& rows) {
-  if (record.type != RecordType::commit)
+  const bool uses_hidden_tables = record.type == RecordType::commit_with_hidden_tables;
+  if (record.type != RecordType::commit && !uses_hidden_tables)
     return invalid_payload_error(record, "it is in the wrong place");
-  Result<Commit> commit = decode_commit(record.payload, shapes, rows);
+  Result<Commit> commit = decode_commit(record.payload, shapes, rows, uses_hidden_tables);
   if (!commit.ok()) return invalid_payload_error(record, commit.error().message);
   if (commit->number != number) {
     return invalid_payload_error(record, "it is commit " + std::to_string(commit->number) +
@@ -91,7 +92,8 @@ void SegmentWriter::add(std::string_view commit, const CommitEffects& effects) {
   } else {
     ENTITABLE_CHECK(number == last_commit_ + 1 && !has_one_commit_);
   }
-  std::string& payload = file_.begin_record(RecordType::commit);
+  std::string& payload = file_.begin_record(
+      effects.uses_hidden_tables ? RecordType::commit_with_hidden_tables : RecordType::commit);
   if (has_one_commit_) {
     payload.append(commit);  // the segment has no shapes yet
   } else {

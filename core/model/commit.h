@@ -77,8 +77,17 @@ struct SetServiceProperties {  // opaque here; core/rest defines the document
   friend bool operator==(const SetServiceProperties&, const SetServiceProperties&) = default;
 };
 
-using Mutation =
-    std::variant<PutRow, DeleteRow, CreateTable, DropTable, SetTableAcl, SetServiceProperties>;
+// Begins or ends syncing a table. From then on, or no longer, the table may have hidden tables
+// (core/model/hidden_table.h), and local writes of it are recorded in its outbox. At the end, its
+// hidden tables are dropped.
+struct SetSynced {
+  TableId table;
+  bool synced;
+  friend bool operator==(const SetSynced&, const SetSynced&) = default;
+};
+
+using Mutation = std::variant<PutRow, DeleteRow, CreateTable, DropTable, SetTableAcl,
+                              SetServiceProperties, SetSynced>;
 
 // Where the write of a commit came from.
 enum class CommitOrigin : std::uint8_t {

@@ -143,6 +143,9 @@ constexpr Line lines[] = {
       "This request is not authorized to perform this operation using this resource type."}},
     {ErrorCode::secondary_is_read_only,
      {403, "InsufficientAccountPermissions", "Write operations are not allowed."}},
+    {ErrorCode::table_has_pending_operations,  // ours
+     {409, "TableHasPendingOperations",
+      "The table has changes that its remote table does not have yet. They would be lost."}},
     {ErrorCode::internal_error,
      {500, "InternalError",
       "Server encountered an internal error. Please try again after some time."},

@@ -1,8 +1,8 @@
 // The table that maps an ErrorCode to what a caller sees: HTTP status, service error code and
 // standard message. Both entry points use it.
 //
-// Most entries are the service's. OutOfMemory, Corrupted, FormatTooNew and ReadOnly are our own:
-// they can only happen to a store on this machine.
+// Most entries are the service's. TableHasPendingOperations, OutOfMemory, Corrupted, FormatTooNew
+// and ReadOnly are our own: they can only happen to a store on this machine.
 #pragma once
 
 #include <cstdint>

@@ -14,6 +14,8 @@ class TableName {
   // outside 3..63 (OutOfRangeInput "The specified resource name length is not within the
   // permissible limits."); invalid characters (InvalidResourceName).
   static Result<TableName> parse(std::string_view text);
+  // Returns the empty name, which hidden tables have.
+  static TableName of_hidden_table() { return {}; }
 
   const std::string& text() const { return text_; }
   const std::string& folded() const { return folded_; }  // lower case; identifies and orders tables

@@ -20,6 +20,10 @@ struct PartsNeeded {
   std::vector<PartId> ids;
 };
 
+// Takes the place of a part that a call needs: the code that records writes of synced tables. The
+// caller must load it and call SyncTables::enable(). Parts have greater numbers, so it is first.
+inline constexpr PartId outbox_code = 0;
+
 // What execute() does when it reaches rows that are not in memory.
 enum class OnUnloaded {
   return_parts_needed,  // returns PartsNeeded

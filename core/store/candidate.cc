@@ -10,6 +10,7 @@
 #include "core/log/commit_effects.h"
 #include "core/log/field_codec.h"
 #include "core/log/shape_codec.h"
+#include "core/store/pending_operations.h"
 #include "core/txn/stage.h"
 
 namespace entitable {
@@ -59,7 +60,7 @@ std::optional<PartsNeeded> Candidate::apply_request(const WriteRequest& request,
   }
   auto reason = std::visit([&](const auto& body) { return prepare(body, now); }, request.body);
   if (!reason.has_value()) {
-    commit(request);
+    if (!staged().mutations.empty()) commit(request);
     answer = WriteSuccess{std::move(staged().timestamps)};
   }
   recycle_scratch();
@@ -208,18 +209,37 @@ std::optional<Candidate::PrepareFailure> Candidate::prepare(const WriteEntities&
     return GroupFailure{Error(ErrorCode::table_not_found), 0, write.transaction};
   const Table* const base = published_ == nullptr ? nullptr : published_->find(table->id());
   UpsertNeeds needs = upsert_needs_;
-  if (needs == UpsertNeeds::nothing && listeners_cover(*table, write)) needs = UpsertNeeds::part;
+  if (needs == UpsertNeeds::nothing && (table->synced || listeners_cover(*table, write)))
+    needs = UpsertNeeds::part;
   auto reason = stage_group(
       table->id(), table->index, write.operations, write.transaction,
       [&] { return version_.clock.next(now); }, shape_hint, staged(), needs,
       base == nullptr ? nullptr : &base->index);
   if (!reason.has_value()) {
+    if (table->synced) return add_to_outbox(*table);
     cache_definition(table->index.schema());
     return std::nullopt;
   }
   if (auto* need = std::get_if<PartsNeededToStage>(&*reason))
     return PartsNeeded{std::move(need->ids)};
   return std::move(std::get<GroupFailure>(*reason));
+}
+
+// REQUIRES: a write of the table was staged.
+std::optional<Candidate::PrepareFailure> Candidate::add_to_outbox(const Table& table) {
+  if (scratch_.outbox == nullptr) return PartsNeeded{{outbox_code}};
+  const std::uint64_t number = version_.last_commit + 1;
+  if (number > OutboxWriter::commit_max) return exhausted();
+  const OutboxWriter::LocalWrite write{table, version_.catalog, published_, number,
+                                       version_.clock.last_issued()};
+  if (auto need = scratch_.outbox->add_operations(write, staged())) return std::move(*need);
+  return std::nullopt;
+}
+
+std::optional<Candidate::PrepareFailure> Candidate::prepare(const WriteSynced& write, Ticks now) {
+  staged().mutations.clear();
+  staged().timestamps.clear();
+  return write.stage(version_, version_.clock, published_, now, staged());
 }
 
 std::optional<Candidate::PrepareFailure> Candidate::prepare(const WriteCreateTable& write, Ticks) {
@@ -235,6 +255,7 @@ std::optional<Candidate::PrepareFailure> Candidate::prepare(const WriteCreateTab
 std::optional<Candidate::PrepareFailure> Candidate::prepare(const WriteDropTable& write, Ticks) {
   const Table* table = version_.catalog.find(write.table);
   if (table == nullptr) return failure(ErrorCode::resource_not_found);
+  if (auto refused = refuse_if_pending(version_.catalog, *table)) return refused;
   dropped_tables().push_back({table->id(), table->name(), version_.last_commit + 1});
   stage(DropTable{table->id()});
   return std::nullopt;

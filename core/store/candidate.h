@@ -20,6 +20,7 @@
 #include "core/store/call_window.h"
 #include "core/store/catalog.h"
 #include "core/store/commit_clock.h"
+#include "core/store/outbox_writer.h"
 #include "core/store/store_listeners.h"
 #include "core/store/write_requests.h"
 #include "core/txn/stage.h"
@@ -41,6 +42,7 @@ class Candidate {
     StagedMutations staged;                  // unspecified between requests
     std::vector<ClientCall> calls;           // the candidate's calls
     std::list<DroppedTable> dropped_tables;  // by the candidate
+    std::unique_ptr<OutboxWriter> outbox;    // null: synced tables cannot be written
   };
   // Starts with the content of `base`. `answered`: the calls that were answered before. The encoded
   // commits are added to `records`; the destructor does not remove them. REQUIRES: the other
@@ -100,6 +102,8 @@ class Candidate {
   std::optional<PrepareFailure> prepare(const WriteDropTable& write, Ticks now);
   std::optional<PrepareFailure> prepare(const WriteTableAcl& write, Ticks now);
   std::optional<PrepareFailure> prepare(const WriteServiceProperties& write, Ticks now);
+  std::optional<PrepareFailure> prepare(const WriteSynced& write, Ticks now);
+  std::optional<PrepareFailure> add_to_outbox(const Table& table);
   StagedMutations& staged() { return scratch_.staged; }
   void stage(Mutation mutation);
   const ClientCall* find_answered(const ClientCall& call);

@@ -1,6 +1,7 @@
 #include "core/store/catalog.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <type_traits>
 #include <utility>
@@ -73,7 +74,10 @@ const Table* Catalog::find(TableId id) const {
 
 std::vector<PartId> Catalog::parts_with_inexact_counts() const {
   std::vector<PartId> parts;
-  for (const Ref<Table>& table : tables()) append(parts, table->index.parts_with_inexact_counts());
+  for (const Ref<Table>& table : tables()) {
+    if (is_hidden_table(table->id())) break;  // they are last
+    append(parts, table->index.parts_with_inexact_counts());
+  }
   return parts;
 }
 
@@ -92,7 +96,8 @@ void Catalog::apply(const Commit& commit) {
   Table* table = nullptr;                 // cached: nearly all mutations of a commit share a table
   const Table* last_put_table = nullptr;  // the table of the previous PutRow
   const auto open = [&](TableId id) -> Table& {
-    if (table == nullptr || table->id() != id) table = mutable_table(id);
+    if (table == nullptr || table->id() != id)
+      table = is_hidden_table(id) ? &mutable_hidden_table(id) : mutable_table(id);
     ENTITABLE_CHECK(table != nullptr);
     return *table;
   };
@@ -117,6 +122,10 @@ void Catalog::apply(const Commit& commit) {
       open(acl->table).acl = acl->policies;
     } else if (const auto* properties = std::get_if<SetServiceProperties>(&mutation)) {
       mutable_copy(service_).document = properties->document;
+    } else if (const auto* sync = std::get_if<SetSynced>(&mutation)) {
+      table = nullptr;
+      last_put_table = nullptr;
+      set_synced(*sync);
     }
   }
 }
@@ -126,48 +135,97 @@ bool Catalog::try_apply_in_place(const Commit& commit) {
   const auto* row = std::get_if<PutRow>(&commit.mutations.front());
   if (row == nullptr) return false;
   const auto at = position_of(tables_->list, row->table);
-  ENTITABLE_CHECK(at != tables_->list.end() && (*at)->id() == row->table);
+  if (at == tables_->list.end() || (*at)->id() != row->table) {
+    ENTITABLE_CHECK(is_hidden_table(row->table));
+    return false;
+  }
   if (!at->unique() || (*at)->branch != branch_) return false;
   return (*at)->index.try_put_in_place(row->key, row->timestamp, row->properties, row->shape_hint);
 }
 
-std::string Catalog::check_commit(const Commit& commit) const {
-  // The tables that the mutations checked so far have created or dropped.
-  std::map<std::string, TableId> names;  // folded; 0: dropped
-  std::map<TableId, std::string> ids;    // folded name; empty: dropped
-  TableId last_checked = 0;              // cached: most mutations of a commit share a table
-  TableId last_id = tables_->list.empty() ? 0 : tables_->list.back()->id();
-  const auto name_of = [&](TableId id) -> std::string {
-    if (const auto at = ids.find(id); at != ids.end()) return at->second;
-    const Table* table = find(id);
-    return table == nullptr ? std::string() : table->identity->name.folded();
-  };
-  const auto taken = [&](const TableName& name) {
-    if (const auto at = names.find(name.folded()); at != names.end()) return at->second != 0;
-    return find(name.text()) != nullptr;
-  };
-  for (const Mutation& mutation : commit.mutations) {
-    if (std::holds_alternative<SetServiceProperties>(mutation)) continue;
+namespace {
+
+// Checks the mutations of a commit in their order, against the tables of a version and what earlier
+// mutations have done to them.
+class CommitChecker {
+ public:
+  CommitChecker(const Catalog& catalog, TableId last_id) : catalog_(catalog), last_id_(last_id) {}
+
+  // Returns a description of the violation, or an empty text.
+  std::string check(const Mutation& mutation) {
+    if (std::holds_alternative<SetServiceProperties>(mutation)) return {};
     const TableId id = table_of(mutation);
-    if (changes_a_row(mutation) && id == last_checked) continue;
-    if (const auto* make = std::get_if<CreateTable>(&mutation)) {
-      const auto name = TableName::parse(make->name);
-      if (!name.ok()) return "a table has an impossible name";
-      if (taken(*name)) return "a table is created that is there already";
-      if (id <= last_id) return "a table id is used twice";
-      last_id = id;
-      names[name->folded()] = id;
-      ids[id] = name->folded();
-      continue;
+    if (changes_a_row(mutation) && id == last_checked_) return {};
+    if (const auto* make = std::get_if<CreateTable>(&mutation)) return check_create(*make);
+    last_checked_ = id;
+    if (is_hidden_table(id)) {
+      if (is_synced(owner_of_hidden_table(id))) return {};
+      return "a hidden table of a table that is not synced is changed";
     }
     const std::string name = name_of(id);
     if (name.empty()) return "a table that is not there is changed";
-    last_checked = id;
+    if (const auto* set = std::get_if<SetSynced>(&mutation)) return check_set_synced(*set);
     if (std::holds_alternative<DropTable>(mutation)) {
-      names[name] = 0;
-      ids[id].clear();
-      last_checked = 0;
+      names_[name] = 0;
+      ids_[id].clear();
+      synced_[id] = false;
+      last_checked_ = 0;
     }
+    return {};
+  }
+
+ private:
+  std::string check_create(const CreateTable& make) {
+    const auto name = TableName::parse(make.name);
+    if (!name.ok()) return "a table has an impossible name";
+    if (is_taken(*name)) return "a table is created that is there already";
+    if (make.table <= last_id_) return "a table id is used twice";
+    last_id_ = make.table;
+    names_[name->folded()] = make.table;
+    ids_[make.table] = name->folded();
+    return {};
+  }
+
+  std::string check_set_synced(const SetSynced& set) {
+    if (is_synced(set.table) == set.synced) return "a table is synced twice, or was not synced";
+    synced_[set.table] = set.synced;
+    last_checked_ = 0;
+    return {};
+  }
+
+  std::string name_of(TableId id) const {
+    if (const auto at = ids_.find(id); at != ids_.end()) return at->second;
+    const Table* const table = catalog_.find(id);
+    return table == nullptr ? std::string() : table->identity->name.folded();
+  }
+
+  bool is_synced(TableId id) const {
+    if (const auto at = synced_.find(id); at != synced_.end()) return at->second;
+    const Table* const table = catalog_.find(id);
+    return table != nullptr && table->synced;
+  }
+
+  bool is_taken(const TableName& name) const {
+    if (const auto at = names_.find(name.folded()); at != names_.end()) return at->second != 0;
+    return catalog_.find(name.text()) != nullptr;
+  }
+
+  const Catalog& catalog_;
+  // The tables that the mutations checked so far have created or dropped, or begun or ended to
+  // sync.
+  std::map<std::string, TableId> names_;  // folded; 0: dropped
+  std::map<TableId, std::string> ids_;    // folded name; empty: dropped
+  std::map<TableId, bool> synced_;
+  TableId last_checked_ = 0;  // cached: most mutations of a commit share a table
+  TableId last_id_;           // the greatest id of a table that is not hidden
+};
+
+}  // namespace
+
+std::string Catalog::check_commit(const Commit& commit) const {
+  CommitChecker checker(*this, last_named_id());
+  for (const Mutation& mutation : commit.mutations) {
+    if (std::string wrong = checker.check(mutation); !wrong.empty()) return wrong;
   }
   return {};
 }
@@ -184,11 +242,40 @@ Table& Catalog::restore_table(TableId id, TableName name, std::vector<AccessPoli
   ENTITABLE_CHECK(at == names.end() || (*at)->name.folded() != name.folded());
   auto identity = make_ref<TableIdentity>(id, std::move(name));
   names.insert(at, identity);
+  ENTITABLE_CHECK(last_named_id() < id);
   auto& tables = mutable_copy(tables_).list;
-  ENTITABLE_CHECK(tables.empty() || tables.back()->id() < id);
-  tables.push_back(make_ref<Table>(std::move(identity), branch_));
-  tables.back()->acl = std::move(acl);
-  return *tables.back();
+  Table& table =
+      **tables.insert(position_of(tables, id), make_ref<Table>(std::move(identity), branch_));
+  table.acl = std::move(acl);
+  return table;
+}
+
+// Returns the greatest id of a table that is not hidden, or 0.
+TableId Catalog::last_named_id() const {
+  const auto& tables = tables_->list;
+  const auto end = position_of(tables, hidden_table_bit);
+  return end == tables.begin() ? 0 : (*std::prev(end))->id();
+}
+
+Table& Catalog::mutable_hidden_table(TableId id) {
+  if (Table* const table = mutable_table(id)) return *table;
+  ENTITABLE_CHECK(find(owner_of_hidden_table(id))->synced);
+  auto& tables = mutable_copy(tables_).list;
+  auto identity = make_ref<TableIdentity>(id, TableName::of_hidden_table());
+  return **tables.insert(position_of(tables, id), make_ref<Table>(std::move(identity), branch_));
+}
+
+void Catalog::drop_hidden_tables(TableId owner) {
+  auto& tables = mutable_copy(tables_).list;
+  const auto first = position_of(tables, hidden_table_of(owner, HiddenTable{0}));
+  tables.erase(first, std::find_if(first, tables.cend(), [&](const Ref<Table>& table) {
+                 return owner_of_hidden_table(table->id()) != owner;
+               }));
+}
+
+void Catalog::set_synced(const SetSynced& mutation) {
+  if (!mutation.synced) drop_hidden_tables(mutation.table);
+  mutable_table(mutation.table)->synced = mutation.synced;
 }
 
 void Catalog::restore_service_properties(std::string document) {
@@ -200,6 +287,7 @@ void Catalog::drop(TableId id) {
   ENTITABLE_CHECK(table != nullptr);
   auto& names = mutable_copy(names_).list;
   names.erase(position_of(names, table->identity->name.folded()));
+  if (table->synced) drop_hidden_tables(id);
   auto& tables = mutable_copy(tables_).list;
   tables.erase(position_of(tables, id));
 }

@@ -6,9 +6,10 @@
 // clones the list of tables (one pointer per table). The list of names is cloned only when a table
 // is created or dropped.
 //
-// Invariants: tables are in ascending order of id. Names are unique when case is ignored, and in
-// ascending order of their folded form (core/model/table_name.h). Each name refers to an existing
-// table.
+// Invariants: tables are in ascending order of id, so hidden tables are last. Names are unique when
+// case is ignored, and in ascending order of their folded form (core/model/table_name.h). Each name
+// refers to an existing table. All tables but hidden ones have a name. A table that is synced has
+// the hidden tables that have had a row, and other tables have none (core/model/hidden_table.h).
 #pragma once
 
 #include <string>
@@ -18,6 +19,7 @@
 #include "core/base/refcounted.h"
 #include "core/index/table_index.h"
 #include "core/model/commit.h"
+#include "core/model/hidden_table.h"
 #include "core/model/table_identity.h"
 
 namespace entitable {
@@ -33,6 +35,7 @@ struct Table : RefCounted<Table> {
   Ref<VersionBranch> branch;  // the branch in which the table was last changed
   TableIndex index;
   std::vector<AccessPolicy> acl;
+  bool synced = false;  // may have hidden tables
 
   TableId id() const { return identity->id; }
   const std::string& name() const { return identity->name.text(); }
@@ -45,11 +48,16 @@ class Catalog {
   // Returns the table with this name, ignoring case, or nullptr.
   const Table* find(std::string_view name) const;
   const Table* find(TableId id) const;
+  // Returns a hidden table of a table, or nullptr if it has never had a row or is not synced.
+  const Table* find_hidden(TableId owner, HiddenTable kind) const {
+    return find(hidden_table_of(owner, kind));
+  }
   // All tables, in ascending order of id; all names, in ascending order of the folded name.
   const std::vector<Ref<Table>>& tables() const { return tables_->list; }
   const std::vector<Ref<TableIdentity>>& identities_by_name() const { return names_->list; }
   const std::string& service_properties() const { return service_->document; }
-  // Returns the lists of TableIndex::parts_with_inexact_counts() for all tables together.
+  // Returns the lists of TableIndex::parts_with_inexact_counts() for all tables together, but not
+  // for hidden ones, which are not counted.
   std::vector<PartId> parts_with_inexact_counts() const;
 
   // Applies the commit. May throw std::bad_alloc; the caller must then drop this version. REQUIRES:
@@ -64,9 +72,12 @@ class Catalog {
   // the first violation, or an empty text.
   std::string check_commit(const Commit& commit) const;
 
-  // For recovery. Adds an empty table and returns it. REQUIRES: `id` is above the ids of all
-  // tables; the name is not used.
+  // For recovery. Adds an empty table and returns it. REQUIRES: `id` is above the ids of all tables
+  // that are not hidden; the name is not used.
   Table& restore_table(TableId id, TableName name, std::vector<AccessPolicy> acl);
+  // Returns the hidden table so that the caller can change its index. Adds it if it is missing.
+  // REQUIRES: its owner is synced.
+  Table& mutable_hidden_table(TableId id);
   void restore_service_properties(std::string document);
   // Returns the table so that the caller can change its index, for example load parts, or nullptr
   // if there is no such table. Clones the objects that other versions share, so that these do not
@@ -89,8 +100,11 @@ class Catalog {
     std::string document;
   };
 
+  TableId last_named_id() const;
   void create(const CreateTable& mutation);
   void drop(TableId id);
+  void drop_hidden_tables(TableId owner);
+  void set_synced(const SetSynced& mutation);
 
   Ref<Tables> tables_;
   Ref<Names> names_;

@@ -20,6 +20,7 @@ ChangeHistory::ChangeHistory(Store& store, const FeedPosition& since,
   truncated_ = since.epoch > state_.feed_epoch || since.commit > last_ ||
                since.commit + 1 < state_.first_known_commit() || !state_.claims.has_survived(since);
   for (const Ref<Table>& table : state_.published.catalog.tables()) {
+    if (is_hidden_table(table->id())) break;  // they are last
     tables_.emplace(table->id(), KnownTable{table->identity});
   }
   for (const DroppedTable& table : state_.history.dropped()) {
@@ -77,8 +78,10 @@ PastChanges ChangeHistory::read_pending() {
     if (truncated_ || progress.is_full()) break;
     ShapeDictionary shapes;
     PropertyViewArena rows;
-    Result<Commit> commit = decode_commit(state_.pending[i], shapes, rows);
-    ENTITABLE_CHECK(commit.ok() && apply_effects(state_.pending.effects_at(i), *commit));
+    const CommitEffects effects = state_.pending.effects_at(i);
+    Result<Commit> commit =
+        decode_commit(state_.pending[i], shapes, rows, effects.uses_hidden_tables);
+    ENTITABLE_CHECK(commit.ok() && apply_effects(effects, *commit));
     read(*commit, state_.feed_epoch, progress, changes);
   }
   progress_ = progress;
@@ -127,7 +130,9 @@ void ChangeHistory::Progress::count(const ChangeBatch& batch) {
 }
 
 bool ChangeHistory::is_known(const Mutation& mutation) const {
-  const auto known = [this](TableId table) { return tables_.count(table) != 0; };
+  const auto known = [this](TableId table) {
+    return is_hidden_table(table) || tables_.count(table) != 0;
+  };
   if (const auto* put = std::get_if<PutRow>(&mutation)) return known(put->table);
   if (const auto* erase = std::get_if<DeleteRow>(&mutation)) return known(erase->table);
   if (const auto* drop = std::get_if<DropTable>(&mutation)) return known(drop->table);
@@ -156,6 +161,7 @@ void ChangeHistory::read_rows(const Commit& commit, ChangeBatch& batch, PastChan
     const auto* erase = std::get_if<DeleteRow>(&mutation);
     if (put == nullptr && erase == nullptr) continue;
     const TableId table = put != nullptr ? put->table : erase->table;
+    if (is_hidden_table(table)) continue;
     const KeyView key = put != nullptr ? put->key : erase->key.view();
     const KnownTable& known = tables_.at(table);
     if (put != nullptr) {

@@ -61,7 +61,7 @@ CheckpointStep Checkpoint::next_part(StoredParts& stored, const std::vector<Cata
 }
 
 void Checkpoint::begin_table() {
-  manifest_.tables.push_back({table().id(), table().name(), table().acl, {}});
+  manifest_.tables.push_back({table().id(), table().name(), table().acl, {}, table().synced});
   from_.emplace();
   in_table_ = true;
 }

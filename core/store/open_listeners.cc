@@ -58,6 +58,7 @@ class CommitChanges {
 
   void add_row(TableId id, const KeyView& key, bool exists_after, ChangeBatch& batch,
                PutEffect effect = PutEffect::unknown) {
+    if (is_hidden_table(id)) return;
     const Table& table = table_of(id);
     if (!listeners_.covers(table.identity->name.folded(), key)) return;
     TableIndex::Found found;

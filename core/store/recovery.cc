@@ -47,9 +47,8 @@ void Recovery::restore_tables() {
   content_.claims = ClaimHistory(manifest);
   content_.history = LogHistory(manifest);
   for (const ManifestTable& table : manifest.tables) {
-    auto name = TableName::parse(table.name);
-    ENTITABLE_CHECK(name.ok());  // decode_manifest() has checked the name
-    Table& restored = content_.version.catalog.restore_table(table.id, std::move(*name), table.acl);
+    Table& restored = restore_table(table);
+    restored.synced = table.synced;
     std::vector<UnloadedPart> unloaded;
     unloaded.reserve(table.parts.size());
     for (std::size_t i = 0; i < table.parts.size(); ++i) {
@@ -59,6 +58,17 @@ void Recovery::restore_tables() {
     }
     restored.index.add_unloaded(unloaded);
   }
+}
+
+// decode_manifest() has checked names, and that hidden tables belong to synced tables.
+Table& Recovery::restore_table(const ManifestTable& table) {
+  Catalog& catalog = content_.version.catalog;
+  if (!is_hidden_table(table.id)) {
+    auto name = TableName::parse(table.name);
+    ENTITABLE_CHECK(name.ok());
+    return catalog.restore_table(table.id, std::move(*name), table.acl);
+  }
+  return catalog.mutable_hidden_table(table.id);
 }
 
 // A manifest of version 1.0 does not have the commits. A number that is not smaller then takes

@@ -91,6 +91,7 @@ class Recovery {
   Recovery(std::uint64_t changes_max, std::vector<Damage>& damage)
       : damage_(&damage), changes_max_(changes_max) {}
   void restore_tables();
+  Table& restore_table(const ManifestTable& table);
   std::string apply(Segment segment, std::uint64_t bytes);
   void measure(std::uint64_t applied_bytes);
   Result<void> end_replay(std::string file, std::string message);

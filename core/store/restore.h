@@ -54,7 +54,8 @@ class Restore {
 
   // Starts to replace the content by a checkpoint (README.md), which has no more parts to write.
   // Returns false if `call` was already applied. After true this object holds nothing any more.
-  // REQUIRES: nothing is pending; no candidate or checkpoint is open; the store is not damaged.
+  // REQUIRES: nothing is pending; no candidate or checkpoint is open; the store is not damaged;
+  // the caller has made sure with SyncTables::has_pending_operations() that nothing is lost.
   bool begin_replace(const std::optional<ClientCall>& call);
   // Stages the next rows of the file, about 1 MB. Only `staged` leaves a candidate. The parts that
   // are needed may be parts of the file; Store::load_part() loads them. REQUIRES: there is no

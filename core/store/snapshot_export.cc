@@ -14,8 +14,10 @@ constexpr std::size_t parts_at_once = 16;
 
 SnapshotHeader header_of(const Catalog& catalog) {
   SnapshotHeader header;
-  header.tables = catalog.tables().size();
-  for (const Ref<Table>& table : catalog.tables()) header.rows += table->index.row_count();
+  header.tables = catalog.identities_by_name().size();
+  for (const Ref<Table>& table : catalog.tables()) {
+    if (!is_hidden_table(table->id())) header.rows += table->index.row_count();
+  }
   header.service_properties = catalog.service_properties();
   return header;
 }

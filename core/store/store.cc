@@ -273,6 +273,12 @@ std::uint64_t Store::first_kept_sequence() const {
   return first_kept_sequence_of(state_->manifest());
 }
 
+bool Store::has_synced_tables() const {
+  const std::vector<Ref<Table>>& tables = state_->published.catalog.tables();
+  return std::any_of(tables.begin(), tables.end(),
+                     [](const Ref<Table>& table) { return table->synced; });
+}
+
 bool Store::is_damaged() const {
   return !state_->damage.empty();
 }

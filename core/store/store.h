@@ -148,6 +148,8 @@ class Store {
   // The manifest keeps the segments from this one to first_live_sequence() as history. These two
   // functions may be called from begin_recovery() on.
   std::uint64_t first_kept_sequence() const;
+  // Returns whether a table is synced. Writes of it need SyncTables::enable() first (outbox_code).
+  bool has_synced_tables() const;
   bool is_damaged() const;
   const std::vector<Damage>& damage() const;
   void report_damage(Damage damage);  // a file that the host could not find or read

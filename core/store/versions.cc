@@ -18,6 +18,8 @@ Store Versions::fork_store() {
   other.epoch = state_.epoch;
   other.begin_epoch();
   other.feed_epoch = other.epoch;
+  if (state_.scratch.outbox != nullptr)
+    other.scratch.outbox = state_.scratch.outbox->make_another();
   other.start_branch();
   return fork;
 }

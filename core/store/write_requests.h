@@ -10,10 +10,16 @@
 #include <vector>
 
 #include "core/model/commit.h"
+#include "core/query/query.h"
 #include "core/txn/entity_group.h"
 #include "core/txn/operation.h"
+#include "core/txn/stage.h"
 
 namespace entitable {
+
+class Catalog;
+class CommitClock;
+struct StoreVersion;
 
 struct WriteEntities {
   std::string table;  // any spelling
@@ -46,10 +52,22 @@ struct WriteServiceProperties {
   std::function<std::string(const std::string& current)> change;
 };
 
+// Changes rows of a synced table and of its hidden tables (core/store/sync_tables.h). A function,
+// because the code of sync is not in the code that writes. `version`: to which the mutations will
+// be applied. `clock`: of that version; advanced to the time of the commit. `base`: null, or the
+// version from which `version` was made. `staged`: empty; without mutations, there is no commit.
+// Returns why nothing was staged; `clock` is unchanged then.
+struct WriteSynced {
+  using Failure = std::variant<GroupFailure, PartsNeeded>;
+  std::function<std::optional<Failure>(const StoreVersion& version, CommitClock& clock,
+                                       const Catalog* base, Ticks now, StagedMutations& staged)>
+      stage;
+};
+
 struct WriteRequest {
   std::optional<ClientCall> call;  // client and number; timestamps are ignored
   std::variant<WriteEntities, WriteCreateTable, WriteDropTable, WriteTableAcl,
-               WriteServiceProperties>
+               WriteServiceProperties, WriteSynced>
       body;
   CommitOrigin origin = CommitOrigin::local;
 };

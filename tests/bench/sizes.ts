@@ -89,9 +89,18 @@ const rows: [string, readonly Uint8Array[]][] = [
     "entitable.snapshot.wasm, with the first snapshot, restore or `verify`",
     [shipped("dist/wasm/entitable.snapshot.wasm")],
   ],
+  ["entitable.sync.wasm, for synced tables", [shipped("dist/wasm/entitable.sync.wasm")]],
   ["entitable.wasm, all in one, for Service Workers", [shipped("dist/wasm/entitable.wasm")]],
   ["`entitable`, all of it", await bundled(everything("entitable"))],
   ["`entitable/data-tables`", dropIn],
+  [
+    "`entitable/sync`, which loads the rest with the first `startSync()`",
+    await bundled(everything("entitable/sync")),
+  ],
+  [
+    "that rest, including what the core has, too",
+    await bundled(everything("./dist/start-sync/begin.js")),
+  ],
   ["`entitable/tanstack-db`", await bundled(everything("entitable/tanstack-db"))],
   ["`entitable/tanstack-query`", await bundled(everything("entitable/tanstack-query"))],
   ["`entitable/explorer`", await bundled(everything("entitable/explorer"))],

@@ -24,6 +24,12 @@
 
 namespace entitable::test {
 
+inline std::string varint_bytes(std::uint64_t value) {
+  std::string out;
+  ByteWriter(out).varint(value);
+  return out;
+}
+
 // ---- Random model values -----------------------------------------------------------------------
 
 inline Ticks random_issued_timestamp(Prng& prng, Ticks last) {
@@ -68,7 +74,19 @@ inline TableId random_table_id(Prng& prng) {
   return prng.chance(20) ? table_id_max : static_cast<TableId>(1 + prng.below(3));
 }
 
-inline Mutation random_mutation(Prng& prng, Ticks last) {
+inline TableId random_hidden_table_id(Prng& prng) {
+  const TableId owner =
+      prng.chance(20) ? synced_table_id_max : static_cast<TableId>(1 + prng.below(3));
+  return hidden_table_of(owner, static_cast<HiddenTable>(prng.below(hidden_table_kind_mask + 1)));
+}
+
+// `hidden`: whether the mutation may be one of hidden tables.
+inline Mutation random_mutation(Prng& prng, Ticks last, bool hidden = false) {
+  if (hidden && prng.chance(9))
+    return SetSynced{owner_of_hidden_table(random_hidden_table_id(prng)), prng.chance(2)};
+  const auto row_table = [&] {
+    return hidden && prng.chance(2) ? random_hidden_table_id(prng) : random_table_id(prng);
+  };
   const TableId table = random_table_id(prng);
   switch (prng.below(12)) {
     case 0:
@@ -81,11 +99,11 @@ inline Mutation random_mutation(Prng& prng, Ticks last) {
       return SetServiceProperties{random_text(prng, 20)};
     case 4:
     case 5:
-      return DeleteRow{table, random_entity_key(prng)};
+      return DeleteRow{row_table(), random_entity_key(prng)};
     default: {
       Entity entity = random_entity(prng);
       entity.timestamp = random_issued_timestamp(prng, last);
-      PutRow put = put_row(table, std::move(entity));
+      PutRow put = put_row(row_table(), std::move(entity));
       put.effect = static_cast<PutEffect>(prng.below(3));
       return put;
     }
@@ -111,9 +129,9 @@ inline Commit random_commit(Prng& prng, std::uint64_t number, std::size_t mutati
   commit.number = number;
   commit.last_timestamp = random_last_timestamp(prng);
   if (prng.chance(2)) commit.call = random_call(prng, commit.last_timestamp);
-  for (std::uint64_t i = prng.below(mutations_max + 1); i > 0; --i) {
-    commit.mutations.push_back(random_mutation(prng, commit.last_timestamp));
-  }
+  const bool hidden = prng.chance(4);
+  for (std::uint64_t i = prng.below(mutations_max + 1); i > 0; --i)
+    commit.mutations.push_back(random_mutation(prng, commit.last_timestamp, hidden));
   commit.origin = static_cast<CommitOrigin>(prng.below(4));
   return commit;
 }

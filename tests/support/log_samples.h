@@ -68,6 +68,54 @@ inline Segment sample_segment() {
   return {sample_sequence, 3, {tables, rows, more}};
 }
 
+// A hidden table of a kind that only later versions know.
+constexpr TableId unknown_hidden_table = hidden_table_of(1, HiddenTable{hidden_table_kind_mask});
+
+// The same, and a commit with hidden tables.
+inline Segment sample_segment_with_hidden_tables() {
+  Segment segment = sample_segment();
+  Commit synced;
+  synced.number = 43;
+  synced.last_timestamp = sample_time;
+  synced.origin = CommitOrigin::sync;
+  const Entity row{EntityKey("CH", "1"), sample_time - 7, properties_of_every_type()};
+  const EntityKey key("CH", "0000000000000043");
+  synced.mutations = {
+      SetSynced{1, true},
+      put_row(hidden_table_of(1, HiddenTable::base_rows), row),
+      put_row(hidden_table_of(1, HiddenTable::outbox), {key, sample_time, row.properties}),
+      put_row(1, row),
+      put_row(unknown_hidden_table, {EntityKey("CH", "1"), sample_time, {}}),
+      DeleteRow{hidden_table_of(1, HiddenTable::state), EntityKey("server", "")},
+      SetSynced{synced_table_id_max, false}};
+  segment.commits.push_back(synced);
+  return segment;
+}
+
+// The first segment of a store with a synced table whose hidden rows no code has written.
+inline Segment sample_segment_of_malformed_rows() {
+  const auto hidden = [](HiddenTable kind, const char* row, std::vector<Property> properties) {
+    return put_row(hidden_table_of(1, kind),
+                   {EntityKey("p", row), sample_time, std::move(properties)});
+  };
+  const std::vector<Property> etag{{"Etag", Value::of_int32(7)}};
+  Commit commit;
+  commit.number = 1;
+  commit.last_timestamp = sample_time;
+  commit.mutations = {CreateTable{1, "abc"},
+                      SetSynced{1, true},
+                      put_row(1, {EntityKey("p", "a"), sample_time, {}}),
+                      put_row(1, {EntityKey("p", "b"), sample_time, {}}),
+                      hidden(HiddenTable::etags, "a", etag),
+                      hidden(HiddenTable::etags, "b", {}),
+                      hidden(HiddenTable::bases, "c", {{"Kind", Value::of_string("x")}}),
+                      hidden(HiddenTable::base_rows, "d", etag),
+                      hidden(HiddenTable::outbox, "e", etag),
+                      hidden(HiddenTable::marks, "f", etag),
+                      put_row(unknown_hidden_table, {EntityKey("p", "g"), sample_time, etag})};
+  return {1, 1, {commit}};
+}
+
 inline std::string bytes_of(const Segment& segment) {
   SegmentWriter writer(segment.sequence, segment.epoch);
   std::string codes;
@@ -86,6 +134,21 @@ inline Part sample_part() {
                {EntityKey("CH", "2"), sample_time + 5, {{"Count", Value::of_int32(1)}}},
                {EntityKey("CH", "\xEF\xBD\x9E"), 1, properties_of_every_type()},
                {EntityKey("CZ", ""), limits::date_time_ticks_max, {}}};
+  return part;
+}
+
+// A part of the outbox: an operation that edits ("CH", "1"), its properties, and those it removes.
+inline Part sample_hidden_part() {
+  Part part;
+  part.id = 20;
+  part.table = hidden_table_of(1, HiddenTable::outbox);
+  part.upper = EntityKey("CH", "0000000002818048");
+  part.rows = {
+      {EntityKey("CH", "0000000002752512"),
+       sample_time,
+       {{"Key", Value::of_string("1")}, {"Kind", Value::of_int32(1)}}},
+      {EntityKey("CH", "0000000002752512s0"), sample_time, properties_of_every_type()},
+      {EntityKey("CH", "0000000002752512u"), sample_time, {{"Old", Value::of_boolean(true)}}}};
   return part;
 }
 
@@ -124,13 +187,29 @@ inline Manifest sample_manifest() {
   return manifest;
 }
 
+// The same, but the tables are synced, and the first one has hidden tables.
+inline Manifest sample_manifest_with_hidden_tables() {
+  Manifest manifest = sample_manifest();
+  for (ManifestTable& table : manifest.tables) table.synced = true;
+  manifest.tables.push_back({hidden_table_of(1, HiddenTable::bases), "", {}, {}});
+  const Part outbox = sample_hidden_part();
+  manifest.tables.push_back(
+      {outbox.table,
+       "",
+       {},
+       {{outbox.lower, outbox.id, outbox.rows.size(), 500, part_checksum(bytes_of(outbox))},
+        {*outbox.upper, 21, 1, 90, 7}}});
+  manifest.tables.push_back({unknown_hidden_table, "", {}, {{EntityKey("", ""), 22, 1, 50, 8}}});
+  return manifest;
+}
+
 // A file of a newer minor version: it has an unknown record whose flag allows readers to skip it.
 inline std::string segment_with_unknown_record() {
   Segment segment = sample_segment();
   segment.sequence = sample_sequence + 2;
   std::vector<RawRecord> records = records_of(bytes_of(segment));
   records.insert(records.begin() + 2, RawRecord(200, "from the future", record_flag_skippable));
-  return file_of(FileKind::segment, records, format_major, 3);
+  return file_of(FileKind::segment, records, format_major, 4);
 }
 
 }  // namespace entitable::test

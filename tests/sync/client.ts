@@ -17,13 +17,23 @@ import type {
 } from "../../web/src/sync/remote.ts";
 import { Requests } from "../../web/src/sync/requests.ts";
 import type { Platform } from "../../web/src/sync/store.ts";
-import { type Contents, Disk, type FakeStore, idOf, StorageFailure } from "./fake-store.ts";
+import type { EngineMirror } from "./engine-mirror.ts";
+import {
+  type Commit,
+  type Contents,
+  Disk,
+  type FakeStore,
+  idOf,
+  StorageFailure,
+} from "./fake-store.ts";
 import type { Ledger, SentBatch } from "./ledger.ts";
 import type { Network, NetworkRequest } from "./network.ts";
 import type { Scheduler } from "./scheduler.ts";
 import { startMs, type WeakTable } from "./weak-table.ts";
 
 export interface World {
+  /** Of a client, by its position, if the simulation runs over the real engine, too. */
+  readonly mirrorOf?: ((index: number) => EngineMirror) | undefined;
   readonly scheduler: Scheduler;
   readonly table: WeakTable;
   readonly network: Network;
@@ -51,20 +61,23 @@ export class Client {
   #backup: Contents | undefined;
   requests = 0;
 
-  constructor(id: string, world: World, rules: ClientRules) {
+  constructor(index: number, world: World, rules: ClientRules) {
+    const id = `c${index}`;
     this.id = id;
     this.#world = world;
     this.#rules = rules;
-    this.#disk = new Disk(world.scheduler, (store, commit) => {
+    const onCommit = (store: FakeStore, commit: Commit) => {
       world.scheduler.trace(
         `${id} commits`,
         commit.puts.map(({ table, key }) => table + key).join(),
       );
       world.ledger.onCommit(id, store, commit);
-    });
+    };
+    this.#disk = new Disk(world.scheduler, onCommit, world.mirrorOf?.(index));
     if (rules.unloads) {
       this.#disk.unloaded = 0.2;
-      this.#disk.commitsRemembered = 10;
+      // A process over the engine remembers more, and would decide differently.
+      if (!world.mirrorOf) this.#disk.commitsRemembered = 10;
     }
     if (rules.storageFails) this.#disk.failures = storageFailures;
     this.#process = this.#start();

@@ -14,6 +14,7 @@ import { type Key, partitionOf } from "../../web/src/sync/keys.ts";
 import { outboxKey } from "../../web/src/sync/partition-log.ts";
 import type { Properties } from "../../web/src/sync/properties.ts";
 import type { SyncStore } from "../../web/src/sync/store.ts";
+import type { EngineMirror, MirroredProcess } from "./engine-mirror.ts";
 import type { Scheduler } from "./scheduler.ts";
 
 /** Identifies one operation of one local commit, also after it got another number. */
@@ -95,19 +96,29 @@ export class Disk {
   #waiting: { commit: number; resolve: () => void }[] = [];
   #owner: FakeStore | undefined;
   readonly onCommit: (store: FakeStore, commit: Commit) => void;
+  readonly #mirror: EngineMirror | undefined;
 
-  constructor(scheduler: Scheduler, onCommit: (store: FakeStore, commit: Commit) => void) {
+  /** `mirror`: makes the same commits in the real engine. */
+  constructor(
+    scheduler: Scheduler,
+    onCommit: (store: FakeStore, commit: Commit) => void,
+    mirror?: EngineMirror,
+  ) {
     this.#scheduler = scheduler;
     this.onCommit = onCommit;
+    this.#mirror = mirror;
+    this.#stored.commit = mirror?.commitsBefore ?? 0;
   }
 
   /** What is stored now, for `restore`. */
   backUp(): Contents {
+    this.#mirror?.backUp(this.#stored.commit);
     return this.#stored.copy();
   }
 
   /** Replaces what is stored by an older copy. REQUIRES: no process has the store open. */
   restore(backup: Contents): void {
+    this.#mirror?.restore();
     this.#stored = backup.copy();
     this.#unstored = [];
     this.#owner = undefined;
@@ -137,8 +148,14 @@ export class Disk {
     for (const commit of this.#unstored.slice(0, kept)) this.#stored.apply(commit);
     this.#unstored = [];
     this.#waiting = [];
-    this.#owner = new FakeStore(this, this.#stored.copy());
+    const mirrored = this.#mirror?.open(this.#stored.commit);
+    this.#owner = new FakeStore(this, this.#stored.copy(), mirrored);
+    mirrored?.compareAll(this.#owner.view);
     return this.#owner;
+  }
+
+  commitsToSkip(lastCommit: number): number {
+    return this.#mirror?.commitsToSkip(lastCommit) ?? 0;
   }
 
   /** Called by a store after each commit. */
@@ -171,6 +188,7 @@ export class FakeStore implements SyncStore {
   readonly #disk: Disk;
   readonly #contents: Contents;
   readonly #touched = new Map<Key, number>();
+  readonly #mirrored: MirroredProcess | undefined;
   /** For the harness: sync itself reads with `read`. */
   readonly view: TableView;
   /** Hands a result to the process that has the store open. */
@@ -178,9 +196,10 @@ export class FakeStore implements SyncStore {
   /** What this process knows to be stored, also when it is not the owner any more. */
   storedCommit: number;
 
-  constructor(disk: Disk, contents: Contents) {
+  constructor(disk: Disk, contents: Contents, mirrored?: MirroredProcess) {
     this.#disk = disk;
     this.#contents = contents;
+    this.#mirrored = mirrored;
     this.storedCommit = contents.commit;
     this.view = new StoreView(contents, this.#touched, disk.commitsRemembered);
   }
@@ -190,6 +209,7 @@ export class FakeStore implements SyncStore {
   }
 
   read<T>(look: (view: TableView) => T): Promise<T> {
+    this.#mirrored?.read(look);
     return this.deliver(this.#disk.withParts(this.view, look));
   }
 
@@ -203,8 +223,28 @@ export class FakeStore implements SyncStore {
     if (view !== this.view) return result; // will be called again
     if (this.#disk.fails) throw new StorageFailure("The disk is full.");
     const journal = draft.settled.map(({ op, how }) => [idOf(op), how] as const);
-    this.#commit({ puts: draft.puts, journal });
+    if (this.#mirrored === undefined) this.#commit({ puts: draft.puts, journal });
+    else this.#commitMirrored(this.#mirrored, draft.puts, journal, decide);
     return result;
+  }
+
+  /** The engine makes no commit if all that it should erase is absent. */
+  #commitMirrored(
+    mirrored: MirroredProcess,
+    all: readonly Put[],
+    journal: Commit["journal"],
+    decide: (draft: Draft) => unknown,
+  ): void {
+    const puts = all.filter(
+      ({ table, key, value }) => value !== undefined || this.view.get(table, key) !== undefined,
+    );
+    mirrored.transact(decide, all, puts.length > 0);
+    this.#commit({ puts, journal });
+    mirrored.compare(puts, this.view);
+  }
+
+  compareWithEngine(): void {
+    this.#mirrored?.compareAll(this.view);
   }
 
   stored(): Promise<void> {
@@ -221,11 +261,15 @@ export class FakeStore implements SyncStore {
 
   /**
    * A local commit: the rows and the outbox together, as the core does it. Each new row is a
-   * function of the row before. All keys are of one partition.
+   * function of the row before. All keys are of one partition. The group is the number of the
+   * commit, or in stores without an engine, `id`.
    */
-  write(group: number, rows: ReadonlyMap<Key, (row?: Properties) => Properties | undefined>): void {
+  write(id: number, rows: ReadonlyMap<Key, (row?: Properties) => Properties | undefined>): void {
+    if (this.#mirrored) this.#skipCommits(this.#disk.commitsToSkip(this.commit));
+    const group = this.#mirrored ? this.commit + 1 : id;
     const draft = new Draft(this.view);
     const journal: [string, OpState][] = [];
+    const changed = new Map<Key, Properties | undefined>();
     for (const [key, next] of rows) {
       const row = draft.get("rows", key);
       const after = next(row?.properties);
@@ -237,9 +281,21 @@ export class FakeStore implements SyncStore {
       draft.put("outbox", outboxKey(partition, number), { number, group, key, change });
       if (after === undefined) draft.delete("rows", key);
       else draft.put("rows", key, { properties: after });
+      changed.set(key, after);
       journal.push([idOf({ group, key }), "pending"]);
     }
     this.#commit({ puts: draft.puts, journal });
+    if (changed.size > 0) this.#mirrored?.write(changed, this.view);
+  }
+
+  /** Commits of other tables. */
+  #skipCommits(count: number): void {
+    for (let left = count; left > 0; --left) {
+      this.#mirrored?.skip();
+      const commit = { puts: [], journal: [] };
+      this.#contents.apply(commit);
+      this.#disk.add(this, commit);
+    }
   }
 
   #commit({ puts, journal }: Commit): void {

@@ -25,15 +25,14 @@ const { massDelete, missingBases, missingRows, sizeOfDelete } = await import(
   "../../web/src/sync/delete-guard.ts"
 );
 const { freeze } = await import("../../web/src/sync/freeze.ts");
-const { isInRange, isReceiptKey, keyAfter, keyOf, receiptKey } = await import(
-  "../../web/src/sync/keys.ts"
-);
+const { isInRange, isReceiptKey, keyAfter, keyOf, partitionOf, receiptKey, rowKeyOf } =
+  await import("../../web/src/sync/keys.ts");
 const { fenceToken, isSendable, operationFor, operationsOf, receiptOperation } = await import(
   "../../web/src/sync/operation.ts"
 );
 const { areSameObservations, decideOutcome } = await import("../../web/src/sync/outcome.ts");
-const { isUnread, PartitionLog } = await import("../../web/src/sync/partition-log.ts");
-const { discardParked, pendingPartitions, planPush, retryParked } = await import(
+const { isUnread, outboxKey, PartitionLog } = await import("../../web/src/sync/partition-log.ts");
+const { discardParked, parkAll, pendingPartitions, planPush, retryParked } = await import(
   "../../web/src/sync/plan-push.ts"
 );
 const { areSameProperties } = await import("../../web/src/sync/properties.ts");
@@ -96,6 +95,18 @@ describe("a push", () => {
     const two = freeze(inputOf([create(1, 1, "1"), create(2, 2, "2")], { groupsMax: 1 }));
     assert.equal(two.kind === "ready" && two.upTo, 1);
     assert.deepEqual(freeze(inputOf([create(1, 7, "1", 1 << 20)])), { kind: "tooLarge", group: 7 });
+  });
+
+  test("has a limited number of operations, however few its entities are", () => {
+    const edit = (number: number): OutboxOp => {
+      const change = { kind: "edit", set: row({ a: number }), unset: new Set<string>() } as const;
+      return { number, group: number, key: key("1"), change };
+    };
+    const edits = Array.from({ length: 3000 }, (_, index) => edit(index + 2));
+    const ops = [create(1, 1, "1"), ...edits];
+    const frozen = freeze(inputOf(ops, { groupsMax: Number.POSITIVE_INFINITY }));
+    assert.equal(frozen.kind === "ready" && frozen.upTo, 2000);
+    assert.equal(frozen.kind === "ready" && frozen.members.length, 1);
   });
 
   test("has a receipt, unless a group needs all places", () => {
@@ -226,6 +237,41 @@ describe("a parked group", () => {
     const groups = [...store.view.entries("outbox", "")].map(([, { group }]) => group);
     assert.deepEqual(groups, [3, 1, 2]);
     assert.deepEqual(parkedGroups(store), []);
+  });
+
+  test("is sent again as far as one commit can number the operations", () => {
+    const store = newStore();
+    const change = { kind: "delete" } as const;
+    const opsOf = (group: number, count: number): OutboxOp[] =>
+      Array.from({ length: count }, (_, number) => ({ number, group, key: key("1"), change }));
+    store.transact((draft) => {
+      draft.put("bases", key("1"), { kind: "absent" });
+      for (const [group, count] of [
+        [1, 40_000],
+        [2, 25_536],
+        [3, 1],
+      ] as const) {
+        const ops = opsOf(group, count);
+        draft.put("parked", outboxKey("p", group), { group, reason: "a", ops });
+      }
+    });
+    store.transact((draft) => retryParked(draft, "p", 1, keeps));
+    assert.equal([...store.view.entries("outbox", "")].length, 65_536);
+    assert.deepEqual(parkedGroups(store), [[3, "a"]]);
+    const draft = new Draft(store.view);
+    for (let i = 0; i < 65_536; ++i) draft.nextNumber();
+    assert.throws(() => draft.nextNumber(), RangeError);
+  });
+
+  test("is one of all, if the partition's receipt is refused", () => {
+    const store = parked();
+    store.transact((draft) => parkAll(draft, "p", keeps, "InvalidInput"));
+    assert.deepEqual(parkedGroups(store), [
+      [1, "RequestBodyTooLarge"],
+      [2, "InvalidInput"],
+      [3, "InvalidInput"],
+    ]);
+    assert.deepEqual(store.keys("outbox"), []);
   });
 
   test("is discarded, and those that follow it are lost", () => {
@@ -792,6 +838,7 @@ describe("entities", () => {
     assert(!isInRange(key("1"), { from: keyAfter(key("1")) }));
     assert(!isInRange(key("1"), { from: "", to: key("1") }));
     assert(keyOf("a", "z") < keyOf("a ", ""));
+    assert.equal(keyOf(partitionOf(key("1")), rowKeyOf(key("1"))), key("1"));
     assert(isReceiptKey(receiptKey("p", "c")));
     assert(!isReceiptKey(keyOf("~entitable~c", "1")));
   });

@@ -378,6 +378,23 @@ describe("the receipt of a partition", () => {
     assert.equal(outbox(world), "");
   });
 
+  test("whose key the service refuses parks what is pending, and no other partition waits", async () => {
+    const world = await scripted({ hasReceipts: true });
+    const { remote, store } = world;
+    const sent = answering(world);
+    withReceipt(world);
+    const { fence } = remote;
+    remote.fence = async (name, etag) =>
+      name.partition === "p" ? refused(400) : fence(name, etag);
+    write(world, 1, key("1"));
+    write(world, 2, key("2"));
+    write(world, 3, key("1", "q"));
+    await pushUntil(world, new Pusher(world.context, world.requests), 2000);
+    assert.deepEqual(sent, [[key("1", "q")]]);
+    assert.equal(outbox(world), "");
+    assert.equal(store.keys("parked").length, 2);
+  });
+
   test("is taken as it is if the remote has it already", async () => {
     const world = await scripted({ hasReceipts: true });
     const sent = answering(world);
@@ -484,4 +501,25 @@ describe("a request that is rejected as a whole", () => {
       [[2, "Proxy"]],
     );
   });
+});
+
+test("a try that was rejected late may still be executed for the settle time", async () => {
+  const world = await scripted();
+  const { context, remote, scheduler, store } = world;
+  fill(world, ["1"]);
+  write(world, 1, key("1"));
+  let answeredAt: number | undefined;
+  let tries = 0;
+  remote.push = async () => {
+    tries += 1;
+    if (tries > 1) await context.platform.sleep(5000);
+    if (tries === 2) answeredAt = scheduler.now;
+    return { kind: "rejected", code: "HTTP 403" };
+  };
+  const pusher = new Pusher(context, world.requests);
+  await pushUntil(world, pusher, 5500);
+  assert(answeredAt !== undefined && answeredAt < 5500);
+  assert.deepEqual(store.keys("parked"), []);
+  await scheduler.run(answeredAt + 1200);
+  assert.equal(store.keys("parked").length, 1);
 });

@@ -1,9 +1,11 @@
-// node tests/sync/simulate.ts [--from SEED] [--seeds N] [--trace]
+// node tests/sync/simulate.ts [--from SEED] [--seeds N] [--trace] [--engine]
 //
 // Runs simulations, and prints one JSON object with what they did: how many seeds and steps, a hash
 // of all traces, and the first failure. --trace prints the last lines of the trace of the failure.
+// --engine makes each commit in the real engine, too (engine-mirror.ts).
 
 import { parseArgs } from "node:util";
+import { EnginePool } from "./engine-mirror.ts";
 import { simulate } from "./simulation.ts";
 
 const { values } = parseArgs({
@@ -11,6 +13,7 @@ const { values } = parseArgs({
     from: { type: "string", default: "1" },
     seeds: { type: "string", default: "100" },
     trace: { type: "boolean", default: false },
+    engine: { type: "boolean", default: false },
   },
 });
 const from = Number(values.from);
@@ -22,8 +25,10 @@ let failure: { seed: number; message: string } | undefined;
 let seed = from;
 for (; seed < from + Number(values.seeds) && failure === undefined; ++seed) {
   const lines: string[] = [];
+  const pool = values.engine ? await EnginePool.open() : undefined;
   try {
-    const result = await simulate(seed, values.trace ? (line) => lines.push(line) : undefined);
+    const onTrace = values.trace ? (line: string) => lines.push(line) : undefined;
+    const result = await simulate(seed, onTrace, pool?.mirrorOf);
     for (const [name, value] of Object.entries(result)) total[name] = (total[name] ?? 0) + value;
     hash = (Math.imul(hash, 31) + result.hash) >>> 0;
   } catch (error) {
@@ -32,6 +37,8 @@ for (; seed < from + Number(values.seeds) && failure === undefined; ++seed) {
       message: error instanceof Error ? (error.stack ?? error.message) : String(error),
     };
     for (const line of lines.slice(-linesShown)) console.error(line);
+  } finally {
+    pool?.close();
   }
 }
 console.log(JSON.stringify({ seeds: seed - from, ...total, hash, failure }));

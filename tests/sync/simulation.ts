@@ -24,10 +24,14 @@ const restMs = 9000; // at most, without faults, until all is equal
 const sliceMs = 200;
 const requestsPerSecondMax = 1000; // of one client: more is a livelock
 
-/** Throws a Violation. `onTrace` gets each line of the trace. */
+/**
+ * Throws a Violation. `onTrace` gets each line of the trace. `mirrorOf`: makes each commit in the
+ * real engine, too.
+ */
 export async function simulate(
   seed: number,
   onTrace?: (line: string) => void,
+  mirrorOf?: World["mirrorOf"],
 ): Promise<SimulationResult> {
   const scheduler = new Scheduler(seed);
   scheduler.onTrace = onTrace;
@@ -41,12 +45,13 @@ export async function simulate(
     timeoutMs: 60,
     dateSkewMs: config.skewMs,
   });
-  const world: World = { scheduler, table, network, ledger: new Ledger(scheduler, table, config) };
+  const ledger = new Ledger(scheduler, table, config);
+  const world: World = { scheduler, table, network, ledger, mirrorOf };
   const workload = new Workload(world, config, keeps);
   if (config.isFilled) workload.fillTable();
   const clients = Array.from(
     { length: config.clients },
-    (_, index) => new Client(`c${index}`, world, rulesOf(world, config, keeps)),
+    (_, index) => new Client(index, world, rulesOf(world, config, keeps)),
   );
   for (const client of clients) workload.startUser(client);
   for (const client of clients) workload.startConfirming(client);
@@ -77,6 +82,7 @@ async function check(world: World, config: Config, clients: readonly Client[]): 
   const [difference] = differences(world, clients);
   if (difference) ledger.fail("I12", difference);
   for (const client of clients) {
+    client.store.compareWithEngine();
     ledger.checkOutcomes(client.id, client.store);
     const perSecond = (client.requests * 1000) / scheduler.now;
     if (perSecond > requestsPerSecondMax) {

@@ -10,4 +10,5 @@ export type * as keys from "entitable/keys";
 export type * as largeValues from "entitable/large-values";
 export type * as queue from "entitable/queue";
 export type * as server from "entitable/server";
+export type * as sync from "entitable/sync";
 export type * as testing from "entitable/testing";

@@ -30,6 +30,7 @@ const moduleFiles: Readonly<Record<string, Buffer>> = {
   rest: await file("entitable.rest.wasm"),
   live: await file("entitable.live.wasm"),
   snapshot: await file("entitable.snapshot.wasm"),
+  sync: await file("entitable.sync.wasm"),
 };
 const rest = moduleFiles.rest as Buffer;
 
@@ -67,8 +68,10 @@ let folders = 0;
 // Returns new URLs for the modules.
 function newUrls() {
   const folder = `${origin}/${++folders}`;
-  const [rest, live, snapshot] = [`${folder}/rest`, `${folder}/live`, `${folder}/snapshot`];
-  return { core: `${folder}/core`, rest, live, snapshot };
+  const [rest, live, snapshot, sync] = ["rest", "live", "snapshot", "sync"].map(
+    (name) => `${folder}/${name}`,
+  ) as [string, string, string, string];
+  return { core: `${folder}/core`, rest, live, snapshot, sync };
 }
 
 interface Opened {
@@ -503,7 +506,7 @@ describe("a deferred module that cannot be loaded", () => {
     assert.equal(another.moduleLoading, "unused");
     for (const module of deferredModuleNames) await another.loadDeferredModule(module);
     assert.equal(another.moduleLoading, "works");
-    for (const module of ["live", "snapshot"] as const) {
+    for (const module of ["live", "snapshot", "sync"] as const) {
       await engine.loadDeferredModule(module);
       assert.equal(engine.moduleLoading, "fails"); // another module
     }
@@ -542,7 +545,7 @@ describe("the complete module", () => {
     const engine = await createEngine({
       wasm: await file("entitable.wasm"),
       preload: [],
-      deferredModuleUrls: { rest: nowhere, live: nowhere, snapshot: nowhere },
+      deferredModuleUrls: { rest: nowhere, live: nowhere, snapshot: nowhere, sync: nowhere },
     });
     assert.ok(!(engine.readHttp(Uint8Array.of(64), 0) instanceof DeferredModuleNeeded));
     assert.equal(engine.moduleLoading, "works");

@@ -24,6 +24,7 @@ const names = {
   "dist/explorer/index.js": "TableExplorer,TablePlayground,highlight",
   "dist/large-values/index.js": "LargeValues",
   "dist/queue/index.js": "TableQueue",
+  "dist/start-sync/index.js": "startSync",
   "dist/testing/index.js": "VirtualClock,mockStore,parity",
 };
 

@@ -122,7 +122,7 @@ describe("entitable/msw", () => {
     const all = handlers(store, { baseUrl: /./ });
     const said = async (url: URL) =>
       (await getResponse(all, new Request(url)))?.headers.get("x-msw-intention");
-    for (const name of ["rest", "live", "snapshot"]) {
+    for (const name of ["rest", "live", "snapshot", "sync"]) {
       const module = new URL(`wasm/entitable.${name}.wasm`, entry);
       assert.equal(await said(module), "passthrough");
       assert.equal(await said(new URL("?v=1", module)), "passthrough");

@@ -26,6 +26,7 @@ const urlsIn = (folder: string) => ({
   rest: `${folder}/entitable.rest.wasm`,
   live: `${folder}/entitable.live.wasm`,
   snapshot: `${folder}/entitable.snapshot.wasm`,
+  sync: `${folder}/entitable.sync.wasm`,
 });
 // Reading these files fails, as a download fails with status 404.
 const removedFiles = urlsIn("file:///removed");

@@ -175,6 +175,15 @@ export class StoreHandle implements Store {
     return this.#host.on(event, listener);
   }
 
+  // For entitable/sync: see Host.startSync().
+  async startSync(): Promise<object> {
+    const host = this.#host;
+    if (host.startSync !== undefined) return await host.startSync();
+    const message = "Sync needs a store in the same thread.";
+    const hint = 'Open the store without thread: "worker".';
+    throw new StoreError("NotSupported", message, { hint });
+  }
+
   async close(): Promise<void> {
     try {
       await this.#host.close();

@@ -135,6 +135,9 @@ export interface Host extends Transport {
   snapshotChunks(): AsyncGenerator<Uint8Array<ArrayBuffer>>;
   restore(file: ChunkedFile, options?: RestoreCallOptions): Promise<RestoreReport>;
   on<K extends keyof StoreEvents>(event: K, listener: (event: StoreEvents[K]) => void): () => void;
+  // Resolves to what entitable/sync uses of the engine (host/sync-host.ts). Rejects with
+  // NotSupported if another tab has the engine. Absent: another thread has it.
+  startSync?(): Promise<object>;
   close(): Promise<void>;
 }
 

@@ -504,9 +504,10 @@ export interface ChangeBatch<T = Record<string, unknown>> {
   readonly at: Date;
   /**
    * "local": this tab made the changes, or the store is not shared. "other-tab": another tab did,
-   * or an earlier page of this one. "restore": the changes come from a snapshot.
+   * or an earlier page of this one. "sync": the changes come from a remote table. "restore": they
+   * come from a snapshot.
    */
-  readonly origin: "local" | "other-tab" | "restore";
+  readonly origin: "local" | "other-tab" | "sync" | "restore";
   readonly changes: readonly Change<T>[];
   readonly tables?: readonly { readonly table: string; readonly op: "create" | "delete" }[];
 }
@@ -1039,7 +1040,8 @@ export interface OpenOptions {
   history?: { bytes?: number; ageMs?: number };
   /**
    * The WebAssembly module or its URL. Default: entitable.core.wasm next to this package's code,
-   * and entitable.rest.wasm, entitable.live.wasm and entitable.snapshot.wasm once they are needed.
+   * and entitable.rest.wasm, entitable.live.wasm, entitable.snapshot.wasm and entitable.sync.wasm
+   * once they are needed.
    */
   wasm?: string | URL | Response | BufferSource | WebAssembly.Module;
   /**

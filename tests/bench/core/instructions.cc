@@ -15,6 +15,7 @@
 #include "core/dispatch/dispatcher.h"
 #include "core/rpc/listening_clients.h"
 #include "core/rpc/operations.h"
+#include "core/store/sync_tables.h"
 #include "tests/bench/core/workload.h"
 #include "tests/core/rpc/request_builder.h"
 #include "tests/support/call_messages.h"
@@ -287,6 +288,45 @@ void count_live(Store& store, std::size_t end) {
       [&](std::size_t i) { return write_message({insert_operation(key(end + i), i)}); }, write);
 }
 
+// ---- Synced tables ------------------------------------------------------------------------------
+
+// Returns a store whose table is synced, with the rows of the remote.
+Store synced_store() {
+  Store store = new_store();
+  SyncTables(store).enable();
+  commit(store, {SyncTables::start(std::string(table))});
+  for (std::size_t i = 0; i < store_rows; i += partition_rows) {
+    SyncedChanges changes{std::string(table), store.last_commit(), {}};
+    for (std::size_t row = i; row < i + partition_rows; ++row) {
+      Entity remote = entity(row);
+      changes.rows.push_back({std::nullopt, std::move(remote.key), false, remote.timestamp,
+                              std::move(remote.properties)});
+    }
+    commit(store, {SyncTables::apply(changes)});
+  }
+  return store;
+}
+
+void count_synced_writes() {
+  constexpr std::size_t pending = 20'000;
+  Store store = synced_store();
+  const std::vector<std::size_t> order = shuffled(store_rows);
+  std::size_t end = store_rows;
+  const auto insert_of = [&](std::size_t i) {
+    return write_message({insert_operation(key(end + i), i)});
+  };
+  count_singles("synced: insert, after all others", store, insert_of);
+  end += 2 * writes;
+  count_singles("synced: merge of one property", store, [&](std::size_t i) {
+    Operation merge{OperationKind::merge, key(order[i]), {}, IfMatch::any()};
+    merge.properties.push_back({"version", Value::of_int32(2)});
+    return write_message({merge});
+  });
+  for (const std::size_t last = end + pending; end < last; end += group_rows)
+    commit(store, {group_request(insert_group(end))});
+  count_singles("synced: insert, after all others, 20,000 operations pending", store, insert_of);
+}
+
 // ---- Opening ------------------------------------------------------------------------------------
 
 void count_opening(Store& store) {
@@ -333,6 +373,7 @@ int main() {
   count_reads(store);
   count_writes(store);
   count_live(store, 10 * store_rows);
+  count_synced_writes();
   count_opening(store);
   return 0;
 }

@@ -13,15 +13,16 @@ namespace {
 constexpr Ticks last = 1'000'000;
 
 // Stores the bytes for the whole run, because the returned commit views them.
-Result<Commit> decode(std::string_view payload) {
+Result<Commit> decode(std::string_view payload, bool uses_hidden_tables = false) {
   static std::deque<std::string> payloads;
   static std::deque<PropertyViewArena> rows;
   ShapeDictionary shapes;
-  return decode_commit(payloads.emplace_back(payload), shapes, rows.emplace_back());
+  return decode_commit(payloads.emplace_back(payload), shapes, rows.emplace_back(),
+                       uses_hidden_tables);
 }
 
-std::string error_of(std::string_view payload) {
-  const Result<Commit> commit = decode(payload);
+std::string error_of(std::string_view payload, bool uses_hidden_tables = false) {
+  const Result<Commit> commit = decode(payload, uses_hidden_tables);
   if (commit.ok()) return "";
   CHECK(commit.error().code == ErrorCode::corrupted);
   return commit.error().message;
@@ -88,7 +89,7 @@ TEST_CASE("random commits are read back, and equal commits have equal bytes") {
     const std::string bytes = encode_commit(commit);
     CHECK(encode_commit(Commit(commit)) == bytes);
     CHECK(commit_number(bytes) == round);
-    const Result<Commit> read = decode(bytes);
+    const Result<Commit> read = decode(bytes, uses_hidden_tables(commit));
     REQUIRE(read.ok());
     REQUIRE(*read == commit);
   }
@@ -272,6 +273,36 @@ TEST_CASE("mutations are checked") {
   CHECK(error("06 00") == "mutation 2: a table id is out of range");
   CHECK(error("07 01 01 01 61 08") == "mutation 2: an access policy has unknown fields");
   CHECK(error("08 05 00") == "mutation 2: it is truncated");
+}
+
+TEST_CASE("only a commit with hidden tables can change them") {
+  const auto error = [](const std::string& mutation, bool uses_hidden_tables) {
+    return error_of(head(2) + put + mutation, uses_hidden_tables);
+  };
+  const std::string rest = test::bytes_from_hex("01 70 01 73");
+  const auto erase = [&](TableId table) { return "\3" + test::varint_bytes(table) + rest; };
+  const std::string range = "mutation 2: a table id is out of range";
+  for (const TableId owner : {TableId{1}, synced_table_id_max}) {
+    const TableId last_kind =
+        hidden_table_of(owner, static_cast<HiddenTable>(hidden_table_kind_mask));
+    for (const TableId id : {hidden_table_of(owner, HiddenTable::bases), last_kind}) {
+      CHECK(error(erase(id), true).empty());
+      CHECK(error(erase(id), false) == range);
+    }
+    if (owner == synced_table_id_max) CHECK(last_kind == 0xFFFF'FFFF);
+    const std::string set = "\11" + test::varint_bytes(owner);
+    CHECK(error(set + '\1', true).empty());
+    CHECK(error(set + '\0', true).empty());
+    CHECK(error(set + '\2', true) == "mutation 2: it has an invalid flag");
+    CHECK(error(set, true) == "mutation 2: it is truncated");
+    CHECK(error(set + '\1', false) == "mutation 2: the kind of mutation is unknown");
+  }
+  CHECK(error(erase(hidden_table_bit), true) == range);
+  CHECK(error(erase(table_id_max), false).empty());
+  CHECK(error("\11" + test::varint_bytes(synced_table_id_max + 1) + '\1', true) == range);
+  const TableId hidden = hidden_table_of(1, HiddenTable::marks);
+  for (const char* const kind : {"\5", "\6", "\7", "\11"})
+    CHECK(error(kind + test::varint_bytes(hidden) + '\0', true) == range);
 }
 
 TEST_CASE("a row written relative to the previous row needs a previous row") {

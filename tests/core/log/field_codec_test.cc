@@ -243,6 +243,7 @@ TEST_CASE("table ids have a range") {
   CHECK(error_of(table_id_max).empty());
   CHECK(error_of(std::uint64_t{table_id_max} + 1) == "a table id is out of range");
   CHECK(error_of(std::uint64_t{1} << 32 | 1) == "a table id is out of range");
+  CHECK(error_of(hidden_table_of(1, HiddenTable::bases)) == "a table id is out of range");
   ByteReader empty("");
   TableId table = 0;
   CHECK(read_table_id(empty, table) == std::string("it is truncated"));

@@ -19,6 +19,7 @@ const std::string testdata = ENTITABLE_TESTDATA;
 const std::string fixture = testdata + "/log/v1/";
 const std::string fixture_of_minor_1 = testdata + "/log/v1.1/";
 const std::string fixture_of_minor_2 = testdata + "/log/v1.2/";
+const std::string fixture_of_minor_3 = testdata + "/log/v1.3/";
 const std::string corpus = testdata + "/../fuzz/corpus/";
 
 bool rewriting() {
@@ -76,20 +77,32 @@ TEST_CASE("segments of version 1.0 open, without the effects of their commits") 
 }
 
 TEST_CASE("segments of version 1.2 open") {
-  const std::string bytes =
-      stored(fixture_of_minor_2 + segment_name(sample_sequence), bytes_of(sample_segment()));
+  const std::string bytes = read_file(fixture_of_minor_2 + segment_name(sample_sequence));
   const Result<Segment> segment = decode_segment(bytes, sample_sequence);
   REQUIRE(segment.ok());
   CHECK(*segment == sample_segment());
   CHECK(effects_text(segment->commits) == effects_text(sample_segment().commits));
 }
 
+TEST_CASE("segments of version 1.3 open") {
+  const Segment expected = sample_segment_with_hidden_tables();
+  const std::string bytes =
+      stored(fixture_of_minor_3 + segment_name(sample_sequence), bytes_of(expected));
+  const Result<Segment> segment = decode_segment(bytes, sample_sequence);
+  REQUIRE(segment.ok());
+  CHECK(*segment == expected);
+  CHECK(effects_text(segment->commits) == effects_text(expected.commits));
+  CHECK(uses_hidden_tables(segment->commits.back()));
+  CHECK_FALSE(uses_hidden_tables(segment->commits.front()));
+}
+
 TEST_CASE("segments of an epoch open") {
   const Segment epoch{sample_sequence + 1, 4, {}};
-  const std::string old_bytes = read_file(fixture + segment_name(epoch.sequence));
+  const std::string bytes_1_0 = read_file(fixture + segment_name(epoch.sequence));
+  const std::string bytes_1_2 = read_file(fixture_of_minor_2 + segment_name(epoch.sequence));
   const std::string bytes =
-      stored(fixture_of_minor_2 + segment_name(epoch.sequence), bytes_of(epoch));
-  for (const std::string& file : {old_bytes, bytes}) {
+      stored(fixture_of_minor_3 + segment_name(epoch.sequence), bytes_of(epoch));
+  for (const std::string& file : {bytes_1_0, bytes_1_2, bytes}) {
     const Result<Segment> segment = decode_segment(file, epoch.sequence);
     REQUIRE(segment.ok());
     CHECK(*segment == epoch);
@@ -97,10 +110,11 @@ TEST_CASE("segments of an epoch open") {
 }
 
 TEST_CASE("segments of a later minor version open") {
-  const std::string old_bytes = read_file(fixture + segment_name(sample_sequence + 2));
+  const std::string bytes_1_0 = read_file(fixture + segment_name(sample_sequence + 2));
+  const std::string bytes_1_2 = read_file(fixture_of_minor_2 + segment_name(sample_sequence + 2));
   const std::string bytes =
-      stored(fixture_of_minor_2 + segment_name(sample_sequence + 2), segment_with_unknown_record());
-  for (const std::string& file : {old_bytes, bytes}) {
+      stored(fixture_of_minor_3 + segment_name(sample_sequence + 2), segment_with_unknown_record());
+  for (const std::string& file : {bytes_1_0, bytes_1_2, bytes}) {
     const Result<Segment> segment = decode_segment(file, sample_sequence + 2);
     REQUIRE(segment.ok());
     CHECK(segment->commits == sample_segment().commits);
@@ -118,6 +132,18 @@ TEST_CASE("parts of version 1 open") {
   CHECK(part->upper == expected.upper);
   CHECK(part->rows == expected.rows);
   CHECK(part->row_count == expected.rows.size());
+}
+
+TEST_CASE("parts of hidden tables of version 1.3 open") {
+  const Part expected = sample_hidden_part();
+  const std::string bytes = stored(fixture_of_minor_3 + part_name(expected.id), bytes_of(expected));
+  const Result<Part> part = decode_part(bytes);
+  REQUIRE(part.ok());
+  CHECK(part->id == expected.id);
+  CHECK(part->table == expected.table);
+  CHECK(part->lower == expected.lower);
+  CHECK(part->upper == expected.upper);
+  CHECK(part->rows == expected.rows);
 }
 
 TEST_CASE("manifests of version 1.0 open") {
@@ -138,11 +164,17 @@ TEST_CASE("manifests of version 1.1 open") {
 }
 
 TEST_CASE("manifests of version 1.2 open") {
-  const std::string bytes =
-      stored(fixture_of_minor_2 + manifest_name, encode_manifest(sample_manifest()));
-  const Result<Manifest> manifest = decode_manifest(bytes);
+  const Result<Manifest> manifest = decode_manifest(read_file(fixture_of_minor_2 + manifest_name));
   REQUIRE(manifest.ok());
   CHECK(*manifest == sample_manifest());
+}
+
+TEST_CASE("manifests of version 1.3 open") {
+  const Manifest expected = sample_manifest_with_hidden_tables();
+  const std::string bytes = stored(fixture_of_minor_3 + manifest_name, encode_manifest(expected));
+  const Result<Manifest> manifest = decode_manifest(bytes);
+  REQUIRE(manifest.ok());
+  CHECK(*manifest == expected);
 }
 
 TEST_CASE("snapshots of version 1 open") {
@@ -155,7 +187,7 @@ TEST_CASE("snapshots of version 1 open") {
 TEST_CASE("the samples hold every mutation and every type") {
   std::vector<bool> mutations(std::variant_size_v<Mutation>);
   std::vector<bool> types(edm_type_last + 1u);
-  for (const Commit& commit : sample_segment().commits) {
+  for (const Commit& commit : sample_segment_with_hidden_tables().commits) {
     for (const Mutation& mutation : commit.mutations) mutations[mutation.index()] = true;
   }
   for (const Entity& row : sample_part().rows) {
@@ -192,13 +224,18 @@ TEST_CASE("the fuzzers' seeds are the samples") {
     }
   };
   seed("segment/sample", FileKind::segment, bytes_of(sample_segment()));
+  seed("segment/hidden", FileKind::segment, bytes_of(sample_segment_with_hidden_tables()));
+  seed("synced/malformed", FileKind::segment, bytes_of(sample_segment_of_malformed_rows()));
   seed("segment/epoch", FileKind::segment, bytes_of(Segment{sample_sequence, 2, {}}));
   seed("segment/unknown", FileKind::segment, segment_with_unknown_record());
   seed("part/sample", FileKind::part, bytes_of(sample_part()));
+  seed("part/hidden", FileKind::part, bytes_of(sample_hidden_part()));
   seed("part/empty", FileKind::part, part_of(1, 1, {}));
   seed("manifest/sample", FileKind::manifest, encode_manifest(sample_manifest()));
   seed("snapshot/sample", FileKind::snapshot, bytes_of(sample_snapshot()));
   seed("snapshot/empty", FileKind::snapshot, bytes_of(SnapshotContent()));
+  seed("manifest/hidden", FileKind::manifest,
+       encode_manifest(sample_manifest_with_hidden_tables()));
   seed("manifest/empty", FileKind::manifest, encode_manifest(Manifest()));
   // Crafted files: right checksums around fields that no entry point accepts.
   SnapshotContent policies;

@@ -160,8 +160,8 @@ TEST_CASE("the state is validated") {
   const std::string bad_next = "the next table or part id is out of range";
   CHECK(reason("01 01 00 0000000000000000 00 01") == bad_next);
   CHECK(reason("01 01 00 0000000000000000 01 00") == bad_next);
-  CHECK(reason("01 01 00 0000000000000000 ffffffff0f 01").empty());
-  CHECK(reason("01 01 00 0000000000000000 8080808010 01") == bad_next);
+  CHECK(reason("01 01 00 0000000000000000 8080808008 01").empty());
+  CHECK(reason("01 01 00 0000000000000000 8180808008 01") == bad_next);
   CHECK(reason("01 01 00 ff3f37f4 7528ca2b 01 01").empty());
   CHECK(reason("01 01 00 00 40 37f4 7528ca2b 01 01") == "the last timestamp is out of range");
   CHECK(reason("01 01 00 ffffffffffffffff 01 01") == "the last timestamp is out of range");
@@ -302,6 +302,56 @@ TEST_CASE("the history is validated") {
   CHECK(reason("04 05 01 05 00 44 00 02 08 03 616263 07 07 03 616263 07").empty());
   CHECK(reason("04 05 01 05 00 44 00 00 00") == "it has the wrong length");
   CHECK(reason("04 05 01 05 00 44 00 07") == "it has the wrong length");
+}
+
+TEST_CASE("hidden tables are validated") {
+  const auto hidden = [](TableId id, const std::string& parts = "00") {
+    return RawRecord{RecordType::manifest_hidden_table,
+                     test::varint_bytes(id) + bytes_from_hex(parts)};
+  };
+  const auto synced = [](const std::string& hex) {
+    return RawRecord{RecordType::manifest_synced_tables, bytes_from_hex(hex)};
+  };
+  const auto some_of = [&](TableId owner) {
+    std::vector<RawRecord> records;
+    for (const HiddenTable kind : {HiddenTable::bases, HiddenTable::outbox, HiddenTable{31}})
+      records.push_back(hidden(hidden_table_of(owner, kind)));
+    return records;
+  };
+  const RawRecord abc = table("01 03 616263 00 00");
+  const auto reason = [&](std::vector<RawRecord> records, const std::vector<RawRecord>& more) {
+    records.insert(records.end(), more.begin(), more.end());
+    return reason_of(manifest_file(std::move(records)));
+  };
+  const RawRecord abd = table("02 03 616264 00 00");
+  CHECK(reason({abc, abd, synced("01 01")}, some_of(1)).empty());
+  CHECK(reason({abc, abd, synced("02 01 02")}, some_of(1)).empty());
+  CHECK(reason({abc, abd, synced("01 02")}, {}).empty());
+  CHECK(reason({abc}, {synced("00")}).empty());
+  const std::string no_owner = "a hidden table belongs to no synced table";
+  CHECK(reason({}, some_of(1)) == no_owner);
+  CHECK(reason({abc}, some_of(1)) == no_owner);
+  CHECK(reason({abc, abd, synced("01 02")}, some_of(1)) == no_owner);
+  CHECK(reason({abc, abd, synced("02 01 02")}, some_of(3)) == no_owner);
+  const std::string bad_synced = "a synced table is not there, or is not in order";
+  CHECK(reason({abc, abd}, {synced("02 02 01")}) == bad_synced);
+  CHECK(reason({abc, abd}, {synced("02 01 01")}) == bad_synced);
+  CHECK(reason({abc, abd}, {synced("01 03")}) == bad_synced);
+  CHECK(reason({abc, abd}, {synced("01 00")}) == "a table id is out of range");
+  CHECK(reason({abc, abd}, {synced("01 01 00")}) == "it has the wrong length");
+  CHECK(reason({abc}, {synced("01 01"), abd}) == "it is in the wrong place");
+  CHECK(reason({abc}, {synced("01 01"), synced("01 01")}) == "it is in the wrong place");
+  std::vector<RawRecord> records = some_of(1);
+  std::swap(records[1], records[2]);
+  CHECK(reason({abc, synced("01 01")}, records) == "the tables are not in order");
+  CHECK(reason({abc}, {hidden(1)}) == "the id of a hidden table is out of range");
+  CHECK(reason({abc}, {hidden(hidden_table_bit)}) == "a table id is out of range");
+  CHECK(reason({}, {table("8080808008 03 616263 00 00")}) == "a table id is out of range");
+  records = some_of(1);
+  records.push_back(abd);
+  CHECK(reason({abc, synced("01 01")}, records) == "it is in the wrong place");
+  records = {hidden(hidden_table_of(1, HiddenTable::state), "00 00")};
+  CHECK(reason({abc, synced("01 01")}, records) == "it has the wrong length");
 }
 
 TEST_CASE("durable readers are validated") {

@@ -216,6 +216,23 @@ TEST_CASE("the order is that of UTF-16 units") {
             .message.find("row 2: its key is not above") != std::string::npos);
 }
 
+TEST_CASE("a part of a hidden table has a header of another type") {
+  const std::string hidden_id = "ff80808008";  // 2^31 + 127: kind 31 of table 3
+  const TableId table = hidden_table_of(3, HiddenTable{31});
+  PartWriter writer(12, table, KeyView{"p", "b"}, KeyView{"q", ""});
+  const std::string file = std::move(writer).finish();
+  const std::string payload = bytes_from_hex("0c " + hidden_id + " 01 70 01 62 01 01 71 00");
+  const RawRecord rows{RecordType::part_rows, bytes_from_hex("00000000")};
+  CHECK(file == file_of(FileKind::part, {{RecordType::hidden_part_header, payload}, rows},
+                        format_major, minor_of_hidden_parts));
+  REQUIRE(decode_part(file).ok());
+  CHECK(decode_part(file)->table == table);
+  // Neither type may have the other's tables.
+  CHECK(error_of(part_file("00000000", payload)).message.find("table id") != std::string::npos);
+  CHECK(error_of(file_of(FileKind::part, {{RecordType::hidden_part_header, header}, rows}))
+            .message.find("hidden table") != std::string::npos);
+}
+
 TEST_CASE("the records of a part are a header and rows") {
   const RawRecord head{RecordType::part_header, header};
   const RawRecord rows{RecordType::part_rows, bytes_from_hex("00000000")};

@@ -45,6 +45,18 @@ TEST_CASE("records are kept in order") {
   CHECK(records.count_through(5000) == 1000);
 }
 
+TEST_CASE("a record can have the codes of very many puts") {
+  PendingRecords records;
+  const std::string codes(70'000, '\x12');
+  records.reserve_record(1 + codes.size());
+  records.add(1, 1, {CommitOrigin::restore, PutEffects::different, codes, true});
+  const CommitEffects effects = records.effects_at(0);
+  CHECK(effects.origin == CommitOrigin::restore);
+  CHECK(effects.puts == PutEffects::different);
+  CHECK((effects.codes == codes));
+  CHECK(effects.uses_hidden_tables);
+}
+
 TEST_CASE("records are removed at both ends, and others are added") {
   PendingRecords records;
   std::uint64_t first = 1;

@@ -15,7 +15,11 @@ namespace {
 std::string segment_of(std::uint64_t sequence, std::uint64_t epoch,
                        const std::vector<Commit>& commits) {
   SegmentWriter writer(sequence, epoch);
-  for (const Commit& commit : commits) writer.add(encode_commit(commit));
+  for (const Commit& commit : commits) {
+    CommitEffects effects;
+    effects.uses_hidden_tables = uses_hidden_tables(commit);
+    writer.add(encode_commit(commit), effects);
+  }
   return std::move(writer).finish();
 }
 

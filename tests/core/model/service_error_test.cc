@@ -120,6 +120,8 @@ const Expected table[] = {
      "This request is not authorized to perform this operation using this resource type."},
     {ErrorCode::secondary_is_read_only, 403, "InsufficientAccountPermissions",
      "Write operations are not allowed."},
+    {ErrorCode::table_has_pending_operations, 409, "TableHasPendingOperations",
+     "The table has changes that its remote table does not have yet. They would be lost.", false},
     {ErrorCode::internal_error, 500, "InternalError",
      "Server encountered an internal error. Please try again after some time.", true},
     {ErrorCode::out_of_memory, 507, "OutOfMemory",

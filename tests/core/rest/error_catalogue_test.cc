@@ -337,7 +337,8 @@ std::vector<ErrorCase> all_lines() {
   return lines;
 }
 
-// Errors that the store can return for any request. Only the first is an error of the service.
+// Errors that the store can return for any request, and for a table that is synced. Only
+// InternalError is an error of the service.
 struct StoreErrorCase {
   ErrorCode code;
   int status;
@@ -345,6 +346,8 @@ struct StoreErrorCase {
   std::string_view message;
 };
 constexpr StoreErrorCase of_store[] = {
+    {ErrorCode::table_has_pending_operations, 409, "TableHasPendingOperations",
+     "The table has changes that its remote table does not have yet. They would be lost."},
     {ErrorCode::internal_error, 500, "InternalError",
      "Server encountered an internal error. Please try again after some time."},
     {ErrorCode::out_of_memory, 507, "OutOfMemory",

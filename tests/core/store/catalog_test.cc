@@ -89,6 +89,59 @@ TEST_CASE("a row takes the previous row's shape only within the same table") {
   CHECK(verify_catalog(catalog).empty());
 }
 
+TEST_CASE("hidden tables have no name, come and go with their table, and are last") {
+  const TableId outbox = hidden_table_of(1, HiddenTable::outbox);
+  Catalog catalog;
+  catalog.apply(commit({CreateTable{1, "people"}, SetSynced{1, true}, put(outbox, "a")}));
+  CHECK(catalog.find("people")->synced);
+  CHECK(catalog.find("") == nullptr);
+  CHECK(catalog.identities_by_name().size() == 1);
+  CHECK(catalog.tables().size() == 2);
+  CHECK(catalog.find_hidden(1, HiddenTable::bases) == nullptr);
+  CHECK(catalog.find_hidden(1, HiddenTable::outbox)->index.row_count() == 1);
+  Catalog before = catalog;
+  const TableId unknown = hidden_table_of(2, HiddenTable{hidden_table_kind_mask});
+  catalog.apply(
+      commit({CreateTable{2, "orders"}, SetSynced{2, true}, put(unknown, "a"),
+              put(hidden_table_of(2, HiddenTable::outbox), "a"), CreateTable{3, "cities"}}));
+  CHECK(catalog.tables()[2]->id() == 3);
+  CHECK(catalog.find(unknown)->index.row_count() == 1);
+  CHECK(verify_catalog(catalog).empty());
+  catalog.apply(commit({SetSynced{2, false}}));
+  CHECK_FALSE(catalog.find("orders")->synced);
+  CHECK(catalog.find_hidden(2, HiddenTable::outbox) == nullptr);
+  CHECK(catalog.find(unknown) == nullptr);
+  CHECK(catalog.find(outbox)->index.row_count() == 1);
+  CHECK(verify_catalog(catalog).empty());
+  catalog.apply(commit({DropTable{1}}));
+  CHECK(catalog.find(outbox) == nullptr);
+  CHECK(verify_catalog(catalog).empty());
+  CHECK(before.find(outbox)->index.row_count() == 1);
+  CHECK(verify_catalog(before).empty());
+}
+
+TEST_CASE("a commit from storage changes hidden tables only while their table is synced") {
+  const TableId outbox = hidden_table_of(3, HiddenTable::outbox);
+  Catalog catalog;
+  catalog.apply(commit({CreateTable{3, "people"}}));
+  const auto allows = [&](std::vector<Mutation> mutations) {
+    return catalog.check_commit(commit(std::move(mutations))).empty();
+  };
+  CHECK_FALSE(allows({put(outbox, "a")}));
+  CHECK(allows({SetSynced{3, true}, put(outbox, "a")}));
+  CHECK_FALSE(allows({SetSynced{3, false}}));
+  CHECK_FALSE(allows({SetSynced{3, true}, SetSynced{3, true}}));
+  CHECK_FALSE(allows({SetSynced{4, true}}));
+  CHECK(allows({CreateTable{4, "orders"}, SetSynced{4, true}, CreateTable{5, "cities"}}));
+  catalog.apply(commit({SetSynced{3, true}}));
+  CHECK(allows({put(outbox, "a"), put(3, "a"), put(outbox, "b")}));
+  CHECK(allows({CreateTable{4, "orders"}}));
+  CHECK_FALSE(allows({SetSynced{3, true}}));
+  CHECK_FALSE(allows({SetSynced{3, false}, put(outbox, "a")}));
+  CHECK_FALSE(allows({DropTable{3}, put(outbox, "a")}));
+  CHECK_FALSE(allows({put(outbox, "a"), SetSynced{3, false}, put(outbox, "a")}));
+}
+
 TEST_CASE("a commit from storage is checked before it is applied") {
   Catalog catalog;
   catalog.apply(commit({CreateTable{3, "people"}}));

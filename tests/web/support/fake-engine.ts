@@ -205,6 +205,7 @@ export class FakeEngine implements Engine {
   }
 
   onChange: (() => void) | undefined;
+  onCommit: (() => void) | undefined;
   runBeforeOtherCalls(): void {}
   listen(): Uint8Array | PartsNeeded {
     return assert.fail("nobody listens");
@@ -277,6 +278,12 @@ export class FakeEngine implements Engine {
     const response = this.#dies(staged.responses[0] as Uint8Array);
     return { response, changes, onlyDeletes: onlyDeletes[0] === true };
   }
+  readonly hasSyncedTables = false;
+  enableSync(): void {}
+  setSynced = () => undefined;
+  hasPendingOperations = () => false;
+  readSynced = () => new Uint8Array();
+  applySynced = () => false;
   knownCalls = () => ({ numbers: [...this.callNumbers], droppedThrough: 0 });
   publish(): void {
     assert(this.#candidate !== undefined, "a candidate to publish");

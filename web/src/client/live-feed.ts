@@ -12,7 +12,7 @@ const pastMax = 500; // of one response (core/rpc/past_changes_reader.h)
 const laterMax = 250; // that wait for those that are read from the log
 const sequenceMax = 2n ** 63n - 1n;
 const beforeFlag = 1;
-const origins = ["local", "other-tab", "other-tab", "restore"] as const; // CommitOrigin
+const origins = ["local", "other-tab", "sync", "restore"] as const; // CommitOrigin
 const ops = ["insert", "update", "delete"] as const;
 const done: Result = { done: true, value: undefined };
 

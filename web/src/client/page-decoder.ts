@@ -154,7 +154,7 @@ function readTypedRows(
   return rows;
 }
 
-function readTyped(
+export function readTyped(
   reader: MessageReader,
   binaries: BinaryValues,
   type: number,

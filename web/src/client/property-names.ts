@@ -15,6 +15,7 @@ const knownNamesMax = 10000;
 const previousNamesBytesMax = 4096;
 
 export class PropertyNames {
+  readonly #storesAll: boolean;
   readonly #known = new Map<string, Name>();
   #expected: Name[] = []; // by position in the entity
   #messageNumber = 0;
@@ -26,6 +27,11 @@ export class PropertyNames {
     lengths: new Int32Array(0),
     text: new Uint8Array(0),
   };
+
+  // `storesAll`: entities have no system properties, so every name is that of a custom property.
+  constructor(storesAll = false) {
+    this.#storesAll = storesAll;
+  }
 
   beginMessage(): void {
     ++this.#messageNumber;
@@ -97,7 +103,8 @@ export class PropertyNames {
   #knownName(text: string): Name {
     let name = this.#known.get(text);
     if (name === undefined) {
-      name = { text, stored: isStored(text), messageNumber: 0, number: 0 };
+      const stored = this.#storesAll || isStored(text);
+      name = { text, stored, messageNumber: 0, number: 0 };
       this.#known.set(text, name);
     }
     return name;

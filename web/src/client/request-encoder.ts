@@ -55,7 +55,13 @@ type TypesByName = Readonly<Record<string, EdmTypes | undefined>>;
 export class RequestEncoder {
   #idleWriter: MessageWriter | undefined = new MessageWriter();
   #isReadingEntities = false; // the entities' getters, which may call this encoder, run only then
-  readonly #names = new PropertyNames();
+  readonly #names: PropertyNames;
+
+  // `entitiesHaveKeys` false: entities of writes have no system properties, and may have custom
+  // properties with the names of those.
+  constructor(entitiesHaveKeys = true) {
+    this.#names = new PropertyNames(!entitiesHaveKeys);
+  }
 
   get<R>(
     table: string,

@@ -91,6 +91,7 @@ interface QueuedWrite {
   isAlone: boolean; // forms a group by itself; also set when staging its group ran out of memory
   readonly stage?: QueueTask["stage"]; // of a task
   readonly taskBytes?: (() => number) | undefined; // of a task
+  readonly isStrict?: (() => boolean) | undefined; // of a task
   readonly pausesQueue?: boolean; // the queue is paused from its start on
   stopListening: () => void; // removes the listener of its signal
 }
@@ -212,19 +213,23 @@ export class CommitQueue {
     await this.#enqueue(undefined, "strict");
   }
 
+  // Queues a task. Resolves when it is staged and published, and also stored unless it is deferred.
+  stageTask(task: Omit<QueueTask, "resolve">): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#enqueueTask({ ...task, resolve: () => resolve(), reject });
+    });
+  }
+
   // Queues a group that `stage` stages by itself; `stage` returns false if there is nothing to
   // store. Resolves when the group is stored and published.
   stageAsOwnGroup(stage: () => boolean | PartsNeeded): Promise<void> {
     const durability = this.#options.durability === "strict" ? "strict" : "relaxed";
-    return new Promise((resolve, reject) => {
-      const staging = () => {
-        const changes = stage();
-        if (changes instanceof PartsNeeded) return changes;
-        return { responses: [emptyResponse], failed: [!changes], onlyDeletes: [false], changes };
-      };
-      const done = { resolve: () => resolve(), reject };
-      this.#enqueueTask({ ...done, durability, stage: staging });
-    });
+    const staging = () => {
+      const changes = stage();
+      if (changes instanceof PartsNeeded) return changes;
+      return { responses: [emptyResponse], failed: [!changes], onlyDeletes: [false], changes };
+    };
+    return this.stageTask({ durability, stage: staging });
   }
 
   // Runs `work` once everything before it is stored. Until `work` settles, nothing else is staged,
@@ -450,10 +455,11 @@ export class CommitQueue {
   #publishDeferred(group: QueuedWrite[]): void {
     const staged = this.#stage(group, "stageAndPublish");
     if (staged === undefined) return;
-    for (const [i, { pooled, origin, taskBytes }] of group.entries()) {
+    for (const [i, { pooled, origin, taskBytes, isStrict }] of group.entries()) {
       if (pooled === undefined) {
         if (staged.changes && taskBytes !== undefined)
           this.#deferred.addBytes(taskBytes(), staged.onlyDeletes[i] === true);
+        if (staged.changes && isStrict?.()) this.#deferred.requireStrict();
         continue;
       }
       if (staged.changes && !staged.failed[i]) {
@@ -490,9 +496,9 @@ export class CommitQueue {
       return;
     }
     if (this.#deferred.bytes === 0) return;
+    const { mayUseReserve, durability } = this.#deferred;
     this.#deferred.beforeSeal();
-    const { mayUseReserve } = this.#deferred;
-    this.#writer.sealAndStore("published", "relaxed", mayUseReserve, (outcome) =>
+    this.#writer.sealAndStore("published", durability, mayUseReserve, (outcome) =>
       this.#onStoreEnded(outcome),
     );
   }
@@ -507,7 +513,8 @@ export class CommitQueue {
       return;
     }
     if (this.#rejectDeferred(group, staged)) return;
-    const durability = group.some((item) => item.durability === "strict") ? "strict" : "relaxed";
+    const isStrict = group.some((item) => item.durability === "strict" || item.isStrict?.());
+    const durability = isStrict ? "strict" : this.#deferred.durability;
     this.#deferred.beforeSeal();
     this.#writer.sealAndStore("candidate", durability, onlyDeletes(staged), (outcome) => {
       if (outcome.stored) {
@@ -709,14 +716,19 @@ export class CommitQueue {
 
   async #onLoadFailed({ needed, group }: BlockedGroup, error: Error): Promise<void> {
     this.#blocked = undefined;
-    const isFor = ({ pooled, stage }: QueuedWrite) =>
-      needed instanceof DeferredModuleNeeded &&
-      (stage !== undefined || (pooled !== undefined && needed.isNeededBy(pooled.request)));
+    let reason = error;
     if (needed instanceof DeferredModuleNeeded && !isFatal(error)) {
       const { onDeferredModuleFailed } = this.#options;
-      const reason = (await onDeferredModuleFailed?.(error).catch(toError)) ?? error;
-      this.#reject(group.filter(isFor), reason);
-    } else if (this.#fatalError === undefined) this.#onStageFailed(group, error);
+      reason = (await onDeferredModuleFailed?.(error).catch(toError)) ?? error;
+      const { isNeededBy } = needed;
+      if (isNeededBy !== undefined) {
+        const isFor = ({ pooled, stage }: QueuedWrite) =>
+          stage !== undefined || (pooled !== undefined && isNeededBy(pooled.request));
+        this.#reject(group.filter(isFor), reason);
+        return;
+      }
+    }
+    if (this.#fatalError === undefined) this.#onStageFailed(group, reason);
   }
 
   // Handles a group that could not be staged. REQUIRES: the group is queued again. Writes of the

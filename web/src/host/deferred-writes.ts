@@ -48,6 +48,8 @@ export class DeferredWrites {
   #lastStoredCommit: number; // all `#writes` were applied by later ones
   #timer: ReturnType<typeof setTimeout> | undefined;
   #retryMs = 0; // not 0: the last attempt to store failed
+  #mustBeStrict = false; // one of the writes
+  #isSegmentStrict = false; // as of the last seal
 
   constructor(options: DeferredWritesOptions) {
     this.#options = options;
@@ -84,6 +86,16 @@ export class DeferredWrites {
   // The positions of the newest accepted and of the newest stored write.
   get positions(): { accepted: number; stored: number } {
     return { accepted: this.#accepted, stored: this.#stored };
+  }
+
+  // How the writes must be stored.
+  get durability(): "strict" | "relaxed" {
+    return this.#mustBeStrict ? "strict" : "relaxed";
+  }
+
+  // The newest write, and so all before it, must be stored with strict durability.
+  requireStrict(): void {
+    this.#mustBeStrict = true;
   }
 
   // Whether the last attempt to store failed.
@@ -123,6 +135,7 @@ export class DeferredWrites {
     this.stopTimer();
     this.#bytes = 0;
     this.#bytesThroughDelete = 0;
+    this.#mustBeStrict = false;
     this.#stored = this.#accepted;
     this.#release(this.#writes.length);
   }
@@ -137,6 +150,8 @@ export class DeferredWrites {
 
   // Called before sealing: all the writes go into the segments.
   beforeSeal(): void {
+    this.#isSegmentStrict = this.#mustBeStrict;
+    this.#mustBeStrict = false;
     this.#bytesInSegment = this.#bytes;
     this.#writesInSegment = this.#writes.length;
     this.#acceptedInSegment = this.#accepted;
@@ -160,6 +175,7 @@ export class DeferredWrites {
   // Called when storing failed. Returns the delay before the next attempt, with exponential
   // back-off.
   backOff(): number {
+    this.#mustBeStrict ||= this.#isSegmentStrict;
     this.#retryMs = nextRetryMs(this.#retryMs);
     return this.#retryMs;
   }

@@ -2,7 +2,7 @@
 // Opening reads the log into the engine. Afterwards the commit queue writes the log, and the
 // checkpointer shortens it.
 
-import { missingCodeError, StoreError } from "../errors.ts";
+import { missingCodeError, RestError, StoreError } from "../errors.ts";
 import { fencedError, type LogStorage, StorageError } from "../storage/log-storage.ts";
 import { MemoryStorage } from "../storage/memory.ts";
 import type {
@@ -46,6 +46,7 @@ import type { PageLifecycle } from "./page-lifecycle.ts";
 import { PartLoader } from "./part-loader.ts";
 import { Snapshots } from "./snapshots.ts";
 import { SpaceReserve } from "./space-reserve.ts";
+import type { SyncHost } from "./sync-host.ts";
 
 // How a host learns whether it still owns the log, which other tabs may claim. `isOwner` returns
 // whether this tab may claim the log. `onReplaced` is called when storing fails because another
@@ -102,6 +103,7 @@ export class LocalHost implements OwnerHost {
   #damage: readonly StoreDamage[]; // a copy, because a broken engine cannot return it
   #writeError: StoreError | undefined; // the error of every write, if the store is read-only
   readonly #snapshots: Snapshots;
+  #sync: SyncHost | undefined;
   readonly #eviction: EvictionDetector | undefined;
   #lacksCode = false; // because its file could not be loaded
   #claimed = false; // a segment of this owner is stored
@@ -117,6 +119,7 @@ export class LocalHost implements OwnerHost {
       const changesMax = readOnly ? memoryLimit : changesMaxFor(memoryLimit);
       const orphans = await recover(engine, (reader) => storage.load(reader), changesMax);
       const writes = options.persistence !== "memory" && !readOnly && !engine.isDamaged;
+      if (!readOnly) prefetchOutbox(engine);
       if (options.logOwnership?.isOwner() === false)
         throw fencedError("nothing yet, but has the lock");
       const space = spaceReserve(options);
@@ -311,6 +314,32 @@ export class LocalHost implements OwnerHost {
     return this.#changeListeners.listen(listener, client);
   }
 
+  // ---- Sync -----------------------------------------------------------------------------------
+
+  // Resolves to what the code of sync uses of this host, once its part of the engine is loaded. The
+  // next owner continues what sync has stored.
+  async startSync(): Promise<SyncHost> {
+    const requireOpen = () => {
+      if (this.#closing !== undefined) throw this.#closedError();
+    };
+    requireOpen();
+    if (this.#writeError !== undefined) throw this.#writeError;
+    const { SyncHost } = await this.#orMissing(import("./sync-host.ts"));
+    requireOpen();
+    this.#sync ??= new SyncHost(
+      {
+        engine: this.#options.engine,
+        queue: this.#queue,
+        parts: this.#parts,
+        now: () => this.now(),
+        requireOpen,
+      },
+      { PartsNeeded, RestError, StorageError, StoreError },
+    );
+    await this.#orHandOver(this.#sync.enable());
+    return this.#sync;
+  }
+
   // ---- The store's own handle -----------------------------------------------------------------
 
   get status(): StoreStatus {
@@ -373,10 +402,7 @@ export class LocalHost implements OwnerHost {
 
   async verify(): Promise<VerifyReport> {
     if (this.#closing !== undefined) throw this.#closedError();
-    const onMissing = async (cause: unknown) => {
-      throw await this.#errorOfMissingCode(cause);
-    };
-    const { verify } = await import("./verify.ts").catch(onMissing);
+    const { verify } = await this.#orMissing(import("./verify.ts"));
     return await this.#orHandOver(verify({ ...this.#options, recover, logTooLargeError }));
   }
 
@@ -597,6 +623,13 @@ export class LocalHost implements OwnerHost {
     }
   }
 
+  // Rejects with the error for a call whose code cannot be loaded.
+  async #orMissing<T>(loading: Promise<T>): Promise<T> {
+    return await loading.catch(async (cause: unknown) => {
+      throw await this.#errorOfMissingCode(cause);
+    });
+  }
+
   // Resolves to the error to report for a read that failed after it had to wait.
   async #errorOfRead(error: unknown): Promise<Error> {
     if (this.#closing !== undefined) return this.#closedError();
@@ -733,6 +766,12 @@ function writeErrorFor({ name, engine, readOnly }: LocalHostOptions): StoreError
     });
   }
   return undefined;
+}
+
+// Begins to load what the first write of a synced table needs. If this fails, the write tries
+// again.
+function prefetchOutbox(engine: Engine): void {
+  if (engine.hasSyncedTables) engine.loadDeferredModule("sync").catch(() => {});
 }
 
 // Throws if the store cannot write the checkpoints without which its log does not fit in memory.

@@ -15,6 +15,8 @@ export interface QueueTask {
   readonly stage: (how: "stage" | "stageAndPublish") => StagedResponses | PartsNeeded;
   readonly resolve: () => void; // called when it is staged and published
   readonly taskBytes?: () => number; // the size of the messages that it stages
+  // Whether what it has staged must be stored with strict durability, although it is deferred.
+  readonly isStrict?: () => boolean;
 }
 
 const noResponse = new Uint8Array();

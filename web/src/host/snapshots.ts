@@ -3,7 +3,7 @@
 // manifest names (core/store/restore.h). Then it either replaces the store's content in one step,
 // or merges the rows group by group.
 
-import { StoreError } from "../errors.ts";
+import { StoreError, serviceError } from "../errors.ts";
 import type { ChunkedFile } from "../transport.ts";
 import type { RestoreMode, RestoreReport } from "../types.ts";
 import { yieldToEventLoop } from "../util/event-loop.ts";
@@ -25,6 +25,8 @@ export interface SnapshotsOptions {
     | "finishRestoreInput"
     | "stageRestoredRows"
     | "endRestore"
+    | "hasSyncedTables"
+    | "hasPendingOperations"
   >;
   queue: Pick<CommitQueue, "runExclusively" | "stageAsOwnGroup">;
   parts: Pick<PartLoader, "loadAndRetry" | "whenResumed">;
@@ -111,13 +113,31 @@ export class Snapshots {
     engine.beginRestore();
     try {
       const report = await this.#storeParts(file);
-      if (mode === "replace") await queue.runExclusively(() => replace(call));
+      if (mode === "replace")
+        await queue.runExclusively(async () => {
+          await this.#requireNoPendingOperations();
+          await replace(call);
+        });
       else await this.#merge();
       return report;
     } finally {
       const unused = ignoringErrors(() => engine.endRestore());
       if (unused !== undefined && this.#stopError === undefined) await deleteParts(unused);
     }
+  }
+
+  // Rejects if the remote of a synced table does not have all local writes: the restore would end
+  // syncing, and lose them.
+  async #requireNoPendingOperations(): Promise<void> {
+    const { engine, parts } = this.#options;
+    if (!engine.hasSyncedTables) return;
+    const ask = () => engine.hasPendingOperations();
+    let pending = ask();
+    if (pending instanceof PartsNeeded) pending = await parts.loadAndRetry(pending, ask);
+    if (!pending) return;
+    const message = "A synced table has changes that its remote table does not have yet.";
+    const hint = "Restore with mode merge, or stop syncing the table first.";
+    throw serviceError(409, "TableHasPendingOperations", message, hint);
   }
 
   // Reads and checks the whole file, and stores its parts.

@@ -1,5 +1,5 @@
-// The command `entitable serve`: opens a store for each account and serves the stores until it is
-// stopped.
+// The commands of `entitable`: `serve` opens a store for each account and serves the stores until
+// it is stopped; `sync` syncs a store.
 
 import { StoreError } from "../errors.ts";
 import { openStore } from "../open-store.ts";
@@ -25,9 +25,11 @@ import {
   type ServeCommand,
   usage,
 } from "./arguments.ts";
+import { type DoctorCommand, doctorUsage } from "./doctor-arguments.ts";
 import { readFaultFile } from "./fault-file.ts";
 import { readSeedFolder } from "./seed-folder.ts";
 import { type ServedRequest, type ServeOptions, serve, type TableServer } from "./serve.ts";
+import { type SyncCommand, syncUsage } from "./sync-arguments.ts";
 import { UsageError } from "./usage-error.ts";
 
 const process = nodeProcess() as NodeProcess;
@@ -38,6 +40,9 @@ const printError = (line: string) => process.stderr.write(`entitable: ${line}\n`
 const closers: (() => Promise<void>)[] = [];
 let stopping: Promise<void> | undefined;
 
+// The exit code after a signal, and what it means if a cleanup step fails.
+const onStop = { code: 0, problem: "acknowledged writes may not be stored" };
+
 const resets: (() => Promise<void>)[] = []; // one for each mock store
 
 // Runs the command of this process. `isAzurite`: with Azurite's command line and messages.
@@ -45,7 +50,8 @@ export async function runCommand({ isAzurite = false } = {}): Promise<void> {
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, onSignal);
   try {
     const util = await nodeModule("node:util");
-    await run(parseArguments(process.argv.slice(2), util, { isAzurite }));
+    const { argv, env } = process;
+    await run(parseArguments(argv.slice(2), util, { isAzurite, env }));
   } catch (error) {
     await fail(error);
   }
@@ -54,8 +60,39 @@ export async function runCommand({ isAzurite = false } = {}): Promise<void> {
 async function run(command: Command): Promise<void> {
   const fs = await nodeModule("node:fs");
   if (command === "help") print(usage.trimEnd());
+  else if (command === "syncHelp") print(syncUsage.trimEnd());
+  else if (command === "doctorHelp") print(doctorUsage.trimEnd());
   else if (command === "version") print(version(fs));
+  else if ("sync" in command) await sync(command);
+  else if ("doctor" in command) await runDoctor(command);
   else await start(command, fs);
+}
+
+/** Without --once, until this process is stopped. */
+async function sync(command: SyncCommand): Promise<void> {
+  const { openReplica } = await import("./sync-replica.ts");
+  const replica = await openReplica(command, print);
+  closers.push(() => replica.close());
+  if (!command.sync.once) return;
+  const { complete } = await replica.once();
+  await closeAll();
+  if (complete) return;
+  printError("the remote and the store do not have the same yet.");
+  process.exit(1);
+}
+
+/** Deletes the table also if it is stopped. */
+async function runDoctor({ doctor }: DoctorCommand): Promise<void> {
+  const { examine } = await import("./doctor.ts");
+  Object.assign(onStop, { code: 130, problem: "the scratch table may be left" });
+  const lines = await examine(doctor, (table) => {
+    printError(`measuring on the table ${table.name}, which is deleted afterwards`);
+    closers.push(() => table.drop());
+  }).catch(async (error: unknown) => {
+    await stopping; // what fails because the table is gone is no news
+    throw error;
+  });
+  for (const line of lines) print(line);
 }
 
 async function start(command: ServeCommand, fs: NodeFs): Promise<void> {
@@ -181,9 +218,9 @@ function reachable(url: string): string {
 function onSignal(): void {
   if (stopping !== undefined) process.exit(1);
   stopping = closeAll().then(
-    () => process.exit(0),
+    () => process.exit(onStop.code),
     (error: unknown) => {
-      printError(`acknowledged writes may not be stored: ${messageOf(error)}`);
+      printError(`${onStop.problem}: ${messageOf(error)}`);
       process.exit(1);
     },
   );

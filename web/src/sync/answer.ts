@@ -40,6 +40,13 @@ export type AnswerDecision =
 
 const conflicts = new Set([404, 409, 412]);
 
+/** An operation's condition did not hold. */
+export const isConflict = (status: number): boolean => conflicts.has(status);
+
+/** The same request may be accepted later. */
+export const isTemporary = (status: number): boolean =>
+  status === 408 || status === 429 || status >= 500;
+
 /**
  * Only a refusal of an operation shows that the batch was not executed. 429 and 503 may come from a
  * proxy whose server executed the request, so they are as ambiguous as a lost connection.
@@ -71,9 +78,9 @@ function decideRefusal(
   { index, status, code }: PushAnswer & { kind: "refused" },
 ): AnswerDecision {
   // An operation within a batch can fail like a whole request (azure-sdk-for-net#46845).
-  if (status === 408 || status === 429 || status >= 500) return { kind: "retry" };
+  if (isTemporary(status)) return { kind: "retry" };
   const isReceiptRefused = push.receipt !== undefined && index === 0;
-  if (conflicts.has(status)) return { kind: "readBack", isReceiptRefused };
+  if (isConflict(status)) return { kind: "readBack", isReceiptRefused };
   // The credential does not allow receipts: nothing of the push is to blame.
   if (isReceiptRefused) return { kind: "unauthorized" };
   const rejection = { index: index - (push.receipt ? 1 : 0), code };

@@ -52,12 +52,14 @@ export function applyAnswer(
 
 /**
  * Compares the content too, because it costs nothing here and Azurite gives two versions of an
- * entity the same ETag if they are written within one millisecond.
+ * entity the same ETag if they are written within one millisecond. The Timestamp can be that of the
+ * answer to a push, if the remote's ETags do not have it.
  */
 function isLocalRow(draft: Draft, key: Key, row: RemoteRow | undefined): boolean {
   const local = draft.get("rows", key);
   return (
     local?.version?.etag === row?.etag &&
+    local?.version?.timestamp === row?.timestamp &&
     (local === undefined) === (row === undefined) &&
     areSameProperties(local?.properties, row?.properties)
   );

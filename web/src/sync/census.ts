@@ -26,15 +26,17 @@ export class Census {
     this.#deletes = deletes;
   }
 
-  async scan(range: KeyRange): Promise<void> {
+  /** Returns whether the whole range was compared. The next call continues otherwise. */
+  async scan(range: KeyRange): Promise<boolean> {
     const findings: Findings = { missing: new Map(), rows: 0, present: undefined };
     const { isSorted } = this.#context.remote.traits;
     const isComplete = isSorted
       ? await this.#scanSorted(range, findings)
       : await this.#scanUnsorted(range, findings);
-    if (!isComplete) return;
+    if (!isComplete) return false;
     await this.#context.store.transact((draft) => endCensus(draft, range));
     await this.#deletes.decide(range, findings);
+    return true;
   }
 
   /** Each page completes the stretch up to its last key. Resumes after the last stored page. */
@@ -44,7 +46,7 @@ export class Census {
     const whole = { ...range, from: after === undefined ? range.from : keyAfter(after) };
     let { from } = whole;
     for (let token: string | undefined; ; ) {
-      const page = await this.#page(whole, token);
+      const page = await this.#page(whole, token, true);
       if (page === undefined) return false;
       ({ token } = page);
       const last = page.rows.at(-1)?.key;
@@ -65,7 +67,7 @@ export class Census {
     const returned = new Set<Key>();
     let sentAt: number | undefined;
     for (let token: string | undefined; ; ) {
-      const page = await this.#page(range, token);
+      const page = await this.#page(range, token, false);
       if (page === undefined) return false;
       sentAt ??= page.sentAt;
       await this.#compare(range, page.rows, sentAt, findings, undefined);
@@ -77,10 +79,10 @@ export class Census {
     return true;
   }
 
-  async #page(range: KeyRange, token: string | undefined) {
+  async #page(range: KeyRange, token: string | undefined, needsOrder: boolean) {
     const { remote } = this.#context;
     const sentAt = await this.#requests.beginRead();
-    const request = { range, keysOnly: true, isFiltered: true, token };
+    const request = { range, keysOnly: true, isFiltered: true, token, needsOrder };
     const answer = await this.#requests.tried<ScanAnswer>(() => remote.scan(request));
     if (answer.kind !== "page") return undefined;
     const rows = answer.rows.filter(({ key }) => !isReceiptKey(key));

@@ -32,7 +32,7 @@ export interface Suspects {
 }
 
 export interface SyncStatus {
-  error?: "unauthorized" | "tableMissing" | "remoteClock" | undefined;
+  error?: "unauthorized" | "tableMissing" | "tokensHidden" | "remoteClock" | undefined;
   /** Rows that seem to be deleted, but so many that the application must confirm it, by the id. */
   suspects: readonly Suspects[];
   missesRepaired: number;

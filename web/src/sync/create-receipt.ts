@@ -9,6 +9,11 @@ import type { Partition } from "./keys.ts";
 import type { Failure, PushAnswer, ReadAnswer } from "./remote.ts";
 import type { Requests } from "./requests.ts";
 
+/** The service refuses the key of the receipt, so it refuses all keys of the partition. */
+export interface RefusedReceipt {
+  readonly refusedWith: string; // the code of the error
+}
+
 /**
  * Returns the client's receipt in the partition. If it is absent, it is created, as the fence of a
  * push that does not exist. Waits until the remote answers. REQUIRES: the partition has no frozen
@@ -18,11 +23,12 @@ export async function createReceipt(
   { platform, remote }: SyncContext,
   requests: Requests,
   partition: Partition,
-): Promise<Receipt> {
+): Promise<Receipt | RefusedReceipt> {
   const name = { partition, token: platform.token() };
   for (let tries = 0; ; ++tries) {
     const answer = requests.checked<PushAnswer>(await remote.fence(name, undefined));
     if (answer.kind === "applied" && answer.receipt) return { etag: answer.receipt.etag };
+    if (answer.kind === "refused" && answer.status === 400) return { refusedWith: answer.code };
     if (answer.kind === "refused" && answer.status === 409) {
       const found = await requests.answered<ReadAnswer>(() => remote.readReceipt(partition));
       if (found.kind === "found") return { etag: found.row.etag };
@@ -31,7 +37,7 @@ export async function createReceipt(
   }
 }
 
-/** A refusal that is not 409: the credential does not allow receipts. */
+/** Another refusal: the credential does not allow receipts. */
 function failureOf(answer: PushAnswer): Failure {
   switch (answer.kind) {
     case "failed":

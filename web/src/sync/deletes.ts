@@ -51,6 +51,11 @@ export class Deletes {
     return true;
   }
 
+  /** Whether the next census may delete what it does not return either: it should come soon. */
+  get awaitsCensus(): boolean {
+    return this.#confirmed.size > 0;
+  }
+
   /** Decides what a census of the range means. */
   async decide(range: KeyRange, findings: Findings): Promise<void> {
     const { rules, store } = this.#context;

@@ -11,12 +11,15 @@ import type { Requests } from "./requests.ts";
 import { scanState, updateScanState } from "./scan-state.ts";
 import { beginningOfScan, type ClockReading, scanSince } from "./watermark.ts";
 
-/** Runs a scan to its end, or until a page cannot be read. The next call continues then. */
+/**
+ * Runs a scan to its end, or until a page cannot be read. The next call continues then. Returns
+ * whether the scan has ended.
+ */
 export async function scanDelta(
   context: SyncContext,
   requests: Requests,
   range: KeyRange,
-): Promise<void> {
+): Promise<boolean> {
   const { platform, remote, rules, store } = context;
   const beganAt = platform.now();
   const { delta: resumed } = await store.read((view) => scanState(view, range));
@@ -31,11 +34,16 @@ export async function scanDelta(
     since: delta.since,
     keysOnly: false,
     isFiltered: rules.sendsFilter,
+    needsOrder: true,
   };
   for (let token: string | undefined; ; ) {
     const sentAt = await requests.beginRead();
     const answer = await requests.tried<ScanAnswer>(() => remote.scan({ ...request, token }));
-    if (answer.kind !== "page") return;
+    if (answer.kind !== "page") {
+      // The stored position means nothing in a table that is not sorted.
+      if (!remote.traits.isSorted) await store.transact((draft) => endDelta(draft, range));
+      return false;
+    }
     const now = platform.now();
     await store.transact((draft) => {
       for (const { key, row } of answer.rows) {
@@ -45,7 +53,7 @@ export async function scanDelta(
       requests.clock.store(draft);
     });
     token = answer.token;
-    if (token === undefined) return;
+    if (token === undefined) return true;
   }
 }
 
@@ -61,6 +69,11 @@ async function begin(
     updateScanState(draft, range, { delta });
     return delta;
   });
+}
+
+/** The next scan begins from the same watermark. */
+function endDelta(draft: Draft, range: KeyRange): void {
+  updateScanState(draft, range, { delta: undefined });
 }
 
 /** Moves the stored position behind a page. The last page ends the scan. */

@@ -57,9 +57,11 @@ export class Draft implements TableView {
 
   /**
    * The number of an operation that this draft adds to the outbox. Numbers follow from the commit,
-   * so they are never used twice, and clean partitions cost nothing.
+   * so they are never used twice, and clean partitions cost nothing. REQUIRES: it was called less
+   * than operationsPerCommit times.
    */
   nextNumber(): number {
+    if (this.#numbers === operationsPerCommit) throw new RangeError("Too many operations.");
     this.#numbers += 1;
     return this.nextCommit * operationsPerCommit + this.#numbers - 1;
   }

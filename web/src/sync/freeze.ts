@@ -14,6 +14,9 @@ export interface FreezeLimits {
   readonly bytes: number;
 }
 
+/** So that the commit that settles a push stays small, however often a key was edited. */
+const operationsMax = 2000;
+
 export interface FreezeInput {
   readonly ops: Iterable<OutboxOp>; // of one partition, without parked ones
   readonly limits: FreezeLimits;
@@ -54,7 +57,12 @@ export function freeze(input: FreezeInput): Freeze {
     if (fold.groups === 0) {
       const isAdded = fold.tryAdd(group, limits.operations);
       if (!isAdded) return { kind: "tooLarge", group: (group[0] as OutboxOp).group };
-    } else if (fold.groups === groupsMax || !fold.tryAdd(group, places)) break;
+    } else if (
+      fold.groups === groupsMax ||
+      fold.operations + group.length > operationsMax ||
+      !fold.tryAdd(group, places)
+    )
+      break;
   }
   if (fold.groups === 0) return { kind: "nothing" };
   return fold.result(hasReceipts && fold.keys <= places);
@@ -67,6 +75,7 @@ class Fold {
   #totalBytes = 0;
   #upTo = 0;
   groups = 0;
+  operations = 0;
 
   constructor(input: FreezeInput) {
     this.#input = input;
@@ -93,6 +102,7 @@ class Fold {
     this.#totalBytes = totalBytes;
     this.#upTo = (group.at(-1) as OutboxOp).number;
     this.groups += 1;
+    this.operations += group.length;
     return true;
   }
 

@@ -114,6 +114,8 @@ export interface ScanState {
   readonly watermark?: Ticks | undefined;
   readonly delta?: RunningDelta | undefined;
   readonly census?: { readonly after: Key | undefined } | undefined;
+  /** When the last census of the range has ended, by the wall clock, in milliseconds. */
+  readonly comparedAt?: number | undefined;
 }
 
 export interface HiddenTables {
@@ -132,6 +134,7 @@ export interface HiddenTables {
   lost: Lost; // by outboxKey()
   server: Ticks; // "time": the newest time that the remote is known to have reached
   overlap: number; // "ms"
+  client: string; // "name": in the receipts
 }
 
 export type TableName = keyof HiddenTables;

@@ -9,6 +9,8 @@ export const keyOf = (partition: Partition, rowKey: string): Key => `${partition
 
 export const partitionOf = (key: Key): Partition => key.slice(0, key.indexOf("\0"));
 
+export const rowKeyOf = (key: Key): string => key.slice(key.indexOf("\0") + 1);
+
 /** The keys of a partition: from `partition\0` (inclusive) to `partition\u0001` (exclusive). */
 export const partitionRange = (partition: Partition): KeyRange => ({
   from: `${partition}\0`,

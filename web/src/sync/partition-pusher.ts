@@ -16,7 +16,7 @@ import type { FrozenPush, Member } from "./hidden-tables.ts";
 import type { Key, Partition } from "./keys.ts";
 import { isSendable } from "./operation.ts";
 import { areSameObservations, decideOutcome, type Evidence, type Observations } from "./outcome.ts";
-import { planPush } from "./plan-push.ts";
+import { parkAll, planPush } from "./plan-push.ts";
 import { readMembers, readReceiptEvidence } from "./read-back.ts";
 import type { PushAnswer, ReadAnswer } from "./remote.ts";
 import type { Requests } from "./requests.ts";
@@ -25,7 +25,10 @@ import type { Slot } from "./slots.ts";
 interface PushState extends Tries {
   readonly push: FrozenPush;
   count: number;
-  /** When the last try was sent, at the latest. It is later than all tries of earlier processes. */
+  /**
+   * When the last try was sent, at the latest. Until it ends, when it may be sent. It is later than
+   * all tries of earlier processes.
+   */
   sendBefore: number;
   /** A try was sent, and no commit tells what became of it. */
   isOpen: boolean;
@@ -104,8 +107,12 @@ export class PartitionPusher {
   }
 
   async #createReceipt(): Promise<void> {
+    const { rules, store } = this.#context;
     const receipt = await createReceipt(this.#context, this.#requests, this.#partition);
-    await this.#context.store.transact((draft) => draft.put("receipts", this.#partition, receipt));
+    await store.transact((draft) => {
+      if ("etag" in receipt) draft.put("receipts", this.#partition, receipt);
+      else parkAll(draft, this.#partition, rules.keeps, receipt.refusedWith);
+    });
   }
 
   /**
@@ -157,6 +164,8 @@ export class PartitionPusher {
     if (state.isOpen) state.isAmbiguous = true;
     state.isOpen = true;
     const answer = this.#requests.checked<PushAnswer>(await remote.push(push, state.sendBefore));
+    // A connection that was slow may have sent it as late as now.
+    state.sendBefore = Math.max(state.sendBefore, this.#now());
     const decision = decideAnswer(push, state, answer);
     const isOpen = ["applied", "retry", "rejected"].includes(decision.kind);
     if (!isOpen) state.isOpen = false;

@@ -1,6 +1,6 @@
 // Chooses what to send next for a partition, and stores it (PROTOCOL.md, Pushing 1 to 4).
 
-import type { Draft, TableView } from "./draft.ts";
+import { type Draft, operationsPerCommit, type TableView } from "./draft.ts";
 import { type Freeze, type FreezeLimits, freeze } from "./freeze.ts";
 import { dependentGroups } from "./groups.ts";
 import type { Base, FrozenPush } from "./hidden-tables.ts";
@@ -87,6 +87,13 @@ function logOf(draft: Draft, partition: Partition, { keeps }: PushRules): Partit
   return log;
 }
 
+/** Parks everything that is pending. */
+export function parkAll(draft: Draft, partition: Partition, keeps: RowFilter, reason: string) {
+  const log = new PartitionLog(draft, partition, keeps);
+  log.park(new Set(log.ops.map(({ group }) => group)), reason);
+  log.updateRows();
+}
+
 /** Parks a group that no batch can hold, or drops operations that cancel each other out. */
 function leaveOut(log: PartitionLog, decision: Freeze & { kind: "tooLarge" | "folded" }): void {
   if (decision.kind === "tooLarge") log.park(new Set([decision.group]), "RequestBodyTooLarge");
@@ -120,11 +127,18 @@ export function forgetSettled(draft: Draft, { from, to }: KeyRange): void {
   for (const [key] of draft.entries("settling", from, to)) draft.delete("settling", key);
 }
 
-/** A parked group, and those that depend on it, are sent again, after all others. */
+/**
+ * A parked group, and those that depend on it, are sent again, after all others. The last of them
+ * stay parked if they are more than one commit can number: they can be retried when the others are
+ * gone.
+ */
 export function retryParked(draft: Draft, partition: Partition, group: number, keeps: RowFilter) {
   const log = new PartitionLog(draft, partition, keeps);
   parkFollowers(log);
+  let left = operationsPerCommit;
   for (const { ops, group: parked } of dependents(log, group)) {
+    left -= ops.length;
+    if (left < 0) break;
     draft.delete("parked", outboxKey(partition, parked));
     for (const op of ops) {
       const number = draft.nextNumber();

@@ -7,7 +7,7 @@ import type { SyncContext } from "./context.ts";
 import { Deletes } from "./deletes.ts";
 import { scanDelta } from "./delta.ts";
 import type { TableView } from "./draft.ts";
-import type { Key } from "./keys.ts";
+import type { Key, KeyRange } from "./keys.ts";
 import { isUnread } from "./partition-log.ts";
 import type { ReadAnswer } from "./remote.ts";
 import type { Requests } from "./requests.ts";
@@ -25,33 +25,44 @@ export class Puller {
     this.#census = new Census(context, requests, this.deletes);
   }
 
-  /** Reads what changed, if the remote can tell, and every key that is marked. */
-  async pull(): Promise<void> {
+  /**
+   * Reads what changed, if the remote can tell, and every key that is marked. Returns whether
+   * everything could be read.
+   */
+  async pull(): Promise<boolean> {
     const { remote, rules } = this.#context;
-    if (remote.traits.hasTimestampFilter) {
-      await allEnded(rules.ranges.map((range) => scanDelta(this.#context, this.#requests, range)));
-    }
-    await this.#readMarked();
+    const { hasTimestampFilter } = remote.traits;
+    const ranges = hasTimestampFilter ? rules.ranges : [];
+    const scans = ranges.map((range) => scanDelta(this.#context, this.#requests, range));
+    const isScanned = await allEnded(scans);
+    return (await this.readMarked()) && isScanned;
   }
 
-  /** Compares all versions. Finds deletes, and what scans by Timestamp have missed. */
-  async census(): Promise<void> {
-    await allEnded(this.#context.rules.ranges.map((range) => this.#census.scan(range)));
-    await this.#readMarked();
+  /**
+   * Compares all versions of the ranges. Finds deletes, and what scans by Timestamp have missed.
+   * Returns whether everything could be read.
+   */
+  async census(ranges: readonly KeyRange[] = this.#context.rules.ranges): Promise<boolean> {
+    const isCompared = await allEnded(ranges.map((range) => this.#census.scan(range)));
+    return (await this.readMarked()) && isCompared;
   }
 
-  /** The push of a dirty key brings the news itself, or leaves the key marked. */
-  async #readMarked(): Promise<void> {
+  /**
+   * Reads every key that is marked, but for dirty ones: their push brings the news itself, or
+   * leaves the key marked. Returns whether all of them could be read.
+   */
+  async readMarked(): Promise<boolean> {
     let failures = 0;
     for (let from: Key | undefined = ""; from !== undefined; ) {
       const first: Key = from;
       const { keys, next } = await this.#context.store.read((view) => markedKeys(view, first));
       for (const key of keys) {
         if (!(await this.#read(key))) failures += 1;
-        if (failures === failuresMax) return;
+        if (failures === failuresMax) return false;
       }
       from = next;
     }
+    return failures === 0;
   }
 
   /** Returns false if the remote cannot be reached. */
@@ -85,8 +96,12 @@ function markedKeys(view: TableView, from: Key): { keys: Key[]; next: Key | unde
   return { keys, next: undefined };
 }
 
-/** Rejects when all have ended, so that none is still running when the next begins. */
-async function allEnded(work: readonly Promise<void>[]): Promise<void> {
+/**
+ * Returns whether all have returned true. Returns or rejects when all have ended, so that none is
+ * still running when the next begins.
+ */
+async function allEnded(work: readonly Promise<boolean>[]): Promise<boolean> {
   const results = await Promise.allSettled(work);
   for (const result of results) if (result.status === "rejected") throw result.reason;
+  return results.every((result) => result.status === "fulfilled" && result.value);
 }

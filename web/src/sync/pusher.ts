@@ -10,6 +10,7 @@ import { Slots } from "./slots.ts";
 export class Pusher {
   readonly #context: SyncContext;
   readonly #requests: Requests;
+  readonly #onFailure: (error: unknown) => void;
   readonly #slots: Slots;
   readonly #running = new Map<Partition, Promise<void>>();
   readonly #memories = new Map<Partition, PartitionMemory>();
@@ -17,9 +18,18 @@ export class Pusher {
   readonly #settledAt: number;
   #forgottenAt = 0;
 
-  constructor(context: SyncContext, requests: Requests) {
+  /**
+   * `onFailure` is called when the store has failed while a partition was pushed, also if no call
+   * of `push` waits: call it again, later.
+   */
+  constructor(
+    context: SyncContext,
+    requests: Requests,
+    onFailure: (error: unknown) => void = () => {},
+  ) {
     this.#context = context;
     this.#requests = requests;
+    this.#onFailure = onFailure;
     const { pushesAtOnce, sendWithinMs, settleMs } = context.rules;
     this.#slots = new Slots(pushesAtOnce, () => this.#fillLater());
     this.#settledAt = this.#now() + sendWithinMs + settleMs;
@@ -37,7 +47,7 @@ export class Pusher {
    */
   async push(): Promise<void> {
     await this.#forgetSettled();
-    await this.#fill();
+    await this.pushMore();
     while (this.#running.size > 0) await Promise.all(this.#running.values());
   }
 
@@ -50,8 +60,11 @@ export class Pusher {
     this.#forgottenAt = latest;
   }
 
-  /** Starts to push as many partitions as there are free slots. */
-  async #fill(): Promise<void> {
+  /**
+   * Starts to push what has become pending meanwhile, as far as slots are free, and does not wait
+   * for its end. Rejects when the store fails.
+   */
+  async pushMore(): Promise<void> {
     if (!this.#slots.hasFree) return;
     const { rules, store } = this.#context;
     const most = this.#running.size + rules.pushesAtOnce;
@@ -64,7 +77,7 @@ export class Pusher {
 
   /** Fills slots outside of a call. If the store fails, the next call reports it. */
   #fillLater(): void {
-    this.#fill().catch(() => {});
+    this.pushMore().catch(() => {});
   }
 
   #start(partition: Partition): void {
@@ -77,10 +90,7 @@ export class Pusher {
       this.#forget(partition, memory);
     });
     this.#running.set(partition, done);
-    done.then(
-      () => this.#fillLater(),
-      () => {}, // the call of push() that waits reports it
-    );
+    done.then(() => this.#fillLater(), this.#onFailure);
   }
 
   #memoryOf(partition: Partition): PartitionMemory {

@@ -28,7 +28,10 @@ export type Failure =
   | { readonly kind: "tableMissing" };
 
 export type PushAnswer =
-  /** 202: the version of each operation; undefined for a delete. */
+  /**
+   * 202: the version of each operation; undefined for a delete. Its Timestamp is that of the ETag
+   * or, if the ETag has none, about that of the answer.
+   */
   | {
       readonly kind: "applied";
       readonly receipt: Version | undefined;
@@ -64,6 +67,8 @@ export interface ScanRequest {
   readonly isFiltered: boolean;
   /** Continues after the page that returned it. The range is then that of the first page. */
   readonly token?: string | undefined;
+  /** A page that is not in the order of keys, or does not continue it, counts as failed. */
+  readonly needsOrder?: boolean | undefined;
 }
 
 /** `properties` are empty in a scan of keys only. */
@@ -78,6 +83,8 @@ export type ScanAnswer =
       readonly rows: readonly ScannedRow[];
       readonly token: string | undefined; // undefined: the last page
     }
+  /** There may be more pages, but the remote's CORS rules hide the headers that tell. */
+  | { readonly kind: "tokensHidden" }
   | Failure;
 
 /** The server's `Date` of a response, if it can be read. */

@@ -80,8 +80,9 @@ export class Requests {
       this.clock.learn(newest);
       this.clock.learn(answer.date);
     }
-    if (answer.kind === "tableMissing" || answer.kind === "unauthorized") {
-      this.#context.status.error = answer.kind;
+    const { kind } = answer;
+    if (kind === "tableMissing" || kind === "unauthorized" || kind === "tokensHidden") {
+      this.#context.status.error = kind;
     } else if (isOfService(answer)) this.#context.status.error = undefined;
     return answer;
   }
@@ -94,7 +95,8 @@ export class Requests {
     const most = Math.min(firstMs * 2 ** tries, mostMs);
     const delay = most * (0.5 + platform.random() / 2);
     const atLeast = failure.kind === "failed" ? (failure.retryAfterMs ?? 0) : 0;
-    await this.#pause(platform.sleep(Math.max(delay, atLeast)));
+    const ms = Math.max(delay, atLeast);
+    await this.#pause(platform.backOff?.(ms) ?? platform.sleep(ms));
   }
 
   /**

@@ -39,8 +39,10 @@ export interface SyncStore {
 export interface Platform {
   now(): ClockReading;
   sleep(ms: number): Promise<void>;
+  /** Waits before a request is repeated. May end early, if the remote may be reachable again. */
+  backOff?(ms: number): Promise<void>;
   /** From 0 (inclusive) to 1 (exclusive). */
   random(): number;
-  /** Returns a random text with at least 122 random bits, for example a GUID. */
+  /** Returns a random GUID. Azurite requires one in the boundaries of a batch. */
   token(): string;
 }

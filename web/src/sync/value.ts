@@ -13,20 +13,22 @@ export function isSameValue(a: Value | undefined, b: Value | undefined): boolean
   return Object.is(a.value, b.value) || canonical(a) === canonical(b);
 }
 
-function canonical({ type, value }: Value): string {
+/** Equal values of a type have the same text. */
+export function canonical({ type, value }: Value): string {
   const text = Object.is(value, -0) ? "-0" : String(value);
   if (type === "Guid") return text.toLowerCase();
   if (type === "Int64")
     return /^[+-]?\d+$/.test(text) ? String(BigInt(text.replace("+", ""))) : text;
-  if (type === "DateTime") return canonicalDateTime(text);
+  if (type === "DateTime") return String(ticksOfDateTime(text) ?? text);
   return text;
 }
 
 const dateTime = /^(.+?:\d\d)(?:\.(\d+))?(Z|[+-]\d\d:\d\d)?$/;
 
-/** The time in seconds, and its fraction in units of 100 ns. Without an offset, it is UTC. */
-function canonicalDateTime(text: string): string {
+/** In units of 100 ns. Without an offset, it is UTC. Undefined: the text is no DateTime. */
+export function ticksOfDateTime(text: string): bigint | undefined {
   const [, seconds = "", fraction = "", offset = "Z"] = dateTime.exec(text) ?? [];
   const ms = Date.parse(seconds + offset);
-  return Number.isNaN(ms) ? text : `${ms} ${fraction.slice(0, 7).padEnd(7, "0")}`;
+  if (Number.isNaN(ms)) return undefined;
+  return BigInt(ms) * 10_000n + BigInt(fraction.slice(0, 7).padEnd(7, "0"));
 }

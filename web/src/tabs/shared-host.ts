@@ -293,6 +293,13 @@ export class SharedHost implements Host {
     return this.#events.on(event, listener);
   }
 
+  async startSync(): Promise<object> {
+    this.#requireOpen();
+    if (this.#local !== undefined) return await this.#local.startSync();
+    const message = `Another tab has the store "${this.#options.name}".`;
+    throw new StoreError("NotSupported", message, { hint: "That tab syncs it." });
+  }
+
   // Called when the browser has granted persistent storage to this origin.
   setPersisted(): void {
     this.#local?.setPersisted();

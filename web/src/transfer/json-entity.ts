@@ -120,7 +120,8 @@ export function entityToJson(entity: Readonly<Record<string, unknown>>, typed: b
   return `{${members.join(",")}}`;
 }
 
-function addProperty(
+/** Adds a property, and its type if `typed` and if the value does not imply it. */
+export function addProperty(
   members: string[],
   name: string,
   { type, value }: NonNullable<TypedProperty>,

@@ -15,19 +15,30 @@ export function internalError(message: string): Error {
   );
 }
 
+// Returns the error of a write of a synced table, if the module that records it cannot be loaded.
+export function outboxMissingError(error: unknown): unknown {
+  if (!(error instanceof StoreError)) return error;
+  const message = `Writes of a synced table must be recorded for its remote table. ${error.message}`;
+  const hint = `The next write loads it again. Offline, a Service Worker must cache it. ${error.hint}`;
+  return new StoreError(error.code, message, { cause: error.cause, hint });
+}
+
 const localErrorCodes: ReadonlySet<string> = new Set<StoreErrorCode>([
   "OutOfMemory",
   "Corrupted",
   "FormatTooNew",
 ]);
 
-// Returns the error that a failed call reports as the text "<code>
-// <message>".
+// Returns the error that a failed call reports as the text "<HTTP status> <code>
+// <message>". A status of 500 and above says that the engine has failed; with any other, it has
+// refused the call.
 export function errorFromText(text: string): Error {
   const end = text.indexOf("\n");
-  const code = text.slice(0, end);
+  const [status, code = ""] = text.slice(0, end).split(" ");
   const message = text.slice(end + 1);
   if (localErrorCodes.has(code)) return new StoreError(code as StoreErrorCode, message);
   if (code === "InvalidInput") return new StoreError("ValidationFailed", message);
-  return internalError(message);
+  return Number(status) < 500
+    ? serviceError(Number(status), code, message)
+    : internalError(message);
 }

@@ -115,6 +115,13 @@ export interface StagedResponses {
   changes: boolean; // false: there is nothing to seal or publish
 }
 
+// Changes of one table in Engine.applySynced().
+export interface SyncedPart {
+  table: number; // as in readSynced()
+  message: Uint8Array; // a write, whose table is the synced one: insertOrReplace and delete only
+  timestamps: readonly bigint[]; // of its operations, in ticks of the store; 0: the store chooses
+}
+
 export interface WriteResult {
   response: Uint8Array; // a view, like that of read()
   changes: boolean; // false: there is nothing to seal
@@ -177,6 +184,8 @@ export interface Engine {
   // Called at the end of each call that may have changed what listeners see, or after which feeds
   // can be opened. `mustTake`: the changes should be taken before the next call.
   onChange: ((mustTake?: boolean) => void) | undefined;
+  // Called with onChange(), for the code that syncs tables. Must not throw or call the engine.
+  onCommit: (() => void) | undefined;
 
   // Sets the account that the REST entry point serves. `hmac` computes HMAC-SHA256 to check
   // signatures; its arguments are views of wasm memory, valid only during the call. undefined:
@@ -200,6 +209,36 @@ export interface Engine {
   ): WriteResult | PartsNeeded;
   // Returns what is known of the client's published calls.
   knownCalls(client: Uint8Array): KnownCalls;
+
+  // Synced tables (core/store/sync_tables.h). All but hasSyncedTables need the deferred module
+  // "sync", and do not report it: the caller must await loadDeferredModule("sync") first. Before
+  // enableSync(), writes of synced tables return DeferredModuleNeeded, whose load() enables sync.
+  readonly hasSyncedTables: boolean;
+  enableSync(): void;
+  // Begins or ends syncing a table. Stages the change, and publishes it if `publishes`. "end" fails
+  // while the table has pending operations; "discard" ends syncing even then. Throws a RestError if
+  // the store refuses (core/store/sync_tables.h).
+  setSynced(
+    table: string,
+    how: "begin" | "end" | "discard",
+    publishes: boolean,
+    nowMs: number,
+  ): PartsNeeded | undefined;
+  // Returns whether a synced table has operations that its remote does not have. They are lost if a
+  // restore replaces the content.
+  hasPendingOperations(): boolean | PartsNeeded;
+  // Executes a get or query message on a hidden table, or on the synced table, by its number
+  // (core/rpc/sync_messages.h). The response is a view like that of read().
+  readSynced(table: number, request: Uint8Array): Uint8Array | PartsNeeded;
+  // Stages changes of a synced table and its hidden tables as one commit, which must follow
+  // `seenCommit`, and publishes it if `publishes`. Returns whether anything changed, and so whether
+  // there is a commit. Throws a RestError if the store refuses.
+  applySynced(
+    parts: readonly SyncedPart[],
+    seenCommit: number,
+    publishes: boolean,
+    nowMs: number,
+  ): boolean | PartsNeeded;
 
   // The next three functions serve request logs and simulated errors. They take any request
   // message, also inside a call (util/engine-message-kinds.ts), and change nothing in the store.

@@ -19,6 +19,7 @@ export class ModuleInstance {
   readonly rest: DeferredModule;
   readonly live: DeferredModule;
   readonly snapshot: DeferredModule;
+  readonly sync: DeferredModule;
   hasTrapped = false; // after a trap (a crash of the code), the memory may be corrupt
   #engines = 0; // open engines
   #isSound = true; // no closed engine may have corrupted the memory
@@ -54,6 +55,7 @@ export class ModuleInstance {
     this.rest = new DeferredModule("rest", exports, urls?.rest);
     this.live = new DeferredModule("live", exports, urls?.live);
     this.snapshot = new DeferredModule("snapshot", exports, urls?.snapshot);
+    this.sync = new DeferredModule("sync", exports, urls?.sync);
   }
 
   isOf(code: WebAssembly.Module, urls: DeferredModuleUrls | undefined): boolean {
@@ -62,7 +64,7 @@ export class ModuleInstance {
   }
 
   get deferredModules(): readonly DeferredModule[] {
-    return [this.rest, this.live, this.snapshot];
+    return [this.rest, this.live, this.snapshot, this.sync];
   }
 
   onEngineOpened(): void {

@@ -4,8 +4,13 @@
 import { absoluteUrl, movedPackageFolder } from "../util/asset-url.ts";
 
 /** The deferred modules (module.ts). */
-export type DeferredModuleName = "rest" | "live" | "snapshot";
-export const deferredModuleNames: readonly DeferredModuleName[] = ["rest", "live", "snapshot"];
+export type DeferredModuleName = "rest" | "live" | "snapshot" | "sync";
+export const deferredModuleNames: readonly DeferredModuleName[] = [
+  "rest",
+  "live",
+  "snapshot",
+  "sync",
+];
 export type DeferredModuleUrls = Readonly<Record<DeferredModuleName, string>>;
 
 export function deferredFileName(name: DeferredModuleName): string {
@@ -22,6 +27,7 @@ const deferredFiles: Readonly<Record<DeferredModuleName, () => URL>> = {
   rest: () => absoluteUrl(new URL("./entitable.rest.wasm", import.meta.url)),
   live: () => absoluteUrl(new URL("./entitable.live.wasm", import.meta.url)),
   snapshot: () => absoluteUrl(new URL("./entitable.snapshot.wasm", import.meta.url)),
+  sync: () => absoluteUrl(new URL("./entitable.sync.wasm", import.meta.url)),
 };
 
 /** Returns the URL of a deferred module if the files are next to the code. May throw. */

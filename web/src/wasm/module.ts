@@ -1,10 +1,11 @@
 // Finds, checks and instantiates the WebAssembly module.
 //
-// The complete module is entitable.wasm. The same code also exists in four files
+// The complete module is entitable.wasm. The same code also exists in five files
 // (bindings/split.mjs): the *primary module* (entitable.core.wasm) has everything that tables need.
 // The *deferred modules* have the rest, and are linked to the primary module when a call needs
 // them: entitable.live.wasm for live queries and the change feed, entitable.snapshot.wasm for
-// snapshots, restoring and verifying, entitable.rest.wasm for the others.
+// snapshots, restoring and verifying, entitable.sync.wasm for synced tables, and
+// entitable.rest.wasm for the others.
 //
 // Without the option `wasm`, the primary module is loaded from its file (module-urls.ts). In Node,
 // the file is read with node:fs; elsewhere, it is compiled while it streams in. No other copy of

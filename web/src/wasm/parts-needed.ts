@@ -13,10 +13,11 @@ export class PartsNeeded {
 // A call needs a deferred module. The caller must await load() and then repeat the call.
 export class DeferredModuleNeeded extends PartsNeeded {
   readonly load: () => Promise<void>;
-  // Returns whether this message, one of several in a call, needs the module.
-  readonly isNeededBy: (request: Uint8Array) => boolean;
+  // Returns whether this message, one of several in a call, needs the module. undefined: messages
+  // do not tell.
+  readonly isNeededBy: ((request: Uint8Array) => boolean) | undefined;
 
-  constructor(load: () => Promise<void>, isNeededBy: (request: Uint8Array) => boolean) {
+  constructor(load: () => Promise<void>, isNeededBy?: (request: Uint8Array) => boolean) {
     super([]);
     this.load = load;
     this.isNeededBy = isNeededBy;

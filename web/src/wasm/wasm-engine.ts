@@ -25,15 +25,21 @@ import type {
   SealedSegments,
   SimulatedError,
   StagedResponses,
+  SyncedPart,
   WriteResult,
 } from "./engine.ts";
-import { errorFromText, internalError, outOfMemoryError } from "./engine-errors.ts";
+import {
+  errorFromText,
+  internalError,
+  outboxMissingError,
+  outOfMemoryError,
+} from "./engine-errors.ts";
 import type { AccountSettings, EntitableModule, Hmac, ResultAddress } from "./entitable.mjs";
 import { openIdbfsConnection } from "./idbfs-connection.ts";
 import { instantiateCompiled } from "./module.ts";
 import { ModuleInstance } from "./module-instance.ts";
 import type { DeferredModuleName, DeferredModuleUrls } from "./module-urls.ts";
-import { PartsNeeded } from "./parts-needed.ts";
+import { DeferredModuleNeeded, PartsNeeded } from "./parts-needed.ts";
 
 async function newInstance(
   compiling: WebAssembly.Module | Promise<WebAssembly.Module>,
@@ -51,6 +57,9 @@ const statusDone = 0;
 const statusNothing = 1;
 const statusFailed = 2;
 const statusPartsNeeded = 4;
+
+// Takes the place of a part that a write of a synced table needs (core/query/query.h).
+const outboxCode = 0;
 
 // The flags of a staged message.
 const failedFlag = 1;
@@ -74,7 +83,9 @@ export class WasmEngine implements Engine {
   #deferredReads: (() => void) | undefined; // to be called before the next call
   #deferredTake: (() => void) | undefined; // the same, but single writes may come first
   readonly #views = new SubarrayCache(); // views of results in wasm memory
+  readonly #outboxNeeded = new DeferredModuleNeeded(() => this.#loadOutbox());
   onChange: ((mustTake?: boolean) => void) | undefined;
+  onCommit: (() => void) | undefined;
 
   static async start(
     compiling: WebAssembly.Module | Promise<WebAssembly.Module>,
@@ -133,7 +144,7 @@ export class WasmEngine implements Engine {
     const size = bytes?.length ?? 0;
     const hasFile = bytes === undefined ? 0 : 1;
     this.#call((m, h) => m._entitable_load_part(h, id, size, hasFile));
-    this.onChange?.(); // the part may be damaged
+    this.#changed(); // the part may be damaged
   }
 
   setMemoryLimit(bytes: number): void {
@@ -189,7 +200,7 @@ export class WasmEngine implements Engine {
     const text = new TextEncoder().encode(damage.file + damage.message);
     this.#writeInput(text);
     this.#call((m, h) => m._entitable_report_damage(h, file.length, text.length));
-    this.onChange?.();
+    this.#changed();
   }
 
   // ---- Reading and writing ----------------------------------------------------------------------
@@ -289,8 +300,13 @@ export class WasmEngine implements Engine {
     );
     if (flags instanceof PartsNeeded) return flags;
     const responses = this.#responses(requests.length, hasFlag(flags, changesFlag));
-    this.onChange?.(hasFlag(flags, mustTakeFlag));
+    this.#changed(hasFlag(flags, mustTakeFlag));
     return responses;
+  }
+
+  #changed(mustTake?: boolean): void {
+    this.onChange?.(mustTake);
+    this.onCommit?.();
   }
 
   // Does not use #call, for the same reason as read().
@@ -308,7 +324,7 @@ export class WasmEngine implements Engine {
     const word = this.#address >>> 2;
     const response = this.#views.view(bytes, words[word] as number, words[word + 1] as number);
     const onlyDeletes = ((words[word + 2] as number) & onlyDeletesFlag) !== 0;
-    this.onChange?.(hasFlag(flags, mustTakeFlag));
+    this.#changed(hasFlag(flags, mustTakeFlag));
     return { response, changes: hasFlag(flags, changesFlag), onlyDeletes };
   }
 
@@ -371,6 +387,101 @@ export class WasmEngine implements Engine {
     return staged;
   }
 
+  // ---- Synced tables ----------------------------------------------------------------------------
+
+  get hasSyncedTables(): boolean {
+    return this.#catchingTraps((m, h) => m._entitable_has_synced_tables(h)) !== 0;
+  }
+
+  enableSync(): void {
+    this.#call((m, h) => m._entitable_enable_sync(h));
+  }
+
+  async #loadOutbox(): Promise<void> {
+    try {
+      await this.loadDeferredModule("sync");
+    } catch (error) {
+      throw outboxMissingError(error);
+    }
+    this.enableSync();
+  }
+
+  setSynced(
+    table: string,
+    how: "begin" | "end" | "discard",
+    publishes: boolean,
+    nowMs: number,
+  ): PartsNeeded | undefined {
+    const name = new TextEncoder().encode(table);
+    const number = { end: 0, begin: 1, discard: 2 }[how];
+    this.#writeInput(name);
+    const staged = this.#stagedSync(publishes, (m, h) =>
+      m._entitable_set_synced(h, name.length, number, publishes ? 1 : 0, nowMs),
+    );
+    return staged instanceof PartsNeeded ? staged : undefined;
+  }
+
+  hasPendingOperations(): boolean | PartsNeeded {
+    const result = this.#callForResult((m, h) => m._entitable_has_pending_operations(h));
+    return result instanceof PartsNeeded ? result : result !== 0;
+  }
+
+  readSynced(table: number, request: Uint8Array): Uint8Array | PartsNeeded {
+    this.#writeInput(request);
+    const result = this.#callForResult((m, h) => m._entitable_sync_read(h, table, request.length));
+    return result instanceof PartsNeeded ? result : this.#view();
+  }
+
+  applySynced(
+    parts: readonly SyncedPart[],
+    seenCommit: number,
+    publishes: boolean,
+    nowMs: number,
+  ): boolean | PartsNeeded {
+    const size = this.#writeSyncedParts(parts);
+    return this.#stagedSync(publishes, (m, h) =>
+      m._entitable_apply_synced(h, parts.length, size, seenCommit, publishes ? 1 : 0, nowMs),
+    );
+  }
+
+  #stagedSync(publishes: boolean, call: ModuleCall): boolean | PartsNeeded {
+    const flags = this.#callForResult(call);
+    if (flags instanceof PartsNeeded) return flags;
+    const changes = hasFlag(flags, changesFlag);
+    if (publishes && changes) this.#changed(hasFlag(flags, mustTakeFlag));
+    return changes;
+  }
+
+  // Returns the input's size (exports.cc, entitable_apply_synced).
+  #writeSyncedParts(parts: readonly SyncedPart[]): number {
+    const headBytes = 16;
+    let operations = 0;
+    let messageBytes = 0;
+    for (const { timestamps, message } of parts) {
+      operations += timestamps.length;
+      messageBytes += message.length;
+    }
+    const size = parts.length * headBytes + operations * 8 + messageBytes;
+    const input = this.#reserveInput(size);
+    const { HEAPU8: bytes } = this.#module;
+    const view = new DataView(bytes.buffer, input, size);
+    let time = parts.length * headBytes;
+    let at = time + operations * 8;
+    for (const [index, { table, timestamps, message }] of parts.entries()) {
+      view.setUint32(index * headBytes, table, true);
+      view.setUint32(index * headBytes + 4, 0, true);
+      view.setUint32(index * headBytes + 8, timestamps.length, true);
+      view.setUint32(index * headBytes + 12, message.length, true);
+      for (const timestamp of timestamps) {
+        view.setBigUint64(time, timestamp, true);
+        time += 8;
+      }
+      bytes.set(message, input + at);
+      at += message.length;
+    }
+    return size;
+  }
+
   // ---- Instrumentation --------------------------------------------------------------------------
 
   describeRequest(request: Uint8Array): RequestDescription {
@@ -420,12 +531,12 @@ export class WasmEngine implements Engine {
 
   publish(): void {
     this.#call((m, h) => m._entitable_publish(h));
-    this.onChange?.();
+    this.#changed();
   }
 
   discard(): void {
     this.#call((m, h) => m._entitable_discard(h));
-    this.onChange?.();
+    this.#changed();
   }
 
   seal(segmentBytes = unlimitedBytes): SealedSegments | undefined {
@@ -477,7 +588,7 @@ export class WasmEngine implements Engine {
     const size = bytes?.length ?? 0;
     const hasFile = bytes === undefined ? 0 : 1;
     this.#call((m, h) => m._entitable_load_part_for_checkpoint(h, id, size, hasFile));
-    this.onChange?.(); // the part may be damaged
+    this.#changed(); // the part may be damaged
   }
 
   markCheckpointPartStored(): void {
@@ -511,7 +622,7 @@ export class WasmEngine implements Engine {
 
   markCheckpointCommitted(): void {
     this.#call((m, h) => m._entitable_mark_checkpoint_committed(h));
-    this.onChange?.(); // it may have replaced the content
+    this.#changed(); // it may have replaced the content
   }
 
   abandonCheckpoint(): number[] {
@@ -585,7 +696,7 @@ export class WasmEngine implements Engine {
 
   rollbackToVersion(version: number): void {
     this.#call((m, h) => m._entitable_rollback_to_version(h, version));
-    this.onChange?.();
+    this.#changed();
   }
 
   releaseVersion(version: number): void {
@@ -701,7 +812,8 @@ export class WasmEngine implements Engine {
   }
 
   #partsNeeded(): PartsNeeded {
-    return new PartsNeeded(this.#readU64s(this.#size / 8));
+    const ids = this.#readU64s(this.#size / 8);
+    return ids[0] === outboxCode ? this.#outboxNeeded : new PartsNeeded(ids);
   }
 
   // Returns a view of the result's bytes, which the next call overwrites.

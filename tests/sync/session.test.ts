@@ -1,0 +1,357 @@
+// Tests when a session pushes, pulls and compares.
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { key, minute, second, started, text, World } from "./session-world.ts";
+
+const only = (requests: readonly string[], kind: string) =>
+  requests.filter((request) => request === kind).length;
+
+describe("pushing", () => {
+  test("begins with the commit, not with a poll", async () => {
+    const world = await started();
+    world.write(key("1"), text("here"));
+    assert.deepEqual(await world.pass(100), ["push"]);
+    assert.equal(world.there(key("1")), "here");
+    assert.equal(world.session.status.pending, 0);
+    assert.equal(world.session.status.confirmed, 1);
+  });
+
+  test("an idle session pushes nothing", async () => {
+    const world = await started();
+    assert.equal(only(await world.pass(60 * minute), "push"), 0);
+  });
+
+  test("is tried again, and later and later", async () => {
+    const world = await started();
+    world.remote.failure = { kind: "failed" };
+    world.write(key("1"), text("here"));
+    const soon = only(await world.pass(10 * second), "push");
+    await world.pass(10 * minute);
+    const late = only(await world.pass(10 * minute), "push");
+    assert(soon >= 3, `${soon} tries at first`);
+    assert(late >= 10 && late <= 20, `${late} tries in ten minutes`);
+    world.remote.failure = undefined;
+    await world.pass(3 * minute);
+    assert.equal(world.there(key("1")), "here");
+  });
+
+  test("a partition that is written while another one waits is pushed", async () => {
+    const world = await started();
+    const { push } = world.remote;
+    world.remote.push = (pushed, sendBefore) =>
+      pushed.partition === "p"
+        ? Promise.resolve({ kind: "failed" })
+        : push.call(world.remote, pushed, sendBefore);
+    world.write(key("1"), text("waits"));
+    await world.pass(5 * second);
+    world.write(key("1", "q"), text("goes"));
+    await world.pass(second);
+    assert.equal(world.there(key("1", "q")), "goes");
+    assert.equal(world.there(key("1")), "");
+  });
+
+  test("goes on after the store has failed, also of a partition that no call waits for", async () => {
+    const world = await started();
+    const { push } = world.remote;
+    world.remote.push = (pushed, sendBefore) =>
+      pushed.partition === "p"
+        ? new Promise(() => {})
+        : push.call(world.remote, pushed, sendBefore);
+    world.write(key("1"), text("is not answered"));
+    await world.pass(second);
+    world.disk.failures = 1;
+    world.write(key("1", "q"), text("goes"));
+    await world.pass(second);
+    assert.match(String(world.session.status.storeError), /disk is full/);
+    world.disk.failures = 0;
+    await world.pass(5 * second);
+    assert.equal(world.there(key("1", "q")), "goes");
+    assert.equal(world.session.status.storeError, undefined);
+  });
+
+  test("a table that is only pulled pushes nothing", async () => {
+    const world = await started({ direction: "pull" });
+    world.write(key("1"), text("here"));
+    assert.equal(only(await world.pass(10 * minute), "push"), 0);
+    assert.equal(world.session.status.pending, 1);
+  });
+});
+
+describe("pulling", () => {
+  test("is less and less frequent while nothing happens", async () => {
+    const world = await started();
+    const inMinute = only(await world.pass(minute), "delta");
+    await world.pass(30 * minute);
+    const inHour = only(await world.pass(60 * minute), "delta");
+    assert.deepEqual([inMinute, inHour], [2, 12]);
+  });
+
+  test("is frequent again after a change", async () => {
+    const world = await started();
+    await world.pass(60 * minute);
+    world.change(key("1"), text("there"));
+    while (world.local(key("1")) === "") await world.pass(second);
+    assert.equal(only(await world.pass(minute), "delta"), 2);
+  });
+
+  for (const event of ["focus", "shown", "online"] as const) {
+    test(`is at once after the event ${event}`, async () => {
+      const world = await started();
+      await world.pass(60 * minute);
+      world.change(key("1"), text("there"));
+      world.tell(event);
+      await world.pass(second);
+      assert.equal(world.local(key("1")), "there");
+    });
+  }
+
+  test("is rare while the page is hidden", async () => {
+    const world = await started();
+    world.tell("hidden");
+    await world.pass(15 * second);
+    const requests = await world.pass(60 * minute);
+    assert.equal(only(requests, "delta"), 4);
+  });
+
+  test("stays within the budget, because every query scans the table", async () => {
+    const world = await started();
+    world.rows = 600_000; // at 2,000 per second: 5 minutes
+    world.tell("focus");
+    await world.pass(second);
+    assert.equal(only(await world.pass(60 * minute), "delta"), 12);
+  });
+
+  test("a table that is only pushed is not scanned", async () => {
+    const world = await started({ direction: "push" });
+    world.change(key("1"), text("there"));
+    world.write(key("2"), text("here"));
+    assert.deepEqual(await world.pass(60 * minute), ["push"]);
+  });
+});
+
+describe("comparing all versions", () => {
+  test("finds deletes within the maximal age", async () => {
+    const world = await started();
+    world.change(key("1"), text("there"));
+    world.tell("focus");
+    await world.pass(second);
+    world.change(key("1"), undefined);
+    await world.pass(59 * minute);
+    assert.equal(world.local(key("1")), "there");
+    await world.pass(2 * minute);
+    assert.equal(world.local(key("1")), "");
+  });
+
+  test("is not repeated by a process that begins within that time", async () => {
+    const world = await started();
+    await world.pass(minute);
+    world.restart();
+    world.session.start();
+    assert.equal(only(await world.pass(50 * minute), "census"), 0);
+    assert.equal(only(await world.pass(20 * minute), "census"), 1);
+  });
+
+  test("follows the first download, and does not run before it", async () => {
+    const world = new World();
+    for (let row = 0; row < 2500; ++row) world.change(key(String(row)), text("there"));
+    world.session.start();
+    await world.pass(5 * second);
+    assert.equal(world.session.status.phase, "idle");
+    assert.equal(only(world.remote.requests, "read"), 0);
+    assert.equal(world.store.keys("rows").length, 2500);
+  });
+
+  test("is paced", async () => {
+    const world = new World({ entitiesPerSecond: 100 });
+    for (let row = 0; row < 3500; ++row) world.change(key(String(row)), text("there"));
+    world.session.start();
+    await world.pass(5 * second);
+    const pages = () => only(world.remote.requests, "census");
+    const before = pages();
+    await world.pass(21 * second);
+    assert(pages() - before <= 3, `${pages() - before} pages in 21 s`);
+  });
+
+  test("a mass delete is compared a second time soon", async () => {
+    const world = new World();
+    for (let row = 0; row < 200; ++row) world.change(key(String(row)), text("there"));
+    world.session.start();
+    await world.pass(second);
+    for (let row = 0; row < 100; ++row) world.change(key(String(row)), undefined);
+    await world.pass(63 * minute);
+    assert.equal(world.store.keys("rows").length, 100);
+  });
+});
+
+describe("now", () => {
+  test("resolves when both sides have the same", async () => {
+    const world = await started();
+    world.change(key("1"), text("there"));
+    world.change(key("2"), text("deleted later"));
+    await world.pass(minute);
+    world.change(key("2"), undefined);
+    world.write(key("3"), text("here"));
+    let isComplete: boolean | undefined;
+    void world.session.now().then((result) => {
+      isComplete = result;
+    });
+    await world.pass(2 * second);
+    assert.equal(isComplete, true);
+    const local = world.store.keys("rows").map((of) => world.local(of));
+    assert.deepEqual(local, ["there", "here"]);
+    assert.deepEqual([...world.table.rows.keys()].sort(), [key("1"), key("3")]);
+  });
+
+  test("resolves if the remote cannot be reached", async () => {
+    const world = await started();
+    world.remote.failure = { kind: "failed" };
+    const results: boolean[] = [];
+    void world.session.now().then((result) => results.push(result));
+    await world.pass(10 * second);
+    world.tell("offline");
+    void world.session.now().then((result) => results.push(result));
+    await world.pass(1);
+    assert.deepEqual(results, [false, false]);
+  });
+
+  test("resolves if the session goes offline, or stops", async () => {
+    for (const end of ["offline", "stop"]) {
+      const world = await started();
+      world.remote.push = () => new Promise(() => {});
+      world.write(key("1"), text("here"));
+      const results: boolean[] = [];
+      void world.session.now().then((result) => results.push(result));
+      await world.pass(second);
+      if (end === "stop") void world.session.stop();
+      else world.tell("offline");
+      await world.pass(1);
+      assert.deepEqual(results, [false]);
+    }
+  });
+
+  test("resolves before the first connection, too", async () => {
+    const world = new World();
+    world.remote.failure = { kind: "tableMissing" };
+    world.session.start();
+    const results: boolean[] = [];
+    void world.session.now().then((result) => results.push(result));
+    await world.pass(10 * second);
+    assert.deepEqual(results, [false]);
+    assert.equal(world.session.status.error, "tableMissing");
+    assert.equal(world.session.status.phase, "connecting");
+  });
+});
+
+describe("pause, offline and stop", () => {
+  test("a paused session sends nothing, and catches up when it is resumed", async () => {
+    const world = await started();
+    world.session.pause();
+    world.write(key("1"), text("here"));
+    world.change(key("2"), text("there"));
+    assert.deepEqual(await world.pass(60 * minute), []);
+    assert.equal(world.session.status.phase, "paused");
+    assert.equal(world.session.status.pending, 1);
+    world.session.resume();
+    await world.pass(second);
+    assert.equal(world.there(key("1")), "here");
+    assert.equal(world.local(key("2")), "there");
+  });
+
+  test("a session that is offline sends nothing, and catches up when it is online", async () => {
+    const world = await started();
+    world.tell("offline");
+    world.write(key("1"), text("here"));
+    assert.deepEqual(await world.pass(60 * minute), []);
+    assert.equal(world.session.status.isOnline, false);
+    world.tell("online");
+    await world.pass(second);
+    assert.equal(world.there(key("1")), "here");
+    assert.equal(world.session.status.isOnline, true);
+  });
+
+  test("a session that begins offline connects when it is online", async () => {
+    const world = new World();
+    world.isOnline = false;
+    world.session.start();
+    await world.pass(60 * minute);
+    assert.equal(world.connects, 0);
+    assert.equal(world.session.status.phase, "connecting");
+    world.tell("online");
+    await world.pass(second);
+    assert.equal(world.session.status.phase, "idle");
+  });
+
+  test("a session that cannot connect tries again, and later and later", async () => {
+    const world = new World();
+    world.remote.failure = { kind: "failed" };
+    world.session.start();
+    await world.pass(10 * second);
+    const soon = world.connects;
+    await world.pass(20 * minute);
+    const all = world.connects;
+    assert(soon >= 3 && all < 40, `${soon} and ${all} tries`);
+    world.remote.failure = undefined;
+    world.tell("online");
+    await world.pass(second);
+    assert.equal(world.session.status.phase, "idle");
+  });
+
+  test("a stopped session sends nothing, and its last answer is stored", async () => {
+    const world = await started();
+    world.write(key("1"), text("here"));
+    await world.pass(27);
+    let isStopped = false;
+    void world.session.stop().then(() => {
+      isStopped = true;
+    });
+    world.write(key("2"), text("not sent"));
+    await world.pass(60 * minute);
+    assert.equal(isStopped, true);
+    assert.deepEqual(only(world.remote.requests, "push"), 1);
+    assert.equal(world.store.keys("outbox").length, 1);
+  });
+});
+
+describe("a rejected credential", () => {
+  test("is replaced", async () => {
+    const world = await started();
+    world.remote.failure = { kind: "unauthorized" };
+    world.tell("focus");
+    await world.pass(second);
+    assert.equal(world.session.status.error, "unauthorized");
+    assert(world.remote.refreshes > 0);
+    world.remote.failure = undefined;
+    world.change(key("1"), text("there"));
+    await world.pass(2 * minute);
+    assert.equal(world.local(key("1")), "there");
+    assert.equal(world.session.status.error, undefined);
+  });
+
+  test("pauses the session if the application wants it", async () => {
+    const world = await started({ pausesIfUnauthorized: true });
+    world.remote.failure = { kind: "unauthorized" };
+    world.tell("focus");
+    await world.pass(second);
+    assert.equal(world.session.status.phase, "paused");
+    assert.deepEqual(await world.pass(60 * minute), []);
+    world.remote.failure = undefined;
+    world.session.resume();
+    await world.pass(second);
+    assert.equal(world.session.status.error, undefined);
+  });
+});
+
+test("a session continues what the process before it has frozen", async () => {
+  const world = await started();
+  world.remote.push = () => new Promise(() => {});
+  world.write(key("1"), text("here"));
+  await world.pass(second);
+  world.restart();
+  // @ts-expect-error: the method of the class again
+  delete world.remote.push;
+  world.session.start();
+  await world.pass(5 * minute);
+  assert.equal(world.there(key("1")), "here");
+  assert.equal(world.session.status.pending, 0);
+});

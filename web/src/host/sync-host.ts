@@ -1,0 +1,175 @@
+// What the code of sync uses of the owner of a store: reads of synced tables, and commits between
+// the writes of clients. Only the owner syncs, so what sync remembers has one writer. Loaded by
+// LocalHost.startSync().
+
+import type { RestError, StoreError } from "../errors.ts";
+import type { StorageError } from "../storage/log-storage.ts";
+import type { Engine, PartsNeeded } from "../wasm/engine.ts";
+import type { CommitQueue } from "./commit-queue.ts";
+import type { PartLoader } from "./part-loader.ts";
+
+// What a page has loaded anyway (StoreHandle.import() explains why it is passed).
+export interface SyncEnvironment {
+  readonly PartsNeeded: typeof PartsNeeded;
+  readonly RestError: typeof RestError;
+  readonly StorageError: typeof StorageError;
+  readonly StoreError: typeof StoreError;
+}
+
+export interface SyncHostOptions {
+  engine: Pick<
+    Engine,
+    | "loadDeferredModule"
+    | "enableSync"
+    | "setSynced"
+    | "readSynced"
+    | "applySynced"
+    | "lastCommit"
+    | "onCommit"
+  >;
+  queue: Pick<CommitQueue, "stageTask" | "runExclusively" | "flush">;
+  parts: Pick<PartLoader, "loadAndRetry">;
+  now: () => number;
+  requireOpen: () => void; // throws once the store closes
+}
+
+/** What a task staged. */
+export interface StagedCommit {
+  readonly changes: boolean; // false: there is no commit
+  readonly bytes: number; // the size of its messages
+  /** It is stored with strict durability, and with it all commits before it. */
+  readonly isStrict?: boolean;
+}
+
+const noResponse = new Uint8Array();
+
+export class SyncHost {
+  readonly #options: SyncHostOptions;
+  readonly #environment: SyncEnvironment;
+  #enabling: Promise<void> | undefined;
+  readonly #watchers = new Set<() => void>();
+
+  constructor(options: SyncHostOptions, environment: SyncEnvironment) {
+    this.#options = options;
+    this.#environment = environment;
+  }
+
+  get engine(): SyncHostOptions["engine"] {
+    return this.#options.engine;
+  }
+
+  // Loads the code of sync in the engine. Rejects like Engine.loadDeferredModule().
+  enable(): Promise<void> {
+    this.#enabling ??= this.#enable().catch((error) => {
+      this.#enabling = undefined;
+      throw error;
+    });
+    return this.#enabling;
+  }
+
+  async #enable(): Promise<void> {
+    const { engine, queue } = this.#options;
+    await engine.loadDeferredModule("sync");
+    await queue.runExclusively(async () => engine.enableSync());
+  }
+
+  // Calls the listener after commits, once for those of one turn of the event loop, also for those
+  // that this host makes. Returns a function that ends this.
+  watchCommits(listener: () => void): () => void {
+    const { engine } = this.#options;
+    this.#watchers.add(listener);
+    engine.onCommit ??= this.#commitWatch();
+    return () => {
+      this.#watchers.delete(listener);
+      if (this.#watchers.size === 0) engine.onCommit = undefined;
+    };
+  }
+
+  #commitWatch(): () => void {
+    let isWaiting = false;
+    return () => {
+      if (isWaiting) return;
+      isWaiting = true;
+      setTimeout(() => {
+        isWaiting = false;
+        for (const listener of [...this.#watchers]) listener();
+      });
+    };
+  }
+
+  // Begins or ends syncing a table (Engine.setSynced). Rejects with the store's reason if it
+  // refuses.
+  async setSynced(table: string, how: "begin" | "end" | "discard"): Promise<void> {
+    await this.commit((publishes, nowMs) => {
+      const needed = this.#options.engine.setSynced(table, how, publishes, nowMs);
+      return needed ?? { changes: true, bytes: table.length };
+    });
+  }
+
+  // Calls `look` with the published version, and again after parts that it needs are loaded.
+  async read<T>(look: () => T | PartsNeeded): Promise<T> {
+    const { parts, requireOpen } = this.#options;
+    const { PartsNeeded } = this.#environment;
+    const lookIfOpen = () => {
+      requireOpen();
+      return look();
+    };
+    const result = lookIfOpen();
+    return result instanceof PartsNeeded ? await parts.loadAndRetry(result, lookIfOpen) : result;
+  }
+
+  // Makes one commit, which follows the published version. `stage` stages it, and publishes it if
+  // `publishes`; it may be called again after parts that it needs are loaded. Resolves when the
+  // commit is published. Rejects if there is no commit, with what `stage` throws, or like a
+  // deferred write.
+  async commit(
+    stage: (publishes: boolean, nowMs: number) => StagedCommit | PartsNeeded,
+  ): Promise<void> {
+    const { queue, now, requireOpen } = this.#options;
+    const { PartsNeeded } = this.#environment;
+    requireOpen();
+    let refusal: { error: unknown } | undefined;
+    let bytes = 0;
+    let isStrict: boolean | undefined;
+    await queue.stageTask({
+      durability: "deferred",
+      stage: (how) => {
+        refusal = undefined;
+        let changes = false;
+        try {
+          const staged = stage(how === "stageAndPublish", now());
+          if (staged instanceof PartsNeeded) return staged;
+          ({ changes, bytes, isStrict } = staged);
+        } catch (error) {
+          // The queue stops after an error that it does not know.
+          if (isOfStore(error, this.#environment)) throw error;
+          refusal = { error };
+        }
+        return { responses: [noResponse], failed: [!changes], onlyDeletes: [false], changes };
+      },
+      taskBytes: () => bytes,
+      isStrict: () => isStrict === true,
+    });
+    if (refusal !== undefined) throw (refusal as { error: unknown }).error;
+  }
+
+  // Resolves when all commits so far are stored. Those up to the last strict one then survive a
+  // power failure.
+  async stored(): Promise<void> {
+    this.#options.requireOpen();
+    await this.#options.queue.flush();
+  }
+}
+
+// Whether the engine or the storage failed. Otherwise the engine refused the commit, or the code
+// that decides about it has failed.
+function isOfStore(
+  error: unknown,
+  { RestError, StorageError, StoreError }: SyncEnvironment,
+): boolean {
+  if (error instanceof StoreError) return error.code !== "ValidationFailed";
+  return (
+    error instanceof StorageError ||
+    (error instanceof RestError && (error.statusCode ?? 500) >= 500)
+  );
+}

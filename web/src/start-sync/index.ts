@@ -1,0 +1,26 @@
+// entitable/sync: keeps tables of a store in step with those of a remote account.
+
+export { startSync } from "./start-sync.ts";
+export type {
+  Conflict,
+  Credential,
+  LostWrite,
+  ParkedWrites,
+  Resolution,
+  Resolve,
+  SuspectDeletes,
+  Sync,
+  SyncBudget,
+  SyncEntity,
+  SyncError,
+  SyncEstimate,
+  SyncOptions,
+  SyncPhase,
+  SyncRemote,
+  SyncReport,
+  SyncSchedule,
+  SyncStatus,
+  SyncTableOptions,
+  SyncWrite,
+  TableSyncStatus,
+} from "./types.ts";

@@ -1,0 +1,57 @@
+// A table of a store that this thread owns, as a session uses it.
+
+import { StoreError } from "../errors.ts";
+import type { SyncHost } from "../host/sync-host.ts";
+import type { SyncStore } from "../sync/store.ts";
+import { OwnerStore } from "../sync-store/owner-store.ts";
+import type { Store } from "../types.ts";
+
+export interface OwnedTable {
+  readonly store: SyncStore;
+  readonly watchCommits: SyncHost["watchCommits"];
+  readonly rowCount: () => Promise<number>;
+}
+
+/** Begins to record local writes of the table, which is created if it does not exist. */
+export async function openTable(store: Store, host: SyncHost, table: string): Promise<OwnedTable> {
+  await store.tableClient(table).createTable();
+  try {
+    await host.setSynced(table, "begin");
+  } catch (error) {
+    if (codeOf(error) !== "TableAlreadyExists") throw reasonFor(table, error);
+  }
+  return {
+    store: new OwnerStore(host, table),
+    watchCommits: (listener) => host.watchCommits(listener),
+    rowCount: async () => (await rowCounts(store)).get(table) ?? 0,
+  };
+}
+
+export async function rowCounts(store: Store): Promise<Map<string, number>> {
+  const { tables } = await store.stats();
+  return new Map(tables.map(({ name, rows }) => [name, rows]));
+}
+
+/**
+ * Returns the client's name in its receipts, which is chosen once. A copy of the store has the same
+ * one (sync/PROTOCOL.md, Receipts).
+ */
+export function clientName(store: SyncStore, random: () => string): Promise<string> {
+  return store.transact((draft) => {
+    const known = draft.get("client", "name");
+    const name = known ?? random().replaceAll("-", "");
+    if (known === undefined) draft.put("client", "name", name);
+    return name;
+  });
+}
+
+function reasonFor(table: string, error: unknown): unknown {
+  if (codeOf(error) !== "ValidationFailed") return error;
+  const message = `The table ${table} has rows that the remote does not know.`;
+  const hint =
+    "Sync begins with an empty table. Export the rows, delete and create the table, start to sync " +
+    "it, and import them.";
+  return new StoreError("ValidationFailed", message, { hint, cause: error });
+}
+
+const codeOf = (error: unknown): unknown => (error as { code?: unknown } | undefined)?.code;

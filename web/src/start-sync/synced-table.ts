@@ -1,0 +1,84 @@
+// One table that is synced: its session, and what waits.
+
+import type { SyncHost } from "../host/sync-host.ts";
+import { pendingPartitions } from "../sync/plan-push.ts";
+import type { Http } from "../sync-remote/http.ts";
+import type { Activity } from "../sync-session/activity.ts";
+import type { Clock } from "../sync-session/clock.ts";
+import { TableSession } from "../sync-session/table-session.ts";
+import type { Store } from "../types.ts";
+import { connector } from "./connect.ts";
+import type { Settings, TableSettings } from "./options.ts";
+import { clientName, type OwnedTable, openTable } from "./owned-table.ts";
+import { TableRecords } from "./records.ts";
+import { resolver } from "./resolve.ts";
+
+/** What sync uses of its platform. */
+export interface Environment {
+  readonly clock: Clock;
+  readonly activity: Activity;
+}
+
+export interface SyncedTable {
+  readonly session: TableSession;
+  readonly records: TableRecords;
+}
+
+export interface SyncedTableOptions {
+  readonly store: Store;
+  readonly host: SyncHost;
+  readonly name: string;
+  readonly settings: Settings;
+  /** To the remote: all tables have the same credential. */
+  readonly http: Http;
+  readonly environment: Environment;
+  readonly onChange: () => void;
+}
+
+/** Opens the table. The session has not started. */
+export async function openSyncedTable(options: SyncedTableOptions): Promise<SyncedTable> {
+  const { environment, host, name, onChange, settings, store } = options;
+  const table = settings.tables.get(name) as TableSettings;
+  const owned = await openTable(store, host, name);
+  const keeps = keepsOf(table);
+  const session = new TableSession({
+    ...owned,
+    ...environment,
+    connect: connectorOf(options, table, owned),
+    settings: {
+      policy:
+        typeof table.conflict === "function" ? resolver(name, table.conflict) : table.conflict,
+      hasReceipts: table.receipts,
+      keeps,
+      sendsFilter: false,
+      direction: table.direction,
+      partitions: table.partitions,
+      poll: settings.poll,
+      maxAgeMs: table.maxAgeMs,
+      entitiesPerSecond: settings.entitiesPerSecond,
+      pausesIfUnauthorized: settings.pausesIfUnauthorized,
+    },
+    onChange,
+  });
+  return { session, records: new TableRecords(name, owned.store, keeps) };
+}
+
+function keepsOf({ partitions }: TableSettings): (key: string) => boolean {
+  if (partitions === undefined) return () => true;
+  const kept = new Set(partitions);
+  return (key) => kept.has(key.slice(0, key.indexOf("\0")));
+}
+
+function connectorOf(options: SyncedTableOptions, table: TableSettings, { store }: OwnedTable) {
+  const { environment, http, name } = options;
+  return connector({
+    http,
+    table: name,
+    client: () => clientName(store, environment.clock.token),
+    mayCreate: async () => {
+      if (table.direction === "pull") return false;
+      const pending = await store.read((view) => pendingPartitions(view, 1));
+      return pending.length > 0;
+    },
+  });
+}

@@ -1,0 +1,239 @@
+// The public types of entitable/sync.
+
+import type { Credential } from "../data-tables/types.ts";
+
+export type { Credential } from "../data-tables/types.ts";
+
+// ---- Options ---------------------------------------------------------------------------------
+
+export interface SyncOptions {
+  remote: SyncRemote;
+  /** The tables to sync, by name. Local tables that do not exist are created. */
+  tables: Readonly<Record<string, SyncTableOptions>>;
+  schedule?: SyncSchedule;
+  budget?: SyncBudget;
+  /**
+   * What happens when the remote rejects the credential. "refresh" (default): asks for another one,
+   * and tries again with exponential back-off. "pause": pauses, until `resume` is called.
+   */
+  onUnauthorized?: "refresh" | "pause";
+}
+
+export interface SyncRemote {
+  /**
+   * The URL of an account, such as `https://lamps.table.core.windows.net`, perhaps with a shared
+   * access signature.
+   */
+  url: string;
+  /**
+   * A shared access signature, a token credential or, only outside of pages, an account key. A
+   * function is called for the first request, and again when the remote has rejected what it
+   * returned.
+   */
+  credential?: Credential | (() => Promise<Credential>);
+  /** Default: the platform's. */
+  fetch?: typeof fetch;
+}
+
+export interface SyncTableOptions {
+  /** Default "both". "pull" keeps local writes, and sends them once it is "both". */
+  direction?: "both" | "pull" | "push";
+  /** The PartitionKeys to sync. Rows of others leave the store once they are pushed. */
+  partitions?: readonly string[];
+  /**
+   * Who wins if both sides have changed an entity. "remote" (default): the remote. "merge": both,
+   * by property; if both have changed one property differently, the remote. "local": this store, by
+   * property. A function decides about each conflict.
+   */
+  conflict?: "remote" | "merge" | "local" | Resolve;
+  /**
+   * Keeps one small row in each partition of the remote that this store writes, which tells whether
+   * a request without a response was executed. Default false. Use it if the table is your own.
+   */
+  receipts?: boolean;
+  /**
+   * How old knowledge of an entity may be, in milliseconds: within this time, all versions are
+   * compared, which finds deletes. Default 3,600,000, an hour.
+   */
+  maxAgeMs?: number;
+}
+
+/** How often the remote is asked for changes, in milliseconds. */
+export interface SyncSchedule {
+  /** After a change. Default 15,000. */
+  minMs?: number;
+  /** The most, while the page is visible. Default 300,000. */
+  maxMs?: number;
+  /** While the page is hidden. Default 900,000. Infinity: not at all. */
+  hiddenMs?: number;
+}
+
+export interface SyncBudget {
+  /**
+   * How many entities of the remote are scanned per second, on average. Default 2,000. An account
+   * has 20,000 for all its users.
+   */
+  entitiesPerSecond?: number;
+}
+
+// ---- Conflicts -------------------------------------------------------------------------------
+
+/** An entity as a conflict shows it. A value that has no type in JavaScript is { type, value }. */
+export type SyncEntity = { partitionKey: string; rowKey: string } & Record<string, unknown>;
+
+/** Both sides have changed an entity since `base`, differently. An absent side has deleted it. */
+export interface Conflict {
+  readonly table: string;
+  readonly base?: SyncEntity | undefined;
+  readonly local?: SyncEntity | undefined;
+  readonly remote?: SyncEntity | undefined;
+}
+
+/**
+ * Returns the entity to store on both sides, or who wins, or "delete", or "park": the write then
+ * waits until it is retried or discarded. It is parked also if the function throws. The entity has
+ * the keys of the conflict; a value that is passed on unchanged keeps its type.
+ */
+export type Resolve = (conflict: Conflict) => Resolution | Promise<Resolution>;
+export type Resolution = SyncEntity | "remote" | "local" | "delete" | "park";
+
+// ---- Status ----------------------------------------------------------------------------------
+
+/**
+ * "connecting": asks what the remote can do. "downloading": reads the table for the first time.
+ * "syncing": a request is on its way. "idle": waits for a write, or for the next poll.
+ */
+export type SyncPhase = "connecting" | "downloading" | "syncing" | "idle" | "paused" | "stopped";
+
+export interface TableSyncStatus {
+  readonly phase: SyncPhase;
+  /** Whether the last request was answered. Undefined: nothing was sent yet. */
+  readonly online: boolean | undefined;
+  /** Local operations that the remote does not have. */
+  readonly pending: number;
+  /** Requests on their way. */
+  readonly inFlight: number;
+  /** Groups of operations that the remote refuses, and that wait for the application. */
+  readonly parked: number;
+  /** Operations that lost a conflict, until they are restored or discarded. */
+  readonly lost: number;
+  /** Pushes of which it is unknown whether they were executed, and that count as lost. */
+  readonly outcomeUnknown: number;
+  /** Changes that a scan by Timestamp should have brought, and that a later comparison found. */
+  readonly missesRepaired: number;
+  /** When the last complete pull began. */
+  readonly lastPulledAt: Date | undefined;
+  /** Deletes to confirm. */
+  readonly suspects: readonly SuspectDeletes[];
+  readonly error: SyncError | undefined;
+}
+
+export interface SyncStatus extends TableSyncStatus {
+  /** Each table's own. The status itself has sums, and the worst phase and error of all. */
+  readonly tables: Readonly<Record<string, TableSyncStatus>>;
+}
+
+export interface SyncError {
+  readonly code: "Unauthorized" | "TableNotFound" | "HeadersHidden" | "RemoteClock" | "StoreFailed";
+  readonly message: string;
+  /** How to fix it. */
+  readonly hint: string;
+}
+
+/**
+ * So many entities are missing at the remote that they were not deleted here: perhaps the
+ * credential does not show them any more.
+ */
+export interface SuspectDeletes {
+  /** For `confirmDeletes`. */
+  readonly id: string;
+  readonly table: string;
+  readonly keys: readonly { readonly partitionKey: string; readonly rowKey: string }[];
+}
+
+export interface SyncReport {
+  /** Whether the store and the remote had the same, but for what is parked. */
+  readonly complete: boolean;
+  readonly pending: number;
+  readonly parked: number;
+  readonly lost: number;
+}
+
+// ---- Operations ------------------------------------------------------------------------------
+
+/** A local write of one entity. */
+export interface SyncWrite {
+  readonly table: string;
+  readonly partitionKey: string;
+  readonly rowKey: string;
+  /** What the write did to the entity. */
+  readonly kind: "create" | "edit" | "delete";
+}
+
+/** Writes of one commit in one partition, which the remote refuses, or that depend on such. */
+export interface ParkedWrites {
+  /** For `retry` and `discard`. */
+  readonly id: string;
+  readonly table: string;
+  /** The service's error code; "Conflict", or "FollowsParked". */
+  readonly reason: string;
+  readonly writes: readonly SyncWrite[];
+}
+
+export interface LostWrite extends SyncWrite {
+  /** For `restore` and `discard`. */
+  readonly id: string;
+  /** The entity as it was here; absent: it was deleted. */
+  readonly local?: SyncEntity | undefined;
+  /** The entity that won; absent: it was deleted, or is not known. */
+  readonly remote?: SyncEntity | undefined;
+  /** "unknown": the write may have been applied, and overwritten since. */
+  readonly outcome: "notApplied" | "unknown";
+}
+
+/** What syncing costs, with the tables as they are now, if nothing changes. */
+export interface SyncEstimate {
+  /** Entities that the remote scans per second, on average, while the page is visible. */
+  readonly scannedPerSecond: number;
+  /** Requests in 30 days, while the page is visible. */
+  readonly transactionsPerMonth: number;
+  /** In US dollars, at the list price of the Table service, 0.00036 for 10,000 transactions. */
+  readonly costPerMonth: number;
+  /** After at most this time, a change of the remote is here; a delete after `maxAgeMs`. */
+  readonly stalenessMs: number;
+}
+
+// ---- Sync ------------------------------------------------------------------------------------
+
+export interface Sync {
+  /** Frozen. The same object until something changes. */
+  readonly status: SyncStatus;
+  /** Calls the listener after changes of the status. Returns a function that ends this. */
+  subscribe(listener: (status: SyncStatus) => void): () => void;
+  /**
+   * Pushes and pulls now, and compares all versions. Resolves also if the remote cannot be reached:
+   * then `complete` is false.
+   */
+  now(): Promise<SyncReport>;
+  /** Sends no more requests until `resume`. Local writes are kept. */
+  pause(): void;
+  resume(): void;
+  /** Ends syncing. Local writes are kept, and sent after the next startSync(). */
+  stop(): Promise<void>;
+  /** The local writes that the remote does not have, without those that are parked. */
+  pending(): AsyncIterable<SyncWrite>;
+  parked(): AsyncIterable<ParkedWrites>;
+  /** Sends parked writes again, with those that depend on them. */
+  retry(id: string): Promise<void>;
+  /** Drops parked writes or a lost write. The rows of parked writes become those of the remote. */
+  discard(id: string): Promise<void>;
+  lost(): AsyncIterable<LostWrite>;
+  /** Makes a lost write again, as a new local write. */
+  restore(id: string): Promise<void>;
+  estimate(): Promise<SyncEstimate>;
+  /**
+   * Confirms that the entities that `status.suspects` has shown with this id were deleted. Returns
+   * false if others are missing by now.
+   */
+  confirmDeletes(id: string): Promise<boolean>;
+}

@@ -1,0 +1,169 @@
+// Sends HTTP requests to an account of the remote.
+
+import type { Ticks } from "../sync/hidden-tables.ts";
+import type { Platform } from "../sync/store.ts";
+import { Authorizer, type CredentialSource } from "./authorization.ts";
+import { failureOf, serviceErrorOf } from "./service-error.ts";
+import { TimeLimit } from "./time-limit.ts";
+import { ticksOfHttpDate } from "./timestamp.ts";
+
+export interface HttpOptions {
+  /** The URL of the account, perhaps with a shared access signature. */
+  readonly url: string;
+  readonly credential?: CredentialSource | undefined;
+  /** Default: the platform's. */
+  readonly fetch?: typeof fetch | undefined;
+  readonly now: Platform["now"];
+  /**
+   * For a credential; until a response begins; and then until more of it arrives. Default 60 s. A
+   * push has less, for all of it (http-remote.ts).
+   */
+  readonly timeoutMs?: number | undefined;
+}
+
+export interface HttpRequest {
+  readonly method: "GET" | "POST" | "DELETE" | "OPTIONS";
+  /** After the account's URL, encoded. */
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string | undefined>>;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** By the monotonic clock. Compared in the turn of the event loop that sends the request. */
+  readonly sendBefore?: number;
+  /** The most time until the end of the response, if it is less than that of all requests. */
+  readonly timeoutMs?: number;
+}
+
+export interface HttpResponse {
+  readonly status: number;
+  readonly text: string;
+  /** The shared access signature that the request had, or "". */
+  readonly sas: string;
+  /** The credential or the token that the request was made with. */
+  readonly madeWith: object | undefined;
+  /** The headers that can be read: a page needs the permission of the remote's CORS rules. */
+  readonly headers: Headers;
+  /** Whether the remote's CORS rules may hide headers. */
+  readonly mayHideHeaders: boolean;
+  readonly date: Ticks | undefined;
+  readonly retryAfterMs: number | undefined;
+}
+
+/**
+ * Undefined: there was no response, or no complete one. Perhaps the request was executed.
+ * "notSent": its time had passed. "unauthorized": there was no credential, so it was not sent.
+ */
+export type HttpResult = HttpResponse | "notSent" | "unauthorized" | undefined;
+
+const timeoutMsDefault = 60_000;
+const retryAfterMsMax = 300_000; // a proxy may send any time
+
+/** Allowed in requests of a page without a preflight. */
+const accept = "application/json;odata=minimalmetadata";
+
+export class Http {
+  readonly #options: HttpOptions;
+  readonly #authorizer: Authorizer;
+  /** Without "/" at the end. */
+  readonly base: string;
+  readonly #signature: string;
+
+  constructor(options: HttpOptions) {
+    this.#options = options;
+    this.#authorizer = new Authorizer(options.credential);
+    const { origin, pathname, search } = new URL(options.url);
+    this.base = origin + pathname.replace(/\/$/, "");
+    this.#signature = search.slice(1);
+  }
+
+  /** Asks for another credential before the next request, if the last one was rejected. */
+  refresh(): void {
+    this.#authorizer.refresh();
+  }
+
+  /** The credential of this response is not enough. */
+  reject({ madeWith }: HttpResponse): void {
+    this.#authorizer.reject(madeWith);
+  }
+
+  async send(request: HttpRequest): Promise<HttpResult> {
+    const { method, path, query = {}, headers = {}, body = null, sendBefore } = request;
+    const { now, timeoutMs = timeoutMsDefault } = this.#options;
+    const url = new URL(`${this.base}/${path}`);
+    const authorized = this.#authorizer.authorize(url, now().wallMs);
+    const added = await new TimeLimit(timeoutMs).race(authorized).catch(() => undefined);
+    if (added === undefined) return "unauthorized";
+    try {
+      const limit = new TimeLimit(Math.min(timeoutMs, request.timeoutMs ?? timeoutMs));
+      const sas = [this.#signature, added.query].filter(Boolean).join("&");
+      url.search = [...queryTexts(query), sas].filter(Boolean).join("&");
+      const init = {
+        method,
+        headers: { Accept: accept, ...headers, ...added.headers },
+        body,
+        // With "no-store", Chromium would not use its cache of preflights either.
+        cache: method === "GET" ? "no-store" : "default",
+        redirect: "manual", // a captive portal redirects
+        signal: limit.signal,
+      } satisfies RequestInit;
+      if (sendBefore !== undefined && now().monotonicMs >= sendBefore) return "notSent";
+      const response = await limit.race((this.#options.fetch ?? fetch)(url, init));
+      const onProgress = () => request.timeoutMs ?? limit.progress();
+      const text = await limit.race(textOf(response, onProgress));
+      const received = this.#received(response, text, sas, added.madeWith);
+      if (failureOf(received).kind === "unauthorized") this.reject(received);
+      return received;
+    } catch {
+      return undefined;
+    }
+  }
+
+  #received(
+    { headers, status, type }: Response,
+    text: string,
+    sas: string,
+    madeWith: object | undefined,
+  ): HttpResponse {
+    const date = ticksOfHttpDate(headers.get("Date") ?? "");
+    const { wallMs } = this.#options.now();
+    const serverMs = date === undefined ? wallMs : Number(date / 10_000n);
+    if (status === 403 && serviceErrorOf(text)?.code === "AuthenticationFailed") {
+      this.#authorizer.aheadMs = serverMs - wallMs;
+    }
+    const retryAfterMs = retryAfterMsOf(headers, serverMs);
+    const mayHideHeaders = type === "cors";
+    return { status, text, sas, madeWith, headers, mayHideHeaders, date, retryAfterMs };
+  }
+}
+
+/** Calls `onProgress` with each chunk. */
+async function textOf(response: Response, onProgress: () => void): Promise<string> {
+  const reader = response.body?.getReader();
+  if (reader === undefined) return response.text();
+  const decoder = new TextDecoder();
+  for (let text = ""; ; ) {
+    const { done, value } = await reader.read();
+    if (done) return text + decoder.decode();
+    text += decoder.decode(value, { stream: true });
+    onProgress();
+  }
+}
+
+const queryTexts = (query: NonNullable<HttpRequest["query"]>): string[] =>
+  Object.entries(query).flatMap(([name, value]) =>
+    value === undefined ? [] : `${name}=${encodeURIComponent(value)}`,
+  );
+
+/**
+ * Seconds, or a date of the server's clock; Cosmos DB has its own header, in milliseconds.
+ * `serverMs`: the server's time.
+ */
+function retryAfterMsOf(headers: Headers, serverMs: number): number | undefined {
+  const ms = headers.get("x-ms-retry-after-ms");
+  const text = headers.get("Retry-After");
+  if (ms === null && text === null) return undefined;
+  const wait =
+    ms ?? (/^\d+$/.test(text ?? "") ? Number(text) * 1000 : Date.parse(text ?? "") - serverMs);
+  const value = Number(wait);
+  return value > 0 ? Math.min(value, retryAfterMsMax) : undefined;
+}

@@ -1,0 +1,52 @@
+// Limits the time of a request, also if `fetch` or the body of a response ignores its signal.
+
+/** So many periods with progress, at most. */
+const periodsMax = 10;
+
+export class TimeLimit {
+  readonly #periodMs: number;
+  readonly #controller = new AbortController();
+  #periods = 0;
+  #hasProgress = false;
+
+  /** The first period begins now. */
+  constructor(periodMs: number) {
+    this.#periodMs = periodMs;
+    this.#begin();
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** When the period ends, another one begins. */
+  progress(): void {
+    this.#hasProgress = true;
+  }
+
+  /** Rejects when the time is over. Holds the result no longer than the caller does. */
+  async race<T>(work: Promise<T>): Promise<T> {
+    const { signal } = this;
+    let onAbort = () => {};
+    const over = new Promise<never>((_, reject) => {
+      onAbort = () => reject(signal.reason);
+      signal.addEventListener("abort", onAbort);
+    });
+    try {
+      return await Promise.race([work, over]);
+    } finally {
+      signal.removeEventListener("abort", onAbort);
+    }
+  }
+
+  /** Browsers delay other timers in hidden pages, but not this one. */
+  #begin(): void {
+    this.#periods += 1;
+    this.#hasProgress = false;
+    const timer = AbortSignal.timeout(this.#periodMs);
+    timer.addEventListener("abort", () => {
+      if (this.#hasProgress && this.#periods < periodsMax) this.#begin();
+      else this.#controller.abort(timer.reason);
+    });
+  }
+}

@@ -1,0 +1,186 @@
+// Pulls one table: reads what has changed by a schedule, and compares all versions within a time.
+
+import type { KeyRange } from "../sync/keys.ts";
+import type { Puller } from "../sync/puller.ts";
+import { scanState, updateScanState } from "../sync/scan-state.ts";
+import type { Activity } from "./activity.ts";
+import { Alarm } from "./alarm.ts";
+import type { SessionTime } from "./clock.ts";
+import type { CountingStore } from "./counting-store.ts";
+import type { EntityBudget } from "./entity-budget.ts";
+import { PollSchedule, type PollTimes } from "./poll-schedule.ts";
+import { Runs } from "./runs.ts";
+
+export interface PullOptions {
+  readonly puller: Puller;
+  /** Together, the puller's. */
+  readonly ranges: readonly KeyRange[];
+  readonly hasTimestampFilter: boolean;
+  /** The puller's. */
+  readonly store: CountingStore;
+  readonly time: SessionTime;
+  readonly activity: Activity;
+  readonly budget: EntityBudget;
+  readonly poll: PollTimes;
+  readonly maxAgeMs: number;
+  /** A table that is only pushed reads no more than its pushes need. */
+  readonly readsOnlyMarked: boolean;
+  readonly rowCount: () => Promise<number>;
+  readonly onChange: () => void;
+}
+
+export class PullWork {
+  readonly #options: PullOptions;
+  readonly #schedule: PollSchedule;
+  readonly #pullAlarm: Alarm;
+  readonly #censusAlarm: Alarm;
+  readonly #pulls = new Runs(() => this.#pull());
+  readonly #censuses = new Runs(() => this.#census());
+  /** An earlier census counts as none. By the wall clock. */
+  #comparedSince = Number.NEGATIVE_INFINITY;
+  #isDownloaded = false;
+  /** When the last complete pull began, by the wall clock. */
+  pulledAt: number | undefined;
+
+  constructor(options: PullOptions) {
+    this.#options = options;
+    this.#schedule = new PollSchedule(options.poll);
+    this.#pullAlarm = new Alarm(options.time);
+    this.#censusAlarm = new Alarm(options.time);
+  }
+
+  /** Whether everything was read once, perhaps by an earlier process. */
+  get isDownloaded(): boolean {
+    return this.#isDownloaded || this.#options.readsOnlyMarked;
+  }
+
+  get isRunning(): boolean {
+    return this.#pulls.isRunning || this.#censuses.isRunning;
+  }
+
+  /** Learns what an earlier process has read. REQUIRES: nothing runs yet. */
+  async open(): Promise<void> {
+    const { hasTimestampFilter, ranges, store } = this.#options;
+    this.#isDownloaded = await store.read((view) =>
+      ranges.every((range) => {
+        const { comparedAt, watermark } = scanState(view, range);
+        return (hasTimestampFilter ? watermark : comparedAt) !== undefined;
+      }),
+    );
+  }
+
+  /** Something happens: changes of the remote are more likely. */
+  onActivity(): void {
+    this.#schedule.reset();
+    this.wake();
+  }
+
+  /** Pulls now. */
+  wake(): void {
+    this.#pullAlarm.ring();
+    this.#censusAlarm.ring();
+  }
+
+  /** Compares all versions again. */
+  compareSoon(): void {
+    this.#comparedSince = this.#options.time.now().wallMs;
+    this.#censusAlarm.ring();
+  }
+
+  /** Reads and compares everything. Resolves to whether all could be read. */
+  async pullNow(): Promise<boolean> {
+    if (!(await this.#pulls.run())) return false;
+    if (this.#options.readsOnlyMarked) return true;
+    do {
+      this.compareSoon();
+      if (!(await this.#censuses.run())) return false;
+    } while (this.#options.puller.deletes.awaitsCensus);
+    return true;
+  }
+
+  // ---- Changes ---------------------------------------------------------------------------------
+
+  /** Pulls, and waits until it is time for the next one. */
+  async pullStep(): Promise<void> {
+    const { activity, budget, rowCount, store } = this.#options;
+    const before = store.rows;
+    await this.#pulls.run();
+    if (store.rows > before) this.#schedule.reset();
+    // A query by Timestamp scans the whole table.
+    const leastMs = this.#options.readsOnlyMarked ? 0 : budget.msFor(await rowCount());
+    await this.#pullAlarm.wait(Math.max(this.#schedule.next(activity.isVisible()), leastMs));
+  }
+
+  async #pull(): Promise<boolean> {
+    const { hasTimestampFilter, onChange, puller, readsOnlyMarked, time } = this.#options;
+    const { wallMs } = time.now();
+    onChange();
+    const isComplete = await (readsOnlyMarked ? puller.readMarked() : puller.pull());
+    if (isComplete && hasTimestampFilter) this.#onRead(wallMs);
+    onChange();
+    return isComplete;
+  }
+
+  #onRead(wallMs: number): void {
+    this.pulledAt = wallMs;
+    if (this.#isDownloaded) return;
+    this.#isDownloaded = true;
+    this.#censusAlarm.ring();
+  }
+
+  // ---- All versions ----------------------------------------------------------------------------
+
+  /** Compares what is due, and waits until something is due. */
+  async censusStep(): Promise<void> {
+    const { hasTimestampFilter, poll, time } = this.#options;
+    if (hasTimestampFilter && !this.#isDownloaded) {
+      // A census of an empty table would mark every key, to be read by a request of its own.
+      await this.#censusAlarm.wait(Number.POSITIVE_INFINITY);
+      return;
+    }
+    await this.#censuses.run();
+    const next = await this.#nextDue();
+    await this.#censusAlarm.wait(Math.max(next - time.now().wallMs, poll.minMs));
+  }
+
+  #nextDue(): Promise<number> {
+    const { ranges, store } = this.#options;
+    return store.read((view) =>
+      Math.min(...ranges.map((range) => this.#dueAt(scanState(view, range).comparedAt))),
+    );
+  }
+
+  /** A time in the future is that of a wrong clock. */
+  #dueAt(comparedAt: number | undefined): number {
+    const { maxAgeMs, time } = this.#options;
+    const now = time.now().wallMs;
+    const isKnown = comparedAt !== undefined && comparedAt <= now;
+    return isKnown && comparedAt >= this.#comparedSince ? comparedAt + maxAgeMs : now;
+  }
+
+  /** Compares the ranges that are due, one after the other. */
+  async #census(): Promise<boolean> {
+    const { hasTimestampFilter, onChange, puller, ranges, store, time } = this.#options;
+    const { wallMs } = time.now();
+    onChange();
+    let isComplete = true;
+    for (const range of ranges) {
+      const isDue = await store.read(
+        (view) => this.#dueAt(scanState(view, range).comparedAt) <= time.now().wallMs,
+      );
+      if (isDue) isComplete = (await this.#compare(range)) && isComplete;
+    }
+    if (isComplete && !hasTimestampFilter) this.#onRead(wallMs);
+    if (puller.deletes.awaitsCensus) this.compareSoon();
+    onChange();
+    return isComplete;
+  }
+
+  async #compare(range: KeyRange): Promise<boolean> {
+    const { puller, store, time } = this.#options;
+    const { wallMs: comparedAt } = time.now();
+    if (!(await puller.census([range]))) return false;
+    await store.transact((draft) => updateScanState(draft, range, { comparedAt }));
+    return true;
+  }
+}

@@ -1,0 +1,51 @@
+// What a session of one table needs.
+
+import type { SyncRules } from "../sync/context.ts";
+import type { FreezeLimits } from "../sync/freeze.ts";
+import type { Partition } from "../sync/keys.ts";
+import type { Failure, Remote } from "../sync/remote.ts";
+import type { SyncStore } from "../sync/store.ts";
+import type { Activity } from "./activity.ts";
+import type { Clock } from "./clock.ts";
+import type { PollTimes } from "./poll-schedule.ts";
+import type { Split } from "./ranges.ts";
+
+/** A remote of which the session knows what it can do. */
+export interface Connection {
+  readonly kind: "connected";
+  readonly remote: Remote;
+  readonly limits: FreezeLimits;
+  /** As in SyncRules. */
+  readonly settleMs: number;
+  readonly split: Split;
+}
+
+export interface SessionSettings
+  extends Pick<SyncRules, "policy" | "hasReceipts" | "keeps" | "sendsFilter"> {
+  readonly direction: "both" | "pull" | "push";
+  readonly partitions: readonly Partition[] | undefined;
+  readonly poll: PollTimes;
+  /** Each version is compared with the remote's at least so often. */
+  readonly maxAgeMs: number;
+  readonly entitiesPerSecond: number;
+  /** Pauses when the remote rejects the credential, until the session is resumed. */
+  readonly pausesIfUnauthorized: boolean;
+}
+
+export interface SessionOptions {
+  readonly store: SyncStore;
+  /**
+   * Calls the listener after commits of any kind, perhaps once for several. Returns a function that
+   * ends this.
+   */
+  readonly watchCommits: (listener: () => void) => () => void;
+  /** Asks what the remote can do. Must not reject. */
+  readonly connect: () => Promise<Connection | Failure>;
+  readonly clock: Clock;
+  readonly activity: Activity;
+  readonly settings: SessionSettings;
+  /** About how many rows the table has. */
+  readonly rowCount: () => Promise<number>;
+  /** Called when `status` may have changed. Must not throw. */
+  readonly onChange: () => void;
+}

@@ -1,0 +1,80 @@
+// The remote as a session uses it: holds requests back, paces the scans of a census, and notes
+// whether the remote answers.
+
+import type { FrozenPush, PushName } from "../sync/hidden-tables.ts";
+import type { Key, Partition } from "../sync/keys.ts";
+import type {
+  Dated,
+  PushAnswer,
+  ReadAnswer,
+  Remote,
+  RemoteTraits,
+  ScanAnswer,
+  ScanRequest,
+} from "../sync/remote.ts";
+import type { EntityBudget } from "./entity-budget.ts";
+import type { Gate } from "./gate.ts";
+import type { Reachability } from "./reachability.ts";
+
+export interface SessionRemoteOptions {
+  readonly remote: Remote;
+  readonly gate: Gate;
+  readonly budget: EntityBudget;
+  readonly reachability: Reachability;
+  /** Called before another credential is asked for. */
+  readonly onUnauthorized: () => void;
+  readonly onChange: () => void;
+}
+
+export class SessionRemote implements Remote {
+  readonly #options: SessionRemoteOptions;
+
+  constructor(options: SessionRemoteOptions) {
+    this.#options = options;
+  }
+
+  get traits(): RemoteTraits {
+    return this.#options.remote.traits;
+  }
+
+  push(push: FrozenPush, sendBefore: number): Promise<Dated<PushAnswer>> {
+    return this.#send(() => this.#options.remote.push(push, sendBefore));
+  }
+
+  fence(push: PushName, etag: string | undefined): Promise<Dated<PushAnswer>> {
+    return this.#send(() => this.#options.remote.fence(push, etag));
+  }
+
+  read(key: Key): Promise<Dated<ReadAnswer>> {
+    return this.#send(() => this.#options.remote.read(key));
+  }
+
+  readReceipt(partition: Partition): Promise<Dated<ReadAnswer>> {
+    return this.#send(() => this.#options.remote.readReceipt(partition));
+  }
+
+  /** Only a census is paced: a scan by Timestamp returns what the application waits for. */
+  async scan(request: ScanRequest): Promise<Dated<ScanAnswer>> {
+    const { budget, remote } = this.#options;
+    if (request.keysOnly) await budget.available();
+    const answer = await this.#send(() => remote.scan(request));
+    if (request.keysOnly && answer.kind === "page") budget.spend(answer.rows.length);
+    return answer;
+  }
+
+  async refresh(): Promise<void> {
+    this.#options.onUnauthorized();
+    await this.#options.remote.refresh();
+  }
+
+  async #send<A extends { readonly kind: string }>(send: () => Promise<A>): Promise<A> {
+    const { gate, onChange, reachability } = this.#options;
+    const answer = await gate.pass(() => {
+      onChange();
+      return send();
+    });
+    reachability.note(answer);
+    onChange();
+    return answer;
+  }
+}

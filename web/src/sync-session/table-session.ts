@@ -1,0 +1,331 @@
+// Syncs one table for as long as this process owns the store: pushes what is written locally as
+// soon as it is committed, and pulls by a schedule. Decides only when; what is sent and applied is
+// the matter of the planner (sync/PROTOCOL.md). So it remembers nothing that must survive.
+
+import type { SyncContext, SyncRules, SyncStatus } from "../sync/context.ts";
+import { Puller } from "../sync/puller.ts";
+import { Pusher } from "../sync/pusher.ts";
+import { Requests } from "../sync/requests.ts";
+import type { ActivityEvent } from "./activity.ts";
+import { type Backlog, countBacklog, noBacklog } from "./backlog.ts";
+import { SessionTime } from "./clock.ts";
+import { CountingStore } from "./counting-store.ts";
+import { EntityBudget } from "./entity-budget.ts";
+import { Gate } from "./gate.ts";
+import { PullWork } from "./pull-work.ts";
+import { PushWork } from "./push-work.ts";
+import { rangesOf } from "./ranges.ts";
+import { Reachability } from "./reachability.ts";
+import type { Connection, SessionOptions } from "./session-options.ts";
+import { SessionRemote } from "./session-remote.ts";
+
+export type Phase = "connecting" | "downloading" | "syncing" | "idle" | "paused" | "stopped";
+
+export interface SessionStatus extends SyncStatus, Backlog {
+  readonly phase: Phase;
+  /** Undefined: nothing was sent yet. */
+  readonly isOnline: boolean | undefined;
+  readonly inFlight: number; // requests
+  /** When the last complete pull began, by the wall clock, in milliseconds. */
+  readonly pulledAt: number | undefined;
+  readonly confirmed: number; // operations
+  readonly changedRows: number; // by pulls
+  /** The store has failed, and the session tries again. */
+  readonly storeError: unknown;
+}
+
+const rulesOfService = {
+  sendWithinMs: 30_000,
+  overlapMs: 120_000,
+  retry: { firstMs: 1000, mostMs: 60_000 },
+  deleteLimits: { few: 50, share: 0.1 },
+  pushesAtOnce: 4,
+};
+
+const countMs = 50; // after a commit, until its effect on the backlog is counted
+const countShare = 20; // counting takes at most this part of the time
+const failuresOfOutage = 3;
+const roundsMax = 5; // of `now`
+
+interface Work {
+  readonly push: PushWork | undefined;
+  readonly pull: PullWork;
+  readonly puller: Puller;
+}
+
+export class TableSession {
+  readonly #options: SessionOptions;
+  readonly #time: SessionTime;
+  readonly #gate: Gate;
+  readonly #budget: EntityBudget;
+  readonly #reachability = new Reachability();
+  readonly #pushed: CountingStore;
+  readonly #pulled: CountingStore;
+  readonly #counts: SyncStatus = { suspects: [], missesRepaired: 0, resent: 0, unknownOutcomes: 0 };
+  readonly #endings: (() => void)[] = [];
+  #begun: Promise<Work> | undefined;
+  #work: Work | undefined;
+  #backlog = noBacklog;
+  #isCounting = false;
+  #isPaused = false;
+  #isStopped = false;
+  #storeError: unknown;
+
+  constructor(options: SessionOptions) {
+    const { clock, settings, store } = options;
+    this.#options = options;
+    this.#time = new SessionTime(clock);
+    this.#gate = new Gate(false);
+    this.#budget = new EntityBudget(this.#time, settings.entitiesPerSecond);
+    this.#pushed = new CountingStore(store);
+    this.#pulled = new CountingStore(store);
+  }
+
+  /** Begins. Call it once. */
+  start(): void {
+    const { activity, watchCommits } = this.#options;
+    this.#endings.push(activity.watch((event) => this.#onActivity(event)));
+    this.#endings.push(watchCommits(() => this.#onCommit()));
+    this.#setGate();
+    this.#begun = this.#begin();
+    this.#count();
+  }
+
+  get status(): SessionStatus {
+    return {
+      ...this.#counts,
+      ...this.#backlog,
+      phase: this.#phase,
+      isOnline: this.#options.activity.isOnline() ? this.#reachability.isAnswering : false,
+      inFlight: this.#gate.inFlight,
+      pulledAt: this.#work?.pull.pulledAt,
+      confirmed: this.#pushed.settled.confirmed,
+      changedRows: this.#pulled.rows,
+      storeError: this.#storeError,
+    };
+  }
+
+  get #phase(): Phase {
+    if (this.#isStopped) return "stopped";
+    if (this.#isPaused) return "paused";
+    if (this.#work === undefined) return "connecting";
+    if (!this.#work.pull.isDownloaded) return "downloading";
+    return this.#gate.inFlight > 0 || this.#work.pull.isRunning ? "syncing" : "idle";
+  }
+
+  // ---- Control ---------------------------------------------------------------------------------
+
+  /** Sends no more requests. Those that were sent end. */
+  pause(): void {
+    this.#isPaused = true;
+    this.#setGate();
+  }
+
+  resume(): void {
+    this.#isPaused = false;
+    this.#setGate();
+    this.#wake();
+  }
+
+  /** Ends the session. Resolves when the requests that were sent have ended. */
+  async stop(): Promise<void> {
+    if (this.#isStopped) return;
+    this.#isStopped = true;
+    for (const end of this.#endings) end();
+    this.#setGate();
+    this.#time.stop();
+    await this.#gate.idle();
+  }
+
+  /**
+   * Pushes what is pending, pulls, and compares all versions. Resolves to whether the store and the
+   * remote had then the same, but for parked groups; false if the remote cannot be reached now.
+   */
+  async now(): Promise<boolean> {
+    if (this.#isStopped || !this.#gate.isOpen) return false;
+    this.#wake();
+    return (await this.#reachability.unlessFailing(failuresOfOutage, this.#syncOnce())) ?? false;
+  }
+
+  /** As Deletes.confirm(). */
+  confirmDeletes(id: string): boolean {
+    const isKnown = this.#work?.puller.deletes.confirm(id) ?? false;
+    if (isKnown) this.#work?.pull.compareSoon();
+    return isKnown;
+  }
+
+  /** What a push has found can lead to another one, and so can what was written meanwhile. */
+  async #syncOnce(): Promise<boolean> {
+    const { pull, push } = await (this.#begun as Promise<Work>);
+    for (let round = 1; round <= roundsMax; ++round) {
+      await push?.drain();
+      if (!(await pull.pullNow())) return false;
+      this.#backlog = await countBacklog(this.#options.store);
+      if (this.#backlog.pending === 0 || push === undefined) return true;
+    }
+    return false;
+  }
+
+  #setGate(): void {
+    const isOnline = this.#options.activity.isOnline();
+    this.#gate.isOpen = isOnline && !this.#isPaused && !this.#isStopped;
+    if (!this.#gate.isOpen) this.#reachability.giveUp();
+    this.#options.onChange();
+  }
+
+  #onActivity(event: ActivityEvent): void {
+    this.#setGate();
+    if (event === "hidden" || event === "offline") return;
+    this.#work?.pull.onActivity();
+    this.#wake();
+  }
+
+  /** The remote may be reachable again, or the user looks at the table. */
+  #wake(): void {
+    this.#time.endBackOffs();
+    this.#work?.pull.wake();
+    this.#push();
+  }
+
+  #onCommit(): void {
+    // The table is created with the first local write.
+    if (this.#work === undefined && this.#counts.error === "tableMissing") this.#time.endBackOffs();
+    this.#push();
+    this.#count();
+  }
+
+  #push(): void {
+    if (this.#gate.isOpen) this.#work?.push?.start();
+  }
+
+  // ---- Beginning -------------------------------------------------------------------------------
+
+  async #begin(): Promise<Work> {
+    const connection = await this.#connect();
+    for (;;) {
+      try {
+        this.#work = await this.#open(connection);
+        break;
+      } catch (error) {
+        await this.#onStoreError(error);
+      }
+    }
+    const work = this.#work;
+    const { pull } = work;
+    this.#push();
+    void this.#repeat(() => pull.pullStep());
+    const { direction } = this.#options.settings;
+    if (direction !== "push") void this.#repeat(() => pull.censusStep());
+    this.#options.onChange();
+    return work;
+  }
+
+  async #connect(): Promise<Connection> {
+    const { firstMs, mostMs } = rulesOfService.retry;
+    for (let tries = 0; ; ++tries) {
+      const answer = await this.#gate.pass(() => this.#options.connect());
+      this.#reachability.note(answer);
+      const { kind } = answer;
+      this.#counts.error = kind === "unauthorized" || kind === "tableMissing" ? kind : undefined;
+      this.#options.onChange();
+      if (answer.kind === "connected") return answer;
+      if (kind === "unauthorized") this.#onUnauthorized();
+      const most = Math.min(firstMs * 2 ** tries, mostMs);
+      const delay = most * (0.5 + this.#time.random() / 2);
+      const atLeast = answer.kind === "failed" ? (answer.retryAfterMs ?? 0) : 0;
+      await this.#time.backOff(Math.max(delay, atLeast));
+    }
+  }
+
+  #onUnauthorized(): void {
+    if (this.#options.settings.pausesIfUnauthorized) this.pause();
+  }
+
+  async #open({ limits, remote: connected, settleMs, split }: Connection): Promise<Work> {
+    const { settings, store } = this.#options;
+    const remote = new SessionRemote({
+      remote: connected,
+      gate: this.#gate,
+      budget: this.#budget,
+      reachability: this.#reachability,
+      onUnauthorized: () => this.#onUnauthorized(),
+      onChange: this.#options.onChange,
+    });
+    const ranges = await rangesOf({ store, remote, split, partitions: settings.partitions });
+    const rules: SyncRules = { ...rulesOfService, ...settings, ranges, limits, settleMs };
+    const shared = { remote, platform: this.#time, rules, status: this.#counts };
+    const context: SyncContext = { ...shared, store: this.#pulled };
+    const requests = await Requests.open(context);
+    const puller = new Puller(context, requests);
+    const pull = this.#pullWork(puller, ranges, remote.traits.hasTimestampFilter);
+    await pull.open();
+    const pushed = { ...shared, store: this.#pushed };
+    return { puller, pull, push: this.#pushWork(pushed, requests) };
+  }
+
+  #pushWork(context: SyncContext, requests: Requests): PushWork | undefined {
+    if (this.#options.settings.direction === "pull") return undefined;
+    const pusher = new Pusher(context, requests, (error) => work.onStoreFailure(error));
+    const work = new PushWork(pusher, (error) => this.#onStoreError(error));
+    return work;
+  }
+
+  #pullWork(puller: Puller, ranges: SyncRules["ranges"], hasTimestampFilter: boolean): PullWork {
+    const { activity, onChange, rowCount, settings } = this.#options;
+    return new PullWork({
+      ...settings,
+      puller,
+      ranges,
+      hasTimestampFilter,
+      store: this.#pulled,
+      time: this.#time,
+      activity,
+      budget: this.#budget,
+      readsOnlyMarked: settings.direction === "push",
+      rowCount,
+      onChange,
+    });
+  }
+
+  // ---- The store -------------------------------------------------------------------------------
+
+  /** Repeats a step until the session stops. After a failure of the store, it goes on. */
+  async #repeat(step: () => Promise<void>): Promise<void> {
+    while (!this.#isStopped) {
+      try {
+        await step();
+      } catch (error) {
+        await this.#onStoreError(error);
+      }
+    }
+  }
+
+  /** Waits before the store is used again. */
+  async #onStoreError(error: unknown): Promise<void> {
+    this.#storeError = error;
+    this.#options.onChange();
+    await this.#time.sleep(rulesOfService.retry.firstMs);
+    this.#storeError = undefined;
+  }
+
+  /** Counts the backlog, soon. */
+  #count(): void {
+    if (this.#isCounting || this.#isStopped) return;
+    this.#isCounting = true;
+    this.#time.after(countMs, () => void this.#countNow());
+  }
+
+  async #countNow(): Promise<void> {
+    const { store, onChange } = this.#options;
+    const { monotonicMs } = this.#time.now();
+    const { commit } = store;
+    // If the store has failed or is closed, the next commit counts again.
+    this.#backlog = await countBacklog(store).catch(() => this.#backlog);
+    onChange();
+    const wait = countShare * (this.#time.now().monotonicMs - monotonicMs);
+    this.#time.after(wait, () => {
+      this.#isCounting = false;
+      if (store.commit !== commit) this.#count();
+    });
+  }
+}

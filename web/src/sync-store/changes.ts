@@ -1,0 +1,192 @@
+// What a draft of sync changes, as rows of the synced table and of its hidden tables.
+
+import type { RequestEncoder, WriteOperation } from "../client/request-encoder.ts";
+import { operationsPerCommit, type Put } from "../sync/draft.ts";
+import type { Base, LocalRow, OutboxOp, Ticks } from "../sync/hidden-tables.ts";
+import type { Properties } from "../sync/properties.ts";
+import type { Value } from "../sync/value.ts";
+import type { SyncedPart } from "../wasm/engine.ts";
+import { baseKind, changeKind, type EngineView, unsetSuffix } from "./engine-view.ts";
+import {
+  chunkKey,
+  hashedKey,
+  type OpaqueTable,
+  places,
+  type RowKey,
+  rowKeyOf,
+  type TableNumber,
+  tableNumber,
+} from "./hidden-keys.ts";
+import { encodeValue } from "./opaque-value.ts";
+import { etagOf, storeTicksAtEpoch } from "./timestamps.ts";
+
+// Outbox::row_bytes_max; an entity has at most 1 MiB, so an operation has at most three rows.
+const setBytesMax = 512 * 1024;
+const setRowsMax = 3;
+const none: Properties = new Map();
+
+interface Row {
+  readonly operation: WriteOperation;
+  readonly timestamp: bigint; // 0: the store chooses
+}
+
+/** Collects the rows of one commit. Rows that are erased may be absent. */
+export class Changes {
+  readonly #view: EngineView;
+  readonly #rows = new Map<TableNumber, Row[]>();
+
+  constructor(view: EngineView) {
+    this.#view = view;
+  }
+
+  add({ table, key, value }: Put): void {
+    const at = rowKeyOf(key);
+    if (table === "rows") this.#addLocalRow(at, value as LocalRow | undefined);
+    else if (table === "bases") this.#addBase(at, value as Base | undefined);
+    else if (table === "outbox") this.#addOperation(at, value as OutboxOp | undefined);
+    else this.#addOpaque(table, key, value);
+  }
+
+  #put(table: TableNumber, key: RowKey, properties: Properties, ticks?: Ticks): void {
+    const entity = Object.fromEntries(properties);
+    const timestamp = ticks === undefined ? 0n : ticks + storeTicksAtEpoch;
+    this.#add(table, { operation: { kind: "insertOrReplace", ...key, entity }, timestamp });
+  }
+
+  #erase(table: TableNumber, key: RowKey): void {
+    this.#add(table, { operation: { kind: "delete", ...key, etag: "*" }, timestamp: 0n });
+  }
+
+  #add(table: TableNumber, row: Row): void {
+    const rows = this.#rows.get(table);
+    if (rows) rows.push(row);
+    else this.#rows.set(table, [row]);
+  }
+
+  #addLocalRow(key: RowKey, row: LocalRow | undefined): void {
+    const version = row?.version;
+    if (row === undefined) this.#erase(tableNumber.rows, key);
+    else this.#put(tableNumber.rows, key, row.properties, version?.timestamp);
+    if (version && version.etag !== etagOf(version.timestamp))
+      this.#put(tableNumber.etags, key, new Map([["Etag", string(version.etag)]]));
+    else this.#erase(tableNumber.etags, key);
+  }
+
+  #addBase(key: RowKey, base: Base | undefined): void {
+    const properties = base && propertiesOfBase(base);
+    if (properties) this.#put(tableNumber.bases, key, properties);
+    else this.#erase(tableNumber.bases, key);
+    if (base?.kind === "row")
+      this.#put(tableNumber.baseRows, key, base.row.properties, base.row.timestamp);
+    else if (base?.kind === "outdated" && base.properties)
+      this.#put(tableNumber.baseRows, key, base.properties);
+    else this.#erase(tableNumber.baseRows, key);
+  }
+
+  #addOperation(key: RowKey, op: OutboxOp | undefined): void {
+    const rowKey = (suffix: string) => ({ ...key, rowKey: key.rowKey + suffix });
+    const { change } = op ?? {};
+    const set =
+      change?.kind === "create" ? change.properties : change?.kind === "edit" ? change.set : none;
+    const unset = change?.kind === "edit" ? change.unset : new Set<string>();
+    if (op) this.#put(tableNumber.outbox, key, propertiesOfOperation(op));
+    else this.#erase(tableNumber.outbox, key);
+    const rows = splitSet(set);
+    for (let row = 0; row < Math.max(rows.length, setRowsMax); ++row) {
+      const properties = rows[row];
+      if (properties) this.#put(tableNumber.outbox, rowKey(`s${row}`), properties);
+      else this.#erase(tableNumber.outbox, rowKey(`s${row}`));
+    }
+    const names = [...unset].map((name) => [name, { type: "Boolean", value: true }] as const);
+    if (names.length > 0)
+      this.#put(tableNumber.outbox, rowKey(unsetSuffix), new Map<string, Value>(names));
+    else this.#erase(tableNumber.outbox, rowKey(unsetSuffix));
+  }
+
+  #addOpaque(table: OpaqueTable, key: string, value: unknown): void {
+    const { number, keys, isChunked } = places[table];
+    if (isChunked) {
+      this.#addChunks(table, key, value);
+      return;
+    }
+    const isHashed = keys === "hashed";
+    const at = isHashed ? hashedKey(key) : rowKeyOf(key, places[table]);
+    if (value === undefined) this.#erase(number, at);
+    else for (const row of encodeValue(isHashed ? [key, value] : value)) this.#put(number, at, row);
+  }
+
+  #addChunks(table: OpaqueTable, key: string, value: unknown): void {
+    const { number } = places[table];
+    const at = rowKeyOf(key, places[table]);
+    const rows = value === undefined ? [] : encodeValue(value);
+    const before = this.#view.chunksOf(table, key).length;
+    for (const [chunk, row] of rows.entries()) this.#put(number, chunkKey(at, chunk), row);
+    for (let chunk = rows.length; chunk < before; ++chunk) this.#erase(number, chunkKey(at, chunk));
+  }
+
+  /** The messages for Engine.applySynced(). */
+  encode(encoder: RequestEncoder, table: string): SyncedPart[] {
+    return [...this.#rows].map(([number, rows]) => ({
+      table: number,
+      timestamps: rows.map(({ timestamp }) => timestamp),
+      message: encoder.write(
+        table,
+        rows.map(({ operation }) => operation),
+        true,
+        undefined,
+        (message) => message.slice(),
+      ),
+    }));
+  }
+}
+
+const string = (value: string): Value => ({ type: "String", value });
+const int32 = (value: number): Value => ({ type: "Int32", value });
+
+function propertiesOfBase(base: Base): Properties {
+  if (base.kind === "absent") return new Map([["Kind", int32(baseKind.absent)]]);
+  if (base.kind === "outdated") {
+    const kind = base.properties ? baseKind.outdatedRow : baseKind.outdatedAbsent;
+    return new Map([["Kind", int32(kind)]]);
+  }
+  const properties = new Map([["Kind", int32(baseKind.row)]]);
+  const { etag, timestamp } = base.row;
+  if (etag !== etagOf(timestamp)) properties.set("Etag", string(etag));
+  return properties;
+}
+
+function propertiesOfOperation({ number, group, key, change, wasResent }: OutboxOp): Properties {
+  const properties = new Map<string, Value>([
+    ["Key", string(key.slice(key.indexOf("\0") + 1))],
+    ["Kind", int32(changeKind[change.kind])],
+  ]);
+  if (group !== Math.floor(number / operationsPerCommit))
+    properties.set("Group", { type: "Int64", value: String(group) });
+  if (wasResent) properties.set("Resent", { type: "Boolean", value: true });
+  return properties;
+}
+
+/** In rows that obey the limit of an entity, as Outbox::add_set() does. */
+function splitSet(set: Properties): Properties[] {
+  const rows: Map<string, Value>[] = [];
+  let bytes = setBytesMax;
+  for (const [name, value] of set) {
+    if (bytes >= setBytesMax) {
+      rows.push(new Map());
+      bytes = 0;
+    }
+    rows.at(-1)?.set(name, value);
+    bytes += sizeOf(value);
+  }
+  return rows;
+}
+
+const fixedSizes = { DateTime: 8, Int64: 8, Double: 8, Guid: 16, Int32: 4, Boolean: 1 } as const;
+
+/** As value_size() in core/model/entity.h. */
+function sizeOf({ type, value }: Value): number {
+  if (type === "String") return 4 + 2 * String(value).length;
+  if (type !== "Binary") return fixedSizes[type];
+  const base64 = String(value);
+  return 4 + (base64.length / 4) * 3 - (/=*$/.exec(base64)?.[0].length ?? 0);
+}

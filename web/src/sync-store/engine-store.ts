@@ -1,0 +1,106 @@
+// The real store of sync, over an engine: reads a version, and applies drafts. Who calls it decides
+// when commits are stored, and loads parts (owner-store.ts).
+
+import { RequestEncoder } from "../client/request-encoder.ts";
+import { Draft, type Put } from "../sync/draft.ts";
+import type { Key } from "../sync/keys.ts";
+import { PartsNeeded } from "../wasm/engine.ts";
+import { Changes } from "./changes.ts";
+import { EngineView } from "./engine-view.ts";
+import { PartsMissing, type SyncEngine } from "./hidden-reader.ts";
+
+const keysRemembered = 100_000;
+
+/** The code that decides about a commit has failed. There is no commit. `cause`: what it threw. */
+export class DecisionFailed extends Error {
+  constructor(cause: unknown) {
+    super("The decision about a commit has failed.", { cause });
+  }
+}
+
+/** What a draft led to. */
+export interface Applied<T> {
+  readonly result: T;
+  readonly draft: Draft;
+  readonly changes: boolean; // whether there is a commit
+  readonly bytes: number; // of its messages
+  /** Whether it must survive a power failure before sync goes on: it claims a try of a push. */
+  readonly isStrict: boolean;
+}
+
+export class EngineStore {
+  readonly #engine: SyncEngine;
+  readonly #table: string;
+  readonly #encoder = new RequestEncoder(false);
+  readonly #touched: { since: number; keys: Map<Key, number> };
+  readonly view: EngineView;
+
+  constructor(engine: SyncEngine, table: string) {
+    this.#engine = engine;
+    this.#table = table;
+    // What was touched before this process is not known.
+    this.#touched = { since: engine.lastCommit, keys: new Map() };
+    this.view = new EngineView(engine, table, this.#touched);
+  }
+
+  /** Returns the parts that `look` needs, if they are not in memory. */
+  read<T>(look: (view: EngineView) => T): { readonly result: T } | PartsNeeded {
+    try {
+      return { result: look(this.view) };
+    } catch (error) {
+      if (error instanceof PartsMissing) return error.needed;
+      throw error;
+    }
+  }
+
+  /**
+   * Stages what `decide` puts into a draft, and with `publishes` publishes it. Returns the parts
+   * that it needs; then nothing was done. Throws DecisionFailed, or what the engine throws.
+   * REQUIRES: nothing is staged.
+   */
+  apply<T>(
+    decide: (draft: Draft) => T,
+    publishes: boolean,
+    nowMs: number,
+  ): Applied<T> | PartsNeeded {
+    try {
+      const seen = this.#engine.lastCommit;
+      const draft = new Draft(this.view);
+      const result = decideOn(draft, decide);
+      const { puts } = draft;
+      if (puts.length === 0) return { result, draft, changes: false, bytes: 0, isStrict: false };
+      const changes = new Changes(this.view);
+      for (const put of puts) changes.add(put);
+      const parts = changes.encode(this.#encoder, this.#table);
+      const changed = this.#engine.applySynced(parts, seen, publishes, nowMs);
+      if (changed instanceof PartsNeeded) return changed;
+      for (const { table, key } of changed ? puts : [])
+        if (table === "rows" || table === "bases") this.#touch(key, seen + 1);
+      const bytes = parts.reduce((sum, { message }) => sum + message.length, 0);
+      return { result, draft, changes: changed, bytes, isStrict: puts.some(claimsTry) };
+    } catch (error) {
+      if (error instanceof PartsMissing) return error.needed;
+      throw error;
+    }
+  }
+
+  // A commit that is discarded leaves its keys touched, which only makes sync read them again.
+  #touch(key: Key, commit: number): void {
+    if (this.#touched.keys.size >= keysRemembered) {
+      this.#touched.keys.clear();
+      this.#touched.since = commit;
+    }
+    this.#touched.keys.set(key, commit);
+  }
+}
+
+const claimsTry = ({ table, value }: Put): boolean =>
+  (table === "pushes" || table === "tries") && value !== undefined;
+
+function decideOn<T>(draft: Draft, decide: (draft: Draft) => T): T {
+  try {
+    return decide(draft);
+  } catch (error) {
+    throw error instanceof PartsMissing ? error : new DecisionFailed(error);
+  }
+}

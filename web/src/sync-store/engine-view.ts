@@ -1,0 +1,325 @@
+// A version of the store as sync reads it. A read of a part that is not in memory throws
+// PartsMissing, and one of a row that cannot be read throws the error of unreadable-row.ts, unless
+// the row may be absent.
+
+import type { Change } from "../sync/change.ts";
+import { byCodeUnit, operationsPerCommit, type TableView } from "../sync/draft.ts";
+import type {
+  Base,
+  HiddenTables,
+  LocalRow,
+  OutboxOp,
+  ParkedGroup,
+  TableName,
+} from "../sync/hidden-tables.ts";
+import { isInRange, type Key, keyOf, partitionOf, partitionRange } from "../sync/keys.ts";
+import { outboxKey } from "../sync/partition-log.ts";
+import type { Properties } from "../sync/properties.ts";
+import type { Value } from "../sync/value.ts";
+import {
+  chunkKey,
+  hashedKey,
+  type OpaqueTable,
+  type Place,
+  places,
+  type RowKey,
+  rowKeyOf,
+  tableNumber,
+  textKeyOf,
+} from "./hidden-keys.ts";
+import { HiddenReader, type PageRows, type SyncEngine } from "./hidden-reader.ts";
+import { decodeValue } from "./opaque-value.ts";
+import type { HiddenRow } from "./row-decoder.ts";
+import { unreadableRow } from "./unreadable-row.ts";
+
+export const numberDigits = 16;
+
+// The suffixes of the rows of an operation in the outbox (core/store/outbox.h).
+export const unsetSuffix = "u";
+const setSuffix = /^s\d+$/;
+
+// BaseKind and OutboxOperation in core/store/outbox.h.
+export const baseKind = { absent: 0, row: 1, outdatedAbsent: 2, outdatedRow: 3 } as const;
+export const changeKind = { create: 0, edit: 1, delete: 2 } as const;
+
+// A row of a chunked value may have 512 KiB.
+const largeRows: PageRows = { first: 1, most: 4 };
+
+/** When each key was last touched by a commit of sync, as far as this process remembers. */
+export interface Touched {
+  /** The keys of earlier commits are forgotten. */
+  readonly since: number;
+  readonly keys: ReadonlyMap<Key, number>;
+}
+
+export class EngineView implements TableView {
+  readonly #engine: SyncEngine;
+  readonly #touched: Touched;
+  readonly reader: HiddenReader;
+
+  constructor(engine: SyncEngine, table: string, touched: Touched) {
+    this.#engine = engine;
+    this.#touched = touched;
+    this.reader = new HiddenReader(engine, table);
+  }
+
+  get commit(): number {
+    return this.#engine.lastCommit;
+  }
+
+  get<N extends TableName>(table: N, key: string): HiddenTables[N] | undefined {
+    return this.#get(table, key) as HiddenTables[N] | undefined;
+  }
+
+  #get(table: TableName, key: string): unknown {
+    if (table === "rows") return this.#localRow(this.reader.get(tableNumber.rows, rowKeyOf(key)));
+    if (table === "bases") return this.#base(this.reader.get(tableNumber.bases, rowKeyOf(key)));
+    if (table === "outbox") return this.#operation(rowKeyOf(key));
+    return this.#opaque(table, key);
+  }
+
+  entries<N extends TableName>(
+    table: N,
+    from: string,
+    to?: string,
+  ): Iterable<readonly [string, HiddenTables[N]]> {
+    return this.#entries(table, from, to) as Iterable<readonly [string, HiddenTables[N]]>;
+  }
+
+  #entries(table: TableName, from: string, to: string | undefined): Iterable<[string, unknown]> {
+    if (table === "rows") return this.#localRows(from, to);
+    if (table === "bases") return this.#bases(from, to);
+    if (table === "outbox") return this.#operations(from, to);
+    if (places[table].keys === "hashed") return this.#hashedEntries(places[table], from, to);
+    return this.#opaqueEntries(table, from, to);
+  }
+
+  // ---- The table and its Bases -----------------------------------------------------------------
+
+  *#localRows(from: string, to: string | undefined): Generator<[string, LocalRow]> {
+    const etags = this.reader.range(tableNumber.etags, rowKeyOf(from), rowEnd(to));
+    let own = etags.next().value as HiddenRow | undefined;
+    for (const row of this.reader.range(tableNumber.rows, rowKeyOf(from), rowEnd(to))) {
+      const key = textOf(row);
+      while (own && textOf(own) < key) own = etags.next().value as HiddenRow | undefined;
+      yield [key, localRowOf(row, own && textOf(own) === key ? own : undefined)];
+    }
+  }
+
+  #localRow(row: HiddenRow | undefined): LocalRow | undefined {
+    return row && localRowOf(row, this.reader.get(tableNumber.etags, row));
+  }
+
+  *#bases(from: string, to: string | undefined): Generator<[string, Base]> {
+    for (const row of this.reader.range(tableNumber.bases, rowKeyOf(from), rowEnd(to)))
+      yield [textOf(row), this.#base(row) as Base];
+  }
+
+  #base(row: HiddenRow | undefined): Base | undefined {
+    if (row === undefined) return undefined;
+    const kind = row.properties.get("Kind")?.value;
+    if (kind === baseKind.absent) return { kind: "absent" };
+    if (kind === baseKind.outdatedAbsent) return { kind: "outdated", properties: undefined };
+    const isKnown = kind === baseKind.row || kind === baseKind.outdatedRow;
+    const kept = isKnown ? this.reader.get(tableNumber.baseRows, row) : undefined;
+    if (kept === undefined) throw unreadableRow("bases", row);
+    const { properties, timestamp, etag } = kept;
+    if (kind === baseKind.outdatedRow) return { kind: "outdated", properties };
+    return { kind: "row", row: { properties, timestamp, etag: etagIn(row) ?? etag } };
+  }
+
+  // ---- The outbox ------------------------------------------------------------------------------
+
+  #operation(key: RowKey): OutboxOp | undefined {
+    const get = (suffix: string) =>
+      this.reader.get(tableNumber.outbox, { ...key, rowKey: key.rowKey + suffix });
+    const head = get("");
+    if (head === undefined) return undefined;
+    const set: [string, Value][] = [];
+    for (let row = 0; ; ++row) {
+      const more = get(`s${row}`);
+      if (more === undefined) break;
+      set.push(...more.properties);
+    }
+    const unset = new Set(get(unsetSuffix)?.properties.keys());
+    return operationOf(head, new Map(set), unset)[1];
+  }
+
+  *#operations(from: string, to: string | undefined): Generator<[string, OutboxOp]> {
+    let head: HiddenRow | undefined;
+    let set: [string, Value][] = [];
+    let unset = new Set<string>();
+    for (const row of this.reader.range(tableNumber.outbox, rowKeyOf(from), rowEnd(to))) {
+      const suffix = row.rowKey.slice(numberDigits);
+      if (suffix === "") {
+        if (head) yield operationOf(head, new Map(set), unset);
+        [head, set, unset] = [row, [], new Set()];
+      } else if (!head || !isOfOperation(row, head)) throw unreadableRow("outbox", row);
+      else if (suffix === unsetSuffix) unset = new Set(row.properties.keys());
+      else if (setSuffix.test(suffix)) set.push(...row.properties);
+      else throw unreadableRow("outbox", row);
+    }
+    if (head) yield operationOf(head, new Map(set), unset);
+  }
+
+  // ---- Other tables ----------------------------------------------------------------------------
+
+  #opaque(table: OpaqueTable, key: string): unknown {
+    const place = places[table];
+    if (place.keys === "hashed") {
+      const [stored, value] = hashedEntry(this.reader.get(place.number, hashedKey(key)));
+      return stored === key ? value : undefined;
+    }
+    const row = place.isChunked ? undefined : this.reader.get(place.number, rowKeyOf(key, place));
+    const rows = place.isChunked ? this.chunksOf(table, key) : row ? [row] : [];
+    return readValue(table, rows);
+  }
+
+  *#opaqueEntries(
+    table: OpaqueTable,
+    from: string,
+    to: string | undefined,
+  ): Generator<[string, unknown]> {
+    const place = places[table];
+    let key: string | undefined;
+    let rows: HiddenRow[] = [];
+    for (const row of this.#rowsOf(place, from, to)) {
+      const next = textKeyOf(row, place);
+      if (next !== key && key !== undefined) {
+        yield* entryOf(table, key, rows);
+        rows = [];
+      }
+      key = next;
+      rows.push(row);
+    }
+    if (key !== undefined) yield* entryOf(table, key, rows);
+  }
+
+  #rowsOf(place: Place, from: string, to: string | undefined): Generator<HiddenRow> {
+    const end = to === undefined ? prefixEnd(place) : rowKeyOf(to, place);
+    const pageRows = place.isChunked ? largeRows : undefined;
+    return this.reader.range(place.number, rowKeyOf(from, place), end, pageRows);
+  }
+
+  /** These tables are small. */
+  #hashedEntries(place: Place, from: string, to: string | undefined): [string, unknown][] {
+    const rows = this.reader.range(place.number, rowKeyOf(""), undefined);
+    return [...rows]
+      .map(hashedEntry)
+      .filter((entry): entry is [string, unknown] => entry[0] !== undefined)
+      .filter(([key]) => isInRange(key, { from, to }))
+      .sort(([a], [b]) => byCodeUnit(a, b));
+  }
+
+  /** The rows that hold the value, if it is chunked. */
+  chunksOf(table: OpaqueTable, key: string): HiddenRow[] {
+    const place = places[table];
+    const at = rowKeyOf(key, place);
+    const rows: HiddenRow[] = [];
+    for (;;) {
+      const row = this.reader.get(place.number, chunkKey(at, rows.length));
+      if (row === undefined) return rows;
+      rows.push(row);
+    }
+  }
+
+  /**
+   * What sync itself has touched is remembered. A key that a local write has touched since has an
+   * operation of that commit, unless sync has touched it afterwards.
+   */
+  isTouchedSince(key: Key, commit: number): boolean {
+    if (commit < this.#touched.since) return true;
+    if ((this.#touched.keys.get(key) ?? 0) > commit) return true;
+    const partition = partitionOf(key);
+    const { to } = partitionRange(partition);
+    const from = (group: number) => outboxKey(partition, group);
+    const first = (commit + 1) * operationsPerCommit;
+    for (const [, op] of this.entries("outbox", from(first), to)) {
+      if (op.key === key && op.group > commit) return true;
+    }
+    for (const [, { ops }] of this.entries("parked", from(commit + 1), to)) {
+      if ((ops as ParkedGroup["ops"]).some((op) => op.key === key)) return true;
+    }
+    return false;
+  }
+}
+
+const rowEnd = (to: string | undefined): RowKey | undefined =>
+  to === undefined ? undefined : rowKeyOf(to);
+
+/** The end of a table that shares its hidden table with others. */
+const prefixEnd = ({ prefix = "" }: Place): RowKey | undefined =>
+  prefix === "" ? undefined : { partitionKey: `${prefix.slice(0, -1)}!`, rowKey: "" };
+
+const textOf = ({ partitionKey, rowKey }: RowKey): Key => keyOf(partitionKey, rowKey);
+
+function etagIn({ properties }: HiddenRow): string | undefined {
+  const etag = properties.get("Etag");
+  return etag?.type === "String" ? String(etag.value) : undefined;
+}
+
+/** `own`: the row with its ETag, if that does not follow from the Timestamp. */
+function localRowOf(row: HiddenRow, own: HiddenRow | undefined): LocalRow {
+  const { properties, timestamp } = row;
+  return { properties, version: { etag: (own && etagIn(own)) ?? row.etag, timestamp } };
+}
+
+function* entryOf(
+  table: OpaqueTable,
+  key: string,
+  rows: readonly HiddenRow[],
+): Generator<[string, unknown]> {
+  const value = readValue(table, rows);
+  if (value !== undefined) yield [key, value];
+}
+
+const isChunk = ({ rowKey }: RowKey, chunk: number): boolean =>
+  rowKey.endsWith(chunkKey({ partitionKey: "", rowKey: "" }, chunk).rowKey);
+
+/** Returns undefined if there are no rows, or if they cannot be read and may be absent. */
+function readValue(table: OpaqueTable, rows: readonly HiddenRow[]): unknown {
+  const [first] = rows;
+  if (first === undefined) return undefined;
+  const place = places[table];
+  const areAll = !place.isChunked || rows.every(isChunk);
+  const value = areAll ? decodeValue(rows.map(({ properties }) => properties)) : undefined;
+  if (value !== undefined || place.mayBeAbsent) return value;
+  if (table === "settling") return true; // that there is a row says everything
+  throw unreadableRow(table, first);
+}
+
+function hashedEntry(row: HiddenRow | undefined): [key: string | undefined, value: unknown] {
+  const entry = row && decodeValue([row.properties]);
+  const isEntry = Array.isArray(entry) && typeof entry[0] === "string";
+  return isEntry ? (entry as [string, unknown]) : [undefined, undefined];
+}
+
+const changeOf = (kind: unknown, set: Properties, unset: ReadonlySet<string>) =>
+  kind === changeKind.create
+    ? ({ kind: "create", properties: set } as const)
+    : kind === changeKind.edit
+      ? ({ kind: "edit", set, unset } as const)
+      : kind === changeKind.delete
+        ? ({ kind: "delete" } as const)
+        : undefined;
+
+const isOfOperation = (row: RowKey, head: RowKey): boolean =>
+  row.partitionKey === head.partitionKey && row.rowKey.startsWith(head.rowKey);
+
+function operationOf(
+  row: HiddenRow,
+  set: Properties,
+  unset: ReadonlySet<string>,
+): [string, OutboxOp] {
+  const { partitionKey, rowKey, properties } = row;
+  const number = /^\d{16}$/.test(rowKey) ? Number(rowKey) : Number.NaN;
+  const own = properties.get("Group");
+  const group = own ? Number(own.value) : Math.floor(number / operationsPerCommit);
+  const change: Change | undefined = changeOf(properties.get("Kind")?.value, set, unset);
+  const name = properties.get("Key");
+  const isKnown = change !== undefined && name?.type === "String" && Number.isSafeInteger(group);
+  if (!isKnown) throw unreadableRow("outbox", row);
+  const op: OutboxOp = { number, group, key: keyOf(partitionKey, String(name.value)), change };
+  const wasResent = properties.get("Resent")?.value === true;
+  return [keyOf(partitionKey, rowKey), wasResent ? { ...op, wasResent } : op];
+}

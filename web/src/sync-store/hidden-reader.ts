@@ -1,0 +1,95 @@
+// Reads rows of a synced table and of its hidden tables, from the engine.
+
+import { responseKind } from "../client/message-layout.ts";
+import { RequestEncoder } from "../client/request-encoder.ts";
+import { ResponseDecoder } from "../client/response-decoder.ts";
+import { ShapeCache } from "../client/row-shapes.ts";
+import { RestError } from "../errors.ts";
+import { type Engine, PartsNeeded } from "../wasm/engine.ts";
+import type { RowKey, TableNumber } from "./hidden-keys.ts";
+import { decodeRowPage, type HiddenRow, type RowPage } from "./row-decoder.ts";
+
+/** A read needs parts that are not in memory. */
+export class PartsMissing extends Error {
+  readonly needed: PartsNeeded;
+
+  constructor(needed: PartsNeeded) {
+    super("A part is not in memory.");
+    this.needed = needed;
+  }
+}
+
+export type SyncEngine = Pick<Engine, "readSynced" | "applySynced" | "lastCommit">;
+
+/** How many rows the pages of a range have. They grow: most ranges are not read to the end. */
+export interface PageRows {
+  readonly first: number;
+  readonly most: number;
+}
+
+const smallRows: PageRows = { first: 16, most: 256 };
+
+export class HiddenReader {
+  readonly #engine: SyncEngine;
+  readonly #table: string;
+  readonly #encoder = new RequestEncoder();
+  readonly #decoder = new ResponseDecoder();
+  readonly #shapes = new ShapeCache();
+
+  constructor(engine: SyncEngine, table: string) {
+    this.#engine = engine;
+    this.#table = table;
+  }
+
+  get(table: TableNumber, { partitionKey, rowKey }: RowKey): HiddenRow | undefined {
+    try {
+      return this.#encoder.get(
+        this.#table,
+        partitionKey,
+        rowKey,
+        undefined,
+        (message) => this.#read(table, message).rows[0],
+      );
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  /** `to`: the key before which the rows end. */
+  *range(
+    table: TableNumber,
+    from: RowKey,
+    to: RowKey | undefined,
+    { first, most } = smallRows,
+  ): Generator<HiddenRow> {
+    let top = first;
+    for (let next: RowKey | undefined = from; next; top = Math.min(2 * top, most)) {
+      const page: RowPage = this.#encoder.query(this.#table, { top, next }, (message) =>
+        this.#read(table, message),
+      );
+      for (const row of page.rows) {
+        if (to && !isBefore(row, to)) return;
+        yield row;
+      }
+      next = page.next;
+    }
+  }
+
+  #read(table: TableNumber, message: Uint8Array): RowPage {
+    const response = this.#engine.readSynced(table, message);
+    if (response instanceof PartsNeeded) throw new PartsMissing(response);
+    const copy = response.slice();
+    return this.#decoder.message(copy, responseKind.page, (reader) =>
+      decodeRowPage(reader, copy, this.#shapes),
+    );
+  }
+}
+
+const isNotFound = (error: unknown): boolean =>
+  error instanceof RestError && error.code === "ResourceNotFound";
+
+function isBefore(a: RowKey, b: RowKey): boolean {
+  if (a.partitionKey !== b.partitionKey) return a.partitionKey < b.partitionKey;
+  return a.rowKey < b.rowKey;
+}

@@ -1,0 +1,24 @@
+// Timestamps and ETags of rows as sync has them: units of 100 ns since 1970.
+
+import type { Ticks } from "../sync/hidden-tables.ts";
+
+const ticksPerMs = 10_000n;
+/** The store counts from the year 1. */
+export const storeTicksAtEpoch = 621_355_968_000_000_000n;
+
+const pattern = /^(.+:\d\d)(?:\.(\d+))?Z$/;
+
+/** REQUIRES: the text is a Timestamp of the store. */
+export function ticksOf(text: string): Ticks {
+  const [, seconds = "", fraction = ""] = pattern.exec(text) ?? [];
+  return BigInt(Date.parse(`${seconds}Z`)) * ticksPerMs + BigInt(fraction.padEnd(7, "0"));
+}
+
+/** The ETag of a row with this Timestamp, unless the remote has its own. */
+export function etagOf(ticks: Ticks): string {
+  const fraction = ((ticks % 10_000_000n) + 10_000_000n) % 10_000_000n;
+  const seconds = new Date(Number((ticks - fraction) / ticksPerMs)).toISOString().slice(0, 19);
+  const digits = String(fraction).padStart(7, "0").replace(/0+$/, "");
+  const text = `${seconds}${digits && `.${digits}`}Z`;
+  return `W/"datetime'${text.replaceAll(":", "%3A")}'"`;
+}
