@@ -137,6 +137,7 @@ void Candidate::commit(const WriteRequest& request) {
   if (recorder_ != nullptr) recorder_->add_prepared();
   changes_ = true;
   version_.last_commit = commit.number;
+  if (is_in_change_feed(commit)) version_.last_commit_in_feed = commit.number;
   staged().mutations = std::move(commit.mutations);
 }
 
