@@ -180,6 +180,37 @@ export const mutants: readonly Mutant[] = [
     7694,
     "A part of a group is sent again, on versions that the remote did not have at one moment.",
     edit("partition-pusher.ts", "isPartlyEqual(push, observations) &&", "push.upTo < 0 &&"),
+    // The ETags of the equal members prevent it, too, under the policy local.
+    edit(
+      "conflict.ts",
+      'if (policy === "local") for (const change of changes) keepLocal(log, change);',
+      `if (policy === "local")
+        for (const change of changes)
+          isConflict(change) ? keepLocal(log, change) : keepRemote(log, push.upTo, change);`,
+    ),
+  ),
+  mutant(
+    "settles-equal-members-alone",
+    "I4",
+    718067831,
+    "A member that the remote has leaves the outbox, although the others of its group stay.",
+    edit(
+      "conflict.ts",
+      'if (!isConflict(change) || answer?.kind === "local") keepLocal(log, change);',
+      `if (!isConflict(change)) keepRemote(log, upTo, change);
+      else if (answer?.kind === "local") keepLocal(log, change);`,
+    ),
+  ),
+  mutant(
+    "leaves-out-undone-changes",
+    "I4",
+    471,
+    "Entities with changes that were undone are not sent with the others of their groups.",
+    edit(
+      "freeze.ts",
+      "(keys.has(member.key) && member.base.kind",
+      "(keys.size < 0 && member.base.kind",
+    ),
   ),
   mutant(
     "deletes-too-early",
@@ -388,7 +419,7 @@ export const mutants: readonly Mutant[] = [
     "I4",
     7,
     "The policy local restores properties that the application did not write.",
-    edit("conflict.ts", "if (row === undefined || isEncrypted(row)", "if (row || isEncrypted(row)"),
+    edit("conflict.ts", "if (isUnit && !areSameProperties", "if (!areSameProperties"),
   ),
   mutant(
     "compares-texts",

@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { describe, test } from "node:test";
+import type { ConflictPolicy } from "../../web/src/sync/conflict.ts";
 import { Draft, type TableView } from "../../web/src/sync/draft.ts";
 import type { FreezeInput } from "../../web/src/sync/freeze.ts";
 import type { FrozenPush, OutboxOp, TableName } from "../../web/src/sync/hidden-tables.ts";
@@ -158,6 +159,33 @@ describe("a push", () => {
     );
     assert.equal(kind, "push");
     assert.equal(store.view.get("settling", key("1")), undefined);
+  });
+
+  test("has a condition on what was undone, if others of its group are sent", () => {
+    const store = newStore();
+    store.transact((draft) => {
+      for (const name of ["1", "2", "3"]) {
+        const version = { etag: name, timestamp: 1n };
+        draft.put("rows", key(name), { properties: row({ a: 0 }), version });
+      }
+    });
+    const write = (group: number, rows: Record<string, number>) => {
+      const edits = Object.entries(rows).map(([name, a]) => [key(name), () => row({ a })] as const);
+      store.write(group, new Map(edits));
+    };
+    write(1, { 1: 1, 2: 1 });
+    write(2, { 1: 0 });
+    write(3, { 3: 1 });
+    write(4, { 3: 0 });
+    store.transact((draft) => {
+      const plan = planPush(draft, "p", rules, { isSettled: true, ...input });
+      assert(plan.kind === "push");
+      assert.deepEqual(plan.push.idleKeys, [key("3")]);
+      assert.deepEqual(operationsOf(plan.push, "c"), [
+        { kind: "merge", key: key("1"), set: new Map(), etag: "1" },
+        { kind: "merge", key: key("2"), set: row({ a: 1 }), etag: "2" },
+      ]);
+    });
   });
 
   test("is not needed for operations that cancel each other out", () => {
@@ -647,6 +675,80 @@ describe("the outcome of a push", () => {
   });
 });
 
+describe("a conflict under the policy local", () => {
+  /** Rows 1 to 3 of the remote, local edits of them, and what the remote has when it refuses. */
+  function resolved(
+    base: Record<string, number> | undefined,
+    edits: readonly Record<string, Properties | undefined>[],
+    remote: Record<string, Record<string, number>>,
+    policy: ConflictPolicy = "local",
+  ) {
+    const store = newStore();
+    if (base) {
+      store.transact((draft) => {
+        for (const name of ["1", "2", "3"]) {
+          const version = { etag: "0", timestamp: 1n };
+          draft.put("rows", key(name), { properties: row(base), version });
+        }
+      });
+    }
+    edits.forEach((rows, index) => {
+      const changes = Object.entries(rows).map(
+        ([name, after]) => [key(name), () => after] as const,
+      );
+      store.write(index + 1, new Map(changes));
+    });
+    store.transact((draft) => {
+      const plan = planPush(draft, "p", rules, { isSettled: true, ...input });
+      if (plan.kind !== "push") return;
+      const observed = Object.entries(remote).map(
+        ([name, values]) => [key(name), { row: version(row(values), "9"), sentAt: 9 }] as const,
+      );
+      const log = new PartitionLog(draft, "p", keeps);
+      resolveConflicts(log, plan.push, new Map(observed), policy);
+    });
+    const texts = [...store.view.entries("outbox", "")].map(([, { key: of, group, change }]) => {
+      const set = change.kind === "edit" ? change.set : new Map();
+      const names = [...set].map(([name, { value }]) => `${name}${value}`).join("");
+      const unset = change.kind === "edit" ? [...change.unset].map((name) => `-${name}`) : [];
+      return [group, of.at(-1), change.kind, names + unset.join("")].join(" ");
+    });
+    return { texts, rows: ["1", "2"].map((name) => store.view.get("rows", key(name))), store };
+  }
+
+  test("keeps all operations of a group of which the remote has a part", () => {
+    const edits = [{ 1: row({ a: 1 }), 2: row({ a: 1 }) }, { 2: row({ a: 1, b: 2 }) }];
+    const { texts, rows } = resolved({ a: 0 }, edits, { 1: { a: 1 }, 2: { a: 1, c: 3 } });
+    assert.deepEqual(texts, ["1 1 edit a1", "1 2 edit a1", "2 2 edit b2"]);
+    assert(areSameProperties(rows[1]?.properties, row({ a: 1, b: 2, c: 3 })));
+  });
+
+  test("keeps changes that were undone, in all entities of their group", () => {
+    const edits = [
+      { 1: row({ a: 1 }), 2: row({ a: 1 }) },
+      { 1: row({ a: 0 }), 2: row({ a: 0, b: 2 }) },
+    ];
+    const { texts } = resolved({ a: 0 }, edits, { 1: { a: 9 }, 2: { a: 9 } });
+    assert.deepEqual(texts, ["1 1 edit a1", "1 2 edit a1", "2 1 edit a0", "2 2 edit a0b2"]);
+  });
+
+  test("keeps a change whose undoing is lost", () => {
+    const edits = [
+      { 1: row({ a: 1 }) },
+      { 1: row({ a: 0 }), 2: row({ a: 1 }) },
+      { 3: row({ a: 1 }) },
+    ];
+    const answers = new Map([
+      [key("2"), { kind: "remote" }],
+      [key("3"), { kind: "local" }],
+    ] as const);
+    const remote = { 1: { a: 0, b: 1 }, 2: { a: 9 }, 3: { a: 9 } };
+    const { texts, rows } = resolved({ a: 0 }, edits, remote, answers);
+    assert.deepEqual(texts, ["1 1 edit a1", "3 3 edit a1"]);
+    assert(areSameProperties(rows[0]?.properties, row({ a: 1, b: 1 })));
+  });
+});
+
 describe("encrypted properties", () => {
   const encrypted = (a: number, b: number): Properties =>
     new Map([
@@ -678,6 +780,24 @@ describe("encrypted properties", () => {
   test("are one unit in a conflict", () => {
     assert(areSameProperties(conflict("merge"), encrypted(1, 2)));
     assert(areSameProperties(conflict("local"), encrypted(2, 1)));
+  });
+
+  test("stay in a group of which the remote has them", () => {
+    const store = newStore();
+    store.write(1, new Map(["1", "2"].map((name) => [key(name), () => encrypted(1, 1)])));
+    store.transact((draft) => {
+      const plan = planPush(draft, "p", rules, { isSettled: true, ...input });
+      if (plan.kind !== "push") return;
+      const theirs = [encrypted(1, 1), encrypted(2, 2)].map((properties, index) => {
+        const observation = { row: version(properties, "9"), sentAt: 1 };
+        return [key(String(index + 1)), observation] as const;
+      });
+      resolveConflicts(new PartitionLog(draft, "p", keeps), plan.push, new Map(theirs), "local");
+    });
+    assert.equal([...store.view.entries("outbox", "")].length, 2);
+    for (const name of ["1", "2"]) {
+      assert(areSameProperties(store.view.get("rows", key(name))?.properties, encrypted(1, 1)));
+    }
   });
 
   test("are replaced, never merged", () => {

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { type Key, partitionOf } from "../../web/src/sync/keys.ts";
+import type { Properties } from "../../web/src/sync/properties.ts";
 import { Pusher } from "../../web/src/sync/pusher.ts";
 import type { Remote } from "../../web/src/sync/remote.ts";
 import { StorageFailure } from "./fake-store.ts";
@@ -262,6 +263,67 @@ describe("a push", () => {
       [key("1"), key("2")],
     ]);
     assert.equal(outbox(world), "");
+  });
+
+  describe("in conflict with others' batches about two entities", () => {
+    type Rows = Readonly<Record<string, Readonly<Record<string, number>>>>;
+    const rowOf = (values: Readonly<Record<string, number>>): Properties =>
+      new Map(Object.entries(values).map(([name, value]) => [name, { type: "Int32", value }]));
+    const setting =
+      (values: Readonly<Record<string, number>>) =>
+      (row?: Properties): Properties =>
+        new Map([...(row ?? []), ...rowOf(values)]);
+
+    /** Pushes are refused because others have written these rows, and then accepted. */
+    async function intendedAfter(edits: readonly Rows[], ...others: Rows[]) {
+      const world = await scripted({ policy: "local" });
+      const { remote, store } = world;
+      fill(world, ["1", "2"]);
+      for (const [index, rows] of edits.entries()) {
+        const changes = Object.entries(rows).map(
+          ([name, values]) => [key(name), setting(values)] as const,
+        );
+        store.write(index + 1, new Map(changes));
+      }
+      answering(world);
+      const { push } = remote;
+      const intended: Record<string, Record<string, unknown>>[] = [];
+      remote.push = async (frozen, sendBefore) => {
+        const values = (row?: Properties) =>
+          Object.fromEntries([...(row ?? [])].map(([name, { value }]) => [name, value]));
+        intended.push(
+          Object.fromEntries(frozen.members.map((one) => [one.key.at(-1), values(one.intended)])),
+        );
+        const theirs = others.shift();
+        if (theirs === undefined) return push(frozen, sendBefore);
+        for (const [name, values] of Object.entries(theirs)) {
+          const etag = `other ${others.length}`;
+          remote.rows.set(key(name), { properties: rowOf(values), etag, timestamp: 1n });
+        }
+        return refused();
+      };
+      await pushUntil(world, new Pusher(world.context, world.requests), 5000);
+      assert.equal(outbox(world), "");
+      return intended;
+    }
+
+    test("sends all entities of a group again, also if the remote has a part of it", async () => {
+      const edits: Rows[] = [{ 1: { a: 1 }, 2: { a: 1 } }, { 2: { b: 1 } }];
+      const same = { 1: { a: 1 }, 2: { a: 1, c: 2 } };
+      const later = { 1: { a: 3 }, 2: { a: 3, c: 3 } };
+      assert.deepEqual(await intendedAfter(edits, same, later), [
+        { 1: { a: 1 }, 2: { a: 1, b: 1 } },
+        { 1: { a: 1 }, 2: { a: 1, b: 1, c: 2 } },
+        { 1: { a: 1 }, 2: { a: 1, b: 1, c: 3 } },
+      ]);
+    });
+
+    test("sends changes that were undone in all entities of their group, or in none", async () => {
+      const both = (a: number) => ({ 1: { a }, 2: { a } });
+      const edits: Rows[] = [both(1), both(0), { 2: { b: 1 } }];
+      const intended = { 1: { a: 0 }, 2: { a: 0, b: 1 } };
+      assert.deepEqual(await intendedAfter(edits, both(3)), [intended, intended]);
+    });
   });
 
   test("is read back only when reads show what refused it", async () => {

@@ -44,4 +44,17 @@ export const recordedSeeds: readonly RecordedSeed[] = [
       "A late copy of the batch that had created the receipt was executed after the table was " +
       "deleted and created again: the receipt was absent once more.",
   },
+  {
+    seed: 718067831,
+    found:
+      "A store was restored from a copy, and sent inserts again that the remote had. One was taken " +
+      "for equal, the other was kept because another client had added a property. When others had " +
+      "changed both entities, the next conflict wrote the old value to one of them.",
+  },
+  {
+    seed: 471,
+    found:
+      "A user undid a write to two entities, of which only one had something else to send. Another " +
+      "client changed both, and the conflict wrote the old value to this one only.",
+  },
 ];

@@ -5,11 +5,11 @@ import { isReceiptKey, type Key, keyOf } from "../../web/src/sync/keys.ts";
 import { operationFor } from "../../web/src/sync/operation.ts";
 import type { RowFilter } from "../../web/src/sync/partition-log.ts";
 import { discardParked, retryParked } from "../../web/src/sync/plan-push.ts";
-import type { Properties } from "../../web/src/sync/properties.ts";
 import type { Value } from "../../web/src/sync/value.ts";
 import type { Client, World } from "./client.ts";
 import type { Config } from "./config.ts";
 import { StorageFailure } from "./fake-store.ts";
+import { type Edit, Undo } from "./undo.ts";
 
 export const int32 = (value: number): Value => ({ type: "Int32", value });
 
@@ -26,9 +26,7 @@ function valuesWithTwoTexts(id: number): [string, Value][] {
   ];
 }
 
-type Edit = (row?: Properties) => Properties | undefined;
-
-/** Numbers of groups and of written values: each is unique in a simulation. */
+/** Numbers of groups and of written values: each is unique in a simulation, unless it is undone. */
 export class Workload {
   readonly #world: World;
   readonly #config: Config;
@@ -59,9 +57,12 @@ export class Workload {
 
   startUser(client: Client): void {
     const { scheduler } = this.#world;
+    const undo = new Undo(client, scheduler);
     this.#every(5, 120, () => {
-      if (client.isRunning)
-        client.store.write(++this.#number, this.#someEdits(this.#number, false));
+      if (!client.isRunning) return;
+      const id = ++this.#number;
+      const undone = this.#config.undoes ? undo.edits() : undefined;
+      undo.write(id, undone ?? this.#someEdits(id, false));
     });
     if (scheduler.chance(0.8)) {
       this.#every(100, this.#config.crashMs - 100, () => {

@@ -13,7 +13,7 @@ import type { PartitionLog } from "./partition-log.ts";
 import { areSameProperties, isEncrypted, type Properties } from "./properties.ts";
 import { settleMember } from "./settle.ts";
 
-/** An entity that both sides have changed differently since Base. */
+/** An entity that the remote has changed since Base: a conflict if this side has, differently. */
 export interface Conflict {
   readonly key: Key;
   readonly base: Properties | undefined;
@@ -32,25 +32,33 @@ export type ConflictPolicy = "remote" | "merge" | "local" | ReadonlyMap<Key, Con
 
 /** The same change on both sides is no conflict, and neither is a change on one side only. */
 export function conflictsOf(
+  push: Pick<FrozenPush, "members">,
+  observations: Observations,
+): Conflict[] {
+  return changesOf(push, observations).filter(isConflict);
+}
+
+/** What the remote has changed of the members. */
+function changesOf(
   { members }: Pick<FrozenPush, "members">,
   observations: Observations,
 ): Conflict[] {
-  return members.flatMap(({ key, base, intended }) => {
+  return members.flatMap(({ key, base, intended: local }) => {
     const { row: remote, sentAt } = observations.get(key) as Observation;
-    const before = baseProperties(base);
-    const isOneSided =
-      isAtBase(base, remote) ||
-      areSameProperties(intended, remote?.properties) ||
-      areSameProperties(intended, before);
-    return isOneSided ? [] : [{ key, base: before, local: intended, remote, sentAt }];
+    return isAtBase(base, remote)
+      ? []
+      : [{ key, base: baseProperties(base), local, remote, sentAt }];
   });
 }
 
+const isConflict = ({ base, local, remote }: Conflict): boolean =>
+  !areSameProperties(local, remote?.properties) && !areSameProperties(local, base);
+
 /**
- * Returns whether the remote has what some members intended, and conflicts with others. Only the
- * others are then sent again, and their conditions do not tell whether the first have changed. So
- * the members must be read as they were at one moment: otherwise, a batch of another client that
- * was executed between two reads would be overwritten in part.
+ * Returns whether the remote has what some members intended, and conflicts with others. The first
+ * can leave the push: under the policy merge, and deletes, which cannot be a condition. So the
+ * members must be read as they were at one moment: otherwise, a batch of another client that was
+ * executed between two reads would be overwritten in part.
  */
 export function isPartlyEqual(push: FrozenPush, observations: Observations): boolean {
   const isEqual = ({ key, base, intended }: Member) => {
@@ -70,20 +78,23 @@ export function resolveConflicts(
   observations: Observations,
   policy: ConflictPolicy,
 ): void {
-  const conflicts = conflictsOf(push, observations);
-  const isConflict = new Set(conflicts.map(({ key }) => key));
-  for (const member of push.members) {
-    const { key, base, intended } = member;
-    const observation = observations.get(key) as Observation;
-    if (isConflict.has(key) || isAtBase(base, observation.row)) continue;
-    const how = areSameProperties(intended, baseProperties(base)) ? "folded" : "equal";
-    settleMember(log, push.upTo, member, observation, how);
+  const changes = changesOf(push, observations);
+  if (policy === "local") for (const change of changes) keepLocal(log, change);
+  else if (typeof policy !== "string") applyAnswers(log, push.upTo, changes, policy);
+  else {
+    for (const change of changes) if (!isConflict(change)) keepRemote(log, push.upTo, change);
+    const conflicts = changes.filter(isConflict);
+    if (policy === "remote") loseGroups(log, conflicts, conflicts);
+    else mergeConflicts(log, conflicts);
   }
-  if (policy === "remote") loseGroups(log, conflicts, conflicts);
-  else if (policy === "merge") mergeConflicts(log, conflicts);
-  else if (policy === "local") for (const conflict of conflicts) keepLocal(log, conflict);
-  else applyAnswers(log, push.upTo, conflicts, policy);
   log.updateRows();
+}
+
+/** The remote has what the push intended, or the push intended no change. */
+function keepRemote(log: PartitionLog, upTo: number, change: Conflict): void {
+  const { key, base, local, remote, sentAt } = change;
+  const how = areSameProperties(local, base) ? "folded" : "equal";
+  settleMember(log, upTo, { key, intended: local }, { row: remote, sentAt }, how);
 }
 
 /** The groups of these keys lose, and with them the later groups that depend on them. */
@@ -104,6 +115,7 @@ function loseGroups(
 /**
  * The local operations win, property by property: a property that the application did not write
  * keeps the remote's value. An edit of an entity that the remote has deleted creates it again.
+ * Operations that have nothing to send stay, because their entity is a condition of their group.
  */
 function keepLocal(log: PartitionLog, { key, base, remote, sentAt }: Conflict): void {
   let before = base;
@@ -130,9 +142,9 @@ function changeOnto(
   row: Properties | undefined,
 ): Change | undefined {
   if (change.kind === "delete") return row === undefined ? undefined : change;
-  if (row === undefined || isEncrypted(row) || isEncrypted(local)) {
-    return changeBetween(row, local);
-  }
+  if (row === undefined) return changeBetween(row, local);
+  const isUnit = isEncrypted(row) || isEncrypted(local);
+  if (isUnit && !areSameProperties(row, local)) return changeBetween(row, local);
   if (change.kind === "edit") return change;
   return { kind: "edit", set: change.properties, unset: new Set() };
 }
@@ -140,17 +152,18 @@ function changeOnto(
 function applyAnswers(
   log: PartitionLog,
   upTo: number,
-  conflicts: readonly Conflict[],
+  changes: readonly Conflict[],
   answers: ReadonlyMap<Key, ConflictAnswer>,
 ): void {
+  const conflicts = changes.filter(isConflict);
   const answered = (kind: ConflictAnswer["kind"]) =>
     conflicts.filter(({ key }) => answers.get(key)?.kind === kind);
   loseGroups(log, answered("remote"), conflicts);
   parkConflicts(log, answered("park"));
-  for (const conflict of conflicts) {
-    const answer = answers.get(conflict.key);
-    if (answer?.kind === "store") storeAnswer(log, upTo, conflict, answer.properties);
-    else if (answer?.kind === "local") keepLocal(log, conflict);
+  for (const change of changes) {
+    const answer = answers.get(change.key);
+    if (!isConflict(change) || answer?.kind === "local") keepLocal(log, change);
+    else if (answer?.kind === "store") storeAnswer(log, upTo, change, answer.properties);
   }
 }
 

@@ -5,7 +5,7 @@ import { applyChange } from "./change.ts";
 import { groupsOf } from "./groups.ts";
 import type { Base, Member, OutboxOp } from "./hidden-tables.ts";
 import type { Key } from "./keys.ts";
-import { bytesOf, operationFor } from "./operation.ts";
+import { bytesOf, conditionOn, operationFor } from "./operation.ts";
 
 export interface FreezeLimits {
   /** Of a batch, without a receipt: 100 for the Table service. */
@@ -73,8 +73,8 @@ class Fold {
   readonly #members = new Map<Key, Member>();
   readonly #bytes = new Map<Key, number>();
   #totalBytes = 0;
+  readonly #keysOfGroups: Key[][] = [];
   #upTo = 0;
-  groups = 0;
   operations = 0;
 
   constructor(input: FreezeInput) {
@@ -83,6 +83,9 @@ class Fold {
 
   get keys(): number {
     return this.#members.size;
+  }
+  get groups(): number {
+    return this.#keysOfGroups.length;
   }
 
   /** Returns false, and adds nothing, if the batch would be too large. */
@@ -101,8 +104,8 @@ class Fold {
     for (const [key, more] of bytes) this.#bytes.set(key, more);
     this.#totalBytes = totalBytes;
     this.#upTo = (group.at(-1) as OutboxOp).number;
-    this.groups += 1;
     this.operations += group.length;
+    this.#keysOfGroups.push([...added.keys()]);
     return true;
   }
 
@@ -113,14 +116,29 @@ class Fold {
 
   result(hasReceipt: boolean): Freeze {
     const all = [...this.#members.values()];
-    const members = all.filter(hasDifference);
     const upTo = this.#upTo;
-    if (members.length === 0) return { kind: "folded", upTo };
+    const keys = this.#keysToSend();
+    if (keys.size === 0) return { kind: "folded", upTo };
+    const isSent = (member: Member) =>
+      hasDifference(member) || (keys.has(member.key) && member.base.kind === "row");
+    const members = all.filter(isSent);
     const isWaiting = ({ key, intended }: Member) =>
       intended === undefined && this.#input.isSettling(key);
     if (members.some(isWaiting)) return { kind: "settling" };
-    const idleKeys = all.filter((member) => !hasDifference(member)).map(({ key }) => key);
+    const idleKeys = all.filter((member) => !isSent(member)).map(({ key }) => key);
     return { kind: "ready", upTo, groups: this.groups, members, idleKeys, hasReceipt };
+  }
+
+  /** The entities that differ from their Bases, and all that were written together with them. */
+  #keysToSend(): Set<Key> {
+    const keys = new Set([...this.#members.values()].filter(hasDifference).map(({ key }) => key));
+    for (let before = -1; before < keys.size; ) {
+      before = keys.size;
+      for (const group of this.#keysOfGroups) {
+        if (group.some((key) => keys.has(key))) for (const key of group) keys.add(key);
+      }
+    }
+    return keys;
   }
 }
 
@@ -129,6 +147,8 @@ const hasDifference = (member: Member): boolean =>
   member.base.kind === "outdated" || operationFor(member) !== undefined;
 
 function bytesOfMember(member: Member): number {
-  const operation = member.base.kind === "outdated" ? undefined : operationFor(member);
-  return operation === undefined ? 0 : bytesOf(operation);
+  const { base } = member;
+  const operation = base.kind === "outdated" ? undefined : operationFor(member);
+  if (operation) return bytesOf(operation);
+  return base.kind === "row" ? bytesOf(conditionOn(member.key, base)) : 0;
 }

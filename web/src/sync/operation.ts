@@ -36,6 +36,17 @@ export function operationFor({ key, base, intended }: Member): RemoteOperation |
     : { kind: "merge", key, set: change.set, etag };
 }
 
+/**
+ * A Merge that changes nothing, for an entity whose operations cancel each other out: the batch is
+ * refused if the entity has changed.
+ */
+export const conditionOn = (key: Key, { row }: Base & { kind: "row" }): RemoteOperation => ({
+  kind: "merge",
+  key,
+  set: new Map(),
+  etag: row.etag,
+});
+
 /** Before a push with an outdated Base could be sent, its members are read. */
 export const isSendable = ({ members }: Pick<FrozenPush, "members">): boolean =>
   members.every(({ base }) => base.kind !== "outdated");
@@ -45,7 +56,10 @@ export const isSendable = ({ members }: Pick<FrozenPush, "members">): boolean =>
  * REQUIRES: isSendable().
  */
 export function operationsOf(push: FrozenPush, client: string): RemoteOperation[] {
-  const operations = push.members.map((member) => operationFor(member) as RemoteOperation);
+  const operations = push.members.map(
+    (member) =>
+      operationFor(member) ?? conditionOn(member.key, member.base as Base & { kind: "row" }),
+  );
   if (push.receipt) operations.unshift(receiptOperation(push, push.receipt.etag, client));
   return operations;
 }

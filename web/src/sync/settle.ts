@@ -29,7 +29,7 @@ export function settleApplied(
 export function settleMember(
   log: PartitionLog,
   upTo: number,
-  { key, intended }: Member,
+  { key, intended }: Pick<Member, "key" | "intended">,
   { row, sentAt }: Observation,
   how: Settlement,
 ): void {
