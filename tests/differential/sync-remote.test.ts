@@ -10,6 +10,7 @@ import { profileOf } from "../../web/src/sync-remote/profile.ts";
 import { checkDoctor } from "../web/support/doctor-process.ts";
 import { checkEdgeEntities } from "../web/support/edge-entities.ts";
 import { syncOverHttp } from "../web/support/real-sync.ts";
+import { checkUnchangedEntity } from "../web/support/unchanged-entity.ts";
 import { spawnAzurite } from "./backends.ts";
 import { account, key } from "./sign.ts";
 
@@ -46,6 +47,7 @@ test("Azurite's entities with any keys and values are written, read and scanned"
     const profile = profileOf("azurite");
     const remote = new HttpRemote(http, { table: "people", client: "me", profile });
     await checkEdgeEntities(remote, () => false, ["zero"]); // -0 becomes 0
+    await checkUnchangedEntity(remote);
   } finally {
     child.kill("SIGKILL");
   }

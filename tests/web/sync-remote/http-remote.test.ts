@@ -12,6 +12,7 @@ import { batchRequest } from "../../../web/src/sync-remote/batch-request.ts";
 import { settleMsMin } from "../../../web/src/sync-remote/http-remote.ts";
 import { profileOf } from "../../../web/src/sync-remote/profile.ts";
 import { checkEdgeEntities } from "../support/edge-entities.ts";
+import { checkUnchangedEntity } from "../support/unchanged-entity.ts";
 import {
   account,
   credential,
@@ -225,6 +226,13 @@ test("entities with any keys and values are written, read and scanned", async ()
     const fetch = withQuery(await openPeople(), "$top=7");
     await checkEdgeEntities(openRemote({ fetch, profile: profileOf(service) }));
   }
+});
+
+test("an entity that a push does not change is a condition", async () => {
+  for (const service of ["azure", "cosmos"] as const)
+    await checkUnchangedEntity(
+      openRemote({ fetch: await openPeople(), profile: profileOf(service) }),
+    );
 });
 
 test("a batch is not longer than what is counted for its operations", () => {
