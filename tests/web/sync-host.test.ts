@@ -380,16 +380,40 @@ test("a commit of sync waits for its place, and is rejected if the store closes"
   await assert.rejects(store.stored(), { code: "StoreClosed" });
 });
 
-test("a restore does not lose operations without a word", async (t) => {
-  const [host, store] = await new Bench(t).openSynced();
+async function snapshotOf(host: LocalHost) {
   const chunks: Uint8Array<ArrayBuffer>[] = [];
   for await (const chunk of host.snapshotChunks()) chunks.push(chunk);
-  const file = () => ({
+  return () => ({
     async *chunks() {
       yield* chunks;
     },
     cancel() {},
   });
+}
+
+test("a restore asks for pending operations without the module of sync", async (t) => {
+  const bench = new Bench(t);
+  const [host] = await bench.openSynced();
+  const file = await snapshotOf(host);
+  await insert(host, "1");
+  await host.compact();
+  await host.close();
+  const engine = await createEngine({ preload: [] });
+  const { loadDeferredModule } = engine;
+  engine.loadDeferredModule = (name) =>
+    name === "sync"
+      ? Promise.reject(new StoreError("WasmLoadFailed", "The network is down."))
+      : loadDeferredModule.call(engine, name);
+  const [opened] = await bench.open({ engine });
+  await assert.rejects(opened.restore(file()), { code: "TableHasPendingOperations" });
+  await encoder.createTable("cities", (message) => opened.write(message.slice()));
+  await insert(opened, "1", 1, "cities");
+  assert.equal((await opened.stats()).rows, 2);
+});
+
+test("a restore does not lose operations without a word", async (t) => {
+  const [host, store] = await new Bench(t).openSynced();
+  const file = await snapshotOf(host);
   await insert(host, "1");
   await assert.rejects(host.restore(file()), { code: "TableHasPendingOperations" });
   assert.equal((await pendingKeys(store)).length, 1);
