@@ -152,7 +152,8 @@ test("parts that sync needs are loaded", async (t) => {
 test("a commit that is refused stops nothing", async (t) => {
   const [host, store] = await new Bench(t).openSynced();
   const sync = await host.startSync();
-  await assert.rejects(sync.setSynced(table, "begin"), { code: "TableAlreadyExists" });
+  const already = { code: "TableAlreadyExists", message: /^The table is synced already\./ };
+  await assert.rejects(sync.setSynced(table, "begin"), already);
   await assert.rejects(sync.setSynced("cities", "begin"), { code: "TableNotFound" });
   await assert.rejects(
     store.transact(() => {
@@ -160,6 +161,13 @@ test("a commit that is refused stops nothing", async (t) => {
     }),
     TypeError,
   );
+  await encoder.createTable("full", (message) => host.write(message.slice()));
+  await insert(host, "1", 1, "full");
+  await assert.rejects(sync.setSynced("full", "begin"), {
+    code: "ValidationFailed",
+    message: "The table has rows. Only an empty table can begin to sync.",
+    hint: "Sync a new table, then write the rows of this one into it.",
+  });
   const tooLarge = new Map(
     Array.from({ length: 17 }, (_, i) => [
       `p${i}`,
