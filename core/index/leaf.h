@@ -150,6 +150,9 @@ class Leaf : public Node {
               std::uint32_t key_bytes);
   void replace(std::uint32_t i, std::string_view packed, std::uint32_t key_bytes);
   void erase(const FindResult& position);
+  // Makes sure that one of the next insert() and replace() that needs at most this many bytes does
+  // not allocate memory. REQUIRES: this leaf is referenced once.
+  void reserve(std::uint32_t gap_bytes);
 
   // Record a change of an unloaded leaf in its overlay. If the overlay had no change of the row, it
   // is not known whether the part has the row, and the totals of the leaf are inexact afterwards.
@@ -216,7 +219,6 @@ class Leaf : public Node {
   static Ref<Leaf> build_with_capacity(std::span<const SourceRow> rows, std::uint32_t capacity);
   void append_all(std::span<const SourceRow> rows);
   void copy_from(const Leaf& from);
-  void reserve(std::uint32_t gap_bytes);
   void reallocate(std::uint32_t capacity);
   void shrink_buffer();
   void add_partition_key(std::string_view partition);

@@ -225,6 +225,12 @@ struct RowWrite {
   }
 };
 
+RowWrite write_of(const TableIndex::PreparedPut& prepared, const TreeEdit& edit, const KeyView& key,
+                  const std::string& packed) {
+  const auto& [path, run_found, found] = prepared;
+  return {edit.leaf(), {path.run, path.slot, run_found, found}, key, packed};
+}
+
 }  // namespace
 
 const std::string& TableIndex::packed(const KeyView& key, Ticks timestamp,
@@ -284,6 +290,41 @@ bool TableIndex::try_put_in_place(const KeyView& key, Ticks timestamp,
   if (row_write.bytes_needed < row_write.bytes_freed) return false;
   row_write.apply_to(edit, key.partition, last_path_);
   return true;
+}
+
+std::optional<TableIndex::PreparedPut> TableIndex::prepare_put(
+    const KeyView& key, Ticks timestamp, std::span<const PropertyView> properties,
+    ShapeHint shape_hint) {
+  FoundSlot target{};
+  const bool on_last_path = find_on_last_path(key, target);
+  TreeEdit edit(root_);
+  const bool alone =
+      on_last_path ? edit.descend_if_unshared(last_path_) : edit.descend_if_unshared(key);
+  if (!alone || edit.leaf().is_unloaded()) return std::nullopt;
+  const std::string& row = packed(key, timestamp, properties, false, shape_hint);
+  const Leaf::FindResult position = on_last_path ? target.position : edit.leaf().find(key);
+  const RowWrite row_write(edit.leaf(), position, key, row);
+  if (!row_write.fits || row_write.bytes_needed < row_write.bytes_freed) return std::nullopt;
+  PreparedPut prepared{{}, position.run_found, position.found};
+  edit.record_path(prepared.path);
+  prepared.path.run = position.run;
+  prepared.path.slot = position.slot;
+  return prepared;
+}
+
+// The leaf is not shared, so no node on the path is cloned here, or by put_prepared().
+void TableIndex::reserve_memory(const KeyView& key, const PreparedPut& prepared) {
+  TreeEdit edit(root_);
+  edit.descend(prepared.path);
+  const Totals before = edit.leaf().totals();
+  edit.mutable_leaf(0).reserve(write_of(prepared, edit, key, schema_->scratch().row).bytes_needed);
+  edit.rebalance_after_change(before);
+}
+
+void TableIndex::put_prepared(const KeyView& key, const PreparedPut& prepared) {
+  TreeEdit edit(root_);
+  edit.descend(prepared.path);
+  write_of(prepared, edit, key, schema_->scratch().row).apply_to(edit, key.partition, last_path_);
 }
 
 bool TableIndex::erase(const KeyView& key) {

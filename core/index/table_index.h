@@ -126,6 +126,21 @@ class TableIndex {
   // all other cases it returns false and changes nothing. REQUIRES: as for put().
   bool try_put_in_place(const KeyView& key, Ticks timestamp,
                         std::span<const PropertyView> properties, ShapeHint shape_hint = 0);
+  // try_put_in_place() in steps, for a commit that puts a row into each of several indexes. All
+  // indexes take a step before one takes the next. prepare_put() packs the row, and returns nothing
+  // if the put is not that simple, or would split the leaf. reserve_memory() may throw
+  // std::bad_alloc; views of the leaf's rows are invalid then. put_prepared() cannot fail.
+  // REQUIRES: the index is not used otherwise meanwhile; `key` is the same in all steps.
+  struct PreparedPut {
+    TreePath path;  // to the row, or to where it will be
+    bool run_found = false;
+    bool found = false;
+  };
+  std::optional<PreparedPut> prepare_put(const KeyView& key, Ticks timestamp,
+                                         std::span<const PropertyView> properties,
+                                         ShapeHint shape_hint);
+  void reserve_memory(const KeyView& key, const PreparedPut& prepared);
+  void put_prepared(const KeyView& key, const PreparedPut& prepared);
   // Erases the row with this key. Returns whether the row existed. If its leaf is unloaded, this is
   // unknown, and erase() returns true.
   bool erase(const KeyView& key);

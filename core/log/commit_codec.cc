@@ -1,5 +1,7 @@
 #include "core/log/commit_codec.h"
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -103,6 +105,62 @@ std::size_t encode_single(const Commit& commit, const PutRow& row, PendingRecord
   if (commit.call.has_value()) at = put_client_call(at, *commit.call, commit.last_timestamp);
   LastPartition last_partition;
   at = put_row(put_varint(at, 1), row, commit.last_timestamp, 1, last_partition);
+  return static_cast<std::size_t>(at - start);
+}
+
+constexpr std::size_t few_rows_max = 4;
+using FewRows = std::array<const PutRow*, few_rows_max>;
+
+// Returns the rows that the commit puts, or nothing if it has more, or other mutations.
+std::optional<FewRows> few_rows_of(const Commit& commit) {
+  FewRows rows{};
+  if (commit.mutations.size() > rows.size()) return std::nullopt;
+  for (std::size_t i = 0; i < commit.mutations.size(); ++i) {
+    rows[i] = std::get_if<PutRow>(&commit.mutations[i]);
+    if (rows[i] == nullptr) return std::nullopt;
+  }
+  return rows;
+}
+
+bool have_same_definition(const PutRow& a, const PutRow& b) {
+  return std::equal(a.properties.begin(), a.properties.end(), b.properties.begin(),
+                    b.properties.end(), [](const PropertyView& x, const PropertyView& y) {
+                      return x.value.type() == y.value.type() && same_text(x.name, y.name);
+                    });
+}
+
+// Does the same as encode_single() for a few rows: a write of a synced table, which also puts rows
+// of hidden tables.
+std::size_t encode_few(const Commit& commit, const FewRows& rows, PendingRecords& records) {
+  const std::size_t count = commit.mutations.size();
+  std::array<std::uint32_t, few_rows_max> shapes{};
+  std::uint32_t shape_count = 0;
+  std::size_t bytes_max = integers_max + effect_codes_bytes_max(commit);
+  if (commit.call.has_value()) bytes_max += client_call_bytes_max(*commit.call);
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto* const same = std::find_if(rows.begin(), rows.begin() + i, [&](const PutRow* row) {
+      return have_same_definition(*row, *rows[i]);
+    });
+    const bool is_new = same == rows.begin() + i;
+    shapes[i] = is_new ? ++shape_count : shapes[static_cast<std::size_t>(same - rows.begin())];
+    bytes_max += row_bytes_max(*rows[i]);
+    if (is_new) bytes_max += 1 + definition_bytes_max(rows[i]->properties);
+  }
+  char* const start = records.reserve_record(bytes_max);
+  char* at = put_varint(put_varint(start, commit.number), shape_count);
+  std::uint32_t written = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (shapes[i] <= written) continue;
+    at = put_definition(put_varint(at, 0), rows[i]->properties);
+    written = shapes[i];
+  }
+  at = put_integer(at, static_cast<std::uint64_t>(commit.last_timestamp));
+  *at++ = commit.call.has_value() ? 1 : 0;
+  if (commit.call.has_value()) at = put_client_call(at, *commit.call, commit.last_timestamp);
+  at = put_varint(at, count);
+  LastPartition last_partition;
+  for (std::size_t i = 0; i < count; ++i)
+    at = put_row(at, *rows[i], commit.last_timestamp, shapes[i], last_partition);
   return static_cast<std::size_t>(at - start);
 }
 
@@ -414,10 +472,11 @@ std::string_view skip_definition(ByteReader& reader, std::string_view all) {
 
 std::size_t encode_commit(const Commit& commit, PendingRecords& records) {
   ENTITABLE_CHECK(commit.number > 0 && commit.last_timestamp >= 0);
-  const auto* const single =
-      commit.mutations.size() == 1 ? std::get_if<PutRow>(commit.mutations.data()) : nullptr;
-  const std::size_t bytes = single != nullptr ? encode_single(commit, *single, records)
-                                              : CommitEncoder(commit).encode(records);
+  const std::optional<FewRows> rows = few_rows_of(commit);
+  const std::size_t bytes =
+      !rows.has_value() || commit.mutations.empty() ? CommitEncoder(commit).encode(records)
+      : commit.mutations.size() == 1                ? encode_single(commit, *rows->front(), records)
+                                                    : encode_few(commit, *rows, records);
   ENTITABLE_DCHECK(reads_back({records.reserve_record(bytes), bytes}, commit));
   return bytes;
 }

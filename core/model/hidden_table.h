@@ -12,6 +12,7 @@
 // (core/store/outbox.h). The meaning of the others is defined by web/src/sync.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <variant>
 
@@ -75,6 +76,18 @@ inline bool uses_hidden_tables(const Commit& commit) {
     if (uses_hidden_tables(mutation)) return true;
   }
   return false;
+}
+
+// Returns whether the change feed shows something of the commit.
+inline bool is_in_change_feed(const Commit& commit) {
+  const auto is_shown = [](const Mutation& mutation) {
+    if (const auto* put = std::get_if<PutRow>(&mutation)) return !is_hidden_table(put->table);
+    if (const auto* erase = std::get_if<DeleteRow>(&mutation))
+      return !is_hidden_table(erase->table);
+    return std::holds_alternative<CreateTable>(mutation) ||
+           std::holds_alternative<DropTable>(mutation);
+  };
+  return std::any_of(commit.mutations.begin(), commit.mutations.end(), is_shown);
 }
 
 }  // namespace entitable

@@ -18,6 +18,12 @@ class PropertyViewArena {
   PropertyViewArena(PropertyViewArena&&) = default;
   PropertyViewArena& operator=(PropertyViewArena&&) = default;
 
+  // Removes all lists, but keeps memory for later ones.
+  void clear() {
+    if (chunks_.size() > 1) chunks_.erase(chunks_.begin() + 1, chunks_.end());
+    if (!chunks_.empty()) chunks_.front().clear();
+  }
+
   // Returns a new list with this number of views, for the caller to fill.
   std::span<PropertyView> allocate_list(std::size_t properties) {
     if (chunks_.empty() || chunks_.back().capacity() - chunks_.back().size() < properties) {

@@ -137,6 +137,7 @@ void Candidate::commit(const WriteRequest& request) {
   if (recorder_ != nullptr) recorder_->add_prepared();
   changes_ = true;
   version_.last_commit = commit.number;
+  if (is_in_change_feed(commit)) version_.last_commit_in_feed = commit.number;
   staged().mutations = std::move(commit.mutations);
 }
 
@@ -165,9 +166,11 @@ std::optional<Catalog> Candidate::unload_parts_to_change(const Commit& commit) {
   return changed;
 }
 
-// Keeps the memory of a single write for the next request, and frees that of a group.
+// Keeps the memory of a single write for the next request, and frees that of a group. A write of a
+// synced table has a few mutations.
 void Candidate::recycle_scratch() {
-  if (staged().mutations.capacity() > 1) {
+  constexpr std::size_t kept_max = 8;
+  if (staged().mutations.capacity() > kept_max) {
     staged() = StagedMutations();
   } else {
     staged().mutations.clear();

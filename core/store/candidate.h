@@ -32,6 +32,8 @@ struct StoreVersion {
   Catalog catalog;
   CommitClock clock;
   std::uint64_t last_commit = 0;
+  // No later commit is in the change feed. If that is not known, a greater number than necessary.
+  std::uint64_t last_commit_in_feed = 0;
   TableId next_table = 1;
 };
 

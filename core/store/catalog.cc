@@ -1,6 +1,7 @@
 #include "core/store/catalog.h"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <map>
 #include <type_traits>
@@ -131,16 +132,55 @@ void Catalog::apply(const Commit& commit) {
 }
 
 bool Catalog::try_apply_in_place(const Commit& commit) {
-  if (commit.mutations.size() != 1 || !tables_.unique()) return false;
+  if (commit.mutations.size() != 1) return try_apply_several_in_place(commit);
+  if (!tables_.unique()) return false;
   const auto* row = std::get_if<PutRow>(&commit.mutations.front());
   if (row == nullptr) return false;
-  const auto at = position_of(tables_->list, row->table);
-  if (at == tables_->list.end() || (*at)->id() != row->table) {
-    ENTITABLE_CHECK(is_hidden_table(row->table));
-    return false;
+  TableIndex* const index = index_to_change_in_place(row->table);
+  return index != nullptr &&
+         index->try_put_in_place(row->key, row->timestamp, row->properties, row->shape_hint);
+}
+
+// As a local write of a synced table does: its row, and rows of hidden tables. Every put is
+// prepared before the first row changes: properties may refer to rows, and a put may not be that
+// simple.
+bool Catalog::try_apply_several_in_place(const Commit& commit) {
+  constexpr std::size_t rows_max = 4;
+  struct Put {
+    const KeyView* key;
+    TableIndex* index;
+    TableIndex::PreparedPut prepared;
+  };
+  std::array<Put, rows_max> puts;
+  if (commit.mutations.size() > rows_max || !tables_.unique()) return false;
+  std::size_t count = 0;
+  for (const Mutation& mutation : commit.mutations) {
+    const auto* row = std::get_if<PutRow>(&mutation);
+    TableIndex* const index = row == nullptr ? nullptr : index_to_change_in_place(row->table);
+    const auto uses_index = [index](const Put& put) { return put.index == index; };
+    if (index == nullptr || std::any_of(puts.begin(), puts.begin() + count, uses_index))
+      return false;
+    const auto prepared =
+        index->prepare_put(row->key, row->timestamp, row->properties, row->shape_hint);
+    if (!prepared.has_value()) return false;
+    puts[count++] = {&row->key, index, *prepared};
   }
-  if (!at->unique() || (*at)->branch != branch_) return false;
-  return (*at)->index.try_put_in_place(row->key, row->timestamp, row->properties, row->shape_hint);
+  for (std::size_t i = 0; i < count; ++i)
+    puts[i].index->reserve_memory(*puts[i].key, puts[i].prepared);
+  for (std::size_t i = 0; i < count; ++i)
+    puts[i].index->put_prepared(*puts[i].key, puts[i].prepared);
+  return true;
+}
+
+// Returns null if the table is shared with other versions, or is a hidden one without rows.
+TableIndex* Catalog::index_to_change_in_place(TableId id) {
+  const auto at = position_of(tables_->list, id);
+  if (at == tables_->list.end() || (*at)->id() != id) {
+    ENTITABLE_CHECK(is_hidden_table(id));
+    return nullptr;
+  }
+  if (!at->unique() || (*at)->branch != branch_) return nullptr;
+  return &(*at)->index;
 }
 
 namespace {

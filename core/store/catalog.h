@@ -63,9 +63,10 @@ class Catalog {
   // Applies the commit. May throw std::bad_alloc; the caller must then drop this version. REQUIRES:
   // the commit was staged against this version (live), or check_commit() accepted it (recovery).
   void apply(const Commit& commit);
-  // Applies the commit if it puts a single row and this is possible without copying an object that
-  // other versions share (TableIndex::try_put_in_place). Otherwise returns false and changes
-  // nothing. Changes nothing either if it throws std::bad_alloc. REQUIRES: as apply().
+  // Applies the commit if it puts one row, or one row into each of a few tables, and this is
+  // possible without copying an object that other versions share (TableIndex::try_put_in_place).
+  // Otherwise returns false and changes nothing. Changes nothing either if it throws
+  // std::bad_alloc. REQUIRES: as apply().
   bool try_apply_in_place(const Commit& commit);
   // Checks a commit that was read from storage before apply(): the tables that the commit uses
   // exist, the tables that it creates do not exist, and names are valid. Returns a description of
@@ -100,6 +101,8 @@ class Catalog {
     std::string document;
   };
 
+  bool try_apply_several_in_place(const Commit& commit);
+  TableIndex* index_to_change_in_place(TableId id);
   TableId last_named_id() const;
   void create(const CreateTable& mutation);
   void drop(TableId id);

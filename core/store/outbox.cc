@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/check.h"
+#include "core/model/limits.h"
 
 namespace entitable {
 namespace {
@@ -23,45 +24,67 @@ const PropertyView* find_property_near(std::span<const PropertyView> list, std::
   return find_property(list, name);
 }
 
-std::string number_text(std::uint64_t number) {
-  constexpr std::size_t digits = 16;
-  std::string text = std::to_string(number);
-  return text.insert(0, digits - text.size(), '0');
+std::array<char, Outbox::number_digits> number_text(std::uint64_t number) {
+  std::array<char, Outbox::number_digits> text;
+  for (std::size_t i = text.size(); i-- > 0; number /= 10)
+    text[i] = static_cast<char>('0' + number % 10);
+  return text;
+}
+
+// The names of the properties that say what a hidden row means. An entity may have properties with
+// these names: the row then does not have them.
+constexpr std::string_view kind_name = "_Kind";
+constexpr std::string_view etag_name = "_Etag";
+constexpr std::string_view key_name = "_Key";
+constexpr std::array own_names = {kind_name, etag_name, key_name, std::string_view("_Group"),
+                                  std::string_view("_Resent")};
+
+bool is_own_name(std::string_view name) {
+  return name.front() == '_' &&
+         std::find(own_names.begin(), own_names.end(), name) != own_names.end();
 }
 
 PropertyView kind_property(std::uint8_t kind) {
-  return {"Kind", ValueView::of_int32(kind)};
+  return {kind_name, ValueView::of_int32(kind)};
+}
+
+// Returns whether a hidden row can have these properties, and its own.
+bool fits_beside_own(std::span<const PropertyView> properties) {
+  return properties.size() <= limits::custom_properties_max - own_names.size() &&
+         std::none_of(properties.begin(), properties.end(),
+                      [](const PropertyView& property) { return is_own_name(property.name); });
 }
 
 }  // namespace
 
 std::optional<PartsNeeded> Outbox::add_operations(const LocalWrite& write,
                                                   StagedMutations& staged) {
-  begin(write);
+  begin(write, staged.mutations.size());
   const Table* const base = write.base == nullptr ? nullptr : write.base->find(write.table.id());
-  for (const Mutation& mutation : staged.mutations) {
+  for (std::size_t i = 0; i < staged.mutations.size(); ++i) {
+    const Mutation& mutation = staged.mutations[i];
     const KeyView key = key_of(mutation);
     const TableIndex::Found before =
         write.table.index.find_for_update(key, base == nullptr ? nullptr : &base->index);
     ENTITABLE_CHECK(before.part_needed == 0);
-    add_base(key, before.row);
-    add_operation(
-        key, before.row.has_value() ? properties_of(*before.row) : std::span<const PropertyView>(),
-        before.row.has_value(), std::get_if<PutRow>(&mutation));
+    const std::span<const PropertyView> properties =
+        before.row.has_value() ? properties_of(*before.row) : std::span<const PropertyView>();
+    add_base(key, before.row, properties);
+    add_operation(key, i, properties, before.row.has_value(), std::get_if<PutRow>(&mutation));
   }
   if (!parts_needed_.empty()) return PartsNeeded{std::move(parts_needed_)};
-  staged.mutations.insert(staged.mutations.begin(), std::make_move_iterator(mutations_.begin()),
-                          std::make_move_iterator(mutations_.end()));
+  std::move(staged.mutations.begin(), staged.mutations.end(), std::back_inserter(mutations_));
+  std::swap(staged.mutations, mutations_);
   return std::nullopt;
 }
 
-void Outbox::begin(const LocalWrite& write) {
+void Outbox::begin(const LocalWrite& write, std::size_t operations) {
   write_ = &write;
-  next_number_ = write.commit * operations_per_commit;
+  numbers_.resize(operations);
   parts_needed_.clear();
   mutations_.clear();
   texts_.clear();
-  lists_ = PropertyViewArena();
+  lists_.clear();
 }
 
 // Returns the key of the row that a write of entities changes. That of a delete is copied, because
@@ -73,59 +96,76 @@ KeyView Outbox::key_of(const Mutation& mutation) {
 }
 
 // Keeps the row as the Base if the key has none, that is, if it is clean.
-void Outbox::add_base(const KeyView& key, const std::optional<RowView>& before) {
-  if (find(HiddenTable::bases, key).has_value()) return;
-  const std::span<PropertyView> properties = lists_.allocate_list(2);
-  const BaseKind kind = before.has_value() ? BaseKind::row : BaseKind::absent;
-  properties[0] = kind_property(static_cast<std::uint8_t>(kind));
-  const std::optional<std::string_view> etag = take_etag(key);
-  if (etag.has_value()) properties[1] = {"Etag", ValueView::of_string(*etag)};
-  put(HiddenTable::bases, key, write_->timestamp, properties.first(etag.has_value() ? 2 : 1));
-  if (before.has_value())
-    put(HiddenTable::base_rows, key, before->timestamp(), properties_of(*before));
+void Outbox::add_base(const KeyView& key, const std::optional<RowView>& before,
+                      std::span<const PropertyView> properties) {
+  const TableIndex::Found found = find_hidden(HiddenTable::bases, key);
+  note_part_if(found.part_needed != 0, found);
+  if (found.row.has_value()) return;
+  const bool is_apart = before.has_value() &&
+                        (before->packed_bytes() > base_bytes_max || !fits_beside_own(properties));
+  const BaseKind kind = !before.has_value() ? BaseKind::absent
+                        : is_apart          ? BaseKind::row_apart
+                                            : BaseKind::row;
+  const std::span<PropertyView> base = lists_.allocate_list(2 + properties.size());
+  std::size_t count = 0;
+  base[count++] = kind_property(static_cast<std::uint8_t>(kind));
+  if (const std::optional<std::string_view> etag = take_etag(key))
+    base[count++] = {etag_name, ValueView::of_string(*etag)};
+  if (kind == BaseKind::row)
+    count = std::copy(properties.begin(), properties.end(), base.begin() + count) - base.begin();
+  const Ticks timestamp = before.has_value() ? before->timestamp() : write_->timestamp;
+  put(HiddenTable::bases, key, timestamp, base.first(count), found);
+  if (is_apart) put(HiddenTable::base_rows, key, timestamp, properties);
 }
 
 // Returns the ETag of a clean row if it does not follow from the Timestamp, and removes it.
 std::optional<std::string_view> Outbox::take_etag(const KeyView& key) {
-  const std::optional<RowView> row = find(HiddenTable::etags, key);
-  if (!row.has_value()) return std::nullopt;
+  const TableIndex::Found found = find_hidden(HiddenTable::etags, key);
+  note_part_if(found.part_needed != 0, found);
+  if (!found.row.has_value()) return std::nullopt;
   mutations_.emplace_back(DeleteRow{hidden_table_of(write_->table.id(), HiddenTable::etags),
                                     EntityKey(key.partition, key.row)});
-  const PropertyView* const etag = find_property(properties_of(*row), "Etag");
+  const PropertyView* const etag = find_property(properties_of(*found.row), etag_name);
   if (etag == nullptr || etag->value.type() != EdmType::string) return std::nullopt;
   return keep(std::string(etag->value.string()));
 }
 
 // Records the difference between the row before the write and the row after it. A write without a
 // difference is an operation, too: the row has a new Timestamp, and is no longer clean.
-void Outbox::add_operation(const KeyView& key, std::span<const PropertyView> before, bool existed,
+void Outbox::add_operation(const KeyView& key, std::size_t position,
+                           std::span<const PropertyView> before, bool existed,
                            const PutRow* after) {
-  const std::string_view number = keep(number_text(next_number_++));
+  numbers_[position] = number_text(write_->commit * operations_per_commit + position);
+  const std::string_view number(numbers_[position].data(), number_digits);
   const OutboxOperation kind = after == nullptr ? OutboxOperation::remove
                                : existed        ? OutboxOperation::edit
                                                 : OutboxOperation::create;
-  const std::span<PropertyView> operation = lists_.allocate_list(2);
-  operation[0] = {"Key", ValueView::of_string(key.row)};
+  const std::size_t most = after == nullptr ? 0 : after->properties.size();
+  const std::span<PropertyView> operation = lists_.allocate_list(2 + most);
+  operation[0] = {key_name, ValueView::of_string(key.row)};
   operation[1] = kind_property(static_cast<std::uint8_t>(kind));
-  put(HiddenTable::outbox, {key.partition, number}, write_->timestamp, operation);
-  if (after == nullptr) return;
-  const std::span<PropertyView> set = lists_.allocate_list(after->properties.size());
+  const std::span<PropertyView> set = operation.subspan(2);
   std::size_t count = 0;
-  for (std::size_t i = 0; i < after->properties.size(); ++i) {
+  for (std::size_t i = 0; i < most; ++i) {
     const PropertyView& property = after->properties[i];
     const PropertyView* const earlier = find_property_near(before, property.name, i);
     if (earlier == nullptr || !(earlier->value == property.value)) set[count++] = property;
   }
-  add_set(key.partition, number, set.first(count));
-  const std::span<PropertyView> unset = lists_.allocate_list(before.size());
-  count = 0;
-  for (std::size_t i = 0; i < before.size(); ++i) {
-    if (find_property_near(after->properties, before[i].name, i) == nullptr)
-      unset[count++] = {before[i].name, ValueView::of_boolean(true)};
+  const std::size_t beside = count_beside_own(set.first(count));
+  put(HiddenTable::outbox, {key.partition, number}, write_->timestamp, operation.first(2 + beside));
+  if (beside < count) add_set(key.partition, number, set.first(count).subspan(beside));
+  if (existed && after != nullptr) add_unset(key.partition, number, before, after->properties);
+}
+
+// Returns how many of the properties, from the first on, are in the row of the operation.
+std::size_t Outbox::count_beside_own(std::span<const PropertyView> set) {
+  std::size_t count = 0;
+  for (std::size_t bytes = 0; count < set.size() && bytes < row_bytes_max; ++count) {
+    if (count == limits::custom_properties_max - own_names.size() || is_own_name(set[count].name))
+      break;
+    bytes += value_size(set[count].value);
   }
-  if (count == 0) return;
-  put(HiddenTable::outbox, {key.partition, keep(std::string(number) + "u")}, write_->timestamp,
-      unset.first(count));
+  return count;
 }
 
 void Outbox::add_set(std::string_view partition, std::string_view number,
@@ -141,11 +181,18 @@ void Outbox::add_set(std::string_view partition, std::string_view number,
   }
 }
 
-// Finds a hidden row. Notes the part that is needed, if its part is not in memory.
-std::optional<RowView> Outbox::find(HiddenTable kind, const KeyView& key) {
-  const TableIndex::Found found = find_hidden(kind, key);
-  if (found.part_needed != 0) parts_needed_.push_back(found.part_needed);
-  return found.row;
+void Outbox::add_unset(std::string_view partition, std::string_view number,
+                       std::span<const PropertyView> before, std::span<const PropertyView> after) {
+  std::span<PropertyView> unset;
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    if (find_property_near(after, before[i].name, i) != nullptr) continue;
+    if (unset.empty()) unset = lists_.allocate_list(before.size());
+    unset[count++] = {before[i].name, ValueView::of_boolean(true)};
+  }
+  if (count == 0) return;
+  put(HiddenTable::outbox, {partition, keep(std::string(number) + "u")}, write_->timestamp,
+      unset.first(count));
 }
 
 TableIndex::Found Outbox::find_hidden(HiddenTable kind, const KeyView& key) const {
@@ -157,12 +204,20 @@ TableIndex::Found Outbox::find_hidden(HiddenTable kind, const KeyView& key) cons
   return table->index.find_for_update(key, base == nullptr ? nullptr : &base->index);
 }
 
+void Outbox::note_part_if(bool is_needed, const TableIndex::Found& found) {
+  if (is_needed) parts_needed_.push_back(found.part_needed);
+}
+
+void Outbox::put(HiddenTable kind, const KeyView& key, Ticks timestamp,
+                 std::span<const PropertyView> properties) {
+  put(kind, key, timestamp, properties, find_hidden(kind, key));
+}
+
 // Puts a row that is not there. Notes its part if the part is not in memory and has a full overlay:
 // a write copies the overlay, so without this bound, writes would become slower and slower.
 void Outbox::put(HiddenTable kind, const KeyView& key, Ticks timestamp,
-                 std::span<const PropertyView> properties) {
-  const TableIndex::Found found = find_hidden(kind, key);
-  if (found.needs_part_for_any_change) parts_needed_.push_back(found.part_needed);
+                 std::span<const PropertyView> properties, const TableIndex::Found& found) {
+  note_part_if(found.needs_part_for_any_change, found);
   mutations_.emplace_back(PutRow{hidden_table_of(write_->table.id(), kind),
                                  key,
                                  timestamp,

@@ -39,7 +39,7 @@ Recovery Recovery::resume(Content content, LogPosition at, LogPosition end,
 void Recovery::restore_tables() {
   const Manifest& manifest = content_.parts.manifest();
   content_.version.clock.advance_to(manifest.last_timestamp);
-  content_.version.last_commit = manifest.last_commit;
+  content_.version.last_commit = content_.version.last_commit_in_feed = manifest.last_commit;
   content_.version.next_table = manifest.next_table;
   content_.version.catalog.restore_service_properties(manifest.service_properties);
   applied_ = checked_ = end_ = {manifest.first_live_sequence, manifest.epoch};
@@ -187,6 +187,7 @@ std::string Recovery::apply(Commit commit) {
   }
   content_.version.catalog.apply(commit);
   content_.version.last_commit = commit.number;
+  if (is_in_change_feed(commit)) content_.version.last_commit_in_feed = commit.number;
   content_.version.clock.advance_to(commit.last_timestamp);
   for (const Mutation& mutation : commit.mutations) {
     if (const auto* create = std::get_if<CreateTable>(&mutation)) {

@@ -142,6 +142,7 @@ StoreVersion Restore::make_replacement(const StoreVersion& now) {
   StoreVersion version = now;
   version.catalog = content_.catalog();
   version.last_commit = std::min(version.last_commit + 1, counter_max);
+  version.last_commit_in_feed = version.last_commit;
   version.catalog.restore_service_properties(reader_.header().service_properties);
   const auto tables = static_cast<TableId>(version.catalog.tables().size());
   version.next_table = std::max(version.next_table, first_table_.value_or(1) + tables);

@@ -638,7 +638,9 @@ FinishedCheckpoint Store::finish_checkpoint(const HistoryLimits& limits) {
   ENTITABLE_CHECK(state_->checkpoint.has_value() && !state_->checkpoint->part_pending() &&
                   state_->interim == nullptr);
   Manifest& manifest = state_->checkpoint->manifest();
-  manifest.readers = state_->readers_up_to(std::max(state_->stored_commit, manifest.last_commit));
+  const std::uint64_t safe = std::max(state_->stored_commit, manifest.last_commit);
+  state_->move_readers_up_to(safe);
+  manifest.readers = state_->readers_up_to(safe);
   const bool has_all = manifest.readers == state_->readers;
   state_->readers_version_at_checkpoint = state_->readers_version - (has_all ? 0 : 1);
   if (!state_->replacement.has_value()) {  // a content that is replaced is no history

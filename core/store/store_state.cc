@@ -36,6 +36,17 @@ std::optional<std::uint64_t> StoreState::first_commit_needed(const FeedReadersBy
   return needed;
 }
 
+void StoreState::move_readers_up_to(std::uint64_t safe) {
+  const std::uint64_t last = std::min(safe, published.last_commit);
+  const FeedPosition end{std::min(claims.epoch_of(last), feed_epoch), last};
+  for (auto& [name, reader] : readers) {
+    FeedPosition& acknowledged = reader.acknowledged;
+    const bool has_all = acknowledged.commit >= published.last_commit_in_feed;
+    if (!has_all || acknowledged.commit >= last || !claims.has_survived(acknowledged)) continue;
+    acknowledged = {std::max(acknowledged.epoch, end.epoch), end.commit};
+  }
+}
+
 // If a commit was lost that a reader has acknowledged, the reader would find a gap. An earlier
 // acknowledgement may be stored already, so the position is the last one that is safe.
 FeedReadersByName StoreState::readers_up_to(std::uint64_t safe) const {

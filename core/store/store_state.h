@@ -145,6 +145,10 @@ struct StoreState {
   // if none needs history.
   std::optional<std::uint64_t> first_commit_needed(const FeedReadersByName& durable,
                                                    const HistoryLimits& limits);
+  // Moves durable readers past commits that the change feed does not show, at most up to `safe`: no
+  // batch would move them. Otherwise the log would be kept for them, and they would fall behind,
+  // while sync only changes what it remembers.
+  void move_readers_up_to(std::uint64_t safe);
   // Returns the readers as a manifest may store them if a crash can lose the commits after `safe`.
   FeedReadersByName readers_up_to(std::uint64_t safe) const;
 

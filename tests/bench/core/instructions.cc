@@ -209,6 +209,12 @@ void count_writes(Store& store) {
   count_singles("insert, after all others", store,
                 [&](std::size_t i) { return write_message({insert_operation(key(end + i), i)}); });
   end += 2 * writes;
+  // The least that a write of a synced table can cost: its row, and one that says what it changed.
+  count_singles("insert of two rows in one commit, after all others", store, [&](std::size_t i) {
+    const std::size_t first = end + 2 * i;
+    return write_message({insert_operation(key(first), i), insert_operation(key(first + 1), i)});
+  });
+  end += 4 * writes;
   count_inserts_between(store, order);
   count_singles("merge of one property", store, [&](std::size_t i) {
     Operation merge{OperationKind::merge, key(order[i]), {}, IfMatch::any()};

@@ -1,6 +1,7 @@
 // Checks that the index survives running out of memory during a change: other versions stay as they
 // were, nothing leaks (AddressSanitizer reports leaks), and the changed copy can be destroyed. The
 // allocator of this test program fails on demand.
+#include <array>
 #include <new>
 
 #include "tests/core/index/index_testing.h"
@@ -86,6 +87,59 @@ TEST_CASE("memory runs out where a row is put in place, and nothing has changed"
   }
   CHECK(failures > 10);
   CHECK(index.verify() == "");
+}
+
+TEST_CASE("memory runs out where a row is put in each of two indexes, and neither has changed") {
+  std::array<TableIndex, 2> indexes{two_levels(), two_levels()};
+  long failures = 0;
+  int prepared = 0;
+  // Puts the row in both, and repeats that until memory suffices.
+  const auto put = [&](const Entity& row) {
+    const std::vector<PropertyView> properties = property_views(row.properties);
+    const std::array<std::uint64_t, 2> bytes{indexes[0].bytes(), indexes[1].bytes()};
+    const KeyView key = row.key.view();
+    for (long left = 0;; ++left) {
+      REQUIRE(left < 1'000);
+      allocations_left = left;
+      try {
+        const auto first = indexes[0].prepare_put(key, row.timestamp, properties, 0);
+        const auto second = indexes[1].prepare_put(key, row.timestamp, properties, 0);
+        if (first.has_value() && second.has_value()) {
+          indexes[0].reserve_memory(key, *first);
+          indexes[1].reserve_memory(key, *second);
+          allocations_left = 0;  // nothing may fail from here on
+          indexes[0].put_prepared(key, *first);
+          indexes[1].put_prepared(key, *second);
+          ++prepared;
+        } else {
+          allocations_left = never;
+          for (TableIndex& index : indexes) index.put(row);
+        }
+        allocations_left = never;
+        return;
+      } catch (const std::bad_alloc&) {
+        allocations_left = never;
+        ++failures;
+        for (std::size_t i = 0; i < indexes.size(); ++i) {
+          REQUIRE(indexes[i].verify() == "");
+          REQUIRE(indexes[i].bytes() == bytes[i]);
+        }
+      }
+    }
+  };
+  for (std::uint64_t i = 12'000; i < 12'200; ++i) {
+    put(test::sized("p", digits(i), 100));
+    put(test::sized("p", digits(i), 100 + i % 50));
+    put(test::sized("p", digits(i % 20) + "a" + digits(i), 100));
+    put(test::sized("q" + digits(i), "", 500));
+    for (const TableIndex& index : indexes)
+      REQUIRE(index.find({"p", digits(i)}).row->timestamp() ==
+              test::sized("p", digits(i), 100).timestamp);
+  }
+  CHECK(failures > 10);
+  CHECK(prepared > 700);
+  CHECK(test::keys_in(indexes[0]) == test::keys_in(indexes[1]));
+  for (const TableIndex& index : indexes) CHECK(index.verify() == "");
 }
 
 TEST_CASE("memory runs out in an insert with a new shape") {

@@ -5,6 +5,7 @@
 #include "core/model/limits.h"
 #include "core/store/change_history.h"
 #include "core/store/restore.h"
+#include "core/store/sync_tables.h"
 #include "tests/support/store_helpers.h"
 #include "tests/support/test_host.h"
 
@@ -379,6 +380,46 @@ TEST_CASE("a content that a restore replaces is no history") {
   CHECK(log.count_after(5) == 2);
   log.reopen();
   CHECK(log.count_after(5) == 2);
+}
+
+TEST_CASE("a reader does not fall behind while sync changes only what it remembers") {
+  Log log;
+  SyncTables(log.store).enable();
+  publish(log.store, {SyncTables::start("people"), upsert("people", "p", "a", 1)});
+  REQUIRE(log.readers().add("in step", log.store.position(), log.now));
+  REQUIRE(log.readers().add("behind", {log.store.position().epoch, 1}, log.now));
+  const auto remember = [&](int commits) {
+    for (int i = 0; i < commits; ++i) {
+      const std::string key = std::to_string(i);
+      const SyncedChanges changes{"people",
+                                  log.store.last_commit(),
+                                  {{HiddenTable::marks, EntityKey("p", key), false, 0, {}}}};
+      publish(log.store, {SyncTables::apply(changes)});
+      log.host.store_pending(log.store);
+    }
+  };
+  log.set_limits(0, day);  // keeps no history
+  for (int round = 0; round < 3; ++round) {
+    remember(5);
+    log.checkpoint();
+    CHECK(log.readers().find("in step")->acknowledged == log.store.position());
+    CHECK(log.readers().are_stored());
+    CHECK(log.readers().find("behind")->acknowledged.commit == 1);
+    remember(3);
+    log.reopen();
+    SyncTables(log.store).enable();
+    // What recovery has read is known, and what the manifest covers is not.
+    CHECK(log.count_after(log.readers().find("in step")->acknowledged) == 0);
+    CHECK(log.count_after(log.readers().find("behind")->acknowledged) == -1);
+    publish(log.store, {upsert("people", "p", "a", round)});
+    const FeedPosition& before = log.readers().find("in step")->acknowledged;
+    CHECK(log.count_after(before) == 1);
+    log.host.store_pending(log.store);
+    // Not before it has acknowledged that.
+    log.checkpoint();
+    CHECK(log.count_after(log.readers().find("in step")->acknowledged) == -1);
+    REQUIRE(log.readers().acknowledge("in step", log.store.position(), log.now));
+  }
 }
 
 }  // namespace entitable

@@ -112,18 +112,16 @@ TEST_CASE("a local write is in the outbox in the same commit, with its Base") {
   Store store = synced_store();
   publish(store, {insert("people", "p", "a", 1)});
   const std::string first = "p|" + number_of(3);
-  CHECK(rows_in(store, HiddenTable::outbox) ==
-        first + ": Key=a Kind=0\n" + first + "s0: value=1\n");
-  CHECK(rows_in(store, HiddenTable::bases) == "p|a: Kind=0\n");
+  CHECK(rows_in(store, HiddenTable::outbox) == first + ": _Key=a _Kind=0 value=1\n");
+  CHECK(rows_in(store, HiddenTable::bases) == "p|a: _Kind=0\n");
   CHECK(rows_in(store, HiddenTable::base_rows).empty());
 
   publish(store, {upsert("people", "p", "a", 2)});
   publish(store, {remove("people", "p", "a")});
-  CHECK(rows_in(store, HiddenTable::outbox) ==
-        first + ": Key=a Kind=0\n" + first + "s0: value=1\n" + "p|" + number_of(4) +
-            ": Key=a Kind=1\n" + "p|" + number_of(4) + "s0: value=2\n" + "p|" + number_of(5) +
-            ": Key=a Kind=2\n");
-  CHECK(rows_in(store, HiddenTable::bases) == "p|a: Kind=0\n");
+  CHECK(rows_in(store, HiddenTable::outbox) == first + ": _Key=a _Kind=0 value=1\n" + "p|" +
+                                                   number_of(4) + ": _Key=a _Kind=1 value=2\n" +
+                                                   "p|" + number_of(5) + ": _Key=a _Kind=2\n");
+  CHECK(rows_in(store, HiddenTable::bases) == "p|a: _Kind=0\n");
   CHECK(rows_of(store, "people").empty());
   CHECK(store.verify().empty());
 }
@@ -138,14 +136,13 @@ TEST_CASE("the Base of a clean row is the row as the remote had it") {
   publish(store, {write("people", merge)});
   publish(store, {write("people", merge)});
   const TestHost host;
-  CHECK(rows_in(store, HiddenTable::bases) == "p|a: Kind=1\n");
-  CHECK(rows_in(host, store, HiddenTable::base_rows, true) ==
-        "p|a: value=1 @" + std::to_string(remote_time - noon) + "\n");
+  CHECK(rows_in(host, store, HiddenTable::bases, true) ==
+        "p|a: _Kind=1 value=1 @" + std::to_string(remote_time - noon) + "\n");
   // The second write makes no difference, but it is an operation: the row has a new Timestamp.
   const std::string number = number_of(store.last_commit() - 1);
-  CHECK(rows_in(store, HiddenTable::outbox) ==
-        "p|" + number + ": Key=a Kind=1\n" + "p|" + number + "s0: more=x value=5\n" + "p|" +
-            number_of(store.last_commit()) + ": Key=a Kind=1\n");
+  CHECK(rows_in(store, HiddenTable::outbox) == "p|" + number + ": _Key=a _Kind=1 more=x value=5\n" +
+                                                   "p|" + number_of(store.last_commit()) +
+                                                   ": _Key=a _Kind=1\n");
   CHECK(rows_of(store, "people") == "a=5 b=2");
 }
 
@@ -157,18 +154,35 @@ TEST_CASE("properties that a write removes are in the outbox") {
   publish(store, {upsert("people", "p", "a", 1)});
   const std::string number = number_of(store.last_commit());
   CHECK(rows_in(store, HiddenTable::outbox) ==
-        "p|" + number + ": Key=a Kind=1\n" + "p|" + number + "u: gone=true\n");
+        "p|" + number + ": _Key=a _Kind=1\n" + "p|" + number + "u: gone=true\n");
+}
+
+TEST_CASE("properties that have the name of one of the outbox are in rows of their own") {
+  Store store = synced_store();
+  SyncedRow row = remote_row("a", 1);
+  row.properties.push_back({"_Key", Value::of_string("theirs")});
+  REQUIRE(succeeded(apply(store, changes_of(store, {row}))));
+  Operation edit = operation(OperationKind::replace, "p", "a", 2);
+  edit.properties.push_back({"_Kind", Value::of_int32(9)});
+  edit.properties.push_back({"more", Value::of_int32(3)});
+  publish(store, {write("people", edit)});
+  const std::string number = "p|" + number_of(store.last_commit());
+  CHECK(rows_in(store, HiddenTable::outbox) == number + ": _Key=a _Kind=1 value=2\n" + number +
+                                                   "s0: _Kind=9 more=3\n" + number +
+                                                   "u: _Key=true\n");
+  CHECK(rows_in(store, HiddenTable::bases) == "p|a: _Kind=4\n");
+  CHECK(rows_in(store, HiddenTable::base_rows) == "p|a: _Key=theirs value=1\n");
 }
 
 TEST_CASE("an ETag that does not follow from the Timestamp moves to the Base") {
   Store store = synced_store();
   const SyncedRow etag{HiddenTable::etags, EntityKey("p", "a"), false, 0,
-                       std::vector<Property>{{"Etag", Value::of_string("W/\"7\"")}}};
+                       std::vector<Property>{{"_Etag", Value::of_string("W/\"7\"")}}};
   REQUIRE(succeeded(apply(store, changes_of(store, {remote_row("a", 1), etag}))));
-  CHECK(rows_in(store, HiddenTable::etags) == "p|a: Etag=W/\"7\"\n");
+  CHECK(rows_in(store, HiddenTable::etags) == "p|a: _Etag=W/\"7\"\n");
   publish(store, {upsert("people", "p", "a", 2)});
   CHECK(rows_in(store, HiddenTable::etags).empty());
-  CHECK(rows_in(store, HiddenTable::bases) == "p|a: Etag=W/\"7\" Kind=1\n");
+  CHECK(rows_in(store, HiddenTable::bases) == "p|a: _Etag=W/\"7\" _Kind=1 value=1\n");
 }
 
 TEST_CASE("the operations of a transaction are numbered in their order") {
@@ -179,11 +193,11 @@ TEST_CASE("the operations of a transaction are numbered in their order") {
                                    operation(OperationKind::replace, "p", "b", 8)})});
   const std::uint64_t commit = store.last_commit();
   CHECK(rows_in(store, HiddenTable::outbox) ==
-        "p|" + number_of(commit, 0) + ": Key=c Kind=2\n" + "p|" + number_of(commit, 1) +
-            ": Key=a Kind=0\n" + "p|" + number_of(commit, 1) + "s0: value=7\n" + "p|" +
-            number_of(commit, 2) + ": Key=b Kind=1\n" + "p|" + number_of(commit, 2) +
-            "s0: value=8\n");
-  CHECK(rows_in(store, HiddenTable::base_rows) == "p|b: value=1\np|c: value=1\n");
+        "p|" + number_of(commit, 0) + ": _Key=c _Kind=2\n" + "p|" + number_of(commit, 1) +
+            ": _Key=a _Kind=0 value=7\n" + "p|" + number_of(commit, 2) +
+            ": _Key=b _Kind=1 value=8\n");
+  CHECK(rows_in(store, HiddenTable::bases) ==
+        "p|a: _Kind=0\np|b: _Kind=1 value=1\np|c: _Kind=1 value=1\n");
   CHECK(rows_of(store, "people") == "a=7 b=8");
 }
 
@@ -407,10 +421,10 @@ TEST_CASE("a row of sync that is malformed is as if it were absent") {
     REQUIRE(
         succeeded(apply(store, changes_of(store, {remote_row(key, 1),
                                                   {HiddenTable::etags, EntityKey("p", key), false,
-                                                   0, std::vector<Property>{{"Etag", etag}}}}))));
+                                                   0, std::vector<Property>{{"_Etag", etag}}}}))));
     publish(store, {upsert("people", "p", key.c_str(), 2)});
   }
-  CHECK(rows_in(store, HiddenTable::bases) == "p|a: Kind=1\np|b: Kind=1\n");
+  CHECK(rows_in(store, HiddenTable::bases) == "p|a: _Kind=1 value=1\np|b: _Kind=1 value=1\n");
   CHECK(rows_in(store, HiddenTable::etags).empty());
 }
 
@@ -533,7 +547,7 @@ TEST_CASE("a fork records the writes of its synced tables") {
   Store store = synced_store();
   Store fork = Versions(store).fork_store();
   publish(fork, {insert("people", "p", "a", 1)});
-  CHECK(rows_in(fork, HiddenTable::bases) == "p|a: Kind=0\n");
+  CHECK(rows_in(fork, HiddenTable::bases) == "p|a: _Kind=0\n");
   CHECK(rows_in(store, HiddenTable::bases).empty());
 }
 
@@ -573,7 +587,10 @@ SyncedState state_of(const TestHost& host, Store& store) {
   for_each_row(host, store, std::nullopt,
                [&](const std::string& key, const Values& values) { state.rows[key] = values; });
   for_each_row(host, store, HiddenTable::bases, [&](const std::string& key, const Values& values) {
-    state.bases[key] = std::stoi(values.at("Kind"));
+    const std::int32_t kind = state.bases[key] = std::stoi(values.at("_Kind"));
+    if (kind != static_cast<std::int32_t>(BaseKind::row)) return;
+    state.base_rows[key] = values;
+    state.base_rows[key].erase("_Kind");
   });
   for_each_row(
       host, store, HiddenTable::base_rows,
@@ -583,8 +600,11 @@ SyncedState state_of(const TestHost& host, Store& store) {
                [&](const std::string& number, const Values& values) {
                  constexpr std::size_t digits = 16;
                  if (number.size() == digits) {
-                   last = &state.operations[values.at("Key")].emplace_back();
-                   last->kind = std::stoi(values.at("Kind"));
+                   last = &state.operations[values.at("_Key")].emplace_back();
+                   last->kind = std::stoi(values.at("_Kind"));
+                   last->set = values;
+                   last->set.erase("_Key");
+                   last->set.erase("_Kind");
                  } else if (number[digits] == 's') {
                    last->set.insert(values.begin(), values.end());
                  } else {
@@ -639,7 +659,7 @@ std::string check_state(const SyncedState& state, const std::map<std::string, Va
     }
     const std::optional<Values> kept = find(state.base_rows, key);
     if (kept != theirs) return key + " has another Base than the remote's row";
-    if (kept.has_value() != (base->second == static_cast<std::int32_t>(BaseKind::row)))
+    if (kept.has_value() != (base->second != static_cast<std::int32_t>(BaseKind::absent)))
       return key + " has a Base of the wrong kind";
     if (state.operations.count(key) == 0) return key + " has a Base without operations";
     if (apply_operations(kept, state.operations.at(key)) != find(state.rows, key))
@@ -724,6 +744,7 @@ class RandomRun {
           prng_.chance(3) ? OperationKind::insert_or_merge : OperationKind::insert_or_replace, "p",
           std::string(1, row), static_cast<std::int32_t>(prng_.below(3)));
       if (prng_.chance(2)) next.properties.push_back({"more", Value::of_string("x")});
+      if (prng_.chance(6)) next.properties.push_back({"_Kind", Value::of_string("y")});
       if (prng_.chance(4)) next = operation(OperationKind::remove, "p", std::string(1, row));
       operations.push_back(std::move(next));
     }
@@ -737,8 +758,9 @@ class RandomRun {
     SyncedRow row = remote_row(key, value, static_cast<Ticks>(store_.last_commit()) + 9);
     values = {{"value", std::to_string(value)}};
     if (!prng_.chance(3)) return row;
-    row.properties.push_back({"theirs", Value::of_boolean(true)});
-    values["theirs"] = "true";
+    const std::string name = prng_.chance(2) ? "_Key" : "theirs";  // "_Key": its Base is apart
+    row.properties.push_back({name, Value::of_boolean(true)});
+    values[name] = "true";
     return row;
   }
 

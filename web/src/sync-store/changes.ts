@@ -18,10 +18,10 @@ import {
   tableNumber,
 } from "./hidden-keys.ts";
 import { encodeValue } from "./opaque-value.ts";
+import { bytesMax, countBesideOwn, ownName, sizeOf } from "./own-properties.ts";
 import { etagOf, storeTicksAtEpoch } from "./timestamps.ts";
 
-// Outbox::row_bytes_max; an entity has at most 1 MiB, so an operation has at most three rows.
-const setBytesMax = 512 * 1024;
+// An entity has at most 1 MiB, so an operation has at most this many rows beside the first.
 const setRowsMax = 3;
 const none: Properties = new Map();
 
@@ -68,18 +68,19 @@ export class Changes {
     if (row === undefined) this.#erase(tableNumber.rows, key);
     else this.#put(tableNumber.rows, key, row.properties, version?.timestamp);
     if (version && version.etag !== etagOf(version.timestamp))
-      this.#put(tableNumber.etags, key, new Map([["Etag", string(version.etag)]]));
+      this.#put(tableNumber.etags, key, new Map([[ownName.etag, string(version.etag)]]));
     else this.#erase(tableNumber.etags, key);
   }
 
   #addBase(key: RowKey, base: Base | undefined): void {
-    const properties = base && propertiesOfBase(base);
-    if (properties) this.#put(tableNumber.bases, key, properties);
+    const properties = base && propertiesOf(base);
+    const isApart = properties !== undefined && countBesideOwn(properties) < properties.size;
+    const beside = isApart ? none : (properties ?? none);
+    const ticks = base?.kind === "row" ? base.row.timestamp : undefined;
+    if (base)
+      this.#put(tableNumber.bases, key, new Map([...ownOfBase(base, isApart), ...beside]), ticks);
     else this.#erase(tableNumber.bases, key);
-    if (base?.kind === "row")
-      this.#put(tableNumber.baseRows, key, base.row.properties, base.row.timestamp);
-    else if (base?.kind === "outdated" && base.properties)
-      this.#put(tableNumber.baseRows, key, base.properties);
+    if (isApart) this.#put(tableNumber.baseRows, key, properties, ticks);
     else this.#erase(tableNumber.baseRows, key);
   }
 
@@ -89,9 +90,11 @@ export class Changes {
     const set =
       change?.kind === "create" ? change.properties : change?.kind === "edit" ? change.set : none;
     const unset = change?.kind === "edit" ? change.unset : new Set<string>();
-    if (op) this.#put(tableNumber.outbox, key, propertiesOfOperation(op));
+    const beside = countBesideOwn(set);
+    const first = [...set].slice(0, beside);
+    if (op) this.#put(tableNumber.outbox, key, new Map([...ownOfOperation(op), ...first]));
     else this.#erase(tableNumber.outbox, key);
-    const rows = splitSet(set);
+    const rows = splitSet([...set].slice(beside));
     for (let row = 0; row < Math.max(rows.length, setRowsMax); ++row) {
       const properties = rows[row];
       if (properties) this.#put(tableNumber.outbox, rowKey(`s${row}`), properties);
@@ -148,35 +151,44 @@ export class Changes {
 const string = (value: string): Value => ({ type: "String", value });
 const int32 = (value: number): Value => ({ type: "Int32", value });
 
-function propertiesOfBase(base: Base): Properties {
-  if (base.kind === "absent") return new Map([["Kind", int32(baseKind.absent)]]);
+const propertiesOf = (base: Base): Properties | undefined =>
+  base.kind === "row"
+    ? base.row.properties
+    : base.kind === "outdated"
+      ? base.properties
+      : undefined;
+
+function ownOfBase(base: Base, isApart: boolean): [string, Value][] {
+  if (base.kind === "absent") return [[ownName.kind, int32(baseKind.absent)]];
   if (base.kind === "outdated") {
-    const kind = base.properties ? baseKind.outdatedRow : baseKind.outdatedAbsent;
-    return new Map([["Kind", int32(kind)]]);
+    const withRow = isApart ? baseKind.outdatedRowApart : baseKind.outdatedRow;
+    return [[ownName.kind, int32(base.properties ? withRow : baseKind.outdatedAbsent)]];
   }
-  const properties = new Map([["Kind", int32(baseKind.row)]]);
+  const own: [string, Value][] = [
+    [ownName.kind, int32(isApart ? baseKind.rowApart : baseKind.row)],
+  ];
   const { etag, timestamp } = base.row;
-  if (etag !== etagOf(timestamp)) properties.set("Etag", string(etag));
-  return properties;
+  if (etag !== etagOf(timestamp)) own.push([ownName.etag, string(etag)]);
+  return own;
 }
 
-function propertiesOfOperation({ number, group, key, change, wasResent }: OutboxOp): Properties {
-  const properties = new Map<string, Value>([
-    ["Key", string(key.slice(key.indexOf("\0") + 1))],
-    ["Kind", int32(changeKind[change.kind])],
-  ]);
+function ownOfOperation({ number, group, key, change, wasResent }: OutboxOp): [string, Value][] {
+  const own: [string, Value][] = [
+    [ownName.key, string(key.slice(key.indexOf("\0") + 1))],
+    [ownName.kind, int32(changeKind[change.kind])],
+  ];
   if (group !== Math.floor(number / operationsPerCommit))
-    properties.set("Group", { type: "Int64", value: String(group) });
-  if (wasResent) properties.set("Resent", { type: "Boolean", value: true });
-  return properties;
+    own.push([ownName.group, { type: "Int64", value: String(group) }]);
+  if (wasResent) own.push([ownName.resent, { type: "Boolean", value: true }]);
+  return own;
 }
 
 /** In rows that obey the limit of an entity, as Outbox::add_set() does. */
-function splitSet(set: Properties): Properties[] {
+function splitSet(set: Iterable<[string, Value]>): Properties[] {
   const rows: Map<string, Value>[] = [];
-  let bytes = setBytesMax;
+  let bytes = bytesMax;
   for (const [name, value] of set) {
-    if (bytes >= setBytesMax) {
+    if (bytes >= bytesMax) {
       rows.push(new Map());
       bytes = 0;
     }
@@ -184,14 +196,4 @@ function splitSet(set: Properties): Properties[] {
     bytes += sizeOf(value);
   }
   return rows;
-}
-
-const fixedSizes = { DateTime: 8, Int64: 8, Double: 8, Guid: 16, Int32: 4, Boolean: 1 } as const;
-
-/** As value_size() in core/model/entity.h. */
-function sizeOf({ type, value }: Value): number {
-  if (type === "String") return 4 + 2 * String(value).length;
-  if (type !== "Binary") return fixedSizes[type];
-  const base64 = String(value);
-  return 4 + (base64.length / 4) * 3 - (/=*$/.exec(base64)?.[0].length ?? 0);
 }

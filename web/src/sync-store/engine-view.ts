@@ -28,6 +28,7 @@ import {
 } from "./hidden-keys.ts";
 import { HiddenReader, type PageRows, type SyncEngine } from "./hidden-reader.ts";
 import { decodeValue } from "./opaque-value.ts";
+import { ownName, withoutOwn } from "./own-properties.ts";
 import type { HiddenRow } from "./row-decoder.ts";
 import { unreadableRow } from "./unreadable-row.ts";
 import { isValid } from "./value-checks.ts";
@@ -39,7 +40,14 @@ export const unsetSuffix = "u";
 const setSuffix = /^s\d+$/;
 
 // BaseKind and OutboxOperation in core/store/outbox.h.
-export const baseKind = { absent: 0, row: 1, outdatedAbsent: 2, outdatedRow: 3 } as const;
+export const baseKind = {
+  absent: 0,
+  row: 1,
+  outdatedAbsent: 2,
+  outdatedRow: 3,
+  rowApart: 4,
+  outdatedRowApart: 5,
+} as const;
 export const changeKind = { create: 0, edit: 1, delete: 2 } as const;
 
 // A row of a chunked value may have 512 KiB.
@@ -117,14 +125,17 @@ export class EngineView implements TableView {
 
   #base(row: HiddenRow | undefined): Base | undefined {
     if (row === undefined) return undefined;
-    const kind = row.properties.get("Kind")?.value;
+    const kind = row.properties.get(ownName.kind)?.value;
     if (kind === baseKind.absent) return { kind: "absent" };
     if (kind === baseKind.outdatedAbsent) return { kind: "outdated", properties: undefined };
-    const isKnown = kind === baseKind.row || kind === baseKind.outdatedRow;
-    const kept = isKnown ? this.reader.get(tableNumber.baseRows, row) : undefined;
-    if (kept === undefined) throw unreadableRow("bases", row);
-    const { properties, timestamp, etag } = kept;
-    if (kind === baseKind.outdatedRow) return { kind: "outdated", properties };
+    const isApart = kind === baseKind.rowApart || kind === baseKind.outdatedRowApart;
+    const kept = isApart ? this.reader.get(tableNumber.baseRows, row) : row;
+    const isOutdated = kind === baseKind.outdatedRow || kind === baseKind.outdatedRowApart;
+    const isKnown = isApart || isOutdated || kind === baseKind.row;
+    if (kept === undefined || !isKnown) throw unreadableRow("bases", row);
+    const properties = isApart ? kept.properties : withoutOwn(kept.properties);
+    if (isOutdated) return { kind: "outdated", properties };
+    const { timestamp, etag } = kept;
     return { kind: "row", row: { properties, timestamp, etag: etagIn(row) ?? etag } };
   }
 
@@ -135,7 +146,7 @@ export class EngineView implements TableView {
       this.reader.get(tableNumber.outbox, { ...key, rowKey: key.rowKey + suffix });
     const head = get("");
     if (head === undefined) return undefined;
-    const set: [string, Value][] = [];
+    const set: [string, Value][] = [...withoutOwn(head.properties)];
     for (let row = 0; ; ++row) {
       const more = get(`s${row}`);
       if (more === undefined) break;
@@ -153,7 +164,7 @@ export class EngineView implements TableView {
       const suffix = row.rowKey.slice(numberDigits);
       if (suffix === "") {
         if (head) yield operationOf(head, new Map(set), unset);
-        [head, set, unset] = [row, [], new Set()];
+        [head, set, unset] = [row, [...withoutOwn(row.properties)], new Set()];
       } else if (!head || !isOfOperation(row, head)) throw unreadableRow("outbox", row);
       else if (suffix === unsetSuffix) unset = new Set(row.properties.keys());
       else if (setSuffix.test(suffix)) set.push(...row.properties);
@@ -250,7 +261,7 @@ const prefixEnd = ({ prefix = "" }: Place): RowKey | undefined =>
 const textOf = ({ partitionKey, rowKey }: RowKey): Key => keyOf(partitionKey, rowKey);
 
 function etagIn({ properties }: HiddenRow): string | undefined {
-  const etag = properties.get("Etag");
+  const etag = properties.get(ownName.etag);
   return etag?.type === "String" ? String(etag.value) : undefined;
 }
 
@@ -324,13 +335,13 @@ function operationOf(
 ): [string, OutboxOp] {
   const { partitionKey, rowKey, properties } = row;
   const number = operationNumberOf(rowKey);
-  const group = number === undefined ? undefined : groupOf(number, properties.get("Group"));
-  const kind = properties.get("Kind");
+  const group = number === undefined ? undefined : groupOf(number, properties.get(ownName.group));
+  const kind = properties.get(ownName.kind);
   const change = kind?.type === "Int32" ? changeOf(kind.value, set, unset) : undefined;
-  const name = properties.get("Key");
+  const name = properties.get(ownName.key);
   if (number === undefined || group === undefined || !change || name?.type !== "String")
     throw unreadableRow("outbox", row);
   const op: OutboxOp = { number, group, key: keyOf(partitionKey, String(name.value)), change };
-  const wasResent = properties.get("Resent")?.value === true;
+  const wasResent = properties.get(ownName.resent)?.value === true;
   return [keyOf(partitionKey, rowKey), wasResent ? { ...op, wasResent } : op];
 }
