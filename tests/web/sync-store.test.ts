@@ -569,7 +569,7 @@ test("rows that sync has not written are absent, or cannot be read, but stop no 
         .filter(() => scheduler.chance(0.4))
         .map((name) => [name, values[scheduler.below(values.length)]]),
     );
-    if (scheduler.chance(0.5)) entity["Kind"] = int32(scheduler.below(4)); // a kind that there is
+    if (scheduler.chance(0.5)) entity["_Kind"] = int32(scheduler.below(4)); // a kind that there is
     const rowKey = rowKeys[scheduler.below(rowKeys.length)] as string;
     const message = encoder.write(
       table,
@@ -616,21 +616,21 @@ test("rows that sync has not written are absent, or cannot be read, but stop no 
 });
 
 test("an operation whose row has a wrong key or group cannot be read", async () => {
-  const good = { Key: "1", Kind: int32(0) } as const;
+  const good = { _Key: "1", _Kind: int32(0) } as const;
   const int64 = (value: string): Value => ({ type: "Int64", value });
   const number = "0000000000131072"; // of commit 2
   const cases: [isReadable: boolean, rowKey: string, entity: Record<string, unknown>][] = [
     [true, number, good],
-    [true, number, { ...good, Group: int64("0") }],
-    [true, number, { ...good, Group: int64("2") }],
-    [false, number, { ...good, Group: int64("3") }],
-    [false, number, { ...good, Group: int64("-1") }],
-    [false, number, { ...good, Group: int32(1) }],
-    [false, number, { ...good, Group: true }],
-    [false, number, { ...good, Kind: int64("0") }],
-    [false, "x", { ...good, Group: int64("0") }],
-    [false, "00000000001310720", { ...good, Group: int64("0") }],
-    [false, "9999999999999999", { ...good, Group: int64("0") }],
+    [true, number, { ...good, _Group: int64("0") }],
+    [true, number, { ...good, _Group: int64("2") }],
+    [false, number, { ...good, _Group: int64("3") }],
+    [false, number, { ...good, _Group: int64("-1") }],
+    [false, number, { ...good, _Group: int32(1) }],
+    [false, number, { ...good, _Group: true }],
+    [false, number, { ...good, _Kind: int64("0") }],
+    [false, "x", { ...good, _Group: int64("0") }],
+    [false, "00000000001310720", { ...good, _Group: int64("0") }],
+    [false, "9999999999999999", { ...good, _Group: int64("0") }],
   ];
   for (const [isReadable, rowKey, entity] of cases) {
     const [{ engine, real }] = await openPair(1);
