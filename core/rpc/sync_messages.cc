@@ -11,6 +11,21 @@
 namespace entitable::rpc {
 namespace {
 
+// Most ranges are not read to their end, and rows of hidden tables may have 1 MiB each.
+constexpr std::uint64_t sync_page_bytes_max = 1'048'576;
+
+// Ends the page after the row with which it has that many bytes.
+void limit_bytes(Page& page) {
+  std::uint64_t bytes = 0;
+  std::size_t count = 0;
+  while (count < page.rows.size() && bytes < sync_page_bytes_max)
+    bytes += page.rows[count++].packed_bytes();
+  if (count == page.rows.size()) return;
+  const RowView& next = page.rows[count];
+  page.next = Continuation{EntityKey(next.partition(), next.row_key())};
+  page.rows.erase(page.rows.begin() + static_cast<std::ptrdiff_t>(count), page.rows.end());
+}
+
 // Sets `hidden` to the table with this number. Returns whether there is one.
 bool read_table(std::uint32_t table, std::optional<HiddenTable>& hidden) {
   hidden.reset();
@@ -45,10 +60,11 @@ std::vector<PartId> handle_query(const SyncTables& tables, std::optional<HiddenT
   query.top = fields.top;
   if (fields.partition.has_value())
     query.from = Continuation{EntityKey(*fields.partition, fields.row.value_or(""))};
-  const auto answer = tables.query(fields.table, hidden, query);
+  auto answer = tables.query(fields.table, hidden, query);
   if (const auto* error = std::get_if<Error>(&answer)) return respond_with_error(out, *error);
   if (const auto* need = std::get_if<PartsNeeded>(&answer)) return need->ids;
-  const Page& page = std::get<Page>(answer);
+  Page& page = std::get<Page>(answer);
+  limit_bytes(page);
   pages.write(out, fields.table, page.rows, {}, page.next);
   return {};
 }
@@ -76,6 +92,7 @@ std::optional<Error> add_sync_changes(std::uint32_t table, std::string_view time
   auto* const write = std::get_if<WriteEntities>(&request.body);
   if (write == nullptr || timestamps.size() != write->operations.size() * sizeof(std::uint64_t))
     return malformed_error();
+  if (!changes.texts.empty() && changes.table != write->table) return malformed_error();
   changes.table = write->table;
   changes.texts.push_back(std::move(write->texts));
   ByteReader times(timestamps);

@@ -14,11 +14,15 @@ ChangeHistory::ChangeHistory(Store& store, const FeedPosition& since,
                              const HistoryReadLimits& limits)
     : state_(store.state()),
       epoch_min_(since.epoch),
-      progress_{since, limits},
+      progress_{since, limits, since.commit},
       last_(store.last_commit()) {
   ENTITABLE_CHECK(state_.is_open());
-  truncated_ = since.epoch > state_.feed_epoch || since.commit > last_ ||
-               since.commit + 1 < state_.first_known_commit() || !state_.claims.has_survived(since);
+  truncated_ =
+      since.epoch > state_.feed_epoch || since.commit > last_ || !state_.claims.has_survived(since);
+  if (!truncated_ && since.commit + 1 < state_.first_known_commit()) {
+    truncated_ = since.commit < state_.published.last_commit_in_feed;
+    if (!truncated_) progress_.position = state_.position();
+  }
   for (const Ref<Table>& table : state_.published.catalog.tables()) {
     if (is_hidden_table(table->id())) break;  // they are last
     tables_.emplace(table->id(), KnownTable{table->identity});
@@ -67,6 +71,7 @@ PastChanges ChangeHistory::read_segment(const Segment& segment) {
     read(commits[i], segment.epoch, progress, changes);
   }
   progress_ = progress;
+  remember_last_in_feed();
   return changes;
 }
 
@@ -89,7 +94,13 @@ PastChanges ChangeHistory::read_pending() {
     truncated_ = true;
     last_unreadable_ = last_;
   }
+  remember_last_in_feed();
   return changes;
+}
+
+void ChangeHistory::remember_last_in_feed() {
+  std::uint64_t& known = state_.published.last_commit_in_feed;
+  if (is_at_end() && known <= last_) known = std::min(known, progress_.last_shown);
 }
 
 // `progress`: the caller keeps it once nothing can fail any more. Tables of commits that were read
@@ -116,6 +127,7 @@ void ChangeHistory::read(const Commit& commit, std::uint64_t epoch, Progress& pr
   progress.position = batch.position;
   read_rows(commit, batch, changes);
   if (batch.rows.empty() && batch.tables.empty()) return;
+  progress.last_shown = commit.number;
   progress.count(batch);
   changes.batches.push_back(std::move(batch));
 }

@@ -85,12 +85,14 @@ class ChangeHistory {
   struct Progress {
     FeedPosition position;
     HistoryReadLimits left;
+    std::uint64_t last_shown;  // no commit after this one, up to the position, made a batch
 
     bool is_full() const { return left.batches == 0 || left.bytes == 0; }
     void count(const ChangeBatch& batch);
   };
 
   void read(const Commit& commit, std::uint64_t epoch, Progress& progress, PastChanges& changes);
+  void remember_last_in_feed();
   bool is_known(const Mutation& mutation) const;
   void read_rows(const Commit& commit, ChangeBatch& batch, PastChanges& changes);
   void read_tables(const Commit& commit, ChangeBatch& batch);

@@ -16,8 +16,8 @@ namespace {
 
 using Failure = WriteSynced::Failure;
 
-GroupFailure failure(ErrorCode code) {
-  return GroupFailure{Error(code), 0, false};
+GroupFailure failure(ErrorCode code, std::string message = {}) {
+  return GroupFailure{Error(code, std::move(message)), 0, false};
 }
 
 const Table* find_synced(const Catalog& catalog, std::string_view name) {
@@ -29,11 +29,15 @@ std::optional<Failure> stage_start(const Catalog& catalog, std::string_view name
                                    StagedMutations& staged) {
   const Table* const table = catalog.find(name);
   if (table == nullptr) return failure(ErrorCode::table_not_found);
-  if (table->synced) return failure(ErrorCode::table_already_exists);
-  if (table->id() > synced_table_id_max) return failure(ErrorCode::read_only);
+  if (table->synced)
+    return failure(ErrorCode::table_already_exists, "The table is synced already.");
+  if (table->id() > synced_table_id_max)
+    return failure(ErrorCode::read_only, "The store has used up the ids of tables that can sync.");
   const Cursor rows(table->index, KeyRange());
   if (rows.part_needed() != 0) return PartsNeeded{{rows.part_needed()}};
-  if (rows.valid()) return failure(ErrorCode::invalid_input);
+  if (rows.valid())
+    return failure(ErrorCode::invalid_input,
+                   "The table has rows. Only an empty table can begin to sync.");
   staged.mutations.emplace_back(SetSynced{table->id(), true});
   return std::nullopt;
 }
@@ -74,7 +78,9 @@ class ChangeStager {
     if (entity_size(row.key.view(), properties) > limits::entity_bytes_max)
       return Error(ErrorCode::entity_too_large);
     const TableIndex::Found found = find(id, row.key.view());
-    if (found.part_needed != 0) parts_needed_.insert(found.part_needed);
+    // A hidden row can be put without its part: neither the feed nor row counts have it.
+    const bool is_blind = row.hidden && !row.erase && !found.needs_part_for_any_change;
+    if (found.part_needed != 0 && !is_blind) parts_needed_.insert(found.part_needed);
     if (row.erase) {
       if (found.row.has_value()) staged_.mutations.emplace_back(DeleteRow{id, row.key});
       return std::nullopt;
@@ -84,15 +90,13 @@ class ChangeStager {
     const Ticks timestamp = row.timestamp != 0 ? row.timestamp : clock_.next(now_);
     clock_.advance_to(timestamp);
     staged_.mutations.emplace_back(
-        PutRow{id,
-               row.key.view(),
-               timestamp,
-               properties,
-               false,
-               0,
-               {},
-               found.row.has_value() ? PutEffect::update : PutEffect::insert});
+        PutRow{id, row.key.view(), timestamp, properties, false, 0, {}, effect_of(found)});
     return std::nullopt;
+  }
+
+  static PutEffect effect_of(const TableIndex::Found& found) {
+    if (found.part_needed != 0) return PutEffect::unknown;
+    return found.row.has_value() ? PutEffect::update : PutEffect::insert;
   }
 
   TableIndex::Found find(TableId id, const KeyView& key) const {

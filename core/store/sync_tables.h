@@ -47,7 +47,8 @@ class SyncTables {
   bool is_synced(std::string_view table) const;
   // Makes a request that begins syncing the table, from the next write on. Errors: TableNotFound;
   // TableAlreadyExists if it is synced already; InvalidInput if it has rows: only the remote's rows
-  // and those that the outbox records may be in it.
+  // and those that the outbox records may be in it; ReadOnly if its id is above
+  // synced_table_id_max, which only a store from crafted files can reach.
   static WriteRequest start(std::string table);
   // Makes a request that ends syncing the table. Its rows stay; what sync knows of them is deleted.
   // Errors: TableNotFound, also if it is not synced; TableHasPendingOperations if the remote does

@@ -1116,6 +1116,30 @@ describe("a write that needs unloaded parts", () => {
     }
   });
 
+  // The queue must still store what is pending, so that the next owner has it.
+  test("does not stop the queue if the store is handed over", async () => {
+    for (const durability of ["strict", "deferred"] as const) {
+      const closed = new StoreError("StoreClosed", "The store is closed.");
+      const bench = new Bench({ onDeferredModuleFailed: () => Promise.resolve(closed) });
+      const load = () => Promise.reject(new StoreError("WasmLoadFailed", "it is not there"));
+      const isB = (request: Uint8Array) => decode(unwrapFromCall(request)).put === "b";
+      for (const how of ["stage", "stageAndPublish"] as const) {
+        const stage = bench.engine[how].bind(bench.engine);
+        bench.engine[how] = (requests, nowMs) =>
+          requests.some(isB) ? new DeferredModuleNeeded(load) : stage(requests, nowMs);
+      }
+      const stageOne = bench.engine.stageAndPublishOne.bind(bench.engine);
+      bench.engine.stageAndPublishOne = (request, ...rest) =>
+        isB(request) ? new DeferredModuleNeeded(load) : stageOne(request, ...rest);
+      await bench.put("a", 1, "deferred");
+      const b = bench.put("b", 2, durability);
+      await assert.rejects(b, closed);
+      await bench.queue.flush();
+      assert.deepEqual(await bench.onDisk(), { a: 1 });
+      assert.deepEqual(bench.persistErrors, []);
+    }
+  });
+
   test("and is rejected meanwhile leaves the others of its group queued", async () => {
     const bench = new Bench();
     bench.storage.auto = false;

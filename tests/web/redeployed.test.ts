@@ -9,6 +9,8 @@ import { join } from "node:path";
 import { describe, type TestContext } from "node:test";
 import { pathToFileURL } from "node:url";
 import "../../web/src/client/live-connection.ts"; // loaded before virtual time begins
+import { RequestEncoder } from "../../web/src/client/request-encoder.ts";
+import "../../web/src/host/sync-host.ts";
 import { encodeHttpRequest } from "../../web/src/rest/http-message.ts";
 import { MemoryStorage } from "../../web/src/storage/memory.ts";
 import { StoreHandle } from "../../web/src/store.ts";
@@ -16,8 +18,9 @@ import { isAnnouncement } from "../../web/src/tabs/messages.ts";
 import type { SharedHost, SharedHostOptions } from "../../web/src/tabs/shared-host.ts";
 import type { Store } from "../../web/src/types.ts";
 import { platformRandom } from "../../web/src/util/random.ts";
-import type { DeferredModuleUrls } from "../../web/src/wasm/engine.ts";
+import { createEngine, type DeferredModuleUrls } from "../../web/src/wasm/engine.ts";
 import { ControlledStorage } from "./support/controlled-storage.ts";
+import { openHost } from "./support/open-host.ts";
 import { Origin, Tab } from "./support/simulated-tabs.ts";
 import { simulatedTest as test } from "./support/simulated-test.ts";
 import { type Simulation, sleep, until } from "./support/simulation.ts";
@@ -218,6 +221,33 @@ describe("an old owner hands the store over to a new tab", () => {
       await tabs.close();
     });
   }
+
+  test("for a write of a synced table, with deferred writes of others", async (simulation) => {
+    const tabs = new Tabs();
+    const { files } = tabs.origin;
+    await simulation.real(async () => {
+      const host = await openHost({
+        engine: await createEngine(),
+        storage: new MemoryStorage(files),
+      });
+      const encoder = new RequestEncoder();
+      await encoder.createTable("cities", (message) => host.write(message.slice()));
+      await (await host.startSync()).setSynced("cities", "begin");
+      await host.close();
+    });
+    const oldTab = await tabs.open("old", { durability: "deferred" });
+    const newTab = await tabs.open("new", { durability: "deferred" });
+    await oldTab.flush();
+    const errors: string[] = [];
+    oldTab.on("persist-error", ({ error }) => errors.push(error.message));
+    await oldTab.table("people").upsertEntity(row("1", 1));
+    await oldTab.table("cities").upsertEntity(row("2", 2));
+    assert.equal(newTab.status.owner, "self");
+    assert.deepEqual(errors, []);
+    assert.deepEqual(await valuesIn(newTab), [1]);
+    assert.equal((await newTab.table("cities").getEntity("p", "2"))["n"], 2);
+    await tabs.close();
+  });
 
   test("and does not come back while it is suspended", async () => {
     const tabs = new Tabs();

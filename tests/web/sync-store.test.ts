@@ -8,8 +8,8 @@ import { test } from "node:test";
 import { RequestEncoder } from "../../web/src/client/request-encoder.ts";
 import { ResponseDecoder } from "../../web/src/client/response-decoder.ts";
 import type { StoreError } from "../../web/src/errors.ts";
-import type { Draft } from "../../web/src/sync/draft.ts";
-import type { Base, OutboxOp, TableName } from "../../web/src/sync/hidden-tables.ts";
+import { Draft, operationsPerCommit, type TableView } from "../../web/src/sync/draft.ts";
+import type { Base, FrozenPush, OutboxOp, TableName } from "../../web/src/sync/hidden-tables.ts";
 import { keyAfter, keyOf, partitionRange } from "../../web/src/sync/keys.ts";
 import { outboxKey } from "../../web/src/sync/partition-log.ts";
 import type { Properties } from "../../web/src/sync/properties.ts";
@@ -18,6 +18,7 @@ import { EngineStore } from "../../web/src/sync-store/engine-store.ts";
 import {
   type OpaqueTable,
   places,
+  rowKeyOf,
   type TableNumber,
   tableNumber,
 } from "../../web/src/sync-store/hidden-keys.ts";
@@ -412,7 +413,7 @@ test("any number of operations can be lost in one commit", async () => {
   pair.real.apply(
     (draft) => {
       for (let i = 0; i < count; ++i) {
-        const op = { number: i, group: i, key: keyOf("p", "1"), change };
+        const op = { number: i, group: 0, key: keyOf("p", "1"), change };
         draft.put("outbox", outboxKey("p", i), op);
       }
     },
@@ -577,6 +578,7 @@ test("rows that sync has not written are absent, or cannot be read, but stop no 
         .filter(() => scheduler.chance(0.4))
         .map((name) => [name, values[scheduler.below(values.length)]]),
     );
+    if (scheduler.chance(0.5)) entity["_Kind"] = int32(scheduler.below(4)); // a kind that there is
     const rowKey = rowKeys[scheduler.below(rowKeys.length)] as string;
     const message = encoder.write(
       table,
@@ -589,8 +591,10 @@ test("rows that sync has not written are absent, or cannot be read, but stop no 
     pair.engine.applySynced([part], pair.engine.lastCommit, true, nowMs);
     for (const name of tables) {
       try {
-        for (const [key, value] of pair.real.view.entries(name, ""))
+        for (const [key, value] of pair.real.view.entries(name, "")) {
           assert.deepEqual(pair.real.view.get(name, key), value, name);
+          if (name === "outbox") assert(Number.isSafeInteger((value as OutboxOp).number), key);
+        }
       } catch (error) {
         assert.equal((error as StoreError).code, "Corrupted", String(error));
         assert(!mayBeAbsent.has(name), name);
@@ -618,6 +622,101 @@ test("rows that sync has not written are absent, or cannot be read, but stop no 
     "pushes",
   ]);
   pair.engine.close();
+});
+
+test("an operation whose row has a wrong key or group cannot be read", async () => {
+  const good = { _Key: "1", _Kind: int32(0) } as const;
+  const int64 = (value: string): Value => ({ type: "Int64", value });
+  const number = "0000000000131072"; // of commit 2
+  const cases: [isReadable: boolean, rowKey: string, entity: Record<string, unknown>][] = [
+    [true, number, good],
+    [true, number, { ...good, _Group: int64("0") }],
+    [true, number, { ...good, _Group: int64("2") }],
+    [false, number, { ...good, _Group: int64("3") }],
+    [false, number, { ...good, _Group: int64("-1") }],
+    [false, number, { ...good, _Group: int32(1) }],
+    [false, number, { ...good, _Group: true }],
+    [false, number, { ...good, _Kind: int64("0") }],
+    [false, "x", { ...good, _Group: int64("0") }],
+    [false, "00000000001310720", { ...good, _Group: int64("0") }],
+    [false, "9999999999999999", { ...good, _Group: int64("0") }],
+  ];
+  for (const [isReadable, rowKey, entity] of cases) {
+    const [{ engine, real }] = await openPair(1);
+    putHidden(engine, tableNumber.outbox, rowKey, entity);
+    const read = () => [...real.view.entries("outbox", "")].length;
+    if (isReadable) assert.equal(read(), 1);
+    else assert.throws(read, { code: "Corrupted" }, JSON.stringify([rowKey, entity]));
+    engine.close();
+  }
+});
+
+test("a value of another shape counts as one that cannot be read", async () => {
+  const [{ engine, real }] = await openPair(1);
+  const put = (number: TableNumber, rowKey: string, json: string) =>
+    putHidden(engine, number, rowKey, { V0: binaryOf(json) });
+  const mark = outboxKey("p", 1);
+  put(tableNumber.pushes, "000", "[1,{}]");
+  put(tableNumber.marks, rowKeyOf(mark).rowKey, "[1,null]");
+  put(tableNumber.tries, "", '[1,{"$number":"NaN"}]');
+  put(tableNumber.receipts, "", "[1,[]]");
+  put(tableNumber.settling, rowKeyOf(mark).rowKey, "[1,null]");
+  assert.throws(() => real.view.get("pushes", "p"), { code: "Corrupted" });
+  assert.throws(() => [...real.view.entries("pushes", "")], { code: "Corrupted" });
+  assert.throws(() => real.view.get("marks", mark), { code: "Corrupted" });
+  assert.equal(real.view.get("tries", "p"), undefined);
+  assert.equal(real.view.get("receipts", "p"), undefined);
+  assert.equal(real.view.get("settling", mark), true); // the row alone says everything
+  engine.close();
+});
+
+test("a value without its first row cannot be read, but can be replaced and deleted", async () => {
+  const [{ engine, real }] = await openPair(1);
+  const sample = sampleValues().find(([name]) => name === "pushes")?.[2] as FrozenPush;
+  const orphan = () => putHidden(engine, tableNumber.pushes, "001", { V0: binaryOf("[1,0]") });
+  orphan();
+  assert.throws(() => real.view.get("pushes", "p"), { code: "Corrupted" });
+  assert.throws(() => [...real.view.entries("pushes", "")], { code: "Corrupted" });
+  real.apply((draft) => draft.put("pushes", "p", sample), true, nowMs);
+  assert.equal(real.view.get("pushes", "p")?.token, sample.token);
+  orphan();
+  real.apply((draft) => draft.delete("pushes", "p"), true, nowMs);
+  assert.equal(real.view.get("pushes", "p"), undefined);
+  assert.deepEqual([...real.view.entries("pushes", "")], []);
+  engine.close();
+});
+
+const binaryOf = (text: string): Value => ({
+  type: "Binary",
+  value: Buffer.from(text).toString("base64"),
+});
+
+function putHidden(engine: Engine, number: TableNumber, rowKey: string, entity: object): void {
+  const write = { kind: "insertOrReplace", partitionKey: "p", rowKey, entity } as const;
+  const message = encoder.write(table, [write] as never, true, undefined, (bytes) => bytes.slice());
+  const part = { table: number, message, timestamps: [0n] };
+  assert(engine.applySynced([part], engine.lastCommit, true, nowMs));
+}
+
+test("numbers of operations are exact, or not given", () => {
+  const commitMax = 2 ** 37 - 1; // OutboxWriter::commit_max
+  const draftAfter = (commit: number) => new Draft({ commit } as TableView);
+  assert.equal(draftAfter(commitMax - 1).nextNumber(), commitMax * operationsPerCommit);
+  assert.throws(() => draftAfter(commitMax).nextNumber(), RangeError);
+});
+
+test("the changes of one call are all of one table", async () => {
+  const [{ engine }] = await openPair(1);
+  const parts = [table, "other"].map((name) => {
+    const write = { kind: "insertOrReplace", partitionKey: "p", rowKey: name, entity: {} } as const;
+    const message = encoder.write(name, [write], true, undefined, (bytes) => bytes.slice());
+    return { table: tableNumber.rows, message, timestamps: [0n] };
+  });
+  const apply = (given: typeof parts) => engine.applySynced(given, engine.lastCommit, true, nowMs);
+  assert.throws(() => apply(parts));
+  assert.throws(() => apply([...parts].reverse()));
+  assert(apply(parts.slice(0, 1)));
+  engine.close();
 });
 
 test("the store says why it refuses, and stays usable", async () => {

@@ -138,6 +138,39 @@ test("a feed resumes after a restart, with the remote's rows and without hidden 
   assert.deepEqual(await read(resumed, 2), ["sync insert 5=5", "local update 5=6"]);
 });
 
+test("a reader that has all changes keeps its place while sync only remembers things", async (t) => {
+  for (const isOpen of [true, false]) {
+    const log = new Log(t);
+    const history = { bytes: 50_000, ageMs: 3_600_000 };
+    const first = await log.open({ history });
+    const before = await first.store.reader("copy");
+    await write(first.store, "1", 1);
+    const { value: last } = await before.next();
+    assert(last);
+    assert.deepEqual(texts(last), ["local insert 1=1"]);
+    await before.ack(last.sequence);
+    if (!isOpen) await before.close();
+    for (let round = 0; round < 4; ++round) {
+      for (let i = 0; i < 20; ++i) {
+        await remember(first, String(i));
+        await first.store.flush();
+      }
+      await first.store.compact();
+    }
+    if (isOpen) {
+      await write(first.store, "2", 2);
+      assert.deepEqual(await read(before, 1), ["local insert 2=2"]);
+    }
+    await first.store.close();
+    const next = await log.open({ history });
+    const after = await next.store.reader("copy");
+    await write(next.store, "3", 3);
+    const missed = isOpen ? ["local insert 2=2"] : []; // it has not acknowledged that
+    assert.deepEqual(await read(after, missed.length + 1), [...missed, "local insert 3=3"]);
+    await next.store.close();
+  }
+});
+
 test("a durable reader gets all changes while sync applies rows, over restarts", async (t) => {
   const log = new Log(t);
   const random = seededRandom(Number(process.env["ENTITABLE_SEED"] ?? 20261126));

@@ -504,8 +504,10 @@ export interface ChangeBatch<T = Record<string, unknown>> {
   readonly at: Date;
   /**
    * "local": this tab made the changes, or the store is not shared. "other-tab": another tab did,
-   * or an earlier page of this one. "sync": the changes come from a remote table. "restore": they
-   * come from a snapshot.
+   * or an earlier page of this one. "sync": the rows come from a remote table. That includes rows
+   * that were pushed from here: once the remote has them, they have its Timestamp and ETag, so a
+   * local write appears a second time, with the same properties. "restore": the changes come from
+   * a snapshot.
    */
   readonly origin: "local" | "other-tab" | "sync" | "restore";
   readonly changes: readonly Change<T>[];

@@ -37,6 +37,20 @@ class Log {
       host.store_pending(store);
     }
   }
+  // Makes commits of about a kilobyte that the feed does not show.
+  void write_hidden(int commits) {
+    SyncTables tables(store);
+    tables.enable();
+    if (!tables.is_synced("cities"))
+      publish(store, {create("cities"), SyncTables::start("cities")}, now);
+    for (; commits > 0; --commits) {
+      const std::vector<Property> large{{"text", Value::of_string(std::string(1000, 'x'))}};
+      const SyncedChanges changes{
+          "cities", store.last_commit(), {{HiddenTable::marks, {"p", "a"}, false, 0, large}}};
+      publish(store, {SyncTables::apply(changes)}, now += day / 24 / 60);
+      host.store_pending(store);
+    }
+  }
   void checkpoint() {
     host.history.now = now;
     REQUIRE(host.checkpoint(store));
@@ -112,6 +126,68 @@ TEST_CASE("a time that cannot be stored is replaced by the nearest that can") {
   log.reopen();
   CHECK(log.readers().find("early")->acknowledged_at == 0);
   CHECK(log.readers().find("late")->acknowledged_at == last_time);
+}
+
+TEST_CASE("a reader that has all changes keeps its place while commits follow that it cannot see") {
+  Log log;
+  log.write_hidden(1);
+  log.write(1);
+  const FeedPosition last = log.store.position();
+  REQUIRE(log.readers().add("copy", {}, log.now));
+  REQUIRE(log.readers().acknowledge("copy", last, log.now));
+  for (int i = 0; i < 10; ++i) {
+    log.write_hidden(100);
+    log.checkpoint();
+  }
+  CHECK(log.host.segments.size() < 200);  // the log is not kept for it
+  CHECK(log.count_after(last) == 0);      // as another feed with this position
+  const auto count_after_reader = [&] {
+    return log.count_after(log.readers().find("copy")->acknowledged);
+  };
+  CHECK(count_after_reader() == 0);
+  log.reopen();
+  CHECK(count_after_reader() == 0);
+  log.write_hidden(10);
+  log.write(2);
+  log.write_hidden(10);
+  CHECK(count_after_reader() == 2);
+  log.checkpoint();
+  log.reopen();
+  CHECK(count_after_reader() == 2);
+}
+
+TEST_CASE("a reader that reads the last change after the store was opened keeps its place, too") {
+  Log log;
+  log.write(1);
+  REQUIRE(log.readers().add("copy", log.store.position(), log.now));
+  log.write(1);
+  const FeedPosition last = log.store.position();
+  log.write_hidden(10);
+  log.checkpoint();
+  log.reopen();
+  const FeedPosition before = log.readers().find("copy")->acknowledged;
+  REQUIRE(log.count_after(before) == 2);  // with the table that was created
+  REQUIRE(log.readers().acknowledge("copy", {last.epoch, last.commit + 1}, log.now));
+  for (int i = 0; i < 10; ++i) {
+    log.write_hidden(100);
+    log.checkpoint();
+  }
+  CHECK(log.count_after(log.readers().find("copy")->acknowledged) == 0);
+}
+
+TEST_CASE("a reader that has not read the last change does not keep its place") {
+  Log log;
+  log.write_hidden(1);
+  log.write(1);
+  REQUIRE(log.readers().add("copy", log.store.position(), log.now));
+  log.write(1);
+  for (int i = 0; i < 10; ++i) {
+    log.write_hidden(100);
+    log.checkpoint();
+  }
+  CHECK(log.count_after(log.readers().find("copy")->acknowledged) == -1);
+  log.reopen();
+  CHECK(log.count_after(log.readers().find("copy")->acknowledged) == -1);
 }
 
 TEST_CASE("the number of readers is limited") {

@@ -89,6 +89,9 @@ interface QueuedWrite {
   readonly signal?: AbortSignalLike | undefined;
   readonly origin: WriteOrigin | undefined;
   isAlone: boolean; // forms a group by itself; also set when staging its group ran out of memory
+  // Why a deferred module could not be loaded while this waited. If this write needs one, it is
+  // rejected with this error, and does not wait for another attempt.
+  loadError?: Error;
   readonly stage?: QueueTask["stage"]; // of a task
   readonly taskBytes?: (() => number) | undefined; // of a task
   readonly isStrict?: (() => boolean) | undefined; // of a task
@@ -657,7 +660,9 @@ export class CommitQueue {
       const staged = own?.(how) ?? this.#options.engine[how](requests, this.#options.now());
       if (staged instanceof PartsNeeded) {
         this.#requeue(group);
-        if (staged.ids.length > partsPerGroup && group.length > 1) {
+        if (staged instanceof DeferredModuleNeeded && group.some(({ loadError }) => loadError)) {
+          this.#rejectOrDivide(group);
+        } else if (staged.ids.length > partsPerGroup && group.length > 1) {
           this.#groupWritesMax = Math.ceil(group.length / 2);
         } else {
           this.#loadNeeded(staged, group);
@@ -677,7 +682,8 @@ export class CommitQueue {
   // until they are loaded. If the group then needs more, that is loaded too, while what was loaded
   // first stays loaded. A later group gets a load of its own: it may need a part again that the
   // group before it has unloaded. If loading fails, each write of the group is tried alone. If a
-  // deferred module cannot be loaded, the writes that need it are rejected at once.
+  // deferred module cannot be loaded, the queued writes that need it are rejected without another
+  // attempt to load it.
   #loadNeeded(needed: PartsNeeded, group: QueuedWrite[]): void {
     this.#pausedFor = "loading";
     this.#blocked = { needed, group };
@@ -725,10 +731,21 @@ export class CommitQueue {
         const isFor = ({ pooled, stage }: QueuedWrite) =>
           stage !== undefined || (pooled !== undefined && isNeededBy(pooled.request));
         this.#reject(group.filter(isFor), reason);
-        return;
+      } else {
+        for (const item of this.#queued) item.loadError = reason;
+        this.#rejectOrDivide(group);
       }
+      return;
     }
     if (this.#fatalError === undefined) this.#onStageFailed(group, reason);
+  }
+
+  // A deferred module that the group needs could not be loaded while its writes waited. Messages
+  // do not tell which of them need it, so each is tried alone. REQUIRES: the group is queued again.
+  #rejectOrDivide(group: QueuedWrite[]): void {
+    const [first] = group;
+    if (first?.loadError !== undefined && group.length === 1) this.#reject(group, first.loadError);
+    for (const item of group) item.isAlone = true;
   }
 
   // Handles a group that could not be staged. REQUIRES: the group is queued again. Writes of the

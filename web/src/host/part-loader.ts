@@ -41,9 +41,11 @@ export function damagedError({ file, message }: Damage): StoreError {
   });
 }
 
-// Throws if the call needs the part again that was loaded first: repeating it would not end.
-function requireProgress([loaded]: readonly number[], { ids: [next] }: PartsNeeded): void {
-  if (next !== loaded) return;
+// Throws if the call needs again what was loaded first, a part or a deferred module: repeating it
+// would not end.
+function requireProgress(loaded: PartsNeeded, needed: PartsNeeded): void {
+  const [next] = needed.ids;
+  if (next === undefined ? needed !== loaded : next !== loaded.ids[0]) return;
   const message = `The store is damaged: part ${next} was loaded but is still missing.`;
   throw new StoreError("Corrupted", message);
 }
@@ -108,7 +110,7 @@ export class PartLoader {
         else await this.#load(ids.slice(0, loadAtOnce === "steps" ? stepParts : count));
         const result = call();
         if (!(result instanceof PartsNeeded)) return result;
-        requireProgress(ids, result);
+        requireProgress(needed, result);
         if (loadAtOnce === "steps") return result;
         needed = result;
       }
@@ -164,12 +166,12 @@ export class PartLoader {
     const { engine } = this.#options;
     this.#waitingCalls += 1;
     try {
-      for (let { ids } = first; ; ) {
-        await this.#read(ids, (id, bytes) => engine.loadPartForCheckpoint(id, bytes));
+      for (let needed = first; ; ) {
+        await this.#read(needed.ids, (id, bytes) => engine.loadPartForCheckpoint(id, bytes));
         const result = call();
         if (!(result instanceof PartsNeeded)) return result;
-        requireProgress(ids, result);
-        ids = result.ids;
+        requireProgress(needed, result);
+        needed = result;
       }
     } finally {
       this.#endWaitingCall();

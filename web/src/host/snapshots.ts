@@ -135,8 +135,11 @@ export class Snapshots {
     let pending = ask();
     if (pending instanceof PartsNeeded) pending = await parts.loadAndRetry(pending, ask);
     if (!pending) return;
-    const message = "A synced table has changes that its remote table does not have yet.";
-    const hint = "Restore with mode merge, or stop syncing the table first.";
+    const message =
+      "A synced table has changes that its remote table does not have yet. They would be lost.";
+    const hint =
+      "Restore with mode merge, or wait until they are pushed, or stop syncing the table and " +
+      "discard them.";
     throw serviceError(409, "TableHasPendingOperations", message, hint);
   }
 

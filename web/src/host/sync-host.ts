@@ -101,9 +101,20 @@ export class SyncHost {
   // refuses.
   async setSynced(table: string, how: "begin" | "end" | "discard"): Promise<void> {
     await this.commit((publishes, nowMs) => {
-      const needed = this.#options.engine.setSynced(table, how, publishes, nowMs);
+      const needed = this.#setSynced(table, how, publishes, nowMs);
       return needed ?? { changes: true, bytes: table.length };
     });
+  }
+
+  #setSynced(...call: Parameters<Engine["setSynced"]>): PartsNeeded | undefined {
+    const { StoreError } = this.#environment;
+    try {
+      return this.#options.engine.setSynced(...call);
+    } catch (error) {
+      if (!(error instanceof StoreError && error.code === "ValidationFailed")) throw error;
+      const hint = "Sync a new table, then write the rows of this one into it.";
+      throw new StoreError(error.code, error.message, { hint });
+    }
   }
 
   // Calls `look` with the published version, and again after parts that it needs are loaded.
@@ -120,37 +131,39 @@ export class SyncHost {
 
   // Makes one commit, which follows the published version. `stage` stages it, and publishes it if
   // `publishes`; it may be called again after parts that it needs are loaded. Resolves when the
-  // commit is published. Rejects if there is no commit, with what `stage` throws, or like a
-  // deferred write.
-  async commit(
-    stage: (publishes: boolean, nowMs: number) => StagedCommit | PartsNeeded,
-  ): Promise<void> {
+  // commit is published, or if there is nothing to change, to what `stage` returned. Rejects if the
+  // commit was refused, with what `stage` throws, or like a deferred write.
+  async commit<T extends StagedCommit>(
+    stage: (publishes: boolean, nowMs: number) => T | PartsNeeded,
+  ): Promise<T> {
     const { queue, now, requireOpen } = this.#options;
     const { PartsNeeded } = this.#environment;
     requireOpen();
-    let refusal: { error: unknown } | undefined;
-    let bytes = 0;
-    let isStrict: boolean | undefined;
+    const last: { staged: T | undefined; refusal: { error: unknown } | undefined } = {
+      staged: undefined,
+      refusal: undefined,
+    };
     await queue.stageTask({
       durability: "deferred",
       stage: (how) => {
-        refusal = undefined;
-        let changes = false;
+        last.staged = last.refusal = undefined;
         try {
           const staged = stage(how === "stageAndPublish", now());
           if (staged instanceof PartsNeeded) return staged;
-          ({ changes, bytes, isStrict } = staged);
+          last.staged = staged;
         } catch (error) {
           // The queue stops after an error that it does not know.
           if (isOfStore(error, this.#environment)) throw error;
-          refusal = { error };
+          last.refusal = { error };
         }
+        const changes = last.staged?.changes === true;
         return { responses: [noResponse], failed: [!changes], onlyDeletes: [false], changes };
       },
-      taskBytes: () => bytes,
-      isStrict: () => isStrict === true,
+      taskBytes: () => last.staged?.bytes ?? 0,
+      isStrict: () => last.staged?.isStrict === true,
     });
-    if (refusal !== undefined) throw (refusal as { error: unknown }).error;
+    if (last.refusal !== undefined) throw last.refusal.error;
+    return last.staged as T;
   }
 
   // Resolves when all commits so far are stored. Those up to the last strict one then survive a

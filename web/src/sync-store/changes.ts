@@ -122,9 +122,14 @@ export class Changes {
     const { number } = places[table];
     const at = rowKeyOf(key, places[table]);
     const rows = value === undefined ? [] : encodeValue(value);
-    const before = this.#view.chunksOf(table, key).length;
-    for (const [chunk, row] of rows.entries()) this.#put(number, chunkKey(at, chunk), row);
-    for (let chunk = rows.length; chunk < before; ++chunk) this.#erase(number, chunkKey(at, chunk));
+    const written = new Set<string>();
+    for (const [chunk, row] of rows.entries()) {
+      const chunkAt = chunkKey(at, chunk);
+      this.#put(number, chunkAt, row);
+      written.add(chunkAt.rowKey);
+    }
+    for (const { partitionKey, rowKey } of this.#view.chunksOf(table, key))
+      if (!written.has(rowKey)) this.#erase(number, { partitionKey, rowKey });
   }
 
   /** The messages for Engine.applySynced(). */

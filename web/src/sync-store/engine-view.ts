@@ -2,7 +2,6 @@
 // PartsMissing, and one of a row that cannot be read throws the error of unreadable-row.ts, unless
 // the row may be absent.
 
-import type { Change } from "../sync/change.ts";
 import { byCodeUnit, operationsPerCommit, type TableView } from "../sync/draft.ts";
 import type {
   Base,
@@ -32,6 +31,7 @@ import { decodeValue } from "./opaque-value.ts";
 import { ownName, withoutOwn } from "./own-properties.ts";
 import type { HiddenRow } from "./row-decoder.ts";
 import { unreadableRow } from "./unreadable-row.ts";
+import { isValid } from "./value-checks.ts";
 
 export const numberDigits = 16;
 
@@ -222,16 +222,12 @@ export class EngineView implements TableView {
       .sort(([a], [b]) => byCodeUnit(a, b));
   }
 
-  /** The rows that hold the value, if it is chunked. */
+  /** The rows that hold the value, if it is chunked. Some may be missing between them. */
   chunksOf(table: OpaqueTable, key: string): HiddenRow[] {
     const place = places[table];
     const at = rowKeyOf(key, place);
-    const rows: HiddenRow[] = [];
-    for (;;) {
-      const row = this.reader.get(place.number, chunkKey(at, rows.length));
-      if (row === undefined) return rows;
-      rows.push(row);
-    }
+    const end = { ...at, rowKey: `${at.rowKey}:` }; // after all digits
+    return [...this.reader.range(place.number, chunkKey(at, 0), end, largeRows)];
   }
 
   /**
@@ -294,7 +290,8 @@ function readValue(table: OpaqueTable, rows: readonly HiddenRow[]): unknown {
   const place = places[table];
   const areAll = !place.isChunked || rows.every(isChunk);
   const value = areAll ? decodeValue(rows.map(({ properties }) => properties)) : undefined;
-  if (value !== undefined || place.mayBeAbsent) return value;
+  if (isValid[table](value)) return value;
+  if (place.mayBeAbsent) return undefined;
   if (table === "settling") return true; // that there is a row says everything
   throw unreadableRow(table, first);
 }
@@ -302,7 +299,7 @@ function readValue(table: OpaqueTable, rows: readonly HiddenRow[]): unknown {
 function hashedEntry(row: HiddenRow | undefined): [key: string | undefined, value: unknown] {
   const entry = row && decodeValue([row.properties]);
   const isEntry = Array.isArray(entry) && typeof entry[0] === "string";
-  return isEntry ? (entry as [string, unknown]) : [undefined, undefined];
+  return isEntry && isValid.scans(entry[1]) ? (entry as [string, unknown]) : [undefined, undefined];
 }
 
 const changeOf = (kind: unknown, set: Properties, unset: ReadonlySet<string>) =>
@@ -317,19 +314,33 @@ const changeOf = (kind: unknown, set: Properties, unset: ReadonlySet<string>) =>
 const isOfOperation = (row: RowKey, head: RowKey): boolean =>
   row.partitionKey === head.partitionKey && row.rowKey.startsWith(head.rowKey);
 
+/** Returns undefined if the key is not that of an operation. */
+function operationNumberOf(rowKey: string): number | undefined {
+  const number = Number(rowKey);
+  return /^\d{16}$/.test(rowKey) && Number.isSafeInteger(number) ? number : undefined;
+}
+
+/** `own`: if the operation was sent again, it has a number of a later commit than its group. */
+function groupOf(number: number, own: Value | undefined): number | undefined {
+  const commit = Math.floor(number / operationsPerCommit);
+  if (own === undefined) return commit;
+  const group = own.type === "Int64" ? Number(own.value) : Number.NaN;
+  return Number.isSafeInteger(group) && group >= 0 && group <= commit ? group : undefined;
+}
+
 function operationOf(
   row: HiddenRow,
   set: Properties,
   unset: ReadonlySet<string>,
 ): [string, OutboxOp] {
   const { partitionKey, rowKey, properties } = row;
-  const number = /^\d{16}$/.test(rowKey) ? Number(rowKey) : Number.NaN;
-  const own = properties.get(ownName.group);
-  const group = own ? Number(own.value) : Math.floor(number / operationsPerCommit);
-  const change: Change | undefined = changeOf(properties.get(ownName.kind)?.value, set, unset);
+  const number = operationNumberOf(rowKey);
+  const group = number === undefined ? undefined : groupOf(number, properties.get(ownName.group));
+  const kind = properties.get(ownName.kind);
+  const change = kind?.type === "Int32" ? changeOf(kind.value, set, unset) : undefined;
   const name = properties.get(ownName.key);
-  const isKnown = change !== undefined && name?.type === "String" && Number.isSafeInteger(group);
-  if (!isKnown) throw unreadableRow("outbox", row);
+  if (number === undefined || group === undefined || !change || name?.type !== "String")
+    throw unreadableRow("outbox", row);
   const op: OutboxOp = { number, group, key: keyOf(partitionKey, String(name.value)), change };
   const wasResent = properties.get(ownName.resent)?.value === true;
   return [keyOf(partitionKey, rowKey), wasResent ? { ...op, wasResent } : op];

@@ -73,6 +73,7 @@ export class HiddenReader {
         yield row;
       }
       next = page.next;
+      if (next && to && !isBefore(next, to)) return;
     }
   }
 

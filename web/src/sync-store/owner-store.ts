@@ -3,7 +3,7 @@
 import type { SyncHost } from "../host/sync-host.ts";
 import type { Draft, TableView } from "../sync/draft.ts";
 import type { SyncStore } from "../sync/store.ts";
-import { PartsNeeded } from "../wasm/engine.ts";
+import type { PartsNeeded } from "../wasm/engine.ts";
 import { type Applied, DecisionFailed, EngineStore } from "./engine-store.ts";
 
 const noCommit = { changes: false, bytes: 0 };
@@ -28,15 +28,11 @@ export class OwnerStore implements SyncStore {
   }
 
   async transact<T>(decide: (draft: Draft) => T): Promise<T> {
-    let decided: { result: T } | DecisionFailed | undefined;
-    await this.#host.commit((publishes, nowMs) => {
+    const made = await this.#host.commit((publishes, nowMs) => {
       const applied = this.#apply(decide, publishes, nowMs);
-      if (applied instanceof PartsNeeded) return applied;
-      decided = applied;
-      return applied instanceof DecisionFailed ? noCommit : applied;
+      return applied instanceof DecisionFailed ? { ...noCommit, failure: applied } : applied;
     });
-    const made = decided as unknown as { result: T } | DecisionFailed;
-    if (made instanceof DecisionFailed) throw made.cause;
+    if ("failure" in made) throw made.failure.cause;
     return made.result;
   }
 

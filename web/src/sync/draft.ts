@@ -57,13 +57,16 @@ export class Draft implements TableView {
 
   /**
    * The number of an operation that this draft adds to the outbox. Numbers follow from the commit,
-   * so they are never used twice, and clean partitions cost nothing. REQUIRES: it was called less
-   * than operationsPerCommit times.
+   * so they are never used twice, and clean partitions cost nothing. Throws RangeError if it was
+   * called operationsPerCommit times, or after the last commit whose numbers are exact.
    */
   nextNumber(): number {
     if (this.#numbers === operationsPerCommit) throw new RangeError("Too many operations.");
+    const number = this.nextCommit * operationsPerCommit + this.#numbers;
+    if (!Number.isSafeInteger(number))
+      throw new RangeError("The numbers of operations are used up.");
     this.#numbers += 1;
-    return this.nextCommit * operationsPerCommit + this.#numbers - 1;
+    return number;
   }
 
   get<N extends TableName>(table: N, key: string): HiddenTables[N] | undefined {

@@ -210,9 +210,10 @@ export interface Engine {
   // Returns what is known of the client's published calls.
   knownCalls(client: Uint8Array): KnownCalls;
 
-  // Synced tables (core/store/sync_tables.h). All but hasSyncedTables need the deferred module
-  // "sync", and do not report it: the caller must await loadDeferredModule("sync") first. Before
-  // enableSync(), writes of synced tables return DeferredModuleNeeded, whose load() enables sync.
+  // Synced tables (core/store/sync_tables.h). All but hasSyncedTables and hasPendingOperations()
+  // need the deferred module "sync", and do not report it: the caller must await
+  // loadDeferredModule("sync") first. Before enableSync(), writes of synced tables return
+  // DeferredModuleNeeded, whose load() enables sync.
   readonly hasSyncedTables: boolean;
   enableSync(): void;
   // Begins or ends syncing a table. Stages the change, and publishes it if `publishes`. "end" fails
