@@ -142,6 +142,11 @@ export class World {
     this.session = this.#open();
   }
 
+  /** Another session of the same process. The last one may have stopped. */
+  openAgain(): void {
+    this.session = this.#open();
+  }
+
   async #connect(): Promise<Connection | Failure> {
     this.connects += 1;
     await new Promise<void>((resolve) => this.scheduler.after(requestMs, resolve));

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import type { ConflictAnswer } from "../../web/src/sync/conflict.ts";
 import { key, minute, second, started, text, World } from "./session-world.ts";
 
 const only = (requests: readonly string[], kind: string) =>
@@ -310,6 +311,68 @@ describe("pause, offline and stop", () => {
     assert.equal(isStopped, true);
     assert.deepEqual(only(world.remote.requests, "push"), 1);
     assert.equal(world.store.keys("outbox").length, 1);
+  });
+});
+
+describe("sessions of one process, one after the other", () => {
+  /** Another client has changed what is pending, and the application is asked about it. */
+  async function asked() {
+    const answers: ((answer: ConflictAnswer) => void)[] = [];
+    const policy = () => new Promise<ConflictAnswer>((resolve) => answers.push(resolve));
+    const world = await started({ policy });
+    world.change(key("1"), text("old"));
+    world.tell("focus");
+    await world.pass(second);
+    world.write(key("1"), text("here"));
+    world.change(key("1"), text("there"));
+    await world.pass(second);
+    assert.equal(answers.length, 1);
+    return { answers, world };
+  }
+
+  test("a late answer of the application changes nothing for the next session", async () => {
+    const { answers, world } = await asked();
+    void world.session.stop();
+    await world.pass(second);
+    world.openAgain();
+    world.remote.push = () => new Promise(() => {}); // the next session's push is on its way
+    world.session.start();
+    await world.pass(3 * minute);
+    const pushes = world.store.keys("pushes");
+    const { commit } = world.store;
+    answers[0]?.({ kind: "remote" });
+    await world.pass(second);
+    assert.deepEqual(world.store.keys("pushes"), pushes);
+    assert.equal(world.store.commit, commit);
+  });
+
+  test("stopping leaves no push that was not sent", async () => {
+    const world = await started();
+    world.write(key("1"), text("here"));
+    await world.pass(27);
+    world.write(key("1"), text("not sent"));
+    void world.session.stop();
+    await world.pass(minute);
+    assert.equal(only(world.remote.requests, "push"), 1);
+    assert.deepEqual(world.store.keys("pushes"), []);
+    world.change(key("1"), text("there"));
+    world.openAgain();
+    world.session.start();
+    await world.pass(minute);
+    const [lost] = [...world.store.view.entries("lost", "")];
+    assert.equal(lost?.[1].outcome, "notApplied");
+  });
+
+  test("stopping waits until the last answer is stored", async () => {
+    const world = await started();
+    world.write(key("1"), text("here"));
+    await world.pass(27);
+    let outbox: number | undefined;
+    void world.session.stop().then(() => {
+      outbox = world.store.keys("outbox").length;
+    });
+    await world.pass(second);
+    assert.equal(outbox, 0);
   });
 });
 

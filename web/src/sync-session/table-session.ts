@@ -18,6 +18,7 @@ import { rangesOf } from "./ranges.ts";
 import { Reachability } from "./reachability.ts";
 import type { Connection, SessionOptions } from "./session-options.ts";
 import { SessionRemote } from "./session-remote.ts";
+import { SessionStore } from "./session-store.ts";
 
 export type Phase = "connecting" | "downloading" | "syncing" | "idle" | "paused" | "stopped";
 
@@ -59,6 +60,7 @@ export class TableSession {
   readonly #gate: Gate;
   readonly #budget: EntityBudget;
   readonly #reachability = new Reachability();
+  readonly #store: SessionStore;
   readonly #pushed: CountingStore;
   readonly #pulled: CountingStore;
   readonly #counts: SyncStatus = { suspects: [], missesRepaired: 0, resent: 0, unknownOutcomes: 0 };
@@ -77,8 +79,9 @@ export class TableSession {
     this.#time = new SessionTime(clock);
     this.#gate = new Gate(false);
     this.#budget = new EntityBudget(this.#time, settings.entitiesPerSecond);
-    this.#pushed = new CountingStore(store);
-    this.#pulled = new CountingStore(store);
+    this.#store = new SessionStore(store);
+    this.#pushed = new CountingStore(this.#store);
+    this.#pulled = new CountingStore(this.#store);
   }
 
   /** Begins. Call it once. */
@@ -127,7 +130,10 @@ export class TableSession {
     this.#wake();
   }
 
-  /** Ends the session. Resolves when the requests that were sent have ended. */
+  /**
+   * Ends the session. Resolves when the requests that were sent have ended, and what they were
+   * answered is stored. The session then never changes the store again.
+   */
   async stop(): Promise<void> {
     if (this.#isStopped) return;
     this.#isStopped = true;
@@ -135,6 +141,12 @@ export class TableSession {
     this.#setGate();
     this.#time.stop();
     await this.#gate.idle();
+    await this.#store.close(() => this.#turn());
+  }
+
+  /** Resolves in a later turn of the event loop. */
+  #turn(): Promise<void> {
+    return new Promise((resolve) => this.#options.clock.after(0, resolve));
   }
 
   /**
@@ -242,7 +254,8 @@ export class TableSession {
   }
 
   async #open({ limits, remote: connected, settleMs, split }: Connection): Promise<Work> {
-    const { settings, store } = this.#options;
+    const store = this.#store;
+    const { settings } = this.#options;
     const remote = new SessionRemote({
       remote: connected,
       gate: this.#gate,

@@ -72,9 +72,9 @@ export class PartitionPusher {
     this.#requests = requests.withPause((wait) => slot.pause(wait));
   }
 
-  /** Pushes until nothing is pending. */
+  /** Pushes until nothing is pending, or the process has stopped. */
   async drain(): Promise<void> {
-    while (await this.#step());
+    while (!this.#context.platform.isStopped && (await this.#step()));
   }
 
   #now(): number {
