@@ -126,6 +126,20 @@ test("startSync() resolves offline, and local writes are kept until the remote a
   assert.equal(await nameOf(world.remotePeople), "Ann");
 });
 
+test("offline edits of a partition are sent in one batch", async (t) => {
+  const world = await World.open(t);
+  await world.remotePeople.createTable();
+  const sync = await world.start();
+  await sync.now();
+  sync.pause();
+  for (let row = 0; row < 60; ++row)
+    await world.people.upsertEntity({ partitionKey: `p${row % 3}`, rowKey: `${row % 30}`, row });
+  assert.equal((await sync.now()).complete, false);
+  sync.resume();
+  assert.equal((await sync.now()).complete, true);
+  assert.equal(world.sent.filter((request) => request === "POST $batch").length, 3);
+});
+
 describe("the status", () => {
   test("is frozen, and the same object until something changes", async (t) => {
     const world = await World.open(t);

@@ -87,6 +87,8 @@ class FakeTab {
   own: FakeSync | undefined;
   sync: TabSync | undefined;
   fails = 0;
+  /** Called while sync begins in this tab. */
+  whileOpening = (): void => {};
   receive: ((message: unknown) => void) | undefined;
 
   constructor(world: World) {
@@ -131,6 +133,7 @@ class FakeTab {
   async #open(): Promise<StoreSync> {
     if (this.fails-- > 0) throw new StoreError("StoreClosed", "The store is closed.");
     this.own = new FakeSync(this);
+    this.whileOpening();
     return this.own as unknown as StoreSync;
   }
 
@@ -179,13 +182,23 @@ class World {
   }
 }
 
+/** Starts sync in a tab that does not own the store. */
+async function startLater(world: World, tab: FakeTab, ms = 20): Promise<TabSync> {
+  let started: TabSync | undefined;
+  void tab.start().then((sync) => {
+    started = sync;
+  });
+  await world.pass(ms);
+  assert(started, "it has not started");
+  return started;
+}
+
 /** The first tab is the owner, and both sync. */
 async function openTwo() {
   const world = new World();
   const [a, b] = [world.tab(), world.tab()];
   a.owner = "self";
-  const syncs = [await a.start(), await b.start()] as const;
-  await world.pass();
+  const syncs = [await a.start(), await startLater(world, b)] as const;
   return { world, a, b, syncs };
 }
 
@@ -248,8 +261,7 @@ describe("a tab that does not own the store", () => {
   test("sends calls again if a third tab becomes the owner", async () => {
     const { a, syncs, world } = await openTwo();
     const c = world.tab();
-    await c.start();
-    await world.pass();
+    await startLater(world, c);
     let report: unknown;
     void syncs[1].now().then((result) => {
       report = result;
@@ -278,7 +290,8 @@ describe("a tab that does not own the store", () => {
   test("rejects calls if no tab syncs, and when it is stopped", async () => {
     const world = new World();
     const tab = world.tab();
-    const sync = await tab.start();
+    const sync = await startLater(world, tab, 11_000);
+    assert.equal(sync.status.phase, "connecting");
     const errors: string[] = [];
     const note = ({ message }: Error) => errors.push(message);
     sync.now().catch(note);
@@ -292,6 +305,43 @@ describe("a tab that does not own the store", () => {
     assert.deepEqual(errors.slice(1), ["Sync was stopped.", "Sync was stopped."]);
     assert.equal(sync.status.phase, "stopped");
   });
+});
+
+test("a tab that starts before the owner waits for it", async () => {
+  const world = new World();
+  const [a, b] = [world.tab(), world.tab()];
+  a.owner = "self";
+  let isStarted = false;
+  void b.start().then(() => {
+    isStarted = true;
+  });
+  await world.pass();
+  assert.equal(isStarted, false);
+  await a.start();
+  await world.pass();
+  assert.equal(isStarted, true);
+  assert.equal(b.sync?.status.phase, "idle");
+});
+
+test("a tab that loses the store while sync begins follows the new owner", async () => {
+  const { a, b, world } = await openTwo();
+  b.whileOpening = () => {
+    b.become("other-tab");
+    a.become("self");
+  };
+  a.become("other-tab");
+  b.become("self");
+  await world.pass();
+  assert.deepEqual(b.own?.calls, ["stop"]);
+  a.own?.change(4);
+  await world.pass();
+  assert.equal(b.sync?.status.pending, 4);
+
+  const c = world.tab();
+  c.owner = "self";
+  c.whileOpening = () => c.become("other-tab");
+  const sync = await startLater(world, c);
+  assert.equal(sync.status.pending, 4);
 });
 
 test("a tab that owns the store and cannot begin rejects", async () => {

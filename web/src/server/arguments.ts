@@ -15,6 +15,7 @@ import {
 } from "./azurite-options.ts";
 import { limitDefaults, limitNames, limitRanges, type ServerLimits } from "./limits.ts";
 import { type MockServerOptions, mockOptionNames, parseMockOptions } from "./mock-options.ts";
+import { parseSyncArguments, type SyncCommand } from "./sync-arguments.ts";
 import { UsageError } from "./usage-error.ts";
 
 export const usage = `entitable serve [options]
@@ -74,6 +75,8 @@ Azurite's options are accepted too: --tableHost, --tablePort, --tableKeepAliveTi
   --loose, --disableProductStyleUrl, --disableTelemetry, --extentMemoryLimit, and those of the Blob
   and Queue services. With --azurite, or as entitable-azurite [options], the server reports its
   start as azurite-table does.
+
+entitable sync URL keeps a copy of tables in step with a remote (entitable sync --help).
 `;
 
 export type AuthMode = "development" | "strict" | "off";
@@ -100,7 +103,7 @@ export interface ServeCommand {
   limits: Partial<ServerLimits>; // those given
 }
 
-export type Command = ServeCommand | "help" | "version";
+export type Command = ServeCommand | SyncCommand | "help" | "syncHelp" | "version";
 
 const limitOptions: Readonly<Record<keyof ServerLimits, string>> = {
   bodyBytes: "max-body-bytes",
@@ -146,11 +149,14 @@ for (const [name, short] of Object.entries(azuriteLetters))
 
 // Throws UsageError with the reason. `strict: false` turns off Node's own errors, because their
 // texts differ between versions of Node. As `entitable-azurite`, the command "serve" is implied.
+// `env`: the environment variables.
 export function parseArguments(
   words: readonly string[],
-  { parseArgs }: NodeUtil,
-  { isAzurite = false } = {},
+  util: NodeUtil,
+  { isAzurite = false, env = {} as Readonly<Record<string, string | undefined>> } = {},
 ): Command {
+  if (words[0] === "sync" && !isAzurite) return parseSyncArguments(words.slice(1), util, env);
+  const { parseArgs } = util;
   // parseArgs has no options with an optional value, so an empty value takes its place.
   const args = words.map((word, i) =>
     /^(?:--debug|-d)$/.test(word) && (words[i + 1] ?? "-").startsWith("-") ? "--debug=" : word,

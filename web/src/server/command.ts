@@ -1,5 +1,5 @@
-// The command `entitable serve`: opens a store for each account and serves the stores until it is
-// stopped.
+// The commands of `entitable`: `serve` opens a store for each account and serves the stores until
+// it is stopped; `sync` syncs a store.
 
 import { StoreError } from "../errors.ts";
 import { openStore } from "../open-store.ts";
@@ -28,6 +28,7 @@ import {
 import { readFaultFile } from "./fault-file.ts";
 import { readSeedFolder } from "./seed-folder.ts";
 import { type ServedRequest, type ServeOptions, serve, type TableServer } from "./serve.ts";
+import { type SyncCommand, syncUsage } from "./sync-arguments.ts";
 import { UsageError } from "./usage-error.ts";
 
 const process = nodeProcess() as NodeProcess;
@@ -45,7 +46,8 @@ export async function runCommand({ isAzurite = false } = {}): Promise<void> {
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, onSignal);
   try {
     const util = await nodeModule("node:util");
-    await run(parseArguments(process.argv.slice(2), util, { isAzurite }));
+    const { argv, env } = process;
+    await run(parseArguments(argv.slice(2), util, { isAzurite, env }));
   } catch (error) {
     await fail(error);
   }
@@ -54,8 +56,23 @@ export async function runCommand({ isAzurite = false } = {}): Promise<void> {
 async function run(command: Command): Promise<void> {
   const fs = await nodeModule("node:fs");
   if (command === "help") print(usage.trimEnd());
+  else if (command === "syncHelp") print(syncUsage.trimEnd());
   else if (command === "version") print(version(fs));
+  else if ("sync" in command) await sync(command);
   else await start(command, fs);
+}
+
+/** Without --once, until this process is stopped. */
+async function sync(command: SyncCommand): Promise<void> {
+  const { openReplica } = await import("./sync-replica.ts");
+  const replica = await openReplica(command, print);
+  closers.push(() => replica.close());
+  if (!command.sync.once) return;
+  const { complete } = await replica.once();
+  await closeAll();
+  if (complete) return;
+  printError("the remote and the store do not have the same yet.");
+  process.exit(1);
 }
 
 async function start(command: ServeCommand, fs: NodeFs): Promise<void> {

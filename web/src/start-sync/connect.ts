@@ -1,18 +1,15 @@
 // Connects a session to a table of the remote, which is created if something is to be pushed.
 
 import type { Failure } from "../sync/remote.ts";
-import type { Platform } from "../sync/store.ts";
-import { Http } from "../sync-remote/http.ts";
+import type { Http } from "../sync-remote/http.ts";
 import { HttpRemote, settleMsMin } from "../sync-remote/http-remote.ts";
 import { probe } from "../sync-remote/probe.ts";
 import { failureOf } from "../sync-remote/service-error.ts";
 import { splitRange } from "../sync-remote/split-range.ts";
 import type { Connection } from "../sync-session/session-options.ts";
-import type { SyncRemote } from "./types.ts";
 
 export interface ConnectOptions {
-  readonly remote: SyncRemote;
-  readonly now: Platform["now"];
+  readonly http: Http;
   readonly table: string;
   /** The client's name in its receipts. */
   readonly client: () => Promise<string>;
@@ -24,11 +21,10 @@ const settleMs = Math.max(90_000, settleMsMin);
 
 /** Returns a function that asks what the remote can do. It never rejects. */
 export function connector(options: ConnectOptions): () => Promise<Connection | Failure> {
-  const { now, remote } = options;
-  const http = new Http({ ...remote, now });
+  const { http } = options;
   return async () => {
     try {
-      const answer = await connect(http, options);
+      const answer = await connect(options);
       if (answer.kind === "unauthorized") http.refresh();
       return answer;
     } catch {
@@ -37,8 +33,8 @@ export function connector(options: ConnectOptions): () => Promise<Connection | F
   };
 }
 
-async function connect(http: Http, options: ConnectOptions): Promise<Connection | Failure> {
-  const { table, client, mayCreate } = options;
+async function connect(options: ConnectOptions): Promise<Connection | Failure> {
+  const { client, http, mayCreate, table } = options;
   let probed = await probe(http, table);
   if (probed.kind === "tableMissing" && (await mayCreate())) {
     const failure = await createTable(http, table);

@@ -1,12 +1,12 @@
 // The status as frozen snapshots.
 
+import type { Suspects } from "../sync/context.ts";
 import type { SessionStatus } from "../sync-session/table-session.ts";
 import { isError } from "../util/platform-objects.ts";
 import { keysOf } from "./records.ts";
-import type { SyncError, SyncPhase, SyncStatus, TableSyncStatus } from "./types.ts";
+import type { SuspectDeletes, SyncError, SyncPhase, SyncStatus, TableSyncStatus } from "./types.ts";
 
 export function tableStatus(table: string, status: SessionStatus): TableSyncStatus {
-  const suspects = status.suspects.map(({ id, keys }) => ({ id, table, keys: keys.map(keysOf) }));
   return {
     phase: status.phase,
     online: status.isOnline,
@@ -17,9 +17,20 @@ export function tableStatus(table: string, status: SessionStatus): TableSyncStat
     outcomeUnknown: status.unknownOutcomes,
     missesRepaired: status.missesRepaired,
     lastPulledAt: status.pulledAt === undefined ? undefined : new Date(status.pulledAt),
-    suspects,
+    suspects: suspectsOf(table, status.suspects),
     error: errorOf(table, status),
   };
+}
+
+// There may be many keys, so they are converted once.
+const converted = new WeakMap<readonly Suspects[], readonly SuspectDeletes[]>();
+
+function suspectsOf(table: string, suspects: readonly Suspects[]): readonly SuspectDeletes[] {
+  const known = converted.get(suspects);
+  if (known) return known;
+  const made = suspects.map(({ id, keys }) => ({ id, table, keys: keys.map(keysOf) }));
+  converted.set(suspects, made);
+  return made;
 }
 
 function errorOf(table: string, { error, storeError }: SessionStatus): SyncError | undefined {
@@ -121,13 +132,19 @@ export class StatusSnapshots {
 
   get current(): SyncStatus {
     const status = this.#read();
-    const text = JSON.stringify(status, (_, value) => (value === undefined ? null : value));
+    const text = JSON.stringify(status, comparedValue);
     if (this.#last === undefined || text !== this.#text) {
       this.#last = deepFreeze(status);
       this.#text = text;
     }
     return this.#last;
   }
+}
+
+/** The id of suspects tells their keys. */
+function comparedValue(name: string, value: unknown): unknown {
+  if (name === "keys") return undefined;
+  return value === undefined ? null : value;
 }
 
 function deepFreeze<T>(value: T): T {

@@ -1,13 +1,14 @@
 // Syncs tables of a store that this tab owns.
 
 import { StoreError } from "../errors.ts";
+import { Http } from "../sync-remote/http.ts";
 import { isolatedListener } from "../util/isolated-listener.ts";
 import { parseId, type RecordId } from "./records.ts";
 import { StatusSnapshots, sumOf, tableStatus } from "./status.ts";
 import { openSyncedTable, type SyncedTable, type SyncedTableOptions } from "./synced-table.ts";
 import type { LostWrite, ParkedWrites, SyncReport, SyncStatus, SyncWrite } from "./types.ts";
 
-export type StoreSyncOptions = Omit<SyncedTableOptions, "name" | "onChange">;
+export type StoreSyncOptions = Omit<SyncedTableOptions, "name" | "http" | "onChange">;
 
 export class StoreSync {
   readonly #tables = new Map<string, SyncedTable>();
@@ -21,8 +22,10 @@ export class StoreSync {
   static async open(options: StoreSyncOptions): Promise<StoreSync> {
     const sync = new StoreSync();
     const onChange = () => sync.#onChange();
-    for (const name of options.settings.tables.keys())
-      sync.#tables.set(name, await openSyncedTable({ ...options, name, onChange }));
+    const { environment, settings } = options;
+    const http = new Http({ ...settings.remote, now: environment.clock.now });
+    for (const name of settings.tables.keys())
+      sync.#tables.set(name, await openSyncedTable({ ...options, http, name, onChange }));
     for (const { session } of sync.#tables.values()) session.start();
     return sync;
   }

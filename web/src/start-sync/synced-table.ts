@@ -2,6 +2,7 @@
 
 import type { SyncHost } from "../host/sync-host.ts";
 import { pendingPartitions } from "../sync/plan-push.ts";
+import type { Http } from "../sync-remote/http.ts";
 import type { Activity } from "../sync-session/activity.ts";
 import type { Clock } from "../sync-session/clock.ts";
 import { TableSession } from "../sync-session/table-session.ts";
@@ -28,6 +29,8 @@ export interface SyncedTableOptions {
   readonly host: SyncHost;
   readonly name: string;
   readonly settings: Settings;
+  /** To the remote: all tables have the same credential. */
+  readonly http: Http;
   readonly environment: Environment;
   readonly onChange: () => void;
 }
@@ -67,10 +70,9 @@ function keepsOf({ partitions }: TableSettings): (key: string) => boolean {
 }
 
 function connectorOf(options: SyncedTableOptions, table: TableSettings, { store }: OwnedTable) {
-  const { environment, name, settings } = options;
+  const { environment, http, name } = options;
   return connector({
-    remote: settings.remote,
-    now: environment.clock.now,
+    http,
     table: name,
     client: () => clientName(store, environment.clock.token),
     mayCreate: async () => {

@@ -11,7 +11,8 @@ interface Waiting {
   readonly reject: (error: Error) => void;
 }
 
-const ownerMs = 10_000; // within this time, the owner of the store says that it syncs
+/** Within this time, the tab that owns the store says that it syncs. */
+export const ownerMs = 10_000;
 
 export class TabCalls {
   readonly #clock: Clock;

@@ -12,7 +12,7 @@ import type { Settings } from "./options.ts";
 import { rowCounts } from "./owned-table.ts";
 import { StatusSnapshots, sumOf, unknownStatus } from "./status.ts";
 import type { StoreSync } from "./store-sync.ts";
-import { TabCalls } from "./tab-calls.ts";
+import { ownerMs, TabCalls } from "./tab-calls.ts";
 import { type CallMethod, syncChannelName, type TabCall, type TabMessage } from "./tab-messages.ts";
 import type {
   LostWrite,
@@ -53,15 +53,20 @@ export class TabSync implements Sync {
   #told: SyncStatus | undefined; // by that tab
   #shown: SyncStatus | undefined; // to listeners
   #change = Promise.resolve();
+  #onSynced = (): void => {}; // called when a tab syncs
   #isPaused = false;
   #stopping: Promise<void> | undefined;
 
-  /** Rejects if this tab owns the store and cannot begin. */
+  /**
+   * Resolves when this tab or another one syncs, or if none does within some time: another tab may
+   * still begin, or this one if it becomes the owner. Rejects if this tab owns the store and cannot
+   * begin.
+   */
   static async open(options: TabSyncOptions): Promise<TabSync> {
     const sync = new TabSync(options);
     try {
       if (sync.#isOwner) await sync.#begin();
-      else sync.#post({ type: "hello" });
+      if (sync.#own === undefined) await sync.#waitForOwner();
       return sync;
     } catch (error) {
       sync.#end();
@@ -82,6 +87,14 @@ export class TabSync implements Sync {
         if (state === "closed") void this.stop();
       }),
     );
+  }
+
+  async #waitForOwner(): Promise<void> {
+    this.#post({ type: "hello" });
+    await new Promise<void>((resolve) => {
+      this.#onSynced = resolve;
+      this.#endings.push(this.#options.clock.after(ownerMs, resolve));
+    });
   }
 
   get #isOwner(): boolean {
@@ -115,7 +128,7 @@ export class TabSync implements Sync {
 
   async #begin(): Promise<void> {
     const own = await this.#options.open();
-    if (this.#stopping) {
+    if (this.#stopping || !this.#isOwner) {
       await own.stop();
       return;
     }
@@ -127,6 +140,7 @@ export class TabSync implements Sync {
       this.#tellListeners();
     });
     this.#calls.runHere((call) => this.#run(call));
+    this.#onSynced();
     this.#tellTabs();
     this.#tellListeners();
   }
@@ -168,6 +182,7 @@ export class TabSync implements Sync {
     this.#calls.isServed = true;
     if (this.#owner !== undefined && this.#owner !== from) this.#calls.sendAgain();
     this.#owner = from;
+    this.#onSynced();
     this.#tellListeners();
   }
 

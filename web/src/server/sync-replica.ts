@@ -1,0 +1,57 @@
+// The command `entitable sync`: a store in files whose tables are synced.
+
+import { openStore } from "../open-store.ts";
+import { startSync } from "../start-sync/index.ts";
+import type { Sync, SyncReport, SyncStatus } from "../start-sync/types.ts";
+import type { SyncCommand } from "./sync-arguments.ts";
+
+export interface Replica {
+  /** Syncs until both have the same. */
+  once(): Promise<SyncReport>;
+  close(): Promise<void>;
+}
+
+/** Opens the store, and tells each line of the status that differs from the last one. */
+export async function openReplica(
+  { sync: command }: SyncCommand,
+  tell: (line: string) => void,
+): Promise<Replica> {
+  const { conflict, credential, direction, location, name, receipts, tables, url } = command;
+  const store = await openStore({ persistence: "file", path: location, name });
+  try {
+    const table = { conflict, direction, receipts };
+    const sync = await startSync(store, {
+      remote: credential ? { url, credential } : { url },
+      tables: Object.fromEntries(tables.map((one) => [one, table])),
+    });
+    follow(sync, tell);
+    return {
+      once: () => sync.now(),
+      close: async () => {
+        await sync.stop();
+        await store.close();
+      },
+    };
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+function follow(sync: Sync, tell: (line: string) => void): void {
+  let last = "";
+  const onStatus = (status: SyncStatus) => {
+    const line = lineOf(status);
+    if (line !== last) tell(line);
+    last = line;
+  };
+  sync.subscribe(onStatus);
+  onStatus(sync.status);
+}
+
+/** Without what changes with every request. */
+function lineOf({ error, lost, online, parked, pending, phase }: SyncStatus): string {
+  const state = online === false ? "offline" : phase === "syncing" ? "idle" : phase;
+  const counts = `${pending} pending, ${parked} parked, ${lost} lost`;
+  return `${state}: ${counts}${error ? `. ${error.message} ${error.hint}` : ""}`;
+}
