@@ -1,6 +1,6 @@
-// The store as one session uses it. The session can end while work on the store still waits, such as
-// for the application's answer about a conflict. That work must not reach the store any more: the
-// next session may work on the same rows.
+// The store as one session uses it. The session can end while work on the store still waits, such
+// as for the application's answer about a conflict. That work must not reach the store any more:
+// the next session may work on the same rows.
 
 import type { Draft, TableView } from "../sync/draft.ts";
 import type { SyncStore } from "../sync/store.ts";
