@@ -171,7 +171,8 @@ export class PullWork {
       if (isDue) isComplete = (await this.#compare(range)) && isComplete;
     }
     if (isComplete && !hasTimestampFilter) this.#onRead(wallMs);
-    if (puller.deletes.awaitsCensus) this.compareSoon();
+    // After a failure, the next one is at its time: nothing else would limit the requests.
+    if (isComplete && puller.deletes.awaitsCensus) this.compareSoon();
     onChange();
     return isComplete;
   }
