@@ -124,7 +124,7 @@ export class World {
         return () => this.#commitListeners.delete(listener);
       },
       connect: () => this.#connect(),
-      clock: this.#clock(),
+      clock: this.clock(),
       activity: this.#activity(),
       settings: this.#settings,
       rowCount: () => Promise.resolve(this.rows),
@@ -160,7 +160,7 @@ export class World {
     };
   }
 
-  #clock(): Clock {
+  clock(): Clock {
     let tokens = 0;
     return {
       now: () => ({ monotonicMs: this.scheduler.now, wallMs: startMs + this.scheduler.now }),

@@ -3,6 +3,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { ConflictAnswer } from "../../web/src/sync/conflict.ts";
+import { BacklogCount } from "../../web/src/sync-session/backlog-count.ts";
+import { SessionTime } from "../../web/src/sync-session/clock.ts";
+import { Runs } from "../../web/src/sync-session/runs.ts";
 import { key, minute, second, started, text, World } from "./session-world.ts";
 
 const only = (requests: readonly string[], kind: string) =>
@@ -183,6 +186,76 @@ describe("comparing all versions", () => {
     await world.pass(63 * minute);
     assert.equal(world.store.keys("rows").length, 100);
   });
+});
+
+test("a table that is missing after a mass delete is not asked for all the time", async () => {
+  const world = new World();
+  for (let row = 0; row < 200; ++row) world.change(key(String(row)), text("there"));
+  world.session.start();
+  await world.pass(second);
+  for (let row = 0; row < 100; ++row) world.change(key(String(row)), undefined);
+  const { read } = world.remote;
+  let reads = 0;
+  world.remote.read = async (of) => {
+    const answer = await read(of);
+    reads += 1;
+    if (reads === 3) world.remote.failure = { kind: "tableMissing" }; // the delete is confirmed
+    return answer;
+  };
+  await world.pass(61 * minute);
+  assert(reads >= 3);
+  const requests = only(await world.pass(10 * minute), "census");
+  assert(requests >= 1 && requests <= 41, `${requests} requests in 10 minutes`);
+});
+
+test("a store that is closed while the backlog is counted breaks nothing", async () => {
+  const world = await started();
+  world.write(key("1"), text("here"));
+  Object.defineProperty(world.store, "commit", {
+    get: () => {
+      throw new Error("The engine is closed.");
+    },
+  });
+  world.store.read = () => Promise.reject(new Error("The engine is closed."));
+  await world.pass(minute); // an unhandled rejection fails the test
+});
+
+test("the newest count of the backlog counts", async () => {
+  const world = await started();
+  const time = new SessionTime(world.clock());
+  const count = new BacklogCount(world.store, time, () => {});
+  const { read } = world.store;
+  const earlier: (() => void)[] = [];
+  world.store.read = async (look) => {
+    const result = await read.call(world.store, look);
+    await new Promise<void>((resolve) => earlier.push(resolve));
+    return result as never;
+  };
+  world.session.pause();
+  world.write(key("1"), text("here"));
+  const first = count.now();
+  world.store.read = read;
+  world.write(key("2"), text("here"));
+  assert.equal((await count.now()).pending, 2);
+  earlier[0]?.();
+  assert.equal((await first).pending, 2);
+  assert.equal(count.last.pending, 2);
+});
+
+test("work that must not run twice at once does not", async () => {
+  let running = 0;
+  let most = 0;
+  const runs = new Runs(async () => {
+    running += 1;
+    most = Math.max(most, running);
+    await undefined;
+    running -= 1;
+  });
+  for (let turn = 0; turn < 20; ++turn) {
+    void runs.run();
+    await undefined;
+  }
+  assert.equal(most, 1);
 });
 
 describe("now", () => {

@@ -7,7 +7,8 @@ import { Puller } from "../sync/puller.ts";
 import { Pusher } from "../sync/pusher.ts";
 import { Requests } from "../sync/requests.ts";
 import type { ActivityEvent } from "./activity.ts";
-import { type Backlog, countBacklog, noBacklog } from "./backlog.ts";
+import type { Backlog } from "./backlog.ts";
+import { BacklogCount } from "./backlog-count.ts";
 import { SessionTime } from "./clock.ts";
 import { CountingStore } from "./counting-store.ts";
 import { EntityBudget } from "./entity-budget.ts";
@@ -43,8 +44,6 @@ const rulesOfService = {
   pushesAtOnce: 4,
 };
 
-const countMs = 50; // after a commit, until its effect on the backlog is counted
-const countShare = 20; // counting takes at most this part of the time
 const failuresOfOutage = 3;
 const roundsMax = 5; // of `now`
 
@@ -64,11 +63,10 @@ export class TableSession {
   readonly #pushed: CountingStore;
   readonly #pulled: CountingStore;
   readonly #counts: SyncStatus = { suspects: [], missesRepaired: 0, resent: 0, unknownOutcomes: 0 };
+  readonly #backlog: BacklogCount;
   readonly #endings: (() => void)[] = [];
   #begun: Promise<Work> | undefined;
   #work: Work | undefined;
-  #backlog = noBacklog;
-  #isCounting = false;
   #isPaused = false;
   #isStopped = false;
   #storeError: unknown;
@@ -82,6 +80,7 @@ export class TableSession {
     this.#store = new SessionStore(store);
     this.#pushed = new CountingStore(this.#store);
     this.#pulled = new CountingStore(this.#store);
+    this.#backlog = new BacklogCount(store, this.#time, options.onChange);
   }
 
   /** Begins. Call it once. */
@@ -91,13 +90,13 @@ export class TableSession {
     this.#endings.push(watchCommits(() => this.#onCommit()));
     this.#setGate();
     this.#begun = this.#begin();
-    this.#count();
+    this.#backlog.soon();
   }
 
   get status(): SessionStatus {
     return {
       ...this.#counts,
-      ...this.#backlog,
+      ...this.#backlog.last,
       phase: this.#phase,
       isOnline: this.#options.activity.isOnline() ? this.#reachability.isAnswering : false,
       inFlight: this.#gate.inFlight,
@@ -172,8 +171,8 @@ export class TableSession {
     for (let round = 1; round <= roundsMax; ++round) {
       await push?.drain();
       if (!(await pull.pullNow())) return false;
-      this.#backlog = await countBacklog(this.#options.store);
-      if (this.#backlog.pending === 0 || push === undefined) return true;
+      const { pending } = await this.#backlog.now();
+      if (pending === 0 || push === undefined) return true;
     }
     return false;
   }
@@ -203,7 +202,7 @@ export class TableSession {
     // The table is created with the first local write.
     if (this.#work === undefined && this.#counts.error === "tableMissing") this.#time.endBackOffs();
     this.#push();
-    this.#count();
+    this.#backlog.soon();
   }
 
   #push(): void {
@@ -319,26 +318,6 @@ export class TableSession {
     this.#options.onChange();
     await this.#time.sleep(rulesOfService.retry.firstMs);
     this.#storeError = undefined;
-  }
-
-  /** Counts the backlog, soon. */
-  #count(): void {
-    if (this.#isCounting || this.#isStopped) return;
-    this.#isCounting = true;
-    this.#time.after(countMs, () => void this.#countNow());
-  }
-
-  async #countNow(): Promise<void> {
-    const { store, onChange } = this.#options;
-    const { monotonicMs } = this.#time.now();
-    const { commit } = store;
-    // If the store has failed or is closed, the next commit counts again.
-    this.#backlog = await countBacklog(store).catch(() => this.#backlog);
-    onChange();
-    const wait = countShare * (this.#time.now().monotonicMs - monotonicMs);
-    this.#time.after(wait, () => {
-      this.#isCounting = false;
-      if (store.commit !== commit) this.#count();
-    });
+    this.#options.onChange();
   }
 }
