@@ -7,6 +7,7 @@ import { generateAccountSas, generateTableSas } from "../../web/src/data-tables/
 import { Http } from "../../web/src/sync-remote/http.ts";
 import { HttpRemote } from "../../web/src/sync-remote/http-remote.ts";
 import { profileOf } from "../../web/src/sync-remote/profile.ts";
+import { checkDoctor } from "../web/support/doctor-process.ts";
 import { checkEdgeEntities } from "../web/support/edge-entities.ts";
 import { syncOverHttp } from "../web/support/real-sync.ts";
 import { spawnAzurite } from "./backends.ts";
@@ -45,6 +46,23 @@ test("Azurite's entities with any keys and values are written, read and scanned"
     const profile = profileOf("azurite");
     const remote = new HttpRemote(http, { table: "people", client: "me", profile });
     await checkEdgeEntities(remote, () => false, ["zero"]); // -0 becomes 0
+  } finally {
+    child.kill("SIGKILL");
+  }
+});
+
+test("Azurite is measured by the command", async (t) => {
+  const { child, base: url } = await spawnAzurite();
+  try {
+    const report = await checkDoctor(url, []);
+    t.diagnostic(report);
+    assert.match(report, /: Azurite$/m);
+    assert.match(report, /A filter by Timestamp works/);
+    assert.match(report, /A batch of 100 operations is executed/);
+    assert.match(report, /A page of https:\/\/app\.example cannot write/);
+    const measured = JSON.parse(await checkDoctor(url, ["--json"]));
+    assert.equal(measured.probe.profile.isTimestampInETag, true);
+    assert(Math.abs(measured.clock.aheadMs) <= measured.clock.uncertainMs);
   } finally {
     child.kill("SIGKILL");
   }

@@ -46,7 +46,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "folds-after-a-try",
     "I2b I2c I3",
-    1,
+    3,
     "A push takes up operations that were added after its first try.",
     edit("plan-push.ts", "if (frozen !== undefined) return", "if (frozen?.upTo === -1) return"),
     edit("plan-push.ts", "push, isNew: true", "push, isNew: frozen === undefined"),
@@ -101,7 +101,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "takes-errors-for-refusals",
     "I2b I3",
-    6,
+    2,
     "A lost answer counts as not applied.",
     edit(
       "answer.ts",
@@ -166,7 +166,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "decides-during-an-execution",
     "I2b I3",
-    7954,
+    7256,
     "Of two members, one may be read before a late try is executed, and one after.",
     edit(
       "outcome.ts",
@@ -248,7 +248,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "forgets-the-only-try-with-its-receipt",
     "I2c",
-    100,
+    221,
     "If the receipt was deleted, the refusal of the only try does not count.",
     edit(
       "read-back.ts",
@@ -277,7 +277,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "parks-ambiguous-pushes",
     "I2b I3",
-    1314,
+    3264,
     "A permanent refusal parks a push of which an earlier try may have been applied.",
     edit("answer.ts", "if (isAmbiguous) return", "if (isReceiptRefused) return"),
   ),
@@ -343,14 +343,14 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "acknowledges-over-edits",
     "I2",
-    2,
+    3,
     "An acknowledgement removes operations that are later than the push.",
     edit("settle.ts", "if (op.number <= upTo) log.drop(op, how);", "log.drop(op, how);"),
   ),
   mutant(
     "clears-newer-marks",
     "I10 I12",
-    184,
+    68,
     "An older answer removes a newer mark.",
     edit("partition-log.ts", "mark !== undefined && mark.at <= sentAt", "mark !== undefined"),
   ),
@@ -386,7 +386,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "keeps-whole-rows",
     "I4",
-    3,
+    7,
     "The policy local restores properties that the application did not write.",
     edit("conflict.ts", "if (row === undefined || isEncrypted(row)", "if (row || isEncrypted(row)"),
   ),
@@ -408,7 +408,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "applies-old-answers",
     "I8",
-    6,
+    10,
     "An answer overwrites what is newer than its request.",
     edit("apply-answer.ts", "if (draft.isTouchedSince(key, sentAt)) {", "if (sentAt < 0) {"),
   ),
@@ -554,7 +554,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "confirms-every-mass-delete",
     "I9",
-    248,
+    347,
     "A mass delete is not probed.",
     edit(
       "delete-guard.ts",
@@ -565,7 +565,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "takes-old-reads-for-new",
     "I8",
-    2677,
+    226,
     "A read that may be old counts as new.",
     edit("requests.ts", "if (staleReadMs === 0) return", "if (staleReadMs >= 0) return"),
   ),

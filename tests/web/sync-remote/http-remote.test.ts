@@ -1,6 +1,7 @@
 // Tests the requests of sync's remote: what they send, with which credential, and when.
 
 import assert from "node:assert/strict";
+import { getEventListeners } from "node:events";
 import { describe, type TestContext, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { generateTableSas } from "../../../web/src/data-tables/sas.ts";
@@ -417,6 +418,26 @@ describe("a credential", () => {
     assert.equal(calls, 1);
   });
 
+  test("that has tokens is asked for another one after one was rejected", async () => {
+    let calls = 0;
+    const getToken = async () => ({
+      token: `token ${++calls}`,
+      expiresOnTimestamp: Date.now() + 3_600_000,
+    });
+    const rejecting: Fetch = async (_, init) => {
+      const isFirst = new Headers(init?.headers).get("Authorization") === "Bearer token 1";
+      const code = isFirst ? "InvalidAuthenticationInfo" : "ResourceNotFound";
+      const error = JSON.stringify({ "odata.error": { code } });
+      return new Response(error, { status: isFirst ? 401 : 404 });
+    };
+    const remote = openRemote({ fetch: rejecting, credential: { getToken } });
+    for (let tries = 0; tries < 3; ++tries) {
+      await remote.read("p\0a");
+      await remote.refresh();
+    }
+    assert.equal(calls, 2);
+  });
+
   test("that has tokens is asked for one, and again before it expires", async () => {
     const { requests, fetch } = recorded(await openPeople());
     const scopes: (string | string[])[] = [];
@@ -528,6 +549,13 @@ describe("a response", () => {
       openRemote({ fetch: slow(chunks), timeoutMs: 50 }).read("p\0a");
     assert.equal((await read(8)).kind, "found");
     assert.equal((await read(entity.length)).kind, "failed");
+  });
+
+  test("is not held in memory until its time limit ends", async () => {
+    const { requests, fetch } = recorded(async () => new Response("text"));
+    await openRemote({ fetch }).read("p\0a");
+    const [{ init }] = requests as [Sent];
+    assert.deepEqual(getEventListeners(init?.signal as AbortSignal, "abort"), []);
   });
 
   test("about an entity is only the service's if its body is", async () => {

@@ -13,6 +13,7 @@ import {
   otherServiceValues,
   otherServiceWarning,
 } from "./azurite-options.ts";
+import { type DoctorCommand, parseDoctorArguments } from "./doctor-arguments.ts";
 import { limitDefaults, limitNames, limitRanges, type ServerLimits } from "./limits.ts";
 import { type MockServerOptions, mockOptionNames, parseMockOptions } from "./mock-options.ts";
 import { parseSyncArguments, type SyncCommand } from "./sync-arguments.ts";
@@ -77,6 +78,7 @@ Azurite's options are accepted too: --tableHost, --tablePort, --tableKeepAliveTi
   start as azurite-table does.
 
 entitable sync URL keeps a copy of tables in step with a remote (entitable sync --help).
+entitable sync doctor URL measures what a remote can do for sync (entitable sync doctor --help).
 `;
 
 export type AuthMode = "development" | "strict" | "off";
@@ -103,7 +105,14 @@ export interface ServeCommand {
   limits: Partial<ServerLimits>; // those given
 }
 
-export type Command = ServeCommand | SyncCommand | "help" | "syncHelp" | "version";
+export type Command =
+  | ServeCommand
+  | SyncCommand
+  | DoctorCommand
+  | "help"
+  | "syncHelp"
+  | "doctorHelp"
+  | "version";
 
 const limitOptions: Readonly<Record<keyof ServerLimits, string>> = {
   bodyBytes: "max-body-bytes",
@@ -155,7 +164,10 @@ export function parseArguments(
   util: NodeUtil,
   { isAzurite = false, env = {} as Readonly<Record<string, string | undefined>> } = {},
 ): Command {
-  if (words[0] === "sync" && !isAzurite) return parseSyncArguments(words.slice(1), util, env);
+  if (words[0] === "sync" && !isAzurite) {
+    const parse = words[1] === "doctor" ? parseDoctorArguments : parseSyncArguments;
+    return parse(words.slice(1), util, env);
+  }
   const { parseArgs } = util;
   // parseArgs has no options with an optional value, so an empty value takes its place.
   const args = words.map((word, i) =>

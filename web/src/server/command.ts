@@ -25,6 +25,7 @@ import {
   type ServeCommand,
   usage,
 } from "./arguments.ts";
+import { type DoctorCommand, doctorUsage } from "./doctor-arguments.ts";
 import { readFaultFile } from "./fault-file.ts";
 import { readSeedFolder } from "./seed-folder.ts";
 import { type ServedRequest, type ServeOptions, serve, type TableServer } from "./serve.ts";
@@ -38,6 +39,9 @@ const printError = (line: string) => process.stderr.write(`entitable: ${line}\n`
 // Cleanup steps, run in reverse order when the process ends or fails to start.
 const closers: (() => Promise<void>)[] = [];
 let stopping: Promise<void> | undefined;
+
+// The exit code after a signal, and what it means if a cleanup step fails.
+const onStop = { code: 0, problem: "acknowledged writes may not be stored" };
 
 const resets: (() => Promise<void>)[] = []; // one for each mock store
 
@@ -57,8 +61,10 @@ async function run(command: Command): Promise<void> {
   const fs = await nodeModule("node:fs");
   if (command === "help") print(usage.trimEnd());
   else if (command === "syncHelp") print(syncUsage.trimEnd());
+  else if (command === "doctorHelp") print(doctorUsage.trimEnd());
   else if (command === "version") print(version(fs));
   else if ("sync" in command) await sync(command);
+  else if ("doctor" in command) await runDoctor(command);
   else await start(command, fs);
 }
 
@@ -73,6 +79,20 @@ async function sync(command: SyncCommand): Promise<void> {
   if (complete) return;
   printError("the remote and the store do not have the same yet.");
   process.exit(1);
+}
+
+/** Deletes the table also if it is stopped. */
+async function runDoctor({ doctor }: DoctorCommand): Promise<void> {
+  const { examine } = await import("./doctor.ts");
+  Object.assign(onStop, { code: 130, problem: "the scratch table may be left" });
+  const lines = await examine(doctor, (table) => {
+    printError(`measuring on the table ${table.name}, which is deleted afterwards`);
+    closers.push(() => table.drop());
+  }).catch(async (error: unknown) => {
+    await stopping; // what fails because the table is gone is no news
+    throw error;
+  });
+  for (const line of lines) print(line);
 }
 
 async function start(command: ServeCommand, fs: NodeFs): Promise<void> {
@@ -198,9 +218,9 @@ function reachable(url: string): string {
 function onSignal(): void {
   if (stopping !== undefined) process.exit(1);
   stopping = closeAll().then(
-    () => process.exit(0),
+    () => process.exit(onStop.code),
     (error: unknown) => {
-      printError(`acknowledged writes may not be stored: ${messageOf(error)}`);
+      printError(`${onStop.problem}: ${messageOf(error)}`);
       process.exit(1);
     },
   );

@@ -20,6 +20,8 @@ directions, until it is stopped. URL is that of the account, perhaps with a shar
 
 The environment variable AZURE_STORAGE_KEY can have the account's key instead of a signature. The
 emulator's account, devstoreaccount1, needs neither.
+
+entitable sync doctor URL measures what a remote can do (entitable sync doctor --help).
 `;
 
 const directions = ["both", "pull", "push"] as const;

@@ -22,7 +22,7 @@ export interface HttpOptions {
 }
 
 export interface HttpRequest {
-  readonly method: "GET" | "POST" | "DELETE";
+  readonly method: "GET" | "POST" | "DELETE" | "OPTIONS";
   /** After the account's URL, encoded. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string | undefined>>;

@@ -5,9 +5,10 @@ import { keyOf } from "../sync/keys.ts";
 import type { ScannedRow } from "../sync/remote.ts";
 import type { Platform } from "../sync/store.ts";
 import { ticksPerMs } from "../sync/watermark.ts";
+import { type CorsReport, examineCors } from "./cors.ts";
 import type { Http } from "./http.ts";
 import { type Probe, probe } from "./probe.ts";
-import { profileOf, serviceOf } from "./profile.ts";
+import { profileOf, type Service, serviceOf } from "./profile.ts";
 import { MeasurementError, ScratchTable } from "./scratch-table.ts";
 
 export interface MeasureOptions {
@@ -16,10 +17,19 @@ export interface MeasureOptions {
   readonly writeMs: number;
   /** Entities of the scans that are compared, of about 1 KB. */
   readonly rows: number;
+  /** Of a page, which the remote's CORS rules may allow to send requests. */
+  readonly origin: string;
+  /** Called before the table is created, so that it can be dropped also if the process is ended. */
+  readonly onTable?: (table: Pick<ScratchTable, "name" | "drop">) => void;
 }
 
 export interface Measurements {
   readonly probe: Probe;
+  /** Undefined: the responses have no date. */
+  readonly clock: ClockDifference | undefined;
+  readonly batches: BatchLimits;
+  /** Undefined: the remote did not answer. */
+  readonly cors: CorsReport | undefined;
   /** The entities of one batch of 100. */
   readonly batch: { readonly timestamps: number; readonly spanMs: number };
   /** Writes of one entity, one after the other. */
@@ -42,9 +52,24 @@ export interface Measurements {
   readonly fullScan: ScanCost;
 }
 
+/** Of the service's clock to this machine's. A `Date` has seconds only. */
+export interface ClockDifference {
+  readonly aheadMs: number;
+  readonly uncertainMs: number;
+}
+
+/** What became of batches: undefined if they were executed, or else the error's code. */
+export interface BatchLimits {
+  readonly operations100: string | undefined;
+  readonly operations101: string | undefined;
+  readonly bytes: number; // of the properties of a large batch
+  readonly large: string | undefined;
+}
+
 export interface ScanCost {
   readonly rows: number;
   readonly pages: number;
+  readonly pageRows: number; // of the page that has the most
   readonly ms: number;
 }
 
@@ -52,15 +77,25 @@ const partitions = 8;
 const batchRows = 100;
 const writesOfOne = 20;
 const bytesOfRow = 1000;
+const bytesOfLargeRow: Readonly<Partial<Record<Service, number>>> = { cosmos: 17_000 };
+const bytesOfLargeRowDefault = 38_000; // 100 of them with their envelopes: almost 4 MiB
 
 /** Creates a table, and deletes it again. Throws MeasurementError. */
 export async function measure(http: Http, options: MeasureOptions): Promise<Measurements> {
   const profile = profileOf(serviceOf(http.base, null));
-  const table = await ScratchTable.create(http, options.platform.token, profile);
+  const table = new ScratchTable(http, options.platform.token, profile);
+  options.onTable?.(table);
   try {
-    return await new Measurement(http, table, options).run();
-  } finally {
+    await table.create();
+    const measurements = await new Measurement(http, table, options).run();
     await table.drop();
+    return measurements;
+  } catch (error) {
+    await table.drop().catch((left) => {
+      if (left === error) throw error;
+      throw new MeasurementError(`${(error as Error).message} ${left.message}`, undefined);
+    });
+    throw error;
   }
 }
 
@@ -83,15 +118,42 @@ class Measurement {
     const batch = spanOf(await this.#table.insert("batch", rowKeys(batchRows)));
     const writes = await this.#writesOfOne();
     const probed = await probe(this.#http, this.#table.name);
-    if (probed.kind !== "probed") throw new MeasurementError(`The probe failed: ${probed.kind}`);
+    if (probed.kind !== "probed")
+      throw new MeasurementError(`The probe failed: ${probed.kind}.`, undefined);
     this.#table.use(probed.profile);
     const late = await this.#late();
+    const clock = await this.#clock();
+    const batches = await this.#batches(probed.profile.service);
     const partition = "scan";
     for (let row = 0; row < this.#options.rows; row += batchRows) {
       await this.#table.insert(partition, rowKeys(batchRows, row), bytesOfRow);
     }
     const keyScan = await this.#cost(true);
-    return { probe: probed, batch, writes, late, keyScan, fullScan: await this.#cost(false) };
+    const fullScan = await this.#cost(false);
+    const cors = await examineCors(this.#http, this.#table.name, this.#options.origin);
+    return { probe: probed, clock, batches, cors, batch, writes, late, keyScan, fullScan };
+  }
+
+  async #clock(): Promise<ClockDifference | undefined> {
+    const began = this.#options.platform.now();
+    const query = { $top: "1" };
+    const result = await this.#http.send({ method: "GET", path: `${this.#table.name}()`, query });
+    if (typeof result !== "object" || result.date === undefined) return undefined;
+    const half = (this.#now - began.monotonicMs) / 2;
+    const aheadMs = msOf(result.date) + 500 - (began.wallMs + half);
+    return { aheadMs, uncertainMs: 500 + half };
+  }
+
+  async #batches(service: Service): Promise<BatchLimits> {
+    const write = (partition: string, count: number, bytes = 0) =>
+      this.#table.refusalOf(partition, rowKeys(count), bytes);
+    const bytes = bytesOfLargeRow[service] ?? bytesOfLargeRowDefault;
+    return {
+      operations100: await write("hundred", batchRows),
+      operations101: await write("more", batchRows + 1),
+      bytes: bytes * batchRows,
+      large: await write("large", batchRows, bytes),
+    };
   }
 
   async #writesOfOne(): Promise<Measurements["writes"]> {
@@ -140,8 +202,8 @@ class Measurement {
 
   async #cost(keysOnly: boolean): Promise<ScanCost> {
     const began = this.#now;
-    const { rows, pages } = await this.#table.scan(keysOnly);
-    return { rows: rows.length, pages, ms: this.#now - began };
+    const { rows, pages, pageRows } = await this.#table.scan(keysOnly);
+    return { rows: rows.length, pages, pageRows, ms: this.#now - began };
   }
 }
 

@@ -24,13 +24,19 @@ export class TimeLimit {
     this.#hasProgress = true;
   }
 
-  /** Rejects when the time is over. */
-  race<T>(work: Promise<T>): Promise<T> {
+  /** Rejects when the time is over. Holds the result no longer than the caller does. */
+  async race<T>(work: Promise<T>): Promise<T> {
     const { signal } = this;
-    return new Promise((resolve, reject) => {
-      signal.addEventListener("abort", () => reject(signal.reason));
-      work.then(resolve, reject);
+    let onAbort = () => {};
+    const over = new Promise<never>((_, reject) => {
+      onAbort = () => reject(signal.reason);
+      signal.addEventListener("abort", onAbort);
     });
+    try {
+      return await Promise.race([work, over]);
+    } finally {
+      signal.removeEventListener("abort", onAbort);
+    }
   }
 
   /** Browsers delay other timers in hidden pages, but not this one. */
