@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import type { Draft } from "../../web/src/sync/draft.ts";
 import { type Key, partitionOf } from "../../web/src/sync/keys.ts";
 import { areSameProperties } from "../../web/src/sync/properties.ts";
 import { Pusher } from "../../web/src/sync/pusher.ts";
@@ -96,13 +97,13 @@ describe("a partition that waits", () => {
     write(world, 1, key("1"));
     world.remote.rows.set(key("1"), remoteRow(9, "9"));
     const { transact } = world.store;
-    world.store.transact = (decide) =>
+    world.store.transact = <T>(decide: (draft: Draft) => T) =>
       transact.call(world.store, (draft) => {
         const result = decide(draft);
         if (areSameProperties(draft.get("rows", key("1"))?.properties, answer.properties))
           throw Object.assign(new Error("The entity is too large."), { statusCode: 400 });
-        return result as never;
-      });
+        return result;
+      }) as Promise<T>;
     await pushUntil(world, new Pusher(world.context, world.requests), 1000);
     assert.equal([...world.store.view.entries("parked", "")].length, 1);
     assert.equal(outbox(world), "");

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { ConflictAnswer } from "../../web/src/sync/conflict.ts";
+import type { Draft } from "../../web/src/sync/draft.ts";
 import { BacklogCount } from "../../web/src/sync-session/backlog-count.ts";
 import { SessionTime } from "../../web/src/sync-session/clock.ts";
 import { Runs } from "../../web/src/sync-session/runs.ts";
@@ -447,6 +448,120 @@ describe("sessions of one process, one after the other", () => {
     await world.pass(second);
     assert.equal(outbox, 0);
   });
+});
+
+test("connecting sends nothing after the session is paused", async () => {
+  const world = new World();
+  world.requestsToConnect = 3;
+  world.session.start();
+  await world.pass(1);
+  world.session.pause();
+  await world.pass(minute);
+  assert.equal(world.connects, 1);
+  world.session.resume();
+  await world.pass(second);
+  assert.deepEqual([world.connects, world.session.status.phase], [3, "idle"]);
+});
+
+test("a store that fails while the session connects is shown", async () => {
+  const world = new World();
+  let fails = true;
+  world.beforeConnect = async () => {
+    if (fails) throw new Error("The disk is full.");
+  };
+  world.session.start();
+  await world.pass(500);
+  assert.match(String(world.session.status.storeError), /disk is full/);
+  assert.equal(world.session.status.isOnline, undefined);
+  fails = false;
+  await world.pass(5 * second);
+  assert.equal(world.session.status.phase, "idle");
+});
+
+describe("a store that fails", () => {
+  test("is tried later and later", async () => {
+    const world = await started();
+    world.change(key("1"), text("there"));
+    world.disk.failures = 1;
+    world.tell("focus");
+    await world.pass(minute);
+    const { transact } = world.store;
+    let tries = 0;
+    world.store.transact = <T>(decide: (draft: Draft) => T) => {
+      tries += 1;
+      return transact.call(world.store, decide) as Promise<T>;
+    };
+    await world.pass(10 * minute);
+    assert(tries >= 1 && tries <= 20, `${tries} tries in 10 minutes`);
+    world.disk.failures = 0;
+    await world.pass(2 * minute);
+    assert.equal(world.local(key("1")), "there");
+    assert.equal(world.session.status.storeError, undefined);
+  });
+});
+
+describe("a remote that has no table", () => {
+  const waiting = async (direction: "both" | "pull") => {
+    const world = new World({ direction });
+    world.remote.failure = { kind: "tableMissing" };
+    world.session.start();
+    await world.pass(10 * minute);
+    return world;
+  };
+
+  test("is asked again at the first local write, but not at others", async () => {
+    const world = await waiting("both");
+    world.write(key("1"), text("a"));
+    const before = world.connects;
+    await world.pass(second);
+    const after = world.connects;
+    for (let row = 0; row < 20; ++row) {
+      world.write(key("1"), text(String(row)));
+      await world.pass(second);
+    }
+    assert(after === before + 1, `${after - before} requests`);
+    assert(world.connects - after <= 2, `${world.connects - after} requests`);
+  });
+
+  test("is not asked again at local writes of a table that is only pulled", async () => {
+    const world = await waiting("pull");
+    const before = world.connects;
+    world.write(key("1"), text("a"));
+    await world.pass(second);
+    assert.equal(world.connects, before);
+  });
+});
+
+test("a push that is refused stays in the status while pulls succeed", async () => {
+  const world = await started();
+  world.remote.push = () => Promise.resolve({ kind: "unauthorized" });
+  world.write(key("1"), text("here"));
+  await world.pass(second);
+  assert.equal(world.session.status.error, "unauthorized");
+  world.session.confirmDeletes("none");
+  for (let poll = 0; poll < 5; ++poll) {
+    world.change(key("2"), text(String(poll)));
+    await world.pass(15 * second);
+    assert.equal(world.session.status.error, "unauthorized");
+  }
+});
+
+test("a hidden page compares no versions if it is not to be read", async () => {
+  const poll = { minMs: 15_000, maxMs: 300_000, hiddenMs: Number.POSITIVE_INFINITY };
+  const world = await started({ poll, maxAgeMs: 10_000 });
+  world.tell("hidden");
+  await world.pass(6 * minute);
+  assert.deepEqual(await world.pass(60 * minute), []);
+});
+
+test("a clock that was ahead during now() does not repeat comparisons", async () => {
+  const world = await started();
+  world.clockAheadMs = 24 * 60 * minute;
+  void world.session.now();
+  await world.pass(second);
+  world.clockAheadMs = 0;
+  await world.pass(70 * minute); // what was compared in the future is compared again
+  assert.equal(only(await world.pass(120 * minute), "census"), 2);
 });
 
 describe("a rejected credential", () => {

@@ -36,8 +36,9 @@ export class PullWork {
   readonly #censusAlarm: Alarm;
   readonly #pulls = new Runs(() => this.#pull());
   readonly #censuses = new Runs(() => this.#census());
-  /** An earlier census counts as none. By the wall clock. */
+  /** An earlier census counts as none. By the monotonic clock, as the times below. */
   #comparedSince = Number.NEGATIVE_INFINITY;
+  readonly #comparedAt = new Map<string, number>(); // in this process, by the range's `from`
   #isDownloaded = false;
   /** When the last complete pull began, by the wall clock. */
   pulledAt: number | undefined;
@@ -83,7 +84,7 @@ export class PullWork {
 
   /** Compares all versions again. */
   compareSoon(): void {
-    this.#comparedSince = this.#options.time.now().wallMs;
+    this.#comparedSince = this.#options.time.now().monotonicMs;
     this.#censusAlarm.ring();
   }
 
@@ -132,7 +133,7 @@ export class PullWork {
 
   /** Compares what is due, and waits until something is due. */
   async censusStep(): Promise<void> {
-    const { hasTimestampFilter, poll, time } = this.#options;
+    const { activity, hasTimestampFilter, poll, time } = this.#options;
     if (hasTimestampFilter && !this.#isDownloaded) {
       // A census of an empty table would mark every key, to be read by a request of its own.
       await this.#censusAlarm.wait(Number.POSITIVE_INFINITY);
@@ -140,22 +141,25 @@ export class PullWork {
     }
     await this.#censuses.run();
     const next = await this.#nextDue();
-    await this.#censusAlarm.wait(Math.max(next - time.now().wallMs, poll.minMs));
+    const leastMs = activity.isVisible() ? poll.minMs : Math.max(poll.hiddenMs, poll.minMs);
+    await this.#censusAlarm.wait(Math.max(next - time.now().wallMs, leastMs));
   }
 
   #nextDue(): Promise<number> {
     const { ranges, store } = this.#options;
     return store.read((view) =>
-      Math.min(...ranges.map((range) => this.#dueAt(scanState(view, range).comparedAt))),
+      Math.min(...ranges.map((range) => this.#dueAt(range, scanState(view, range).comparedAt))),
     );
   }
 
   /** A time in the future is that of a wrong clock. */
-  #dueAt(comparedAt: number | undefined): number {
+  #dueAt({ from }: KeyRange, comparedAt: number | undefined): number {
     const { maxAgeMs, time } = this.#options;
     const now = time.now().wallMs;
     const isKnown = comparedAt !== undefined && comparedAt <= now;
-    return isKnown && comparedAt >= this.#comparedSince ? comparedAt + maxAgeMs : now;
+    const isNewEnough =
+      this.#comparedSince <= (this.#comparedAt.get(from) ?? Number.NEGATIVE_INFINITY);
+    return isKnown && isNewEnough ? comparedAt + maxAgeMs : now;
   }
 
   /** Compares the ranges that are due, one after the other. */
@@ -166,7 +170,7 @@ export class PullWork {
     let isComplete = true;
     for (const range of ranges) {
       const isDue = await store.read(
-        (view) => this.#dueAt(scanState(view, range).comparedAt) <= time.now().wallMs,
+        (view) => this.#dueAt(range, scanState(view, range).comparedAt) <= time.now().wallMs,
       );
       if (isDue) isComplete = (await this.#compare(range)) && isComplete;
     }
@@ -179,9 +183,10 @@ export class PullWork {
 
   async #compare(range: KeyRange): Promise<boolean> {
     const { puller, store, time } = this.#options;
-    const { wallMs: comparedAt } = time.now();
+    const { monotonicMs, wallMs: comparedAt } = time.now();
     if (!(await puller.census([range]))) return false;
     await store.transact((draft) => updateScanState(draft, range, { comparedAt }));
+    this.#comparedAt.set(range.from, monotonicMs);
     return true;
   }
 }
