@@ -127,6 +127,47 @@ describe("pulling", () => {
     assert.equal(only(await world.pass(60 * minute), "delta"), 12);
   });
 
+  test("stays within the budget also if the user returns again and again", async () => {
+    const world = await started();
+    world.rows = 600_000;
+    world.tell("focus");
+    await world.pass(second);
+    const before = only(world.remote.requests, "delta");
+    for (let minutes = 0; minutes < 14; ++minutes) {
+      await world.pass(minute);
+      world.tell("focus");
+    }
+    assert.equal(only(world.remote.requests, "delta") - before, 2);
+  });
+
+  test("goes on if one entity can never be read", async () => {
+    const world = new World({ maxAgeMs: 10 * minute });
+    const { read } = world.remote;
+    world.remote.read = (of) =>
+      of === key("bad") ? Promise.resolve({ kind: "failed" }) : read(of);
+    world.store.transact((draft) => draft.put("marks", key("bad"), { at: 0 }));
+    world.session.start();
+    await world.pass(30 * minute);
+    assert.equal(world.session.status.phase === "downloading", false);
+    const requests = only(await world.pass(60 * minute), "census");
+    assert(requests >= 5 && requests <= 7, `${requests} comparisons in an hour`);
+  });
+
+  test("many partitions are not read all at once", async () => {
+    const partitions = Array.from({ length: 100 }, (_, index) => `p${index}`);
+    const world = new World({ partitions });
+    let most = 0;
+    const { scan } = world.remote;
+    world.remote.scan = (request) => {
+      most = Math.max(most, world.session.status.inFlight);
+      return scan(request);
+    };
+    world.session.start();
+    await world.pass(10 * second);
+    assert.equal(world.session.status.phase, "idle");
+    assert(most <= 8, `${most} requests at once`);
+  });
+
   test("a table that is only pushed is not scanned", async () => {
     const world = await started({ direction: "push" });
     world.change(key("1"), text("there"));

@@ -12,6 +12,14 @@ import { isUnread } from "./partition-log.ts";
 import type { ReadAnswer } from "./remote.ts";
 import type { Requests } from "./requests.ts";
 
+/** How far a pull or a comparison has come. */
+export interface Pulled {
+  /** All ranges were read. */
+  readonly isScanned: boolean;
+  /** All marked keys were read, too. A proxy may always refuse a single one of them. */
+  readonly areMarksRead: boolean;
+}
+
 export class Puller {
   readonly #context: SyncContext;
   readonly #requests: Requests;
@@ -25,26 +33,21 @@ export class Puller {
     this.#census = new Census(context, requests, this.deletes);
   }
 
-  /**
-   * Reads what changed, if the remote can tell, and every key that is marked. Returns whether
-   * everything could be read.
-   */
-  async pull(): Promise<boolean> {
+  /** Reads what changed, if the remote can tell, and every key that is marked. */
+  async pull(): Promise<Pulled> {
     const { remote, rules } = this.#context;
     const { hasTimestampFilter } = remote.traits;
     const ranges = hasTimestampFilter ? rules.ranges : [];
-    const scans = ranges.map((range) => scanDelta(this.#context, this.#requests, range));
-    const isScanned = await allEnded(scans);
-    return (await this.readMarked()) && isScanned;
+    const isScanned = await allOf(ranges, (range) =>
+      scanDelta(this.#context, this.#requests, range),
+    );
+    return { isScanned, areMarksRead: await this.readMarked() };
   }
 
-  /**
-   * Compares all versions of the ranges. Finds deletes, and what scans by Timestamp have missed.
-   * Returns whether everything could be read.
-   */
-  async census(ranges: readonly KeyRange[] = this.#context.rules.ranges): Promise<boolean> {
-    const isCompared = await allEnded(ranges.map((range) => this.#census.scan(range)));
-    return (await this.readMarked()) && isCompared;
+  /** Compares all versions of the ranges. Finds deletes, and what scans by Timestamp have missed. */
+  async census(ranges: readonly KeyRange[] = this.#context.rules.ranges): Promise<Pulled> {
+    const isScanned = await allOf(ranges, (range) => this.#census.scan(range));
+    return { isScanned, areMarksRead: await this.readMarked() };
   }
 
   /**
@@ -81,6 +84,7 @@ export class Puller {
   }
 }
 
+const rangesAtOnce = 8;
 const failuresMax = 3; // keys, until the rest is left for the next time
 const marksPerStep = 1000;
 
@@ -97,11 +101,20 @@ function markedKeys(view: TableView, from: Key): { keys: Key[]; next: Key | unde
 }
 
 /**
- * Returns whether all have returned true. Returns or rejects when all have ended, so that none is
- * still running when the next begins.
+ * Reads the ranges, some at once. Returns whether all of them could be read. Returns or rejects when
+ * all have ended, so that none is still running when the next begins.
  */
-async function allEnded(work: readonly Promise<boolean>[]): Promise<boolean> {
-  const results = await Promise.allSettled(work);
-  for (const result of results) if (result.status === "rejected") throw result.reason;
-  return results.every((result) => result.status === "fulfilled" && result.value);
+async function allOf(
+  ranges: readonly KeyRange[],
+  read: (range: KeyRange) => Promise<boolean>,
+): Promise<boolean> {
+  const left = ranges.values();
+  let areAllRead = true;
+  const readNext = async () => {
+    for (const range of left) if (!(await read(range))) areAllRead = false;
+  };
+  const readers = Array.from({ length: rangesAtOnce }, readNext);
+  for (const result of await Promise.allSettled(readers))
+    if (result.status === "rejected") throw result.reason;
+  return areAllRead;
 }
