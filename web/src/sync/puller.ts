@@ -31,10 +31,11 @@ export class Puller {
    */
   async pull(): Promise<boolean> {
     const { remote, rules } = this.#context;
-    const { hasTimestampFilter } = remote.traits;
-    const ranges = hasTimestampFilter ? rules.ranges : [];
-    const scans = ranges.map((range) => scanDelta(this.#context, this.#requests, range));
-    const isScanned = await allEnded(scans);
+    let isScanned = true;
+    if (remote.traits.hasTimestampFilter) {
+      const scans = rules.ranges.map((range) => scanDelta(this.#context, this.#requests, range));
+      isScanned = await allEnded(scans);
+    }
     return (await this.readMarked()) && isScanned;
   }
 
