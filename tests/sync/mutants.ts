@@ -177,7 +177,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "resolves-what-two-moments-show",
     "I4",
-    5714,
+    7694,
     "A part of a group is sent again, on versions that the remote did not have at one moment.",
     edit("partition-pusher.ts", "isPartlyEqual(push, observations) &&", "push.upTo < 0 &&"),
   ),

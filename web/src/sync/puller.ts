@@ -36,17 +36,17 @@ export class Puller {
   /** Reads what changed, if the remote can tell, and every key that is marked. */
   async pull(): Promise<Pulled> {
     const { remote, rules } = this.#context;
-    const { hasTimestampFilter } = remote.traits;
-    const ranges = hasTimestampFilter ? rules.ranges : [];
-    const isScanned = await allOf(ranges, (range) =>
-      scanDelta(this.#context, this.#requests, range),
-    );
+    let isScanned = true;
+    if (remote.traits.hasTimestampFilter) {
+      const scan = (range: KeyRange) => scanDelta(this.#context, this.#requests, range);
+      isScanned = await allEnded(someAtOnce(rules.ranges, scan));
+    }
     return { isScanned, areMarksRead: await this.readMarked() };
   }
 
   /** Compares all versions of the ranges. Finds deletes, and what scans by Timestamp have missed. */
   async census(ranges: readonly KeyRange[] = this.#context.rules.ranges): Promise<Pulled> {
-    const isScanned = await allOf(ranges, (range) => this.#census.scan(range));
+    const isScanned = await allEnded(someAtOnce(ranges, (range) => this.#census.scan(range)));
     return { isScanned, areMarksRead: await this.readMarked() };
   }
 
@@ -100,21 +100,25 @@ function markedKeys(view: TableView, from: Key): { keys: Key[]; next: Key | unde
   return { keys, next: undefined };
 }
 
-/**
- * Reads the ranges, some at once. Returns whether all of them could be read. Returns or rejects when
- * all have ended, so that none is still running when the next begins.
- */
-async function allOf(
+/** Reads each range as soon as the one some places before it has ended. */
+function someAtOnce(
   ranges: readonly KeyRange[],
   read: (range: KeyRange) => Promise<boolean>,
-): Promise<boolean> {
-  const left = ranges.values();
-  let areAllRead = true;
-  const readNext = async () => {
-    for (const range of left) if (!(await read(range))) areAllRead = false;
-  };
-  const readers = Array.from({ length: rangesAtOnce }, readNext);
-  for (const result of await Promise.allSettled(readers))
-    if (result.status === "rejected") throw result.reason;
-  return areAllRead;
+): readonly Promise<boolean>[] {
+  const results: Promise<boolean>[] = [];
+  for (const [index, range] of ranges.entries()) {
+    const readNext = () => read(range);
+    results.push(results[index - rangesAtOnce]?.then(readNext, readNext) ?? readNext());
+  }
+  return results;
+}
+
+/**
+ * Returns whether all have returned true. Returns or rejects when all have ended, so that none is
+ * still running when the next begins.
+ */
+async function allEnded(work: readonly Promise<boolean>[]): Promise<boolean> {
+  const results = await Promise.allSettled(work);
+  for (const result of results) if (result.status === "rejected") throw result.reason;
+  return results.every((result) => result.status === "fulfilled" && result.value);
 }
