@@ -44,7 +44,9 @@ export class Puller {
     return { isScanned, areMarksRead: await this.readMarked() };
   }
 
-  /** Compares all versions of the ranges. Finds deletes, and what scans by Timestamp have missed. */
+  /**
+   * Compares all versions of the ranges. Finds deletes, and what scans by Timestamp have missed.
+   */
   async census(ranges: readonly KeyRange[] = this.#context.rules.ranges): Promise<Pulled> {
     const isScanned = await allEnded(someAtOnce(ranges, (range) => this.#census.scan(range)));
     return { isScanned, areMarksRead: await this.readMarked() };
