@@ -21,9 +21,9 @@ const syncedTables = new WeakMap<Store, Set<string>>();
  * Azurite or `entitable serve`. If several tabs share the store, the one that owns it syncs; call
  * startSync with the same tables in each of them. In the others, it waits until that tab has begun,
  * for at most 10 s. The phase is then still "connecting": if the tables are written before a tab
- * has begun, they cannot be synced. Rejects with StoreError: ValidationFailed (an option is invalid,
- * or a table has rows that the remote does not know), NotSupported (a worker has the store),
- * StoreClosed, WasmLoadFailed.
+ * has begun, they cannot be synced. Rejects with StoreError: ValidationFailed (an option is
+ * invalid, or a table has rows that the remote does not know), NotSupported (a worker has the
+ * store), StoreClosed, WasmLoadFailed.
  */
 export async function startSync(store: Store, options: SyncOptions): Promise<Sync> {
   const settings = settingsOf(options);
