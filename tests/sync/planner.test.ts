@@ -511,6 +511,22 @@ describe("the outcome of a push", () => {
     }
   });
 
+  test("changes nothing if the store has another push by now", () => {
+    const store = newStore();
+    store.write(1, new Map([[key("1"), () => row({ a: 1 })]]));
+    const push = pushed(store);
+    const observations = observe({ 1: version(row({ a: 1 }), "1") });
+    const finish = () =>
+      store.transact((draft) => finishPush(draft, push, { ...applied, observations }, keeps));
+    finish();
+    store.write(2, new Map([[key("1"), () => row({ a: 2 })]]));
+    const next = { ...pushed(store), token: "another" };
+    store.transact((draft) => draft.put("pushes", "p", next));
+    const { commit } = store;
+    finish();
+    assert.equal(store.commit, commit);
+  });
+
   test("leaves an outdated Base if later operations build on a replaced version", () => {
     const store = newStore();
     store.write(1, new Map([[key("1"), () => row({ a: 1 })]]));

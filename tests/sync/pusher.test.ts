@@ -2,8 +2,9 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import type { Draft } from "../../web/src/sync/draft.ts";
 import { type Key, partitionOf } from "../../web/src/sync/keys.ts";
-import type { Properties } from "../../web/src/sync/properties.ts";
+import { areSameProperties, type Properties } from "../../web/src/sync/properties.ts";
 import { Pusher } from "../../web/src/sync/pusher.ts";
 import type { Remote } from "../../web/src/sync/remote.ts";
 import { StorageFailure } from "./fake-store.ts";
@@ -86,6 +87,26 @@ describe("a partition that waits", () => {
     await pushUntil(world, new Pusher(world.context, world.requests), 1000);
     assert(isAsked);
     assert.equal(outbox(world), "p");
+  });
+
+  test("for the application ends with a parked write if the store refuses the answer", async () => {
+    const answer = { kind: "store", properties: properties(5) } as const;
+    const world = await scripted({ policy: () => Promise.resolve(answer) });
+    fill(world, ["1"]);
+    answering(world, refused());
+    write(world, 1, key("1"));
+    world.remote.rows.set(key("1"), remoteRow(9, "9"));
+    const { transact } = world.store;
+    world.store.transact = <T>(decide: (draft: Draft) => T) =>
+      transact.call(world.store, (draft) => {
+        const result = decide(draft);
+        if (areSameProperties(draft.get("rows", key("1"))?.properties, answer.properties))
+          throw Object.assign(new Error("The entity is too large."), { statusCode: 400 });
+        return result;
+      }) as Promise<T>;
+    await pushUntil(world, new Pusher(world.context, world.requests), 1000);
+    assert.equal([...world.store.view.entries("parked", "")].length, 1);
+    assert.equal(outbox(world), "");
   });
 
   test("for a credential does not, either", async () => {

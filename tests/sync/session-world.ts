@@ -8,7 +8,11 @@ import type { Properties } from "../../web/src/sync/properties.ts";
 import type { Dated, Failure, PushAnswer, Remote } from "../../web/src/sync/remote.ts";
 import type { Activity, ActivityEvent } from "../../web/src/sync-session/activity.ts";
 import type { Clock } from "../../web/src/sync-session/clock.ts";
-import type { Connection, SessionSettings } from "../../web/src/sync-session/session-options.ts";
+import type {
+  Connection,
+  Pass,
+  SessionSettings,
+} from "../../web/src/sync-session/session-options.ts";
 import { TableSession } from "../../web/src/sync-session/table-session.ts";
 import { Disk, type FakeStore } from "./fake-store.ts";
 import { Scheduler } from "./scheduler.ts";
@@ -99,7 +103,10 @@ export class World {
   session: TableSession;
   isOnline = true;
   isVisible = true;
-  connects = 0;
+  connects = 0; // requests
+  requestsToConnect = 1;
+  beforeConnect = (): Promise<void> => Promise.resolve();
+  clockAheadMs = 0; // the wall clock
   changes = 0;
   rows = 0;
   readonly #settings: SessionSettings;
@@ -123,8 +130,8 @@ export class World {
         this.#commitListeners.add(listener);
         return () => this.#commitListeners.delete(listener);
       },
-      connect: () => this.#connect(),
-      clock: this.#clock(),
+      connect: (pass) => this.#connect(pass),
+      clock: this.clock(),
       activity: this.#activity(),
       settings: this.#settings,
       rowCount: () => Promise.resolve(this.rows),
@@ -142,9 +149,19 @@ export class World {
     this.session = this.#open();
   }
 
-  async #connect(): Promise<Connection | Failure> {
-    this.connects += 1;
-    await new Promise<void>((resolve) => this.scheduler.after(requestMs, resolve));
+  /** Another session of the same process. The last one may have stopped. */
+  openAgain(): void {
+    this.session = this.#open();
+  }
+
+  async #connect(pass: Pass): Promise<Connection | Failure> {
+    await this.beforeConnect();
+    for (let request = 0; request < this.requestsToConnect; ++request) {
+      await pass(async () => {
+        this.connects += 1;
+        await new Promise<void>((resolve) => this.scheduler.after(requestMs, resolve));
+      });
+    }
     if (this.remote.failure) return this.remote.failure;
     return {
       kind: "connected",
@@ -155,10 +172,13 @@ export class World {
     };
   }
 
-  #clock(): Clock {
+  clock(): Clock {
     let tokens = 0;
     return {
-      now: () => ({ monotonicMs: this.scheduler.now, wallMs: startMs + this.scheduler.now }),
+      now: () => ({
+        monotonicMs: this.scheduler.now,
+        wallMs: startMs + this.scheduler.now + this.clockAheadMs,
+      }),
       after: (ms, run) => {
         let isCancelled = false;
         this.scheduler.after(ms, () => {

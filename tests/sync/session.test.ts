@@ -2,6 +2,11 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import type { ConflictAnswer } from "../../web/src/sync/conflict.ts";
+import type { Draft } from "../../web/src/sync/draft.ts";
+import { BacklogCount } from "../../web/src/sync-session/backlog-count.ts";
+import { SessionTime } from "../../web/src/sync-session/clock.ts";
+import { Runs } from "../../web/src/sync-session/runs.ts";
 import { key, minute, second, started, text, World } from "./session-world.ts";
 
 const only = (requests: readonly string[], kind: string) =>
@@ -122,6 +127,47 @@ describe("pulling", () => {
     assert.equal(only(await world.pass(60 * minute), "delta"), 12);
   });
 
+  test("stays within the budget also if the user returns again and again", async () => {
+    const world = await started();
+    world.rows = 600_000;
+    world.tell("focus");
+    await world.pass(second);
+    const before = only(world.remote.requests, "delta");
+    for (let minutes = 0; minutes < 14; ++minutes) {
+      await world.pass(minute);
+      world.tell("focus");
+    }
+    assert.equal(only(world.remote.requests, "delta") - before, 2);
+  });
+
+  test("goes on if one entity can never be read", async () => {
+    const world = new World({ maxAgeMs: 10 * minute });
+    const { read } = world.remote;
+    world.remote.read = (of) =>
+      of === key("bad") ? Promise.resolve({ kind: "failed" }) : read(of);
+    world.store.transact((draft) => draft.put("marks", key("bad"), { at: 0 }));
+    world.session.start();
+    await world.pass(30 * minute);
+    assert.equal(world.session.status.phase === "downloading", false);
+    const requests = only(await world.pass(60 * minute), "census");
+    assert(requests >= 5 && requests <= 7, `${requests} comparisons in an hour`);
+  });
+
+  test("many partitions are not read all at once", async () => {
+    const partitions = Array.from({ length: 100 }, (_, index) => `p${index}`);
+    const world = new World({ partitions });
+    let most = 0;
+    const { scan } = world.remote;
+    world.remote.scan = (request) => {
+      most = Math.max(most, world.session.status.inFlight);
+      return scan(request);
+    };
+    world.session.start();
+    await world.pass(10 * second);
+    assert.equal(world.session.status.phase, "idle");
+    assert(most <= 8, `${most} requests at once`);
+  });
+
   test("a table that is only pushed is not scanned", async () => {
     const world = await started({ direction: "push" });
     world.change(key("1"), text("there"));
@@ -182,6 +228,76 @@ describe("comparing all versions", () => {
     await world.pass(63 * minute);
     assert.equal(world.store.keys("rows").length, 100);
   });
+});
+
+test("a table that is missing after a mass delete is not asked for all the time", async () => {
+  const world = new World();
+  for (let row = 0; row < 200; ++row) world.change(key(String(row)), text("there"));
+  world.session.start();
+  await world.pass(second);
+  for (let row = 0; row < 100; ++row) world.change(key(String(row)), undefined);
+  const { read } = world.remote;
+  let reads = 0;
+  world.remote.read = async (of) => {
+    const answer = await read(of);
+    reads += 1;
+    if (reads === 3) world.remote.failure = { kind: "tableMissing" }; // the delete is confirmed
+    return answer;
+  };
+  await world.pass(61 * minute);
+  assert(reads >= 3);
+  const requests = only(await world.pass(10 * minute), "census");
+  assert(requests >= 1 && requests <= 41, `${requests} requests in 10 minutes`);
+});
+
+test("a store that is closed while the backlog is counted breaks nothing", async () => {
+  const world = await started();
+  world.write(key("1"), text("here"));
+  Object.defineProperty(world.store, "commit", {
+    get: () => {
+      throw new Error("The engine is closed.");
+    },
+  });
+  world.store.read = () => Promise.reject(new Error("The engine is closed."));
+  await world.pass(minute); // an unhandled rejection fails the test
+});
+
+test("the newest count of the backlog counts", async () => {
+  const world = await started();
+  const time = new SessionTime(world.clock());
+  const count = new BacklogCount(world.store, time, () => {});
+  const { read } = world.store;
+  const earlier: (() => void)[] = [];
+  world.store.read = async (look) => {
+    const result = await read.call(world.store, look);
+    await new Promise<void>((resolve) => earlier.push(resolve));
+    return result as never;
+  };
+  world.session.pause();
+  world.write(key("1"), text("here"));
+  const first = count.now();
+  world.store.read = read;
+  world.write(key("2"), text("here"));
+  assert.equal((await count.now()).pending, 2);
+  earlier[0]?.();
+  assert.equal((await first).pending, 2);
+  assert.equal(count.last.pending, 2);
+});
+
+test("work that must not run twice at once does not", async () => {
+  let running = 0;
+  let most = 0;
+  const runs = new Runs(async () => {
+    running += 1;
+    most = Math.max(most, running);
+    await undefined;
+    running -= 1;
+  });
+  for (let turn = 0; turn < 20; ++turn) {
+    void runs.run();
+    await undefined;
+  }
+  assert.equal(most, 1);
 });
 
 describe("now", () => {
@@ -311,6 +427,182 @@ describe("pause, offline and stop", () => {
     assert.deepEqual(only(world.remote.requests, "push"), 1);
     assert.equal(world.store.keys("outbox").length, 1);
   });
+});
+
+describe("sessions of one process, one after the other", () => {
+  /** Another client has changed what is pending, and the application is asked about it. */
+  async function asked() {
+    const answers: ((answer: ConflictAnswer) => void)[] = [];
+    const policy = () => new Promise<ConflictAnswer>((resolve) => answers.push(resolve));
+    const world = await started({ policy });
+    world.change(key("1"), text("old"));
+    world.tell("focus");
+    await world.pass(second);
+    world.write(key("1"), text("here"));
+    world.change(key("1"), text("there"));
+    await world.pass(second);
+    assert.equal(answers.length, 1);
+    return { answers, world };
+  }
+
+  test("a late answer of the application changes nothing for the next session", async () => {
+    const { answers, world } = await asked();
+    void world.session.stop();
+    await world.pass(second);
+    world.openAgain();
+    world.remote.push = () => new Promise(() => {}); // the next session's push is on its way
+    world.session.start();
+    await world.pass(3 * minute);
+    const pushes = world.store.keys("pushes");
+    const { commit } = world.store;
+    answers[0]?.({ kind: "remote" });
+    await world.pass(second);
+    assert.deepEqual(world.store.keys("pushes"), pushes);
+    assert.equal(world.store.commit, commit);
+  });
+
+  test("stopping leaves no push that was not sent", async () => {
+    const world = await started();
+    world.write(key("1"), text("here"));
+    await world.pass(27);
+    world.write(key("1"), text("not sent"));
+    void world.session.stop();
+    await world.pass(minute);
+    assert.equal(only(world.remote.requests, "push"), 1);
+    assert.deepEqual(world.store.keys("pushes"), []);
+    world.change(key("1"), text("there"));
+    world.openAgain();
+    world.session.start();
+    await world.pass(minute);
+    const [lost] = [...world.store.view.entries("lost", "")];
+    assert.equal(lost?.[1].outcome, "notApplied");
+  });
+
+  test("stopping waits until the last answer is stored", async () => {
+    const world = await started();
+    world.write(key("1"), text("here"));
+    await world.pass(27);
+    let outbox: number | undefined;
+    void world.session.stop().then(() => {
+      outbox = world.store.keys("outbox").length;
+    });
+    await world.pass(second);
+    assert.equal(outbox, 0);
+  });
+});
+
+test("connecting sends nothing after the session is paused", async () => {
+  const world = new World();
+  world.requestsToConnect = 3;
+  world.session.start();
+  await world.pass(1);
+  world.session.pause();
+  await world.pass(minute);
+  assert.equal(world.connects, 1);
+  world.session.resume();
+  await world.pass(second);
+  assert.deepEqual([world.connects, world.session.status.phase], [3, "idle"]);
+});
+
+test("a store that fails while the session connects is shown", async () => {
+  const world = new World();
+  let fails = true;
+  world.beforeConnect = async () => {
+    if (fails) throw new Error("The disk is full.");
+  };
+  world.session.start();
+  await world.pass(500);
+  assert.match(String(world.session.status.storeError), /disk is full/);
+  assert.equal(world.session.status.isOnline, undefined);
+  fails = false;
+  await world.pass(5 * second);
+  assert.equal(world.session.status.phase, "idle");
+});
+
+describe("a store that fails", () => {
+  test("is tried later and later", async () => {
+    const world = await started();
+    world.change(key("1"), text("there"));
+    world.disk.failures = 1;
+    world.tell("focus");
+    await world.pass(minute);
+    const { transact } = world.store;
+    let tries = 0;
+    world.store.transact = <T>(decide: (draft: Draft) => T) => {
+      tries += 1;
+      return transact.call(world.store, decide) as Promise<T>;
+    };
+    await world.pass(10 * minute);
+    assert(tries >= 1 && tries <= 20, `${tries} tries in 10 minutes`);
+    world.disk.failures = 0;
+    await world.pass(2 * minute);
+    assert.equal(world.local(key("1")), "there");
+    assert.equal(world.session.status.storeError, undefined);
+  });
+});
+
+describe("a remote that has no table", () => {
+  const waiting = async (direction: "both" | "pull") => {
+    const world = new World({ direction });
+    world.remote.failure = { kind: "tableMissing" };
+    world.session.start();
+    await world.pass(10 * minute);
+    return world;
+  };
+
+  test("is asked again at the first local write, but not at others", async () => {
+    const world = await waiting("both");
+    world.write(key("1"), text("a"));
+    const before = world.connects;
+    await world.pass(second);
+    const after = world.connects;
+    for (let row = 0; row < 20; ++row) {
+      world.write(key("1"), text(String(row)));
+      await world.pass(second);
+    }
+    assert(after === before + 1, `${after - before} requests`);
+    assert(world.connects - after <= 2, `${world.connects - after} requests`);
+  });
+
+  test("is not asked again at local writes of a table that is only pulled", async () => {
+    const world = await waiting("pull");
+    const before = world.connects;
+    world.write(key("1"), text("a"));
+    await world.pass(second);
+    assert.equal(world.connects, before);
+  });
+});
+
+test("a push that is refused stays in the status while pulls succeed", async () => {
+  const world = await started();
+  world.remote.push = () => Promise.resolve({ kind: "unauthorized" });
+  world.write(key("1"), text("here"));
+  await world.pass(second);
+  assert.equal(world.session.status.error, "unauthorized");
+  world.session.confirmDeletes("none");
+  for (let poll = 0; poll < 5; ++poll) {
+    world.change(key("2"), text(String(poll)));
+    await world.pass(15 * second);
+    assert.equal(world.session.status.error, "unauthorized");
+  }
+});
+
+test("a hidden page compares no versions if it is not to be read", async () => {
+  const poll = { minMs: 15_000, maxMs: 300_000, hiddenMs: Number.POSITIVE_INFINITY };
+  const world = await started({ poll, maxAgeMs: 10_000 });
+  world.tell("hidden");
+  await world.pass(6 * minute);
+  assert.deepEqual(await world.pass(60 * minute), []);
+});
+
+test("a clock that was ahead during now() does not repeat comparisons", async () => {
+  const world = await started();
+  world.clockAheadMs = 24 * 60 * minute;
+  void world.session.now();
+  await world.pass(second);
+  world.clockAheadMs = 0;
+  await world.pass(70 * minute); // what was compared in the future is compared again
+  assert.equal(only(await world.pass(120 * minute), "census"), 2);
 });
 
 describe("a rejected credential", () => {

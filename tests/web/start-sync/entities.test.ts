@@ -79,6 +79,51 @@ test("new values have the types that a table's client gives them", () => {
   assert(!properties.has("etag") && !properties.has("absent"));
 });
 
+test("properties with the names that a table's client adds stay if they were shown", () => {
+  const shown: Properties = new Map<string, Value>([
+    ["timestamp", { type: "String", value: "noon" }],
+    ["etag", { type: "Int32", value: 1 }],
+  ]);
+  const entity = { ...(entityOf(key, shown) as SyncEntity), n: 1 };
+  const expected = new Map([...shown, ["n", { type: "Int32", value: 1 }]]);
+  assert.deepEqual(propertiesOf(key, entity, [undefined, shown]), expected);
+});
+
+for (const [type, value] of [
+  ["Text", "a"],
+  ["Int64", 0.5],
+  ["Int32", 2 ** 31],
+  ["Boolean", "true"],
+  ["Double", "1"],
+  ["Guid", 1],
+  ["Binary", new Date(0)],
+] as const) {
+  test(`a value like { type: "${type}", value: ${String(value)} } is refused`, () => {
+    const entity = { partitionKey: "p", rowKey: "1", n: { type, value } };
+    assert.throws(() => propertiesOf(key, entity, []), /Unknown EDM type/);
+  });
+}
+
+test("numbers, dates and bytes can be given with their type", () => {
+  const entity = {
+    partitionKey: "p",
+    rowKey: "1",
+    a: { type: "Int64", value: 5 },
+    b: { type: "Double", value: 5 },
+    c: { type: "DateTime", value: new Date(0) },
+    d: { type: "Binary", value: Uint8Array.of(0, 1, 2) },
+  };
+  assert.deepEqual(
+    [...propertiesOf(key, entity, []).values()],
+    [
+      { type: "Int64", value: "5" },
+      { type: "Double", value: 5 },
+      { type: "DateTime", value: "1970-01-01T00:00:00.000Z" },
+      { type: "Binary", value: "AAEC" },
+    ],
+  );
+});
+
 test("an entity with other keys, or with a value that cannot be stored, is refused", () => {
   const other = { partitionKey: "p", rowKey: "2" };
   assert.throws(() => propertiesOf(key, other, []), /same keys/);

@@ -32,6 +32,7 @@ const mistakes: readonly [options: unknown, named: RegExp, hint: RegExp][] = [
   [{ remote, tables: { people: { partitions: "a" } } }, /people\.partitions/, /leave it out/],
   [{ remote, tables: { people: { filter: "a eq 1" } } }, /people\.filter/, /direction/],
   [{ remote, tables, schedule: 5 }, /schedule must be an object/, /minMs/],
+  [{ remote, tables: { people: {}, People: {} } }, /people and People/, /Leave one/],
   [{ remote, tables, schedule: { minMs: 15 } }, /schedule\.minMs.*100/, /milliseconds/],
   [{ remote, tables, schedule: { maxMs: 5000 } }, /schedule\.maxMs.*15000/, /milliseconds/],
   [{ remote, tables, schedule: { every: 5 } }, /schedule\.every/, /minMs/],

@@ -318,6 +318,7 @@ describe("startSync() refuses", () => {
   test("a table that is synced already", async (t) => {
     const world = await World.open(t);
     await world.start();
+    await assert.rejects(world.start({ tables: { PEOPLE: {} } }), /is synced already/);
     await assert.rejects(world.start(), (error) => {
       assert(error instanceof StoreError);
       assert.match(error.message, /people of this store is synced already/);
@@ -372,6 +373,7 @@ test("a table of partitions has only these", async (t) => {
 
 test("an estimate follows from the rows and the schedule", async (t) => {
   const world = await World.open(t);
+  await world.local.table("People").createTable();
   await world.remotePeople.createTable();
   for (let row = 0; row < 10; ++row)
     await world.remotePeople.createEntity({ partitionKey: "p", rowKey: `${row}` });

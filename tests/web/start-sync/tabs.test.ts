@@ -13,10 +13,11 @@ import type { ChannelFactory } from "../../../web/src/tabs/channel.ts";
 import type { Store, StoreEvents } from "../../../web/src/types.ts";
 import { Scheduler } from "../../sync/scheduler.ts";
 
-const settings = settingsOf({
-  remote: { url: "https://lamps.table.core.windows.net" },
-  tables: { people: {} },
-});
+const settingsFor = (table: string) =>
+  settingsOf({
+    remote: { url: "https://lamps.table.core.windows.net" },
+    tables: { [table]: {} },
+  });
 const lost = { id: "lost/people/p/1", table: "people" } as LostWrite;
 
 /** What the owner's sessions do, and what they were told. */
@@ -26,11 +27,14 @@ class FakeSync {
   pending = 0;
   phase: SyncStatus["phase"] = "idle";
   #listeners: (() => void)[] = [];
+  /** When the requests on their way have ended. */
+  stopped = Promise.resolve();
   /** Ends the calls of `now`. */
   finish = (): void => {};
 
-  constructor(tab: FakeTab) {
+  constructor(tab: FakeTab, isPaused: boolean) {
     this.tab = tab;
+    if (isPaused) this.pause();
   }
 
   get status(): SyncStatus {
@@ -43,6 +47,11 @@ class FakeSync {
 
   change(pending: number): void {
     this.pending = pending;
+    for (const listener of this.#listeners) listener();
+  }
+
+  #show(phase: SyncStatus["phase"]): void {
+    this.phase = phase;
     for (const listener of this.#listeners) listener();
   }
 
@@ -65,17 +74,18 @@ class FakeSync {
 
   pause(): void {
     this.calls.push("pause");
-    this.phase = "paused";
+    this.#show("paused");
   }
 
   resume(): void {
     this.calls.push("resume");
-    this.phase = "idle";
+    this.#show("idle");
   }
 
   async stop() {
     this.calls.push("stop");
-    this.phase = "stopped";
+    this.#show("stopped");
+    await this.stopped;
   }
 }
 
@@ -89,33 +99,33 @@ class FakeTab {
   fails = 0;
   /** Called while sync begins in this tab. */
   whileOpening = (): void => {};
-  receive: ((message: unknown) => void) | undefined;
+  readonly receivers = new Map<string, (message: unknown) => void>(); // by their channel
 
   constructor(world: World) {
     this.#world = world;
   }
 
-  async start(): Promise<TabSync> {
+  async start(table = "people"): Promise<TabSync> {
     const store = {
       name: "shop",
       status: this.#status(),
       on: this.events.on.bind(this.events),
     };
-    const channels: ChannelFactory = (_, onMessage) => {
-      this.receive = onMessage;
+    const channels: ChannelFactory = (channel, onMessage) => {
+      this.receivers.set(channel, onMessage);
       return {
-        post: (message) => this.#world.post(this, message),
+        post: (message) => this.#world.post(this, channel, message),
         close: () => {
-          this.receive = undefined;
+          this.receivers.delete(channel);
         },
       };
     };
     this.sync = await TabSync.open({
       store: store as unknown as Store,
-      settings,
+      settings: settingsFor(table),
       clock: this.#world.clock,
       channels,
-      open: () => this.#open(),
+      open: (isPaused) => this.#open(isPaused),
       release: () => {},
     });
     return this.sync;
@@ -130,9 +140,9 @@ class FakeTab {
     };
   }
 
-  async #open(): Promise<StoreSync> {
+  async #open(isPaused: boolean): Promise<StoreSync> {
     if (this.fails-- > 0) throw new StoreError("StoreClosed", "The store is closed.");
-    this.own = new FakeSync(this);
+    this.own = new FakeSync(this, isPaused);
     this.whileOpening();
     return this.own as unknown as StoreSync;
   }
@@ -163,10 +173,10 @@ class World {
     token: () => `tab ${++this.#tokens}`,
   };
 
-  post(from: FakeTab, message: unknown): void {
+  post(from: FakeTab, channel: string, message: unknown): void {
     const copy = structuredClone(message);
     this.#scheduler.after(1, () => {
-      for (const tab of this.tabs) if (tab !== from) tab.receive?.(copy);
+      for (const tab of this.tabs) if (tab !== from) tab.receivers.get(channel)?.(copy);
     });
   }
 
@@ -184,8 +194,12 @@ class World {
 
 /** Starts sync in a tab that does not own the store. */
 async function startLater(world: World, tab: FakeTab, ms = 20): Promise<TabSync> {
+  return await resultAfter(world, tab.start(), ms);
+}
+
+async function resultAfter(world: World, starting: Promise<TabSync>, ms = 20): Promise<TabSync> {
   let started: TabSync | undefined;
-  void tab.start().then((sync) => {
+  void starting.then((sync) => {
     started = sync;
   });
   await world.pass(ms);
@@ -342,6 +356,136 @@ test("a tab that loses the store while sync begins follows the new owner", async
   c.whileOpening = () => c.become("other-tab");
   const sync = await startLater(world, c);
   assert.equal(sync.status.pending, 4);
+});
+
+describe("a call of a tab that does not own the store", () => {
+  test("gets its result also if the owner begins to sync later", async () => {
+    const world = new World();
+    const [a, b] = [world.tab(), world.tab()];
+    a.owner = "self";
+    const sync = await startLater(world, b, 11_000);
+    let report: unknown;
+    void sync.now().then((result) => {
+      report = result;
+    });
+    await world.pass();
+    await a.start();
+    await world.pass();
+    a.own?.finish();
+    await world.pass(20_000);
+    assert(report);
+  });
+
+  test("is sent again if the owner has lost the store and got it again", async () => {
+    const { a, syncs, world } = await openTwo();
+    let report: unknown;
+    void syncs[1].now().then((result) => {
+      report = result;
+    });
+    await world.pass();
+    a.become("other-tab");
+    await world.pass();
+    a.become("self");
+    await world.pass();
+    assert.deepEqual(a.own?.calls, ["now"]);
+    a.own?.finish();
+    await world.pass();
+    assert(report);
+  });
+
+  test("is rejected if the owner stops to sync, and waits for the next one", async () => {
+    const { a, b, syncs, world } = await openTwo();
+    const errors: string[] = [];
+    const note = ({ message }: Error) => errors.push(message);
+    syncs[1].now().catch(note);
+    await world.pass();
+    await syncs[0].stop();
+    await world.pass();
+    assert.equal(syncs[1].status.phase, "connecting");
+    await world.pass(11_000);
+    assert.equal(errors.length, 1);
+    assert.match(errors[0] ?? "", /does not sync/);
+    syncs[1].now().catch(note);
+    await world.pass();
+    b.become("self");
+    await world.pass(11_000);
+    assert.deepEqual(b.own?.calls, ["now"]);
+    assert.equal(errors.length, 1);
+    assert.deepEqual(a.own?.calls.at(-1), "stop");
+  });
+});
+
+test("two calls of startSync() in a tab do not affect each other", async () => {
+  const { a, syncs, world } = await openTwo();
+  const people = a.own;
+  const lamps = await a.start("lamps");
+  const [, b] = world.tabs as [FakeTab, FakeTab];
+  const other = await resultAfter(world, b.start("lamps"));
+  other.pause();
+  await world.pass();
+  assert.deepEqual([people?.calls, a.own?.calls], [[], ["pause"]]);
+  assert.deepEqual([lamps.status.phase, syncs[1].status.phase], ["paused", "idle"]);
+  assert.deepEqual(Object.keys(other.status.tables), ["people"]); // FakeSync has no others
+});
+
+test("a tab that is paused stays paused when another one begins to sync", async () => {
+  const world = new World();
+  const [a, b] = [world.tab(), world.tab()];
+  a.owner = "self";
+  const sync = await startLater(world, b, 11_000);
+  sync.pause();
+  await world.pass();
+  await a.start();
+  await world.pass();
+  assert.equal(sync.status.phase, "paused");
+  assert.deepEqual(a.own?.calls, ["pause"]);
+});
+
+test("each listener gets each change, also if another one is added meanwhile", async () => {
+  const { a, syncs } = await openTwo();
+  const seen: number[] = [];
+  syncs[0].subscribe(({ pending }) => seen.push(pending));
+  if (a.own) a.own.pending = 5;
+  syncs[0].subscribe(() => {});
+  a.own?.change(5);
+  assert.deepEqual(seen, [5]);
+});
+
+test("a tab that has the store and cannot begin says why", async () => {
+  const { a, b, syncs, world } = await openTwo();
+  b.fails = 1;
+  a.become("other-tab");
+  b.become("self");
+  await world.pass();
+  const { error } = syncs[1].status;
+  assert.equal(error?.code, "StoreFailed");
+  assert.match(error?.message ?? "", /The store is closed/);
+  await world.pass(6000);
+  assert.equal(syncs[1].status.error, undefined);
+});
+
+test("a tab that gets the store again does not wait for its old requests", async () => {
+  const { a, world } = await openTwo();
+  const old = a.own as FakeSync;
+  old.stopped = new Promise(() => {});
+  a.become("other-tab");
+  await world.pass();
+  a.become("self");
+  await world.pass();
+  assert.notEqual(a.own, old);
+});
+
+test("stop() waits for what begins in this moment", async () => {
+  const { a, b, syncs, world } = await openTwo();
+  a.become("other-tab");
+  let stopping: Promise<void> | undefined;
+  b.whileOpening = () => {
+    stopping = syncs[1].stop();
+  };
+  b.become("self");
+  await world.pass();
+  await stopping;
+  assert.deepEqual(b.own?.calls, ["stop"]);
 });
 
 test("a tab that owns the store and cannot begin rejects", async () => {

@@ -20,9 +20,9 @@ export interface BeginOptions {
 
 export function begin({ hostOf, release, settings, store }: BeginOptions): Promise<TabSync> {
   const environment = { clock: platformClock, activity: pageActivity() };
-  const open = async () => {
+  const open = async (isPaused: boolean) => {
     const host = (await hostOf()) as SyncHost;
-    return await StoreSync.open({ store, host, settings, environment });
+    return await StoreSync.open({ store, host, settings, environment, isPaused });
   };
   const isShared = store.status.persistence === "indexeddb";
   const channels = isShared ? broadcastChannelFactory() : undefined;

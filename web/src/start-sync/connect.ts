@@ -6,7 +6,7 @@ import { HttpRemote, settleMsMin } from "../sync-remote/http-remote.ts";
 import { probe } from "../sync-remote/probe.ts";
 import { failureOf } from "../sync-remote/service-error.ts";
 import { splitRange } from "../sync-remote/split-range.ts";
-import type { Connection } from "../sync-session/session-options.ts";
+import type { Connection, Pass, SessionOptions } from "../sync-session/session-options.ts";
 
 export interface ConnectOptions {
   readonly http: Http;
@@ -17,29 +17,30 @@ export interface ConnectOptions {
   readonly mayCreate: () => Promise<boolean>;
 }
 
+type Sender = Pick<Http, "base" | "send">;
+
 const settleMs = Math.max(90_000, settleMsMin);
 
-/** Returns a function that asks what the remote can do. It never rejects. */
-export function connector(options: ConnectOptions): () => Promise<Connection | Failure> {
-  const { http } = options;
-  return async () => {
-    try {
-      const answer = await connect(options);
-      if (answer.kind === "unauthorized") http.refresh();
-      return answer;
-    } catch {
-      return { kind: "failed" };
-    }
+/** What a session calls to learn what the remote can do. Rejects if the store fails. */
+export function connector(options: ConnectOptions): SessionOptions["connect"] {
+  return async (pass) => {
+    const answer = await connect(options, pass);
+    if (answer.kind === "unauthorized") options.http.refresh();
+    return answer;
   };
 }
 
-async function connect(options: ConnectOptions): Promise<Connection | Failure> {
+async function connect(options: ConnectOptions, pass: Pass): Promise<Connection | Failure> {
   const { client, http, mayCreate, table } = options;
-  let probed = await probe(http, table);
+  const passing: Sender = {
+    base: http.base,
+    send: (request) => pass(() => http.send(request)),
+  };
+  let probed = await probe(passing, table);
   if (probed.kind === "tableMissing" && (await mayCreate())) {
-    const failure = await createTable(http, table);
+    const failure = await createTable(passing, table);
     if (failure) return failure;
-    probed = await probe(http, table);
+    probed = await probe(passing, table);
   }
   if (probed.kind !== "probed") return probed;
   const { profile } = probed;
@@ -49,12 +50,13 @@ async function connect(options: ConnectOptions): Promise<Connection | Failure> {
     remote,
     limits: profile.limits,
     settleMs,
-    split: (whole, count) => splitRange((range) => remote.firstKey(range), whole, count),
+    split: (whole, count) =>
+      splitRange((range) => pass(() => remote.firstKey(range)), whole, count),
   };
 }
 
 /** Returns the failure, if the table does not exist afterwards. */
-async function createTable(http: Http, table: string): Promise<Failure | undefined> {
+async function createTable(http: Sender, table: string): Promise<Failure | undefined> {
   const headers = { "Content-Type": "application/json", Prefer: "return-no-content" };
   const body = JSON.stringify({ TableName: table });
   const result = await http.send({ method: "POST", path: "Tables", headers, body });

@@ -1,6 +1,12 @@
 // Entities as the application sees them in conflicts and lost writes.
 
-import { base64, builtinKind, fromBase64, unsupportedValueError } from "../edm/edm.ts";
+import {
+  base64,
+  builtinKind,
+  edmTypeNumbers,
+  fromBase64,
+  unsupportedValueError,
+} from "../edm/edm.ts";
 import { type Key, keyOf, partitionOf, rowKeyOf } from "../sync/keys.ts";
 import type { Properties } from "../sync/properties.ts";
 import { ticksOfDateTime, type Value } from "../sync/value.ts";
@@ -45,8 +51,10 @@ export function propertiesOf(
     throw new TypeError("A conflict must be resolved with an entity that has the same keys.");
   const properties = new Map<string, Value>();
   for (const [name, value] of Object.entries(rest)) {
-    if (name === "etag" || name === "timestamp" || value === undefined || value === null) continue;
     const shown = known.map((version) => version?.get(name)).filter((one) => one !== undefined);
+    // A table's client adds these two, but an entity can also have properties of these names.
+    const isOfClient = (name === "etag" || name === "timestamp") && shown.length === 0;
+    if (isOfClient || value === undefined || value === null) continue;
     const same = shown.find((one) => isSame(value, javaScriptValue(one)));
     const stored = same ?? typedValue(value, shown);
     if (stored === undefined) throw unsupportedValueError(value, name, partitionKey, rowKey);
@@ -95,8 +103,26 @@ function typedObject(value: object): Value | undefined {
   const kind = builtinKind(value);
   if (kind === "date") return { type: "DateTime", value: (value as Date).toISOString() };
   if (kind === "bytes") return { type: "Binary", value: base64(value as Uint8Array) };
-  const { type, value: content } = value as Partial<Value>;
-  return type === undefined || content === undefined
-    ? undefined
-    : ({ type, value: content } as Value);
+  const { type, value: content } = value as { type?: unknown; value?: unknown };
+  if (!Object.hasOwn(edmTypeNumbers, type as PropertyKey)) return undefined;
+  return typedContent(type as Value["type"], content);
+}
+
+/** The store checks texts and ranges. Undefined: the content is never of this type. */
+function typedContent(type: Value["type"], content: unknown): Value | undefined {
+  if (typeof content === "string") {
+    const isText = type !== "Boolean" && type !== "Int32" && type !== "Double";
+    return isText ? { type, value: content } : undefined;
+  }
+  if (typeof content === "object" && content !== null) {
+    const value = typedObject(content);
+    return value?.type === type ? value : undefined;
+  }
+  if (typeof content === "boolean" && type === "Boolean") return { type, value: content };
+  if (type === "Int64" && (typeof content === "bigint" || Number.isSafeInteger(content)))
+    return { type, value: String(content) };
+  const isNumber = typeof content === "number";
+  if (isNumber && (type === "Double" || (type === "Int32" && content === (content | 0))))
+    return { type, value: content };
+  return undefined;
 }

@@ -1,19 +1,19 @@
 // What syncing costs (sync/PROTOCOL.md, Pulling): polls and comparisons of tables as they are now.
 
-import type { Settings, TableSettings } from "./options.ts";
+import { foldedName, type Settings, type TableSettings } from "./options.ts";
 import type { SyncEstimate } from "./types.ts";
 
 const rowsPerPage = 1000;
 const msPerMonth = 30 * 86_400_000;
 const dollarsPerTransaction = 0.00036 / 10_000;
 
-/** `rows`: how many each table has, by name. */
+/** `rows`: how many each table has, by folded name. */
 export function estimateOf(settings: Settings, rows: ReadonlyMap<string, number>): SyncEstimate {
   let scannedPerMs = 0;
   let transactionsPerMs = 0;
   let stalenessMs = 0;
   for (const [name, table] of settings.tables) {
-    const count = rows.get(name) ?? 0;
+    const count = rows.get(foldedName(name)) ?? 0;
     const pages = Math.max(1, Math.ceil(count / rowsPerPage));
     for (const everyMs of timesOf(settings, table, count)) {
       scannedPerMs += count / everyMs;

@@ -88,8 +88,23 @@ function tablesOf(tables: SyncOptions["tables"]): Map<string, TableSettings> {
   requireObject("tables", tables, example);
   const names = Object.keys(tables);
   if (names.length === 0) throw invalid("tables names no table.", `Write ${example}.`);
+  requireDistinct(names);
   return new Map(names.map((name) => [name, tableOf(name, tables[name])]));
 }
+
+/** A store has no two tables whose names differ only in case. */
+function requireDistinct(names: readonly string[]): void {
+  const seen = new Map<string, string>();
+  for (const name of names) {
+    const other = seen.get(foldedName(name));
+    if (other !== undefined)
+      throw invalid(`tables has ${other} and ${name}, which are one table.`, "Leave one out.");
+    seen.set(foldedName(name), name);
+  }
+}
+
+/** Names of tables are equal without regard to case. */
+export const foldedName = (table: string): string => table.toLowerCase();
 
 function tableOf(name: string, options: SyncTableOptions | undefined): TableSettings {
   if (!tableName.test(name)) {

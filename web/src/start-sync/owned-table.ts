@@ -5,6 +5,7 @@ import type { SyncHost } from "../host/sync-host.ts";
 import type { SyncStore } from "../sync/store.ts";
 import { OwnerStore } from "../sync-store/owner-store.ts";
 import type { Store } from "../types.ts";
+import { foldedName } from "./options.ts";
 
 export interface OwnedTable {
   readonly store: SyncStore;
@@ -23,13 +24,14 @@ export async function openTable(store: Store, host: SyncHost, table: string): Pr
   return {
     store: new OwnerStore(host, table),
     watchCommits: (listener) => host.watchCommits(listener),
-    rowCount: async () => (await rowCounts(store)).get(table) ?? 0,
+    rowCount: async () => (await rowCounts(store)).get(foldedName(table)) ?? 0,
   };
 }
 
+/** By the folded names of the tables. */
 export async function rowCounts(store: Store): Promise<Map<string, number>> {
   const { tables } = await store.stats();
-  return new Map(tables.map(({ name, rows }) => [name, rows]));
+  return new Map(tables.map(({ name, rows }) => [foldedName(name), rows]));
 }
 
 /**

@@ -3,7 +3,7 @@
 
 import { missingCodeError, StoreError } from "../errors.ts";
 import type { Store } from "../types.ts";
-import { settingsOf } from "./options.ts";
+import { foldedName, settingsOf } from "./options.ts";
 import type { Sync, SyncOptions } from "./types.ts";
 
 /** What StoreHandle has for this module. */
@@ -19,9 +19,11 @@ const syncedTables = new WeakMap<Store, Set<string>>();
  * `stop` is called or the store is closed. Resolves as soon as local writes are recorded, also
  * while the remote cannot be reached. The remote is Azure Table storage, Cosmos DB for Table,
  * Azurite or `entitable serve`. If several tabs share the store, the one that owns it syncs; call
- * startSync in each of them. Rejects with StoreError: ValidationFailed (an option is invalid, or a
- * table has rows that the remote does not know), NotSupported (a worker has the store),
- * StoreClosed, WasmLoadFailed.
+ * startSync with the same tables in each of them. In the others, it waits until that tab has begun,
+ * for at most 10 s. The phase is then still "connecting": if the tables are written before a tab
+ * has begun, they cannot be synced. Rejects with StoreError: ValidationFailed (an option is
+ * invalid, or a table has rows that the remote does not know), NotSupported (a worker has the
+ * store), StoreClosed, WasmLoadFailed.
  */
 export async function startSync(store: Store, options: SyncOptions): Promise<Sync> {
   const settings = settingsOf(options);
@@ -45,15 +47,15 @@ export async function startSync(store: Store, options: SyncOptions): Promise<Syn
 /** Throws if one of the tables is synced already. Returns a function that releases all of them. */
 function reserve(store: Store, names: readonly string[]): () => void {
   const synced = syncedTables.get(store) ?? new Set<string>();
-  const other = names.find((name) => synced.has(name));
+  const other = names.find((name) => synced.has(foldedName(name)));
   if (other !== undefined) {
     const hint = "Use what the first call has returned, or stop it.";
     const message = `The table ${other} of this store is synced already.`;
     throw new StoreError("ValidationFailed", message, { hint });
   }
   syncedTables.set(store, synced);
-  for (const name of names) synced.add(name);
+  for (const name of names) synced.add(foldedName(name));
   return () => {
-    for (const name of names) synced.delete(name);
+    for (const name of names) synced.delete(foldedName(name));
   };
 }

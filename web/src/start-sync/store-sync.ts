@@ -8,7 +8,10 @@ import { StatusSnapshots, sumOf, tableStatus } from "./status.ts";
 import { openSyncedTable, type SyncedTable, type SyncedTableOptions } from "./synced-table.ts";
 import type { LostWrite, ParkedWrites, SyncReport, SyncStatus, SyncWrite } from "./types.ts";
 
-export type StoreSyncOptions = Omit<SyncedTableOptions, "name" | "http" | "onChange">;
+export type StoreSyncOptions = Omit<SyncedTableOptions, "name" | "http" | "onChange"> & {
+  /** Sends nothing until it is resumed. */
+  readonly isPaused: boolean;
+};
 
 export class StoreSync {
   readonly #tables = new Map<string, SyncedTable>();
@@ -22,10 +25,11 @@ export class StoreSync {
   static async open(options: StoreSyncOptions): Promise<StoreSync> {
     const sync = new StoreSync();
     const onChange = () => sync.#onChange();
-    const { environment, settings } = options;
+    const { environment, isPaused, settings } = options;
     const http = new Http({ ...settings.remote, now: environment.clock.now });
     for (const name of settings.tables.keys())
       sync.#tables.set(name, await openSyncedTable({ ...options, http, name, onChange }));
+    if (isPaused) sync.pause();
     for (const { session } of sync.#tables.values()) session.start();
     return sync;
   }
@@ -47,7 +51,7 @@ export class StoreSync {
 
   subscribe(listener: (status: SyncStatus) => void): () => void {
     const isolated = isolatedListener(listener);
-    this.#told = this.status;
+    if (this.#listeners.size === 0) this.#told = this.status;
     this.#listeners.add(isolated);
     return () => this.#listeners.delete(isolated);
   }

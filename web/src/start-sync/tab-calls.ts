@@ -9,6 +9,8 @@ interface Waiting {
   readonly call: TabCall;
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: Error) => void;
+  /** Ends the time limit. */
+  cancel: () => void;
 }
 
 /** Within this time, the tab that owns the store says that it syncs. */
@@ -19,8 +21,7 @@ export class TabCalls {
   readonly #post: (call: TabCall) => void;
   readonly #waiting = new Map<number, Waiting>();
   #calls = 0;
-  /** A tab that syncs was heard of. */
-  isServed = false;
+  #hasOwner = false;
 
   constructor(clock: Clock, post: (call: TabCall) => void) {
     this.#clock = clock;
@@ -30,22 +31,35 @@ export class TabCalls {
   call(method: CallMethod, id: string | undefined): Promise<unknown> {
     const call: TabCall = { type: "call", number: ++this.#calls, method, id };
     return new Promise((resolve, reject) => {
-      this.#waiting.set(call.number, { call, resolve, reject });
+      const cancel = this.#hasOwner ? () => {} : this.#limit(call);
+      this.#waiting.set(call.number, { call, resolve, reject, cancel });
       this.#post(call);
-      if (!this.isServed) this.#clock.after(ownerMs, () => this.#giveUp(call));
     });
   }
 
-  #giveUp({ number }: TabCall): void {
-    if (this.isServed) return;
-    const message = "The tab that has the store does not sync it.";
-    const hint = "Call startSync() in every tab that opens the store.";
-    this.#take(number)?.reject(new StoreError("NotSupported", message, { hint }));
+  /** Returns a function that ends the time limit. */
+  #limit({ number }: TabCall): () => void {
+    return this.#clock.after(ownerMs, () => {
+      const message = "The tab that has the store does not sync these tables.";
+      const hint = "Call startSync() with the same tables in every tab that opens the store.";
+      this.#take(number)?.reject(new StoreError("NotSupported", message, { hint }));
+    });
   }
 
-  /** The store has another owner, which does not know the calls. */
-  sendAgain(): void {
-    for (const { call } of this.#waiting.values()) this.#post(call);
+  /** Another tab syncs now, and does not know the calls. */
+  onOwner(): void {
+    this.#hasOwner = true;
+    for (const { call, cancel } of this.#waiting.values()) {
+      cancel();
+      this.#post(call);
+    }
+  }
+
+  /** The tab that synced does so no more. The next one has limited time to begin. */
+  onOwnerGone(): void {
+    if (!this.#hasOwner) return;
+    this.#hasOwner = false;
+    for (const waiting of this.#waiting.values()) waiting.cancel = this.#limit(waiting.call);
   }
 
   onResult({ error, number, value }: TabResult): void {
@@ -68,6 +82,7 @@ export class TabCalls {
 
   #take(number: number): Waiting | undefined {
     const waiting = this.#waiting.get(number);
+    waiting?.cancel();
     this.#waiting.delete(number);
     return waiting;
   }

@@ -2,12 +2,17 @@
 // the others show its status, and send it their calls.
 
 import type { WireError } from "../tabs/messages.ts";
+import { foldedName } from "./options.ts";
 import type { SyncStatus } from "./types.ts";
 
 /** Tabs with other versions of these messages have channels of their own. */
 const version = 1;
 
-export const syncChannelName = (store: string): string => `entitable/${store}/sync${version}`;
+/** Each set of tables has a channel of its own: a store can be synced by several calls. */
+export function syncChannelName(store: string, tables: Iterable<string>): string {
+  const names = [...tables].map(foldedName).sort();
+  return `entitable/${store}/sync${version}/${names.join()}`;
+}
 
 /** The methods that other tabs can call. */
 export type CallMethod =
@@ -22,11 +27,20 @@ export type CallMethod =
 
 export type TabMessage = { readonly from: string } & (
   | { readonly type: "hello" } // asks for a "status"
-  | { readonly type: "status"; readonly status: SyncStatus; readonly isPaused: boolean }
+  | TabStatus
+  | { readonly type: "stopped"; readonly session: string }
   | { readonly type: "pause"; readonly isPaused: boolean }
   | TabCall
   | TabResult
 );
+
+export interface TabStatus {
+  readonly type: "status";
+  /** Of the tab since it has begun to sync. Calls that it got before are lost. */
+  readonly session: string;
+  readonly status: SyncStatus;
+  readonly isPaused: boolean;
+}
 
 /** May be sent again, to the next owner: each call has the same effect if it is made twice. */
 export interface TabCall {

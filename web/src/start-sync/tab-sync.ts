@@ -7,17 +7,25 @@ import type { Channel, ChannelFactory } from "../tabs/channel.ts";
 import { errorToWire } from "../tabs/messages.ts";
 import type { Store } from "../types.ts";
 import { isolatedListener } from "../util/isolated-listener.ts";
+import { toError } from "../util/platform-objects.ts";
 import { estimateOf } from "./estimate.ts";
 import type { Settings } from "./options.ts";
 import { rowCounts } from "./owned-table.ts";
 import { StatusSnapshots, sumOf, unknownStatus } from "./status.ts";
 import type { StoreSync } from "./store-sync.ts";
 import { ownerMs, TabCalls } from "./tab-calls.ts";
-import { type CallMethod, syncChannelName, type TabCall, type TabMessage } from "./tab-messages.ts";
+import {
+  type CallMethod,
+  syncChannelName,
+  type TabCall,
+  type TabMessage,
+  type TabStatus,
+} from "./tab-messages.ts";
 import type {
   LostWrite,
   ParkedWrites,
   Sync,
+  SyncError,
   SyncEstimate,
   SyncReport,
   SyncStatus,
@@ -31,7 +39,7 @@ export interface TabSyncOptions {
   /** Undefined: no other tab can have the store. */
   readonly channels: ChannelFactory | undefined;
   /** Begins to sync the store, which this tab owns. */
-  readonly open: () => Promise<StoreSync>;
+  readonly open: (isPaused: boolean) => Promise<StoreSync>;
   /** Called when sync has stopped. */
   readonly release: () => void;
 }
@@ -49,10 +57,13 @@ export class TabSync implements Sync {
   readonly #snapshots = new StatusSnapshots(() => this.#status());
   readonly #endings: (() => void)[] = [];
   #own: StoreSync | undefined;
-  #owner: string | undefined; // the tab that syncs, if it is another one
-  #told: SyncStatus | undefined; // by that tab
+  #ownSession = ""; // names what this tab does since it has begun to sync
+  #owner: string | undefined; // the session of the tab that syncs, if it is another one
+  #ownerStatus: SyncStatus | undefined; // of that tab
   #shown: SyncStatus | undefined; // to listeners
-  #change = Promise.resolve();
+  #change: Promise<unknown> = Promise.resolve();
+  #beginError: Error | undefined;
+  #cancelRetry = (): void => {};
   #onSynced = (): void => {}; // called when a tab syncs
   #isPaused = false;
   #stopping: Promise<void> | undefined;
@@ -65,7 +76,7 @@ export class TabSync implements Sync {
   static async open(options: TabSyncOptions): Promise<TabSync> {
     const sync = new TabSync(options);
     try {
-      if (sync.#isOwner) await sync.#begin();
+      if (sync.#isOwner) await sync.#inOrder(() => sync.#beginFirst());
       if (sync.#own === undefined) await sync.#waitForOwner();
       return sync;
     } catch (error) {
@@ -80,7 +91,10 @@ export class TabSync implements Sync {
     this.#id = clock.token();
     this.#calls = new TabCalls(clock, (call) => this.#post(call));
     const receive = (message: unknown) => this.#receive(message as TabMessage);
-    this.#channel = channels?.(syncChannelName(store.name), receive);
+    this.#channel = channels?.(
+      syncChannelName(store.name, options.settings.tables.keys()),
+      receive,
+    );
     this.#endings.push(
       store.on("owner", () => this.#onOwner()),
       store.on("status", ({ state }) => {
@@ -103,14 +117,33 @@ export class TabSync implements Sync {
 
   // ---- Ownership -------------------------------------------------------------------------------
 
+  /** Beginning to sync, and following another owner, happen one after the other. */
+  #inOrder(change: () => Promise<void>): Promise<void> {
+    const done = this.#change.then(change);
+    this.#change = done.catch(() => {});
+    return done;
+  }
+
+  async #beginFirst(): Promise<void> {
+    try {
+      await this.#begin();
+    } catch (error) {
+      if (this.#isOwner) throw error;
+    }
+  }
+
   #onOwner(): void {
-    this.#change = this.#change.then(() => this.#followOwner());
+    this.#cancelRetry();
+    void this.#inOrder(() => this.#followOwner());
   }
 
   async #followOwner(): Promise<void> {
     const own = this.#own;
     this.#own = undefined;
-    if (own) await own.stop(); // it has lost the store
+    this.#beginError = undefined;
+    this.#onOwnerGone();
+    const stopped = own?.stop();
+    if (this.#isOwner) await stopped; // otherwise, it cannot change the store any more
     if (this.#stopping) return;
     if (!this.#isOwner) {
       this.#post({ type: "hello" });
@@ -118,23 +151,34 @@ export class TabSync implements Sync {
     }
     try {
       await this.#begin();
-    } catch {
-      const cancel = this.#options.clock.after(retryMs, () => {
+    } catch (error) {
+      this.#beginError = toError(error);
+      this.#ownerStatus = undefined;
+      this.#tellListeners();
+      this.#cancelRetry = this.#options.clock.after(retryMs, () => {
         if (this.#isOwner && this.#own === undefined) this.#onOwner();
       });
-      this.#endings.push(cancel);
     }
   }
 
+  #onOwnerGone(): void {
+    this.#owner = undefined;
+    this.#calls.onOwnerGone();
+  }
+
   async #begin(): Promise<void> {
-    const own = await this.#options.open();
+    const isPaused = this.#isPaused;
+    const own = await this.#options.open(isPaused);
     if (this.#stopping || !this.#isOwner) {
       await own.stop();
       return;
     }
+    if (this.#isPaused && !isPaused) own.pause();
+    if (isPaused && !this.#isPaused) own.resume();
     this.#own = own;
-    this.#owner = undefined;
-    if (this.#isPaused) own.pause();
+    this.#ownSession = this.#options.clock.token();
+    this.#beginError = undefined;
+    this.#ownerStatus = undefined;
     own.subscribe(() => {
       this.#tellTabs();
       this.#tellListeners();
@@ -152,8 +196,9 @@ export class TabSync implements Sync {
   }
 
   #tellTabs(): void {
-    if (this.#own === undefined || this.#channel === undefined) return;
-    this.#post({ type: "status", status: this.#own.status, isPaused: this.#isPaused });
+    if (this.#own === undefined || this.#stopping || this.#channel === undefined) return;
+    const { status } = this.#own;
+    this.#post({ type: "status", session: this.#ownSession, status, isPaused: this.#isPaused });
   }
 
   #receive(message: TabMessage): void {
@@ -164,25 +209,37 @@ export class TabSync implements Sync {
       case "status":
         this.#onStatus(message);
         break;
+      case "stopped":
+        this.#onStopped(message.session);
+        break;
       case "pause":
         this.#setPaused(message.isPaused);
         break;
       case "call":
-        if (this.#own) void this.#answer(message);
+        if (this.#own && !this.#stopping) void this.#answer(message);
         break;
       case "result":
         if (message.to === this.#id) this.#calls.onResult(message);
     }
   }
 
-  #onStatus({ from, isPaused, status }: TabMessage & { type: "status" }): void {
+  #onStatus({ isPaused, session, status }: TabStatus): void {
     if (this.#own) return; // of an owner that was replaced
-    this.#isPaused = isPaused;
-    this.#told = status;
-    this.#calls.isServed = true;
-    if (this.#owner !== undefined && this.#owner !== from) this.#calls.sendAgain();
-    this.#owner = from;
+    const isNew = this.#owner !== session;
+    this.#owner = session;
+    if (isNew) this.#calls.onOwner();
+    // A tab that begins to sync does not know that the others are paused.
+    if (isNew && this.#isPaused && !isPaused) this.#post({ type: "pause", isPaused: true });
+    else this.#isPaused = isPaused;
+    this.#ownerStatus = status;
     this.#onSynced();
+    this.#tellListeners();
+  }
+
+  #onStopped(session: string): void {
+    if (this.#owner !== session) return;
+    this.#ownerStatus = undefined;
+    this.#onOwnerGone();
     this.#tellListeners();
   }
 
@@ -192,7 +249,7 @@ export class TabSync implements Sync {
       this.#post({ ...result, value: await this.#run(call) });
     } catch (error) {
       // The next owner gets the call.
-      if (this.#own) this.#post({ ...result, error: errorToWire(error) });
+      if (this.#own && !this.#stopping) this.#post({ ...result, error: errorToWire(error) });
     }
   }
 
@@ -227,14 +284,15 @@ export class TabSync implements Sync {
     if (this.#own) return this.#own.status;
     const phase = this.#stopping ? "stopped" : this.#isPaused ? "paused" : "connecting";
     const names = [...this.#options.settings.tables.keys()];
+    const error = this.#beginError && beginErrorOf(this.#beginError);
     const unknown = () =>
-      sumOf(Object.fromEntries(names.map((name) => [name, unknownStatus(phase)])));
-    return this.#stopping ? unknown() : (this.#told ?? unknown());
+      sumOf(Object.fromEntries(names.map((name) => [name, { ...unknownStatus(phase), error }])));
+    return this.#stopping ? unknown() : (this.#ownerStatus ?? unknown());
   }
 
   subscribe(listener: (status: SyncStatus) => void): () => void {
     const isolated = isolatedListener(listener);
-    this.#shown = this.status;
+    if (this.#listeners.size === 0) this.#shown = this.status;
     this.#listeners.add(isolated);
     return () => this.#listeners.delete(isolated);
   }
@@ -276,7 +334,9 @@ export class TabSync implements Sync {
 
   async #stop(): Promise<void> {
     await undefined; // so that #stopping is set
+    if (this.#own) this.#post({ type: "stopped", session: this.#ownSession });
     await this.#own?.stop();
+    await this.#change; // what begins in this moment is stopped there
     this.#end();
     this.#tellListeners();
     this.#options.release();
@@ -284,6 +344,7 @@ export class TabSync implements Sync {
 
   #end(): void {
     for (const end of this.#endings) end();
+    this.#cancelRetry();
     this.#channel?.close();
     this.#calls.rejectAll(stoppedError());
   }
@@ -331,6 +392,12 @@ async function listOf<T>(items: AsyncIterable<T>): Promise<T[]> {
   for await (const item of items) list.push(item);
   return list;
 }
+
+const beginErrorOf = (error: Error): SyncError => ({
+  code: "StoreFailed",
+  message: `This tab cannot begin to sync the store: ${error.message}`,
+  hint: (error as Partial<StoreError>).hint || "Sync tries again.",
+});
 
 const stoppedError = (): StoreError =>
   new StoreError("StoreClosed", "Sync was stopped.", { hint: "Call startSync() again." });

@@ -71,7 +71,8 @@ export interface SyncSchedule {
 export interface SyncBudget {
   /**
    * How many entities of the remote are scanned per second, on average. Default 2,000. An account
-   * has 20,000 for all its users.
+   * has 20,000 for all its users. It limits each table for itself, and in it the queries for
+   * changes and the comparisons of all versions.
    */
   entitiesPerSecond?: number;
 }

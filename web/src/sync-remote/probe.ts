@@ -27,7 +27,7 @@ export interface ProbeOptions {
 
 /** Reads only. */
 export async function probe(
-  http: Http,
+  http: Pick<Http, "base" | "send">,
   table: string,
   options: ProbeOptions = {},
 ): Promise<Probe | Failure> {
@@ -74,10 +74,10 @@ const failureOfPage = (page: Exclude<Page, { kind: "page" }>): Failure =>
   page.kind === "refused" ? { kind: "failed" } : page;
 
 class Prober {
-  readonly #http: Http;
+  readonly #http: Pick<Http, "send">;
   readonly #table: string;
 
-  constructor(http: Http, table: string) {
+  constructor(http: Pick<Http, "send">, table: string) {
     this.#http = http;
     this.#table = table;
   }

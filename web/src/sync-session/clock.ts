@@ -28,6 +28,10 @@ export class SessionTime implements Platform {
     return this.#clock.now();
   }
 
+  get isStopped(): boolean {
+    return this.#isStopped;
+  }
+
   random(): number {
     return this.#clock.random();
   }

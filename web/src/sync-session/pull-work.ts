@@ -1,7 +1,7 @@
 // Pulls one table: reads what has changed by a schedule, and compares all versions within a time.
 
 import type { KeyRange } from "../sync/keys.ts";
-import type { Puller } from "../sync/puller.ts";
+import type { Pulled, Puller } from "../sync/puller.ts";
 import { scanState, updateScanState } from "../sync/scan-state.ts";
 import type { Activity } from "./activity.ts";
 import { Alarm } from "./alarm.ts";
@@ -36,8 +36,9 @@ export class PullWork {
   readonly #censusAlarm: Alarm;
   readonly #pulls = new Runs(() => this.#pull());
   readonly #censuses = new Runs(() => this.#census());
-  /** An earlier census counts as none. By the wall clock. */
+  /** An earlier census counts as none. By the monotonic clock. */
   #comparedSince = Number.NEGATIVE_INFINITY;
+  readonly #comparedAt = new Map<string, number>(); // in this process, by the range's `from`
   #isDownloaded = false;
   /** When the last complete pull began, by the wall clock. */
   pulledAt: number | undefined;
@@ -83,7 +84,7 @@ export class PullWork {
 
   /** Compares all versions again. */
   compareSoon(): void {
-    this.#comparedSince = this.#options.time.now().wallMs;
+    this.#comparedSince = this.#options.time.now().monotonicMs;
     this.#censusAlarm.ring();
   }
 
@@ -102,27 +103,32 @@ export class PullWork {
 
   /** Pulls, and waits until it is time for the next one. */
   async pullStep(): Promise<void> {
-    const { activity, budget, rowCount, store } = this.#options;
+    const { activity, budget, rowCount, store, time } = this.#options;
     const before = store.rows;
     await this.#pulls.run();
     if (store.rows > before) this.#schedule.reset();
-    // A query by Timestamp scans the whole table.
+    // A query by Timestamp scans the whole table. What rings the alarm does not change that.
     const leastMs = this.#options.readsOnlyMarked ? 0 : budget.msFor(await rowCount());
+    const isWithinBudget = time.sleep(leastMs);
     await this.#pullAlarm.wait(Math.max(this.#schedule.next(activity.isVisible()), leastMs));
+    await isWithinBudget;
   }
 
   async #pull(): Promise<boolean> {
     const { hasTimestampFilter, onChange, puller, readsOnlyMarked, time } = this.#options;
     const { wallMs } = time.now();
     onChange();
-    const isComplete = await (readsOnlyMarked ? puller.readMarked() : puller.pull());
-    if (isComplete && hasTimestampFilter) this.#onRead(wallMs);
+    const { areMarksRead, isScanned } = readsOnlyMarked
+      ? { areMarksRead: await puller.readMarked(), isScanned: true }
+      : await puller.pull();
+    if (isScanned && hasTimestampFilter) this.#onScanned();
+    const isComplete = areMarksRead && isScanned;
+    if (isComplete && hasTimestampFilter) this.pulledAt = wallMs;
     onChange();
     return isComplete;
   }
 
-  #onRead(wallMs: number): void {
-    this.pulledAt = wallMs;
+  #onScanned(): void {
     if (this.#isDownloaded) return;
     this.#isDownloaded = true;
     this.#censusAlarm.ring();
@@ -132,7 +138,7 @@ export class PullWork {
 
   /** Compares what is due, and waits until something is due. */
   async censusStep(): Promise<void> {
-    const { hasTimestampFilter, poll, time } = this.#options;
+    const { activity, hasTimestampFilter, poll, time } = this.#options;
     if (hasTimestampFilter && !this.#isDownloaded) {
       // A census of an empty table would mark every key, to be read by a request of its own.
       await this.#censusAlarm.wait(Number.POSITIVE_INFINITY);
@@ -140,22 +146,25 @@ export class PullWork {
     }
     await this.#censuses.run();
     const next = await this.#nextDue();
-    await this.#censusAlarm.wait(Math.max(next - time.now().wallMs, poll.minMs));
+    const leastMs = activity.isVisible() ? poll.minMs : Math.max(poll.hiddenMs, poll.minMs);
+    await this.#censusAlarm.wait(Math.max(next - time.now().wallMs, leastMs));
   }
 
   #nextDue(): Promise<number> {
     const { ranges, store } = this.#options;
     return store.read((view) =>
-      Math.min(...ranges.map((range) => this.#dueAt(scanState(view, range).comparedAt))),
+      Math.min(...ranges.map((range) => this.#dueAt(range, scanState(view, range).comparedAt))),
     );
   }
 
   /** A time in the future is that of a wrong clock. */
-  #dueAt(comparedAt: number | undefined): number {
+  #dueAt({ from }: KeyRange, comparedAt: number | undefined): number {
     const { maxAgeMs, time } = this.#options;
     const now = time.now().wallMs;
     const isKnown = comparedAt !== undefined && comparedAt <= now;
-    return isKnown && comparedAt >= this.#comparedSince ? comparedAt + maxAgeMs : now;
+    const isNewEnough =
+      this.#comparedSince <= (this.#comparedAt.get(from) ?? Number.NEGATIVE_INFINITY);
+    return isKnown && isNewEnough ? comparedAt + maxAgeMs : now;
   }
 
   /** Compares the ranges that are due, one after the other. */
@@ -163,24 +172,33 @@ export class PullWork {
     const { hasTimestampFilter, onChange, puller, ranges, store, time } = this.#options;
     const { wallMs } = time.now();
     onChange();
-    let isComplete = true;
+    let isScanned = true;
+    let areMarksRead = true;
     for (const range of ranges) {
       const isDue = await store.read(
-        (view) => this.#dueAt(scanState(view, range).comparedAt) <= time.now().wallMs,
+        (view) => this.#dueAt(range, scanState(view, range).comparedAt) <= time.now().wallMs,
       );
-      if (isDue) isComplete = (await this.#compare(range)) && isComplete;
+      if (!isDue) continue;
+      const compared = await this.#compare(range);
+      isScanned &&= compared.isScanned;
+      areMarksRead &&= compared.areMarksRead;
     }
-    if (isComplete && !hasTimestampFilter) this.#onRead(wallMs);
-    if (puller.deletes.awaitsCensus) this.compareSoon();
+    const isComplete = isScanned && areMarksRead;
+    if (isScanned && !hasTimestampFilter) this.#onScanned();
+    if (isComplete && !hasTimestampFilter) this.pulledAt = wallMs;
+    // After a failure, the next one is at its time: nothing else would limit the requests.
+    if (isScanned && puller.deletes.awaitsCensus) this.compareSoon();
     onChange();
     return isComplete;
   }
 
-  async #compare(range: KeyRange): Promise<boolean> {
+  async #compare(range: KeyRange): Promise<Pulled> {
     const { puller, store, time } = this.#options;
-    const { wallMs: comparedAt } = time.now();
-    if (!(await puller.census([range]))) return false;
+    const { monotonicMs, wallMs: comparedAt } = time.now();
+    const compared = await puller.census([range]);
+    if (!compared.isScanned) return compared;
     await store.transact((draft) => updateScanState(draft, range, { comparedAt }));
-    return true;
+    this.#comparedAt.set(range.from, monotonicMs);
+    return compared;
   }
 }

@@ -27,7 +27,8 @@ export class Runs<T> {
   #begin(): Promise<T> {
     this.#next = undefined;
     const run = this.#work().finally(() => {
-      if (this.#running === run) this.#running = undefined;
+      // The next run begins in a later microtask: until then, there is still one that runs.
+      if (this.#running === run && this.#next === undefined) this.#running = undefined;
     });
     this.#running = run;
     return run;

@@ -20,6 +20,9 @@ export interface Connection {
   readonly split: Split;
 }
 
+/** Sends a request as soon as the session may. */
+export type Pass = <T>(send: () => Promise<T>) => Promise<T>;
+
 export interface SessionSettings
   extends Pick<SyncRules, "policy" | "hasReceipts" | "keeps" | "sendsFilter"> {
   readonly direction: "both" | "pull" | "push";
@@ -39,8 +42,11 @@ export interface SessionOptions {
    * ends this.
    */
   readonly watchCommits: (listener: () => void) => () => void;
-  /** Asks what the remote can do. Must not reject. */
-  readonly connect: () => Promise<Connection | Failure>;
+  /**
+   * Asks what the remote can do. Sends each request by `pass`, which waits while the session may
+   * not send. Rejects if the store fails.
+   */
+  readonly connect: (pass: Pass) => Promise<Connection | Failure>;
   readonly clock: Clock;
   readonly activity: Activity;
   readonly settings: SessionSettings;

@@ -5,9 +5,11 @@
 import type { SyncContext, SyncRules, SyncStatus } from "../sync/context.ts";
 import { Puller } from "../sync/puller.ts";
 import { Pusher } from "../sync/pusher.ts";
+import type { Failure } from "../sync/remote.ts";
 import { Requests } from "../sync/requests.ts";
 import type { ActivityEvent } from "./activity.ts";
-import { type Backlog, countBacklog, noBacklog } from "./backlog.ts";
+import type { Backlog } from "./backlog.ts";
+import { BacklogCount } from "./backlog-count.ts";
 import { SessionTime } from "./clock.ts";
 import { CountingStore } from "./counting-store.ts";
 import { EntityBudget } from "./entity-budget.ts";
@@ -16,8 +18,10 @@ import { PullWork } from "./pull-work.ts";
 import { PushWork } from "./push-work.ts";
 import { rangesOf } from "./ranges.ts";
 import { Reachability } from "./reachability.ts";
-import type { Connection, SessionOptions } from "./session-options.ts";
+import type { Connection, Pass, SessionOptions } from "./session-options.ts";
 import { SessionRemote } from "./session-remote.ts";
+import { SessionStore } from "./session-store.ts";
+import { StoreFailures } from "./store-failures.ts";
 
 export type Phase = "connecting" | "downloading" | "syncing" | "idle" | "paused" | "stopped";
 
@@ -42,8 +46,6 @@ const rulesOfService = {
   pushesAtOnce: 4,
 };
 
-const countMs = 50; // after a commit, until its effect on the backlog is counted
-const countShare = 20; // counting takes at most this part of the time
 const failuresOfOutage = 3;
 const roundsMax = 5; // of `now`
 
@@ -59,17 +61,21 @@ export class TableSession {
   readonly #gate: Gate;
   readonly #budget: EntityBudget;
   readonly #reachability = new Reachability();
+  readonly #store: SessionStore;
   readonly #pushed: CountingStore;
   readonly #pulled: CountingStore;
-  readonly #counts: SyncStatus = { suspects: [], missesRepaired: 0, resent: 0, unknownOutcomes: 0 };
+  // Each kind of work has its own: what one of them may do does not end the error of the other.
+  readonly #pushStatus = emptyStatus();
+  readonly #pullStatus = emptyStatus();
+  #connectError: SyncStatus["error"];
+  readonly #failures: Readonly<Record<"begin" | "push" | "pull" | "census", StoreFailures>>;
+  readonly #backlog: BacklogCount;
   readonly #endings: (() => void)[] = [];
   #begun: Promise<Work> | undefined;
   #work: Work | undefined;
-  #backlog = noBacklog;
-  #isCounting = false;
   #isPaused = false;
   #isStopped = false;
-  #storeError: unknown;
+  #wasPending = false;
 
   constructor(options: SessionOptions) {
     const { clock, settings, store } = options;
@@ -77,8 +83,17 @@ export class TableSession {
     this.#time = new SessionTime(clock);
     this.#gate = new Gate(false);
     this.#budget = new EntityBudget(this.#time, settings.entitiesPerSecond);
-    this.#pushed = new CountingStore(store);
-    this.#pulled = new CountingStore(store);
+    this.#store = new SessionStore(store);
+    this.#pushed = new CountingStore(this.#store);
+    this.#pulled = new CountingStore(this.#store);
+    this.#backlog = new BacklogCount(store, this.#time, () => this.#onCounted());
+    const failures = () => new StoreFailures(this.#time, options.onChange);
+    this.#failures = {
+      begin: failures(),
+      push: failures(),
+      pull: failures(),
+      census: failures(),
+    };
   }
 
   /** Begins. Call it once. */
@@ -88,20 +103,21 @@ export class TableSession {
     this.#endings.push(watchCommits(() => this.#onCommit()));
     this.#setGate();
     this.#begun = this.#begin();
-    this.#count();
+    this.#backlog.soon();
   }
 
   get status(): SessionStatus {
     return {
-      ...this.#counts,
-      ...this.#backlog,
+      ...sumOf(this.#pushStatus, this.#pullStatus),
+      error: this.#connectError ?? this.#pushStatus.error ?? this.#pullStatus.error,
+      ...this.#backlog.last,
       phase: this.#phase,
       isOnline: this.#options.activity.isOnline() ? this.#reachability.isAnswering : false,
       inFlight: this.#gate.inFlight,
       pulledAt: this.#work?.pull.pulledAt,
       confirmed: this.#pushed.settled.confirmed,
       changedRows: this.#pulled.rows,
-      storeError: this.#storeError,
+      storeError: Object.values(this.#failures).find(({ error }) => error !== undefined)?.error,
     };
   }
 
@@ -127,7 +143,10 @@ export class TableSession {
     this.#wake();
   }
 
-  /** Ends the session. Resolves when the requests that were sent have ended. */
+  /**
+   * Ends the session. Resolves when the requests that were sent have ended, and what they were
+   * answered is stored. The session then never changes the store again.
+   */
   async stop(): Promise<void> {
     if (this.#isStopped) return;
     this.#isStopped = true;
@@ -135,6 +154,12 @@ export class TableSession {
     this.#setGate();
     this.#time.stop();
     await this.#gate.idle();
+    await this.#store.close(() => this.#turn());
+  }
+
+  /** Resolves in a later turn of the event loop. */
+  #turn(): Promise<void> {
+    return new Promise((resolve) => this.#options.clock.after(0, resolve));
   }
 
   /**
@@ -151,6 +176,7 @@ export class TableSession {
   confirmDeletes(id: string): boolean {
     const isKnown = this.#work?.puller.deletes.confirm(id) ?? false;
     if (isKnown) this.#work?.pull.compareSoon();
+    this.#options.onChange();
     return isKnown;
   }
 
@@ -160,8 +186,8 @@ export class TableSession {
     for (let round = 1; round <= roundsMax; ++round) {
       await push?.drain();
       if (!(await pull.pullNow())) return false;
-      this.#backlog = await countBacklog(this.#options.store);
-      if (this.#backlog.pending === 0 || push === undefined) return true;
+      const { pending } = await this.#backlog.now();
+      if (pending === 0 || push === undefined) return true;
     }
     return false;
   }
@@ -188,10 +214,19 @@ export class TableSession {
   }
 
   #onCommit(): void {
-    // The table is created with the first local write.
-    if (this.#work === undefined && this.#counts.error === "tableMissing") this.#time.endBackOffs();
     this.#push();
-    this.#count();
+    this.#backlog.soon();
+  }
+
+  /** The table is created with the first local write. */
+  #onCounted(): void {
+    const wasPending = this.#wasPending;
+    this.#wasPending = this.#backlog.last.pending > 0;
+    const isFirst = this.#wasPending && !wasPending;
+    const isMissing = this.#connectError === "tableMissing";
+    if (isFirst && isMissing && this.#options.settings.direction !== "pull")
+      this.#time.endBackOffs();
+    this.#options.onChange();
   }
 
   #push(): void {
@@ -207,15 +242,17 @@ export class TableSession {
         this.#work = await this.#open(connection);
         break;
       } catch (error) {
-        await this.#onStoreError(error);
+        await this.#failures.begin.wait(error);
       }
     }
     const work = this.#work;
     const { pull } = work;
     this.#push();
-    void this.#repeat(() => pull.pullStep());
+    void this.#repeat(() => pull.pullStep(), this.#failures.pull);
     const { direction } = this.#options.settings;
-    if (direction !== "push") void this.#repeat(() => pull.censusStep());
+    if (direction !== "push") {
+      void this.#repeat(() => pull.censusStep(), this.#failures.census);
+    }
     this.#options.onChange();
     return work;
   }
@@ -223,10 +260,10 @@ export class TableSession {
   async #connect(): Promise<Connection> {
     const { firstMs, mostMs } = rulesOfService.retry;
     for (let tries = 0; ; ++tries) {
-      const answer = await this.#gate.pass(() => this.#options.connect());
+      const answer = await this.#askedRemote();
       this.#reachability.note(answer);
       const { kind } = answer;
-      this.#counts.error = kind === "unauthorized" || kind === "tableMissing" ? kind : undefined;
+      this.#connectError = kind === "unauthorized" || kind === "tableMissing" ? kind : undefined;
       this.#options.onChange();
       if (answer.kind === "connected") return answer;
       if (kind === "unauthorized") this.#onUnauthorized();
@@ -237,12 +274,25 @@ export class TableSession {
     }
   }
 
+  /** Asks the remote what it can do, again after failures of the store. */
+  async #askedRemote(): Promise<Connection | Failure> {
+    const pass: Pass = (send) => this.#gate.pass(send);
+    for (;;) {
+      try {
+        return await this.#options.connect(pass);
+      } catch (error) {
+        await this.#failures.begin.wait(error);
+      }
+    }
+  }
+
   #onUnauthorized(): void {
     if (this.#options.settings.pausesIfUnauthorized) this.pause();
   }
 
   async #open({ limits, remote: connected, settleMs, split }: Connection): Promise<Work> {
-    const { settings, store } = this.#options;
+    const store = this.#store;
+    const { settings } = this.#options;
     const remote = new SessionRemote({
       remote: connected,
       gate: this.#gate,
@@ -253,20 +303,20 @@ export class TableSession {
     });
     const ranges = await rangesOf({ store, remote, split, partitions: settings.partitions });
     const rules: SyncRules = { ...rulesOfService, ...settings, ranges, limits, settleMs };
-    const shared = { remote, platform: this.#time, rules, status: this.#counts };
-    const context: SyncContext = { ...shared, store: this.#pulled };
+    const shared = { remote, platform: this.#time, rules };
+    const context: SyncContext = { ...shared, store: this.#pulled, status: this.#pullStatus };
     const requests = await Requests.open(context);
     const puller = new Puller(context, requests);
     const pull = this.#pullWork(puller, ranges, remote.traits.hasTimestampFilter);
     await pull.open();
-    const pushed = { ...shared, store: this.#pushed };
-    return { puller, pull, push: this.#pushWork(pushed, requests) };
+    const pushed = { ...shared, store: this.#pushed, status: this.#pushStatus };
+    return { puller, pull, push: this.#pushWork(pushed, requests.withContext(pushed)) };
   }
 
   #pushWork(context: SyncContext, requests: Requests): PushWork | undefined {
     if (this.#options.settings.direction === "pull") return undefined;
     const pusher = new Pusher(context, requests, (error) => work.onStoreFailure(error));
-    const work = new PushWork(pusher, (error) => this.#onStoreError(error));
+    const work = new PushWork(pusher, (error) => this.#failures.push.wait(error));
     return work;
   }
 
@@ -290,42 +340,28 @@ export class TableSession {
   // ---- The store -------------------------------------------------------------------------------
 
   /** Repeats a step until the session stops. After a failure of the store, it goes on. */
-  async #repeat(step: () => Promise<void>): Promise<void> {
+  async #repeat(step: () => Promise<void>, failures: StoreFailures): Promise<void> {
     while (!this.#isStopped) {
       try {
         await step();
       } catch (error) {
-        await this.#onStoreError(error);
+        await failures.wait(error);
       }
     }
   }
-
-  /** Waits before the store is used again. */
-  async #onStoreError(error: unknown): Promise<void> {
-    this.#storeError = error;
-    this.#options.onChange();
-    await this.#time.sleep(rulesOfService.retry.firstMs);
-    this.#storeError = undefined;
-  }
-
-  /** Counts the backlog, soon. */
-  #count(): void {
-    if (this.#isCounting || this.#isStopped) return;
-    this.#isCounting = true;
-    this.#time.after(countMs, () => void this.#countNow());
-  }
-
-  async #countNow(): Promise<void> {
-    const { store, onChange } = this.#options;
-    const { monotonicMs } = this.#time.now();
-    const { commit } = store;
-    // If the store has failed or is closed, the next commit counts again.
-    this.#backlog = await countBacklog(store).catch(() => this.#backlog);
-    onChange();
-    const wait = countShare * (this.#time.now().monotonicMs - monotonicMs);
-    this.#time.after(wait, () => {
-      this.#isCounting = false;
-      if (store.commit !== commit) this.#count();
-    });
-  }
 }
+
+const emptyStatus = (): SyncStatus => ({
+  suspects: [],
+  missesRepaired: 0,
+  resent: 0,
+  unknownOutcomes: 0,
+});
+
+/** Only pulls find suspects and misses, and only pushes have outcomes. */
+const sumOf = (push: SyncStatus, pull: SyncStatus): SyncStatus => ({
+  suspects: pull.suspects,
+  missesRepaired: pull.missesRepaired,
+  resent: push.resent,
+  unknownOutcomes: push.unknownOutcomes,
+});

@@ -20,6 +20,8 @@ export interface FinishedPush {
 }
 
 /**
+ * Does nothing if the store has another push by now: it was ended by another session.
+ *
  * The receipt's new ETag is stored in this commit and never earlier: otherwise, after a crash
  * between the two commits, the same push would be sent under the new condition, and applied twice.
  */
@@ -29,6 +31,7 @@ export function finishPush(
   finished: FinishedPush,
   keeps: RowFilter,
 ): void {
+  if (draft.get("pushes", push.partition)?.token !== push.token) return;
   const { outcome, observations, policy, rejection, receiptEtag, mayArrive } = finished;
   const log = new PartitionLog(draft, push.partition, keeps);
   draft.delete("pushes", push.partition);

@@ -72,9 +72,9 @@ export class PartitionPusher {
     this.#requests = requests.withPause((wait) => slot.pause(wait));
   }
 
-  /** Pushes until nothing is pending. */
+  /** Pushes until nothing is pending, or the process has stopped. */
   async drain(): Promise<void> {
-    while (await this.#step());
+    while (!this.#context.platform.isStopped && (await this.#step()));
   }
 
   #now(): number {
@@ -267,9 +267,14 @@ export class PartitionPusher {
     if (outcome === "resend") status.resent += 1;
     if (outcome === "unknown") status.unknownOutcomes += 1;
     const finished = { outcome, observations, policy, rejection, receiptEtag: etag, mayArrive };
-    await store.transact((draft) => {
-      finishPush(draft, push, finished, rules.keeps);
-      this.#requests.clock.store(draft);
+    const commit = (by: ConflictPolicy) =>
+      store.transact((draft) => {
+        finishPush(draft, push, { ...finished, policy: by }, rules.keeps);
+        this.#requests.clock.store(draft);
+      });
+    await commit(policy).catch((error) => {
+      if (typeof policy === "string" || !isRefusal(error)) throw error;
+      return commit(parkedInstead(policy));
     });
     this.#memory.state = undefined;
     this.#limitGroups(push, rejection);
@@ -304,3 +309,16 @@ export class PartitionPusher {
     return answers;
   }
 }
+
+/** Whether the store has refused the content of a commit. Otherwise, the store has failed. */
+function isRefusal(error: unknown): boolean {
+  const { code, statusCode = 500 } = error as { code?: unknown; statusCode?: number };
+  return code === "ValidationFailed" || (statusCode >= 400 && statusCode < 500);
+}
+
+/** The application has answered with entities that the store refuses. */
+const parkedInstead = (answers: Exclude<ConflictPolicy, string>): ConflictPolicy =>
+  new Map([...answers].map(([key, answer]) => [key, parkedUnless(answer)]));
+
+const parkedUnless = (answer: ConflictAnswer): ConflictAnswer =>
+  answer.kind === "store" ? { kind: "park" } : answer;

@@ -12,6 +12,14 @@ import { isUnread } from "./partition-log.ts";
 import type { ReadAnswer } from "./remote.ts";
 import type { Requests } from "./requests.ts";
 
+/** How far a pull or a comparison has come. */
+export interface Pulled {
+  /** All ranges were read. */
+  readonly isScanned: boolean;
+  /** All marked keys were read, too. A proxy may always refuse a single one of them. */
+  readonly areMarksRead: boolean;
+}
+
 export class Puller {
   readonly #context: SyncContext;
   readonly #requests: Requests;
@@ -25,26 +33,23 @@ export class Puller {
     this.#census = new Census(context, requests, this.deletes);
   }
 
-  /**
-   * Reads what changed, if the remote can tell, and every key that is marked. Returns whether
-   * everything could be read.
-   */
-  async pull(): Promise<boolean> {
+  /** Reads what changed, if the remote can tell, and every key that is marked. */
+  async pull(): Promise<Pulled> {
     const { remote, rules } = this.#context;
-    const { hasTimestampFilter } = remote.traits;
-    const ranges = hasTimestampFilter ? rules.ranges : [];
-    const scans = ranges.map((range) => scanDelta(this.#context, this.#requests, range));
-    const isScanned = await allEnded(scans);
-    return (await this.readMarked()) && isScanned;
+    let isScanned = true;
+    if (remote.traits.hasTimestampFilter) {
+      const scan = (range: KeyRange) => scanDelta(this.#context, this.#requests, range);
+      isScanned = await allEnded(someAtOnce(rules.ranges, scan));
+    }
+    return { isScanned, areMarksRead: await this.readMarked() };
   }
 
   /**
    * Compares all versions of the ranges. Finds deletes, and what scans by Timestamp have missed.
-   * Returns whether everything could be read.
    */
-  async census(ranges: readonly KeyRange[] = this.#context.rules.ranges): Promise<boolean> {
-    const isCompared = await allEnded(ranges.map((range) => this.#census.scan(range)));
-    return (await this.readMarked()) && isCompared;
+  async census(ranges: readonly KeyRange[] = this.#context.rules.ranges): Promise<Pulled> {
+    const isScanned = await allEnded(someAtOnce(ranges, (range) => this.#census.scan(range)));
+    return { isScanned, areMarksRead: await this.readMarked() };
   }
 
   /**
@@ -81,6 +86,7 @@ export class Puller {
   }
 }
 
+const rangesAtOnce = 8;
 const failuresMax = 3; // keys, until the rest is left for the next time
 const marksPerStep = 1000;
 
@@ -94,6 +100,19 @@ function markedKeys(view: TableView, from: Key): { keys: Key[]; next: Key | unde
     if (view.get("bases", key) === undefined || isUnread(view, key)) keys.push(key);
   }
   return { keys, next: undefined };
+}
+
+/** Reads each range as soon as the one some places before it has ended. */
+function someAtOnce(
+  ranges: readonly KeyRange[],
+  read: (range: KeyRange) => Promise<boolean>,
+): readonly Promise<boolean>[] {
+  const results: Promise<boolean>[] = [];
+  for (const [index, range] of ranges.entries()) {
+    const readNext = () => read(range);
+    results.push(results[index - rangesAtOnce]?.then(readNext, readNext) ?? readNext());
+  }
+  return results;
 }
 
 /**

@@ -65,8 +65,8 @@ export class Pusher {
    * for its end. Rejects when the store fails.
    */
   async pushMore(): Promise<void> {
-    if (!this.#slots.hasFree) return;
-    const { rules, store } = this.#context;
+    const { platform, rules, store } = this.#context;
+    if (!this.#slots.hasFree || platform.isStopped) return;
     const most = this.#running.size + rules.pushesAtOnce;
     const pending = await store.read((view) => pendingPartitions(view, most));
     for (const partition of pending) {

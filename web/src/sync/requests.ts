@@ -37,6 +37,11 @@ export class Requests {
     return new Requests(context, samples, clock, (wait) => wait);
   }
 
+  /** Returns the same, but for the status that it updates, and the store that it reads. */
+  withContext(context: SyncContext): Requests {
+    return new Requests(context, this.#samples, this.clock, this.#pause);
+  }
+
   /** Returns the same, but for how it waits. */
   withPause(pause: Pause): Requests {
     return new Requests(this.#context, this.#samples, this.clock, pause);
@@ -83,8 +88,15 @@ export class Requests {
     const { kind } = answer;
     if (kind === "tableMissing" || kind === "unauthorized" || kind === "tokensHidden") {
       this.#context.status.error = kind;
-    } else if (isOfService(answer)) this.#context.status.error = undefined;
+    } else if (isOfService(answer) && this.#endsError(kind)) {
+      this.#context.status.error = undefined;
+    }
     return answer;
+  }
+
+  /** Reads of single entities need no headers that continue a query. */
+  #endsError(kind: string): boolean {
+    return this.#context.status.error !== "tokensHidden" || kind === "page";
   }
 
   /** Waits after a failure: exponential back-off with jitter, and at least Retry-After. */

@@ -41,6 +41,8 @@ export interface Platform {
   sleep(ms: number): Promise<void>;
   /** Waits before a request is repeated. May end early, if the remote may be reachable again. */
   backOff?(ms: number): Promise<void>;
+  /** Whether nothing new is to begin: what was answered is still stored. */
+  readonly isStopped?: boolean;
   /** From 0 (inclusive) to 1 (exclusive). */
   random(): number;
   /** Returns a random GUID. Azurite requires one in the boundaries of a batch. */
