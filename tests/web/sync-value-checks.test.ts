@@ -40,11 +40,12 @@ const valid: Readonly<Record<OpaqueTable, readonly unknown[]>> = {
   scans: [
     {},
     { to: "q", watermark: 1n, delta: { since: -1n, nextWatermark: 2n, after: key }, census: {} },
-    { to: "q", delta: {}, census: { after: key } },
+    { to: "q", delta: {}, census: { after: key }, comparedAt: 1_800_000_000_000.5 },
   ],
   lost: [lost, { ...lost, outcome: "notApplied" }],
   server: [0n, 2_534_023_007_999_999_999n],
   overlap: [0, 1.5, 120_000],
+  client: ["", "c"],
 };
 
 const nothing = [undefined, null, "x", {}, [], [[]], Number.NaN];
@@ -95,10 +96,13 @@ const invalid: Readonly<Record<OpaqueTable, readonly unknown[]>> = {
     { delta: null },
     { delta: { after: 1 } },
     { census: { after: null } },
+    { comparedAt: "1" },
+    { comparedAt: Number.POSITIVE_INFINITY },
   ],
   lost: [...nothing, { ...lost, op: undefined }, { ...lost, local: {} }, { ...lost, outcome: "x" }],
   server: [...nothing, 1, 2_534_023_008_000_000_000n],
   overlap: [...nothing, -1, Number.POSITIVE_INFINITY, 10n, "1"],
+  client: [undefined, null, 1, {}, ["c"]],
 };
 
 for (const table of Object.keys(isValid) as OpaqueTable[]) {

@@ -10,6 +10,8 @@ type Check = (value: unknown) => boolean;
 
 const isText: Check = (value) => typeof value === "string";
 const isCount: Check = (value) => Number.isSafeInteger(value) && (value as number) >= 0;
+/** In milliseconds since 1970. */
+const isTime: Check = (value) => Number.isFinite(value);
 const isOneOf = (...values: unknown[]): Check => {
   const known = new Set(values);
   return (value) => known.has(value);
@@ -104,6 +106,7 @@ export const isValid: Readonly<Record<OpaqueTable, Check>> = {
     watermark: isOptional(isTicks),
     delta: isOptional(isDelta),
     census: isOptional(isObject({ after: isOptional(isText) })),
+    comparedAt: isOptional(isTime),
   } satisfies Record<keyof ScanState, Check>),
   lost: isObject({
     op: isOperation,
@@ -113,4 +116,5 @@ export const isValid: Readonly<Record<OpaqueTable, Check>> = {
   }),
   server: isTicks,
   overlap: isOverlap,
+  client: isText,
 };
