@@ -16,8 +16,8 @@ namespace {
 
 using Failure = WriteSynced::Failure;
 
-GroupFailure failure(ErrorCode code, std::string message = {}) {
-  return GroupFailure{Error(code, std::move(message)), 0, false};
+GroupFailure failure(ErrorCode code) {
+  return GroupFailure{Error(code), 0, false};
 }
 
 const Table* find_synced(const Catalog& catalog, std::string_view name) {
@@ -29,15 +29,11 @@ std::optional<Failure> stage_start(const Catalog& catalog, std::string_view name
                                    StagedMutations& staged) {
   const Table* const table = catalog.find(name);
   if (table == nullptr) return failure(ErrorCode::table_not_found);
-  if (table->synced)
-    return failure(ErrorCode::table_already_exists, "The table is synced already.");
-  if (table->id() > synced_table_id_max)
-    return failure(ErrorCode::read_only, "The store has used up the ids of tables that can sync.");
+  if (table->synced) return failure(ErrorCode::table_already_exists);
+  if (table->id() > synced_table_id_max) return failure(ErrorCode::read_only);
   const Cursor rows(table->index, KeyRange());
   if (rows.part_needed() != 0) return PartsNeeded{{rows.part_needed()}};
-  if (rows.valid())
-    return failure(ErrorCode::invalid_input,
-                   "The table has rows. Only an empty table can begin to sync.");
+  if (rows.valid()) return failure(ErrorCode::invalid_input);
   staged.mutations.emplace_back(SetSynced{table->id(), true});
   return std::nullopt;
 }

@@ -42,12 +42,12 @@ const budgets: readonly Budget[] = [
     path: "patterns/log-tail",
     button: "Run",
     first: { kilobytes: 36, files: 13 },
-    run: { kilobytes: 360 + newerKilobytes, files: 30 },
+    run: { kilobytes: 361 + newerKilobytes, files: 30 },
   },
   { path: "api/entitable", button: "Colours", first: { kilobytes: 22, files: 8 } },
   { path: "api/store", button: "Colours", first: { kilobytes: 22, files: 8 } },
   { path: "bundlers", button: "Colours", first: { kilobytes: 22, files: 8 } },
-  { path: "workbench", button: "Load the cities", first: { kilobytes: 283, files: 20 } },
+  { path: "workbench", button: "Load the cities", first: { kilobytes: 284, files: 20 } },
 ];
 
 const kilobyte = 1024;

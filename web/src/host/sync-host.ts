@@ -106,14 +106,19 @@ export class SyncHost {
     });
   }
 
+  // The core's texts are those of the service, which does not know synced tables. Ours are here,
+  // because the core is loaded by all pages.
   #setSynced(...call: Parameters<Engine["setSynced"]>): PartsNeeded | undefined {
-    const { StoreError } = this.#environment;
+    const { RestError, StoreError } = this.#environment;
     try {
       return this.#options.engine.setSynced(...call);
     } catch (error) {
+      if (error instanceof RestError && error.code === "TableAlreadyExists")
+        throw new RestError("The table is synced already.", { statusCode: 409, code: error.code });
       if (!(error instanceof StoreError && error.code === "ValidationFailed")) throw error;
+      const message = "The table has rows. Only an empty table can begin to sync.";
       const hint = "Sync a new table, then write the rows of this one into it.";
-      throw new StoreError(error.code, error.message, { hint });
+      throw new StoreError(error.code, message, { hint });
     }
   }
 
