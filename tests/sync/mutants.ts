@@ -57,6 +57,11 @@ export const mutants: readonly Mutant[] = [
     1,
     "The frozen push is not stored.",
     edit("plan-push.ts", 'draft.put("pushes", partition, push);', ""),
+    edit(
+      "finish-push.ts",
+      'if (draft.get("pushes", push.partition)?.token !== push.token) return;',
+      "",
+    ),
   ),
   mutant(
     "sends-before-stored",
@@ -112,7 +117,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "takes-busy-for-not-executed",
     "I2b I3",
-    113,
+    834,
     "429 and 503 with Retry-After count as not executed.",
     edit(
       "partition-pusher.ts",
@@ -279,7 +284,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "forgets-the-only-try-with-its-receipt",
     "I2c",
-    221,
+    116,
     "If the receipt was deleted, the refusal of the only try does not count.",
     edit(
       "read-back.ts",

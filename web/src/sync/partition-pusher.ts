@@ -272,10 +272,12 @@ export class PartitionPusher {
         finishPush(draft, push, { ...finished, policy: by }, rules.keeps);
         this.#requests.clock.store(draft);
       });
-    await commit(policy).catch((error) => {
+    try {
+      await commit(policy);
+    } catch (error) {
       if (typeof policy === "string" || !isRefusal(error)) throw error;
-      return commit(parkedInstead(policy));
-    });
+      await commit(parkedInstead(policy));
+    }
     this.#memory.state = undefined;
     this.#limitGroups(push, rejection);
     await this.#slowDown(push, finished);
