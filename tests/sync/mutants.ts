@@ -117,7 +117,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "takes-busy-for-not-executed",
     "I2b I3",
-    834,
+    251,
     "429 and 503 with Retry-After count as not executed.",
     edit(
       "partition-pusher.ts",
