@@ -116,6 +116,8 @@ const hints: Readonly<Record<string, string | ((failure: Failure) => string)>> =
   TableAlreadyExists: ({ request }) =>
     `The table ${nameOf(request)} exists already; use it, or another name. Table names are not case-sensitive.`,
   TableBeingDeleted: `${retry} A table of this name can be created when the old one is deleted.`,
+  TableHasPendingOperations:
+    "Changes of the table are not sent to its remote table yet. Delete it when sync.now() has sent them.",
   ResourceNotFound: notFound,
   EntityNotFound: notFound,
   EntityAlreadyExists: ({ request, operation }) =>
