@@ -117,7 +117,10 @@ Changes read_changes(const std::string& bytes) {
     for (std::string& row : texts_of(read_page(page, true))) changes.rows.push_back(row);
   }
   std::vector<std::string> keys(in.word());
-  for (std::string& key : keys) key = in.text() + "/" + in.text();
+  for (std::string& key : keys) {
+    key = in.text() + "/";
+    key += in.text();
+  }
   const std::uint32_t deltas = in.word();
   for (std::uint32_t i = 0; i < deltas; ++i) {
     const WatchId watch = in.word();
