@@ -1,8 +1,9 @@
 // What waits for the remote or for the application, and what the application decides about it.
 
-import type { Draft, TableView } from "../sync/draft.ts";
+import type { Draft } from "../sync/draft.ts";
+import { type Entry, entriesInSteps } from "../sync/entries-in-steps.ts";
 import type { HiddenTables, OutboxOp } from "../sync/hidden-tables.ts";
-import { type Key, keyAfter, partitionOf, rowKeyOf } from "../sync/keys.ts";
+import { type Key, partitionOf, rowKeyOf } from "../sync/keys.ts";
 import type { RowFilter } from "../sync/partition-log.ts";
 import { discardParked, retryParked } from "../sync/plan-push.ts";
 import { restoreLost } from "../sync/restore.ts";
@@ -49,14 +50,8 @@ export class TableRecords {
   }
 
   /** Yields what is there when it is read, which other commits may change meanwhile. */
-  async *#entries<N extends Waiting>(table: N): AsyncGenerator<readonly [string, HiddenTables[N]]> {
-    for (let from: string | undefined = ""; from !== undefined; ) {
-      const first: string = from;
-      const rows = await this.#store.read((view) => step(view, table, first));
-      yield* rows;
-      const [last] = rows.at(-1) ?? [];
-      from = rows.length === rowsPerStep && last !== undefined ? keyAfter(last) : undefined;
-    }
+  async *#entries<N extends Waiting>(table: N): AsyncGenerator<Entry<N>> {
+    for await (const entries of entriesInSteps(this.#store, table, rowsPerStep)) yield* entries;
   }
 
   retry(key: string): Promise<void> {
@@ -83,19 +78,6 @@ export class TableRecords {
   restore(key: string): Promise<void> {
     return this.#store.transact((draft) => restoreLost(draft, key));
   }
-}
-
-function step<N extends Waiting>(
-  view: TableView,
-  table: N,
-  from: string,
-): (readonly [string, HiddenTables[N]])[] {
-  const rows: (readonly [string, HiddenTables[N]])[] = [];
-  for (const entry of view.entries(table, from)) {
-    rows.push(entry);
-    if (rows.length === rowsPerStep) break;
-  }
-  return rows;
 }
 
 function writeOf(table: string, { key, change }: OutboxOp): SyncWrite {

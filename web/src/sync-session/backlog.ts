@@ -1,7 +1,6 @@
 // How much of a table waits: for the remote, or for the application.
 
-import type { TableView } from "../sync/draft.ts";
-import { keyAfter } from "../sync/keys.ts";
+import { entriesInSteps } from "../sync/entries-in-steps.ts";
 import type { SyncStore } from "../sync/store.ts";
 
 export interface Backlog {
@@ -27,22 +26,6 @@ export async function countBacklog(store: SyncStore): Promise<Backlog> {
 
 async function count(store: SyncStore, table: "outbox" | "parked" | "lost"): Promise<number> {
   let total = 0;
-  for (let from: string | undefined = ""; from !== undefined; ) {
-    const first: string = from;
-    const { rows, last } = await store.read((view) => countStep(view, table, first));
-    total += rows;
-    from = rows === rowsPerStep ? keyAfter(last) : undefined;
-  }
+  for await (const entries of entriesInSteps(store, table, rowsPerStep)) total += entries.length;
   return total;
-}
-
-function countStep(view: TableView, table: "outbox" | "parked" | "lost", from: string) {
-  let rows = 0;
-  let last = from;
-  for (const [key] of view.entries(table, from)) {
-    rows += 1;
-    last = key;
-    if (rows === rowsPerStep) break;
-  }
-  return { rows, last };
 }

@@ -2,6 +2,7 @@
 // soon as it is committed, and pulls by a schedule. Decides only when; what is sent and applied is
 // the matter of the planner (sync/PROTOCOL.md). So it remembers nothing that must survive.
 
+import { backOffMs } from "../sync/back-off.ts";
 import type { SyncContext, SyncRules, SyncStatus } from "../sync/context.ts";
 import { Puller } from "../sync/puller.ts";
 import { Pusher } from "../sync/pusher.ts";
@@ -258,7 +259,6 @@ export class TableSession {
   }
 
   async #connect(): Promise<Connection> {
-    const { firstMs, mostMs } = rulesOfService.retry;
     for (let tries = 0; ; ++tries) {
       const answer = await this.#askedRemote();
       this.#reachability.note(answer);
@@ -267,10 +267,8 @@ export class TableSession {
       this.#options.onChange();
       if (answer.kind === "connected") return answer;
       if (kind === "unauthorized") this.#onUnauthorized();
-      const most = Math.min(firstMs * 2 ** tries, mostMs);
-      const delay = most * (0.5 + this.#time.random() / 2);
-      const atLeast = answer.kind === "failed" ? (answer.retryAfterMs ?? 0) : 0;
-      await this.#time.backOff(Math.max(delay, atLeast));
+      const { retry } = rulesOfService;
+      await this.#time.backOff(backOffMs(answer, tries, retry, this.#time.random()));
     }
   }
 

@@ -1,6 +1,7 @@
 // Sends requests until they are answered: waits and repeats after failures, asks for a new
 // credential, and notes the server's time.
 
+import { backOffMs } from "./back-off.ts";
 import type { SyncContext } from "./context.ts";
 import type { Ticks } from "./hidden-tables.ts";
 import type { Dated, Failure } from "./remote.ts";
@@ -99,15 +100,11 @@ export class Requests {
     return this.#context.status.error !== "tokensHidden" || kind === "page";
   }
 
-  /** Waits after a failure: exponential back-off with jitter, and at least Retry-After. */
+  /** Waits after a failure, as long as backOffMs() says. */
   async waitAfter(failure: Failure, tries: number): Promise<void> {
     const { platform, remote, rules } = this.#context;
     if (failure.kind === "unauthorized") await this.#pause(remote.refresh());
-    const { firstMs, mostMs } = rules.retry;
-    const most = Math.min(firstMs * 2 ** tries, mostMs);
-    const delay = most * (0.5 + platform.random() / 2);
-    const atLeast = failure.kind === "failed" ? (failure.retryAfterMs ?? 0) : 0;
-    const ms = Math.max(delay, atLeast);
+    const ms = backOffMs(failure, tries, rules.retry, platform.random());
     await this.#pause(platform.backOff?.(ms) ?? platform.sleep(ms));
   }
 
