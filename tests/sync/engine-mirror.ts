@@ -12,28 +12,13 @@ import type { Properties } from "../../web/src/sync/properties.ts";
 import { canonical, type Value } from "../../web/src/sync/value.ts";
 import { EngineStore } from "../../web/src/sync-store/engine-store.ts";
 import { createEngine, type Engine, PartsNeeded } from "../../web/src/wasm/engine.ts";
+import { checkpoint, operationsOf, tables } from "./real-engine.ts";
 
 const table = "people";
 const otherTable = "other";
 const nowMs = 1_700_000_000_000;
 const clientsMax = 4;
 const processesMax = 120; // of a simulation
-
-const tables: readonly TableName[] = [
-  "rows",
-  "bases",
-  "outbox",
-  "parked",
-  "pushes",
-  "tries",
-  "receipts",
-  "settling",
-  "marks",
-  "scans",
-  "lost",
-  "server",
-  "overlap",
-];
 
 /** What is stored: one segment for each commit, and what checkpoints have left. */
 class Files {
@@ -198,14 +183,7 @@ export class MirroredProcess {
   }
 
   #write(name: string, rows: ReadonlyMap<Key, Properties | undefined>): void {
-    const operations = [...rows].map(([key, properties]) => {
-      const [partitionKey = "", rowKey = ""] = key.split("\0");
-      if (properties === undefined)
-        return { kind: "delete", partitionKey, rowKey, etag: "*" } as const;
-      const entity = Object.fromEntries(properties);
-      return { kind: "insertOrReplace", partitionKey, rowKey, entity } as const;
-    });
-    this.#encoder.write(name, operations, true, undefined, (message) =>
+    this.#encoder.write(name, operationsOf(rows), true, undefined, (message) =>
       this.#send(message.slice()),
     );
   }
@@ -283,23 +261,12 @@ export class MirroredProcess {
 
   /** Stores a checkpoint. From then on, parts are not in memory when the store is opened. */
   checkpoint(commit: number): void {
-    const engine = this.#engine;
     const files = this.#files;
-    if (!engine.beginCheckpoint()) return;
-    for (;;) {
-      const part = engine.nextCheckpointPart();
-      if (part === undefined) break;
-      if (part instanceof PartsNeeded) {
-        for (const id of part.ids) engine.loadPartForCheckpoint(id, files.parts.get(id));
-      } else {
-        files.parts.set(part.id, part.bytes);
-        engine.markCheckpointPartStored();
-      }
-    }
-    const end = engine.finishCheckpoint({ bytes: 0, ageMs: 0 }, nowMs);
+    const end = checkpoint(this.#engine, files.parts, nowMs);
+    if (end === undefined) return;
     files.manifest = end.manifest;
     files.covered = commit;
-    engine.markCheckpointCommitted();
+    this.#engine.markCheckpointCommitted();
   }
 }
 

@@ -25,6 +25,7 @@ import {
 import { etagOf, ticksOf } from "../../web/src/sync-store/timestamps.ts";
 import { createEngine, type Engine, PartsNeeded } from "../../web/src/wasm/engine.ts";
 import { Disk, type FakeStore } from "../sync/fake-store.ts";
+import { checkpoint, operationsOf, tables } from "../sync/real-engine.ts";
 import { Scheduler } from "../sync/scheduler.ts";
 
 const table = "people";
@@ -33,23 +34,6 @@ const encoder = new RequestEncoder(false);
 const decoder = new ResponseDecoder();
 const int32 = (value: number): Value => ({ type: "Int32", value });
 const remoteTicks = 17_000_000_000_000_000n;
-
-const tables: readonly TableName[] = [
-  "rows",
-  "bases",
-  "outbox",
-  "parked",
-  "pushes",
-  "tries",
-  "receipts",
-  "settling",
-  "marks",
-  "scans",
-  "lost",
-  "server",
-  "overlap",
-  "client",
-];
 
 /** What a process leaves in storage. */
 class Files {
@@ -79,18 +63,8 @@ class Files {
 
   checkpoint(engine: Engine): void {
     this.storePending(engine);
-    if (!engine.beginCheckpoint()) return;
-    for (;;) {
-      const part = engine.nextCheckpointPart();
-      if (part === undefined) break;
-      if (part instanceof PartsNeeded) {
-        for (const id of part.ids) engine.loadPartForCheckpoint(id, this.parts.get(id));
-        continue;
-      }
-      this.parts.set(part.id, part.bytes);
-      engine.markCheckpointPartStored();
-    }
-    const end = engine.finishCheckpoint({ bytes: 0, ageMs: 0 }, nowMs);
+    const end = checkpoint(engine, this.parts, nowMs);
+    if (end === undefined) return;
     this.manifest = end.manifest;
     this.segments.fill(undefined, 0, end.segmentsBelow - 1);
     engine.markCheckpointCommitted();
@@ -139,14 +113,9 @@ class Pair {
 
   /** A local write, as a client of the store makes it. */
   write(rows: ReadonlyMap<string, Properties | undefined>): void {
-    const operations = [...rows].map(([key, properties]) => {
-      const [partitionKey = "", rowKey = ""] = key.split("\0");
-      if (properties === undefined)
-        return { kind: "delete", partitionKey, rowKey, etag: "*" } as const;
-      const entity = Object.fromEntries(properties);
-      return { kind: "insertOrReplace", partitionKey, rowKey, entity } as const;
-    });
-    const request = encoder.write(table, operations, true, undefined, (bytes) => bytes.slice());
+    const request = encoder.write(table, operationsOf(rows), true, undefined, (bytes) =>
+      bytes.slice(),
+    );
     const staged = this.files.withParts(this.engine, () =>
       this.engine.stageAndPublish([request], nowMs),
     );

@@ -66,6 +66,16 @@ void forget_feed(Manifest& manifest) {
   manifest.readers.clear();
 }
 
+void check_part(const Result<Part>& part, const Part& expected) {
+  REQUIRE(part.ok());
+  CHECK(part->id == expected.id);
+  CHECK(part->table == expected.table);
+  CHECK(part->lower == expected.lower);
+  CHECK(part->upper == expected.upper);
+  CHECK(part->rows == expected.rows);
+  CHECK(part->row_count == expected.rows.size());
+}
+
 }  // namespace
 
 TEST_CASE("segments of version 1.0 open, without the effects of their commits") {
@@ -124,26 +134,13 @@ TEST_CASE("segments of a later minor version open") {
 TEST_CASE("parts of version 1 open") {
   const Part expected = sample_part();
   const std::string bytes = stored(fixture + part_name(expected.id), bytes_of(expected));
-  const Result<Part> part = decode_part(bytes);
-  REQUIRE(part.ok());
-  CHECK(part->id == expected.id);
-  CHECK(part->table == expected.table);
-  CHECK(part->lower == expected.lower);
-  CHECK(part->upper == expected.upper);
-  CHECK(part->rows == expected.rows);
-  CHECK(part->row_count == expected.rows.size());
+  check_part(decode_part(bytes), expected);
 }
 
 TEST_CASE("parts of hidden tables of version 1.3 open") {
   const Part expected = sample_hidden_part();
   const std::string bytes = stored(fixture_of_minor_3 + part_name(expected.id), bytes_of(expected));
-  const Result<Part> part = decode_part(bytes);
-  REQUIRE(part.ok());
-  CHECK(part->id == expected.id);
-  CHECK(part->table == expected.table);
-  CHECK(part->lower == expected.lower);
-  CHECK(part->upper == expected.upper);
-  CHECK(part->rows == expected.rows);
+  check_part(decode_part(bytes), expected);
 }
 
 TEST_CASE("manifests of version 1.0 open") {
