@@ -57,4 +57,10 @@ export const recordedSeeds: readonly RecordedSeed[] = [
       "A user undid a write to two entities, of which only one had something else to send. Another " +
       "client changed both, and the conflict wrote the old value to this one only.",
   },
+  {
+    seed: 730580786,
+    found:
+      "A proxy refused larger batches without an answer of the service, so each of 30 was decided " +
+      "only after the time in which it could still be executed: longer than the simulation waited.",
+  },
 ];
