@@ -10,8 +10,7 @@ import { AbortError, StoreError } from "../../web/src/errors.ts";
 const batchesMax = 1000;
 
 function batch(sequence: bigint): FeedBatch {
-  const at = new Date(0);
-  return { feed: 1, isUnknown: false, origin: 0, sequence, at, rows: [], tables: [] };
+  return { feed: 1, batch: { sequence, at: new Date(0), origin: "local", changes: [] } };
 }
 
 function batches(first: bigint, count: number): FeedBatch[] {

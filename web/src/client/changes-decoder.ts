@@ -1,5 +1,6 @@
 // Decodes what has changed for the live queries and feeds of this client (core/rpc/LAYOUT.md).
 
+import type { Change, ChangeBatch, TableEntityResult } from "../types.ts";
 import type { MessageReader } from "./message-reader.ts";
 import type { ResponseDecoder } from "./response-decoder.ts";
 
@@ -24,22 +25,9 @@ export interface WatchDelta {
   readonly countChange: number; // of a watch that counts
 }
 
-export interface RowChange {
-  readonly table: string;
-  readonly op: number; // 0 insert, 1 update, 2 delete
-  readonly key: RowKey;
-  readonly after: Row | undefined;
-  readonly before: Row | undefined;
-}
-
 export interface FeedBatch {
   readonly feed: number;
-  readonly isUnknown: boolean;
-  readonly origin: number; // CommitOrigin
-  readonly sequence: bigint;
-  readonly at: Date;
-  readonly rows: readonly RowChange[];
-  readonly tables: readonly { readonly table: string; readonly isCreated: boolean }[];
+  readonly batch: ChangeBatch | undefined; // undefined: what has changed is not known
 }
 
 export interface Changes {
@@ -67,6 +55,9 @@ const flagUnknown = 1;
 const removeRow = 2;
 const removeKey = 3;
 const absent = -1;
+const origins = ["local", "other-tab", "sync", "restore"] as const; // CommitOrigin
+const ops = ["insert", "update", "delete"] as const;
+const wordsOfChange = 4;
 
 // The rows are decoded by the decoder of lists, each page as a message of its own. This needs the
 // decoder again, so the rows are decoded after the other parts of the message were read.
@@ -179,28 +170,48 @@ function readBatch(
 ): { feed: number; batch: (rows: Row[]) => FeedBatch } {
   const feed = reader.readWord();
   const isUnknown = (reader.readWord() & flagUnknown) !== 0;
-  const origin = reader.readWord();
+  const origin = origins[reader.readWord()] as ChangeBatch["origin"];
   const changeCount = reader.readWord();
   const tableCount = reader.readWord();
   const sequence = reader.readLong();
   const at = new Date(reader.readDouble());
-  const nextName = () => names[reader.readWord()] as string;
-  const readChange = () => ({
-    table: nextName(),
-    op: reader.readWord(),
-    number: reader.readWord(),
-    before: reader.readWord(),
-  });
-  const changes = list(reader, readChange, changeCount);
-  const readTable = () => ({ table: nextName(), isCreated: reader.readWord() === 1 });
+  const changes = reader.readWords(changeCount * wordsOfChange);
+  const readTable = () => {
+    const table = names[reader.readWord()] as string;
+    return { table, op: reader.readWord() === 1 ? "create" : "delete" } as const;
+  };
   const tables = list(reader, readTable, tableCount);
-  const batch = (all: Row[]) => {
-    const rows = changes.map(({ table, op, number, before }): RowChange => {
-      const after = op === 2 ? undefined : (all[number] as Row);
-      const key = after ?? (keys[number] as RowKey);
-      return { table, op, key, after, before: before === absent ? undefined : all[before] };
-    });
-    return { feed, isUnknown, origin, sequence, at, rows, tables };
+  const batch = (rows: Row[]): FeedBatch => {
+    if (isUnknown) return { feed, batch: undefined };
+    const batch = { sequence, at, origin, changes: changesIn(changes, names, keys, rows) };
+    return { feed, batch: tables.length === 0 ? batch : { ...batch, tables } };
   };
   return { feed, batch };
 }
+
+// `words`: of each change, the table's name, the operation, the row (of a delete: the key), and the
+// row before.
+function changesIn(
+  words: Int32Array,
+  names: readonly string[],
+  keys: readonly RowKey[],
+  rows: readonly Row[],
+): Change[] {
+  const changes: Change[] = [];
+  for (let i = 0; i < words.length; i += wordsOfChange) {
+    const table = names[words[i] as number] as string;
+    const op = ops[words[i + 1] as number] as Change["op"];
+    const number = words[i + 2] as number;
+    const before = words[i + 3] as number;
+    const isDelete = op === "delete";
+    const { partitionKey, rowKey } = (isDelete ? keys[number] : rows[number]) as RowKey;
+    const change: MutableChange = { table, partitionKey, rowKey, op };
+    if (!isDelete) change.after = rows[number] as Entity;
+    if (before !== absent) change.before = rows[before] as Entity;
+    changes.push(change);
+  }
+  return changes;
+}
+
+type Entity = TableEntityResult<Record<string, unknown>>;
+type MutableChange = { -readonly [Name in keyof Change]: Change[Name] };

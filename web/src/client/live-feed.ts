@@ -1,7 +1,7 @@
 // A reader of the change feed: the batches that wait to be read.
 
-import type { Change, ChangeBatch, ChangesOptions, TableEntityResult } from "../types.ts";
-import type { Changes, FeedBatch, PastChanges, RowChange } from "./changes-decoder.ts";
+import type { ChangeBatch, ChangesOptions } from "../types.ts";
+import type { Changes, FeedBatch, PastChanges } from "./changes-decoder.ts";
 import type { LiveEnvironment } from "./live-connection.ts";
 import type { MessageWriter } from "./message-writer.ts";
 
@@ -12,8 +12,6 @@ const pastMax = 500; // of one response (core/rpc/past_changes_reader.h)
 const laterMax = 250; // that wait for those that are read from the log
 const sequenceMax = 2n ** 63n - 1n;
 const beforeFlag = 1;
-const origins = ["local", "other-tab", "sync", "restore"] as const; // CommitOrigin
-const ops = ["insert", "update", "delete"] as const;
 const done: Result = { done: true, value: undefined };
 
 // What the feed needs from the store next: to be opened there, or changes from before.
@@ -138,7 +136,7 @@ export class OpenFeed {
     this.#isLogRead = isEnd;
     this.#position = past.sequence;
     this.#resolveReady();
-    for (const batch of past.batches) this.#queue(publicBatch(batch));
+    for (const { batch } of past.batches) if (batch !== undefined) this.#queue(batch);
     if (this.id === 0) return;
     // If no commit follows, the store's position may nevertheless be later: of a new owner.
     if (isEnd && past.sequence < this.#openedAt) this.#position = this.#openedAt;
@@ -147,10 +145,10 @@ export class OpenFeed {
       if (batch.sequence > past.sequence) this.#addLive(batch);
   }
 
-  add(batch: FeedBatch): void {
+  add({ batch }: FeedBatch): void {
     if (this.#hasEnded) return;
-    if (batch.isUnknown) this.#leave();
-    else this.#addLive(publicBatch(batch));
+    if (batch === undefined) this.#leave();
+    else this.#addLive(batch);
   }
 
   // The store has passed all batches up to this sequence, and a crash does not lose them. A feed
@@ -293,29 +291,4 @@ function mistakeIn(options: ChangesOptions): { message: string; hint: string } |
   if (partitionKey === undefined) return { message: "rowKey needs a partitionKey.", hint };
   const isRange = typeof rowKey === "object" && isText(rowKey?.from) && isText(rowKey?.to);
   return rowKey !== null && isRange ? undefined : { message: "rowKey must be a range.", hint };
-}
-
-function publicBatch({ sequence, at, origin, rows, tables }: FeedBatch): ChangeBatch {
-  const batch: ChangeBatch = {
-    sequence,
-    at,
-    origin: origins[origin] as ChangeBatch["origin"],
-    changes: rows.map(publicChange),
-  };
-  if (tables.length === 0) return batch;
-  const tableChanges = tables.map(
-    ({ table, isCreated }) => ({ table, op: isCreated ? "create" : "delete" }) as const,
-  );
-  return { ...batch, tables: tableChanges };
-}
-
-function publicChange({ table, op, key, after, before }: RowChange): Change {
-  const { partitionKey, rowKey } = key;
-  const change = { table, partitionKey, rowKey, op: ops[op] as Change["op"] };
-  type Entity = TableEntityResult<Record<string, unknown>>;
-  return {
-    ...change,
-    ...(after === undefined ? {} : { after: after as unknown as Entity }),
-    ...(before === undefined ? {} : { before: before as unknown as Entity }),
-  };
 }

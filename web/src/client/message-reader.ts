@@ -105,6 +105,12 @@ export class MessageReader {
     return this.words[this.at++] as number;
   }
 
+  readWords(count: number): Int32Array {
+    const from = this.at;
+    this.at += count;
+    return this.words.slice(from, this.at);
+  }
+
   readText(): string {
     return this.readTextOfLength(this.words[this.at++] as number);
   }

@@ -37,7 +37,9 @@ const forgetFlag = 2; // (core/rpc/LAYOUT.md)
 const segmentsNeeded = 2; // a state of past changes (core/rpc/LAYOUT.md)
 const isTruncated = 3; // the same
 const commitBits = 40n; // core/model/feed_position.h
-const bytesMax = 256 * 1024; // of the segments of one request, unless a single one is larger
+// Of the segments of one request, unless a single one is larger. They are fewer than those that
+// IndexedDB reads at once (idbfs-log-reader.ts), so that little is read in vain.
+const bytesMax = 768 * 1024;
 const attemptsMax = 3; // to get a segment that the storage does not have, it says
 const readsMax = 8; // of one segment, while the storage fails; they take about two minutes
 const keptMs = 10_000; // how long the engine keeps segments that were read in part
