@@ -104,9 +104,10 @@ export class Workload {
 
   #typedProperties(): Record<string, WrittenValue> {
     const number = this.#random.below(1 << 30);
+    const fraction = 1_000_001 + 10 * (number % 899_999); // the last digit is no zero
     return {
       big: { type: "Int64", value: `90071992${number}` },
-      at: { type: "DateTime", value: `2026-01-02T03:04:05.${1_000_000 + (number % 8_999_999)}Z` },
+      at: { type: "DateTime", value: `2026-01-02T03:04:05.${fraction}Z` },
       id: { type: "Guid", value: `00000000-0000-4000-8000-${String(number).padStart(12, "0")}` },
       bytes: { type: "Binary", value: Buffer.from(`${number}`).toString("base64") },
       share: number + 0.5,
