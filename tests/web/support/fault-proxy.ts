@@ -31,10 +31,23 @@ export const faults = [
 ] as const;
 export type Fault = (typeof faults)[number];
 
-interface Message {
+export interface Message {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
+}
+
+export interface ProxiedRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly body: Buffer;
+}
+
+export interface FaultProxyOptions {
+  /** Sends the request to the service, and may do more. Default: only sends it. */
+  readonly through?: (request: ProxiedRequest, forward: () => Promise<Message>) => Promise<Message>;
+  /** Whether pages of all origins may use it, also if the service has no CORS rule. */
+  readonly permitsPages?: boolean;
 }
 
 const html = "<html><body><code>Sign in</code></body></html>";
@@ -44,21 +57,30 @@ export class FaultProxy implements AsyncDisposable {
   readonly #agent = new Agent({ keepAlive: true });
   readonly #target: URL;
   readonly #random: Random;
+  readonly #options: FaultProxyOptions;
   /** Of a hundred requests, so many have each fault. */
   percent = 0;
+  kinds: readonly Fault[] = faults;
+  /** No request arrives. */
+  isDown = false;
   readonly counts = new Map<Fault, number>();
 
-  private constructor(target: string, random: Random) {
+  private constructor(target: string, random: Random, options: FaultProxyOptions) {
     this.#target = new URL(target);
     this.#random = random;
+    this.#options = options;
     this.#server = createServer((from, to) => {
       this.#serve(from, to).catch(() => to.destroy());
     });
   }
 
   /** `target`: the URL of an account. */
-  static async start(target: string, random: Random): Promise<FaultProxy> {
-    const proxy = new FaultProxy(target, random);
+  static async start(
+    target: string,
+    random: Random,
+    options: FaultProxyOptions = {},
+  ): Promise<FaultProxy> {
+    const proxy = new FaultProxy(target, random, options);
     await once(proxy.#server.listen(0, "127.0.0.1"), "listening");
     return proxy;
   }
@@ -82,9 +104,18 @@ export class FaultProxy implements AsyncDisposable {
   async #serve(from: IncomingMessage, to: ServerResponse): Promise<void> {
     const body = await bodyOf(from);
     const draw = this.#random.below(100);
-    const fault = this.percent === 0 ? undefined : faults[Math.floor(draw / this.percent)];
+    if (this.isDown) return void to.destroy();
+    const fault = this.percent === 0 ? undefined : this.kinds[Math.floor(draw / this.percent)];
     if (fault) this.counts.set(fault, (this.counts.get(fault) ?? 0) + 1);
-    await this.#answer(fault, to, () => this.#forward(from, body));
+    const { permitsPages, through } = this.#options;
+    if (permitsPages) permitPages(from, to);
+    const isPreflight = permitsPages === true && from.method === "OPTIONS";
+    const forward = () => this.#forward(from, body);
+    const { method = "", url: path = "" } = from;
+    await this.#answer(fault, to, async () => {
+      if (isPreflight) return { status: 204, headers: {}, body: Buffer.alloc(0) };
+      return through ? await through({ method, path, body }, forward) : await forward();
+    });
   }
 
   async #answer(fault: Fault | undefined, to: ServerResponse, forward: () => Promise<Message>) {
@@ -138,6 +169,13 @@ async function bodyOf(message: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   for await (const chunk of message) chunks.push(chunk as Buffer);
   return Buffer.concat(chunks);
+}
+
+function permitPages({ headers }: IncomingMessage, to: ServerResponse): void {
+  to.setHeader("Access-Control-Allow-Origin", "*");
+  to.setHeader("Access-Control-Expose-Headers", "*");
+  to.setHeader("Access-Control-Allow-Methods", "GET, POST");
+  to.setHeader("Access-Control-Allow-Headers", headers["access-control-request-headers"] ?? "*");
 }
 
 function send(to: ServerResponse, { status, headers, body }: Message): void {
